@@ -1,0 +1,59 @@
+# make report: everything from raw text to the rendered site.   make test: the tests.   make help: the rest.
+PYTHON ?= python3
+PROFILE ?= quick
+WORKERS ?= 2
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --no-input
+
+.PHONY: help report test smoke lab lint format doctor lock clean quarto
+.DEFAULT_GOAL := help
+
+help:  ## list the targets
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:[^#]*## /\t/' | expand -t 12
+
+report: $(READY)  ## fetch the corpora, run PROFILE (quick), render the site
+	@$(BIN)/attreval run --profile $(PROFILE)
+
+test: $(READY)  ## all tests: units, properties, golden values, the smoke workflow, the site in a browser
+	@echo "tests 1 of 2: units, properties, golden values, the site in a browser"
+	@$(BIN)/python -m pytest -m "not workflow" -n $(WORKERS)
+	@echo "tests 2 of 2: the smoke profile through the whole workflow, killed and started again"
+	@$(BIN)/python -m pytest -m workflow -v
+
+smoke: $(READY)  ## the whole workflow on a few dozen rows and tiny models
+	@$(BIN)/attreval run --profile smoke
+
+lab: $(READY)  ## open the notebooks in JupyterLab
+	@$(BIN)/jupyter lab --notebook-dir notebooks
+
+lint: $(READY)  ## check style, and that notebooks carry no outputs
+	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/nbstripout --verify notebooks/*.ipynb
+
+format: $(READY)  ## mend style, strip notebook outputs
+	@$(BIN)/ruff check --fix . ; $(BIN)/ruff format . ; $(BIN)/nbstripout notebooks/*.ipynb
+
+doctor: $(READY)  ## say what this machine has, and what follows
+	@$(BIN)/attreval doctor
+
+quarto: $(READY)  ## install Quarto from its Python package (downloads a release), so that rendering uses it
+	@$(PIP) install '.[quarto]'
+
+lock:  ## resolve the dependencies afresh into requirements.lock
+	@rm -rf .lock-venv && $(PYTHON) -m venv .lock-venv && .lock-venv/bin/python -m pip install --quiet '.[test]'
+	@(echo "# Made by 'make lock' from pyproject.toml; every version that the results were made with."; \
+	  .lock-venv/bin/python -m pip freeze --exclude attreval | sed 's/+cpu//') > requirements.lock
+	@rm -rf .lock-venv
+
+clean:  ## remove results and the site; downloads, tables and .venv stay
+	@rm -rf _site .snakemake _variables.yml paper/notebooks paper/tables && find results -mindepth 1 -maxdepth 1 ! -name reference -exec rm -rf {} +
+
+$(READY): requirements.lock pyproject.toml
+	@echo "setup 1 of 3: virtual environment in $(VENV)"
+	@$(PYTHON) -m venv $(VENV)
+	@echo "setup 2 of 3: $$(grep -c == requirements.lock) packages, about two minutes"
+	@$(PIP) install --requirement requirements.lock
+	@echo "setup 3 of 3: attreval itself"
+	@$(PIP) install --no-deps --editable .
+	@touch $@

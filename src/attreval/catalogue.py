@@ -1,0 +1,104 @@
+"""What exists: methods, judges, corpora, models, notebooks, profiles, as plain rows."""
+
+from __future__ import annotations
+
+from attreval import config, corpora, parameters
+from attreval.explain import METHODS
+
+JUDGES = (
+    {
+        "name": "agreement@k",
+        "question": "do methods select the same tokens?",
+        "module": "attreval.judge.agreement",
+        "source": "Kamp et al. 2023, section 3",
+    },
+    {
+        "name": "comprehensiveness",
+        "question": "does the prediction change when the rationale is erased?",
+        "module": "attreval.judge.faithfulness",
+        "source": "DeYoung et al. 2020; Zhao & Aletras 2023, section 3",
+    },
+    {
+        "name": "sufficiency",
+        "question": "does the prediction stay when only the rationale is left?",
+        "module": "attreval.judge.faithfulness",
+        "source": "DeYoung et al. 2020; Zhao & Aletras 2023, section 3",
+    },
+)
+
+
+def list_methods() -> list[dict]:
+    """Explanation methods."""
+    return [
+        {
+            "name": m.name,
+            "level": m.level,
+            "models": list(m.families),
+            "evaluations": m.evaluations,
+            "signed": m.signed,
+            "source": m.source,
+        }
+        for m in METHODS.values()
+    ]
+
+
+def list_corpora() -> list[dict]:
+    """Tasks and the corpora they come from."""
+    return [
+        {
+            "name": t.name,
+            "title": t.title,
+            "labels": list(t.labels),
+            "segments": list(t.segments),
+            "origin": t.origin,
+            "licence": t.licence,
+        }
+        for t in corpora.TASKS.values()
+    ]
+
+
+def list_models() -> list[dict]:
+    """Models that the profiles define."""
+    return [
+        {
+            "profile": profile,
+            "name": name,
+            "from": spec.weights or f"scratch, {spec.layers} x {spec.hidden}",
+            "max_length": spec.max_length,
+        }
+        for profile in config.profiles()
+        for name, spec in config.load(profile).models.items()
+    ]
+
+
+def list_notebooks() -> list[dict]:
+    """Notebooks and what they may be given."""
+    return [
+        {"name": name, "parameters": [f"{key} = {field.default!r}" for key, field in schema.model_fields.items()]}
+        for name, schema in parameters.NOTEBOOKS.items()
+    ]
+
+
+def list_profiles() -> list[dict]:
+    """Profiles with their tasks and methods."""
+    loaded = [config.load(name) for name in config.profiles()]
+    return [
+        {
+            "name": p.name,
+            "tasks": list(p.tasks),
+            "models": list(p.models),
+            "methods": len(p.explain.methods),
+            "threads": p.threads,
+        }
+        for p in loaded
+    ]
+
+
+CATALOGUES = {
+    "methods": list_methods,
+    "judges": lambda: list(JUDGES),
+    "corpora": list_corpora,
+    "models": list_models,
+    "notebooks": list_notebooks,
+    "profiles": list_profiles,
+}

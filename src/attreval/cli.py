@@ -1,0 +1,168 @@
+"""The command line: what there is, fetch, run, render, explain, doctor."""
+
+from __future__ import annotations
+
+import functools
+import json
+import sys
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help=__doc__)
+ProfileName = Annotated[str, typer.Option("--profile", "-p", help="a name from config/, or the path of a .yaml file")]
+
+
+def plain_errors(command):
+    """Print errors that people can act on as one message, without a traceback, and exit with 1."""
+
+    @functools.wraps(command)
+    def run(*args, **kwargs):
+        from attreval.running import MARK
+
+        try:
+            return command(*args, **kwargs)
+        except (ValueError, OSError, RuntimeError) as error:
+            mark = MARK if command.__name__ in ("notebook", "fetch", "render") and not sys.stderr.isatty() else ""
+            for line in f"error: {error}".splitlines():
+                print(f"{mark}{line}", file=sys.stderr)
+            raise typer.Exit(1) from None
+
+    return run
+
+
+@app.command()
+@plain_errors
+def fetch(
+    profile: ProfileName = "",
+    task: Annotated[list[str] | None, typer.Option(help="a task; may be given several times")] = None,
+    weights: Annotated[list[str] | None, typer.Option(help="pretrained weights from the registry")] = None,
+):
+    """Download, check and open what a profile or some tasks need, and make their tables."""
+    from attreval import config, corpora
+    from attreval.running import MARK
+    from attreval.stamps import write_stamps
+
+    tasks, names = list(task or []), list(weights or [])
+    if not tasks and not names:
+        profile = profile or "quick"
+    if profile:
+        settings = config.load(profile)
+        tasks += list(settings.tasks)
+        names += [name for m in settings.models.values() if (name := m.weights or m.tokenizer) in corpora.WEIGHTS]
+    mark = "" if sys.stdout.isatty() else MARK
+    corpora.fetch(
+        list(dict.fromkeys(tasks)), list(dict.fromkeys(names)), say=lambda text: print(mark + text, flush=True)
+    )
+    write_stamps(tasks)
+
+
+@app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
+@plain_errors
+def run(
+    context: typer.Context,
+    profile: ProfileName = "quick",
+    cores: Annotated[int | None, typer.Option(help="processors to use; all that there are where not given")] = None,
+):
+    """Bring results and site up to date; what follows -- goes to snakemake, such as an executor for a cluster."""
+    from attreval import project
+    from attreval.config import load
+    from attreval.workflow import run_workflow
+
+    name = load(profile).name
+    print(f"profile {name}: looking what is to do", flush=True)
+    if not run_workflow(profile, cores, extra=context.args):
+        print("nothing to do: results and site are up to date")
+    print(f"results: {project.results(name).root}\nsite:    {project.home() / '_site' / 'index.html'}")
+
+
+@app.command()
+@plain_errors
+def notebook(
+    name: Annotated[str, typer.Argument(help="such as 03_explain")],
+    parameter: Annotated[list[str] | None, typer.Option("--parameter", "-p", help="name=value")] = None,
+):
+    """Run one notebook with typed parameters; the executed copy goes to results/<profile>/notebooks."""
+    import yaml
+
+    from attreval.running import die_with_parent, run_notebook
+
+    if not sys.stdin.isatty():
+        die_with_parent()
+    pairs = [text.partition("=") for text in parameter or []]
+    if wrong := [name for name, equals, _ in pairs if not equals]:
+        raise ValueError(f"a parameter is given as name=value; got {wrong[0]!r}")
+    print(run_notebook(name, {key: yaml.safe_load(value) for key, _, value in pairs}))
+
+
+@app.command()
+@plain_errors
+def render(
+    profile: ProfileName = "quick",
+    route: Annotated[str, typer.Option(help="auto, quarto or pandoc")] = "auto",
+):
+    """Stage a profile's notebooks, tables and numbers, and render the site into _site/."""
+    from attreval.manifest import make_manifest
+    from attreval.report import render, stage
+
+    make_manifest(profile)
+    stage(profile)
+    print(render(profile, route=route))
+
+
+@app.command(name="list")
+@plain_errors
+def list_what(
+    what: Annotated[str, typer.Argument(help="methods, judges, corpora, models, notebooks or profiles")],
+    as_json: Annotated[bool, typer.Option("--json", help="machine-readable")] = False,
+):
+    """Say what there is."""
+    from attreval.catalogue import CATALOGUES
+
+    if what not in CATALOGUES:
+        raise ValueError(f"there is no list of {what!r}; there are: {', '.join(CATALOGUES)}")
+    rows = CATALOGUES[what]()
+    if as_json:
+        print(json.dumps(rows, indent=1, ensure_ascii=False))
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(*rows[0], box=None, header_style="bold", pad_edge=False)
+    for row in rows:
+        table.add_row(*(", ".join(map(str, v)) if isinstance(v, (list, tuple)) else str(v) for v in row.values()))
+    Console(width=None if sys.stdout.isatty() else 160).print(table)
+
+
+@app.command()
+@plain_errors
+def explain(
+    model: Annotated[str, typer.Option(help="a folder with a trained classifier, or a hub name")],
+    text: Annotated[list[str], typer.Option(help="the text; give it twice for a pair")],
+    method: Annotated[list[str] | None, typer.Option(help="a method; may be given several times")] = None,
+    samples: Annotated[int, typer.Option(help="perturbed texts that LIME may ask for")] = 1000,
+    as_json: Annotated[bool, typer.Option("--json", help="machine-readable")] = False,
+):
+    """Explain the prediction of your own model on your own text, on any number of methods."""
+    from attreval.own import explain_text
+
+    predicted, probability, frame = explain_text(model, text, method, samples)
+    if as_json:
+        print(json.dumps({"predicted": predicted, "probability": probability, "tokens": frame.to_dict("records")}))
+    else:
+        print(f"predicted {predicted} with probability {probability:.3f}")
+        print(frame.to_string(index=False, float_format=lambda x: f"{x:+.3f}"))
+
+
+@app.command()
+@plain_errors
+def doctor():
+    """Say what this machine has, and what follows."""
+    from attreval.doctor import examine
+
+    for line in examine():
+        print(line)
+
+
+if __name__ == "__main__":
+    app()

@@ -1,0 +1,179 @@
+"""Profiles: one validated schema for config/*.yaml; an unknown key or profile is an error that names the allowed."""
+
+from __future__ import annotations
+
+import difflib
+from pathlib import Path
+from typing import Annotated, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from attreval import project
+
+Precision = Literal["auto", "float32", "bfloat16"]
+Ratio = Annotated[float, Field(gt=0, le=1)]
+
+
+class Section(BaseModel):
+    """A part of a profile; unknown keys are errors."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class ModelSpec(Section):
+    """A model: pretrained weights (a registry name, a local folder or a hub name), or a small one from scratch.
+
+    labels: the classes of weights that are used as they are, in index order, where their own names do not say.
+    """
+
+    weights: str | None = None
+    tokenizer: str | None = None
+    layers: int | None = Field(None, ge=1)
+    hidden: int | None = Field(None, ge=4)
+    heads: int | None = Field(None, ge=1)
+    max_length: int = Field(128, ge=8)
+    labels: list[str] | None = None
+
+    @model_validator(mode="after")
+    def one_origin(self):
+        sizes = [self.layers, self.hidden, self.heads]
+        if (self.weights is None) == (None in sizes) or (self.weights is None and self.tokenizer is None):
+            raise ValueError("give either `weights`, or all of `layers`, `hidden`, `heads` and `tokenizer`")
+        return self
+
+
+class TaskSpec(Section):
+    """How much of a corpus is used, and by which models. `train_rows: 0` explains the weights as they are."""
+
+    models: list[str] = Field(min_length=1)
+    seeds: list[int] = [1]
+    train_rows: int = Field(ge=0)
+    dev_rows: int = Field(ge=0)
+    test_rows: int = Field(ge=1)
+    explain_rows: int = Field(ge=1)
+
+
+class TrainingSpec(Section):
+    """Fine-tuning: AdamW, linear warm-up and decay, early stopping on the loss on dev."""
+
+    epochs: int = Field(1, ge=1)
+    batch_rows: int = Field(32, ge=1)
+    learning_rate: float = Field(1e-4, gt=0)
+    weight_decay: float = Field(0.01, ge=0)
+    warmup: float = Field(0.1, ge=0, le=1)
+    evaluations_per_epoch: int = Field(4, ge=1)
+    patience: int = Field(3, ge=1)
+    precision: Precision = "auto"
+
+
+class ExplainSpec(Section):
+    """Which methods explain, and what they may spend."""
+
+    methods: list[str] = Field(min_length=1)
+    target: Literal["predicted", "gold"] = "predicted"
+    path_steps: int = Field(50, ge=1)
+    path_steps_most: int = Field(50, ge=1)
+    gap_tolerance: float = Field(0.02, gt=0)
+    lime_samples: int = Field(5000, ge=2)
+    lime_kernel_width: float = Field(25.0, gt=0)
+    shards: int = Field(1, ge=1)
+    token_budget: int | None = Field(None, ge=1)
+    perturbation_precision: Precision = "auto"
+
+    @model_validator(mode="after")
+    def known_methods(self):
+        from attreval.explain import METHODS
+
+        if unknown := [name for name in self.methods if name not in METHODS]:
+            raise ValueError(f"unknown method {unknown[0]!r}; there are: {', '.join(METHODS)}")
+        if len(set(self.methods)) < len(self.methods):
+            raise ValueError("a method is named twice")
+        return self
+
+
+class AgreementSpec(Section):
+    """agreement@k for k = 1..largest_k."""
+
+    largest_k: int = Field(10, ge=1)
+
+
+class FaithfulnessSpec(Section):
+    """Erasure at these rationale ratios."""
+
+    ratios: list[Ratio] = [0.01, 0.05, 0.1, 0.2, 0.5]
+
+
+class BootstrapSpec(Section):
+    """Percentile bootstrap over instances."""
+
+    draws: int = Field(1000, ge=1)
+    level: float = Field(0.95, gt=0, lt=1)
+
+
+class Profile(Section):
+    """One profile, whole."""
+
+    name: str
+    seed: int = 0
+    threads: int = Field(1, ge=1)
+    judge_threads: int = Field(1, ge=1)
+    device: str = "auto"
+    models: dict[str, ModelSpec]
+    tasks: dict[str, TaskSpec]
+    training: TrainingSpec = TrainingSpec()
+    explain: ExplainSpec
+    agreement: AgreementSpec = AgreementSpec()
+    faithfulness: FaithfulnessSpec = FaithfulnessSpec()
+    bootstrap: BootstrapSpec = BootstrapSpec()
+
+    @model_validator(mode="after")
+    def known_names(self):
+        from attreval.corpora import TASKS
+
+        for task, spec in self.tasks.items():
+            if task not in TASKS:
+                raise ValueError(f"unknown task {task!r}; there are: {', '.join(TASKS)}")
+            if missing := [name for name in spec.models if name not in self.models]:
+                raise ValueError(f"task {task!r} asks for model {missing[0]!r}; defined are: {', '.join(self.models)}")
+        return self
+
+
+def profiles() -> list[str]:
+    """The names of the profiles in config/."""
+    return sorted(path.stem for path in (project.home() / "config").glob("*.yaml"))
+
+
+def load(profile: str) -> Profile:
+    """Read and check `config/<profile>.yaml`, or the file at `profile` if that ends in .yaml."""
+    path = Path(profile) if profile.endswith((".yaml", ".yml")) else project.home() / "config" / f"{profile}.yaml"
+    if not path.exists():
+        names = profiles()
+        near = difflib.get_close_matches(profile, names, 1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise ValueError(f"unknown profile {profile!r}; there are: {', '.join(names)}{hint}")
+    try:
+        found = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except yaml.YAMLError as error:
+        raise ValueError(f"{path.name} is not valid YAML: {error}") from None
+    if not isinstance(found, dict):
+        raise ValueError(f"{path.name} holds no profile: a mapping of {', '.join(Profile.model_fields)} is needed")
+    try:
+        return Profile.model_validate(found)
+    except ValidationError as error:
+        lines = [explain_error(problem) for problem in error.errors()]
+        raise ValueError(f"{path.name} is not a valid profile:\n  " + "\n  ".join(lines)) from None
+
+
+def explain_error(problem: dict) -> str:
+    """One pydantic problem as one sentence, with the allowed keys where a key is unknown."""
+    where = ".".join(str(part) for part in problem["loc"]) or "profile"
+    if problem["type"] != "extra_forbidden":
+        return f"{where}: {problem['msg'].removeprefix('Value error, ')} (got {problem['input']!r})"[:400]
+    section: type[BaseModel] = Profile
+    for part in problem["loc"][:-1]:
+        options = [f.annotation for name, f in section.model_fields.items() if name == part]
+        for option in options:
+            args = [option, *getattr(option, "__args__", ())]
+            section = next((a for a in args if isinstance(a, type) and issubclass(a, BaseModel)), section)
+    return f"{where}: unknown key; allowed are: {', '.join(section.model_fields)}"

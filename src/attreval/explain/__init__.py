@@ -1,0 +1,6 @@
+"""Explanation methods: METHODS names each with its level, the models it applies to, its cost and its source."""
+
+from attreval.explain.method import Method
+from attreval.explain.methods import METHODS
+
+__all__ = ["METHODS", "Method"]

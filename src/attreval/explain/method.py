@@ -1,0 +1,54 @@
+"""What an explanation method is: a conversation with the model that ends in scores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from attreval.models.questions import Conversation
+from attreval.records import Tokens
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What methods may spend.
+
+    path_steps: nodes on a gradient path; doubled up to path_steps_most while the completeness gap exceeds gap_tolerance
+    of the sum owed (or of one logit, where that is more). lime_samples: perturbed texts, the full one included.
+    """
+
+    path_steps: int = 50
+    path_steps_most: int = 50
+    gap_tolerance: float = 0.02
+    lime_samples: int = 5000
+    lime_kernel_width: float = 25.0
+
+
+@dataclass(frozen=True)
+class Scores:
+    """values: one score a feature; the features are the content tokens in order where `features` is None."""
+
+    values: np.ndarray
+    gap: float = float("nan")
+    features: tuple[tuple[int, ...], ...] | None = None
+
+
+@dataclass(frozen=True)
+class Method:
+    """One way to explain a prediction.
+
+    converse: (tokens, target, budget, rng) -> generator that yields questions to the Scorer and returns Scores.
+    evaluations: how many model evaluations it asks for, as a formula over L tokens and n content tokens.
+    signed: whether a score's sign tells evidence for from evidence against.
+    """
+
+    name: str
+    title: str
+    converse: Callable[[Tokens, int, Budget, np.random.Generator], Conversation]
+    evaluations: str
+    source: str
+    signed: bool
+    level: str = "token"
+    families: tuple[str, ...] = ("transformer",)

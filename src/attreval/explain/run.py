@@ -1,0 +1,92 @@
+"""Explain instances: every method talks to one ledger, so that what one has asked the others have for free."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from attreval.explain.method import Budget, Scores
+from attreval.explain.methods import METHODS
+from attreval.models.scorer import Scorer
+from attreval.records import Attribution, Cost, Instance, Tokens
+from attreval.seeds import generator
+
+
+@dataclass(frozen=True)
+class Explained:
+    """One instance as the model read it, what it predicted, (K,) probabilities, and the attributions by method."""
+
+    instance: Instance
+    tokens: Tokens
+    predicted: int
+    probabilities: np.ndarray
+    attributions: dict[str, Attribution]
+
+
+def pick_methods(names: Sequence[str]) -> list[str]:
+    """The names, checked: an unknown one is an error that lists what there is."""
+    for name in names:
+        if name not in METHODS:
+            raise ValueError(f"unknown method {name!r}; there are: {', '.join(METHODS)}")
+    return list(names)
+
+
+def predict(scorer: Scorer, tokens: Sequence[Tokens]) -> np.ndarray:
+    """(instances, K) class probabilities of the whole texts."""
+    logits = scorer.logits([(t.ids, t.segments) for t in tokens], account="prediction")
+    return np.exp(logits - np.logaddexp.reduce(logits, axis=1, keepdims=True))
+
+
+def explain(
+    scorer: Scorer,
+    instances: Sequence[Instance],
+    methods: Sequence[str],
+    budget: Budget = Budget(),  # noqa: B008 - frozen
+    names: Sequence[object] = (),
+    target: str = "predicted",
+    group: int = 8,
+    notify: Callable[[int, int], None] | None = None,
+) -> list[Explained]:
+    """Explain each instance by each method.
+
+    names: (experiment, task, model, ...), what the seeds derive from, together with instance and method.
+    target: explain the `predicted` class or the `gold` one. group: how many instances share batches.
+    notify: called with (instances done, of). Raises ValueError for an unknown method, target, or an empty text.
+    """
+    if target not in ("predicted", "gold"):
+        raise ValueError(f"target {target!r} is not known; there are: predicted, gold")
+    names, methods = list(names), pick_methods(methods)
+    out: list[Explained] = []
+    for start in range(0, len(instances), group):
+        part = instances[start : start + group]
+        tokens = [scorer.model.tokens(i) for i in part]
+        probabilities = predict(scorer, tokens)
+        predicted = probabilities.argmax(axis=1)
+        targets = [i.label if target == "gold" else int(k) for i, k in zip(part, predicted, strict=True)]
+        asked = [(i, m) for i in range(len(part)) for m in methods]
+        answered = scorer.converse(
+            (
+                f"{part[i].id}\x1f{m}",
+                METHODS[m].converse(tokens[i], targets[i], budget, generator(*names, part[i].id, m)),
+            )
+            for i, m in asked
+        )
+        scores = dict(zip(asked, answered, strict=True))
+        costs = {(i, m): scorer.costs.pop(f"{part[i].id}\x1f{m}", Cost()) for i, m in asked}
+        for i, instance in enumerate(part):
+            made = {m: attribution(instance, tokens[i], m, targets[i], scores[i, m], costs[i, m]) for m in methods}
+            out.append(Explained(instance, tokens[i], int(predicted[i]), probabilities[i], made))
+        scorer.forget()
+        if notify:
+            notify(len(out), len(instances))
+    return out
+
+
+def attribution(
+    instance: Instance, tokens: Tokens, method: str, target: int, scores: Scores, cost: Cost
+) -> Attribution:
+    """Scores as a record."""
+    features = scores.features or tuple((int(t),) for t in tokens.content)
+    return Attribution(instance.id, method, target, METHODS[method].level, features, scores.values, scores.gap, cost)

@@ -1,0 +1,1 @@
+"""The figures: one function each, from a table to axes."""

@@ -1,0 +1,1 @@
+"""The judges: each asks one question of attributions."""

@@ -1,0 +1,110 @@
+"""Do two explanations select the same tokens? agreement@k (Kamp et al. 2023, section 3), ties by expectation.
+
+A voter is one vector of token scores; its top k are the k highest scores. Where scores are equal at the border, every
+choice among them is equally likely, and the expectation over these choices is computed in closed form.
+Letters used for shapes: m voters, n tokens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+from math import comb
+
+import numpy as np
+
+
+def top_k(scores: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray, int]:
+    """(n,) bool tokens surely selected, (n,) bool tokens tied at the border, and how many of those are selected.
+
+    k at or above n selects every token. Raises ValueError for k below 1 or scores that are not numbers.
+    """
+    scores = np.asarray(scores, dtype=float)
+    if k < 1:
+        raise ValueError(f"k must be at least 1; got {k}")
+    if np.isnan(scores).any():
+        raise ValueError(f"scores must be numbers; position {int(np.isnan(scores).argmax())} is NaN")
+    if k >= len(scores):
+        return np.ones(len(scores), bool), np.zeros(len(scores), bool), 0
+    border = np.partition(scores, -k)[-k]
+    sure, tied = scores > border, scores == border
+    left = k - int(sure.sum())
+    if left == tied.sum():
+        return sure | tied, np.zeros(len(scores), bool), 0
+    return sure, tied, left
+
+
+def count_tokens(voters: Sequence[np.ndarray]) -> int:
+    """How many tokens the voters score; ValueError where there is no voter, or they do not score the same number."""
+    lengths = [len(v) for v in voters]
+    if not lengths:
+        raise ValueError("agreement needs at least one voter; got none")
+    if len(set(lengths)) > 1:
+        raise ValueError(f"voters score the same tokens; got lengths {lengths}")
+    return lengths[0]
+
+
+def agreement_at_k(voters: Sequence[np.ndarray], k: int) -> float:
+    """Expected agreement@k of m voters on one text, from 1/m (nothing shared) to 1 (Kamp et al. 2023, eq. 1-2).
+
+    Each voter selects min(k, n) tokens, so agreement is min(k, n) over the size of the union of the selections.
+    NaN where there is no token.
+    """
+    n = count_tokens(voters)
+    if n == 0:
+        return float("nan")
+    chosen = [top_k(v, k) for v in voters]
+    sure = np.any([s for s, _, _ in chosen], axis=0)
+    open_ties = [(tied, left) for _, tied, left in chosen if left]
+    sizes = union_sizes(open_ties, sure)
+    return float(sum(p * min(k, n) / (size + sure.sum()) for size, p in sizes.items()))
+
+
+def union_sizes(ties: Sequence[tuple[np.ndarray, int]], covered: np.ndarray) -> dict[int, float]:
+    """Probabilities of how many tokens outside `covered` the tied voters select between them.
+
+    Tokens in the same tie groups are exchangeable, so it is enough to follow how many of each such cell are taken.
+    """
+    if not ties:
+        return {0: 1.0}
+    groups = np.array([tied for tied, _ in ties])  # (ties, n)
+    patterns, member = np.unique(groups, axis=1, return_inverse=True)
+    member = np.ravel(member)
+    free = [int(((member == c) & ~covered).sum()) for c in range(patterns.shape[1])]
+    sunk = [int(((member == c) & covered).sum()) for c in range(patterns.shape[1])]
+    states = {tuple([0] * len(free)): 1.0}  # how many free tokens of each cell are taken so far
+    for i, (_, left) in enumerate(ties):
+        cells = [c for c in range(len(free)) if patterns[i, c]]
+        rest = sum(sunk[c] for c in cells)
+        total = comb(sum(free[c] for c in cells) + rest, left)
+        grown: dict[tuple[int, ...], float] = {}
+        for state, p in states.items():
+            # of each cell this voter picks `new` untaken and `old` taken tokens; the other picks fall on covered tokens
+            options = [[(new, comb(free[c] - state[c], new)) for new in range(free[c] - state[c] + 1)] for c in cells]
+            idle = sum(state[c] for c in cells) + rest
+            for picks in product(*options):
+                fresh = sum(new for new, _ in picks)
+                if fresh > left or left - fresh > idle:
+                    continue
+                ways = comb(idle, left - fresh)
+                for _, w in picks:
+                    ways *= w
+                after = list(state)
+                for c, (new, _) in zip(cells, picks, strict=True):
+                    after[c] += new
+                key = tuple(after)
+                grown[key] = grown.get(key, 0.0) + p * ways / total
+        states = grown
+    sizes: dict[int, float] = {}
+    for state, p in states.items():
+        sizes[sum(state)] = sizes.get(sum(state), 0.0) + p
+    return sizes
+
+
+def relevance_at_k(voters: Sequence[np.ndarray], k: int) -> np.ndarray:
+    """(n,) expected share of voters that select each token among their top k (Kamp et al. 2023, eq. 1)."""
+    total = np.zeros(count_tokens(voters))
+    for scores in voters:
+        sure, tied, left = top_k(scores, k)
+        total += sure + tied * (left / max(1, tied.sum()))
+    return total / len(voters)

@@ -1,0 +1,44 @@
+"""What was run, with which code, data and seeds, and what it took: results/<profile>/manifest.json."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+from attreval import __version__, config, corpora, project
+from attreval.tables import read_about, write_json
+
+
+def commit() -> str:
+    """The commit of the checkout, with `+` where files differ from it; empty outside a repository."""
+    try:
+        run = lambda *words: subprocess.run(  # noqa: E731
+            ["git", *words], cwd=project.home(), capture_output=True, text=True, check=True
+        ).stdout.strip()
+        return run("rev-parse", "--short=10", "HEAD") + ("+" if run("status", "--porcelain") else "")
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+
+
+def make_manifest(profile: str) -> Path:
+    """Write the manifest of a profile from the records of its steps."""
+    folder = project.results(profile)
+    steps = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.steps.glob("*.json"))]
+    settings = config.load(profile)
+    about = {task: read_about(corpora.table_path(task)) for task in settings.tasks}
+    path = folder.root / "manifest.json"
+    write_json(
+        path,
+        {
+            "profile": profile,
+            "attreval": __version__,
+            "commit": commit(),
+            "date": max((s["finished"] for s in steps), default="")[:10],
+            "seconds": round(sum(s["seconds"] for s in steps), 1),
+            "settings": settings.model_dump(),
+            "corpora": about,
+            "steps": {s["step"]: s for s in steps},
+        },
+    )
+    return path

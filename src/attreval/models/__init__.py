@@ -1,0 +1,1 @@
+"""Text classifiers, their training, and the ledger through which everything asks them."""

@@ -1,0 +1,195 @@
+"""The evaluation ledger: everything that asks the model a question asks it here, and nothing is computed twice.
+
+A question is a block of rows of token ids (`Evaluate`) or a path of word embeddings (`PathGradient`). The ledger drops
+duplicates, sorts by length, fills batches by a token budget, runs them, remembers the answers and counts the cost.
+Letters used for shapes: n rows, L tokens, D embedding width, K classes, m path nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from attreval.models.questions import Conversation, Evaluate, PathAnswer, PathGradient, Question, Row
+from attreval.records import Cost
+
+
+def pad_rows(rows: Sequence[Row], pad_id: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """(n, L) ids, mask and segments of rows of any lengths, padded at the end."""
+    shape = (len(rows), max(len(ids) for ids, _ in rows))
+    ids, mask, segments = np.full(shape, pad_id), np.zeros(shape, np.int64), np.zeros(shape, np.int64)
+    for i, (row, sides) in enumerate(rows):
+        ids[i, : len(row)], segments[i, : len(row)], mask[i, : len(row)] = row, sides, 1
+    return torch.from_numpy(ids), torch.from_numpy(mask), torch.from_numpy(segments)
+
+
+def cut_batches(lengths: Sequence[int], budget: int) -> list[range]:
+    """Cut rows sorted by falling length into batches of at most `budget` padded tokens, at least a row each."""
+    out, start = [], 0
+    while start < len(lengths):
+        count = max(1, budget // max(1, lengths[start]))
+        out.append(range(start, min(start + count, len(lengths))))
+        start = out[-1].stop
+    return out
+
+
+# measured: on a processor small batches stay in its cache, on a GPU large ones fill it
+FAST_BUDGETS = {"cpu": 1024, "cuda": 65536}
+
+
+class Scorer:
+    """The ledger of one model.
+
+    token_budget: padded tokens in a batch; None takes what is fast on the model's device.
+    precision: for exact questions. sampled_precision: for questions marked `sampled`. notify: called with the number
+    of evaluations just made.
+    """
+
+    def __init__(
+        self,
+        model,
+        token_budget: int | None = None,
+        precision: str = "float32",
+        sampled_precision: str | None = None,
+        notify: Callable[[int], None] | None = None,
+    ):
+        self.model, self.notify = model, notify
+        self.token_budget = token_budget or FAST_BUDGETS.get(torch.device(model.device).type, 1024)
+        self.precision, self.sampled_precision = precision, sampled_precision or precision
+        self.answers: dict[Hashable, Any] = {}
+        self.costs: dict[str, Cost] = {}
+
+    def forget(self) -> None:
+        """Drop the remembered answers (not the counts): call it between instances that share no rows."""
+        self.answers.clear()
+
+    def book(self, account: str, cost: Cost) -> None:
+        """Add a cost to an account."""
+        self.costs[account] = self.costs.get(account, Cost()) + cost
+
+    def logits(self, rows: Sequence[Row], precision: str | None = None, account: str = "") -> np.ndarray:
+        """(n, K) float64 logits of rows of ids and segments, each distinct row computed once."""
+        return self.evaluate([rows], [precision or self.precision], [account])[0]
+
+    def evaluate(
+        self, blocks: Sequence[Sequence[Row]], precisions: Sequence[str], accounts: Sequence[str]
+    ) -> list[np.ndarray]:
+        """Logits of several blocks of rows in shared batches; a distinct row is booked as unique on who asks first."""
+        fresh: dict[Hashable, Row] = {}
+        keyed = []
+        for rows, precision, account in zip(blocks, precisions, accounts, strict=True):
+            keys = [(precision, ids.tobytes(), segments.tobytes()) for ids, segments in rows]
+            new = {k: row for k, row in zip(keys, rows, strict=True) if k not in self.answers and k not in fresh}
+            asked, computed = sum(len(ids) for ids, _ in rows), sum(len(ids) for ids, _ in new.values())
+            self.book(account, Cost(len(rows), len(new), asked, computed))
+            fresh |= new
+            keyed.append(keys)
+        for precision in dict.fromkeys(precisions):
+            order = sorted((k for k in fresh if k[0] == precision), key=lambda k: -len(fresh[k][0]))
+            for batch in cut_batches([len(fresh[k][0]) for k in order], self.token_budget):
+                part = [order[i] for i in batch]
+                ids, mask, segments = (x.to(self.model.device) for x in pad_rows([fresh[k] for k in part], self.pad_id))
+                with torch.inference_mode():
+                    out = self.model.logits(ids, mask, segments, precision)
+                self.answers.update(zip(part, out.double().cpu().numpy(), strict=True))
+                if self.notify:
+                    self.notify(len(part))
+        width = len(self.model.labels)
+        return [np.stack([self.answers[k] for k in keys]) if keys else np.zeros((0, width)) for keys in keyed]
+
+    @property
+    def pad_id(self) -> int:
+        """The id that fills rows up; it is masked, so any id does."""
+        return self.model.tokenizer.pad_token_id or 0
+
+    def paths(self, questions: Sequence[PathGradient], accounts: Sequence[str]) -> list[PathAnswer]:
+        """Answers to path questions, each distinct one computed once; batches mix instances by token budget."""
+        fresh: dict[Hashable, PathGradient] = {}
+        for question, account in zip(questions, accounts, strict=True):
+            key, m = question.key(), len(question.nodes)
+            tokens = m * len(question.ids)
+            known = key in self.answers or key in fresh
+            self.book(account, Cost(m, 0 if known else m, tokens, 0 if known else tokens, gradients=m))
+            if not known:
+                fresh[key] = question
+        rows = [(key, i) for key, q in fresh.items() for i in range(len(q.nodes))]
+        rows.sort(key=lambda r: -len(fresh[r[0]].ids))
+        with torch.no_grad():
+            ends = {key: self.ends(q) for key, q in fresh.items()}
+        sums = {key: np.zeros(end.shape) for key, (end, _) in ends.items()}
+        for batch in cut_batches([len(fresh[key].ids) for key, _ in rows], self.token_budget):
+            part = [rows[i] for i in batch]
+            for (key, node), gradient in zip(part, self.path_gradients(part, fresh, ends), strict=True):
+                sums[key] += fresh[key].weights[node] * gradient
+            if self.notify:
+                self.notify(len(part))
+        for key, (end, start) in ends.items():
+            self.answers[key] = PathAnswer(sums[key], (end - start).double().cpu().numpy())
+        return [self.answers[q.key()] for q in questions]
+
+    def ends(self, question: PathGradient) -> tuple[torch.Tensor, torch.Tensor]:
+        """(L, D) word embeddings at the end of the path and at its start."""
+        end = self.embeddings(question.ids)
+        return end, torch.zeros_like(end) if question.baseline is None else self.embeddings(question.baseline)
+
+    def embeddings(self, ids: np.ndarray) -> torch.Tensor:
+        """(L, D) word embeddings of (L,) ids."""
+        return self.model.embed(torch.from_numpy(ids)[None].to(self.model.device), self.precision)[0]
+
+    def path_gradients(self, part, questions, ends) -> list[np.ndarray]:
+        """One (L, D) gradient for each (key, node) of one batch."""
+        width = max(len(questions[key].ids) for key, _ in part)
+        first = ends[part[0][0]][0]
+        points = torch.zeros((len(part), width, first.shape[1]), dtype=first.dtype, device=first.device)
+        for b, (key, node) in enumerate(part):
+            end, start = ends[key]
+            points[b, : len(end)] = start + questions[key].nodes[node] * (end - start)
+        points.requires_grad_(True)
+        _, mask, segments = pad_rows([(questions[k].ids, questions[k].segments) for k, _ in part], self.pad_id)
+        device = self.model.device
+        with torch.enable_grad():
+            out = self.model.logits(None, mask.to(device), segments.to(device), self.precision, embeddings=points)
+            probable = torch.softmax(out, dim=-1)
+            picked = [
+                (probable if questions[key].of == "probability" else out)[b, questions[key].target]
+                for b, (key, _) in enumerate(part)
+            ]
+            (gradient,) = torch.autograd.grad(torch.stack(picked).sum(), points)
+        gradient = gradient.double().cpu().numpy()
+        return [gradient[b, : len(questions[key].ids)] for b, (key, _) in enumerate(part)]
+
+    def converse(self, conversations: Iterable[tuple[str, Conversation]]) -> list[Any]:
+        """Run conversations side by side, sharing batches and answers; return what each returns, in order.
+
+        A conversation is a generator that yields a Question and is sent its answer. The str is the account to book on.
+        """
+        talks = list(conversations)
+        results: list[Any] = [None] * len(talks)
+        waiting: dict[int, Question] = {}
+
+        def step(i: int, answer) -> None:
+            try:
+                waiting[i] = talks[i][1].send(answer)
+            except StopIteration as stop:
+                results[i] = stop.value
+
+        for i in range(len(talks)):
+            step(i, None)
+        while waiting:
+            asked, waiting = waiting, {}
+            blocks = [i for i, q in asked.items() if isinstance(q, Evaluate)]
+            paths = [i for i, q in asked.items() if isinstance(q, PathGradient)]
+            logits = self.evaluate(
+                [asked[i].rows() for i in blocks],
+                [self.sampled_precision if asked[i].sampled else self.precision for i in blocks],
+                [talks[i][0] for i in blocks],
+            )
+            gradients = self.paths([asked[i] for i in paths], [talks[i][0] for i in paths])
+            for i, answer in sorted(
+                [*zip(blocks, logits, strict=True), *zip(paths, gradients, strict=True)], key=lambda x: x[0]
+            ):
+                step(i, answer)
+        return results

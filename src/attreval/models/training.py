@@ -1,0 +1,197 @@
+"""Fine-tuning: does the model learn the task? Seeded, early-stopped on the loss on dev, best checkpoint kept."""
+
+from __future__ import annotations
+
+import math
+import shutil
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from sklearn.metrics import f1_score
+
+from attreval import __version__
+from attreval.models.scorer import Scorer, pad_rows
+from attreval.models.transformer import Transformer, freeze, load_transformer, pick_precision
+from attreval.records import Instance
+from attreval.seeds import generator, seed_of
+from attreval.tables import part_of, write_json
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """How well a model does on a split. correct: (n,) bool, one an instance."""
+
+    loss: float
+    accuracy: float
+    macro_f1: float
+    predicted: np.ndarray
+    correct: np.ndarray
+
+
+def check_labels(instances: Sequence[Instance], labels: Sequence[str]) -> None:
+    """Raise ValueError for a label outside the task's set."""
+    for instance in instances:
+        if not 0 <= instance.label < len(labels):
+            raise ValueError(
+                f"instance {instance.id!r} has label {instance.label}; the model has {len(labels)} classes: "
+                + ", ".join(f"{k} {name}" for k, name in enumerate(labels))
+            )
+
+
+def evaluate(model: Transformer, instances: Sequence[Instance], precision: str = "float32", notify=None) -> Evaluation:
+    """Loss, accuracy and macro F1 of a model on labelled instances."""
+    check_labels(instances, model.labels)
+    gold = np.array([i.label for i in instances])
+    tokens = [model.tokens(i) for i in instances]
+    logits = Scorer(model, notify=notify).logits([(t.ids, t.segments) for t in tokens], precision)
+    log_p = logits - np.logaddexp.reduce(logits, axis=1, keepdims=True)
+    predicted = logits.argmax(axis=1)
+    return Evaluation(
+        loss=float(-log_p[np.arange(len(gold)), gold].mean()),
+        accuracy=float((predicted == gold).mean()),
+        macro_f1=float(f1_score(gold, predicted, average="macro")),
+        predicted=predicted,
+        correct=predicted == gold,
+    )
+
+
+def batches(lengths: np.ndarray, batch_rows: int, rng: np.random.Generator, window: int = 50) -> list[np.ndarray]:
+    """Shuffled batches of rows of like length: rows are sorted by length inside windows of `window` batches."""
+    order = rng.permutation(len(lengths))
+    cut = [order[i : i + window * batch_rows] for i in range(0, len(order), window * batch_rows)]
+    cut = [part[np.argsort(lengths[part], kind="stable")] for part in cut]
+    out = [part[i : i + batch_rows] for part in cut for i in range(0, len(part), batch_rows)]
+    return [out[i] for i in rng.permutation(len(out))]
+
+
+def train(
+    model: Transformer,
+    train_set: Sequence[Instance],
+    dev_set: Sequence[Instance],
+    spec,
+    folder: Path,
+    names: Sequence[object],
+    about: dict | None = None,
+    notify: Callable[[int, int, str], None] | None = None,
+) -> list[dict]:
+    """Fine-tune, keep the checkpoint with the lowest dev loss in `folder`, and return the training curve.
+
+    spec: config.TrainingSpec. names: what the seed derives from. notify: called with (done, of, words).
+    The folder gets model.safetensors, the tokenizer, and training.json, and appears only when it is complete.
+    """
+    check_labels([*train_set, *dev_set], model.labels)
+    if not train_set or not dev_set:
+        raise ValueError(f"training needs instances in train and dev; got {len(train_set)} and {len(dev_set)}")
+    torch.manual_seed(seed_of("train", *names))
+    rng = generator("batches", *names)
+    precision = pick_precision(spec.precision, model.device)
+    network = model.network.train().requires_grad_(True)
+    encoded = [model.tokens(i) for i in train_set]
+    lengths = np.array([len(t) for t in encoded])
+    gold = torch.tensor([i.label for i in train_set], device=model.device)
+    plain = [p for n, p in network.named_parameters() if n.endswith("bias") or "LayerNorm" in n]
+    held = {id(p) for p in plain}
+    optimizer = torch.optim.AdamW(
+        [
+            {"params": [p for p in network.parameters() if id(p) not in held], "weight_decay": spec.weight_decay},
+            {"params": plain, "weight_decay": 0.0},
+        ],
+        lr=spec.learning_rate,
+    )
+    per_epoch = math.ceil(len(train_set) / spec.batch_rows)
+    total = per_epoch * spec.epochs
+    warm = max(1, round(spec.warmup * total))
+    schedule = torch.optim.lr_scheduler.LambdaLR(
+        optimizer, lambda step: min((step + 1) / warm, max(0.0, (total - step) / max(1, total - warm)))
+    )
+    check_every = max(1, per_epoch // spec.evaluations_per_epoch)
+    best, stale, curve, losses, started = math.inf, 0, [], [], time.monotonic()
+    step = 0
+    part = part_of(folder)
+    shutil.rmtree(part, ignore_errors=True)
+    for rows in (rows for _ in range(spec.epochs) for rows in batches(lengths, spec.batch_rows, rng)):
+        ids, mask, segments = pad_rows([(encoded[r].ids, encoded[r].segments) for r in rows], encoded[0].pad_id)
+        inputs = (ids.to(model.device), mask.to(model.device), segments.to(model.device))
+        with torch.autocast(model.device.type, torch.bfloat16, enabled=precision == "bfloat16"):
+            logits = model.logits(*inputs)
+            loss = torch.nn.functional.cross_entropy(logits.float(), gold[rows.tolist()])
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(network.parameters(), 1.0)
+        optimizer.step()
+        schedule.step()
+        optimizer.zero_grad(set_to_none=True)
+        losses.append(loss.item())
+        step += 1
+        if notify:
+            notify(step, total, f"batches, loss {np.mean(losses[-50:]):.3f}")
+        if step % check_every == 0 or step == total:
+            network.eval()
+            model.copies.clear()  # they hold the weights of another step
+            dev = evaluate(model, dev_set, precision)
+            network.train()
+            curve.append(
+                {
+                    "step": step,
+                    "epoch": step / per_epoch,
+                    "train_loss": float(np.mean(losses)),
+                    "dev_loss": dev.loss,
+                    "dev_accuracy": dev.accuracy,
+                }
+            )
+            losses = []
+            if dev.loss < best:
+                best, stale = dev.loss, 0
+                save(model, part)
+            else:
+                stale += 1
+            if stale >= spec.patience:
+                break
+    freeze(network)
+    if not math.isfinite(best):
+        raise ArithmeticError(
+            f"training diverged: the loss on dev was {curve[-1]['dev_loss']} at step {step}, no checkpoint is worth "
+            f"keeping; lower training.learning_rate ({spec.learning_rate:g}) in the profile"
+        )
+    made = {
+        "attreval": __version__,
+        "torch": torch.__version__,
+        "labels": list(model.labels),
+        "names": [str(n) for n in names],
+        "training": spec.model_dump(),
+        "precision": precision,
+        "device": model.device.type,
+        "threads": torch.get_num_threads(),
+        "train_rows": len(train_set),
+        "dev_rows": len(dev_set),
+        "best_dev_loss": best,
+        "curve": curve,
+    }
+    write_json(part / "training.json", made | (about or {}) | {"seconds": round(time.monotonic() - started, 1)})
+    publish(part, folder)
+    model.network = load_transformer(folder, device=model.device.type).network
+    model.copies.clear()
+    return curve
+
+
+def save(model: Transformer, folder: Path) -> None:
+    """Write weights (safetensors), configuration and tokenizer into a folder."""
+    model.network.save_pretrained(folder)
+    model.tokenizer.save_pretrained(folder)
+
+
+def save_whole(model: Transformer, folder: Path) -> None:
+    """Write a model into a folder that appears only when it is complete."""
+    part = part_of(folder)
+    shutil.rmtree(part, ignore_errors=True)
+    save(model, part)
+    publish(part, folder)
+
+
+def publish(part: Path, folder: Path) -> None:
+    """Move a finished folder to its name, replacing an older one."""
+    shutil.rmtree(folder, ignore_errors=True)
+    part.rename(folder)

@@ -1,0 +1,180 @@
+"""A transformer classifier from a registry package, a local folder or a hub, and its four questions.
+
+Letters used for shapes: B rows, L tokens, D embedding width, K classes.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from attreval.alignment import tokenize
+from attreval.records import Instance, Tokens
+from attreval.seeds import seed_of
+
+DTYPES = {"float64": torch.float64, "float32": torch.float32, "bfloat16": torch.bfloat16}
+
+
+@dataclass
+class Transformer:
+    """A sequence classifier with its tokenizer.
+
+    network: a Hugging Face sequence-classification model in evaluation mode, its weights frozen.
+    labels: K class names in index order. order: (K,) where each of them stands in the network's output.
+    """
+
+    name: str
+    network: torch.nn.Module
+    tokenizer: object
+    labels: tuple[str, ...]
+    max_length: int
+    order: list[int] | None = None
+    family: str = "transformer"
+    copies: dict[str, torch.nn.Module] = field(default_factory=dict, repr=False)
+
+    @property
+    def device(self) -> torch.device:
+        """Where the weights lie."""
+        return next(self.network.parameters()).device
+
+    def tokens(self, instance: Instance) -> Tokens:
+        """An instance as this model reads it."""
+        return tokenize(instance, self.tokenizer, self.max_length)
+
+    def at(self, precision: str) -> torch.nn.Module:
+        """The network in float64, float32 or bfloat16; copies are made once."""
+        dtype = DTYPES[precision]
+        if self.network.dtype == dtype:
+            return self.network
+        if precision not in self.copies:
+            with torch.inference_mode(False):  # weights born in inference mode could never give a gradient
+                self.copies[precision] = copy.deepcopy(self.network).to(dtype)
+        return self.copies[precision]
+
+    def embed(self, ids: Tensor, precision: str = "float32") -> Tensor:
+        """Word embeddings, (B, L, D), of (B, L) ids; positions and types are added inside the model."""
+        return self.at(precision).get_input_embeddings()(ids)
+
+    def logits(
+        self,
+        ids: Tensor | None,
+        mask: Tensor,
+        segments: Tensor,
+        precision: str = "float32",
+        embeddings: Tensor | None = None,
+    ) -> Tensor:
+        """(B, K) logits of (B, L) ids, or of (B, L, D) word embeddings; mask 0 marks padding."""
+        network = self.at(precision)
+        inputs = {"input_ids": ids} if embeddings is None else {"inputs_embeds": embeddings}
+        if getattr(network.config, "type_vocab_size", 0) > 1:
+            inputs["token_type_ids"] = segments
+        logits = network(attention_mask=mask, **inputs).logits
+        return logits if self.order is None else logits[:, self.order]
+
+
+def quieten() -> None:
+    """No progress bars and loading reports in notebooks; errors stay."""
+    from transformers.utils import logging
+
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+
+
+def freeze(network: torch.nn.Module) -> torch.nn.Module:
+    """Evaluation mode, no gradients to weights."""
+    return network.eval().requires_grad_(False)
+
+
+def pick_device(name: str = "auto") -> torch.device:
+    """The device to use: `auto` is CUDA where there is one, else the CPU."""
+    if name == "auto":
+        name = "cuda" if torch.cuda.is_available() else "cpu"
+    return torch.device(name)
+
+
+def pick_precision(name: str, device: torch.device) -> str:
+    """The precision to use: `auto` is bfloat16 where the hardware multiplies it natively, else float32."""
+    if name != "auto":
+        return name
+    if device.type == "cuda":
+        return "bfloat16" if torch.cuda.is_bf16_supported(including_emulation=False) else "float32"
+    return "bfloat16" if torch.cpu._is_avx512_bf16_supported() else "float32"
+
+
+def load_transformer(
+    folder: Path | str, name: str = "", device: str = "auto", max_length: int = 128, labels: tuple[str, ...] = ()
+) -> Transformer:
+    """Load a trained classifier and its tokenizer from a folder, or from a hub by name.
+
+    labels: the class names wanted, in the order wanted; the network's own where empty. Raises ValueError where the
+    network knows other names, FileNotFoundError where there is no model.
+    """
+    from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+    quieten()
+    if isinstance(folder, Path) and not (folder / "config.json").exists():
+        raise FileNotFoundError(f"no model at {folder}: train it with notebook 02 or `attreval run`")
+    network = AutoModelForSequenceClassification.from_pretrained(folder, dtype=torch.float32)
+    own = tuple(network.config.id2label[k] for k in range(network.config.num_labels))
+    longest = getattr(network.config, "max_position_embeddings", max_length)
+    return Transformer(
+        name=name or str(folder),
+        network=freeze(network).to(pick_device(device)),
+        tokenizer=AutoTokenizer.from_pretrained(folder),
+        labels=labels or own,
+        max_length=min(max_length, longest),
+        order=match_labels(own, labels, str(folder)) if labels else None,
+    )
+
+
+def match_labels(own: tuple[str, ...], wanted: tuple[str, ...], name: str) -> list[int] | None:
+    """Where each wanted class stands among a network's own, by name; None where they stand in the same order."""
+    plain = [label.lower() for label in own]
+    if plain == [label.lower() for label in wanted]:
+        return None
+    if sorted(plain) != sorted(label.lower() for label in wanted):
+        raise ValueError(
+            f"the model {name} has classes {', '.join(own)}, the task has {', '.join(wanted)}; name the model's "
+            "classes, in its order and in the task's words, under `labels` of the model in the profile"
+        )
+    return [plain.index(label.lower()) for label in wanted]
+
+
+def new_transformer(
+    spec, labels: tuple[str, ...], names: Sequence[object], name: str = "", device: str = "auto", resolve=str
+) -> Transformer:
+    """A classifier to be trained, with a fresh head on pretrained weights, or small and from scratch.
+
+    spec: config.ModelSpec. names: what the seed of the fresh weights derives from. resolve: turns a weights name into
+    a folder or hub name.
+    """
+    from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer
+
+    quieten()
+    torch.manual_seed(seed_of("weights", *names))
+    head = {
+        "num_labels": len(labels),
+        "id2label": dict(enumerate(labels)),
+        "label2id": {label: k for k, label in enumerate(labels)},
+    }
+    origin = resolve(spec.weights or spec.tokenizer)
+    tokenizer = AutoTokenizer.from_pretrained(resolve(spec.tokenizer) if spec.tokenizer else origin)
+    if spec.weights:
+        network = AutoModelForSequenceClassification.from_pretrained(origin, dtype=torch.float32, **head)
+    else:
+        config = AutoConfig.for_model(
+            "bert",
+            vocab_size=len(tokenizer),
+            hidden_size=spec.hidden,
+            num_hidden_layers=spec.layers,
+            num_attention_heads=spec.heads,
+            intermediate_size=4 * spec.hidden,
+            **head,
+        )
+        network = AutoModelForSequenceClassification.from_config(config, dtype=torch.float32)
+    return Transformer(name, network.to(pick_device(device)), tokenizer, tuple(labels), spec.max_length)

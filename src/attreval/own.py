@@ -1,0 +1,38 @@
+"""Your own model on your own text: one call from strings to scores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from attreval.explain import METHODS
+from attreval.explain.method import Budget
+from attreval.records import Instance
+
+
+def explain_text(
+    model: str, segments: Sequence[str], methods: Sequence[str] | None = None, samples: int = 1000
+) -> tuple[str, float, pd.DataFrame]:
+    """The predicted label, its probability, and a table with a row a token and a column a method.
+
+    model: a folder that holds a sequence classifier and its tokenizer, or a hub name. segments: one text or two.
+    Raises ValueError for an unknown method or a text without tokens.
+    """
+    from attreval.corpora.words import words_of
+    from attreval.explain.run import explain, pick_methods
+    from attreval.models.scorer import Scorer
+    from attreval.models.transformer import load_transformer
+
+    names = pick_methods(methods or list(METHODS))
+    folder = Path(model) if Path(model).exists() else model
+    classifier = load_transformer(folder, max_length=512)
+    instance = Instance("text", tuple(segments), 0, words_of(segments))
+    (found,) = explain(Scorer(classifier), [instance], names, Budget(lime_samples=samples), ("own",))
+    frame = pd.DataFrame({"token": [found.tokens.texts[t] for t in found.tokens.content]})
+    for name in names:
+        frame[name] = found.attributions[name].scores
+    if found.tokens.dropped:
+        frame.attrs["dropped"] = found.tokens.dropped
+    return classifier.labels[found.predicted], float(found.probabilities[found.predicted]), frame

@@ -1,0 +1,151 @@
+"""What an instance, its tokens and an attribution are. Every other part of the package speaks in these records.
+
+Letters used for shapes: W words, L model tokens (special tokens included), F features, A annotators.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+LEVELS = ("token", "pair", "span")
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Human evidence about one instance; every part may be empty.
+
+    marks: (A, W) float, one row an annotator, one column a word: 1 marked, 0 not, or a rating.
+    spans: (start word, end word, annotator) triples, end exclusive.
+    interactions: (start a, end a, start b, end b, label) tuples over words, ends exclusive.
+    """
+
+    marks: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
+    spans: tuple[tuple[int, int, int], ...] = ()
+    interactions: tuple[tuple[int, int, int, int, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Instance:
+    """One text, or one pair of texts, with its words.
+
+    words: (W, 3) int rows of segment, start character, end character (exclusive); a word never crosses a segment.
+    """
+
+    id: str
+    segments: tuple[str, ...]
+    label: int
+    words: np.ndarray
+    split: str = ""
+    evidence: Evidence = field(default_factory=Evidence)
+
+    def __post_init__(self):
+        if len(self.segments) not in (1, 2):
+            raise ValueError(f"instance {self.id!r} has {len(self.segments)} segments; one or two are possible")
+        words = np.asarray(self.words, dtype=np.int64).reshape(-1, 3)
+        lengths = np.array([len(text) for text in self.segments])
+        bad = (words[:, 0] < 0) | (words[:, 0] >= len(lengths)) | (words[:, 1] < 0) | (words[:, 1] >= words[:, 2])
+        bad |= words[:, 2] > lengths[np.clip(words[:, 0], 0, len(lengths) - 1)]
+        if bad.any():
+            at = int(np.flatnonzero(bad)[0])
+            raise ValueError(
+                f"instance {self.id!r}: word {at} is {words[at].tolist()} (segment, start, end), outside its text"
+            )
+        if self.evidence.marks.size and self.evidence.marks.shape[1] != len(words):
+            raise ValueError(
+                f"instance {self.id!r}: marks for {self.evidence.marks.shape[1]} words, but it has {len(words)}"
+            )
+        object.__setattr__(self, "words", words)
+
+    def word_texts(self) -> list[str]:
+        """The W words as strings."""
+        return [self.segments[s][a:b] for s, a, b in self.words]
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """An instance as the model reads it.
+
+    ids: (L,) vocabulary indices. segments: (L,) token type. special: (L,) True for [CLS], [SEP] and the like.
+    word: (L,) index of the instance's word that holds the token, -1 for none. texts: L token strings.
+    offsets: (L, 3) segment, start, end characters; (-1, 0, 0) for special tokens. dropped: words lost to truncation.
+    """
+
+    ids: np.ndarray
+    segments: np.ndarray
+    special: np.ndarray
+    word: np.ndarray
+    offsets: np.ndarray
+    texts: tuple[str, ...]
+    mask_id: int
+    pad_id: int
+    dropped: int = 0
+
+    @property
+    def content(self) -> np.ndarray:
+        """(n,) positions of the tokens that are not special."""
+        return np.flatnonzero(~self.special)
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Model evaluations and the tokens they read: asked for, computed, and answered from the ledger."""
+
+    requested: int = 0
+    unique: int = 0
+    requested_tokens: int = 0
+    unique_tokens: int = 0
+    gradients: int = 0
+
+    @property
+    def reused(self) -> int:
+        """Evaluations answered without running the model."""
+        return self.requested - self.unique
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(*(getattr(self, name) + getattr(other, name) for name in self.__dataclass_fields__))
+
+
+@dataclass(frozen=True)
+class Attribution:
+    """Scores that one method gives to groups of tokens of one instance, for one class.
+
+    features: F tuples of token positions (one position at level `token`, two at `pair`, two or more at `span`).
+    scores: (F,) float64. gap: how far the scores are from the sum they owe (completeness), NaN if they owe none.
+    """
+
+    instance: str
+    method: str
+    target: int
+    level: str
+    features: tuple[tuple[int, ...], ...]
+    scores: np.ndarray
+    gap: float = float("nan")
+    cost: Cost = field(default_factory=Cost)
+
+    def __post_init__(self):
+        scores = np.asarray(self.scores, dtype=np.float64)
+        if self.level not in LEVELS:
+            raise ValueError(f"level {self.level!r} is not one of {', '.join(LEVELS)}")
+        if scores.shape != (len(self.features),):
+            raise ValueError(
+                f"{self.method} on {self.instance!r}: {scores.shape} scores for {len(self.features)} features"
+            )
+        if not np.isfinite(scores).all():
+            at = int(np.flatnonzero(~np.isfinite(scores))[0])
+            raise ValueError(
+                f"{self.method} on {self.instance!r}: score {at} of {len(scores)} is {scores[at]}; "
+                "scores must be finite numbers, so the method or the model overflowed on this input"
+            )
+        object.__setattr__(self, "scores", scores)
+
+    def on_tokens(self, length: int) -> np.ndarray:
+        """(L,) token scores: each feature's score is shared equally by its tokens; tokens in no feature get 0."""
+        out = np.zeros(length)
+        for feature, score in zip(self.features, self.scores, strict=True):
+            out[list(feature)] += score / len(feature)
+        return out

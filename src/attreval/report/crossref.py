@@ -1,0 +1,205 @@
+"""Which figure, table or section is meant? Numbers them in a page and turns references into links.
+
+Works on pandoc's tree of a page. A figure is a div `::: {#fig-x}`, a table a div `::: {#tbl-x}`, both with a
+caption as last paragraph; a section is a heading `{#sec-x}`; a reference is `@fig-x`, to pandoc a citation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from html import escape as html_escape
+
+import panflute as pf
+
+from attreval.report.errors import ReportError, hint
+
+KINDS = {"fig": "Figure", "tbl": "Table", "sec": "Section"}
+CALLOUTS = {
+    "note": "Note",
+    "tip": "Tip",
+    "important": "Important",
+    "warning": "Warning",
+    "caution": "Caution",
+}
+
+
+@dataclass
+class Numbering:
+    """The numbers given so far in one page. where: the `file:line` of an identifier, for messages."""
+
+    where: Callable[[str], str]
+    numbers: dict[str, str] = field(default_factory=dict)
+
+    def give(self, identifier: str, number: str) -> None:
+        """Note the number of an identifier; twice the same identifier is an error."""
+        if identifier in self.numbers:
+            raise ReportError(f"{self.where(identifier)}: {identifier!r} is defined twice")
+        self.numbers[identifier] = number
+
+
+def number(doc: pf.Doc, where: Callable[[str], str], number_sections: bool) -> dict[str, str]:
+    """Number sections, figures and tables of a page in place, link references; return number by identifier.
+
+    Raises ReportError for a reference to nothing, and a figure without picture, rows or caption.
+    """
+    state = Numbering(where)
+    doc.walk(lambda element, doc: draw_callout(element))  # first: its title is no section
+    number_headings(doc, state, number_sections)
+    count = dict.fromkeys(KINDS, 0)
+
+    def floats(element, doc):
+        if isinstance(element, pf.Div):
+            kind = element.identifier.partition("-")[0]
+            if kind in ("fig", "tbl") and element.identifier.startswith(f"{kind}-"):
+                count[kind] += 1
+                state.give(element.identifier, str(count[kind]))
+
+    # In reading order, though panflute walks from the leaves up: figures and tables do not nest.
+    doc.walk(floats)
+    doc.walk(lambda element, doc: link_reference(element, state))
+    doc.walk(lambda element, doc: draw_float(element, state))
+    doc.walk(lambda element, doc: draw_rest(element))
+    return state.numbers
+
+
+def number_headings(doc: pf.Doc, state: Numbering, shown: bool) -> None:
+    """Number headings as 1, 1.1, ... and move all one level down: the first level is the page's title."""
+    counters = [0] * 6
+
+    def heading(element, doc):
+        if not isinstance(element, pf.Header):
+            return
+        if shown and "unnumbered" not in element.classes:
+            counters[element.level - 1] += 1
+            counters[element.level :] = [0] * (6 - element.level)
+            text = ".".join(str(n) for n in counters[: element.level])
+            if element.identifier.startswith("sec-"):
+                state.give(element.identifier, text)
+            mark = pf.Span(pf.Str(text), classes=["header-section-number"])
+            element.content = [mark, pf.Space, *element.content]
+        element.level = min(element.level + 1, 6)
+
+    doc.walk(heading)
+
+
+def link_reference(element, state: Numbering):
+    """`@fig-x` as a link `Figure 1`; `-@fig-x` as its number; several in one bracket with commas between."""
+    if not isinstance(element, pf.Cite):
+        return None
+    ours = [c for c in element.citations if c.id.partition("-")[0] in KINDS]
+    if not ours:
+        return None
+    if len(ours) < len(element.citations):
+        raise ReportError(f"{state.where('@' + ours[0].id)}: one bracket mixes works and @{ours[0].id}; use two")
+    inlines = []
+    for citation in ours:
+        name = citation.id
+        kind = KINDS[name.partition("-")[0]]
+        if name not in state.numbers:
+            same = [known for known in state.numbers if known.partition("-")[0] == name.partition("-")[0]]
+            raise ReportError(f"{state.where('@' + name)}: @{name} refers to no {kind.lower()}; {hint(name, same)}")
+        text = state.numbers[name] if citation.mode == "SuppressAuthor" else f"{kind}\u00a0{state.numbers[name]}"
+        link = pf.Link(pf.Str(text), url=f"#{name}", classes=["xref"])
+        inlines += [pf.Str(","), pf.Space, *citation.prefix, link] if inlines else [*citation.prefix, link]
+        inlines += citation.suffix
+    return inlines
+
+
+def draw_float(element, state: Numbering):
+    """A numbered div as an HTML figure: content, number and caption, and the notebook that it comes from."""
+    if not isinstance(element, pf.Div) or element.identifier not in state.numbers:
+        return None
+    name = element.identifier
+    kind, number = KINDS[name.partition("-")[0]], state.numbers[name]
+    place = state.where(name)
+    blocks = list(element.content)
+    if not blocks or not isinstance(blocks[-1], pf.Para) or holds(blocks[-1], pf.Image):
+        raise ReportError(f"{place}: {name} has no caption; the last paragraph of its div must be the caption")
+    *content, caption = blocks
+    if name.startswith("fig-") and not holds(pf.Div(*content), pf.Image):
+        raise ReportError(f"{place}: {name} holds no picture; embed a cell that draws one")
+    if name.startswith("tbl-") and not any(holds(b, pf.Table) or "<table" in raw_text(b) for b in content):
+        raise ReportError(f"{place}: {name} holds no table; include one from paper/tables/ or embed a cell")
+    content, sources = unwrap_embeds(content)
+    describe(content, pf.stringify(caption).strip())
+    label = pf.Span(pf.Str(f"{kind}\u00a0{number}:"), classes=["float-number"])
+    words = [label, pf.Space, *caption.content]
+    for link in sources:
+        words += [pf.Space, pf.Span(pf.Str("Source:"), pf.Space, link, classes=["source"])]
+    classes = html_escape(" ".join(["float", kind.lower(), *element.classes]), quote=True)
+    return [
+        pf.RawBlock(f'<figure id="{html_escape(name, quote=True)}" class="{classes}">', "html"),
+        pf.Div(
+            *content,
+            classes=["scroll"],
+            attributes={"tabindex": "0", "role": "group"} if kind == "Table" else {},
+        ),
+        pf.RawBlock("<figcaption>", "html"),
+        pf.Plain(*words),
+        pf.RawBlock("</figcaption></figure>", "html"),
+    ]
+
+
+def unwrap_embeds(blocks: list) -> tuple[list, list[pf.Link]]:
+    """Blocks without their embed wrappers, and one link for each notebook they come from."""
+    plain, links = [], {}
+    for block in blocks:
+        if isinstance(block, pf.Div) and "embed" in block.classes:
+            plain += list(block.content)
+            name = block.attributes["notebook"]
+            links.setdefault(name, pf.Link(pf.Str(name), url=block.attributes["href"]))
+        else:
+            plain.append(block)
+    return plain, list(links.values())
+
+
+def describe(blocks: list, text: str) -> None:
+    """Give pictures that have no description of their own the caption as alternative text."""
+
+    def fill(element, doc):
+        if isinstance(element, pf.Image) and not pf.stringify(element).strip():
+            element.content = [pf.Str(text)]
+
+    for block in blocks:
+        block.walk(fill)
+
+
+def draw_rest(element):
+    """Embeds outside figures get a source line; tables and display formulas a box that scrolls sideways."""
+    if isinstance(element, pf.Div) and "embed" in element.classes:
+        content, links = unwrap_embeds([element])
+        return [*content, pf.Div(pf.Plain(pf.Str("Source:"), pf.Space, *links), classes=["source"])]
+    if isinstance(element, pf.Math) and element.format == "DisplayMath":
+        return pf.Span(element, classes=["formula"], attributes={"tabindex": "0", "role": "group"})
+    is_table = isinstance(element, pf.Table) or (isinstance(element, pf.RawBlock) and "<table" in element.text)
+    if is_table and "scroll" not in getattr(element.parent, "classes", []):
+        return pf.Div(element, classes=["scroll"], attributes={"tabindex": "0", "role": "group"})
+    return None
+
+
+def draw_callout(element):
+    """`::: {.callout-note}` as a box; its title is its first heading, its `title`, or its kind's name."""
+    kinds = [c.removeprefix("callout-") for c in getattr(element, "classes", []) if c.startswith("callout-")]
+    if not isinstance(element, pf.Div) or not kinds:
+        return None
+    blocks, kind = list(element.content), kinds[0]
+    title = [pf.Str(element.attributes.get("title", CALLOUTS.get(kind, kind)))]
+    if blocks and isinstance(blocks[0], pf.Header):
+        title = list(blocks.pop(0).content)
+    heading = pf.Div(pf.Plain(*title), classes=["callout-title"])
+    return pf.Div(heading, *blocks, identifier=element.identifier, classes=["callout", f"callout-{kind}"])
+
+
+def holds(element, kind) -> bool:
+    """Whether an element is or contains one of a kind."""
+    found = []
+    element.walk(lambda e, doc: found.append(e) if isinstance(e, kind) else None)
+    return bool(found)
+
+
+def raw_text(element) -> str:
+    """The raw HTML in an element."""
+    found = []
+    element.walk(lambda e, doc: found.append(e.text) if isinstance(e, pf.RawBlock) else None)
+    return "".join(found)

@@ -1,0 +1,36 @@
+"""How does arbitrary text become Markdown that shows exactly that text?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+# Backslash escapes work for every ASCII punctuation mark; these are the ones that can start a construct.
+SPECIAL = re.compile(r"([\\`*_{}\[\]()<>#|~^$@!&'\"])")
+# Characters that no HTML page may hold; pandoc would pass them on.
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+
+
+def escape(text: str) -> str:
+    """One line of Markdown that renders as `text`; control characters become U+FFFD, line breaks spaces."""
+    flat = CONTROL.sub("\ufffd", re.sub(r"[ \t\r\n\u2028\u2029]+", " ", str(text)).strip(" "))
+    flat = SPECIAL.sub(r"\\\1", flat)
+    # A list marker at the start of a block; `-0.5` and `3.14` are none, `- x` and `3. x` are.
+    return re.sub(r"^(\d+)?([-+.:])(?= |$)", r"\1\\\2", flat)
+
+
+def escape_cell(text: str) -> str:
+    """As `escape`; runs of dots and dashes, which typography would change, stay as they are."""
+    return re.sub(r"(?<=[-.])([-.])", r"\\\1", escape(text))
+
+
+def pipe_table(headers: Sequence[str], rows: Sequence[Sequence[str]], align: Sequence[str]) -> str:
+    """A Markdown pipe table of plain texts; `align` holds `left` or `right` for each column."""
+    cells = [[escape_cell(cell) for cell in row] for row in (headers, *rows)]
+    # Where a line is long, the dashes give the columns their share of the width: as many as the widest cell.
+    widths = [max(3, *(len(row[at]) for row in cells)) for at in range(len(headers))]
+    rule = [
+        "-" * (width - 1) + ":" if side == "right" else "-" * width for width, side in zip(widths, align, strict=True)
+    ]
+    lines = [cells[0], rule, *cells[1:]]
+    return "".join("| " + " | ".join(line) + " |\n" for line in lines)

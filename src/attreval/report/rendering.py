@@ -1,0 +1,50 @@
+"""How does the site come about? By Quarto where it is installed, else by pandoc: same pages, same sources."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+from attreval import project
+from attreval.report.errors import ReportError
+from attreval.report.site import build
+from attreval.report.staging import stage
+from attreval.report.swap import replace_folder
+
+ROUTES = ("auto", "quarto", "pandoc")
+
+
+def render(profile: str, route: str = "auto") -> Path:
+    """Stage a profile's results and render the site; return its folder, `_site` in the project.
+
+    route: `quarto` (needs that program), `pandoc` (always there), or `auto`: Quarto where it is installed.
+    The folder changes all at once: a broken run leaves the site that was there.
+    """
+    if route not in ROUTES:
+        raise ReportError(f"unknown route {route!r}; there are: {', '.join(ROUTES)}")
+    program = shutil.which("quarto")
+    if route == "quarto" and not program:
+        raise ReportError(
+            "route 'quarto' needs the program `quarto`, which is not on the PATH: install Quarto 1.9 "
+            "(the extra `attreval[quarto]` does, where GitHub can be reached), or use route 'pandoc'"
+        )
+    stage(profile)
+    home = project.home()
+    with replace_folder(home / "_site") as folder:
+        if program and route != "pandoc":
+            render_by_quarto(program, home, folder)
+        else:
+            for address, data in sorted(build(home).items()):
+                path = folder / address
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(data)
+    return home / "_site"
+
+
+def render_by_quarto(program: str, home: Path, folder: Path) -> None:
+    """Let Quarto render the project into a folder inside it."""
+    command = [program, "render", str(home), "--output-dir", folder.name]
+    done = subprocess.run(command, cwd=home, capture_output=True, text=True, check=False)
+    if done.returncode or not (folder / "index.html").exists():
+        raise ReportError(f"quarto render ended with {done.returncode}:\n{done.stderr.strip()[-4000:]}")

@@ -1,0 +1,141 @@
+"""Which results does the text show? Puts one profile's notebooks, tables and numbers where the pages look.
+
+The places are fixed (paper/notebooks/, paper/tables/, _variables.yml): paths in a page cannot be parameters.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+import nbformat
+import yaml
+
+import attreval
+from attreval import project
+from attreval.report.errors import ReportError
+from attreval.report.markdown import escape
+from attreval.report.notebook import read_notebook
+from attreval.report.tabulating import read_declarations, table_markdown
+from attreval.tables import write_whole
+
+NOT_RECORDED = "not recorded"
+
+
+@dataclass(frozen=True)
+class Staged:
+    """What was staged: notebook and table files, and the number texts by dotted key."""
+
+    notebooks: tuple[Path, ...]
+    tables: tuple[Path, ...]
+    variables: dict[str, str]
+
+
+def stage(profile: str) -> Staged:
+    """Copy a profile's notebooks, tables and numbers to where the pages read them; remove stale ones.
+
+    Raises ReportError where the profile has no results, or where paper/tables.yml asks for a table or column
+    that is not there.
+    """
+    home, results = project.home(), project.results(profile)
+    sources = sorted(path for path in results.notebooks.glob("*.ipynb") if path.name[0] != ".")
+    if not sources:
+        raise ReportError(
+            f"profile {profile!r} has no executed notebooks in {results.notebooks}; "
+            f"make them with: attreval run --profile {profile}"
+        )
+    variables = read_numbers(results.numbers) | run_facts(profile, results.root / "manifest.json")
+    tables = {path.name: path for path in results.tables.glob("*.csv") if path.name[0] != "."}
+    texts = {
+        f"_{name}.md": table_markdown(name, declared, tables, variables)
+        for name, declared in read_declarations(home / "paper" / "tables.yml").items()
+    }
+    texts["_notebooks.md"] = notebook_list(sources)
+
+    for path in sources:
+        with write_whole(home / "paper" / "notebooks" / path.name) as part:
+            part.write_text(publishable(path), encoding="utf-8")
+    for name, text in texts.items():
+        with write_whole(home / "paper" / "tables" / name) as part:
+            part.write_text(text, encoding="utf-8")
+    remove_others(home / "paper" / "notebooks", {path.name for path in sources})
+    remove_others(home / "paper" / "tables", set(texts))
+    with write_whole(home / "_variables.yml") as part:
+        part.write_text(yaml.safe_dump(nest(variables), allow_unicode=True, width=10_000), encoding="utf-8")
+    return Staged(
+        tuple(home / "paper" / "notebooks" / path.name for path in sources),
+        tuple(home / "paper" / "tables" / name for name in sorted(texts)),
+        variables,
+    )
+
+
+def publishable(path: Path) -> str:
+    """An executed notebook without what belongs to the machine that ran it: paths, times, warnings."""
+    node = nbformat.read(path, as_version=4)
+    for holder in (node, *node.cells):
+        for name in ("papermill", "execution"):
+            holder.metadata.pop(name, None)
+    for cell in node.cells:
+        if "outputs" in cell:
+            cell.outputs = [o for o in cell.outputs if (o.output_type, o.get("name")) != ("stream", "stderr")]
+    return nbformat.writes(node)
+
+
+def remove_others(folder: Path, keep: set[str]) -> None:
+    """Remove what an earlier stage left in a staged folder: files not in `keep`, and folders."""
+    for path in folder.iterdir():
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        elif path.name not in keep:
+            path.unlink()
+
+
+def read_numbers(folder: Path) -> dict[str, str]:
+    """The texts of all numbers of a run by dotted key; the same key with two texts is an error."""
+    texts: dict[str, str] = {}
+    origin: dict[str, str] = {}
+    for path in sorted(folder.glob("*.json")):
+        for key, number in json.loads(path.read_text(encoding="utf-8")).items():
+            if not isinstance(number, dict) or "text" not in number:
+                raise ReportError(f'{path}: {key!r} is {number!r}; it must be {{"value": ..., "text": "..."}}')
+            text = str(number["text"])
+            if texts.setdefault(key, text) != text:
+                raise ReportError(f"{key!r} is {texts[key]!r} in {origin[key]} but {text!r} in {path.name}")
+            origin.setdefault(key, path.name)
+    return texts
+
+
+def run_facts(profile: str, manifest: Path) -> dict[str, str]:
+    """The `run` group: profile, version, commit and date of the run, from its manifest."""
+    facts = json.loads(manifest.read_text(encoding="utf-8")) if manifest.exists() else {}
+    return {
+        "run.profile": profile,
+        "run.version": str(facts.get("attreval") or attreval.__version__),
+        "run.commit": str(facts.get("commit") or NOT_RECORDED)[:12],
+        "run.date": str(facts.get("date") or NOT_RECORDED)[:10],
+    }
+
+
+def nest(variables: dict[str, str]) -> dict:
+    """Dotted keys as nested mappings, texts escaped: both routes read a variable as Markdown."""
+    tree: dict = {}
+    for key, text in sorted(variables.items()):
+        *groups, last = key.split(".")
+        place = tree
+        for group in groups:
+            place = place.setdefault(group, {})
+            if not isinstance(place, dict):
+                raise ReportError(f"{key!r} lies inside {group!r}, which is itself a number")
+        if last in place:
+            raise ReportError(f"{key!r} is a number and a group of numbers at once")
+        place[last] = escape(text)
+    return tree
+
+
+def notebook_list(paths: list[Path]) -> str:
+    """A Markdown list of links to the executed notebooks, relative to paper/."""
+    titles = [(path.stem, read_notebook(path).title) for path in paths]
+    lines = [f"- [{escape(stem)}](notebooks/{stem}.ipynb): {escape(title)}" for stem, title in titles]
+    return "\n".join(lines) + "\n"

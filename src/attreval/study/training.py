@@ -1,0 +1,124 @@
+"""Train the model of one task, and say how well it does on test."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from attreval import corpora
+from attreval.judge.intervals import bootstrap_mean
+from attreval.step import Step
+
+
+@dataclass(frozen=True)
+class Trained:
+    """curve: one row a check on dev. accuracy: one row, with its interval. confusion: gold by predicted counts."""
+
+    curve: pd.DataFrame
+    accuracy: pd.DataFrame
+    confusion: pd.DataFrame
+
+
+def fit(step: Step) -> Trained:
+    """Train as the profile says (or take the weights as they are where train_rows is 0), save, evaluate on test."""
+    from attreval.models.training import evaluate
+    from attreval.models.transformer import pick_precision
+
+    given, profile = step.parameters, step.profile
+    spec, labels = profile.tasks[given.task], corpora.TASKS[given.task].labels
+    model, curve = (train_new if spec.train_rows else take_as_is)(step, labels)
+    test = corpora.load(given.task, "test", spec.test_rows)
+    precision = pick_precision(profile.training.precision, model.device)
+    tested = evaluate(model, test, precision, notify=counted(step.progress("testing"), len(test)))
+    gold = np.array([i.label for i in test])
+    accuracy, low, high = (
+        float(x)
+        for x in bootstrap_mean(
+            tested.correct,
+            profile.bootstrap.draws,
+            profile.bootstrap.level,
+            "accuracy",
+            given.task,
+            given.model,
+            given.seed,
+        )
+    )
+    row = {
+        "task": given.task,
+        "model": given.model,
+        "seed": given.seed,
+        "train_rows": spec.train_rows,
+        "test_rows": len(test),
+        "accuracy": accuracy,
+        "accuracy_low": low,
+        "accuracy_high": high,
+        "macro_f1": tested.macro_f1,
+        "majority": float(np.bincount(gold).max() / len(gold)),
+        "precision": precision,
+    }
+    return Trained(curve, pd.DataFrame([row]), confuse(gold, tested.predicted, labels))
+
+
+def train_new(step: Step, labels: tuple[str, ...]):
+    """Fine-tune the profile's model on the task; give it and its training curve."""
+    from attreval.models.training import train
+    from attreval.models.transformer import new_transformer
+
+    given, profile = step.parameters, step.profile
+    spec, origin = profile.tasks[given.task], profile.models[given.model]
+    names = ("model", given.task, given.model, given.seed)
+    folder = step.results.model(given.task, given.model, given.seed)
+    model = new_transformer(origin, labels, names, given.model, profile.device, corpora.resolve_weights)
+    curve = train(
+        model,
+        corpora.load(given.task, "train", spec.train_rows),
+        corpora.load(given.task, "dev", spec.dev_rows),
+        profile.training,
+        folder,
+        names,
+        about={"task": given.task, "weights": origin.weights or "from scratch"},
+        notify=step.progress("training"),
+    )
+    step.files.append(folder / "model.safetensors")
+    return model, pd.DataFrame(curve)
+
+
+def take_as_is(step: Step, labels: tuple[str, ...]):
+    """Copy a trained classifier into the results, its classes named as the profile says; there is no training curve."""
+    from attreval.models.training import save_whole
+    from attreval.models.transformer import load_transformer
+
+    given, profile = step.parameters, step.profile
+    origin = profile.models[given.model]
+    folder = step.results.model(given.task, given.model, given.seed)
+    model = load_transformer(corpora.resolve_weights(origin.weights), given.model, profile.device, origin.max_length)
+    if origin.labels:
+        model.network.config.id2label = dict(enumerate(origin.labels))
+        model.network.config.label2id = {name: k for k, name in enumerate(origin.labels)}
+    save_whole(model, folder)
+    step.files.append(folder / "model.safetensors")
+    loaded = load_transformer(folder, given.model, profile.device, origin.max_length, labels)
+    return loaded, pd.DataFrame(columns=["step", "epoch", "train_loss", "dev_loss", "dev_accuracy"])
+
+
+def confuse(gold: np.ndarray, predicted: np.ndarray, labels: tuple[str, ...]) -> pd.DataFrame:
+    """Counts of gold (rows) by predicted (columns) labels."""
+    from sklearn.metrics import confusion_matrix
+
+    counts = confusion_matrix(gold, predicted, labels=range(len(labels)))
+    return pd.DataFrame(counts, index=pd.Index(labels, name="gold"), columns=pd.Index(labels, name="predicted"))
+
+
+def counted(show: Callable, of: int) -> Callable[[int], None]:
+    """A callback that takes how many are newly done, from one that takes how many are done in all."""
+    done = 0
+
+    def add(new: int) -> None:
+        nonlocal done
+        done += new
+        show(done, of)
+
+    return add

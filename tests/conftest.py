@@ -1,0 +1,48 @@
+"""What the tests share: a tiny classifier, one with a planted truth, ledgers, and made-up texts."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+import torch
+from hypothesis import HealthCheck, settings
+
+from attreval.models.scorer import Scorer
+from reference import models
+
+QUIET = (HealthCheck.too_slow, HealthCheck.function_scoped_fixture)
+settings.register_profile("ci", deadline=None, max_examples=40, suppress_health_check=QUIET, derandomize=True)
+settings.register_profile("long", deadline=None, max_examples=1000, suppress_health_check=QUIET)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+torch.set_num_threads(1)  # sums in another order are other floats, and workers run side by side
+
+
+@pytest.fixture(scope="session")
+def tiny():
+    """A BERT-shaped classifier of 2 layers with random weights; do not change it."""
+    return models.tiny_model()
+
+
+@pytest.fixture(scope="session")
+def unnormed():
+    """The tiny model without the layer normalisation behind its embeddings; do not change it."""
+    return models.tiny_model(normed=False)
+
+
+@pytest.fixture
+def exact(tiny):
+    """A fresh float64 ledger of the tiny model."""
+    return Scorer(tiny, precision="float64")
+
+
+@pytest.fixture(scope="session")
+def planted():
+    """A model whose class one token id decides; do not change it."""
+    return models.Planted()
+
+
+@pytest.fixture(scope="session")
+def texts():
+    """Instances of several lengths, singles and pairs, one with a word in three pieces."""
+    return models.sample_instances()

@@ -1,0 +1,32 @@
+"""The numbers of every method on the tiny model are those that were committed."""
+
+import json
+
+import make
+import numpy as np
+import pytest
+
+from attreval.explain import METHODS
+
+KEPT = json.loads(make.PATH.read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def found():
+    """The numbers of now."""
+    return make.compute()
+
+
+def test_the_same_instances_and_methods_are_there(found):
+    assert found.keys() == KEPT.keys() and len(KEPT) == 12
+    for kept in KEPT.values():
+        assert list(kept["scores"]) == sorted(METHODS), "run tests/golden/make.py for the new methods"
+
+
+@pytest.mark.parametrize("name", list(KEPT))
+def test_probabilities_and_scores_are_those_committed(found, name):
+    kept, now = KEPT[name], found[name]
+    assert now["tokens"] == kept["tokens"]
+    np.testing.assert_allclose(now["probabilities"], kept["probabilities"], atol=1e-8)
+    for method, scores in kept["scores"].items():
+        np.testing.assert_allclose(now["scores"][method], scores, rtol=1e-8, atol=1e-8, err_msg=method)

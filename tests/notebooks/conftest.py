@@ -1,0 +1,79 @@
+"""A copy of the project that tests may run, change and break; downloads are shared with the checkout."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+CHECKOUT = Path(__file__).parents[2]
+PARTS = ("config", "notebooks", "workflow", "paper", "_quarto.yml", "index.qmd")
+
+
+@dataclass(frozen=True)
+class Copy:
+    """A project of its own, and the environment that makes commands work in it."""
+
+    home: Path
+    env: dict[str, str]
+
+    @property
+    def results(self) -> Path:
+        """The smoke profile's results."""
+        return self.home / "results" / "smoke"
+
+    def command(self, *words: str) -> list[str]:
+        """A command of this environment's Python."""
+        return [sys.executable, "-m", *words]
+
+    def run(self, *words: str, **given) -> subprocess.CompletedProcess:
+        """Run `python -m words`, output captured."""
+        return subprocess.run(
+            self.command(*words), cwd=self.home, env=self.env, capture_output=True, text=True, timeout=900, **given
+        )
+
+    def tables(self) -> dict[str, bytes]:
+        """Every table, attribution and number, by name."""
+        kinds = ("tables/*.csv", "attributions/*.parquet", "numbers/*.json")
+        return {str(p.relative_to(self.results)): p.read_bytes() for k in kinds for p in sorted(self.results.glob(k))}
+
+
+def copy_project(home: Path) -> Copy:
+    """Copy the parts of the checkout that a run reads."""
+    home.mkdir()
+    for part in PARTS:
+        source = CHECKOUT / part
+        if source.is_dir():
+            shutil.copytree(source, home / part, ignore=shutil.ignore_patterns(".ipynb_checkpoints", "_*.md"))
+        else:
+            shutil.copy(source, home / part)
+    for staged in ("paper/notebooks", "paper/tables"):
+        shutil.rmtree(home / staged, ignore_errors=True)
+    (home / "data").mkdir()
+    for name in ("registry.lock", "sources.toml"):
+        shutil.copy(CHECKOUT / "data" / name, home / "data" / name)
+    data = os.environ.get("ATTREVAL_DATA", str(CHECKOUT / "data"))
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    left = {name: value for name, value in os.environ.items() if name != "ATTREVAL_RESULTS"}
+    return Copy(home, left | {"ATTREVAL_HOME": str(home), "ATTREVAL_DATA": data, "PATH": path})
+
+
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory) -> Copy:
+    """A project in which the smoke profile has run, start to end, without a break."""
+    copy = copy_project(tmp_path_factory.mktemp("finished") / "project")
+    done = copy.run("attreval.cli", "run", "--profile", "smoke")
+    assert done.returncode == 0, done.stdout + done.stderr
+    (copy.home / "said.txt").write_text(done.stdout)
+    return copy
+
+
+@pytest.fixture
+def fresh(tmp_path) -> Copy:
+    """A project in which nothing has run."""
+    return copy_project(tmp_path / "project")

@@ -1,0 +1,198 @@
+"""The smoke profile through the whole workflow: real notebooks, real papermill, real snakemake, small data."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+
+import nbformat
+import pandas as pd
+import pytest
+import yaml
+
+pytestmark = pytest.mark.workflow
+
+
+def test_every_step_leaves_what_it_should(finished):
+    names = sorted(p.stem for p in finished.results.glob("notebooks/*.ipynb"))
+    runs = [f"{task}-tiny-s1" for task in ("rotten_tomatoes", "snli")]
+    expected = ["01_data", "05_kamp2023", "06_zhao2023"]
+    expected += [f"02_train-{run}" for run in runs] + [f"03_explain-{run}-{shard}" for run in runs for shard in (0, 1)]
+    assert names == sorted(expected)
+    assert (finished.home / "_site" / "index.html").exists()
+    manifest = json.loads((finished.results / "manifest.json").read_text())
+    assert sorted(manifest["steps"]) == names
+    assert all(step["seconds"] > 0 for step in manifest["steps"].values())
+    assert set(manifest["corpora"]) == {"snli", "rotten_tomatoes"}
+    for name, step in manifest["steps"].items():
+        assert step["files"], name
+        assert all((finished.results / file).exists() for file in step["files"])
+    assert not list(finished.results.rglob("*.part*"))
+    assert not (finished.results / "failed").exists()
+
+
+def test_the_run_says_how_far_it_is(finished):
+    said = (finished.home / "said.txt").read_text()
+    assert re.search(r"(\d+) steps to run", said)
+    assert re.search(r"step 1 of \d+ done", said)
+    assert "explaining: 3 of 3" in said or "03_explain-snli-tiny-s1-0: done" in said
+    assert "_site/index.html" in said
+
+
+def test_tables_hold_what_the_profile_asks_for(finished):
+    agreement = pd.read_csv(finished.results / "tables" / "05_kamp2023_agreement_at_k.csv")
+    profile = yaml.safe_load((finished.home / "config" / "smoke.yaml").read_text())
+    methods = profile["explain"]["methods"]
+    pairs = len(methods) * (len(methods) - 1) // 2
+    assert len(agreement) == 2 * pairs * profile["agreement"]["largest_k"]
+    assert agreement.agreement.between(0.5, 1).all()
+    assert (agreement.low <= agreement.agreement + 1e-12).all() and (
+        agreement.agreement <= agreement.high + 1e-12
+    ).all()
+    assert (agreement.instances == 6).all()
+    curves = pd.read_csv(finished.results / "tables" / "06_zhao2023_curves.csv")
+    assert set(curves.ratio) == {0.1, 0.5} and set(curves.method) == set(methods)
+    same = agreement[(agreement.method_a == "gradient_l1") & (agreement.method_b == "gradient_l2") & (agreement.k == 5)]
+    assert (same.agreement > 0.6).all()  # two norms of one gradient rank nearly alike, whatever the model
+
+
+def test_executed_notebooks_show_figures_and_no_errors(finished):
+    for path in finished.results.glob("notebooks/*.ipynb"):
+        notebook = nbformat.read(path, as_version=4)
+        outputs = [o for cell in notebook.cells if cell.cell_type == "code" for o in cell.outputs]
+        assert not [o for o in outputs if o.output_type in ("error", "stream")], path.name
+        assert any("image/png" in o.get("data", {}) for o in outputs), path.name
+
+
+def test_a_second_run_has_nothing_to_do(finished):
+    before = {p: p.stat().st_mtime_ns for p in finished.results.rglob("*.csv")}
+    done = finished.run("attreval.cli", "run", "--profile", "smoke")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "nothing to do" in done.stdout
+    assert before == {p: p.stat().st_mtime_ns for p in finished.results.rglob("*.csv")}
+
+
+def plan(copy) -> str:
+    """What snakemake would run."""
+    return copy.run(
+        *("snakemake", "--snakefile", str(copy.home / "workflow" / "Snakefile"), "--directory", str(copy.home)),
+        *("--config", "profile=smoke", "--cores", "1", "--dry-run", "--nolock"),
+    ).stdout
+
+
+def test_a_changed_parameter_runs_again_what_depends_on_it_and_nothing_else(finished):
+    path = finished.home / "config" / "smoke.yaml"
+    old = path.read_text()
+    try:
+        path.write_text(old.replace("largest_k: 5", "largest_k: 4"))
+        planned = plan(finished)
+        assert "rule agree" in planned and "rule site" in planned
+        assert not any(f"rule {name}:" in planned for name in ("train", "explain", "erase", "data", "fetch"))
+        path.write_text(old.replace("lime_samples: 60", "lime_samples: 50"))
+        planned = plan(finished)
+        assert "rule explain" in planned and "rule erase" in planned and "rule train:" not in planned
+    finally:
+        path.write_text(old)
+
+
+def test_a_lost_table_is_made_again(finished):
+    path = finished.results / "tables" / "06_zhao2023_aopc.csv"
+    content = path.read_bytes()
+    path.unlink()
+    done = finished.run("attreval.cli", "run", "--profile", "smoke")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "06_zhao2023: files of an earlier run are gone" in done.stdout
+    assert path.read_bytes() == content
+
+
+def wait_for_line(process, pattern: str, seconds: float = 300) -> bool:
+    """Read the output until a line matches; False where it ends first."""
+    end = time.monotonic() + seconds
+    for line in process.stdout:
+        if re.search(pattern, line):
+            return True
+        if time.monotonic() > end:
+            raise TimeoutError(pattern)
+    return False
+
+
+POINTS = (  # what is waited for, and how many seconds after it everything is killed
+    (r"02_train.*starting", 4.0),
+    (r"03_explain.*starting", 3.5),
+    (r"06_zhao2023: starting", 4.0),
+    (r"06_zhao2023: done", 1.0),
+)
+
+
+def test_killed_anywhere_and_started_again_it_ends_with_the_same_bytes(finished, fresh):
+    """kill -9 of everything: while training, explaining, judging, rendering, each a moment after the step started."""
+    killed = 0
+    for pattern, wait in POINTS:
+        process = subprocess.Popen(
+            fresh.command("attreval.cli", "run", "--profile", "smoke"),
+            cwd=fresh.home,
+            env=fresh.env,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+        if wait_for_line(process, pattern):
+            time.sleep(wait)
+            killed += process.poll() is None
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    assert killed >= 3
+    for path in fresh.results.rglob("*.parquet"):  # whatever is there under its final name is whole
+        pd.read_parquet(path)
+    done = fresh.run("attreval.cli", "run", "--profile", "smoke")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert fresh.tables() == finished.tables()
+    assert (fresh.home / "_site" / "index.html").exists()
+
+
+def test_papermill_alone_runs_a_notebook(finished, tmp_path):
+    out = tmp_path / "out.ipynb"
+    given = [
+        "-p",
+        "profile",
+        "smoke",
+        "-p",
+        "task",
+        "snli",
+        "-p",
+        "model",
+        "tiny",
+        "-p",
+        "instances",
+        "2",
+        "-p",
+        "shard",
+        "0",
+    ]
+    done = finished.run("papermill", "notebooks/03_explain.ipynb", str(out), "--no-progress-bar", *given)
+    assert done.returncode == 0, done.stderr
+    assert out.exists()
+    assert (finished.results / "tables" / "03_explain-snli-tiny-s1-0-custom_cost.csv").exists()
+
+
+def test_papermill_with_an_unknown_parameter_says_what_is_allowed(finished, tmp_path):
+    done = finished.run(
+        *("papermill", "notebooks/05_kamp2023.ipynb", str(tmp_path / "out.ipynb"), "--no-progress-bar"),
+        *("-p", "profile", "smoke", "-p", "largest_kk", "3"),
+    )
+    assert done.returncode != 0
+    assert "largest_kk: unknown parameter" in done.stderr and "Allowed are: profile" in done.stderr
+
+
+def test_a_notebook_runs_in_jupyter_from_its_own_folder(finished):
+    """As in JupyterLab: the kernel starts in notebooks/ and every cell runs, with the parameters that stand there."""
+    done = finished.run(
+        "pytest", "--nbmake", "-p", "no:cacheprovider", "-q", str(finished.home / "notebooks" / "01_data.ipynb")
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "1 passed" in done.stdout

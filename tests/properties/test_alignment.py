@@ -1,0 +1,98 @@
+"""Sub-words, words and characters: shares against the slow twin, and nothing gained or lost on the way."""
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from attreval import alignment
+from attreval.records import Tokens
+from reference import alignment as slow
+from reference import models
+
+stretches = st.lists(st.tuples(st.integers(0, 1), st.integers(0, 20), st.integers(0, 4)), max_size=8)
+TOKENIZER = models.tiny_tokenizer()
+
+
+def table(rows):
+    return np.array([(s, a, a + n) for s, a, n in rows], dtype=np.int64).reshape(-1, 3)
+
+
+@given(tokens=stretches, words=stretches, specials=st.integers(0, 2))
+def test_shares_equal_the_twin(tokens, words, specials):
+    offsets = np.concatenate([table(tokens), np.full((specials, 3), (-1, 0, 0))]).astype(np.int64)
+    words = table([w for w in words if w[2]])
+    shares = alignment.overlap_shares(offsets, words)
+    assert shares.shape == (len(offsets), len(words))
+    np.testing.assert_allclose(shares, slow.overlap_shares(offsets, words), atol=1e-12)
+
+
+@given(tokens=stretches, words=stretches)
+def test_rows_of_content_tokens_sum_to_one(tokens, words):
+    offsets, words = table(tokens), table([w for w in words if w[2]])
+    held = np.isin(offsets[:, 0], words[:, 0])
+    np.testing.assert_allclose(alignment.overlap_shares(offsets, words).sum(axis=1), held.astype(float), atol=1e-12)
+
+
+@given(
+    text=st.text(min_size=1, max_size=40),
+    second=st.one_of(st.none(), st.text(max_size=20)),
+    seed=st.integers(0, 99),
+)
+def test_relevance_is_conserved_on_any_text(text, second, seed):
+    one = models.instance(text, *([] if second is None else [second]))
+    assume(len(one.words))
+    try:
+        tokens = alignment.tokenize(one, TOKENIZER, 64)
+    except ValueError as error:
+        assert "nothing to explain" in str(error)
+        return
+    scores = np.random.default_rng(seed).standard_normal(len(tokens))
+    scores[tokens.special] = 0
+    sides = {int(s) for s in tokens.offsets[~tokens.special, 0]}
+    assume(sides <= set(one.words[:, 0].tolist()))  # a side without words has nobody to give its relevance to
+    by_word = alignment.to_words(scores, tokens, one)
+    np.testing.assert_allclose(by_word.sum(), scores.sum(), atol=1e-9)
+    back = alignment.to_tokens(by_word, tokens, one)
+    np.testing.assert_allclose(back.sum(), by_word.sum(), atol=1e-9)
+    assert not back[tokens.special].any()
+
+
+def test_pieces_of_a_word_share_its_score():
+    one = models.instance("an unbelievable plot")
+    tokens = alignment.tokenize(one, TOKENIZER, 64)
+    assert tokens.texts == ("[CLS]", "a", "##n", "un", "##believ", "##able", "plot", "[SEP]")
+    assert tokens.word.tolist() == [-1, 0, 0, 1, 1, 1, 2, -1]
+    np.testing.assert_allclose(alignment.to_words(np.arange(8.0), tokens, one), [1 + 2, 3 + 4 + 5, 6])
+    shared = alignment.to_tokens(np.array([0.0, 3.0, 1.0]), tokens, one)
+    np.testing.assert_allclose(shared, [0, 0, 0, 1, 1, 1, 1, 0])
+    assert alignment.marked_tokens(np.array([0, 1, 0]), tokens).tolist() == [0, 0, 0, 1, 1, 1, 0, 0]
+
+
+def test_a_token_over_two_words_is_shared_by_characters():
+    offsets = np.array([(0, 0, 4)])
+    words = np.array([(0, 0, 3), (0, 3, 9), (1, 0, 4)])
+    np.testing.assert_allclose(alignment.overlap_shares(offsets, words), [[0.75, 0.25, 0.0]])
+
+
+def test_a_token_between_words_goes_to_the_nearest():
+    words = np.array([(0, 0, 3), (0, 9, 12)])
+    shares = alignment.overlap_shares(np.array([(0, 4, 5), (0, 7, 8), (1, 4, 5)]), words)
+    np.testing.assert_allclose(shares, [[1, 0], [0, 1], [0, 0]])
+
+
+@pytest.mark.parametrize("length", [4, 6, 9, 64])
+def test_dropped_counts_words_that_truncation_took(length):
+    one = models.instance("good bad slow good bad slow good")
+    tokens = alignment.tokenize(one, TOKENIZER, length)
+    kept = min(7, length - 2)
+    assert isinstance(tokens, Tokens) and len(tokens) == kept + 2
+    assert tokens.dropped == 7 - kept
+    assert alignment.to_tokens(np.ones(7), tokens, one).sum() == kept
+
+
+def test_a_pair_is_cut_from_its_longer_side():
+    one = models.instance("good bad slow good bad slow good", "the film")
+    tokens = alignment.tokenize(one, TOKENIZER, 8)
+    assert (tokens.offsets[~tokens.special, 0] == 1).sum() == 2
+    assert tokens.dropped == 9 - len(tokens.content)

@@ -1,0 +1,220 @@
+"""What holds for every method and measure: company, order, ids, seeds, and a truth that was planted."""
+
+from dataclasses import replace
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from attreval.alignment import tokenize
+from attreval.explain import METHODS
+from attreval.explain.method import Budget
+from attreval.explain.run import explain
+from attreval.judge import agreement, faithfulness
+from attreval.models.scorer import Scorer
+from attreval.seeds import generator
+from reference import models
+
+BUDGET = Budget(path_steps=8, lime_samples=60)
+NAMES = ("test", "task", "model", 1)
+
+
+def scores_of(model, instances, methods=tuple(METHODS), precision="float64", group=8, budget=8192):
+    """(instance id, method) -> scores."""
+    scorer = Scorer(model, budget, precision)
+    found = explain(scorer, instances, methods, BUDGET, NAMES, group=group)
+    return {(e.instance.id, m): a.scores for e in found for m, a in e.attributions.items()}
+
+
+def assert_same(left, right, atol):
+    for key in left.keys() & right.keys():
+        np.testing.assert_allclose(left[key], right[key], atol=atol, err_msg=str(key))
+
+
+@pytest.fixture(scope="module")
+def together(tiny, texts):
+    """Float32 scores of all texts in one group."""
+    return scores_of(tiny, texts, precision="float32")
+
+
+@pytest.mark.parametrize("group, budget", [(1, 8192), (2, 1), (8, 40)])
+def test_scores_are_the_same_in_any_company(tiny, texts, together, group, budget):
+    """Contract 4: alone, in small batches, or padded beside longer texts."""
+    other = scores_of(tiny, texts, precision="float32", group=group, budget=budget)
+    assert other.keys() == together.keys()
+    assert_same(other, together, 1e-5)
+
+
+def test_scores_are_the_same_in_another_order(tiny, texts, together):
+    assert_same(scores_of(tiny, texts[::-1], precision="float32"), together, 1e-5)
+
+
+def test_probabilities_are_the_same_in_any_company(tiny, texts):
+    one_by_one = [explain(Scorer(tiny), [t], ["random"])[0].probabilities for t in texts]
+    for e, alone in zip(explain(Scorer(tiny), texts, ["random"]), one_by_one, strict=True):
+        np.testing.assert_allclose(e.probabilities, alone, atol=1e-6)
+        np.testing.assert_allclose(e.probabilities.sum(), 1, atol=1e-12)
+        assert e.predicted == alone.argmax()
+
+
+@pytest.mark.parametrize("left_out", list(METHODS))
+def test_adding_a_method_moves_no_other(tiny, texts, left_out):
+    """Contract 8: the rest scores the same with and without a method, LIME's samples included."""
+    some = [t for t in texts if len(t.words) < 6]
+    rest = [m for m in METHODS if m != left_out]
+    assert_same(scores_of(tiny, some, rest), scores_of(tiny, some), 1e-9)
+
+
+def test_adding_an_instance_moves_no_other(tiny, texts):
+    assert_same(scores_of(tiny, texts[1:3]), scores_of(tiny, texts), 1e-9)
+
+
+def test_seeds_follow_names_not_positions(tiny, texts):
+    first, renamed = texts[1], replace(texts[1], id="other")
+    same = scores_of(tiny, [first, renamed], ["random", "lime"])
+    for method in ("random", "lime"):
+        assert (same["s1", method] != same["other", method]).any()
+
+
+class CountingTokenizer:
+    """Passes everything on, counts calls, and refuses to decode or to encode by other ways."""
+
+    def __init__(self, inner):
+        self.inner, self.calls = inner, 0
+
+    def __call__(self, *args, **kwargs):
+        self.calls += 1
+        return self.inner(*args, **kwargs)
+
+    def __getattr__(self, name):
+        if name in {
+            "decode",
+            "batch_decode",
+            "encode",
+            "encode_plus",
+            "tokenize",
+            "convert_tokens_to_string",
+        }:
+            raise AssertionError(f"explaining must not use the tokenizer's {name}")
+        return getattr(self.inner, name)
+
+
+def test_explaining_tokenizes_each_text_once(tiny, texts):
+    """Contract 5: perturbed texts are rows of ids, never strings."""
+    tokenizer = CountingTokenizer(tiny.tokenizer)
+    scores_of(replace(tiny, tokenizer=tokenizer), texts)
+    assert tokenizer.calls == len(texts)
+
+
+def test_erasing_never_tokenizes(tiny, texts):
+    tokenizer = CountingTokenizer(tiny.tokenizer)
+    tokens = [tokenize(t, tiny.tokenizer, 64) for t in texts]
+    scorer = Scorer(replace(tiny, tokenizer=tokenizer))
+    scorer.converse(("x", faithfulness.erase(t, np.arange(len(t.content)), [0.2, 0.5])) for t in tokens)
+    assert tokenizer.calls == 0
+
+
+@pytest.mark.parametrize("method", ["occlusion_1", "omission_1", "lime"])
+def test_pieces_keep_their_ids_when_others_go(tiny, method):
+    """Contract 5: `un ##believ ##able` less `un` is `[MASK] ##believ ##able`, or `##believ ##able`."""
+    recorder = models.Recorder(tiny)
+    one = models.instance("an unbelievable plot")
+    tokens = tiny.tokens(one)
+    explain(Scorer(recorder), [one], [method], BUDGET)
+    rows = recorder.rows()
+    assert len(rows) > 5
+    for row in rows:
+        if method == "omission_1":
+            cuts = [c for n in (0, 1) for c in combinations(range(len(tokens)), n)]
+            assert any(row.tolist() == np.delete(tokens.ids, cut).tolist() for cut in cuts)
+        else:
+            assert ((row == tokens.ids) | (row == tokens.mask_id)).all()
+    piece = tiny.tokenizer.convert_tokens_to_ids("##believ")
+    first = tiny.tokenizer.convert_tokens_to_ids("un")
+    assert any(piece in row and first not in row for row in rows)
+
+
+SIZES = [8, 10, 13]
+
+
+def planted_texts():
+    """Texts with the deciding word at different places."""
+    others = ["the", "film", "was", "good", "and", "a", "slow", "plot", "is", "not", "bad", "ever"]
+    for i, n in enumerate(SIZES):
+        words = [others[(i + j) % len(others)] for j in range(n - 1)]
+        words.insert((5 * i + 2) % n, models.SIGNAL)
+        yield models.instance(" ".join(words), name=f"p{i}")
+
+
+def place_of_truth(model, one):
+    tokens = model.tokens(one)
+    return tokens, (tokens.ids[tokens.content] == model.tokenizer.convert_tokens_to_ids(models.SIGNAL)).astype(float)
+
+
+@pytest.mark.parametrize("method", [m for m in METHODS if m != "random"])
+def test_methods_find_the_planted_token(planted, method):
+    for found in explain(Scorer(planted), list(planted_texts()), [method], Budget(8, 200)):
+        _, truth = place_of_truth(planted, found.instance)
+        scores = found.attributions[method].scores
+        assert found.predicted == 1
+        assert scores.argmax() == truth.argmax() and (scores == scores.max()).sum() == 1
+
+
+def erasures(model, tokens, rows, ratios, name="x"):
+    """Erasure of each row of scores, ties drawn by the row's number."""
+    talks = ((name, faithfulness.erase(tokens, s, ratios, generator(name, i))) for i, s in enumerate(rows))
+    return Scorer(model, precision="float64").converse(talks)
+
+
+@pytest.mark.parametrize(
+    "measure, sign",
+    [
+        ("comprehensiveness", 1),
+        ("sufficiency", -1),  # a drop: less is better
+        ("normalised_comprehensiveness", 1),
+        ("normalised_sufficiency", 1),
+    ],
+)
+@pytest.mark.parametrize("ratio", [0.1, 0.2, 0.5])
+def test_erasure_puts_oracle_before_random_before_reversed(planted, measure, sign, ratio):
+    """Contract 7."""
+    for one in planted_texts():
+        tokens, truth = place_of_truth(planted, one)
+        draws = generator("noise", one.id).standard_normal((100, len(truth)))
+        oracle, wrong, *random = (
+            sign * getattr(e, measure)[0] for e in erasures(planted, tokens, [truth, -truth, *draws], [ratio])
+        )
+        assert oracle > np.mean(random) > wrong
+
+
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_agreement_puts_oracle_before_random_before_reversed(planted, k):
+    """Contract 7, with the planted token as what people marked."""
+    for one in planted_texts():
+        _, truth = place_of_truth(planted, one)
+        draws = generator("noise", one.id).standard_normal((300, len(truth)))
+        random = np.mean([agreement.agreement_at_k([d, truth], k) for d in draws])
+        assert agreement.agreement_at_k([truth, truth], k) > random > agreement.agreement_at_k([-truth, truth], k)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_erasure_of_a_constant_is_that_of_random(tiny, size):
+    """Contract 6, for erasure: over seeds, ties fall on every set of tokens alike."""
+    tokens = tiny.tokens(models.instance("good bad slow film brave"))
+    ratio, draws = size / 5, 400
+    found = erasures(tiny, tokens, [np.zeros(5)] * draws, [ratio])
+    every = []
+    for chosen in combinations(range(5), size):
+        marked = np.isin(np.arange(5), chosen).astype(float)
+        every.append(erasures(tiny, tokens, [marked], [ratio])[0])
+    for name in (
+        "comprehensiveness",
+        "sufficiency",
+        "normalised_comprehensiveness",
+        "normalised_sufficiency",
+    ):
+        all_sets = np.array([getattr(e, name)[0] for e in every])
+        mean = np.mean([getattr(e, name)[0] for e in found])
+        assert abs(mean - all_sets.mean()) <= 4 * all_sets.std() / np.sqrt(draws) + 1e-12
+        seen = {round(float(getattr(e, name)[0]), 9) for e in found}
+        assert seen == {round(float(v), 9) for v in all_sets}

@@ -1,0 +1,220 @@
+"""Every measure against a slow twin: ties, constants, one token, and inputs that are no numbers."""
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from attreval.judge import agreement, faithfulness, intervals
+from attreval.models.scorer import Scorer
+from attreval.seeds import generator
+from reference import agreement as slow_agreement
+from reference import faithfulness as slow_erasure
+from reference import intervals as slow_intervals
+from reference import models
+
+few_values = st.sampled_from([-1.0, 0.0, 0.5, 2.0])  # few, so that ties are common
+
+
+@st.composite
+def voters(draw, most=3, longest=6):
+    n = draw(st.integers(1, longest))
+    return [np.array(draw(st.lists(few_values, min_size=n, max_size=n))) for _ in range(draw(st.integers(1, most)))]
+
+
+@settings(max_examples=120)
+@given(votes=voters(), k=st.integers(1, 8))
+def test_agreement_equals_enumeration_of_ties(votes, k):
+    np.testing.assert_allclose(agreement.agreement_at_k(votes, k), slow_agreement.agreement_at_k(votes, k), atol=1e-12)
+
+
+@settings(max_examples=20)
+@given(votes=voters(most=4, longest=4), k=st.integers(1, 4))
+def test_agreement_of_four_voters_equals_enumeration(votes, k):
+    np.testing.assert_allclose(agreement.agreement_at_k(votes, k), slow_agreement.agreement_at_k(votes, k), atol=1e-12)
+
+
+@given(votes=voters(), k=st.integers(1, 8))
+def test_relevance_equals_enumeration_of_ties(votes, k):
+    found = agreement.relevance_at_k(votes, k)
+    np.testing.assert_allclose(found, slow_agreement.relevance_at_k(votes, k), atol=1e-12)
+    np.testing.assert_allclose(found.sum(), min(k, len(votes[0])), atol=1e-12)
+
+
+@given(votes=voters(most=4, longest=9), k=st.integers(1, 12), data=st.data())
+def test_agreement_ignores_order_and_scale(votes, k, data):
+    value = agreement.agreement_at_k(votes, k)
+    assert 1 / len(votes) - 1e-12 <= value <= 1 + 1e-12
+    order = data.draw(st.permutations(range(len(votes))))
+    tokens = np.array(data.draw(st.permutations(range(len(votes[0])))))
+    moved = [3 * votes[i][tokens] + 1 for i in order]
+    np.testing.assert_allclose(agreement.agreement_at_k(moved, k), value, atol=1e-12)
+
+
+@given(seed=st.integers(0, 999), n=st.integers(1, 40), k=st.integers(1, 40))
+def test_two_voters_without_ties_share_o_of_2k(seed, n, k):
+    rng = np.random.default_rng(seed)
+    a, b = rng.permutation(n), rng.permutation(n)
+    k = min(k, n)
+    shared = len(set(np.argsort(-a)[:k]) & set(np.argsort(-b)[:k]))
+    np.testing.assert_allclose(agreement.agreement_at_k([a, b], k), k / (2 * k - shared))
+    assert agreement.agreement_at_k([a, a], k) == 1.0
+    assert agreement.agreement_at_k([a, b], n) == 1.0
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 4, 5])
+def test_a_constant_scores_exactly_what_random_scores(k):
+    """Contract 6, for agreement: random scores expect the mean over all orders of the tokens."""
+    other = np.array([2.0, 0.0, 1.0, 1.0, -3.0])
+    orders = [np.array(p, float) for p in permutations(range(5))]
+    random = np.mean([agreement.agreement_at_k([order, other], k) for order in orders])
+    np.testing.assert_allclose(agreement.agreement_at_k([np.zeros(5), other], k), random, atol=1e-12)
+    alone = np.mean([agreement.agreement_at_k([order, orders[0]], k) for order in orders])
+    np.testing.assert_allclose(agreement.agreement_at_k([np.ones(5), np.zeros(5)], k), alone, atol=1e-12)
+
+
+def test_many_tied_tokens_stay_quick_and_right():
+    zeros = np.zeros(400)
+    first = np.arange(400.0)
+    value = agreement.agreement_at_k([zeros, first], 1)
+    np.testing.assert_allclose(value, 1 / 400 + 399 / 400 / 2)
+
+
+@pytest.mark.parametrize("bad", [np.nan])
+def test_agreement_refuses_what_is_no_number(bad):
+    votes = [np.array([1.0, bad, 0.0]), np.array([1.0, 0.0, 0.0])]
+    for judge in (agreement.agreement_at_k, agreement.relevance_at_k):
+        with pytest.raises(ValueError, match="position 1 is NaN"):
+            judge(votes, 1)
+
+
+def test_agreement_takes_infinite_scores_as_largest():
+    votes = [np.array([0.0, np.inf, 1.0]), np.array([-np.inf, 5.0, 4.0])]
+    assert agreement.agreement_at_k(votes, 1) == agreement.agreement_at_k(votes, 2) == 1.0
+
+
+@pytest.mark.parametrize("judge", [agreement.agreement_at_k, agreement.relevance_at_k])
+def test_agreement_refuses_bad_calls(judge):
+    with pytest.raises(ValueError, match="at least 1; got 0"):
+        judge([np.zeros(2), np.zeros(2)], 0)
+    with pytest.raises(ValueError, match=r"same tokens; got lengths \[3, 1\]"):
+        judge([np.zeros(3), np.zeros(1)], 1)
+    with pytest.raises(ValueError, match="at least one voter"):
+        judge([], 1)
+
+
+def test_agreement_of_no_tokens_is_unknown():
+    assert np.isnan(agreement.agreement_at_k([np.zeros(0), np.zeros(0)], 1))
+
+
+RATIOS = (0.01, 0.1, 0.3, 0.5, 1.0)
+words = st.lists(st.sampled_from(["good", "bad", "film", "unbelievable", "slow"]), min_size=1, max_size=8).map(" ".join)
+
+
+@settings(max_examples=15)
+@given(texts=st.lists(words, min_size=1, max_size=3), data=st.data())
+def test_hard_erasure_equals_the_twin(tiny, texts, data):
+    scorer, network = Scorer(tiny, 50, "float64"), tiny.at("float64")
+    tokens = [tiny.tokens(models.instance(t)) for t in texts]
+    scores = [
+        np.array(data.draw(st.lists(few_values, min_size=len(t.content), max_size=len(t.content)))) for t in tokens
+    ]
+    found = scorer.converse(("x", faithfulness.erase(t, s, RATIOS)) for t, s in zip(tokens, scores, strict=True))
+    for t, s, one in zip(tokens, scores, found, strict=True):
+        expected = np.array([slow_erasure.erase(network, t, s, ratio) for ratio in RATIOS]).T
+        names = ("comprehensiveness", "sufficiency", "normalised_comprehensiveness", "normalised_sufficiency")
+        for name, row in zip(names, expected, strict=True):
+            np.testing.assert_allclose(getattr(one, name), row, atol=1e-9, err_msg=name)
+        assert one.sufficiency[-1] == 0 and one.normalised_sufficiency[-1] == 1  # all kept is the whole text
+
+
+@given(n=st.integers(1, 600), ratio=st.sampled_from([0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0]))
+def test_rationale_sizes_are_ceilings(n, ratio):
+    exact = -(-n * round(ratio * 100) // 100)
+    assert faithfulness.rationale_sizes(n, [ratio]) == [max(1, exact)]
+
+
+unit = st.floats(0, 1)
+
+
+@given(
+    full=unit,
+    erased=unit,
+    without=st.lists(unit, min_size=2, max_size=2),
+    only=st.lists(unit, min_size=2, max_size=2),
+)
+def test_normalised_measures_lie_between_nought_and_one(full, erased, without, only):
+    one = faithfulness.measure(full, erased, np.array(without), np.array(only), (0.1, 0.5))
+    for values in (one.normalised_comprehensiveness, one.normalised_sufficiency):
+        assert ((values >= 0) & (values <= 1)).all()
+    if erased >= full:  # the erased text is as sure, so nothing can be told
+        assert not one.normalised_comprehensiveness.any()
+
+
+@given(scores=st.lists(few_values, min_size=1, max_size=9), seed=st.integers(0, 99))
+def test_ranks_fall_and_ties_are_drawn(scores, seed):
+    scores = np.array(scores)
+    order = faithfulness.rank(scores, np.random.default_rng(seed))
+    assert sorted(order) == list(range(len(scores)))
+    assert (np.diff(scores[order]) <= 0).all()
+    assert faithfulness.rank(scores).tolist() == sorted(range(len(scores)), key=lambda i: (-scores[i], i))
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_erasure_refuses_what_is_not_finite(tiny, exact, bad):
+    tokens = tiny.tokens(models.instance("good bad"))
+    with pytest.raises(ValueError, match=f"finite; got {bad}"):
+        exact.converse([("x", faithfulness.erase(tokens, np.array([0.0, bad]), [0.5]))])
+
+
+@pytest.mark.parametrize("length", [1, 3, 4])
+def test_erasure_refuses_scores_of_other_tokens(tiny, exact, length):
+    tokens = tiny.tokens(models.instance("good bad"))
+    with pytest.raises(ValueError, match=f"{length} scores for 2 content tokens"):
+        exact.converse([("x", faithfulness.erase(tokens, np.zeros(length), [0.5]))])
+
+
+@settings(max_examples=20)
+@given(
+    columns=st.lists(st.lists(st.one_of(few_values, st.just(np.nan)), min_size=4, max_size=4), min_size=1, max_size=3),
+    level=st.sampled_from([0.5, 0.95]),
+)
+def test_bootstrap_equals_resampling_one_by_one(columns, level):
+    values = np.array(columns).T
+    known = ~np.isnan(values).all(axis=0)
+    values = values[:, known]
+    if not values.size:
+        return
+    mean, low, high = intervals.bootstrap_mean(values, 60, level, "twin", 1)
+    counts = generator("bootstrap", "twin", 1).multinomial(4, np.full(4, 0.25), size=60)
+    for j, column in enumerate(values.T):
+        expected = slow_intervals.bootstrap_mean(column, counts, level)
+        np.testing.assert_allclose([mean[j], low[j], high[j]], expected, atol=1e-9)
+
+
+def test_bootstrap_of_a_constant_has_no_width():
+    assert [float(x) for x in intervals.bootstrap_mean(np.full(9, 0.25), 100, 0.95)] == [0.25, 0.25, 0.25]
+    assert [float(x) for x in intervals.bootstrap_mean(np.array([3.0]), 100, 0.95)] == [3.0, 3.0, 3.0]
+
+
+def test_bootstrap_keeps_shapes_and_draws_by_name():
+    values = np.random.default_rng(0).random((30, 2, 3))
+    first, again, other = (intervals.bootstrap_mean(values, 50, 0.9, name) for name in ("a", "a", "b"))
+    assert all(x.shape == (2, 3) for x in first)
+    assert all((x == y).all() for x, y in zip(first, again, strict=True))
+    assert (first[1] != other[1]).any()
+    alone = intervals.bootstrap_mean(values[:, 1, 2], 50, 0.9, "a")  # whatever is compared gets the same draws
+    np.testing.assert_allclose(alone[1], first[1][1, 2], atol=1e-12)
+
+
+@pytest.mark.parametrize("bad", [np.inf, -np.inf])
+def test_bootstrap_refuses_infinite_values(bad):
+    with pytest.raises(ValueError, match="infinite"):
+        intervals.bootstrap_mean(np.array([1.0, bad, 2.0]), 10, 0.95)
+
+
+def test_bootstrap_refuses_nothing():
+    with pytest.raises(ValueError, match="at least one instance"):
+        intervals.bootstrap_mean(np.zeros((0, 2)), 10, 0.95)

@@ -1,0 +1,154 @@
+"""Small models whose answers can be told: random weights in the shape of BERT, and a planted truth."""
+
+from __future__ import annotations
+
+import re
+import string
+from dataclasses import replace
+
+import numpy as np
+import torch
+from transformers import BertConfig, BertForSequenceClassification, BertTokenizerFast
+
+from attreval.alignment import tokenize
+from attreval.models.transformer import Transformer, freeze
+from attreval.records import Instance
+
+WORDS = (
+    "the a film plot was is not very good bad slow brave un ##believ ##able able believ ##ly ##s "
+    ". , ! - \N{GRINNING FACE}"
+)
+SIGNAL = "key"  # the word that decides the class of the planted model
+
+
+def tiny_tokenizer() -> BertTokenizerFast:
+    """WordPiece over a few words, letters and pieces; ASCII text always has a token."""
+    letters = [*string.ascii_lowercase, *string.digits, "م", "ر", "ح"]
+    names = [
+        "[PAD]",
+        "[UNK]",
+        "[CLS]",
+        "[SEP]",
+        "[MASK]",
+        *WORDS.split(),
+        SIGNAL,
+        *letters,
+        *(f"##{c}" for c in letters),
+    ]
+    return BertTokenizerFast(vocab={name: i for i, name in enumerate(dict.fromkeys(names))})
+
+
+def tiny_model(
+    seed: int = 0, labels: tuple[str, ...] = ("no", "maybe", "yes"), max_length: int = 64, normed: bool = True
+) -> Transformer:
+    """A float32 BERT of 2 layers, width 32 and 2 heads; weights come from NumPy, whatever the torch version.
+
+    normed: with the layer normalisation right behind the embeddings, as in BERT; it makes the gradient of any
+    word embedding sum to 0 over its dimensions, so sums over dimensions can only be compared without it.
+    """
+    tokenizer = tiny_tokenizer()
+    config = BertConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=64,
+        max_position_embeddings=max_length,
+        id2label=dict(enumerate(labels)),
+        label2id={name: k for k, name in enumerate(labels)},
+    )
+    network = BertForSequenceClassification(config)
+    rng = np.random.default_rng(seed)
+    with torch.no_grad():
+        for name, weights in network.named_parameters():
+            draw = rng.standard_normal(weights.shape)
+            if weights.ndim == 2:
+                draw *= 1.0 if "embeddings" in name else 1.5 / np.sqrt(weights.shape[1])
+            else:
+                draw = 0.1 * draw + (1.0 if "LayerNorm.weight" in name else 0.0)
+            weights.copy_(torch.from_numpy(draw))
+    if not normed:
+        network.bert.embeddings.LayerNorm = torch.nn.Identity()
+    return Transformer("tiny", freeze(network), tokenizer, labels, max_length)
+
+
+def untrained_model(labels: tuple[str, ...] = ("bad", "good")) -> Transformer:
+    """The tiny model with the small weights that training starts from, the same each time."""
+    model = tiny_model(labels=labels)
+    rng = np.random.default_rng(7)
+    with torch.no_grad():
+        for name, weights in model.network.named_parameters():
+            if weights.ndim == 2:
+                weights.copy_(torch.from_numpy(0.05 * rng.standard_normal(weights.shape)))
+            else:
+                weights.fill_(1.0 if "LayerNorm.weight" in name else 0.0)
+    return model
+
+
+class Planted:
+    """Class 1 where one token is in the text, class 0 elsewhere; no other token moves a logit.
+
+    Speaks to the ledger as models.transformer.Transformer does; computes in float64 at every precision.
+    """
+
+    labels = ("absent", "present")
+    max_length = 64
+    device = torch.device("cpu")
+
+    def __init__(self, gain: float = 4.0):
+        self.tokenizer, self.gain = tiny_tokenizer(), gain
+        self.table = torch.from_numpy(np.random.default_rng(1).standard_normal((len(self.tokenizer), 4)))
+        self.table[:, 0] = 0
+        self.table[self.tokenizer.convert_tokens_to_ids(SIGNAL), 0] = 1
+
+    def at(self, precision):
+        return self
+
+    def tokens(self, instance):
+        return tokenize(instance, self.tokenizer, self.max_length)
+
+    def embed(self, ids, precision="float32"):
+        return self.table[ids]
+
+    def logits(self, ids, mask, segments, precision="float32", embeddings=None):
+        vectors = self.table[ids] if embeddings is None else embeddings
+        signal = vectors[..., 0].masked_fill(mask == 0, 0).amax(dim=1)
+        return torch.stack([torch.zeros_like(signal), self.gain * (signal - 0.5)], dim=1)
+
+
+class Recorder:
+    """Passes questions on to another model; keeps (ids, mask, precision) of batches; ids None: a gradient."""
+
+    def __init__(self, model):
+        self.model, self.batches = model, []
+
+    def __getattr__(self, name):
+        return getattr(self.model, name)
+
+    def logits(self, ids, mask, segments, precision="float32", embeddings=None):
+        self.batches.append((None if ids is None else ids.numpy().copy(), mask.numpy().copy(), precision))
+        return self.model.logits(ids, mask, segments, precision, embeddings)
+
+    def rows(self) -> list[np.ndarray]:
+        """The rows of ids that were asked, without padding."""
+        kept = [(ids, mask) for ids, mask, _ in self.batches if ids is not None]
+        return [row[keep == 1] for ids, mask in kept for row, keep in zip(ids, mask, strict=True)]
+
+
+def instance(*segments: str, name: str = "x", label: int = 0, **more) -> Instance:
+    """An instance whose words are what white space parts."""
+    words = [(s, *found.span()) for s, text in enumerate(segments) for found in re.finditer(r"\S+", text)]
+    return Instance(name, segments, label, np.array(words, dtype=np.int64).reshape(-1, 3), **more)
+
+
+def sample_instances() -> list[Instance]:
+    """Six made-up instances."""
+    made = [
+        instance("good"),
+        instance("the film was not very good , the plot was slow !", label=2),
+        instance("an unbelievable plot", label=1),
+        instance("the brave film", "not unbelievably bad", label=1),
+        instance("slow slow slow slow slow"),
+        instance("a very very brave plot was believable - was it not ? the film is good good good .", label=2),
+    ]
+    return [replace(one, id=f"s{i}") for i, one in enumerate(made)]

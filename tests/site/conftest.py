@@ -1,0 +1,43 @@
+"""The site of a made-up run, rendered once by the pandoc route."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+
+import madeup
+import pytest
+
+from attreval import report
+
+
+@contextmanager
+def project_at(home):
+    """Make `home` the project for a while."""
+    before = os.environ.get("ATTREVAL_HOME")
+    os.environ["ATTREVAL_HOME"] = str(home)
+    try:
+        yield
+    finally:
+        os.environ.pop("ATTREVAL_HOME") if before is None else os.environ.update(ATTREVAL_HOME=before)
+
+
+@pytest.fixture(scope="session")
+def home(tmp_path_factory):
+    """A project folder with the real pages and a made-up run, staged and rendered."""
+    home = tmp_path_factory.mktemp("site") / "project"
+    madeup.copy_pages(home)
+    madeup.make_run(home)
+    with project_at(home):
+        report.render("madeup", "pandoc")
+    return home
+
+
+@pytest.fixture
+def fresh(tmp_path, monkeypatch):
+    """The current project: a folder with the real pages and a made-up run, nothing staged yet."""
+    home = tmp_path / "project"
+    madeup.copy_pages(home)
+    madeup.make_run(home)
+    monkeypatch.setenv("ATTREVAL_HOME", str(home))
+    return home

@@ -1,0 +1,159 @@
+"""A made-up run beside a copy of the real pages: what the pages ask for, with numbers that mean nothing."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import io
+import json
+import re
+import shutil
+import string
+from collections import defaultdict
+from pathlib import Path
+
+import matplotlib
+import nbformat
+import yaml
+
+matplotlib.use("Agg")
+from matplotlib import pyplot as plt
+
+PROJECT = Path(__file__).resolve().parents[2]
+TASKS = ("snli", "rotten_tomatoes")
+PLAIN = ("random", "gradient_l2", "occlusion_1", "lime")
+
+
+def copy_pages(home: Path) -> None:
+    """The real _quarto.yml, pages, bibliography and table declarations, without anything staged."""
+    home.mkdir(parents=True)
+    (home / "notebooks").mkdir()
+    for name in ("_quarto.yml", "index.qmd"):
+        shutil.copy(PROJECT / name, home / name)
+    shutil.copytree(PROJECT / "paper", home / "paper", ignore=shutil.ignore_patterns("notebooks", "tables"))
+
+
+def make_run(home: Path, profile: str = "madeup") -> None:
+    """Results that hold every notebook cell, number and table that the pages name."""
+    results = home / "results" / profile
+    text = "\n".join(path.read_text(encoding="utf-8") for path in sorted(home.rglob("*.qmd")))
+    text += (home / "_quarto.yml").read_text(encoding="utf-8")
+    make_notebooks(results / "notebooks", text)
+    make_numbers(results / "numbers", text)
+    make_tables(results / "tables", home / "paper" / "tables.yml")
+    facts = {
+        "profile": profile,
+        "attreval": "0.0.0",
+        "commit": "0123456789abcdef",
+        "date": "2001-02-03T04:05:06",
+    }
+    (results / "manifest.json").write_text(json.dumps(facts), encoding="utf-8")
+
+
+def make_notebooks(folder: Path, text: str) -> None:
+    """A notebook for every one that is embedded, and one that is not."""
+    cells = defaultdict(list)
+    for name, label in dict.fromkeys(re.findall(r"embed (?:paper/)?notebooks/([\w.-]+)\.ipynb#([\w-]+)", text)):
+        cells[name].append(label)
+    cells["02_train-snli"] = ["curve"]
+    folder.mkdir(parents=True)
+    for number, (name, labels) in enumerate(sorted(cells.items())):
+        nbformat.write(make_notebook(name, labels, number), folder / f"{name}.ipynb")
+
+
+def make_notebook(name: str, labels: list[str], number: int):
+    """An executed notebook: prose with a formula, a table, printed text, a picture a label."""
+    v4 = nbformat.v4
+    html = "<style scoped>td {color: red}</style><table border='1' class=\"dataframe\">"
+    wide = "".join(f"<th>column_{at}</th>" for at in range(12))
+    html += f"<thead><tr><th></th>{wide}"
+    html += "</tr></thead><tbody>" + "".join(
+        f"<tr><th>{m}</th>{f'<td>0.{i}</td>' * 12}</tr>" for i, m in enumerate(PLAIN)
+    )
+    table = v4.new_output(
+        "execute_result", {"text/html": html + "</tbody></table>", "text/plain": "a table"}, execution_count=2
+    )
+    warned = v4.new_output("stream", name="stderr", text="/some/machine/path: warning")
+    said = v4.new_output("stream", name="stdout", text="step 1\rstep 2\n\x1b[31mdone\x1b[0m <b>&amp; well</b>\n")
+    cells = [
+        v4.new_markdown_cell(
+            f"# Made-up notebook {number}: {name}\n\nWhat does $x_{number}$ ask? These:\n"
+            "- one\n- two @nobody\n\n## Load"
+        ),
+        v4.new_code_cell("profile = 'madeup'", metadata={"tags": ["parameters"]}),
+        v4.new_code_cell("#| echo: true\nprint('a' * 200)  # " + "long " * 40, outputs=[warned, said]),
+        v4.new_code_cell("frame", outputs=[table]),
+    ]
+    for label in labels:
+        made = v4.new_output("display_data", {"image/png": draw(label), "text/plain": "<Figure>"})
+        options = (
+            f"#| label: {label}\n#| fig-alt: Lines of {label}, made up\n" if number % 2 else f"#| label: {label}\n"
+        )
+        cells.append(v4.new_code_cell(f"{options}plot()", outputs=[made]))
+    for at, cell in enumerate(cells):
+        cell.id = f"cell{at}"
+    times = {"input_path": "/some/machine/path", "start_time": "2001-02-03"}
+    cells[1].metadata["papermill"] = times
+    return v4.new_notebook(cells=cells, metadata={"language_info": {"name": "python"}, "papermill": times})
+
+
+def draw(label: str) -> str:
+    """A small picture as base64 PNG."""
+    figure, axes = plt.subplots(figsize=(7, 3.6), dpi=120)
+    for slope, method in enumerate(PLAIN, 1):
+        axes.plot(range(1, 11), [1 - 1 / (slope + k) for k in range(10)], label=method)
+    axes.set(title=label, xlabel="k", ylabel="made up")
+    axes.legend(frameon=False)
+    buffer = io.BytesIO()
+    figure.savefig(buffer, metadata={"Software": None})
+    plt.close(figure)
+    return base64.b64encode(buffer.getvalue()).decode()
+
+
+def make_numbers(folder: Path, text: str) -> None:
+    """A number for every key that a page names: 1, 2, 3 ... thousandths, or a method's name."""
+    folder.mkdir(parents=True)
+    keys = sorted({key for key in re.findall(r"\{\{<\s*var\s+(\S+)\s*>\}\}", text) if not key.startswith("run.")})
+    numbers = {}
+    for at, key in enumerate(keys, 1):
+        words = {"pair": "gradient_l2 – lime", "method": "occlusion_1"}.get(key.rsplit("_", 1)[-1])
+        numbers[key] = {"value": at / 1000, "text": words or f"{at / 1000:.3f}"}
+    numbers["agreement.k"] = {"value": 4, "text": "4"}
+    (folder / "all.json").write_text(json.dumps(numbers), encoding="utf-8")
+
+
+def make_tables(folder: Path, declared: Path) -> None:
+    """A table for every declared one, with the columns its format strings name."""
+    folder.mkdir(parents=True)
+    numbers = json.loads((folder.parent / "numbers" / "all.json").read_text(encoding="utf-8"))
+    for table in yaml.safe_load(declared.read_text(encoding="utf-8")).values():
+        kinds = {column: "text" for column in table.get("where", {})}
+        kinds |= {column.strip("-"): "text" for column in table.get("sort", [])}
+        for column in table["columns"]:
+            for _, name, form, _ in string.Formatter().parse(column["text"]):
+                if name:
+                    kinds[name] = "number" if form or kinds.get(name) == "number" else "text"
+        rows = []
+        for at, (task, method) in enumerate((task, method) for task in TASKS for method in PLAIN):
+            row = {name: (at + 1) / 7 if kind == "number" else method for name, kind in kinds.items()}
+            known = {
+                name: numbers[key]["text"] if key in numbers else key for name, key in table.get("where", {}).items()
+            }
+            rows.append(row | known | ({"task": task} if "task" in row else {}))
+        if spread := table.get("spread"):
+            rows = [
+                unspread(row, kinds, name, spread) for row in rows for name, kind in kinds.items() if kind == "number"
+            ]
+        source = table["source"] if isinstance(table["source"], str) else table["source"][0]
+        with (folder / source.replace("*", "any")).open("w", newline="", encoding="utf-8") as handle:
+            writer = csv.DictWriter(handle, rows[0])
+            writer.writeheader()
+            writer.writerows(rows)
+
+
+def unspread(row: dict, kinds: dict, name: str, spread: dict) -> dict:
+    """One cell of a wide row as a row of a long table."""
+    return {key: row.get(key, "1") for key in spread["rows"]} | {
+        spread["by"]: name,
+        spread["value"]: row[name],
+    }

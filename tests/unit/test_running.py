@@ -1,0 +1,137 @@
+"""Notebooks run aside: a finished one takes its place, a failed one is kept apart, its code is known."""
+
+import nbformat
+import pytest
+import yaml
+from nbformat import v4
+
+from attreval import dependencies, project, running
+from attreval.running import StepFailed, run_notebook, time_left
+
+PROFILE = {
+    "name": "mine",
+    "models": {"small": {"layers": 1, "hidden": 8, "heads": 2, "tokenizer": "minilm"}},
+    "tasks": {"snli": {"models": ["small"], "train_rows": 1, "dev_rows": 1, "test_rows": 1, "explain_rows": 1}},
+    "explain": {"methods": ["random"]},
+}
+CELL = """from pathlib import Path
+print("profile is", profile)
+if Path("broken").exists():
+    raise ArithmeticError("the plot was lost")"""
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    """A project with one notebook, which fails while a file named `broken` is there."""
+    for name in (
+        "ATTREVAL_PROGRESS",
+        "OMP_NUM_THREADS",
+        "MKL_NUM_THREADS",
+        "OPENBLAS_NUM_THREADS",
+        "PYTHONHASHSEED",
+    ):
+        monkeypatch.setenv(name, "1")  # so that what the run sets is undone
+    monkeypatch.delenv("ATTREVAL_RESULTS", raising=False)
+    monkeypatch.setenv("ATTREVAL_HOME", str(tmp_path))
+    for name in ("config", "notebooks"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "config" / "mine.yaml").write_text(yaml.safe_dump(PROFILE))
+    first = v4.new_code_cell('profile = "quick"', metadata={"tags": ["parameters"]})
+    about = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+    made = v4.new_notebook(cells=[first, v4.new_code_cell(CELL)], metadata=about)
+    nbformat.write(made, tmp_path / "notebooks" / "01_data.ipynb")
+    return tmp_path
+
+
+def files(folder):
+    return sorted(str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file())
+
+
+def outputs(path):
+    return "".join(o.get("text", "") for cell in nbformat.read(path, 4).cells for o in cell.get("outputs", []))
+
+
+def test_a_notebook_fails_then_runs_then_fails(home, capsys):
+    results = project.results("mine").root
+    (home / "broken").touch()
+    with pytest.raises(
+        StepFailed, match=r"(?s)01_data failed, its notebook is .*failed.*ArithmeticError: the plot was lost"
+    ):
+        run_notebook("01_data", {"profile": "mine"})
+    assert files(results) == ["failed/01_data.ipynb"]
+    assert "profile is mine" in outputs(results / "failed" / "01_data.ipynb")
+
+    (home / "broken").unlink()
+    assert run_notebook("01_data", {"profile": "mine"}) == results / "notebooks" / "01_data.ipynb"
+    assert files(results) == ["notebooks/01_data.ipynb"]
+    assert "profile is mine" in outputs(results / "notebooks" / "01_data.ipynb")
+    assert capsys.readouterr().err.count(f"{running.MARK}01_data: ") == 3  # started twice, done once
+
+    finished = (results / "notebooks" / "01_data.ipynb").read_bytes()
+    (home / "broken").touch()
+    with pytest.raises(StepFailed):
+        run_notebook("01_data", {"profile": "mine"})
+    assert files(results) == ["failed/01_data.ipynb", "notebooks/01_data.ipynb"]
+    assert (results / "notebooks" / "01_data.ipynb").read_bytes() == finished
+
+
+@pytest.mark.parametrize(
+    "notebook, given, words",
+    [
+        ("01_date", {}, "unknown notebook '01_date'; there are: 01_data"),
+        ("01_data", {"profil": "mine"}, "profil: unknown parameter. Allowed are: profile"),
+        ("01_data", {"profile": "mien"}, "unknown profile 'mien'; there are: mine; did you mean 'mine'"),
+    ],
+)
+def test_bad_parameters_stop_before_anything_runs(home, notebook, given, words):
+    with pytest.raises(ValueError, match=words):
+        run_notebook(notebook, given)
+    assert not (home / "results").exists()
+
+
+@pytest.mark.parametrize(
+    "done, left",
+    [(10, ""), (11, ", about 90 s left"), (20, ""), (15, ", about 10 s left"), (10.1, ", about 17 min left")],
+)
+def test_time_left_follows_the_pace(done, left):
+    start = {"done": 10, "at": 100.0, "of": 20}
+    assert time_left(start, {"done": done, "at": 110.0, "of": 20}) == left
+
+
+def names(paths):
+    return {str(p.relative_to(dependencies.PACKAGE)) for p in paths}
+
+
+def test_imports_are_found_wherever_they_are():
+    source = "import os\nimport attreval.seeds as s\ndef f():\n    from attreval.judge import agreement"
+    assert dependencies.imported(source) == {"attreval.seeds", "attreval.judge", "attreval.judge.agreement"}
+
+
+def test_the_closure_follows_imports_of_imports():
+    found = names(dependencies.closure(["from attreval.explain.run import explain"]))
+    assert {
+        "__init__.py",
+        "explain/run.py",
+        "explain/gradient.py",
+        "models/scorer.py",
+        "records.py",
+        "seeds.py",
+    } <= found
+    assert not {p for p in found if p.split("/")[0] in ("judge", "figures", "study", "report")}
+    assert names(dependencies.closure(["from attreval.seeds import seed_of"])) == {"__init__.py", "seeds.py"}
+    assert dependencies.closure(["import numpy"]) == []
+
+
+def test_a_change_of_a_judge_does_not_touch_training():
+    """The code that notebook 02 runs holds the trainer, and neither a method nor a judge."""
+    found = names(dependencies.closure(["from attreval.step import begin", "from attreval.study.training import fit"]))
+    assert {"models/training.py", "models/transformer.py", "study/training.py", "judge/intervals.py"} <= found
+    assert not {p for p in found if p.startswith(("judge/agreement", "judge/faithfulness", "report/"))}
+
+
+def test_the_code_of_a_notebook_is_its_code_cells(tmp_path):
+    cells = [v4.new_markdown_cell("import attreval.own"), v4.new_code_cell("import attreval.seeds")]
+    nbformat.write(v4.new_notebook(cells=cells), tmp_path / "n.ipynb")
+    first, *rest = dependencies.notebook_files(tmp_path / "n.ipynb")
+    assert first == str(tmp_path / "n.ipynb")
+    assert [r.rsplit("/", 1)[1] for r in rest] == ["__init__.py", "seeds.py"]

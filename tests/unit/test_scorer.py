@@ -1,0 +1,279 @@
+"""The ledger: what is counted, shared, kept apart, batched, and what an exception leaves."""
+
+import numpy as np
+import pytest
+import torch
+
+from attreval.explain import METHODS
+from attreval.explain.method import Budget
+from attreval.explain.run import explain
+from attreval.models.questions import Evaluate, PathGradient
+from attreval.models.scorer import Scorer, cut_batches, pad_rows
+from attreval.records import Cost
+from reference import models
+
+
+class Fake:
+    """Logits are the sum and the number of a row's unmasked ids (and 1 at bfloat16); batches are recorded."""
+
+    labels = ("sum", "count", "rounded")
+    device = torch.device("cpu")
+    tokenizer = type("Tokenizer", (), {"pad_token_id": 9})()
+
+    def __init__(self, fail_at: int | None = None):
+        self.batches, self.fail_at = [], fail_at
+
+    def logits(self, ids, mask, segments, precision="float32", embeddings=None):
+        if len(self.batches) == self.fail_at:
+            self.fail_at = None
+            raise RuntimeError("out of memory")
+        self.batches.append((tuple(mask.shape), precision))
+        total = (ids * mask).sum(dim=1) + 100 * (segments * mask).sum(dim=1)
+        return torch.stack([total, mask.sum(dim=1), torch.full_like(total, precision == "bfloat16")], dim=1).float()
+
+
+def row(*ids, side=0):
+    return np.array(ids), np.full(len(ids), side)
+
+
+def ask(*rows, sampled=False):
+    """A conversation that asks once and returns the answer."""
+    return (yield Evaluate(np.array(rows), np.zeros(len(rows[0]), np.int64), sampled))
+
+
+def test_answers_come_back_in_the_order_asked():
+    rows = [row(1), row(1, 2, 3), row(5, 5), row(1), row(2, 2, 2, 2)]
+    found = Scorer(Fake(), token_budget=5).logits(rows)
+    assert found.dtype == np.float64
+    assert found.tolist() == [[1, 1, 0], [6, 3, 0], [10, 2, 0], [1, 1, 0], [8, 4, 0]]
+
+
+def test_costs_are_counted_by_hand():
+    scorer = Scorer(Fake())
+    scorer.logits([row(1, 2, 3), row(4, 5), row(1, 2, 3)], account="first")
+    assert scorer.costs["first"] == Cost(requested=3, unique=2, requested_tokens=8, unique_tokens=5)
+    assert scorer.costs["first"].reused == 1
+    scorer.logits([row(4, 5), row(7)], account="second")
+    assert scorer.costs["second"] == Cost(requested=2, unique=1, requested_tokens=3, unique_tokens=1)
+    scorer.logits([row(7)], account="second")
+    assert scorer.costs["second"] == Cost(requested=3, unique=1, requested_tokens=4, unique_tokens=1)
+    assert Cost(1, 2, 3, 4, 5) + Cost(10, 20, 30, 40, 50) == Cost(11, 22, 33, 44, 55)
+
+
+def test_rows_that_differ_in_segments_only_are_different():
+    model = Fake()
+    found = Scorer(model).logits([row(1, 2), row(1, 2, side=1)])
+    assert found[:, 0].tolist() == [3, 203]
+
+
+def test_empty_requests():
+    scorer = Scorer(Fake())
+    assert scorer.logits([]).shape == (0, 3)
+    assert scorer.evaluate([[], [row(1)]], ["float32"] * 2, ["a", "b"])[1].shape == (1, 3)
+    assert scorer.evaluate([], [], []) == [] and scorer.paths([], []) == [] and scorer.converse([]) == []
+    assert scorer.costs["a"] == Cost()
+
+
+def test_conversations_share_answers_and_batches():
+    model = Fake()
+    scorer = Scorer(model)
+    a, b = scorer.converse([("a", ask((1, 2), (3, 4))), ("b", ask((3, 4), (5, 6)))])
+    assert a.tolist() == [[3, 2, 0], [7, 2, 0]] and b.tolist() == [[7, 2, 0], [11, 2, 0]]
+    assert model.batches == [((3, 2), "float32")]
+    assert scorer.costs["a"].unique == 2 and scorer.costs["b"].unique == 1 and scorer.costs["b"].reused == 1
+
+
+def test_conversations_of_any_length_run_side_by_side():
+    def none():
+        return "silent"
+        yield
+
+    def twice():
+        first = yield Evaluate(np.array([[1]]), np.zeros(1, np.int64))
+        second = yield Evaluate(np.array([[int(first[0, 0]) + 1]]), np.zeros(1, np.int64))
+        return second[0, 0]
+
+    assert Scorer(Fake()).converse([("x", none()), ("y", twice()), ("z", twice())]) == ["silent", 2, 2]
+
+
+def test_precisions_are_kept_apart():
+    model = Fake()
+    scorer = Scorer(model, sampled_precision="bfloat16")
+    found = scorer.converse([("x", ask((1, 2))), ("y", ask((1, 2), sampled=True)), ("z", ask((1, 2)))])
+    assert [f[0, 2] for f in found] == [0, 1, 0]
+    assert sorted(p for _, p in model.batches) == ["bfloat16", "float32"]
+    assert [scorer.costs[n].unique for n in "xyz"] == [1, 1, 0]
+    assert scorer.logits([row(1, 2)], "bfloat16")[0, 2] == 1 and len(model.batches) == 2
+
+
+def test_only_lime_may_be_asked_in_the_faster_precision(tiny, texts):
+    recorder = models.Recorder(tiny)
+    scorer = Scorer(recorder, sampled_precision="bfloat16")
+    explain(scorer, texts[:3], [m for m in METHODS if m != "lime"], Budget(4, 30))
+    assert {p for _, _, p in recorder.batches} == {"float32"}
+    exact = explain(Scorer(tiny), texts[:3], ["lime"], Budget(4, 30))
+    fast = explain(scorer, texts[:3], ["lime"], Budget(4, 30))
+    assert {p for _, _, p in recorder.batches} == {"float32", "bfloat16"}
+    for a, b in zip(exact, fast, strict=True):
+        left, right = a.attributions["lime"].scores, b.attributions["lime"].scores
+        assert 0 < np.abs(left - right).max() < 0.1
+
+
+@pytest.mark.parametrize("budget", [1, 7, 20, 1000])
+def test_batches_keep_to_the_token_budget(budget):
+    model = Fake()
+    rows = [row(*range(1, n + 1)) for n in (1, 9, 4, 4, 6, 2, 3, 8)] + [row(*([7] * n)) for n in (5, 5, 3, 1)]
+    Scorer(model, budget).logits(rows)
+    for (count, width), _ in model.batches:
+        assert count * width <= budget or count == 1
+    assert sum(count for (count, _), _ in model.batches) == 10  # two of the rows are there twice
+    if budget == 1000:
+        assert len(model.batches) == 1
+
+
+def test_batches_cover_every_row_once():
+    for lengths in ([], [5], [9, 9, 3, 1, 1], [0, 0]):
+        cut = cut_batches(lengths, 10)
+        assert [i for part in cut for i in part] == list(range(len(lengths)))
+
+
+def test_padding_is_masked_and_at_the_end():
+    ids, mask, segments = pad_rows([row(1, 2, 3, side=1), row(4)], 9)
+    assert ids.tolist() == [[1, 2, 3], [4, 9, 9]]
+    assert mask.tolist() == [[1, 1, 1], [1, 0, 0]]
+    assert segments.tolist() == [[1, 1, 1], [0, 0, 0]]
+
+
+def test_an_exception_leaves_only_right_answers():
+    rows = [row(*range(1, n + 1)) for n in (5, 4, 3, 2)]
+    model = Fake(fail_at=2)
+    scorer = Scorer(model, token_budget=5)
+    with pytest.raises(RuntimeError, match="out of memory"):
+        scorer.logits(rows)
+    assert len(scorer.answers) == 2
+    again = scorer.logits(rows)
+    assert again[:, 0].tolist() == [15, 10, 6, 3]
+    assert len(model.batches) == 4  # what was answered is not asked again
+
+
+def test_an_exception_in_a_path_leaves_no_answer(planted):
+    class Breaking(models.Recorder):
+        def logits(self, *args, **kwargs):
+            if len(self.batches) == 1:
+                self.batches.append(None)
+                raise RuntimeError("out of memory")
+            return super().logits(*args, **kwargs)
+
+    tokens = planted.tokens(models.instance("a key film"))
+    question = PathGradient(tokens.ids, tokens.segments, 1, (0.25, 0.75), (0.5, 0.5))
+    scorer = Scorer(Breaking(planted), token_budget=1)
+    with pytest.raises(RuntimeError, match="out of memory"):
+        scorer.paths([question], [""])
+    assert not scorer.answers
+    (found,) = scorer.paths([question], [""])
+    (expected,) = Scorer(planted).paths([question], [""])
+    assert (found.gradient == expected.gradient).all()
+
+
+def test_an_exception_in_a_method_is_not_swallowed():
+    def broken():
+        yield Evaluate(np.array([[1]]), np.zeros(1, np.int64))
+        raise ArithmeticError("overflow")
+
+    scorer = Scorer(Fake())
+    with pytest.raises(ArithmeticError, match="overflow"):
+        scorer.converse([("x", broken()), ("y", ask((1,)))])
+    assert scorer.logits([row(1)])[0, 0] == 1
+
+
+def test_forgetting_asks_again_and_keeps_the_counts():
+    model = Fake()
+    scorer = Scorer(model)
+    scorer.logits([row(1)], account="x")
+    scorer.forget()
+    scorer.logits([row(1)], account="x")
+    assert len(model.batches) == 2 and scorer.costs["x"] == Cost(2, 2, 2, 2)
+
+
+def test_notify_hears_of_every_evaluation(tiny, texts):
+    heard = []
+    scorer = Scorer(tiny, token_budget=30, notify=heard.append)
+    explain(scorer, texts[:3], ["occlusion_1", "integrated_gradients"], Budget(path_steps=3))
+    scorer.forget()
+    direct = Scorer(Fake(), token_budget=3, notify=heard.append)
+    heard.clear()
+    direct.logits([row(1, 2), row(3), row(3), row(4, 4)])
+    assert sum(heard) == 3
+
+
+def path(tokens, nodes=(0.25, 0.5), weights=(0.3, 0.7), **more):
+    return PathGradient(tokens.ids, tokens.segments, 0, nodes, weights, **more)
+
+
+def test_gradients_of_padded_rows(tiny, texts):
+    """A short text beside a long one has the gradient it has alone, and nothing for the padding."""
+    tokens = [tiny.tokens(t) for t in texts]
+    together = Scorer(tiny, precision="float64").paths([path(t) for t in tokens], [""] * len(tokens))
+    for t, found in zip(tokens, together, strict=True):
+        (alone,) = Scorer(tiny, token_budget=1, precision="float64").paths([path(t)], [""])
+        assert found.gradient.shape == found.difference.shape == (len(t), 32)
+        np.testing.assert_allclose(found.gradient, alone.gradient, atol=1e-12)
+        np.testing.assert_array_equal(found.difference, alone.difference)
+
+
+def test_paths_are_counted_and_shared(tiny, texts):
+    scorer = Scorer(tiny)
+    tokens = tiny.tokens(texts[2])
+    length = len(tokens)
+    first, again, other = scorer.paths([path(tokens), path(tokens), path(tokens, (1.0,), (1.0,))], ["a", "b", "b"])
+    assert first is again and other is not first
+    assert scorer.costs["a"] == Cost(2, 2, 2 * length, 2 * length, gradients=2)
+    assert scorer.costs["b"] == Cost(3, 1, 3 * length, length, gradients=3)
+
+
+def test_path_of_a_probability_is_the_chain_rule(tiny, texts):
+    scorer = Scorer(tiny, precision="float64")
+    tokens = tiny.tokens(texts[1])
+    target = 1
+    logits = scorer.logits([(tokens.ids, tokens.segments)])[0]
+    p = np.exp(logits) / np.exp(logits).sum()
+    asked = [PathGradient(tokens.ids, tokens.segments, k) for k in range(3)]
+    asked.append(PathGradient(tokens.ids, tokens.segments, target, of="probability"))
+    *by_logit, found = scorer.paths(asked, [""] * 4)
+    expected = p[target] * sum(((k == target) - p[k]) * a.gradient for k, a in enumerate(by_logit))
+    np.testing.assert_allclose(found.gradient, expected, atol=1e-10)
+
+
+def test_sampled_rows_do_not_spoil_gradients_in_the_same_precision(texts):
+    """The copy of the network in a precision may be made by a question without gradients."""
+    scorer = Scorer(models.tiny_model(), precision="float64")
+    tokens = scorer.model.tokens(texts[0])
+    scorer.logits([(tokens.ids, tokens.segments)])
+    (found,) = scorer.paths([path(tokens)], [""])
+    assert np.abs(found.gradient).max() > 0
+
+
+def test_costs_of_methods_on_one_text(tiny):
+    """n = 4 content tokens, L = 6: each method's own formula, and what sharing saves."""
+    one = models.instance("good bad slow film", name="x")
+    scorer = Scorer(tiny)
+    (found,) = explain(scorer, [one], list(METHODS), Budget(path_steps=5, path_steps_most=5, lime_samples=30))
+    costs = {m: a.cost for m, a in found.attributions.items()}
+    assert {m: c.requested for m, c in costs.items()} == {
+        "random": 0,
+        "gradient_l1": 1,
+        "gradient_l2": 1,
+        "gradient_x_input": 1,
+        "integrated_gradients": 5 + 2,
+        "integrated_gradients_plain": 5 + 2,
+        "occlusion_1": 4 + 1,
+        "omission_1": 4 + 1,
+        "lime": 30,
+    }
+    assert [costs[m].unique for m in ("gradient_l1", "gradient_l2", "gradient_x_input")] == [1, 0, 0]
+    assert costs["integrated_gradients_plain"].unique == 0
+    assert costs["integrated_gradients"].unique == 5 + 1  # the whole text is known from the prediction
+    assert costs["occlusion_1"].unique == 4 and costs["omission_1"].unique == 4
+    assert costs["omission_1"].unique_tokens == 4 * 5 and costs["occlusion_1"].unique_tokens == 4 * 6
+    assert costs["lime"].unique <= 29 and costs["lime"].requested_tokens == 30 * 6
+    assert scorer.costs == {"prediction": Cost(1, 1, 6, 6)}

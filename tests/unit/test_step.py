@@ -1,0 +1,119 @@
+"""What a run of a notebook leaves: tables, figures and numbers in the same bytes, and a record of itself."""
+
+import json
+import os
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from attreval import config, parameters, project, step, workflow
+from attreval.workflow import Narrator, WorkflowFailed, forget_broken, hold
+
+PROFILE = config.Profile(
+    name="mine",
+    seed=4,
+    threads=1,
+    judge_threads=2,
+    models={"small": {"layers": 1, "hidden": 8, "heads": 2, "tokenizer": "minilm"}},
+    tasks={"snli": {"models": ["small"], "train_rows": 1, "dev_rows": 1, "test_rows": 1, "explain_rows": 1}},
+    explain={"methods": ["random"]},
+)
+
+
+def begun(folder):
+    """A run of notebook 02 that writes into a folder."""
+    given = parameters.check("02_train", {"profile": "mine", "model": "small"})
+    return step.Step("02_train", given, PROFILE, project.Results(folder / "mine"))
+
+
+@pytest.mark.parametrize(
+    "value, digits, text",
+    [
+        (1234, None, "1,234"),
+        (np.int64(1234), None, "1,234"),
+        (1234.5678, 2, "1,234.57"),
+        (np.float32(0.5), 3, "0.500"),
+        (7, 1, "7.0"),
+        (float("nan"), 2, "nan"),
+        ("bfloat16", None, "bfloat16"),
+    ],
+)
+def test_numbers_are_kept_and_printed(tmp_path, value, digits, text):
+    one = begun(tmp_path)
+    one.number("key", value, digits)
+    assert one.numbers["key"]["text"] == text
+    kept = one.numbers["key"]["value"]
+    assert type(kept) in (int, float, str) and (kept == value or kept != kept)
+
+
+def leave(folder):
+    """One run with a table, a figure and a number; the list of what it wrote."""
+    import seaborn
+
+    one = begun(folder)
+    table = one.table("accuracy", pd.DataFrame({"x": [1.0, 1 / 3]}))
+    assert table.x.tolist() == [1.0, 1 / 3]
+    one.figure("curve", seaborn.lineplot(table))
+    one.number("train.accuracy", 0.5, 3)
+    one.notes["evaluations"] = 3
+    return one.finish()
+
+
+def test_a_run_leaves_the_same_bytes_and_a_record(tmp_path):
+    first, second = leave(tmp_path / "a"), leave(tmp_path / "b")
+    names = [
+        "mine/tables/02_train-snli-small-s1_accuracy.csv",
+        "mine/figures/02_train-snli-small-s1_curve.png",
+        "mine/figures/02_train-snli-small-s1_curve.svg",
+        "mine/numbers/02_train-snli-small-s1.json",
+    ]
+    assert first.written.tolist() == second.written.tolist() == [*names, "mine/steps/02_train-snli-small-s1.json"]
+    for name in names:
+        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes(), name
+    record = json.loads((tmp_path / "a" / "mine" / "steps" / "02_train-snli-small-s1.json").read_text())
+    assert record["files"] == sorted(name.removeprefix("mine/") for name in names)
+    assert (record["seed"], record["threads"], record["evaluations"]) == (4, 1, 3)
+    assert record["parameters"] == {"profile": "mine", "task": "snli", "model": "small", "seed": 1}
+    assert set(record["packages"]) == set(step.VERSIONS)
+
+
+def test_judges_may_take_more_threads():
+    assert [step.threads_of(n, PROFILE) for n in ("01_data", "03_explain", "05_kamp2023")] == [1, 1, 2]
+
+
+def test_progress_goes_to_the_log_of_the_workflow(tmp_path, monkeypatch):
+    monkeypatch.setenv("ATTREVAL_PROGRESS", str(tmp_path / "log"))
+    show = begun(tmp_path).progress("explaining")
+    show(1, 3)
+    show(3, 3, "done with it")
+    lines = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
+    assert [(x["what"], x["done"], x["of"]) for x in lines] == [("explaining", 1, 3), ("done with it", 3, 3)]
+
+
+def test_the_record_of_a_step_goes_with_its_files(tmp_path):
+    leave(tmp_path)
+    results = project.Results(tmp_path / "mine")
+    assert forget_broken(results) == [] and len(list(results.steps.iterdir())) == 1
+    (results.tables / "02_train-snli-small-s1_accuracy.csv").unlink()
+    assert forget_broken(results) == ["02_train-snli-small-s1"]
+    assert list(results.steps.iterdir()) == []
+
+
+def test_results_are_held_by_one_run_at_a_time(tmp_path):
+    with hold(tmp_path), pytest.raises(WorkflowFailed, match="another run is at work in"), hold(tmp_path):
+        pass
+    with hold(tmp_path):
+        assert os.listdir(tmp_path) == [".lock"]
+
+
+def test_what_the_workflow_prints_is_told_in_plain_words(tmp_path, capsys):
+    said = Narrator()
+    for line in ("host: x", "total    7", f"{workflow.MARK}01_data: starting", "3 of 7 steps (43%) done"):
+        said.hear(line)
+    assert capsys.readouterr().out == "7 steps to run\n01_data: starting\nstep 3 of 7 done\n"
+    assert said.steps == 7
+    assert "3 of 7 steps (43%) done" in said.why(tmp_path / "log")  # nothing better is known
+    said.hear(f"{workflow.MARK}02_train failed, its notebook is there")
+    why = said.why(tmp_path / "log")
+    assert "02_train failed" in why and "3 of 7" not in why and str(tmp_path / "log") in why

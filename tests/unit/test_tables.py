@@ -1,0 +1,175 @@
+"""Tables come back as they were written, and are there whole or not at all."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from attreval import project, workflow
+from attreval.records import Attribution, Cost, Evidence
+from attreval.tables import (
+    read_about,
+    read_attributions,
+    read_instances,
+    write_attributions,
+    write_csv,
+    write_instances,
+    write_json,
+    write_whole,
+)
+from reference.models import instance
+
+number = st.floats(allow_nan=False, allow_infinity=False)
+small = st.integers(0, 5)
+
+
+@st.composite
+def instances(draw):
+    made = []
+    for i in range(draw(st.integers(0, 4))):
+        segments = draw(st.lists(st.text(max_size=30), min_size=1, max_size=2))
+        words = len(instance(*segments).words)
+        annotators = draw(st.integers(0, 3)) if words else 0
+        marks = draw(arrays(float, (annotators, words), elements=number)) if annotators else np.zeros((0, 0))
+        spans = draw(st.lists(st.tuples(small, small, small), max_size=3).map(tuple))
+        links = draw(st.lists(st.tuples(small, small, small, small, st.text(max_size=5)), max_size=3).map(tuple))
+        evidence = Evidence(marks, spans, links)
+        made.append(
+            instance(
+                *segments,
+                name=f"{i}",
+                label=draw(small),
+                split=draw(st.sampled_from(["", "dev", "test"])),
+                evidence=evidence,
+            )
+        )
+    return made
+
+
+@settings(max_examples=25)
+@given(made=instances())
+def test_instances_come_back(tmp_path, made):
+    path = tmp_path / "task.parquet"
+    write_instances(path, made, {"task": "é", "labels": ["a", "b"]})
+    assert read_about(path) == {"task": "é", "labels": ["a", "b"]}
+    found = read_instances(path)
+    assert len(found) == len(made)
+    for a, b in zip(made, found, strict=True):
+        assert (a.id, a.segments, a.label, a.split) == (b.id, b.segments, b.label, b.split)
+        np.testing.assert_array_equal(a.words, b.words)
+        np.testing.assert_array_equal(a.evidence.marks, b.evidence.marks)
+        assert a.evidence.spans == b.evidence.spans and a.evidence.interactions == b.evidence.interactions
+        assert a.evidence.marks.shape == b.evidence.marks.shape and b.words.dtype == np.int64
+    dev = [i.id for i in made if i.split == "dev"]
+    assert [i.id for i in read_instances(path, "dev")] == dev
+    assert [i.id for i in read_instances(path, "dev", 1)] == dev[:1]
+
+
+@st.composite
+def attributions(draw):
+    made = []
+    for i in range(draw(st.integers(0, 4))):
+        features = draw(st.lists(st.lists(small, min_size=1, max_size=3).map(tuple), max_size=5).map(tuple))
+        scores = np.array(draw(st.lists(number, min_size=len(features), max_size=len(features))))
+        gap = draw(st.one_of(number, st.just(np.nan)))
+        cost = Cost(*draw(st.lists(st.integers(0, 10**12), min_size=5, max_size=5)))
+        level = draw(st.sampled_from(["token", "pair", "span"]))
+        made.append(Attribution(f"i{i}", draw(st.text(max_size=9)), draw(small), level, features, scores, gap, cost))
+    return made
+
+
+@settings(max_examples=25)
+@given(made=attributions(), more=attributions())
+def test_attributions_come_back(tmp_path, made, more):
+    paths = [tmp_path / "a.parquet", tmp_path / "b.parquet"]
+    write_attributions(paths[0], made)
+    write_attributions(paths[1], more)
+    found = read_attributions(*paths)
+    assert len(found) == len(made) + len(more)
+    for a, b in zip(made + more, found, strict=True):
+        names = ("instance", "method", "target", "level", "features", "cost")
+        assert all(getattr(a, name) == getattr(b, name) for name in names)
+        np.testing.assert_array_equal(a.scores, b.scores)
+        np.testing.assert_array_equal(a.gap, b.gap)
+
+
+def test_the_same_records_are_the_same_bytes(tmp_path, texts):
+    for name in ("a", "b"):
+        write_instances(tmp_path / f"{name}.parquet", texts, {"task": "x"})
+    assert (tmp_path / "a.parquet").read_bytes() == (tmp_path / "b.parquet").read_bytes()
+
+
+@given(values=st.lists(number, min_size=1, max_size=9))
+def test_csv_floats_read_back_to_the_same(tmp_path, values):
+    path = tmp_path / "t.csv"
+    write_csv(path, pd.DataFrame({"x": values, "name": 'a,"b"\nc'}))
+    back = pd.read_csv(path)
+    np.testing.assert_array_equal(back.x, values)
+    assert (back.name == 'a,"b"\nc').all() and b"\r" not in path.read_bytes()
+
+
+def test_json_is_sorted_and_readable(tmp_path):
+    write_json(tmp_path / "deep" / "x.json", {"b": "ü", "a": 1})
+    assert (tmp_path / "deep" / "x.json").read_text(encoding="utf-8") == '{\n "a": 1,\n "b": "ü"\n}\n'
+
+
+def test_a_file_is_replaced_only_when_the_block_ends_well(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("old")
+    with write_whole(path) as part:
+        part.write_text("new")
+        assert path.read_text() == "old" and part.parent == path.parent and part.suffix == ".csv"
+    assert path.read_text() == "new" and os.listdir(tmp_path) == ["t.csv"]
+
+
+@pytest.mark.parametrize("before", [None, "old"])
+def test_a_block_that_raises_leaves_nothing_behind(tmp_path, before):
+    path = tmp_path / "t.csv"
+    if before:
+        path.write_text(before)
+    with pytest.raises(KeyboardInterrupt), write_whole(path) as part:
+        part.write_text("half")
+        raise KeyboardInterrupt
+    assert os.listdir(tmp_path) == (["t.csv"] if before else [])
+    assert not before or path.read_text() == before
+
+
+def test_a_block_that_writes_nothing_is_an_error(tmp_path):
+    with pytest.raises(FileNotFoundError), write_whole(tmp_path / "t.csv"):
+        pass
+    assert os.listdir(tmp_path) == []
+
+
+DYING = """
+import os, sys
+from attreval.tables import write_whole
+with write_whole(sys.argv[1]) as part:
+    part.write_text('{"half": ')
+    os._exit(9)
+"""
+
+
+@pytest.mark.parametrize("before", [None, {"step": "old", "files": []}])
+def test_a_killed_process_leaves_the_old_file_or_none(tmp_path, before):
+    """What it was writing has a hidden name that nobody reads, and does not hinder the next write."""
+    folder = project.Results(tmp_path)
+    path = folder.steps / "x.json"
+    if before:
+        write_json(path, before)
+    died = subprocess.run([sys.executable, "-c", DYING, str(path)], check=False)
+    assert died.returncode == 9
+    assert path.exists() == bool(before)
+    assert not before or json.loads(path.read_text()) == before
+    left = [Path(name) for name in os.listdir(folder.steps) if name != "x.json"]
+    assert all(name.name.startswith(".") for name in left)
+    assert workflow.forget_broken(folder) == []  # it reads the records, and must not stumble over a half one
+    write_json(path, {"step": "new", "files": []})
+    assert json.loads(path.read_text())["step"] == "new"

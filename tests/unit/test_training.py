@@ -1,0 +1,166 @@
+"""Training: every row once, the best checkpoint kept, same seed same weights, an end when it is time."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from attreval.config import TrainingSpec
+from attreval.models.training import batches, evaluate, publish, train
+from attreval.models.transformer import load_transformer
+from reference import models
+
+SPEC = TrainingSpec(
+    epochs=4, batch_rows=8, learning_rate=5e-3, evaluations_per_epoch=2, patience=9, precision="float32"
+)
+
+
+@given(
+    lengths=st.lists(st.integers(1, 60), min_size=1, max_size=300),
+    rows=st.integers(1, 40),
+    window=st.integers(1, 5),
+    seed=st.integers(0, 99),
+)
+def test_batches_hold_each_row_once(lengths, rows, window, seed):
+    made = batches(np.array(lengths), rows, np.random.default_rng(seed), window)
+    assert sorted(np.concatenate(made)) == list(range(len(lengths)))
+    assert max(map(len, made)) <= rows
+    assert len(made) <= -(-len(lengths) // rows) + len(lengths) // (rows * window)
+
+
+def test_batches_hold_rows_of_like_length_in_another_order_each_time():
+    lengths = np.random.default_rng(0).integers(1, 100, 400)
+    first, second = (batches(lengths, 10, np.random.default_rng(seed)) for seed in (1, 2))
+    assert np.mean([np.ptp(lengths[rows]) for rows in first]) < 5
+    assert [rows.tolist() for rows in first] != [rows.tolist() for rows in second]
+
+
+def toy(n, start=0, flip=False):
+    """Texts with `good` (class 1) or `bad` (class 0) among words that tell nothing."""
+    rng = np.random.default_rng(start)
+    made = []
+    for i in range(n):
+        words = rng.choice(["the", "film", "plot", "was", "a"], size=rng.integers(2, 6)).tolist()
+        words.insert(int(rng.integers(len(words) + 1)), ["bad", "good"][i % 2])
+        made.append(models.instance(" ".join(words), name=f"{start}-{i}", label=(i + flip) % 2))
+    return made
+
+
+def fresh():
+    """A model to be trained, the same each time."""
+    return models.untrained_model()
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """(model, folder, curve) of one training."""
+    folder = tmp_path_factory.mktemp("trained") / "model"
+    model = fresh()
+    heard = []
+    curve = train(
+        model,
+        toy(128),
+        toy(24, 1),
+        SPEC,
+        folder,
+        ("toy", 1),
+        {"task": "toy"},
+        lambda *said: heard.append(said),
+    )
+    assert [said[:2] for said in heard] == [(i, 64) for i in range(1, 65)]
+    return model, folder, curve
+
+
+def test_a_learnable_task_is_learnt(trained):
+    model, _, curve = trained
+    assert evaluate(fresh(), toy(40, 2)).accuracy < 0.8
+    found = evaluate(model, toy(40, 2))
+    assert found.accuracy > 0.9 and found.macro_f1 > 0.9
+    assert curve[-1]["train_loss"] < curve[0]["train_loss"]
+    assert [round(c["epoch"], 3) for c in curve] == [0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4]
+
+
+def test_the_record_of_a_training_is_complete(trained):
+    _, folder, curve = trained
+    record = json.loads((folder / "training.json").read_text())
+    assert record["curve"] == curve and record["task"] == "toy"
+    assert record["best_dev_loss"] == min(c["dev_loss"] for c in curve)
+    assert record["names"] == ["toy", "1"] and record["labels"] == ["bad", "good"]
+    assert (record["train_rows"], record["dev_rows"]) == (128, 24)
+    assert record["training"] == SPEC.model_dump() and record["precision"] == "float32"
+    assert [p.name for p in folder.parent.iterdir()] == ["model"]
+
+
+def test_the_model_is_ready_to_be_asked(trained):
+    model, folder, curve = trained
+    assert not model.network.training and not model.copies
+    assert not any(p.requires_grad for p in model.network.parameters())
+    best = min(c["dev_loss"] for c in curve)
+    assert evaluate(model, toy(24, 1)).loss == pytest.approx(best, abs=1e-6)
+    assert evaluate(load_transformer(folder, device="cpu"), toy(24, 1)).loss == pytest.approx(best, abs=1e-6)
+
+
+def weights(folder):
+    return (folder / "model.safetensors").read_bytes()
+
+
+def test_the_same_seed_gives_the_same_weights(trained, tmp_path):
+    _, folder, _ = trained
+    for name, seed in (("again", 1), ("other", 2)):
+        train(fresh(), toy(128), toy(24, 1), SPEC, tmp_path / name, ("toy", seed))
+    assert weights(tmp_path / "again") == weights(folder)
+    assert weights(tmp_path / "other") != weights(folder)
+
+
+def test_early_stopping_keeps_the_best_and_stops(tmp_path):
+    """The dev set teaches the opposite, so the first check is the best one."""
+    spec = SPEC.model_copy(update={"epochs": 30, "patience": 2})
+    model = fresh()
+    curve = train(model, toy(128), toy(24, 1, flip=True), spec, tmp_path / "model", ("toy", 1))
+    losses = [c["dev_loss"] for c in curve]
+    best = int(np.argmin(losses))
+    assert best == len(losses) - 3 and curve[-1]["epoch"] < 15
+    assert evaluate(model, toy(24, 1, flip=True)).loss == pytest.approx(losses[best], abs=1e-6)
+
+
+def test_checks_on_dev_see_the_weights_of_their_step(tmp_path):
+    """A copy in the faster precision, made before training, must not answer for the trained weights."""
+    spec = SPEC.model_copy(update={"precision": "bfloat16", "epochs": 1})
+    model = fresh()
+    evaluate(model, toy(4), "bfloat16")
+    curve = train(model, toy(128), toy(24, 1), spec, tmp_path / "model", ("toy", 1))
+    losses = [c["dev_loss"] for c in curve]
+    assert evaluate(model, toy(24, 1), "bfloat16").loss == pytest.approx(min(losses), abs=1e-3)
+    assert evaluate(fresh(), toy(24, 1), "bfloat16").loss not in losses
+
+
+@pytest.mark.filterwarnings("ignore:invalid value encountered")
+def test_a_training_that_diverges_is_an_error_and_leaves_no_model(tmp_path):
+    spec = SPEC.model_copy(update={"learning_rate": 1e30, "epochs": 1})
+    with pytest.raises(ArithmeticError, match=r"diverged.*lower training.learning_rate"):
+        train(fresh(), toy(16), toy(8), spec, tmp_path / "model", ("toy", 1))
+    assert not (tmp_path / "model").exists()
+
+
+def test_training_needs_rows_and_known_labels(tmp_path):
+    for sets in ((toy(4), []), ([], toy(4))):
+        with pytest.raises(ValueError, match="instances in train and dev; got"):
+            train(fresh(), *sets, SPEC, tmp_path / "model", ())
+    wrong = [replace(toy(1)[0], label=2)]
+    for sets in ((wrong, toy(4)), (toy(4), wrong)):
+        with pytest.raises(ValueError, match="label 2; the model has 2 classes: 0 bad, 1 good"):
+            train(fresh(), *sets, SPEC, tmp_path / "model", ())
+    assert not list(tmp_path.iterdir())
+
+
+def test_publishing_replaces_an_older_model(tmp_path):
+    for text in ("old", "new"):
+        part = tmp_path / ".m.part"
+        part.mkdir()
+        (part / f"{text}.txt").write_text(text)
+        publish(part, tmp_path / "m")
+    assert [p.name for p in tmp_path.iterdir()] == ["m"]
+    assert [p.name for p in (tmp_path / "m").iterdir()] == ["new.txt"]

@@ -1,0 +1,88 @@
+"""A classifier on disk and in memory: same answers, labels by name, sizes as asked, one copy a precision."""
+
+import numpy as np
+import pytest
+import torch
+
+from attreval.config import ModelSpec
+from attreval.models.scorer import Scorer
+from attreval.models.training import save
+from attreval.models.transformer import load_transformer, match_labels, new_transformer, pick_precision
+from reference import models
+
+
+@pytest.fixture(scope="module")
+def folder(tiny, tmp_path_factory):
+    """The tiny model, saved."""
+    folder = tmp_path_factory.mktemp("saved") / "model"
+    save(tiny, folder)
+    return folder
+
+
+def logits(model, one):
+    tokens = model.tokens(one)
+    return Scorer(model).logits([(tokens.ids, tokens.segments)])[0]
+
+
+def test_saved_and_loaded_model_answers_the_same(tiny, texts, folder):
+    loaded = load_transformer(folder, device="cpu", max_length=500)
+    assert loaded.labels == tiny.labels
+    assert loaded.max_length == 64  # the model has no more positions
+    assert not any(p.requires_grad for p in loaded.network.parameters()) and not loaded.network.training
+    for one in texts:
+        assert loaded.tokens(one).texts == tiny.tokens(one).texts
+        np.testing.assert_allclose(logits(loaded, one), logits(tiny, one), atol=1e-6)
+
+
+def test_labels_are_matched_by_name(tiny, texts, folder):
+    turned = load_transformer(folder, device="cpu", labels=("Yes", "no", "maybe"))
+    assert turned.labels == ("Yes", "no", "maybe")
+    np.testing.assert_allclose(logits(turned, texts[1]), logits(tiny, texts[1])[[2, 0, 1]], atol=1e-6)
+    assert match_labels(("a", "b"), ("A", "B"), "x") is None
+    with pytest.raises(ValueError, match=r"has classes no, maybe, yes, the task has good, bad"):
+        load_transformer(folder, device="cpu", labels=("good", "bad"))
+
+
+def test_no_model_says_how_to_get_one(tmp_path):
+    with pytest.raises(FileNotFoundError, match="train it with notebook 02"):
+        load_transformer(tmp_path / "nothing")
+
+
+def test_a_new_model_has_the_sizes_and_seed_asked(folder):
+    spec = ModelSpec(layers=1, hidden=8, heads=2, tokenizer="local", max_length=16)
+    first, again, other = (
+        new_transformer(spec, ("a", "b"), ("model", seed), "small", "cpu", resolve=lambda name: folder)
+        for seed in (1, 1, 2)
+    )
+    assert first.network.config.num_hidden_layers == 1 and first.network.config.hidden_size == 8
+    assert first.labels == ("a", "b") and first.network.config.num_labels == 2
+    assert len(first.tokens(models.instance("good " * 40))) == 16
+    weights = [m.network.classifier.weight for m in (first, again, other)]
+    assert torch.equal(weights[0], weights[1]) and not torch.equal(weights[0], weights[2])
+
+
+def test_pretrained_weights_get_a_fresh_head(tiny, tmp_path):
+    folder = tmp_path / "body"
+    tiny.network.bert.save_pretrained(folder)
+    tiny.tokenizer.save_pretrained(folder)
+    made = new_transformer(ModelSpec(weights="local"), ("a", "b"), (1,), "small", "cpu", resolve=lambda name: folder)
+    assert made.network.config.num_labels == 2
+    body = tiny.network.bert.encoder.layer[0].output.dense.weight
+    assert torch.equal(made.network.bert.encoder.layer[0].output.dense.weight, body)
+
+
+def test_precisions_are_copies_made_once(texts):
+    model = models.tiny_model()
+    assert model.at("float32") is model.network
+    assert model.at("float64") is model.at("float64")
+    assert model.at("float64").dtype == torch.float64 and model.network.dtype == torch.float32
+    tokens = model.tokens(texts[1])
+    rows = [(tokens.ids, tokens.segments)]
+    exact, single, half = (Scorer(model).logits(rows, p) for p in ("float64", "float32", "bfloat16"))
+    assert 0 < np.abs(exact - single).max() < 1e-4 < np.abs(exact - half).max() < 0.5
+
+
+def test_precision_asked_for_is_taken():
+    cpu = torch.device("cpu")
+    assert pick_precision("float32", cpu) == "float32" and pick_precision("bfloat16", cpu) == "bfloat16"
+    assert pick_precision("auto", cpu) in ("float32", "bfloat16")

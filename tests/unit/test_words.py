@@ -1,0 +1,82 @@
+"""Every word lies in its text and is neither empty nor white space; no other character is left out."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from attreval.corpora.words import find_words, words_of, writable
+from attreval.records import Instance
+
+anything = st.text(st.characters(codec="utf-8"), max_size=80)
+
+
+def texts_of(text):
+    return [text[a:b] for a, b in next(find_words([text]))]
+
+
+@settings(deadline=None, max_examples=300)
+@given(anything)
+def test_words_hold_every_character_that_is_not_white_space_once(text):
+    words = next(find_words([text]))
+    assert (words[:, 0] < words[:, 1]).all()
+    assert (words[1:, 0] >= words[:-1, 1]).all()
+    assert not any(text[a:b].isspace() for a, b in words)
+    covered = np.zeros(len(text), dtype=int)
+    for a, b in words:
+        covered[a:b] += 1
+    assert all(count == 1 for count, char in zip(covered, text, strict=True) if not char.isspace())
+
+
+@settings(deadline=None)
+@given(st.lists(anything, min_size=1, max_size=2))
+def test_words_make_a_valid_instance_with_one_or_two_segments(segments):
+    words = words_of(segments)
+    made = Instance(id="made", segments=tuple(segments), label=0, words=words)
+    assert made.word_texts() == [word for text in segments for word in texts_of(text)]
+    assert (np.diff(words[:, 0]) >= 0).all()
+
+
+@settings(deadline=None)
+@given(st.lists(anything, max_size=6))
+def test_a_text_has_the_same_words_alone_and_among_others(texts):
+    together = [words.tolist() for words in find_words(texts)]
+    assert together == [next(find_words([text])).tolist() for text in texts]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", []),
+        (" \t\n ", []),
+        ("The cat didn't sleep.", ["The", "cat", "did", "n't", "sleep", "."]),
+        ("one\ttwo\n\nthree", ["one", "two", "three"]),
+        ("well-made", ["well", "-", "made"]),
+        ("so good 👍🏽!", None),
+        ("שלום עולם", ["שלום", "עולם"]),
+        ("cafe\u0301 noir", ["cafe\u0301", "noir"]),
+        ("nul \0 inside", ["nul", "\0", "inside"]),
+    ],
+)
+def test_known_texts(text, words):
+    if words is None:
+        assert "".join(texts_of(text)) == "".join(text.split())
+    else:
+        assert texts_of(text) == words
+
+
+def test_five_thousand_words_keep_their_places():
+    text = " ".join(f"word{number}" for number in range(5000))
+    words = next(find_words([text]))
+    assert len(words) == 5000
+    assert text[slice(*words[4321])] == "word4321"
+
+
+def test_two_empty_segments_have_no_word():
+    assert words_of(["", " "]).shape == (0, 3)
+
+
+def test_a_lone_surrogate_is_replaced_and_moves_no_offset():
+    text = "a \ud83d b"
+    assert writable(text) == "a \N{REPLACEMENT CHARACTER} b"
+    assert next(find_words([text])).tolist() == [[0, 1], [2, 3], [4, 5]]
