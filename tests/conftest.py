@@ -7,9 +7,9 @@ import os
 import pytest
 import torch
 from hypothesis import HealthCheck, settings
+from reference import models
 
 from attreval.models.scorer import Scorer
-from reference import models
 
 QUIET = (HealthCheck.too_slow, HealthCheck.function_scoped_fixture)
 settings.register_profile("ci", deadline=None, max_examples=40, suppress_health_check=QUIET, derandomize=True)

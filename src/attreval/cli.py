@@ -66,10 +66,12 @@ def run(
 ):
     """Bring results and site up to date; what follows -- goes to snakemake, such as an executor for a cluster."""
     from attreval import project
-    from attreval.config import load
+    from attreval.config import load, path_of
     from attreval.workflow import run_workflow
 
     name = load(profile).name
+    if profile.endswith((".yaml", ".yml")):
+        profile = str(path_of(profile))  # steps run from the project folder, not from here
     print(f"profile {name}: looking what is to do", flush=True)
     if not run_workflow(profile, cores, extra=context.args):
         print("nothing to do: results and site are up to date")
@@ -102,12 +104,12 @@ def render(
     route: Annotated[str, typer.Option(help="auto, quarto or pandoc")] = "auto",
 ):
     """Stage a profile's notebooks, tables and numbers, and render the site into _site/."""
+    from attreval import config
     from attreval.manifest import make_manifest
-    from attreval.report import render, stage
+    from attreval.report import render
 
     make_manifest(profile)
-    stage(profile)
-    print(render(profile, route=route))
+    print(render(config.load(profile).name, route=route))
 
 
 @app.command(name="list")

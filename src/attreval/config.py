@@ -144,9 +144,15 @@ def profiles() -> list[str]:
     return sorted(path.stem for path in (project.home() / "config").glob("*.yaml"))
 
 
+def path_of(profile: str) -> Path:
+    """The file of a profile: `config/<profile>.yaml`, or `profile` itself if that ends in .yaml."""
+    given = Path(profile)
+    return given.resolve() if given.suffix in (".yaml", ".yml") else project.home() / "config" / f"{profile}.yaml"
+
+
 def load(profile: str) -> Profile:
-    """Read and check `config/<profile>.yaml`, or the file at `profile` if that ends in .yaml."""
-    path = Path(profile) if profile.endswith((".yaml", ".yml")) else project.home() / "config" / f"{profile}.yaml"
+    """Read and check a profile, by name or path. Raises ValueError that says what is wrong and what is allowed."""
+    path = path_of(profile)
     if not path.exists():
         names = profiles()
         near = difflib.get_close_matches(profile, names, 1)

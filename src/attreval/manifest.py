@@ -23,15 +23,15 @@ def commit() -> str:
 
 def make_manifest(profile: str) -> Path:
     """Write the manifest of a profile from the records of its steps."""
-    folder = project.results(profile)
-    steps = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.steps.glob("*.json"))]
     settings = config.load(profile)
+    folder = project.results(settings.name)
+    steps = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.steps.glob("[!.]*.json"))]
     about = {task: read_about(corpora.table_path(task)) for task in settings.tasks}
     path = folder.root / "manifest.json"
     write_json(
         path,
         {
-            "profile": profile,
+            "profile": settings.name,
             "attreval": __version__,
             "commit": commit(),
             "date": max((s["finished"] for s in steps), default="")[:10],

@@ -7,6 +7,7 @@ own record, from which the manifest is made.
 from __future__ import annotations
 
 import json
+import math
 import os
 import platform
 import sys
@@ -71,7 +72,9 @@ class Step:
     def number(self, key: str, value, digits: int | None = None) -> None:
         """Keep a number (or a word) that the text looks up by `key`; `digits` after the point in print."""
         value = value.item() if hasattr(value, "item") else value  # NumPy's integers are no int, and print otherwise
-        if digits is not None and isinstance(value, (int, float)) and not pd.isna(value):
+        if isinstance(value, float) and not math.isfinite(value):
+            value, text = None, "not measured"  # JSON has no word for NaN
+        elif digits is not None and isinstance(value, (int, float)):
             text = f"{value:,.{digits}f}"
         else:
             text = f"{value:,}" if isinstance(value, int) else str(value)

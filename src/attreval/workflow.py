@@ -54,7 +54,8 @@ def run_workflow(
     cores: None takes what the machine gives this process. targets: files or rules, the site where empty.
     extra: words passed on to snakemake. Raises WorkflowFailed where a step fails.
     """
-    settings, folder = config.load(profile), project.results(profile)
+    settings = config.load(profile)
+    folder = project.results(settings.name)
     cores = cores or len(os.sched_getaffinity(0))
     for task in settings.tasks:
         if not corpora.table_path(task).exists():

@@ -5,12 +5,13 @@ PYTHONPATH=src:tests python tests/golden/make.py
 
 from pathlib import Path
 
+from reference.models import sample_instances, tiny_model
+
 from attreval.explain import METHODS
 from attreval.explain.method import Budget
 from attreval.explain.run import explain
 from attreval.models.scorer import Scorer
 from attreval.tables import write_json
-from reference.models import sample_instances, tiny_model
 
 PATH = Path(__file__).with_name("attributions.json")
 BUDGET = Budget(path_steps=20, path_steps_most=20, lime_samples=100)

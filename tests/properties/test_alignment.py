@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from reference import alignment as slow
+from reference import models
 
 from attreval import alignment
 from attreval.records import Tokens
-from reference import alignment as slow
-from reference import models
 
 stretches = st.lists(st.tuples(st.integers(0, 1), st.integers(0, 20), st.integers(0, 4)), max_size=8)
 TOKENIZER = models.tiny_tokenizer()

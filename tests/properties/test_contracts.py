@@ -5,6 +5,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from reference import models
 
 from attreval.alignment import tokenize
 from attreval.explain import METHODS
@@ -13,7 +14,6 @@ from attreval.explain.run import explain
 from attreval.judge import agreement, faithfulness
 from attreval.models.scorer import Scorer
 from attreval.seeds import generator
-from reference import models
 
 BUDGET = Budget(path_steps=8, lime_samples=60)
 NAMES = ("test", "task", "model", 1)

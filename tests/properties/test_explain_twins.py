@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reference import erasures, gradients, models, surrogate
 
 from attreval.explain import METHODS, erasure, lime
 from attreval.explain.method import Budget, Method
 from attreval.models.scorer import Scorer
 from attreval.seeds import generator
-from reference import erasures, gradients, models, surrogate
 
 VOCABULARY = [w for w in models.WORDS.split() if not w.startswith("##")]
 sentence = st.lists(st.sampled_from([*VOCABULARY, "unbelievable", "able", "z"]), min_size=1, max_size=7).map(" ".join)

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from attreval.judge import agreement, faithfulness, intervals
-from attreval.models.scorer import Scorer
-from attreval.seeds import generator
 from reference import agreement as slow_agreement
 from reference import faithfulness as slow_erasure
 from reference import intervals as slow_intervals
 from reference import models
+
+from attreval.judge import agreement, faithfulness, intervals
+from attreval.models.scorer import Scorer
+from attreval.seeds import generator
 
 few_values = st.sampled_from([-1.0, 0.0, 0.5, 2.0])  # few, so that ties are common
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from reference.models import instance
 
 from attreval import own
 from attreval.alignment import to_words, tokenize
@@ -11,7 +12,6 @@ from attreval.explain.run import explain, pick_methods
 from attreval.judge import faithfulness
 from attreval.models.scorer import Scorer
 from attreval.models.training import check_labels, evaluate, save
-from reference.models import instance
 
 BUDGET = Budget(path_steps=3, path_steps_most=3, lime_samples=20)
 

@@ -118,7 +118,7 @@ def test_a_file_that_holds_no_profile(home, text, words):
 def test_an_unknown_profile_names_the_known_and_the_nearest(home):
     with pytest.raises(ValueError, match=r"'qick'; there are: mine, quick, reference; did you mean 'quick'"):
         config.load("qick")
-    with pytest.raises(ValueError, match="'zzz'; there are: mine, quick, reference$"):
+    with pytest.raises(ValueError, match=r"'zzz'; there are: mine, quick, reference$"):
         config.load("zzz")
 
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from reference.models import instance
 
 from attreval.records import Attribution, Cost, Evidence, Instance
-from reference.models import instance
 
 
 def attribution(scores, features=((1,), (2,)), level="token"):

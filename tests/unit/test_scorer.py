@@ -1,8 +1,11 @@
 """The ledger: what is counted, shared, kept apart, batched, and what an exception leaves."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
+from reference import models
 
 from attreval.explain import METHODS
 from attreval.explain.method import Budget
@@ -10,7 +13,6 @@ from attreval.explain.run import explain
 from attreval.models.questions import Evaluate, PathGradient
 from attreval.models.scorer import Scorer, cut_batches, pad_rows
 from attreval.records import Cost
-from reference import models
 
 
 class Fake:
@@ -229,6 +231,24 @@ def test_paths_are_counted_and_shared(tiny, texts):
     assert first is again and other is not first
     assert scorer.costs["a"] == Cost(2, 2, 2 * length, 2 * length, gradients=2)
     assert scorer.costs["b"] == Cost(3, 1, 3 * length, length, gradients=3)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"ids": np.array([1, 2, 4])},
+        {"segments": np.array([0, 0, 1])},
+        {"target": 1},
+        {"nodes": (0.2, 0.5)},
+        {"weights": (0.5, 0.5)},
+        {"baseline": np.array([0, 0, 0])},
+        {"of": "probability"},
+    ],
+    ids=lambda other: next(iter(other)),
+)
+def test_paths_that_differ_in_anything_are_different_questions(other):
+    one = PathGradient(np.array([1, 2, 3]), np.zeros(3, np.int64), 0, (0.25, 0.5), (0.3, 0.7))
+    assert replace(one).key() == one.key() != replace(one, **other).key()
 
 
 def test_path_of_a_probability_is_the_chain_rule(tiny, texts):

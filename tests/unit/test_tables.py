@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from reference.models import instance
 
 from attreval import project, workflow
 from attreval.records import Attribution, Cost, Evidence
@@ -25,7 +26,6 @@ from attreval.tables import (
     write_json,
     write_whole,
 )
-from reference.models import instance
 
 number = st.floats(allow_nan=False, allow_infinity=False)
 small = st.integers(0, 5)
@@ -124,10 +124,13 @@ def test_json_is_sorted_and_readable(tmp_path):
 def test_a_file_is_replaced_only_when_the_block_ends_well(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("old")
+    reader = path.open()
     with write_whole(path) as part:
         part.write_text("new")
         assert path.read_text() == "old" and part.parent == path.parent and part.suffix == ".csv"
     assert path.read_text() == "new" and os.listdir(tmp_path) == ["t.csv"]
+    assert reader.read() == "old"  # renamed over, not written into
+    reader.close()
 
 
 @pytest.mark.parametrize("before", [None, "old"])

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 import torch
+from reference import models
 
 from attreval.config import ModelSpec
 from attreval.models.scorer import Scorer
 from attreval.models.training import save
 from attreval.models.transformer import load_transformer, match_labels, new_transformer, pick_precision
-from reference import models
 
 
 @pytest.fixture(scope="module")

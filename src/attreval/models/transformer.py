@@ -148,7 +148,7 @@ def match_labels(own: tuple[str, ...], wanted: tuple[str, ...], name: str) -> li
 def new_transformer(
     spec, labels: tuple[str, ...], names: Sequence[object], name: str = "", device: str = "auto", resolve=str
 ) -> Transformer:
-    """A classifier to be trained, with a fresh head on pretrained weights, or small and from scratch.
+    """A classifier to be trained: pretrained weights, with a fresh head where theirs does not fit, or from scratch.
 
     spec: config.ModelSpec. names: what the seed of the fresh weights derives from. resolve: turns a weights name into
     a folder or hub name.
@@ -165,7 +165,9 @@ def new_transformer(
     origin = resolve(spec.weights or spec.tokenizer)
     tokenizer = AutoTokenizer.from_pretrained(resolve(spec.tokenizer) if spec.tokenizer else origin)
     if spec.weights:
-        network = AutoModelForSequenceClassification.from_pretrained(origin, dtype=torch.float32, **head)
+        network = AutoModelForSequenceClassification.from_pretrained(
+            origin, dtype=torch.float32, ignore_mismatched_sizes=True, **head
+        )
     else:
         config = AutoConfig.for_model(
             "bert",

@@ -96,7 +96,7 @@ def read_numbers(folder: Path) -> dict[str, str]:
     """The texts of all numbers of a run by dotted key; the same key with two texts is an error."""
     texts: dict[str, str] = {}
     origin: dict[str, str] = {}
-    for path in sorted(folder.glob("*.json")):
+    for path in sorted(folder.glob("[!.]*.json")):
         for key, number in json.loads(path.read_text(encoding="utf-8")).items():
             if not isinstance(number, dict) or "text" not in number:
                 raise ReportError(f'{path}: {key!r} is {number!r}; it must be {{"value": ..., "text": "..."}}')
