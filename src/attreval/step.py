@@ -147,6 +147,7 @@ def begin(notebook: str, namespace: dict[str, Any]) -> Step:
     if isinstance(given, parameters.OneModel):
         check_choice(profile, given)
     set_threads(threads_of(notebook, profile))
+    pd.set_option("display.max_colwidth", None)
     return Step(notebook, given, profile, project.results(profile.name))
 
 

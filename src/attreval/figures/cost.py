@@ -34,7 +34,8 @@ def draw_cost(cost: pd.DataFrame):
             xlabel="model evaluations an instance",
             title=task_title(task),
         )
+        axes.minorticks_off()
     panels[0][0].invert_yaxis()
-    panels[0][-1].legend(loc="lower right")
+    figure.legend(*panels[0][0].get_legend_handles_labels(), loc="upper center", bbox_to_anchor=(0.5, 0.01), ncols=2)
     figure.tight_layout()
     return panels[0][0]

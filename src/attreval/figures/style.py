@@ -36,8 +36,8 @@ def use_style() -> None:
 
 
 def task_title(task: str) -> str:
-    """A task as a person would write it."""
-    return corpora.TASKS[task].title if task in corpora.TASKS else task
+    """A task as a person would write it, without what it asks."""
+    return corpora.TASKS[task].title.partition(":")[0] if task in corpora.TASKS else task
 
 
 def method_palette(methods) -> dict[str, object]:
