@@ -48,7 +48,7 @@ def fetch(
         profile = profile or "quick"
     if profile:
         settings = config.load(profile)
-        tasks += list(settings.tasks)
+        tasks += settings.read_tasks()
         names += [name for m in settings.models.values() if (name := m.weights or m.tokenizer) in corpora.WEIGHTS]
     mark = "" if sys.stdout.isatty() else MARK
     corpora.fetch(

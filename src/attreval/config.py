@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -43,8 +43,18 @@ class ModelSpec(Section):
         return self
 
 
+class AlsoTrain(Section):
+    """Instances of another task with the same labels that are added to train, cut to their last words."""
+
+    rows: int = Field(ge=1)
+    last_words: int = Field(ge=1)
+
+
 class TaskSpec(Section):
-    """How much of a corpus is used, and by which models. `train_rows: 0` explains the weights as they are."""
+    """How much of a corpus is used, and by which models. `train_rows: 0` explains the weights as they are.
+
+    also_train: other tasks to train on as well. training: what to change in the profile's training for this task.
+    """
 
     models: list[str] = Field(min_length=1)
     seeds: list[int] = [1]
@@ -52,10 +62,15 @@ class TaskSpec(Section):
     dev_rows: int = Field(ge=0)
     test_rows: int = Field(ge=1)
     explain_rows: int = Field(ge=1)
+    also_train: dict[str, AlsoTrain] = {}
+    training: dict[str, Any] = {}
 
 
 class TrainingSpec(Section):
-    """Fine-tuning: AdamW, linear warm-up and decay, early stopping on the loss on dev."""
+    """Fine-tuning: AdamW, linear warm-up and decay, early stopping on the loss on dev.
+
+    averaging: decay of the running average of the weights that is checked and kept, 0 for the weights themselves.
+    """
 
     epochs: int = Field(1, ge=1)
     batch_rows: int = Field(32, ge=1)
@@ -64,6 +79,7 @@ class TrainingSpec(Section):
     warmup: float = Field(0.1, ge=0, le=1)
     evaluations_per_epoch: int = Field(4, ge=1)
     patience: int = Field(3, ge=1)
+    averaging: float = Field(0.0, ge=0, lt=1)
     precision: Precision = "auto"
 
 
@@ -136,7 +152,25 @@ class Profile(Section):
                 raise ValueError(f"unknown task {task!r}; there are: {', '.join(TASKS)}")
             if missing := [name for name in spec.models if name not in self.models]:
                 raise ValueError(f"task {task!r} asks for model {missing[0]!r}; defined are: {', '.join(self.models)}")
+            for other in spec.also_train:
+                if other not in TASKS or TASKS[other].labels != TASKS[task].labels:
+                    fit = [n for n, t in TASKS.items() if t.labels == TASKS[task].labels and n != task]
+                    raise ValueError(
+                        f"task {task!r} cannot also train on {other!r}; it can on: {', '.join(fit) or 'none'}"
+                    )
+            if unknown := [name for name in spec.training if name not in TrainingSpec.model_fields]:
+                allowed = ", ".join(TrainingSpec.model_fields)
+                raise ValueError(f"task {task!r}: unknown training key {unknown[0]!r}; allowed are: {allowed}")
+            self.training_of(task)
         return self
+
+    def read_tasks(self) -> list[str]:
+        """Every task whose table is read: those of the profile, and those that they also train on."""
+        return list(dict.fromkeys([*self.tasks, *(other for spec in self.tasks.values() for other in spec.also_train)]))
+
+    def training_of(self, task: str) -> TrainingSpec:
+        """How a task is trained: the profile's training with the task's own changes."""
+        return TrainingSpec(**(self.training.model_dump() | self.tasks[task].training))
 
 
 def profiles() -> list[str]:

@@ -26,7 +26,7 @@ def make_manifest(profile: str) -> Path:
     settings = config.load(profile)
     folder = project.results(settings.name)
     steps = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.steps.glob("[!.]*.json"))]
-    about = {task: read_about(corpora.table_path(task)) for task in settings.tasks}
+    about = {task: read_about(corpora.table_path(task)) for task in settings.read_tasks()}
     path = folder.root / "manifest.json"
     write_json(
         path,

@@ -57,7 +57,7 @@ def run_workflow(
     settings = config.load(profile)
     folder = project.results(settings.name)
     cores = cores or len(os.sched_getaffinity(0))
-    for task in settings.tasks:
+    for task in settings.read_tasks():
         if not corpora.table_path(task).exists():
             stamp_path(task).unlink(missing_ok=True)
     with hold(folder.root):

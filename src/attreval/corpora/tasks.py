@@ -54,6 +54,11 @@ class Task:
     version: int = 1
 
     @property
+    def short(self) -> str:
+        """The title up to its question."""
+        return self.title.partition(":")[0]
+
+    @property
     def external(self) -> bool:
         """Whether the task needs more than the package registry carries."""
         return bool(self.files)

@@ -37,7 +37,7 @@ def use_style() -> None:
 
 def task_title(task: str) -> str:
     """A task as a person would write it, without what it asks."""
-    return corpora.TASKS[task].title.partition(":")[0] if task in corpora.TASKS else task
+    return corpora.TASKS[task].short if task in corpora.TASKS else task
 
 
 def method_palette(methods) -> dict[str, object]:

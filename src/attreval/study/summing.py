@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
+from attreval import corpora
 from attreval.config import Profile
 from attreval.step import Step
 
@@ -40,8 +41,18 @@ def model_table(step: Step) -> pd.DataFrame:
         step.number(f"train.{task}.accuracy_high", float(part.accuracy_high.max()), 3)
         for name in ("train_rows", "test_rows"):
             step.number(f"train.{task}.{name}", int(part[name].max()))
+        step.number(f"train.{task}.also", describe_extra(step.profile, task))
         step.number(f"train.{task}.precision", ", ".join(dict.fromkeys(part.precision)))
     return table
+
+
+def describe_extra(profile: Profile, task: str) -> str:
+    """What a task's models are trained on besides its own train split, in words."""
+    parts = [
+        f"{more.rows:,} instances of {corpora.TASKS[other].short}, cut to their last {more.last_words} words"
+        for other, more in profile.tasks[task].also_train.items()
+    ]
+    return " and ".join(parts) or "nothing else"
 
 
 def cost_table(step: Step) -> pd.DataFrame:

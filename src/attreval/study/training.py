@@ -9,7 +9,9 @@ import numpy as np
 import pandas as pd
 
 from attreval import corpora
+from attreval.config import TaskSpec
 from attreval.judge.intervals import bootstrap_mean
+from attreval.records import Instance
 from attreval.step import Step
 
 
@@ -50,7 +52,7 @@ def fit(step: Step) -> Trained:
         "task": given.task,
         "model": given.model,
         "seed": given.seed,
-        "train_rows": spec.train_rows,
+        "train_rows": spec.train_rows + sum(more.rows for more in spec.also_train.values()),
         "test_rows": len(test),
         "accuracy": accuracy,
         "accuracy_low": low,
@@ -74,9 +76,9 @@ def train_new(step: Step, labels: tuple[str, ...]):
     model = new_transformer(origin, labels, names, given.model, profile.device, corpora.resolve_weights)
     curve = train(
         model,
-        corpora.load(given.task, "train", spec.train_rows),
+        training_set(given.task, spec),
         corpora.load(given.task, "dev", spec.dev_rows),
-        profile.training,
+        profile.training_of(given.task),
         folder,
         names,
         about={"task": given.task, "weights": origin.weights or "from scratch"},
@@ -84,6 +86,25 @@ def train_new(step: Step, labels: tuple[str, ...]):
     )
     step.files.append(folder / "model.safetensors")
     return model, pd.DataFrame(curve)
+
+
+def training_set(task: str, spec: TaskSpec) -> list[Instance]:
+    """The train instances of a task, and those that it also trains on, cut to their last words."""
+    also = [
+        closing(instance, more.last_words)
+        for other, more in spec.also_train.items()
+        for instance in corpora.load(other, "train", more.rows)
+    ]
+    return corpora.load(task, "train", spec.train_rows) + also
+
+
+def closing(instance: Instance, words: int) -> Instance:
+    """The last words of an instance of one segment."""
+    kept = instance.words[-words:]
+    start = int(kept[0][1])
+    return Instance(
+        instance.id, (instance.segments[0][start:],), instance.label, kept - [0, start, start], instance.split
+    )
 
 
 def take_as_is(step: Step, labels: tuple[str, ...]):
