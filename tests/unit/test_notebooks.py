@@ -1,0 +1,77 @@
+"""The source notebooks keep the house rules: no outputs, no definitions, a question, checked parameters, files listed."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import nbformat
+import pytest
+import yaml
+
+from attreval.dependencies import code_of, notebook_files
+from attreval.parameters import NOTEBOOKS
+
+CHECKOUT = Path(__file__).parents[2]
+PATHS = sorted((CHECKOUT / "notebooks").glob("*.ipynb"))
+read = pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
+
+
+def test_every_notebook_has_a_schema():
+    assert [path.stem for path in PATHS] == sorted(NOTEBOOKS)
+
+
+@read
+def test_it_is_committed_without_outputs(path):
+    notebook = nbformat.read(path, as_version=4)
+    nbformat.validate(notebook)
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    assert not any(cell.outputs or cell.execution_count for cell in code)
+
+
+@read
+def test_it_defines_nothing(path):
+    tree = ast.parse(code_of(path))
+    defined = (ast.FunctionDef, ast.ClassDef, ast.Lambda, ast.AsyncFunctionDef, ast.For, ast.While)
+    assert not [node for node in ast.walk(tree) if isinstance(node, defined)]
+
+
+@read
+def test_it_asks_a_question_first_and_lists_its_files_last(path):
+    cells = nbformat.read(path, as_version=4).cells
+    assert cells[0].source.startswith("# ") and "**Question.**" in cells[0].source
+    assert cells[-1].source.strip() == "step.finish()"
+
+
+@read
+def test_its_parameters_are_those_of_its_schema(path):
+    cells = nbformat.read(path, as_version=4).cells
+    tagged = [cell.source for cell in cells if "parameters" in cell.metadata.get("tags", ())]
+    assert len(tagged) == 1
+    given = {node.targets[0].id: ast.literal_eval(node.value) for node in ast.parse(tagged[0]).body}
+    fields = NOTEBOOKS[path.stem].model_fields
+    assert given == {name: field.default for name, field in fields.items()}
+
+
+@read
+def test_it_begins_under_its_own_name(path):
+    assert f'begin("{path.stem}", globals())' in code_of(path)
+
+
+@read
+def test_labelled_cells_describe_their_figure(path):
+    for cell in nbformat.read(path, as_version=4).cells:
+        if cell.cell_type == "code" and "#| label:" in cell.source:
+            assert "#| fig-alt:" in cell.source and "#| fig-cap:" not in cell.source
+
+
+@read
+def test_its_code_is_found(path):
+    files = notebook_files(path)
+    assert str(path) in files and any(name.endswith("step.py") for name in files)
+
+
+def test_every_profile_has_what_every_other_has():
+    keys = {path.stem: set(yaml.safe_load(path.read_text())) for path in (CHECKOUT / "config").glob("*.yaml")}
+    assert set(keys) == {"smoke", "quick", "reference", "paper"}
+    assert all({"name", "models", "tasks", "explain"} <= found for found in keys.values())

@@ -1,0 +1,124 @@
+"""What the notebooks call, where it can be told without a run: training sets, costs, gaps, pairs of methods."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from reference import models
+
+from attreval import corpora
+from attreval.config import AlsoTrain, Profile, TaskSpec
+from attreval.explain.method import Budget
+from attreval.records import Attribution, Cost
+from attreval.study.agreeing import group_of, matrix_at_k
+from attreval.study.explaining import check_gaps, sum_costs
+from attreval.study.training import closing, confuse, counted, training_set
+
+ROWS = {"models": ["tiny"], "train_rows": 4, "dev_rows": 2, "test_rows": 2, "explain_rows": 1}
+
+
+def profile(**tasks) -> Profile:
+    """A profile with these tasks."""
+    return Profile(
+        name="made-up",
+        models={"tiny": {"layers": 1, "hidden": 8, "heads": 1, "tokenizer": "minilm"}},
+        tasks=tasks,
+        explain={"methods": ["random"]},
+    )
+
+
+@pytest.mark.parametrize("words", [1, 2, 3, 5, 50])
+def test_closing_keeps_the_last_words_and_their_places(words):
+    whole = models.instance("First this , then that .", name="x", label=1)
+    cut = closing(whole, words)
+    assert cut.word_texts() == whole.word_texts()[-words:]
+    assert whole.segments[0].endswith(cut.segments[0]) and cut.label == 1
+
+
+def test_training_set_adds_the_other_task(monkeypatch):
+    given = {"rotten_tomatoes": ["a b c"] * 4, "imdb": ["d e f g h"] * 3}
+
+    def load(task, split, rows):
+        assert split == "train"
+        return [models.instance(text, name=f"{task}-{i}") for i, text in enumerate(given[task][:rows])]
+
+    monkeypatch.setattr(corpora, "load", load)
+    spec = TaskSpec(**ROWS, also_train={"imdb": AlsoTrain(rows=2, last_words=2)})
+    texts = [i.segments[0] for i in training_set("rotten_tomatoes", spec)]
+    assert texts == ["a b c"] * 4 + ["g h"] * 2
+
+
+def test_a_task_changes_its_training_and_nothing_else():
+    made = profile(snli=ROWS, rotten_tomatoes=ROWS | {"training": {"epochs": 7}})
+    assert made.training_of("rotten_tomatoes").epochs == 7
+    assert made.training_of("snli") == made.training
+    assert made.training_of("rotten_tomatoes").model_dump() == made.training.model_dump() | {"epochs": 7}
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"training": {"epoch": 2}}, ["unknown training key 'epoch'", "epochs"]),
+        ({"training": {"epochs": 0}}, ["epochs"]),
+        ({"also_train": {"bbc": {"rows": 1, "last_words": 1}}}, ["cannot also train on 'bbc'", "imdb"]),
+        ({"also_train": {"nowhere": {"rows": 1, "last_words": 1}}}, ["cannot also train on 'nowhere'"]),
+    ],
+)
+def test_a_wrong_change_of_training_says_what_is_allowed(change, words):
+    with pytest.raises(ValueError) as error:
+        profile(rotten_tomatoes=ROWS | change)
+    assert all(word in str(error.value) for word in words)
+
+
+def test_tasks_that_are_only_trained_on_are_read_too():
+    made = profile(rotten_tomatoes=ROWS | {"also_train": {"imdb": {"rows": 1, "last_words": 1}}})
+    assert made.read_tasks() == ["rotten_tomatoes", "imdb"]
+
+
+def record(method, gap=float("nan"), cost=None, scores=(1.0, 2.0)):
+    """An attribution of two tokens."""
+    return Attribution("x", method, 0, "token", ((1,), (2,)), np.array(scores), gap, cost or Cost())
+
+
+def test_a_gap_is_an_error_only_where_more_nodes_were_allowed():
+    free, fixed = Budget(8, 64, 0.02), Budget(50, 50, 0.02)
+    check_gaps([record("integrated_gradients", 0.05), record("lime")], free)  # 0.05 of about 3 owed: within 2 %
+    with pytest.raises(ArithmeticError, match=r"miss the sum they owe .*path_steps_most"):
+        check_gaps([record("integrated_gradients", 0.2)], free)
+    check_gaps([record("integrated_gradients", 0.2)], fixed)
+
+
+def test_costs_are_summed_by_method_and_shared_out():
+    records = [record("lime", cost=Cost(10, 8, 100, 80)), record("lime", cost=Cost(20, 20, 200, 200)), record("random")]
+    table = sum_costs(records, Cost(2, 2, 20, 20), 2).set_index("method")
+    assert table.loc["lime", ["requested", "unique", "reused"]].tolist() == [15, 14, 1]
+    assert table.loc["prediction", "requested"] == 1 and table.loc["random", "requested"] == 0
+
+
+def test_pairs_are_named_by_what_they_ask():
+    assert group_of("random", "lime") == "with random"
+    assert group_of("gradient_l1", "integrated_gradients") == "both gradient"
+    assert group_of("occlusion_1", "lime") == "both perturbation"
+    assert group_of("lime", "gradient_l2") == "gradient and perturbation"
+
+
+def test_the_matrix_is_symmetric_and_falls_back_to_the_largest_k():
+    rows = [("snli", "random", "lime", k, 0.5 + k / 10) for k in (1, 2)]
+    table = pd.DataFrame(rows, columns=["task", "method_a", "method_b", "k", "agreement"])
+    matrix = matrix_at_k(table, 4)["snli"]
+    assert matrix.loc["Random", "LIME"] == matrix.loc["LIME", "Random"] == 0.7
+    assert matrix.loc["LIME", "LIME"] == 1
+
+
+def test_confusion_keeps_classes_that_nobody_predicts():
+    table = confuse(np.array([0, 2, 2]), np.array([0, 2, 0]), ("a", "b", "c"))
+    assert table.to_numpy().tolist() == [[1, 0, 0], [0, 0, 0], [1, 0, 1]]
+
+
+def test_counted_adds_up():
+    seen = []
+    add = counted(lambda done, of: seen.append((done, of)), 5)
+    add(2)
+    add(3)
+    assert seen == [(2, 5), (5, 5)]
