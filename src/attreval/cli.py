@@ -18,14 +18,13 @@ def plain_errors(command):
 
     @functools.wraps(command)
     def run(*args, **kwargs):
-        from attreval.running import MARK
+        from attreval.running import marked
 
         try:
             return command(*args, **kwargs)
         except (ValueError, OSError, RuntimeError) as error:
-            mark = MARK if command.__name__ in ("notebook", "fetch", "render") and not sys.stderr.isatty() else ""
             for line in f"error: {error}".splitlines():
-                print(f"{mark}{line}", file=sys.stderr)
+                print(marked(line), file=sys.stderr)
             raise typer.Exit(1) from None
 
     return run
@@ -40,7 +39,7 @@ def fetch(
 ):
     """Download, check and open what a profile or some tasks need, and make their tables."""
     from attreval import config, corpora
-    from attreval.running import MARK
+    from attreval.running import marked
     from attreval.stamps import write_stamps
 
     tasks, names = list(task or []), list(weights or [])
@@ -50,9 +49,8 @@ def fetch(
         settings = config.load(profile)
         tasks += settings.read_tasks()
         names += [name for m in settings.models.values() if (name := m.weights or m.tokenizer) in corpora.WEIGHTS]
-    mark = "" if sys.stdout.isatty() else MARK
     corpora.fetch(
-        list(dict.fromkeys(tasks)), list(dict.fromkeys(names)), say=lambda text: print(mark + text, flush=True)
+        list(dict.fromkeys(tasks)), list(dict.fromkeys(names)), say=lambda text: print(marked(text), flush=True)
     )
     write_stamps(tasks)
 
@@ -155,7 +153,9 @@ def explain(
         print(f"predicted {predicted} with probability {probability:.3f}")
         print(frame.to_string(index=False, float_format=lambda x: f"{x:+.3f}"))
         if dropped := frame.attrs.get("dropped"):
-            print(f"the text is longer than the model reads: its last {dropped} words were left out")
+            print(
+                f"{dropped} words were not read: the model takes no more tokens, or its tokenizer knows none for them"
+            )
 
 
 @app.command()

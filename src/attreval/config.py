@@ -25,8 +25,11 @@ class ModelSpec(Section):
     """A model: pretrained weights (a registry name, a local folder or a hub name), or a small one from scratch.
 
     labels: the classes of weights that are used as they are, in index order, where their own names do not say.
+    Word-level architectures: hidden counts units a direction (filters for cnn), embeddings where words start from,
+    kernel words in a window (qgru, qlstm, cnn), vocabulary words with the two reserved; order: see models.quasi.
     """
 
+    architecture: Literal["transformer", "gru", "lstm", "qgru", "qlstm", "cnn"] = "transformer"
     weights: str | None = None
     tokenizer: str | None = None
     layers: int | None = Field(None, ge=1)
@@ -34,9 +37,22 @@ class ModelSpec(Section):
     heads: int | None = Field(None, ge=1)
     max_length: int = Field(128, ge=8)
     labels: list[str] | None = None
+    bidirectional: bool = True
+    embeddings: Literal["glove"] | None = None
+    embedding_size: int = Field(300, ge=1)
+    kernel: int = Field(5, ge=1)
+    dropout: float = Field(0.5, ge=0, lt=1)
+    gate: Literal["logistic", "hard_sigmoid"] = "logistic"
+    vocabulary: int = Field(50_000, ge=3)
+    order: Literal["turn_first", "convolve_first"] = "turn_first"
 
     @model_validator(mode="after")
     def one_origin(self):
+        if self.architecture != "transformer":
+            given = [name for name in ("weights", "tokenizer", "layers", "heads") if getattr(self, name) is not None]
+            if given or self.hidden is None:
+                raise ValueError(f"a {self.architecture} needs `hidden`, and no weights, tokenizer, layers, heads")
+            return self
         sizes = [self.layers, self.hidden, self.heads]
         if (self.weights is None) == (None in sizes) or (self.weights is None and self.tokenizer is None):
             raise ValueError("give either `weights`, or all of `layers`, `hidden`, `heads` and `tokenizer`")
@@ -70,6 +86,8 @@ class TrainingSpec(Section):
     """Fine-tuning: AdamW, linear warm-up and decay, early stopping on the loss on dev.
 
     averaging: decay of the running average of the weights that is checked and kept, 0 for the weights themselves.
+    schedule `halving`: no warm-up, and half the rate after every `halve_after` checks on dev without a better one.
+    watch: what is compared on dev. With weight_decay 0, AdamW is Adam.
     """
 
     epochs: int = Field(1, ge=1)
@@ -79,6 +97,9 @@ class TrainingSpec(Section):
     warmup: float = Field(0.1, ge=0, le=1)
     evaluations_per_epoch: int = Field(4, ge=1)
     patience: int = Field(3, ge=1)
+    schedule: Literal["linear", "halving"] = "linear"
+    halve_after: int = Field(2, ge=1)
+    watch: Literal["loss", "accuracy"] = "loss"
     averaging: float = Field(0.0, ge=0, lt=1)
     precision: Precision = "auto"
 
@@ -93,6 +114,12 @@ class ExplainSpec(Section):
     gap_tolerance: float = Field(0.02, gt=0)
     lime_samples: int = Field(5000, ge=2)
     lime_kernel_width: float = Field(25.0, gt=0)
+    riemann_steps: int = Field(50, ge=1)
+    limsse_samples: int = Field(3000, ge=1)
+    limsse_sampling: Literal["exhaustive", "random"] = "exhaustive"
+    limsse_solver: Literal["descent", "exact"] = "descent"
+    limsse_epochs: int = Field(1000, ge=1)
+    decomposition_output_gate: bool = True
     shards: int = Field(1, ge=1)
     token_budget: int | None = Field(None, ge=1)
     perturbation_precision: Precision = "auto"
@@ -128,12 +155,12 @@ class BootstrapSpec(Section):
 
 
 class Profile(Section):
-    """One profile, whole."""
+    """One profile, whole. threads: of a process; workers: processes of a step that judges."""
 
     name: str
     seed: int = 0
     threads: int = Field(1, ge=1)
-    judge_threads: int = Field(1, ge=1)
+    workers: int = Field(1, ge=1)
     device: str = "auto"
     models: dict[str, ModelSpec]
     tasks: dict[str, TaskSpec]
@@ -209,7 +236,7 @@ def explain_error(problem: dict) -> str:
     """One pydantic problem as one sentence, with the allowed keys where a key is unknown."""
     where = ".".join(str(part) for part in problem["loc"]) or "profile"
     if problem["type"] != "extra_forbidden":
-        return f"{where}: {problem['msg'].removeprefix('Value error, ')} (got {problem['input']!r})"[:400]
+        return f"{where}: {problem['msg'].removeprefix('Value error, ')} (got {problem['input']!r})"[:1200]
     section: type[BaseModel] = Profile
     for part in problem["loc"][:-1]:
         options = [f.annotation for name, f in section.model_fields.items() if name == part]

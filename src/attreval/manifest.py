@@ -26,6 +26,10 @@ def make_manifest(profile: str) -> Path:
     settings = config.load(profile)
     folder = project.results(settings.name)
     steps = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.steps.glob("[!.]*.json"))]
+    if not steps:
+        raise FileNotFoundError(
+            f"profile {settings.name!r} has no results yet: `attreval run --profile {profile}` makes them"
+        )
     about = {task: read_about(corpora.table_path(task)) for task in settings.read_tasks()}
     path = folder.root / "manifest.json"
     write_json(

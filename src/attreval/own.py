@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from attreval.explain import METHODS
+from attreval.explain import methods_for
 from attreval.explain.method import Budget
 from attreval.records import Instance
 
@@ -25,8 +25,12 @@ def explain_text(
     from attreval.models.scorer import Scorer
     from attreval.models.transformer import load_transformer
 
-    names = pick_methods(methods or list(METHODS))
+    names = pick_methods(methods or methods_for("transformer"))
     folder = Path(model) if Path(model).exists() else model
+    if folder == model and (Path(model).is_absolute() or model.startswith((".", "~"))):
+        raise FileNotFoundError(
+            f"no folder {model}; give one that transformers can load a classifier from, or a hub name"
+        )
     classifier = load_transformer(folder, max_length=512)
     instance = Instance("text", tuple(segments), 0, words_of(segments))
     (found,) = explain(Scorer(classifier), [instance], names, Budget(lime_samples=samples), ("own",))

@@ -78,7 +78,8 @@ class Tokens:
 
     ids: (L,) vocabulary indices. segments: (L,) token type. special: (L,) True for [CLS], [SEP] and the like.
     word: (L,) index of the instance's word that holds the token, -1 for none. texts: L token strings.
-    offsets: (L, 3) segment, start, end characters; (-1, 0, 0) for special tokens. dropped: words lost to truncation.
+    offsets: (L, 3) segment, start, end characters; (-1, 0, 0) for special tokens. dropped: words that no token
+    covers, cut off or made of characters that the tokenizer ignores.
     """
 
     ids: np.ndarray

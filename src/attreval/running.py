@@ -14,7 +14,12 @@ from pathlib import Path
 from attreval import config, parameters, project, step
 from attreval.tables import write_whole
 
-MARK = "» "  # lines that the workflow shows to people
+MARK = "» "  # the workflow shows people the lines of its steps that begin so
+
+
+def marked(line: str) -> str:
+    """A line for people: with the mark inside a workflow, as it is elsewhere."""
+    return f"{MARK}{line}" if os.environ.get("ATTREVAL_IN_WORKFLOW") else line
 
 
 class StepFailed(RuntimeError):
@@ -38,11 +43,13 @@ def run_notebook(notebook: str, given: dict[str, object]) -> Path:
 
     checked = parameters.check(notebook, given)
     profile = config.load(checked.profile)
+    if isinstance(checked, parameters.OneModel):
+        step.check_choice(profile, checked)
     name = "-".join([notebook, *checked.variant()])
     folder = project.results(profile.name)
     target = folder.notebooks / f"{name}.ipynb"
     failed = folder.root / "failed" / target.name
-    step.set_threads(step.threads_of(notebook, profile))
+    step.set_threads(profile.threads)
     os.environ["PYTHONHASHSEED"] = "0"
     progress = folder.root / "logs" / f"{name}.progress"
     progress.parent.mkdir(parents=True, exist_ok=True)
@@ -52,7 +59,7 @@ def run_notebook(notebook: str, given: dict[str, object]) -> Path:
     watcher = threading.Thread(target=watch, args=(name, progress, done), daemon=True)
     watcher.start()
     started = time.monotonic()
-    print(f"{MARK}{name}: starting", file=sys.stderr, flush=True)
+    print(marked(f"{name}: starting"), file=sys.stderr, flush=True)
     try:
         with write_whole(target) as part:
             try:
@@ -76,7 +83,7 @@ def run_notebook(notebook: str, given: dict[str, object]) -> Path:
         watcher.join(timeout=2)
         progress.unlink(missing_ok=True)
     failed.unlink(missing_ok=True)
-    print(f"{MARK}{name}: done in {time.monotonic() - started:.0f} s", file=sys.stderr, flush=True)
+    print(marked(f"{name}: done in {time.monotonic() - started:.0f} s"), file=sys.stderr, flush=True)
     return target
 
 
@@ -92,11 +99,8 @@ def watch(name: str, log: Path, done: threading.Event, every: float = 5.0) -> No
         said = lines[-1]
         now = json.loads(said)
         start = first[now["what"].split(",")[0]]
-        print(
-            f"{MARK}{name}: {now['what']}: {now['done']} of {now['of']}{time_left(start, now)}",
-            file=sys.stderr,
-            flush=True,
-        )
+        line = f"{name}: {now['what']}: {now['done']} of {now['of']}{time_left(start, now)}"
+        print(marked(line), file=sys.stderr, flush=True)
 
 
 def time_left(start: dict, now: dict) -> str:

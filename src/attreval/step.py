@@ -69,11 +69,13 @@ class Step:
         width = int(figure.get_figwidth() * 100)
         return Image(filename=str(stem.with_name(f"{stem.name}.png")), width=width, alt=alt or name)
 
-    def number(self, key: str, value, digits: int | None = None) -> None:
+    def number(self, key: str, value, digits: int | None = None, percent: bool = False) -> None:
         """Keep a number (or a word) that the text looks up by `key`; `digits` after the point in print."""
         value = value.item() if hasattr(value, "item") else value  # NumPy's integers are no int, and print otherwise
         if isinstance(value, float) and not math.isfinite(value):
             value, text = None, "not measured"  # JSON has no word for NaN
+        elif percent:
+            text = f"{100 * value:.{digits or 0}f} %"
         elif digits is not None and isinstance(value, (int, float)):
             text = f"{value:,.{digits}f}"
         else:
@@ -111,7 +113,7 @@ class Step:
             "attreval": __version__,
             "python": platform.python_version(),
             "packages": {name: version(name) for name in VERSIONS},
-            "threads": threads_of(self.notebook, self.profile),
+            "threads": self.profile.threads,
             "seed": self.profile.seed,
             "finished": datetime.now(UTC).isoformat(timespec="seconds"),
             "seconds": round(time.monotonic() - self.started, 1),
@@ -146,7 +148,7 @@ def begin(notebook: str, namespace: dict[str, Any]) -> Step:
     profile = config.load(given.profile)
     if isinstance(given, parameters.OneModel):
         check_choice(profile, given)
-    set_threads(threads_of(notebook, profile))
+    set_threads(profile.threads)
     pd.set_option("display.max_colwidth", None)
     return Step(notebook, given, profile, project.results(profile.name))
 
@@ -163,11 +165,6 @@ def check_choice(profile: config.Profile, given: parameters.OneModel) -> None:
     shard = getattr(given, "shard", 0)
     if shard >= profile.explain.shards:
         raise ValueError(f"there is no shard {shard}; profile {profile.name!r} has {profile.explain.shards}, from 0")
-
-
-def threads_of(notebook: str, profile: config.Profile) -> int:
-    """Threads of a notebook: 01 to 03 run many side by side, the judges after them one by one."""
-    return profile.threads if notebook < "04" else profile.judge_threads
 
 
 def set_threads(threads: int) -> None:

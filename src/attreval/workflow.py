@@ -81,7 +81,7 @@ def run_workflow(
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 text=True,
-                env=os.environ | {"PATH": path, "ATTREVAL_HOME": str(project.home())},
+                env=os.environ | {"PATH": path, "ATTREVAL_HOME": str(project.home()), "ATTREVAL_IN_WORKFLOW": "1"},
                 preexec_fn=die_with_parent,
             ) as process,
         ):

@@ -92,11 +92,13 @@ class Planted:
     """
 
     labels = ("absent", "present")
+    family = "transformer"
     max_length = 64
     device = torch.device("cpu")
 
     def __init__(self, gain: float = 4.0):
         self.tokenizer, self.gain = tiny_tokenizer(), gain
+        self.pad_id = self.tokenizer.pad_token_id
         self.table = torch.from_numpy(np.random.default_rng(1).standard_normal((len(self.tokenizer), 4)))
         self.table[:, 0] = 0
         self.table[self.tokenizer.convert_tokens_to_ids(SIGNAL), 0] = 1

@@ -6,14 +6,14 @@ from reference.models import instance
 
 from attreval import own
 from attreval.alignment import to_words, tokenize
-from attreval.explain import METHODS
+from attreval.explain import methods_for
 from attreval.explain.method import Budget
 from attreval.explain.run import explain, pick_methods
 from attreval.judge import faithfulness
 from attreval.models.scorer import Scorer
-from attreval.models.training import check_labels, evaluate, save
+from attreval.models.training import check_labels, evaluate
 
-BUDGET = Budget(path_steps=3, path_steps_most=3, lime_samples=20)
+BUDGET = Budget(path_steps=3, path_steps_most=3, lime_samples=20, riemann_steps=3, limsse_epochs=20)
 
 
 @pytest.mark.parametrize("segments", [("",), ("   \n\t ",), ("", ""), (" ", "\n")])
@@ -23,7 +23,7 @@ def test_a_text_without_tokens_is_an_error(tiny, segments):
 
 
 def test_one_side_may_be_empty(tiny):
-    (found,) = explain(Scorer(tiny), [instance("", "good film")], list(METHODS), BUDGET)
+    (found,) = explain(Scorer(tiny), [instance("", "good film")], methods_for("transformer"), BUDGET)
     assert all(len(a.scores) == 2 for a in found.attributions.values())
 
 
@@ -47,7 +47,7 @@ STRANGE = {
 @pytest.mark.parametrize("text", STRANGE.values(), ids=STRANGE)
 def test_strange_texts_are_explained(tiny, text):
     one = instance(text)
-    (found,) = explain(Scorer(tiny), [one], list(METHODS), BUDGET)
+    (found,) = explain(Scorer(tiny), [one], methods_for("transformer"), BUDGET)
     tokens = found.tokens
     for record in found.attributions.values():
         assert len(record.scores) == len(tokens.content) >= 1
@@ -117,7 +117,7 @@ def test_a_label_outside_the_set_names_the_set(tiny, label):
 def folder(tiny, tmp_path_factory):
     """The tiny model, saved as a user's own would be."""
     folder = tmp_path_factory.mktemp("own") / "model"
-    save(tiny, folder)
+    tiny.save(folder)
     return str(folder)
 
 

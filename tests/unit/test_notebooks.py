@@ -1,4 +1,4 @@
-"""The source notebooks keep the house rules: no outputs, no definitions, a question, checked parameters, files listed."""
+"""The source notebooks keep the house rules: no outputs, no definitions, a question, checked parameters."""
 
 from __future__ import annotations
 

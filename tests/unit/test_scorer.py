@@ -7,7 +7,7 @@ import pytest
 import torch
 from reference import models
 
-from attreval.explain import METHODS
+from attreval.explain import methods_for
 from attreval.explain.method import Budget
 from attreval.explain.run import explain
 from attreval.models.questions import Evaluate, PathGradient
@@ -20,7 +20,7 @@ class Fake:
 
     labels = ("sum", "count", "rounded")
     device = torch.device("cpu")
-    tokenizer = type("Tokenizer", (), {"pad_token_id": 9})()
+    pad_id = 9
 
     def __init__(self, fail_at: int | None = None):
         self.batches, self.fail_at = [], fail_at
@@ -108,10 +108,13 @@ def test_precisions_are_kept_apart():
     assert scorer.logits([row(1, 2)], "bfloat16")[0, 2] == 1 and len(model.batches) == 2
 
 
+BUDGET = Budget(4, 4, riemann_steps=4, limsse_epochs=5)
+
+
 def test_only_lime_may_be_asked_in_the_faster_precision(tiny, texts):
     recorder = models.Recorder(tiny)
     scorer = Scorer(recorder, sampled_precision="bfloat16")
-    explain(scorer, texts[:3], [m for m in METHODS if m != "lime"], Budget(4, 30))
+    explain(scorer, texts[:3], [m for m in methods_for("transformer") if m != "lime"], BUDGET)
     assert {p for _, _, p in recorder.batches} == {"float32"}
     exact = explain(Scorer(tiny), texts[:3], ["lime"], Budget(4, 30))
     fast = explain(scorer, texts[:3], ["lime"], Budget(4, 30))
@@ -277,7 +280,8 @@ def test_costs_of_methods_on_one_text(tiny):
     """n = 4 content tokens, L = 6: each method's own formula, and what sharing saves."""
     one = models.instance("good bad slow film", name="x")
     scorer = Scorer(tiny)
-    (found,) = explain(scorer, [one], list(METHODS), Budget(path_steps=5, path_steps_most=5, lime_samples=30))
+    budget = Budget(path_steps=5, path_steps_most=5, lime_samples=30, riemann_steps=7, limsse_epochs=5)
+    (found,) = explain(scorer, [one], methods_for("transformer"), budget)
     costs = {m: a.cost for m, a in found.attributions.items()}
     assert {m: c.requested for m, c in costs.items()} == {
         "random": 0,
@@ -289,7 +293,14 @@ def test_costs_of_methods_on_one_text(tiny):
         "occlusion_1": 4 + 1,
         "omission_1": 4 + 1,
         "lime": 30,
+        **{f"gradient_simple_probability_{measure}": 1 for measure in ("l2", "dot")},
+        **{f"gradient_integrated_{of}_{m}": 7 for of in ("logit", "probability") for m in ("l2", "dot")},
+        **{f"{word}_{size}": windows + 1 for word in ("occlusion", "omission") for size, windows in ((3, 2), (7, 1))},
+        **{f"limsse_{loss}": 4 + 3 + 2 + 1 for loss in ("class", "logit", "probability")},
+        "last": 0,
     }
+    assert [costs[f"limsse_{loss}"].unique for loss in ("logit", "probability")] == [0, 0]
+    assert [costs[f"gradient_integrated_{of}_dot"].unique for of in ("logit", "probability")] == [0, 0]
     assert [costs[m].unique for m in ("gradient_l1", "gradient_l2", "gradient_x_input")] == [1, 0, 0]
     assert costs["integrated_gradients_plain"].unique == 0
     assert costs["integrated_gradients"].unique == 5 + 1  # the whole text is known from the prediction

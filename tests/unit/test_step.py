@@ -14,7 +14,7 @@ PROFILE = config.Profile(
     name="mine",
     seed=4,
     threads=1,
-    judge_threads=2,
+    workers=2,
     models={"small": {"layers": 1, "hidden": 8, "heads": 2, "tokenizer": "minilm"}},
     tasks={"snli": {"models": ["small"], "train_rows": 1, "dev_rows": 1, "test_rows": 1, "explain_rows": 1}},
     explain={"methods": ["random"]},
@@ -35,7 +35,7 @@ def begun(folder):
         (1234.5678, 2, "1,234.57"),
         (np.float32(0.5), 3, "0.500"),
         (7, 1, "7.0"),
-        (float("nan"), 2, "nan"),
+        (float("nan"), 2, "not measured"),
         ("bfloat16", None, "bfloat16"),
     ],
 )
@@ -44,7 +44,8 @@ def test_numbers_are_kept_and_printed(tmp_path, value, digits, text):
     one.number("key", value, digits)
     assert one.numbers["key"]["text"] == text
     kept = one.numbers["key"]["value"]
-    assert type(kept) in (int, float, str) and (kept == value or kept != kept)
+    assert kept is None if text == "not measured" else type(kept) in (int, float, str) and kept == value
+    json.loads(json.dumps(kept, allow_nan=False))
 
 
 def leave(folder):
@@ -76,10 +77,6 @@ def test_a_run_leaves_the_same_bytes_and_a_record(tmp_path):
     assert (record["seed"], record["threads"], record["evaluations"]) == (4, 1, 3)
     assert record["parameters"] == {"profile": "mine", "task": "snli", "model": "small", "seed": 1}
     assert set(record["packages"]) == set(step.VERSIONS)
-
-
-def test_judges_may_take_more_threads():
-    assert [step.threads_of(n, PROFILE) for n in ("01_data", "03_explain", "05_kamp2023")] == [1, 1, 2]
 
 
 def test_progress_goes_to_the_log_of_the_workflow(tmp_path, monkeypatch):

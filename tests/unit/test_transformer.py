@@ -7,7 +7,6 @@ from reference import models
 
 from attreval.config import ModelSpec
 from attreval.models.scorer import Scorer
-from attreval.models.training import save
 from attreval.models.transformer import load_transformer, match_labels, new_transformer, pick_precision
 
 
@@ -15,7 +14,7 @@ from attreval.models.transformer import load_transformer, match_labels, new_tran
 def folder(tiny, tmp_path_factory):
     """The tiny model, saved."""
     folder = tmp_path_factory.mktemp("saved") / "model"
-    save(tiny, folder)
+    tiny.save(folder)
     return folder
 
 

@@ -28,7 +28,7 @@ END = "<eos>"
 
 def build_agreement_linzen(sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
     """Rows of all sentences, all in test; rare are the words that are rare to the model of agreement_parsed."""
-    known = vocabulary_of(read_instances(sources["agreement_parsed"], "train"))
+    known = vocabulary_of(read_instances(sources["agreement_parsed"]))
     lines = sources[TEXT].read_text(encoding="utf-8").splitlines()
     gold = sources[GOLD].read_text(encoding="utf-8").splitlines()
     kept = []
@@ -48,7 +48,7 @@ def build_agreement_linzen(sources: dict[str, Path], counts: Counts) -> Iterator
         if found is None:
             counts.dropped["no subject of this verb and number found by the parser"] += 1
         else:
-            yield make_row(f"agreement_linzen/test/{number}", "test", sentence, found, known, attractors)
+            yield make_row(f"agreement_linzen/test/{number}", sentence, found, known, attractors)
 
 
 def number_of(right: str, wrong: str) -> int | None:

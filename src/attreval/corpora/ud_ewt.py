@@ -15,11 +15,8 @@ FORM, TAG, HEAD, RELATION = 1, 4, 6, 7
 
 
 def build_agreement_ud(sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
-    """Rows of all parts, all in test: the model of agreement_parsed reads them, and has seen none.
-
-    Rare are the words that are rare in its training part.
-    """
-    known = vocabulary_of(read_instances(sources["agreement_parsed"], "train"))
+    """Rows of all parts, all in test; rare are the words that are rare to the model of agreement_parsed."""
+    known = vocabulary_of(read_instances(sources["agreement_parsed"]))
     seen = set()
     for part in PARTS:
         path = sources.get(f"ud_ewt/en_ewt-ud-{part}.conllu")
@@ -33,7 +30,7 @@ def build_agreement_ud(sources: dict[str, Path], counts: Counts) -> Iterator[Row
                 counts.dropped["a sentence seen before"] += 1
             else:
                 seen.add(text)
-                yield make_row(f"agreement_ud/test/{part}-{number}", "test", sentence, found, known)
+                yield make_row(f"agreement_ud/test/{part}-{number}", sentence, found, known)
 
 
 def read_trees(path: Path) -> Iterator[Sentence]:

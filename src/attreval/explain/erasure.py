@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from attreval.explain.method import Scores
-from attreval.models.questions import Evaluate
+from attreval.models.questions import Evaluate, Windows
 
 
 def windows(n: int, size: int) -> list[np.ndarray]:
@@ -36,7 +36,8 @@ def occlusion(size: int):
         ids = np.repeat(tokens.ids[None], len(cut) + 1, axis=0)
         for row, window in zip(ids[1:], cut, strict=True):
             row[content[window]] = tokens.mask_id
-        logits = (yield Evaluate(ids, tokens.segments))[:, target]
+        hint = Windows(tokens.ids, size, blank=True)
+        logits = (yield Evaluate(ids, tokens.segments, windows=hint))[:, target]
         return Scores(share_effects(logits[0] - logits[1:], cut, len(content), size))
 
     return converse
@@ -50,7 +51,8 @@ def omission(size: int):
         cut = windows(len(content), size)
         full = (yield Evaluate(tokens.ids[None], tokens.segments))[0, target]
         kept = np.stack([np.delete(np.arange(len(tokens)), content[window]) for window in cut])
-        logits = (yield Evaluate(tokens.ids[kept], tokens.segments[kept]))[:, target]
+        hint = Windows(tokens.ids, size, blank=False)
+        logits = (yield Evaluate(tokens.ids[kept], tokens.segments[kept], windows=hint))[:, target]
         return Scores(share_effects(full - logits, cut, len(content), size))
 
     return converse

@@ -39,6 +39,24 @@ def gradient_x_input(tokens, target, budget, rng):
     return Scores((answer.gradient * answer.difference).sum(axis=1)[tokens.content])
 
 
+def poerner(path: bool, of: str, measure: str):
+    """The conversation of one of the eight gradients of Poerner et al. (2018, section 3.1).
+
+    path: average the gradient from zero embeddings to the text (`riemann_steps` points, right sums) rather than take it
+    at the text. of: `logit` or `probability`. measure: its `l2` norm, or its `dot` product with the embedding.
+    """
+
+    def converse(tokens, target, budget, rng):
+        steps = budget.riemann_steps if path else 1
+        nodes, weights = tuple((i + 1) / steps for i in range(steps)), (1 / steps,) * steps
+        answer = yield PathGradient(tokens.ids, tokens.segments, target, nodes, weights, of=of)
+        if measure == "l2":
+            return Scores(np.linalg.norm(answer.gradient, axis=1)[tokens.content])
+        return Scores((answer.gradient * answer.difference).sum(axis=1)[tokens.content])
+
+    return converse
+
+
 def baseline_ids(tokens) -> np.ndarray:
     """(L,) ids with every content token replaced by the padding token (Kamp et al. 2023; see decisions)."""
     return np.where(tokens.special, tokens.ids, tokens.pad_id)

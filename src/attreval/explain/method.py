@@ -10,6 +10,8 @@ import numpy as np
 from attreval.models.questions import Conversation
 from attreval.records import Tokens
 
+FAMILIES = ("transformer", "recurrent", "quasi", "convolutional")
+
 
 @dataclass(frozen=True)
 class Budget:
@@ -17,6 +19,8 @@ class Budget:
 
     path_steps: nodes on a gradient path; doubled up to path_steps_most while the completeness gap exceeds gap_tolerance
     of the sum owed (or of one logit, where that is more). lime_samples: perturbed texts, the full one included.
+    riemann_steps: points of the averaged gradients of Poerner et al. (2018). limsse_samples: substrings, at most;
+    limsse_sampling, limsse_solver: see explain.limsse. decomposition_output_gate: see questions.Decompose.
     """
 
     path_steps: int = 50
@@ -24,6 +28,12 @@ class Budget:
     gap_tolerance: float = 0.02
     lime_samples: int = 5000
     lime_kernel_width: float = 25.0
+    riemann_steps: int = 50
+    limsse_samples: int = 3000
+    limsse_sampling: str = "exhaustive"
+    limsse_solver: str = "descent"
+    limsse_epochs: int = 1000
+    decomposition_output_gate: bool = True
 
 
 @dataclass(frozen=True)
@@ -41,7 +51,7 @@ class Method:
 
     converse: (tokens, target, budget, rng) -> generator that yields questions to the Scorer and returns Scores.
     evaluations: how many model evaluations it asks for, as a formula over L tokens and n content tokens.
-    signed: whether a score's sign tells evidence for from evidence against.
+    signed: whether a score's sign tells evidence for from evidence against. families: models it applies to.
     """
 
     name: str
@@ -51,4 +61,4 @@ class Method:
     source: str
     signed: bool
     level: str = "token"
-    families: tuple[str, ...] = ("transformer",)
+    families: tuple[str, ...] = FAMILIES

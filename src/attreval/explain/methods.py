@@ -2,8 +2,55 @@
 
 from __future__ import annotations
 
-from attreval.explain import baseline, erasure, gradient, lime
+from attreval.explain import baseline, decomposition, erasure, gradient, lime, limsse, position, relevance
 from attreval.explain.method import Method
+
+P18 = "Poerner et al. 2018"
+GATED = ("recurrent", "quasi")
+WORD_LEVEL = (*GATED, "convolutional")
+
+
+def gradients() -> tuple[Method, ...]:
+    """Those of the eight gradients of Poerner et al. that have no other name: gradient_l2 and gradient_x_input do."""
+    return tuple(
+        Method(
+            f"gradient_{'integrated' if path else 'simple'}_{of}_{measure}",
+            f"{'Integrated gradient' if path else 'Gradient'} of {of} ({measure.replace('l2', 'L2')})",
+            gradient.poerner(path, of, measure),
+            "riemann_steps" if path else "1",
+            f"{P18}, section 3.1",
+            signed=measure == "dot",
+        )
+        for path in (False, True)
+        for of in ("logit", "probability")
+        for measure in ("l2", "dot")
+        if path or of == "probability"
+    )
+
+
+def wider_erasures() -> tuple[Method, ...]:
+    """Occlusion and omission of more than one token at a time."""
+    return tuple(
+        Method(f"{word.lower()}_{size}", f"{word} ({size})", make(size), f"n - {size - 2}", f"{P18}, 3.5", signed=True)
+        for word, make in (("Occlusion", erasure.occlusion), ("Omission", erasure.omission))
+        for size in (3, 7)
+    )
+
+
+def substring_surrogates() -> tuple[Method, ...]:
+    """LIMSSE with its three losses."""
+    return tuple(
+        Method(
+            f"limsse_{loss}",
+            f"LIMSSE ({loss})",
+            limsse.limsse(loss),
+            "min(6n - 15, limsse_samples)",
+            f"{P18}, section 3.6",
+            signed=True,
+        )
+        for loss in ("class", "logit", "probability")
+    )
+
 
 METHODS: dict[str, Method] = {
     method.name: method
@@ -47,5 +94,27 @@ METHODS: dict[str, Method] = {
         Method("occlusion_1", "Occlusion (1)", erasure.occlusion(1), "n + 1", "Zeiler & Fergus 2014", signed=True),
         Method("omission_1", "Omission (1)", erasure.omission(1), "n + 1", "Kadar et al. 2017", signed=True),
         Method("lime", "LIME", lime.lime, "min(L^2, lime_samples)", "Ribeiro et al. 2016", signed=True),
+        *gradients(),
+        *wider_erasures(),
+        *substring_surrogates(),
+        Method("lrp", "LRP", relevance.lrp, "1", f"{P18}, section 3.2", signed=True, families=WORD_LEVEL),
+        Method(
+            "deeplift", "DeepLIFT", relevance.deeplift, "1", f"{P18}, section 3.3", signed=True, families=WORD_LEVEL
+        ),
+        Method(
+            "decomposition",
+            "Cell decomposition",
+            decomposition.decomposition,
+            "1",
+            "Murdoch & Szlam 2017; Poerner et al. 2018",
+            signed=True,
+            families=GATED,
+        ),
+        Method("last", "Last token", position.last, "0", f"{P18}, section 4.4", signed=True),
     )
 }
+
+
+def methods_for(family: str) -> list[str]:
+    """The methods that apply to a family of models."""
+    return [name for name, method in METHODS.items() if family in method.families]

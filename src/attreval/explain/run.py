@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from attreval.explain.method import Budget, Scores
-from attreval.explain.methods import METHODS
+from attreval.explain.methods import METHODS, methods_for
 from attreval.models.scorer import Scorer
 from attreval.records import Attribution, Cost, Instance, Tokens
 from attreval.seeds import generator
@@ -25,11 +25,16 @@ class Explained:
     attributions: dict[str, Attribution]
 
 
-def pick_methods(names: Sequence[str]) -> list[str]:
-    """The names, checked: an unknown one is an error that lists what there is."""
+def pick_methods(names: Sequence[str], family: str | None = None) -> list[str]:
+    """The names, checked: one that is unknown, or does not apply to a family of models, is an error that says so."""
     for name in names:
         if name not in METHODS:
             raise ValueError(f"unknown method {name!r}; there are: {', '.join(METHODS)}")
+        if family is not None and family not in METHODS[name].families:
+            raise ValueError(
+                f"the method {name!r} does not apply to {family} models, only to: {', '.join(METHODS[name].families)}; "
+                f"for these there are: {', '.join(methods_for(family))}"
+            )
     return list(names)
 
 
@@ -53,11 +58,12 @@ def explain(
 
     names: (experiment, task, model, ...), what the seeds derive from, together with instance and method.
     target: explain the `predicted` class or the `gold` one. group: how many instances share batches.
-    notify: called with (instances done, of). Raises ValueError for an unknown method, target, or an empty text.
+    notify: called with (instances done, of). Raises ValueError for an unknown method or target, a method
+    that does not apply to the model, or an empty text.
     """
     if target not in ("predicted", "gold"):
         raise ValueError(f"target {target!r} is not known; there are: predicted, gold")
-    names, methods = list(names), pick_methods(methods)
+    names, methods = list(names), pick_methods(methods, scorer.model.family)
     out: list[Explained] = []
     for start in range(0, len(instances), group):
         part = instances[start : start + group]

@@ -42,7 +42,8 @@ def task_title(task: str) -> str:
 
 def method_palette(methods) -> dict[str, object]:
     """A colour for each method title: the same method has the same colour in every figure, random is grey."""
-    colours = sns.color_palette("colorblind", 10) + sns.color_palette("dark", 10)
+    hues = [i for i in range(10) if i != 7]  # the eighth is grey, and grey is random's
+    colours = [sns.color_palette(kind, 10)[i] for kind in ("colorblind", "dark") for i in hues]
     order = [name for name in METHODS if name != "random"]
     table = {METHODS[name].title: colours[i % len(colours)] for i, name in enumerate(order)}
     table["Random"] = (0.45, 0.45, 0.45)

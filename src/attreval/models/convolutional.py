@@ -28,7 +28,7 @@ class Convolutional(nn.Module):
         init_glorot(self.kernel, kernel * inputs, kernel * filters)
 
     def forward(self, x: Tensor, mask: Tensor, flow=PLAIN) -> Tensor:
-        """(B, H) largest activations in (L, B, D) embeddings, 0 in an empty text; mask (L, B, 1) is False on padding."""
+        """(B, H) largest activations in (L, B, D) embeddings, 0 in an empty text; mask (L, B, 1) False on padding."""
         if len(x) == 0:
             return x.new_zeros(x.shape[1], self.width)
         size = self.kernel.shape[2]

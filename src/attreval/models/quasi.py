@@ -13,8 +13,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from attreval.models.flow import PLAIN
-from attreval.models.recurrent import BLOCKS, GATES, Trace, both_ways, init_glorot, last_states, turn
+from attreval.models.recurrent import GATES, Trace, both_ways, init_glorot, last_states, turn
 
+BLOCKS = {"gru": 2, "lstm": 4}  # z g; i f o g
 ORDERS = ("turn_first", "convolve_first")
 
 

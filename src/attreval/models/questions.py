@@ -15,12 +15,25 @@ Row = tuple[np.ndarray, np.ndarray]  # (L,) ids, (L,) segments
 
 
 @dataclass(frozen=True)
+class Windows:
+    """A hint that the last rows of a question are a text with each window of `size` neighbours erased, in order.
+
+    ids: (L,) the text. blank: a window is blanked, else deleted. A model that can, computes only what a window changes.
+    """
+
+    ids: np.ndarray
+    size: int
+    blank: bool
+
+
+@dataclass(frozen=True)
 class Evaluate:
     """Ask for logits. ids: (n, L). segments: (L,) or (n, L). sampled: the caller allows the faster precision."""
 
     ids: np.ndarray
     segments: np.ndarray
     sampled: bool = False
+    windows: Windows | None = None
 
     def rows(self) -> list[Row]:
         """The n rows, one by one."""

@@ -66,7 +66,8 @@ def init_glorot(kernel: Tensor, fan_in: int, fan_out: int) -> None:
 class Recurrent(nn.Module):
     """A GRU or LSTM layer in one or two directions.
 
-    dropout: share of the state that training hides from the recurrent products, one mask a text (Gal & Ghahramani 2016).
+    dropout: share of the state that training hides from the recurrent products, one mask a text (Gal &
+    Ghahramani 2016).
     """
 
     family = "recurrent"

@@ -1,7 +1,8 @@
 """The evaluation ledger: everything that asks the model a question asks it here, and nothing is computed twice.
 
-A question is a block of rows of token ids (`Evaluate`) or a path of word embeddings (`PathGradient`). The ledger drops
-duplicates, sorts by length, fills batches by a token budget, runs them, remembers the answers and counts the cost.
+A question is a block of rows of token ids (`Evaluate`), a path of word embeddings (`PathGradient`), or what each token
+left in a gated model's cells (`Decompose`). The ledger drops duplicates, sorts by length, fills batches by a token
+budget, runs them, remembers the answers and counts the cost.
 Letters used for shapes: n rows, L tokens, D embedding width, K classes, m path nodes.
 """
 
@@ -13,7 +14,16 @@ from typing import Any
 import numpy as np
 import torch
 
-from attreval.models.questions import Conversation, Evaluate, PathAnswer, PathGradient, Question, Row
+from attreval.models.questions import (
+    Conversation,
+    Decompose,
+    Evaluate,
+    PathAnswer,
+    PathGradient,
+    Question,
+    Row,
+    Windows,
+)
 from attreval.records import Cost
 
 
@@ -38,6 +48,8 @@ def cut_batches(lengths: Sequence[int], budget: int) -> list[range]:
 
 # measured: on a processor small batches stay in its cache, on a GPU large ones fill it
 FAST_BUDGETS = {"cpu": 1024, "cuda": 65536}
+# measured on a processor: a layer that walks through the text wants many rows for each of its steps
+STEPWISE_BUDGETS = {"cpu": 16384, "cuda": 262144}
 
 
 class Scorer:
@@ -57,7 +69,8 @@ class Scorer:
         notify: Callable[[int], None] | None = None,
     ):
         self.model, self.notify = model, notify
-        self.token_budget = token_budget or FAST_BUDGETS.get(torch.device(model.device).type, 1024)
+        fast = STEPWISE_BUDGETS if getattr(model, "family", None) in ("recurrent", "quasi") else FAST_BUDGETS
+        self.token_budget = token_budget or fast.get(torch.device(model.device).type, 1024)
         self.precision, self.sampled_precision = precision, sampled_precision or precision
         self.answers: dict[Hashable, Any] = {}
         self.costs: dict[str, Cost] = {}
@@ -75,23 +88,32 @@ class Scorer:
         return self.evaluate([rows], [precision or self.precision], [account])[0]
 
     def evaluate(
-        self, blocks: Sequence[Sequence[Row]], precisions: Sequence[str], accounts: Sequence[str]
+        self,
+        blocks: Sequence[Sequence[Row]],
+        precisions: Sequence[str],
+        accounts: Sequence[str],
+        hints: Sequence[Windows | None] = (),
     ) -> list[np.ndarray]:
-        """Logits of several blocks of rows in shared batches; a distinct row is booked as unique on who asks first."""
+        """Logits of several blocks of rows in shared batches; a distinct row is booked as unique on who asks first.
+
+        hints: for each block, what is known about its rows.
+        """
         fresh: dict[Hashable, Row] = {}
         keyed = []
-        for rows, precision, account in zip(blocks, precisions, accounts, strict=True):
+        for rows, precision, account, hint in zip(
+            blocks, precisions, accounts, hints or [None] * len(blocks), strict=True
+        ):
             keys = [(precision, ids.tobytes(), segments.tobytes()) for ids, segments in rows]
             new = {k: row for k, row in zip(keys, rows, strict=True) if k not in self.answers and k not in fresh}
             asked, computed = sum(len(ids) for ids, _ in rows), sum(len(ids) for ids, _ in new.values())
             self.book(account, Cost(len(rows), len(new), asked, computed))
-            fresh |= new
+            fresh |= self.erase(hint, keys, new, precision)
             keyed.append(keys)
         for precision in dict.fromkeys(precisions):
             order = sorted((k for k in fresh if k[0] == precision), key=lambda k: -len(fresh[k][0]))
             for batch in cut_batches([len(fresh[k][0]) for k in order], self.token_budget):
                 part = [order[i] for i in batch]
-                ids, mask, segments = (x.to(self.model.device) for x in pad_rows([fresh[k] for k in part], self.pad_id))
+                ids, mask, segments = self.padded([fresh[k] for k in part])
                 with torch.inference_mode():
                     out = self.model.logits(ids, mask, segments, precision)
                 self.answers.update(zip(part, out.double().cpu().numpy(), strict=True))
@@ -100,10 +122,23 @@ class Scorer:
         width = len(self.model.labels)
         return [np.stack([self.answers[k] for k in keys]) if keys else np.zeros((0, width)) for keys in keyed]
 
-    @property
-    def pad_id(self) -> int:
-        """The id that fills rows up; it is masked, so any id does."""
-        return self.model.tokenizer.pad_token_id or 0
+    def erase(self, hint: Windows | None, keys: list, new: dict, precision: str) -> dict:
+        """Answer what a hint and the model make cheap among the new rows; give the others back."""
+        windows = max(1, len(hint.ids) - hint.size + 1) if hint else 0
+        erased = [key for key in keys[-windows:] if key in new] if windows else []
+        if len(erased) < getattr(self.model, "reuse_from", np.inf):
+            return new
+        ids = torch.from_numpy(hint.ids).to(self.model.device)
+        with torch.inference_mode():
+            logits = self.model.erased(ids, hint.size, hint.blank, precision).double().cpu().numpy()
+        self.answers.update(zip(keys[-windows:], logits, strict=True))
+        if self.notify:
+            self.notify(len(erased))
+        return {key: row for key, row in new.items() if key not in self.answers}
+
+    def padded(self, rows: Sequence[Row]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """(n, L) ids, mask and segments of rows, where the model is."""
+        return tuple(x.to(self.model.device) for x in pad_rows(rows, self.model.pad_id))
 
     def paths(self, questions: Sequence[PathGradient], accounts: Sequence[str]) -> list[PathAnswer]:
         """Answers to path questions, each distinct one computed once; batches mix instances by token budget."""
@@ -115,17 +150,18 @@ class Scorer:
             self.book(account, Cost(m, 0 if known else m, tokens, 0 if known else tokens, gradients=m))
             if not known:
                 fresh[key] = question
-        rows = [(key, i) for key, q in fresh.items() for i in range(len(q.nodes))]
-        rows.sort(key=lambda r: -len(fresh[r[0]].ids))
         with torch.no_grad():
             ends = {key: self.ends(q) for key, q in fresh.items()}
         sums = {key: np.zeros(end.shape) for key, (end, _) in ends.items()}
-        for batch in cut_batches([len(fresh[key].ids) for key, _ in rows], self.token_budget):
-            part = [rows[i] for i in batch]
-            for (key, node), gradient in zip(part, self.path_gradients(part, fresh, ends), strict=True):
-                sums[key] += fresh[key].weights[node] * gradient
-            if self.notify:
-                self.notify(len(part))
+        for rule in dict.fromkeys(q.rule for q in fresh.values()):
+            rows = [(key, i) for key, q in fresh.items() if q.rule == rule for i in range(len(q.nodes))]
+            rows.sort(key=lambda r: -len(fresh[r[0]].ids))
+            for batch in cut_batches([len(fresh[key].ids) for key, _ in rows], self.token_budget):
+                part = [rows[i] for i in batch]
+                for (key, node), gradient in zip(part, self.path_gradients(part, fresh, ends, rule), strict=True):
+                    sums[key] += fresh[key].weights[node] * gradient
+                if self.notify:
+                    self.notify(len(part))
         for key, (end, start) in ends.items():
             self.answers[key] = PathAnswer(sums[key], (end - start).double().cpu().numpy())
         return [self.answers[q.key()] for q in questions]
@@ -139,8 +175,8 @@ class Scorer:
         """(L, D) word embeddings of (L,) ids."""
         return self.model.embed(torch.from_numpy(ids)[None].to(self.model.device), self.precision)[0]
 
-    def path_gradients(self, part, questions, ends) -> list[np.ndarray]:
-        """One (L, D) gradient for each (key, node) of one batch."""
+    def path_gradients(self, part, questions, ends, rule=None) -> list[np.ndarray]:
+        """One (L, D) gradient, or relevance by a rule, for each (key, node) of one batch."""
         width = max(len(questions[key].ids) for key, _ in part)
         first = ends[part[0][0]][0]
         points = torch.zeros((len(part), width, first.shape[1]), dtype=first.dtype, device=first.device)
@@ -148,10 +184,10 @@ class Scorer:
             end, start = ends[key]
             points[b, : len(end)] = start + questions[key].nodes[node] * (end - start)
         points.requires_grad_(True)
-        _, mask, segments = pad_rows([(questions[k].ids, questions[k].segments) for k, _ in part], self.pad_id)
-        device = self.model.device
+        _, mask, segments = self.padded([(questions[k].ids, questions[k].segments) for k, _ in part])
+        more = {"embeddings": points} | ({"rule": rule} if rule else {})  # transformers know no rule
         with torch.enable_grad():
-            out = self.model.logits(None, mask.to(device), segments.to(device), self.precision, embeddings=points)
+            out = self.model.logits(None, mask, segments, self.precision, **more)
             probable = torch.softmax(out, dim=-1)
             picked = [
                 (probable if questions[key].of == "probability" else out)[b, questions[key].target]
@@ -160,6 +196,24 @@ class Scorer:
             (gradient,) = torch.autograd.grad(torch.stack(picked).sum(), points)
         gradient = gradient.double().cpu().numpy()
         return [gradient[b, : len(questions[key].ids)] for b, (key, _) in enumerate(part)]
+
+    def decompositions(self, questions: Sequence[Decompose], accounts: Sequence[str]) -> list[np.ndarray]:
+        """(L, K) parts of the class scores, for each question; each distinct one computed once."""
+        fresh: dict[Hashable, Decompose] = {}
+        for question, account in zip(questions, accounts, strict=True):
+            key = question.key()
+            known = key in self.answers or key in fresh
+            self.book(account, Cost(1, 1 - known, len(question.ids), 0 if known else len(question.ids)))
+            fresh |= {} if known else {key: question}
+        for gate in (True, False):
+            order = sorted((k for k, q in fresh.items() if q.output_gate == gate), key=lambda k: -len(fresh[k].ids))
+            for batch in cut_batches([len(fresh[k].ids) for k in order], self.token_budget):
+                part = [order[i] for i in batch]
+                ids, mask, _ = self.padded([(fresh[k].ids, fresh[k].segments) for k in part])
+                with torch.inference_mode():
+                    out = self.model.decompose(ids, mask, self.precision, gate).double().cpu().numpy()
+                self.answers.update((k, parts[: len(fresh[k].ids)]) for k, parts in zip(part, out, strict=True))
+        return [self.answers[q.key()] for q in questions]
 
     def converse(self, conversations: Iterable[tuple[str, Conversation]]) -> list[Any]:
         """Run conversations side by side, sharing batches and answers; return what each returns, in order.
@@ -182,14 +236,16 @@ class Scorer:
             asked, waiting = waiting, {}
             blocks = [i for i, q in asked.items() if isinstance(q, Evaluate)]
             paths = [i for i, q in asked.items() if isinstance(q, PathGradient)]
+            cells = [i for i, q in asked.items() if isinstance(q, Decompose)]
             logits = self.evaluate(
                 [asked[i].rows() for i in blocks],
                 [self.sampled_precision if asked[i].sampled else self.precision for i in blocks],
                 [talks[i][0] for i in blocks],
+                [asked[i].windows for i in blocks],
             )
             gradients = self.paths([asked[i] for i in paths], [talks[i][0] for i in paths])
-            for i, answer in sorted(
-                [*zip(blocks, logits, strict=True), *zip(paths, gradients, strict=True)], key=lambda x: x[0]
-            ):
+            parts = self.decompositions([asked[i] for i in cells], [talks[i][0] for i in cells])
+            answered = zip([*blocks, *paths, *cells], [*logits, *gradients, *parts], strict=True)
+            for i, answer in sorted(answered, key=lambda x: x[0]):
                 step(i, answer)
         return results

@@ -42,6 +42,11 @@ class Transformer:
         """Where the weights lie."""
         return next(self.network.parameters()).device
 
+    @property
+    def pad_id(self) -> int:
+        """The id that fills rows up; it is masked, so any id does."""
+        return self.tokenizer.pad_token_id or 0
+
     def tokens(self, instance: Instance) -> Tokens:
         """An instance as this model reads it."""
         return tokenize(instance, self.tokenizer, self.max_length)
@@ -75,6 +80,16 @@ class Transformer:
             inputs["token_type_ids"] = segments
         logits = network(attention_mask=mask, **inputs).logits
         return logits if self.order is None else logits[:, self.order]
+
+    def save(self, folder: Path) -> None:
+        """Write weights (safetensors), configuration and tokenizer into a folder."""
+        self.network.save_pretrained(folder)
+        self.tokenizer.save_pretrained(folder)
+
+    def reload(self, folder: Path) -> None:
+        """Take the weights that lie in a folder, frozen."""
+        self.network = load_transformer(folder, device=self.device.type).network
+        self.copies.clear()
 
 
 def quieten() -> None:

@@ -1,4 +1,4 @@
-"""Classifiers that read words, not pieces of words: one interface over five architectures, the same as transformers have.
+"""Classifiers that read words, not pieces of words: one interface over five architectures, that of transformers.
 
 Letters used for shapes: B rows, L tokens, D embedding width, K classes, d directions, H units.
 """
@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import copy
 import json
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -18,16 +17,17 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from attreval.models.convolutional import Convolutional
+from attreval.models.erasing import can_reuse, erased_states
 from attreval.models.flow import PLAIN, Relevance
 from attreval.models.quasi import Quasi
 from attreval.models.questions import Rule
 from attreval.models.recurrent import Recurrent, turn
 from attreval.models.transformer import DTYPES, freeze, match_labels, pick_device
+from attreval.models.vocabulary import PAD, UNKNOWN, count_words, start_embeddings
 from attreval.records import Instance, Tokens
 from attreval.seeds import generator, seed_of
 from attreval.tables import write_json
 
-PAD, UNKNOWN = 0, 1
 DESCRIPTION = "words.json"  # the file by which a folder of such a model is known
 
 
@@ -108,7 +108,8 @@ class WordClassifier:
     """A word-level classifier with its vocabulary; speaks to the ledger as models.transformer.Transformer does.
 
     vocabulary: words in index order, from index 2 on; 0 is padding, and an occluded word (a zero vector), 1 is any
-    other word. labels, order: as for a Transformer.
+    other word. labels, order: as for a Transformer. reuse_from: number of windows from which on `erased` answers
+    for the rows; measured on a processor, where it is then faster.
     """
 
     name: str
@@ -121,8 +122,11 @@ class WordClassifier:
     copies: dict[str, Network] = field(default_factory=dict, repr=False)
     pad_id: int = PAD
     mask_id: int = PAD
+    reuse_from: float = 32
 
     def __post_init__(self):
+        if not can_reuse(self.network.core, self.device):
+            self.reuse_from = float("inf")
         self.index = {word: i + 2 for i, word in enumerate(self.vocabulary)}
 
     @property
@@ -192,6 +196,12 @@ class WordClassifier:
         parts = network.decompose(network.embedding(ids), mask, output_gate or self.family == "recurrent")
         return parts if self.order is None else parts[..., self.order]
 
+    def erased(self, ids: Tensor, size: int, blank: bool, precision: str = "float32") -> Tensor:
+        """(w, K) logits of (L,) ids with each window of `size` words blanked or deleted; see models.erasing."""
+        network = self.at(precision)
+        logits = network.output(erased_states(network.core, network.embedding(ids), size, blank))
+        return logits if self.order is None else logits[:, self.order]
+
     def save(self, folder: Path) -> None:
         """Write weights (safetensors) and a description with the vocabulary into a folder."""
         folder.mkdir(parents=True, exist_ok=True)
@@ -226,36 +236,6 @@ def load_word_classifier(
     )
     model.reload(folder)
     return model
-
-
-def count_words(instances: Iterable[Instance], size: int) -> tuple[str, ...]:
-    """The most frequent words, ties in alphabetical order; `size` counts the two reserved indices too."""
-    counts = Counter(word for instance in instances for word in instance.word_texts())
-    ranked = sorted(counts, key=lambda word: (-counts[word], word))
-    return tuple(ranked[: max(0, size - 2)])
-
-
-def start_embeddings(
-    words: Sequence[str], size: int, rng: np.random.Generator, known: tuple[Sequence[str], np.ndarray] | None = None
-) -> np.ndarray:
-    """(2 + words, size) float32: rows of known vectors where the word has one, else uniform in (-.05, .05).
-
-    known: (N) words and their (N, size) vectors. A word they lack takes the vector of its lower-case form, because
-    the vectors that the package registry carries know no capitals. Row 0, padding, is zero.
-    """
-    table = rng.uniform(-0.05, 0.05, (len(words) + 2, size)).astype(np.float32)
-    table[PAD] = 0
-    if known is None:
-        return table
-    names, vectors = known
-    if vectors.shape[1] != size:
-        raise ValueError(f"the word vectors have {vectors.shape[1]} dimensions, the model {size}; give embedding_size")
-    place = {word: i for i, word in enumerate(names)}
-    for row, word in enumerate(words, start=2):
-        at = place.get(word, place.get(word.lower()))
-        if at is not None:
-            table[row] = vectors[at]
-    return table
 
 
 def new_word_classifier(

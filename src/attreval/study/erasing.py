@@ -2,55 +2,75 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 import pandas as pd
 
+from attreval.config import Profile
 from attreval.explain import METHODS
 from attreval.judge.faithfulness import erase
 from attreval.judge.intervals import bootstrap_mean
+from attreval.parallel import map_side_by_side
+from attreval.project import Results
 from attreval.seeds import generator
-from attreval.step import Step
+from attreval.step import Step, set_threads
 from attreval.study.agreeing import load_attributions
 from attreval.study.explaining import load_model
 from attreval.study.sample import to_explain
 from attreval.study.summing import runs_of
 
+TOGETHER = 10  # instances that share batches
 MEASURES = ("comprehensiveness", "sufficiency", "normalised_comprehensiveness", "normalised_sufficiency")
 
 
-def erasure_values(step: Step, group: int = 16) -> pd.DataFrame:
+def erasure_values(step: Step) -> pd.DataFrame:
     """One row a task, model, seed, instance, method and ratio, with the four measures."""
+    profile = step.profile
+    jobs = [
+        (step.results, profile, *run, start)
+        for run in runs_of(profile)
+        for start in range(0, profile.tasks[run[0]].explain_rows, TOGETHER)
+    ]
+    parts = map_side_by_side(erase_some, jobs, profile.workers, step.progress(f"erasing, {TOGETHER} instances a part"))
+    costs: dict[str, dict[str, int]] = {}
+    for (_, _, task, *_), (_, spent) in zip(jobs, parts, strict=True):
+        for name, cost in spent.items():
+            of = costs.setdefault(f"{task}.{name}", {"requested": 0, "unique": 0})
+            of["requested"] += cost.requested
+            of["unique"] += cost.unique
+    step.notes["evaluations"] = costs
+    return pd.concat([values for values, _ in parts], ignore_index=True)
+
+
+def erase_some(results: Results, profile: Profile, task: str, model: str, seed: int, start: int):
+    """The measures of the instances from `start`, and what they cost by method."""
     from attreval.models.scorer import Scorer
 
-    profile, rows = step.profile, []
-    ratios = profile.faithfulness.ratios
-    runs = runs_of(profile)
-    total = sum(profile.tasks[t].explain_rows for t, _, _ in runs)
-    show, done, costs = step.progress("erasing"), 0, {}
-    for task, model, seed in runs:
-        records = load_attributions(step.results, profile, task, model, seed)
-        scorer = Scorer(load_model(step.results, task, model, seed, profile), profile.explain.token_budget)
-        instances = to_explain(profile, task)
-        for start in range(0, len(instances), group):
-            part = instances[start : start + group]
-            tokens = {i.id: scorer.model.tokens(i) for i in part}
-            asked = [(i.id, m) for i in part for m in profile.explain.methods]
-            found = scorer.converse(
-                (m, erase(tokens[i], records[i][m].scores, ratios, generator("ties", task, model, seed, i, m)))
-                for i, m in asked
-            )
-            for (i, m), erasure in zip(asked, found, strict=True):
-                for r, ratio in enumerate(ratios):
-                    values = (getattr(erasure, name)[r] for name in MEASURES)
-                    rows.append((task, model, seed, i, m, ratio, *values))
-            scorer.forget()
-            done += len(part)
-            show(done, total)
-        costs[task] = scorer.costs
-    step.notes["evaluations"] = {
-        task: {m: {"requested": c.requested, "unique": c.unique} for m, c in by.items()} for task, by in costs.items()
-    }
-    return pd.DataFrame(rows, columns=["task", "model", "seed", "instance", "method", "ratio", *MEASURES])
+    set_threads(profile.threads)
+    loaded = load_model_once(results, task, model, seed, profile.model_dump_json())
+    scorer = Scorer(loaded, profile.explain.token_budget)
+    records = load_attributions(results, profile, task, model, seed)
+    part, ratios = to_explain(profile, task)[start : start + TOGETHER], profile.faithfulness.ratios
+    tokens = {i.id: scorer.model.tokens(i) for i in part}
+    asked = [(i.id, m) for i in part for m in profile.explain.methods]
+    found = scorer.converse(
+        (m, erase(tokens[i], records[i][m].scores, ratios, generator("ties", task, model, seed, i, m)))
+        for i, m in asked
+    )
+    rows = [
+        (task, model, seed, i, m, ratio, *(getattr(erasure, name)[r] for name in MEASURES))
+        for (i, m), erasure in zip(asked, found, strict=True)
+        for r, ratio in enumerate(ratios)
+    ]
+    columns = ["task", "model", "seed", "instance", "method", "ratio", *MEASURES]
+    return pd.DataFrame(rows, columns=columns), scorer.costs
+
+
+@lru_cache(maxsize=1)
+def load_model_once(results: Results, task: str, model: str, seed: int, profile_text: str):
+    """The model of a run; the parts that a process erases one after the other mostly share it."""
+    return load_model(results, task, model, seed, Profile.model_validate_json(profile_text))
 
 
 def erasure_curves(values: pd.DataFrame, step: Step) -> pd.DataFrame:

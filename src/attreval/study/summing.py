@@ -68,7 +68,7 @@ def cost_table(step: Step) -> pd.DataFrame:
     for task, part in totals.groupby("task", sort=False):
         step.number(f"explain.{task}.requested", float(part.requested.sum()), 0)
         step.number(f"explain.{task}.unique", float(part.unique.sum()), 0)
-        step.number(f"explain.{task}.reused_share", float(part.reused.sum() / part.requested.sum()), 3)
+        step.number(f"explain.{task}.reused_share", float(part.reused.sum() / part.requested.sum()), percent=True)
     return totals[["task", "method", "instances", *PER_INSTANCE]]
 
 
@@ -84,4 +84,4 @@ def note_explained(step: Step) -> None:
         step.number(f"explain.{task}.gap_share_max", float(part.gap_share.max()), 3)
     for task, part in read_shards(step, "precision").groupby("task", sort=False):
         step.number(f"explain.{task}.sampled_precision", ", ".join(dict.fromkeys(part.precision)))
-        step.number(f"explain.{task}.sampled_correlation", float(part.correlation.mean()), 3)
+        step.number(f"explain.{task}.sampled_correlation", float(part.correlation.mean()), 4)

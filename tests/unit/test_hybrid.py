@@ -1,0 +1,151 @@
+"""Hybrid documents: every word knows its sentence's class, and nothing is lost or made up."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from reference.models import instance
+
+from attreval import corpora
+from attreval.corpora import hybrid, mohseni, tasks
+from attreval.corpora.making import make_table
+from attreval.tables import read_about, read_instances, write_instances
+
+KINDS = ("tide", "loom", "kiln")  # each class has its own word, so a sentence gives its class away
+
+
+def write_parent(folder, texts=23, seed=0):
+    """A task table whose sentences name their class: 23 test texts of 1 to 4 sentences, and one training text."""
+    rng = np.random.default_rng(seed)
+    made = []
+    for number in range(texts):
+        label = number % 3
+        ends = [".", "!", "?", ".\n\n"]
+        parts = [f"Here the {KINDS[label]} number {number}-{at} \t waits{ends[at]}" for at in range(rng.integers(1, 5))]
+        made.append(instance(" ".join(parts), name=f"t{number}", label=label, split="test"))
+    made.append(instance("Never the training text.", name="train", label=0, split="train"))
+    path = folder / "parent.parquet"
+    write_instances(path, made, {})
+    return path, [i for i in made if i.split == "test"]
+
+
+def build(path):
+    counts = tasks.Counts()
+    return list(hybrid.build_hybrid("bbc", {"bbc": path}, counts)), counts
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_every_sentence_of_test_comes_once_and_its_words_have_its_class(tmp_path, seed):
+    path, texts = write_parent(tmp_path, 15 + seed, seed)
+    rows, counts = build(path)
+    numbers = Counter()
+    for row in rows:
+        made = instance(row.segments[0])
+        evidence = row.evidence(row.segments, made.words)
+        words = made.word_texts()
+        assert len(evidence.classes) == len(words)
+        said = [at for at, word in enumerate(words) if word in KINDS]
+        assert [KINDS[evidence.classes[at]] for at in said] == [words[at] for at in said]
+        for start, end in zip(said, [*said[1:], len(words) + 2], strict=True):
+            # a sentence begins two words before the one that names its class
+            assert set(evidence.classes[start - 2 : end - 2]) == {evidence.classes[start]}
+        numbers.update(word for word in row.segments[0].split() if "-" in word)
+        assert row.split == "test" and "training" not in row.segments[0]
+        share = Counter(evidence.classes)
+        assert share[row.label] >= max(share.values()) - 10  # white space words against spaCy's
+    expected = Counter(word for text in texts for word in text.segments[0].split() if "-" in word)
+    assert numbers == expected
+    assert counts.noted["sentences"] == sum(expected.values())
+    lengths = [sum(w in KINDS for w in instance(row.segments[0]).word_texts()) for row in rows]
+    assert lengths[:-1] == [10] * (len(rows) - 1) and 1 <= lengths[-1] <= 10
+
+
+def test_sentences_are_shuffled_the_same_way_each_time(tmp_path):
+    path, _ = write_parent(tmp_path)
+    (first, _), (again, _) = build(path), build(path)
+    assert [row.segments for row in first] == [row.segments for row in again]
+    plain = [s for text in hybrid.split_sentences(i.segments[0] for i in read_instances(path, "test")) for s in text]
+    assert " ".join(plain[:10]) != first[0].segments[0]
+
+
+def test_the_label_is_the_class_of_most_words_the_lowest_on_a_tie(tmp_path):
+    path = tmp_path / "t.parquet"
+    texts = [("One two three four five six.", 2), ("One two three four.", 1), ("One two.", 1)]
+    write_instances(path, [instance(t, name=t, label=k, split="test") for t, k in texts], {})
+    (row,), _ = build(path)
+    assert row.label == 1
+    texts[2] = ("One two three.", 1)
+    write_instances(path, [instance(t, name=t, label=k, split="test") for t, k in texts[:2]], {})
+    assert build(path)[0][0].label == 2
+
+
+def test_blank_sentences_are_none_and_white_space_becomes_one_space():
+    assert list(hybrid.split_sentences([" \n\t ", "One  oar.\n\n Two nets!"])) == [[], ["One oar.", "Two nets!"]]
+
+
+def test_a_hybrid_table_is_made_from_its_parents_table(tmp_path, monkeypatch):
+    monkeypatch.setenv("ATTREVAL_DATA", str(tmp_path))
+    path, _ = write_parent(tmp_path)
+    task = corpora.TASKS["hybrid_bbc"]
+    made = make_table(task, {"bbc": path}, {"task": task.name, "labels": list(task.labels)}, lambda line: None)
+    first = made.read_bytes()
+    make_table(task, {"bbc": path}, {"task": task.name, "labels": list(task.labels)}, lambda line: None)
+    assert made.read_bytes() == first
+    found = corpora.load("hybrid_bbc", "test")
+    assert read_about(made)["rows"] == {"test": len(found)}
+    assert all(len(i.evidence.classes) == len(i.words) for i in found)
+    with pytest.raises(ValueError, match="no split 'train'; there are: test"):
+        corpora.load("hybrid_bbc", "train")
+
+
+def test_tasks_are_fetched_behind_the_tables_they_are_made_from():
+    from attreval.corpora.fetching import with_tables
+
+    names = [task.name for task in with_tables(("agreement_ud", "hybrid_bbc", "imdb"))]
+    assert names == ["imdb", "bbc", "agreement_parsed", "agreement_ud", "hybrid_bbc"]
+    with pytest.raises(ValueError, match="unknown task 'hybrid_bcc'"):
+        with_tables(("hybrid_bcc",))
+
+
+# Relevance lists
+
+
+def test_relevant_words_meet_words_by_both_rules():
+    text = "X-rays of a diodes resistor ray amplifier"
+    made = instance(text)
+    marks = mohseni.mark_words(["rays", "diode", "resistors"])(made.segments, made.words).marks
+    words = made.word_texts()
+    by_rule = [{word for word, marked in zip(words, row, strict=True) if marked} for row in marks]
+    assert by_rule[0] >= {"diodes"} and "resistor" not in by_rule[0] and "ray" not in by_rule[0]
+    assert by_rule[1] >= {"resistor", "ray"} and "diodes" not in by_rule[1]
+    assert "amplifier" not in by_rule[0] | by_rule[1]
+    assert any("rays" in word.lower() for word in by_rule[0])
+
+
+def test_posts_with_lists_are_found_in_the_archive(tmp_path):
+    import io
+    import json
+    import tarfile
+
+    archive = tmp_path / "a.tar.gz"
+    posts = {"test/sci.med/1": "From: x\n\nthe nurse waits", "train/sci.med/2": "old", "test/sci.med/3": "no list"}
+    posts |= {"test/sci.electronics/4": "From: y\n\na diode", "test/sci.electronics/1": "same number, other group"}
+    with tarfile.open(archive, "w:gz") as made:
+        for name, text in posts.items():
+            info = tarfile.TarInfo(f"20news-bydate-{name}")
+            info.size = len(text)
+            made.addfile(info, io.BytesIO(text.encode()))
+    for name, words in {
+        "sci.med/1": [["Nurse ", 1.0], ["", 0.5]],
+        "sci.med/2": [["old", 1]],
+        "sci.electronics/4": [["", 1]],
+    }.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / f"{name}.json").write_text(json.dumps({"article": name, "words": words}))
+    sources = {f"mohseni/{group}": tmp_path / group for group in mohseni.GROUPS}
+    counts = tasks.Counts()
+    rows = list(mohseni.build_manual_newsgroups(sources | {"newsgroups/20news-bydate.tar.gz": archive}, counts))
+    assert [(row.id, row.label) for row in rows] == [("manual_newsgroups/test/sci.med/1", 13)]
+    assert counts.dropped == {"an empty list": 1, "a list whose post is not in the official test part": 1}
+    words = instance(*rows[0].segments)
+    assert rows[0].evidence(words.segments, words.words).marks[:, words.word_texts().index("nurse")].all()

@@ -1,0 +1,255 @@
+"""Agreement sentences: the right verb, the right subject, and words that the model may see."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from reference import pointing as slow
+
+from attreval.corpora import linzen, tasks, ud_ewt
+from attreval.corpora import subject_verb as sv
+from attreval.corpora.making import with_words
+from attreval.records import Evidence, Instance
+from attreval.tables import read_instances, write_instances
+
+
+def sentence(*rows):
+    """A Sentence from (word, tag, head, relation) rows."""
+    return sv.Sentence(*(tuple(column) for column in zip(*rows, strict=True)))
+
+
+KEYS = sentence(  # the keys to the old cabinet are here
+    ("The", "DT", 1, "det"),
+    ("keys", "NNS", 6, "nsubj"),
+    ("to", "IN", 1, "prep"),
+    ("the", "DT", 5, "det"),
+    ("old", "JJ", 5, "amod"),
+    ("cabinet", "NN", 2, "pobj"),
+    ("are", "VBP", 6, "ROOT"),
+    ("here", "RB", 6, "advmod"),
+)
+
+
+def test_the_subject_agrees_with_its_verb_across_an_attractor():
+    (found,) = sv.find_agreements(KEYS)
+    assert found == sv.Agreement(1, 6, 1)
+    assert sv.count_attractors(KEYS, found) == 1
+    assert sv.choose(KEYS) == found
+
+
+def test_auxiliary_and_copula_are_the_verb():
+    passive = sentence(
+        ("Bread", "NN", 3, "nsubjpass"),
+        ("has", "VBZ", 3, "aux"),
+        ("been", "VBN", 3, "auxpass"),
+        ("eaten", "VBN", 3, "ROOT"),
+    )
+    assert sv.find_agreements(passive) == [sv.Agreement(0, 1, 0)]
+    copula = sentence(("Loaves", "NNS", 2, "nsubj"), ("are", "VBP", 2, "cop"), ("warm", "JJ", 2, "root"))
+    assert sv.find_agreements(copula) == [sv.Agreement(0, 1, 1)]
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [("Loaves", "NNS", 1, "nsubj"), ("is", "VBZ", 1, "ROOT")],  # numbers differ
+        [("It", "PRP", 1, "nsubj"), ("is", "VBZ", 1, "ROOT")],  # no noun
+        [("Bread", "NN", 2, "nsubj"), ("must", "MD", 2, "aux"), ("rise", "VB", 2, "ROOT")],  # no present tense
+        [("Is", "VBZ", 0, "ROOT"), ("bread", "NN", 0, "nsubj")],  # the verb is first
+        [("Does", "VBZ", 2, "aux"), ("bread", "NN", 2, "nsubj"), ("rise", "VB", 2, "ROOT")],
+        [("Bread", "NN", 0, "nsubj"), ("rises", "VBZ", 0, "ROOT")],  # its own head: the tree is broken
+        [("Bread", "NN", 1, "dobj"), ("rises", "VBZ", 1, "ROOT")],
+    ],
+)
+def test_what_is_no_agreement(rows):
+    assert sv.find_agreements(sentence(*rows)) == []
+    assert sv.choose(sentence(*rows)) is None
+
+
+@st.composite
+def trees(draw):
+    n = draw(st.integers(1, 8))
+    tags = st.sampled_from(["NN", "NNS", "VBZ", "VBP", "VBN", "DT"])
+    relations = st.sampled_from(["nsubj", "nsubjpass", "nsubj:pass", "aux", "cop", "det", "ROOT"])
+    return [(f"w{at}", draw(tags), draw(st.integers(0, n - 1)), draw(relations)) for at in range(n)]
+
+
+@given(tree=trees())
+def test_agreements_are_those_of_a_walk_through_the_tree(tree):
+    made = sentence(*tree)
+    found = sv.find_agreements(made)
+    assert [(a.subject, a.verb) for a in found] == slow.agreements([row[1:] for row in tree])
+    for a in found:
+        assert sv.count_attractors(made, a) == slow.attractors(made.tags, a.subject, a.verb)
+        assert slow.feature(made.tags[a.verb]) == a.number
+    assert sv.choose(made) in (found or [None])
+
+
+def instance_of(row):
+    (made,) = with_words("agreement_parsed", [row], tasks.Counts(), lambda line: None)
+    return made
+
+
+def test_rare_words_become_their_tags_and_nothing_of_the_verb_is_seen():
+    row = sv.make_row("a", KEYS, sv.choose(KEYS), {"the", "to", "keys"})
+    made = instance_of(row)
+    assert made.segments == ("the keys to the JJ NN",)
+    assert made.word_texts() == ["the", "keys", "to", "the", "JJ", "NN"]
+    assert made.evidence == Evidence(
+        marks=made.evidence.marks, spans=((1, 2, 0),), tags=("DT", "NNS", "IN", "DT", "JJ", "NN"), attractors=1
+    )
+    assert (made.label, made.split) == (1, "test")
+
+
+def test_words_keep_the_boundaries_of_the_corpus_and_come_back_from_the_table(tmp_path):
+    odd = sentence(("can't:-)", "NN", 1, "nsubj"), ("is", "VBZ", 1, "ROOT"))
+    made = instance_of(sv.make_row("a", odd, sv.choose(odd), {"can't:-)"}))
+    assert made.word_texts() == ["can't:-)"]
+    write_instances(tmp_path / "t.parquet", [made], {})
+    (again,) = read_instances(tmp_path / "t.parquet")
+    assert (again.evidence.tags, again.evidence.spans, again.evidence.attractors) == (("NN",), ((0, 1, 0),), 0)
+    assert again.word_texts() == made.word_texts()
+
+
+def test_the_vocabulary_is_the_most_frequent_words_and_can_be_read_from_the_table():
+    many = [(KEYS, sv.choose(KEYS))] * 3
+    assert sv.most_frequent(many, 2) == {"the", "cabinet"}  # of equal counts the alphabetically first
+    rows = [instance_of(sv.make_row("a", s, found, {"the", "to"})) for s, found in many]
+    assert sv.vocabulary_of(rows) == {"the", "to"}
+
+
+def test_tags_for_other_words_than_there_are_are_an_error():
+    with pytest.raises(ValueError, match="tags for 2 words, but it has 1"):
+        Instance("a", ("one",), 0, np.array([[0, 0, 3]]), evidence=Evidence(tags=("NN", "NN")))
+    with pytest.raises(ValueError, match="classes for 1 words, but it has 0"):
+        Instance("a", ("one",), 0, np.zeros((0, 3)), evidence=Evidence(classes=(1,)))
+
+
+def test_tables_without_the_newer_columns_are_read(tmp_path):
+    import pyarrow.parquet as pq
+
+    path = tmp_path / "t.parquet"
+    write_instances(path, [instance_of(sv.make_row("a", KEYS, sv.choose(KEYS), set()))], {})
+    pq.write_table(pq.read_table(path).drop_columns(["classes", "tags", "attractors"]), path)
+    (old,) = read_instances(path)
+    assert (old.evidence.classes, old.evidence.tags, old.evidence.attractors) == ((), (), None)
+    assert old.evidence.spans == ((1, 2, 0),)
+
+
+# Universal Dependencies and Linzen's sentences
+
+TREE = """# sent_id = 1
+# text = The baker's loaves aren't here
+1\tThe\tthe\tDET\tDT\t_\t2\tdet\t_\t_
+2-3\tbaker's\t_\t_\t_\t_\t_\t_\t_\t_
+2\tbaker\tbaker\tNOUN\tNN\t_\t4\tnmod:poss\t_\t_
+3\t's\t's\tPART\tPOS\t_\t2\tcase\t_\t_
+4\tloaves\tloaf\tNOUN\tNNS\t_\t7\tnsubj\t_\t_
+4.1\tghost\t_\tVERB\tVB\t_\t_\t_\t_\t_
+5\tare\tbe\tAUX\tVBP\t_\t7\tcop\t_\t_
+6\tn't\tnot\tPART\tRB\t_\t7\tadvmod\t_\t_
+7\there\there\tADV\tRB\t_\t0\troot\t_\t_
+"""
+
+
+def write_known(folder, words):
+    """A table of agreement_parsed that holds these words."""
+    made = [(word, "NN", len(words), "dep") for word in words[:-1]]
+    made += [(words[-1], "NN", len(words), "nsubj"), ("is", "VBZ", len(words), "ROOT")]
+    whole = sentence(*made)
+    path = folder / "agreement_parsed.parquet"
+    write_instances(path, [instance_of(sv.make_row("a", whole, sv.choose(whole), set(words)))], {})
+    return path
+
+
+def test_gold_trees_are_read_without_ranges_and_empty_nodes(tmp_path):
+    long = "".join(f"{at}\tx\tx\tX\tDT\t_\t0\tdep\t_\t_\n" for at in range(1, 60))
+    none = "1\tRun\trun\tVERB\tVB\t_\t0\troot\t_\t_\n"
+    path = tmp_path / "en_ewt-ud-dev.conllu"
+    path.write_text("\n".join([TREE, TREE, long, none, "# only a comment\n"]))
+    sources = {"ud_ewt/en_ewt-ud-dev.conllu": path, "agreement_parsed": write_known(tmp_path, ["the", "loaves"])}
+    counts = tasks.Counts()
+    (row,) = ud_ewt.build_agreement_ud(sources, counts)
+    made = instance_of(row)
+    assert made.segments == ("the NN POS loaves",)
+    assert (made.label, made.evidence.spans, made.evidence.attractors) == (1, ((3, 4, 0),), 0)
+    assert counts.dropped == {"a sentence seen before": 1, "more than 50 words": 1}
+    assert counts.noted == {"sentences without such a subject and verb": 1}
+
+
+@pytest.mark.parametrize(
+    "right, wrong, number",
+    [
+        ("is", "are", 0),
+        ("have", "has", 1),
+        ("passes", "pass", 0),
+        ("pass", "passes", 1),
+        ("edit", "edit", None),
+        ("kiss", "kiss", None),
+        ("ran", "run", None),
+    ],
+)
+def test_the_number_of_a_form_shows_against_the_other(right, wrong, number):
+    assert linzen.number_of(right, wrong) == number
+
+
+class Parser:
+    """Stands in for spaCy's pipeline: the first noun-like word is the subject of the verb `are`."""
+
+    def __init__(self):
+        import spacy
+
+        self.vocab = spacy.blank("en").vocab
+
+    def pipe(self, documents, batch_size):
+        for document in documents:
+            verb = next(token.i for token in document if token.text in ("are", "is"))
+            for token in document:
+                token.tag_ = {"loaves": "NNS", "oven": "NN", "are": "VBP", "is": "VBZ"}.get(token.text, "DT")
+                token.dep_ = "nsubj" if token.text == "loaves" else "dep"
+                token.head = document[verb]
+            yield document
+
+
+def test_probes_keep_the_attractors_of_the_file_and_drop_what_the_parser_does_not_find(tmp_path, monkeypatch):
+    monkeypatch.setattr(linzen, "load_parser", lambda folder: Parser())
+    lines = ["the loaves of the oven are warm . <eos>", "the oven is warm <eos>", "x y are <eos>", "the " * 60 + "is"]
+    (tmp_path / "text").write_text("\n".join(lines) + "\n")
+    (tmp_path / "gold").write_text("5\tare\tis\t7\n2\tis\tare\t0\n2\tran\trun\t0\n60\tis\tare\t0\n")
+    sources = {linzen.TEXT: tmp_path / "text", linzen.GOLD: tmp_path / "gold", sv.PARSER: tmp_path}
+    sources["agreement_parsed"] = write_known(tmp_path, ["the", "of", "loaves"])
+    counts = tasks.Counts()
+    (row,) = linzen.build_agreement_linzen(sources, counts)
+    made = instance_of(row)
+    assert made.segments == ("the loaves of the NN",)
+    assert (made.label, made.evidence.attractors, made.evidence.spans) == (1, 7, ((1, 2, 0),))
+    assert sum(counts.dropped.values()) == 3 == len(counts.dropped)
+
+
+def test_the_parsed_corpus_is_cut_split_by_beginning_and_free_of_repeats(tmp_path, monkeypatch):
+    texts = {name: tmp_path / f"{name}.parquet" for name in ("imdb", "bbc")}
+    from reference.models import instance
+
+    for name, path in texts.items():
+        rows = [instance(f"the loaves are {name} {at}", name=f"{at}", split="test") for at in range(3)]
+        rows += [instance("a oven a loaves are same", name="same", split="test")]
+        rows += [instance("never reached loaves are", name="late", split="test")]
+        write_instances(path, rows, {})
+    parser = Parser()
+    import spacy
+
+    parser.tokenizer = spacy.blank("en").tokenizer
+
+    def pipe(texts, batch_size):
+        return Parser.pipe(parser, (parser.tokenizer(text) for text in texts), batch_size)
+
+    parser.pipe = pipe
+    monkeypatch.setattr(sv, "load_parser", lambda folder: parser)
+    monkeypatch.setattr(sv, "PARSED_WORDS", {"imdb": 21, "bbc": 21})
+    counts = tasks.Counts()
+    rows = list(sv.build_agreement_parsed(texts | {sv.PARSER: tmp_path}, counts))
+    assert {row.segments for row in rows} == {("the loaves",), ("a oven a loaves",)}
+    assert len(rows) == len({row.id for row in rows}) == 7
+    assert len({row.split for row in rows if row.segments == ("the loaves",)}) == 1
+    assert counts.dropped == {"a sentence seen before": 1}
+    assert counts.noted == {"sentences of imdb": 4, "sentences of bbc": 4}

@@ -1,0 +1,194 @@
+"""Word-level classifiers: the numbers of torch's own layers, in any batch, after a trip to the disk; and they learn."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from reference import models, words
+from test_training import toy
+
+from attreval.config import ModelSpec, TrainingSpec
+from attreval.models import recurrent
+from attreval.models.loading import load_classifier, new_classifier
+from attreval.models.scorer import Scorer
+from attreval.models.training import evaluate, train
+from attreval.models.vocabulary import count_words, read_glove, start_embeddings
+from attreval.models.wordlevel import load_word_classifier, new_word_classifier
+
+SPEC = TrainingSpec(
+    epochs=8, batch_rows=8, learning_rate=0.02, weight_decay=0, evaluations_per_epoch=1, patience=8,
+    precision="float32", schedule="halving", watch="accuracy",
+)  # fmt: skip
+
+
+def layer_input(seed, lengths=(4, 7, 1), width=6):
+    x = torch.from_numpy(np.random.default_rng(seed).standard_normal((max(lengths), len(lengths), width)))
+    mask = torch.arange(max(lengths))[:, None, None] < torch.tensor(lengths)[None, :, None]
+    return x, mask
+
+
+@pytest.mark.parametrize("directions", [1, 2])
+def test_lstm_is_that_of_torch(directions):
+    ours = recurrent.Recurrent("lstm", 6, 5, directions, "logistic", 0.0).double().eval()
+    theirs = torch.nn.LSTM(6, 5, bidirectional=directions == 2).double()
+    order = [0, 1, 3, 2]  # torch has i f g o
+    with torch.no_grad():
+        for d, end in enumerate(["", "_reverse"][:directions]):
+            turned = [
+                w[d].unflatten(-1, (4, 5))[..., order, :].flatten(-2)
+                for w in (ours.input_kernel, ours.recurrent_kernel, ours.bias)
+            ]
+            getattr(theirs, f"weight_ih_l0{end}").copy_(turned[0].T)
+            getattr(theirs, f"weight_hh_l0{end}").copy_(turned[1].T)
+            getattr(theirs, f"bias_ih_l0{end}").copy_(turned[2])
+            getattr(theirs, f"bias_hh_l0{end}").zero_()
+        x, mask = layer_input(1)
+        packed = torch.nn.utils.rnn.pack_padded_sequence(x, mask.sum(dim=0).flatten(), enforce_sorted=False)
+        expected = theirs(packed)[1][0].transpose(0, 1).flatten(1)
+        torch.testing.assert_close(ours(x, mask), expected, atol=1e-12, rtol=0)
+
+
+@pytest.mark.filterwarnings("ignore:Using padding='same' with even kernel")
+@pytest.mark.parametrize("kernel", [1, 2, 3, 5])
+def test_convolution_is_that_of_torch_with_same_padding(kernel):
+    model = words.tiny_words("cnn", kernel=kernel)
+    network = model.at("float64")
+    theirs = torch.nn.Conv1d(6, 5, kernel, padding="same").double()
+    theirs.load_state_dict({"weight": network.core.kernel, "bias": network.core.bias})
+    x, mask = layer_input(2)
+    for row, length in enumerate(mask.sum(dim=0).flatten().tolist()):
+        expected = theirs(x[:length, row].T[None]).relu().amax(dim=2)[0]
+        torch.testing.assert_close(network.core(x, mask)[row], expected, atol=1e-12, rtol=0)
+
+
+@pytest.mark.parametrize("kind", words.KINDS, ids=str)
+def test_logits_are_the_same_alone_and_padded_in_three_precisions(kind):
+    model, rows = words.tiny_words(*kind), words.rows(4)
+    answers = {}
+    for precision, close in (("float64", 1e-12), ("float32", 1e-5), ("bfloat16", 0.15)):
+        pairs = [(r, np.zeros_like(r)) for r in rows]
+        together = Scorer(model, 8192).logits(pairs, precision)
+        np.testing.assert_allclose(together, Scorer(model, 1).logits(pairs, precision), atol=close)
+        answers[precision] = together
+        np.testing.assert_allclose(together, answers["float64"], atol=close)
+    assert np.abs(answers["bfloat16"] - answers["float64"]).max() > 1e-6
+
+
+@pytest.mark.parametrize("kind", words.KINDS, ids=str)
+def test_an_empty_text_scores_the_bias(kind):
+    model = words.tiny_words(*kind)
+    nothing, bias = np.zeros(0, np.int64), model.network.output.bias.numpy()
+    for company in ([], [np.array([3, 4])]):
+        rows = [(r, np.zeros_like(r)) for r in [nothing, *company]]
+        np.testing.assert_allclose(Scorer(model).logits(rows)[0], bias, atol=1e-6)
+
+
+def test_turning_twice_gives_the_text_back_and_padding_stays_behind():
+    x, mask = layer_input(3)
+    turned = recurrent.turn(x, mask)
+    assert torch.equal(turned[:4, 0], x[:4, 0].flip(0)) and torch.equal(turned[4:, 0], x[4:, 0])
+    assert torch.equal(recurrent.turn(turned, mask), x)
+
+
+def test_the_two_orders_of_a_quasi_recurrent_layer_differ_backwards_only():
+    ids = words.rows(5)[-1]
+    for both, same in ((False, True), (True, False)):
+        found = [
+            Scorer(words.tiny_words("qgru", both, order), precision="float64").logits([(ids, ids * 0)])
+            for order in ("turn_first", "convolve_first")
+        ]
+        assert np.allclose(*found, atol=1e-9) == same
+
+
+def test_tokens_are_the_words():
+    model = replace(words.tiny_words(), max_length=4)
+    tokens = model.tokens(models.instance("the film was", "zebra good"))
+    assert tokens.texts == ("the", "film", "was", "zebra") and tokens.dropped == 1
+    assert tokens.ids.tolist() == [2, 3, 4, 1] and tokens.segments.tolist() == [0, 0, 0, 1]
+    assert tokens.word.tolist() == [0, 1, 2, 3] and not tokens.special.any()
+    with pytest.raises(ValueError, match="'empty' has no words"):
+        model.tokens(models.instance("", name="empty"))
+
+
+def test_vocabulary_is_the_most_frequent_words_ties_in_order():
+    made = [models.instance("b a c a"), models.instance("b d A")]
+    assert count_words(made, 6) == ("a", "b", "A", "c")
+    assert count_words(made, 100) == ("a", "b", "A", "c", "d")
+
+
+def test_embeddings_start_from_known_vectors_where_there_are_some():
+    known = (["film", "good"], np.arange(8.0).reshape(2, 4))
+    table = start_embeddings(["Film", "good", "odd"], 4, np.random.default_rng(0), known)
+    assert table[0].tolist() == [0] * 4 and table[2].tolist() == [0, 1, 2, 3] and table[3].tolist() == [4, 5, 6, 7]
+    assert 0 < np.abs(table[[1, 4]]).max() <= 0.05
+    with pytest.raises(ValueError, match="the word vectors have 4 dimensions, the model 7"):
+        start_embeddings(["good"], 7, np.random.default_rng(0), known)
+
+
+def test_word_vectors_are_read_from_their_two_files(tmp_path):
+    import pandas as pd
+
+    np.save(tmp_path / "e.npy", np.eye(2, dtype=np.float32))
+    pd.DataFrame({"index": ["the", "film"]}).to_parquet(tmp_path / "i.parquet")
+    names, vectors = read_glove(tmp_path / "e.npy", tmp_path / "i.parquet")
+    assert names == ["the", "film"] and vectors.tolist() == [[1, 0], [0, 1]]
+
+
+@pytest.mark.parametrize("architecture", words.ARCHITECTURES)
+def test_a_toy_task_is_learnt_and_survives_the_disk(architecture, tmp_path):
+    spec = ModelSpec(architecture=architecture, hidden=8, embedding_size=8, dropout=0.2, max_length=16)
+    model = new_classifier(spec, ("bad", "good"), ("toy", 1), toy(96), "small", "cpu")
+    before = evaluate(model, toy(40, 2)).accuracy
+    curve = train(model, toy(96), toy(24, 1), SPEC, tmp_path / "m", ("toy", 1), {"task": "toy"})
+    assert evaluate(model, toy(40, 2)).accuracy > 0.95 > before
+    assert not any(p.requires_grad for p in model.network.parameters()) and not model.network.training
+    record = json.loads((tmp_path / "m" / "training.json").read_text())
+    assert record["curve"] == curve and record["task"] == "toy"
+    loaded = load_classifier(tmp_path / "m", device="cpu", labels=("good", "bad"))
+    assert (loaded.family, loaded.sizes, loaded.vocabulary) == (model.family, model.sizes, model.vocabulary)
+    pairs = [(t.ids, t.segments) for t in map(model.tokens, toy(8, 3))]
+    np.testing.assert_array_equal(Scorer(loaded).logits(pairs)[:, ::-1], Scorer(model).logits(pairs))
+    assert model.network.embedding.weight[0].abs().max() == 0  # a word that is occluded stays a zero vector
+
+
+def test_the_same_seed_gives_the_same_weights_and_the_best_accuracy_is_kept(tmp_path):
+    spec = ModelSpec(architecture="qgru", hidden=8, embedding_size=8, max_length=16)
+    for name in "ab":
+        model = new_classifier(spec, ("bad", "good"), ("toy", 1), toy(64), "small", "cpu")
+        curve = train(model, toy(64), toy(24, 1), SPEC, tmp_path / name, ("toy", 1))
+    a, b = ((tmp_path / name / "model.safetensors").read_bytes() for name in "ab")
+    assert a == b
+    assert evaluate(model, toy(24, 1)).accuracy == max(c["dev_accuracy"] for c in curve)
+
+
+def test_the_rate_is_halved_after_stagnant_checks(tmp_path, monkeypatch):
+    rates = []
+    step = torch.optim.AdamW.step
+    monkeypatch.setattr(
+        torch.optim.AdamW, "step", lambda self, *a, **k: (rates.append(self.param_groups[0]["lr"]), step(self))[1]
+    )
+    spec = ModelSpec(architecture="cnn", hidden=4, embedding_size=4, max_length=16)
+    model = new_classifier(spec, ("bad", "good"), ("toy", 1), toy(8), "small", "cpu")
+    plan = SPEC.model_copy(update={"learning_rate": 1e-12, "epochs": 6, "halve_after": 2})
+    train(model, toy(8), toy(8, 1), plan, tmp_path / "m", ())
+    assert [r / 1e-12 for r in rates] == pytest.approx([1, 1, 1, 0.5, 0.5, 0.25])
+
+
+def test_what_is_missing_or_contradictory_is_an_error(tmp_path):
+    with pytest.raises(ValueError, match="a gru needs `hidden`, and no weights"):
+        ModelSpec(architecture="gru", weights="minilm", hidden=8)
+    with pytest.raises(FileNotFoundError, match=r"words.json is missing"):
+        load_word_classifier(tmp_path)
+    spec = ModelSpec(architecture="gru", hidden=8, embeddings="glove")
+    with pytest.raises(ValueError, match="starts from glove embeddings, but none were given"):
+        new_word_classifier(spec, ("a", "b"), (1,), toy(4), "small", "cpu")
+
+
+def test_a_transformer_is_made_and_loaded_by_the_same_verbs(tiny, tmp_path):
+    tiny.save(tmp_path / "m")
+    loaded = load_classifier(tmp_path / "m", device="cpu")
+    assert loaded.family == "transformer" and loaded.labels == tiny.labels
+    made = new_classifier(ModelSpec(weights="x"), ("a", "b"), (1,), [], "s", "cpu", lambda name: tmp_path / "m")
+    assert made.family == "transformer" and made.labels == ("a", "b")
