@@ -5,6 +5,7 @@ import pytest
 import torch
 from reference import networks, relevances, words
 
+from attreval.models.flow import Relevance
 from attreval.models.questions import DEEPLIFT, LRP, PathGradient, Rule
 from attreval.models.scorer import Scorer
 
@@ -74,6 +75,11 @@ def test_lrp_is_gradient_times_input_on_a_bias_free_convolutional_network(seed):
     paths = scorer.paths([PathGradient(r, np.zeros_like(r), 2) for r in rows], ["x"] * len(rows))
     for found, answer in zip(ask(scorer, rows, 2, Rule(epsilon=1e-12)), paths, strict=True):
         np.testing.assert_allclose(found, (answer.gradient * answer.difference).sum(axis=1), atol=1e-9)
+
+
+def test_the_stabiliser_has_the_sign_of_the_sum_and_is_positive_at_zero():
+    signs = Relevance(LRP).nudge(torch.tensor([2.0, 0.0, -0.0, -3.0])) / LRP.epsilon
+    assert signs.tolist() == pytest.approx([1, 1, 1, -1])
 
 
 def test_biases_cancel_in_differences_so_deeplift_redistributes_none():

@@ -201,7 +201,11 @@ def test_lrp_and_deeplift_cost_one_pass_each_and_are_remembered():
     scorer = Scorer(model)
     tokens = model.tokens(one)
     talks = [(m, METHODS[m].converse(tokens, 1, BUDGET, None)) for m in ("lrp", "deeplift", "lrp")]
-    first, _, again = scorer.converse(talks)
+    first, other, again = scorer.converse(talks)
+    for name, found in (("lrp", first), ("deeplift", other)):  # side by side as each alone
+        (alone,) = Scorer(model).converse([("x", METHODS[name].converse(tokens, 1, BUDGET, None))])
+        np.testing.assert_allclose(found.values, alone.values, atol=1e-6)
+    assert np.abs(first.values - other.values).max() > 1e-3
     assert scorer.costs["deeplift"].unique == 1 and scorer.costs["lrp"].requested == 2
     assert scorer.costs["lrp"].unique == 1 and scorer.costs["lrp"].gradients == 2
     assert first.values.tolist() == again.values.tolist()

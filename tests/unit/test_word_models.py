@@ -10,7 +10,7 @@ from reference import models, words
 from test_training import toy
 
 from attreval.config import ModelSpec, TrainingSpec
-from attreval.models import recurrent
+from attreval.models import recurrent, training
 from attreval.models.loading import load_classifier, new_classifier
 from attreval.models.scorer import Scorer
 from attreval.models.training import evaluate, train
@@ -161,6 +161,17 @@ def test_the_same_seed_gives_the_same_weights_and_the_best_accuracy_is_kept(tmp_
     a, b = ((tmp_path / name / "model.safetensors").read_bytes() for name in "ab")
     assert a == b
     assert evaluate(model, toy(24, 1)).accuracy == max(c["dev_accuracy"] for c in curve)
+
+
+@pytest.mark.parametrize("watch, kept", [("loss", 0.1), ("accuracy", 0.9)])
+def test_what_is_watched_decides_what_is_kept(tmp_path, monkeypatch, watch, kept):
+    checks = iter([(1.0, 0.5), (0.9, 0.9), (0.1, 0.7)])
+    monkeypatch.setattr(training, "evaluate", lambda *a, **k: training.Evaluation(*next(checks), 0, None, None))
+    spec = ModelSpec(architecture="cnn", hidden=4, embedding_size=4, max_length=16)
+    model = new_classifier(spec, ("bad", "good"), ("toy", 1), toy(8), "small", "cpu")
+    plan = SPEC.model_copy(update={"epochs": 3, "watch": watch})
+    train(model, toy(8), toy(8, 1), plan, tmp_path / "m", ())
+    assert json.loads((tmp_path / "m" / "training.json").read_text())["best_dev_loss"] == kept
 
 
 def test_the_rate_is_halved_after_stagnant_checks(tmp_path, monkeypatch):
