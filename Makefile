@@ -5,7 +5,7 @@ WORKERS ?= 2
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --no-input
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --quiet --no-input
 
 .PHONY: help report test smoke lab lint format doctor lock clean quarto
 .DEFAULT_GOAL := help
@@ -41,7 +41,7 @@ quarto: $(READY)  ## install Quarto from its Python package (downloads a release
 	@$(PIP) install '.[quarto]'
 
 lock:  ## resolve the dependencies afresh into requirements.lock
-	@rm -rf .lock-venv && $(PYTHON) -m venv .lock-venv && .lock-venv/bin/python -m pip install --quiet '.[test]'
+	@rm -rf .lock-venv && $(PYTHON) -m venv .lock-venv && .lock-venv/bin/python -m pip install --quiet --quiet '.[test]'
 	@(echo "# Made by 'make lock' from pyproject.toml; every version that the results were made with."; \
 	  .lock-venv/bin/python -m pip freeze --exclude attreval | sed 's/+cpu//') > requirements.lock
 	@rm -rf .lock-venv

@@ -4,6 +4,8 @@ The classifier reads every substring of one to six tokens on its own, and a line
 fitted to its answers (Poerner et al. 2018, section 3.6). As in the released code all substrings are read where there
 are at most `limsse_samples` of them, and the fit is that code's: stochastic gradient descent without the noise, with
 momentum and an L1 penalty, which the paper does not mention. A transformer keeps its special tokens around a substring.
+Where the penalty holds a weight at 0, descent trembles around it by up to RATE * PENALTY / (1 - MOMENTUM) = 0.001: so
+far may a score in float32 differ from the same text's in other company. `limsse_solver: exact` has no penalty.
 Letters used for shapes: n content tokens, w substrings.
 """
 
