@@ -63,7 +63,8 @@ def list_models() -> list[dict]:
         {
             "profile": profile,
             "name": name,
-            "from": spec.weights or f"scratch, {spec.layers} x {spec.hidden}",
+            "architecture": spec.architecture,
+            "from": spec.weights or "scratch" + (f", {spec.embeddings} embeddings" if spec.embeddings else ""),
             "max_length": spec.max_length,
         }
         for profile in config.profiles()

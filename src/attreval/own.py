@@ -22,16 +22,17 @@ def explain_text(
     """
     from attreval.corpora.words import words_of
     from attreval.explain.run import explain, pick_methods
+    from attreval.models.loading import load_classifier
     from attreval.models.scorer import Scorer
-    from attreval.models.transformer import load_transformer
 
-    names = pick_methods(methods or methods_for("transformer"))
     folder = Path(model) if Path(model).exists() else model
     if folder == model and (Path(model).is_absolute() or model.startswith((".", "~"))):
         raise FileNotFoundError(
             f"no folder {model}; give one that transformers can load a classifier from, or a hub name"
         )
-    classifier = load_transformer(folder, max_length=512)
+    pick_methods(methods or [])  # a wrong name is told before a model is loaded
+    classifier = load_classifier(folder, max_length=512)
+    names = pick_methods(methods or methods_for(classifier.family), classifier.family)
     instance = Instance("text", tuple(segments), 0, words_of(segments))
     (found,) = explain(Scorer(classifier), [instance], names, Budget(lime_samples=samples), ("own",))
     frame = pd.DataFrame({"token": [found.tokens.texts[t] for t in found.tokens.content]})

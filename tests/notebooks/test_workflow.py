@@ -189,6 +189,38 @@ def test_papermill_with_an_unknown_parameter_says_what_is_allowed(finished, tmp_
     assert "largest_kk: unknown parameter" in done.stderr and "Allowed are: profile" in done.stderr
 
 
+MINE = """
+name: mine
+models:
+  own: {{ weights: {folder}, max_length: 64, labels: [contradiction, entailment, neutral] }}
+  gru: {{ architecture: gru, hidden: 8, embedding_size: 12, max_length: 64 }}
+tasks:
+  snli: {{ models: [own], train_rows: 0, dev_rows: 0, test_rows: 32, explain_rows: 4 }}
+  rotten_tomatoes: {{ models: [gru], train_rows: 64, dev_rows: 16, test_rows: 16, explain_rows: 3 }}
+training: {{ learning_rate: 0.01, precision: float32 }}
+explain: {{ methods: [random, gradient_l2, lrp, omission_3], perturbation_precision: float32 }}
+"""
+
+
+def test_a_profile_of_ones_own(finished, tmp_path):
+    """Weights as they are, their classes named and put in the task's order; and a word-level model from scratch."""
+    profile = tmp_path / "mine.yaml"
+    profile.write_text(MINE.format(folder=finished.results / "models" / "snli-tiny-s1"))
+    given = ("-p", f"profile={profile}", "-p", "task=snli", "-p", "model=own")
+    done = finished.run("attreval.cli", "notebook", "02_train", *given)
+    assert done.returncode == 0, done.stderr
+    tables = finished.home / "results" / "mine" / "tables"
+    counts = pd.read_csv(tables / "02_train-snli-own-s1_confusion.csv", index_col="gold")
+    theirs = pd.read_csv(finished.results / "tables" / "02_train-snli-tiny-s1_confusion.csv", index_col="gold")
+    assert list(counts.columns) == list(theirs.columns) and counts.to_numpy().sum() == 32
+    given = ("-p", f"profile={profile}", "-p", "task=rotten_tomatoes", "-p", "model=gru")
+    for notebook in ("02_train", "03_explain"):
+        done = finished.run("attreval.cli", "notebook", notebook, *given)
+        assert done.returncode == 0, done.stderr
+    cost = pd.read_csv(tables / "03_explain-rotten_tomatoes-gru-s1-0_cost.csv")
+    assert list(cost.method) == ["prediction", "random", "gradient_l2", "lrp", "omission_3"]
+
+
 def test_a_notebook_runs_in_jupyter_from_its_own_folder(finished):
     """As in JupyterLab: the kernel starts in notebooks/ and every cell runs, with the parameters that stand there."""
     done = finished.run(

@@ -111,7 +111,8 @@ def test_doctor_says_what_follows(tmp_path, monkeypatch):
     done = call("doctor")
     assert done.exit_code == 0
     lines = {line.split()[0]: line for line in done.stdout.splitlines()}
-    assert sorted(lines) == sorted("python device memory disk quarto pandoc browser corpora tables results".split())
+    names = ["python", "device", "memory", "disk", "quarto", "pandoc", "browser", "corpora", "tables", "results"]
+    assert sorted(lines) == sorted(names)
     assert "read from there" in lines["corpora"]
 
 

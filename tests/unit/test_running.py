@@ -5,7 +5,7 @@ import pytest
 import yaml
 from nbformat import v4
 
-from attreval import dependencies, project, running
+from attreval import dependencies, project
 from attreval.running import StepFailed, run_notebook, time_left
 
 PROFILE = {

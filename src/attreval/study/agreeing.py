@@ -36,6 +36,12 @@ def load_attributions(
     return dict(sorted(out.items()))
 
 
+def common_methods(records: dict[str, dict[str, Attribution]], profile: Profile) -> list[str]:
+    """The profile's methods that have explained a run's instances, in the profile's order: not all fit every model."""
+    explained = set.intersection(*(set(by_method) for by_method in records.values()))
+    return [method for method in profile.explain.methods if method in explained]
+
+
 def group_of(a: str, b: str) -> str:
     """What kind of pair two methods are."""
     if "random" in (a, b):
@@ -52,7 +58,7 @@ def agreement_table(step: Step) -> pd.DataFrame:
     for done, (task, model, seed) in enumerate(runs):
         records = load_attributions(step.results, profile, task, model, seed)
         ks = range(1, profile.agreement.largest_k + 1)
-        for a, b in combinations(profile.explain.methods, 2):
+        for a, b in combinations(common_methods(records, profile), 2):
             values = np.array([[agreement_at_k([r[a].scores, r[b].scores], k) for k in ks] for r in records.values()])
             mean, low, high = bootstrap_mean(
                 values, profile.bootstrap.draws, profile.bootstrap.level, "agreement", task, model, seed

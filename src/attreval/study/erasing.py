@@ -15,7 +15,7 @@ from attreval.parallel import map_side_by_side
 from attreval.project import Results
 from attreval.seeds import generator
 from attreval.step import Step, set_threads
-from attreval.study.agreeing import load_attributions
+from attreval.study.agreeing import common_methods, load_attributions
 from attreval.study.explaining import load_model
 from attreval.study.sample import to_explain
 from attreval.study.summing import runs_of
@@ -53,7 +53,7 @@ def erase_some(results: Results, profile: Profile, task: str, model: str, seed: 
     records = load_attributions(results, profile, task, model, seed)
     part, ratios = to_explain(profile, task)[start : start + TOGETHER], profile.faithfulness.ratios
     tokens = {i.id: scorer.model.tokens(i) for i in part}
-    asked = [(i.id, m) for i in part for m in profile.explain.methods]
+    asked = [(i.id, m) for i in part for m in common_methods(records, profile)]
     found = scorer.converse(
         (m, erase(tokens[i], records[i][m].scores, ratios, generator("ties", task, model, seed, i, m)))
         for i, m in asked

@@ -33,10 +33,10 @@ class Shard:
 
 def load_model(results: Results, task: str, model: str, seed: int, profile: Profile):
     """The trained model of a task, ready to be asked, its classes in the task's order."""
-    from attreval.models.transformer import load_transformer
+    from attreval.models.loading import load_classifier
 
     folder, labels = results.model(task, model, seed), corpora.TASKS[task].labels
-    return load_transformer(folder, model, profile.device, profile.models[model].max_length, labels)
+    return load_classifier(folder, model, profile.device, profile.models[model].max_length, labels)
 
 
 def explain_shard(step: Step) -> Shard:
@@ -56,7 +56,7 @@ def explain_shard(step: Step) -> Shard:
     explained = explain(
         scorer,
         instances,
-        given.methods or spec.methods,
+        given.methods or [m for m in spec.methods if model.family in METHODS[m].families],
         budget,
         names,
         spec.target,
@@ -139,7 +139,7 @@ def precision_agreement(model, instances, budget, names, spec, sampled: str) -> 
     from attreval.explain.run import explain
     from attreval.models.scorer import Scorer
 
-    if "lime" not in spec.methods:
+    if "lime" not in spec.methods or model.family not in METHODS["lime"].families:
         return float("nan")
     if sampled == "float32":
         return 1.0

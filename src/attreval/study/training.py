@@ -66,17 +66,22 @@ def fit(step: Step) -> Trained:
 
 def train_new(step: Step, labels: tuple[str, ...]):
     """Fine-tune the profile's model on the task; give it and its training curve."""
+    from attreval.models.loading import new_classifier
     from attreval.models.training import train
-    from attreval.models.transformer import new_transformer
+    from attreval.models.vocabulary import read_glove
 
     given, profile = step.parameters, step.profile
     spec, origin = profile.tasks[given.task], profile.models[given.model]
     names = ("model", given.task, given.model, given.seed)
     folder = step.results.model(given.task, given.model, given.seed)
-    model = new_transformer(origin, labels, names, given.model, profile.device, corpora.resolve_weights)
+    instances = training_set(given.task, spec)
+    model = new_classifier(
+        *(origin, labels, names, instances, given.model, profile.device, corpora.resolve_weights),
+        vectors=lambda: read_glove(*corpora.glove()),
+    )
     curve = train(
         model,
-        training_set(given.task, spec),
+        instances,
         corpora.load(given.task, "dev", spec.dev_rows),
         profile.training_of(given.task),
         folder,
@@ -109,19 +114,19 @@ def closing(instance: Instance, words: int) -> Instance:
 
 def take_as_is(step: Step, labels: tuple[str, ...]):
     """Copy a trained classifier into the results, its classes named as the profile says; there is no training curve."""
+    from attreval.models.loading import load_classifier
     from attreval.models.training import save_whole
-    from attreval.models.transformer import load_transformer
 
     given, profile = step.parameters, step.profile
     origin = profile.models[given.model]
     folder = step.results.model(given.task, given.model, given.seed)
-    model = load_transformer(corpora.resolve_weights(origin.weights), given.model, profile.device, origin.max_length)
+    model = load_classifier(corpora.resolve_weights(origin.weights), given.model, profile.device, origin.max_length)
     if origin.labels:
         model.network.config.id2label = dict(enumerate(origin.labels))
         model.network.config.label2id = {name: k for k, name in enumerate(origin.labels)}
     save_whole(model, folder)
     step.files.append(folder / "model.safetensors")
-    loaded = load_transformer(folder, given.model, profile.device, origin.max_length, labels)
+    loaded = load_classifier(folder, given.model, profile.device, origin.max_length, labels)
     return loaded, pd.DataFrame(columns=["step", "epoch", "train_loss", "dev_loss", "dev_accuracy"])
 
 
