@@ -51,11 +51,13 @@ def test_numbers_are_kept_and_printed(tmp_path, value, digits, text):
 def leave(folder):
     """One run with a table, a figure and a number; the list of what it wrote."""
     import seaborn
+    from matplotlib import pyplot as plt
 
+    _, axes = plt.subplots()
     one = begun(folder)
     table = one.table("accuracy", pd.DataFrame({"x": [1.0, 1 / 3]}))
     assert table.x.tolist() == [1.0, 1 / 3]
-    one.figure("curve", seaborn.lineplot(table))
+    one.figure("curve", seaborn.lineplot(table, ax=axes))
     one.number("train.accuracy", 0.5, 3)
     one.notes["evaluations"] = 3
     return one.finish()
