@@ -20,7 +20,7 @@ test: $(READY)  ## all tests: units, properties, golden values, the smoke workfl
 	@echo "tests 1 of 2: units, properties, golden values, the site in a browser"
 	@$(BIN)/python -m pytest -m "not workflow" -n $(WORKERS)
 	@echo "tests 2 of 2: the smoke profile through the whole workflow, killed and started again"
-	@$(BIN)/python -m pytest -m workflow -v
+	@$(BIN)/python -m pytest -m workflow -vv
 
 smoke: $(READY)  ## the whole workflow on a few dozen rows and tiny models
 	@$(BIN)/attreval run --profile smoke
