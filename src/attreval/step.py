@@ -12,6 +12,7 @@ import os
 import platform
 import sys
 import time
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -150,6 +151,7 @@ def begin(notebook: str, namespace: dict[str, Any]) -> Step:
         check_choice(profile, given)
     set_threads(profile.threads)
     pd.set_option("display.max_colwidth", None)
+    warnings.filterwarnings("ignore", message="IProgress not found")  # without widgets, bars are text: no harm done
     return Step(notebook, given, profile, project.results(profile.name))
 
 
