@@ -6,7 +6,7 @@ Each process runs the threads that the profile fixes, so that no sum is taken in
 from __future__ import annotations
 
 import multiprocessing
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from typing import Any
 
@@ -20,18 +20,20 @@ def map_side_by_side(
 
     notify: called with (jobs done, of).
     """
-    results = []
     if workers == 1 or len(jobs) == 1:
-        for job in jobs:
-            results.append(work(*job))
-            if notify:
-                notify(len(results), len(jobs))
-        return results
+        return gather((work(*job) for job in jobs), len(jobs), notify)
     # spawned, not forked: a forked child inherits locks of libraries that run threads
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(workers, mp_context=context, initializer=die_with_parent) as pool:
-        for future in [pool.submit(work, *job) for job in jobs]:
-            results.append(future.result())
-            if notify:
-                notify(len(results), len(jobs))
+        futures = [pool.submit(work, *job) for job in jobs]
+        return gather((future.result() for future in futures), len(jobs), notify)
+
+
+def gather(found: Iterable[Any], of: int, notify: Callable[[int, int], None] | None) -> list[Any]:
+    """All that is found, in order; `notify` hears of each."""
+    results = []
+    for result in found:
+        results.append(result)
+        if notify:
+            notify(len(results), of)
     return results

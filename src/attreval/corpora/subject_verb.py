@@ -136,25 +136,34 @@ def parse_some(parser, texts: Sequence[str], words: int) -> Iterator[Sentence]:
         yield from read_sentences(document)
 
 
+def choose_new(sentence: Sentence, seen: set[str], counts: Counts) -> Agreement | None:
+    """What `choose` finds in a sentence that is short enough and not seen before; what is left out is counted."""
+    text = same_text(" ".join(sentence.words)).lower()
+    if len(sentence.words) > LONGEST:
+        counts.dropped[f"more than {LONGEST} words"] += 1
+    elif (found := choose(sentence)) is None:
+        counts.noted["sentences without such a subject and verb"] += 1
+    elif text in seen:
+        counts.dropped["a sentence seen before"] += 1
+    else:
+        seen.add(text)
+        return found
+    return None
+
+
 def build_agreement_parsed(sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
     """Rows from sentences of IMDB reviews and BBC articles, split 80/10/10 % by a hash of the words before the verb."""
     parser = load_parser(sources[PARSER])
-    kept: dict[str, tuple[str, Sentence, Agreement]] = {}
+    seen: set[str] = set()
+    kept: list[tuple[str, Sentence, Agreement]] = []
     for corpus, words in PARSED_WORDS.items():
         texts = [instance.segments[0] for instance in read_instances(sources[corpus])]
         for number, sentence in enumerate(parse_some(parser, texts, words)):
             counts.noted[f"sentences of {corpus}"] += 1
-            text = same_text(" ".join(sentence.words)).lower()
-            if len(sentence.words) > LONGEST:
-                counts.dropped[f"more than {LONGEST} words"] += 1
-            elif (found := choose(sentence)) is None:
-                counts.noted["sentences without such a subject and verb"] += 1
-            elif text in kept:
-                counts.dropped["a sentence seen before"] += 1
-            else:
-                kept[text] = f"{corpus}-{number}", sentence, found
-    known = most_frequent([(sentence, found) for _, sentence, found in kept.values()], VOCABULARY)
-    for name, sentence, found in kept.values():
+            if found := choose_new(sentence, seen, counts):
+                kept.append((f"{corpus}-{number}", sentence, found))
+    known = most_frequent([(sentence, found) for _, sentence, found in kept], VOCABULARY)
+    for name, sentence, found in kept:
         row = make_row(name, sentence, found, known)
         split = by_share(row.segments[0], SHARES, "agreement")  # many sentences begin alike: they share a split
         yield replace(row, id=f"agreement_parsed/{split}/{name}", split=split)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from attreval.corpora.splits import same_text
-from attreval.corpora.subject_verb import LONGEST, Sentence, choose, make_row, vocabulary_of
+from attreval.corpora.subject_verb import Sentence, choose_new, make_row, vocabulary_of
 from attreval.corpora.tasks import Counts, Row
 from attreval.tables import read_instances
 
@@ -17,19 +16,11 @@ FORM, TAG, HEAD, RELATION = 1, 4, 6, 7
 def build_agreement_ud(sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
     """Rows of all parts, all in test; rare are the words that are rare to the model of agreement_parsed."""
     known = vocabulary_of(read_instances(sources["agreement_parsed"]))
-    seen = set()
+    seen: set[str] = set()
     for part in PARTS:
         path = sources.get(f"ud_ewt/en_ewt-ud-{part}.conllu")
         for number, sentence in enumerate(read_trees(path) if path else ()):
-            text = same_text(" ".join(sentence.words)).lower()
-            if len(sentence.words) > LONGEST:
-                counts.dropped[f"more than {LONGEST} words"] += 1
-            elif (found := choose(sentence)) is None:
-                counts.noted["sentences without such a subject and verb"] += 1
-            elif text in seen:
-                counts.dropped["a sentence seen before"] += 1
-            else:
-                seen.add(text)
+            if found := choose_new(sentence, seen, counts):
                 yield make_row(f"agreement_ud/test/{part}-{number}", sentence, found, known)
 
 

@@ -53,13 +53,7 @@ class Transformer:
 
     def at(self, precision: str) -> torch.nn.Module:
         """The network in float64, float32 or bfloat16; copies are made once."""
-        dtype = DTYPES[precision]
-        if self.network.dtype == dtype:
-            return self.network
-        if precision not in self.copies:
-            with torch.inference_mode(False):  # weights born in inference mode could never give a gradient
-                self.copies[precision] = copy.deepcopy(self.network).to(dtype)
-        return self.copies[precision]
+        return in_precision(self.network, self.copies, precision)
 
     def embed(self, ids: Tensor, precision: str = "float32") -> Tensor:
         """Word embeddings, (B, L, D), of (B, L) ids; positions and types are added inside the model."""
@@ -90,6 +84,17 @@ class Transformer:
         """Take the weights that lie in a folder, frozen."""
         self.network = load_transformer(folder, device=self.device.type).network
         self.copies.clear()
+
+
+def in_precision(network, copies: dict[str, torch.nn.Module], precision: str):
+    """A network in a precision: itself where it has that, else a copy, made once and kept in `copies`."""
+    dtype = DTYPES[precision]
+    if network.dtype == dtype:
+        return network
+    if precision not in copies:
+        with torch.inference_mode(False):  # weights born in inference mode could never give a gradient
+            copies[precision] = copy.deepcopy(network).to(dtype)
+    return copies[precision]
 
 
 def quieten() -> None:

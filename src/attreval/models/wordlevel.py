@@ -5,7 +5,6 @@ Letters used for shapes: B rows, L tokens, D embedding width, K classes, d direc
 
 from __future__ import annotations
 
-import copy
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
@@ -22,7 +21,7 @@ from attreval.models.flow import PLAIN, Relevance
 from attreval.models.quasi import Quasi
 from attreval.models.questions import Rule
 from attreval.models.recurrent import Recurrent, turn
-from attreval.models.transformer import DTYPES, freeze, match_labels, pick_device
+from attreval.models.transformer import freeze, in_precision, match_labels, pick_device
 from attreval.models.vocabulary import PAD, UNKNOWN, count_words, start_embeddings
 from attreval.records import Instance, Tokens
 from attreval.seeds import generator, seed_of
@@ -160,13 +159,7 @@ class WordClassifier:
 
     def at(self, precision: str) -> Network:
         """The network in float64, float32 or bfloat16; copies are made once."""
-        dtype = DTYPES[precision]
-        if self.network.dtype == dtype:
-            return self.network
-        if precision not in self.copies:
-            with torch.inference_mode(False):  # weights born in inference mode could never give a gradient
-                self.copies[precision] = copy.deepcopy(self.network).to(dtype)
-        return self.copies[precision]
+        return in_precision(self.network, self.copies, precision)
 
     def embed(self, ids: Tensor, precision: str = "float32") -> Tensor:
         """Word embeddings, (B, L, D), of (B, L) ids."""
