@@ -13,6 +13,8 @@ from attreval import project
 
 Precision = Literal["auto", "float32", "bfloat16"]
 Ratio = Annotated[float, Field(gt=0, le=1)]
+Judge = Literal["pointing", "agreement", "faithfulness"]
+Run = tuple[str, str, int]  # task, model, seed
 
 
 class Section(BaseModel):
@@ -69,17 +71,21 @@ class AlsoTrain(Section):
 class TaskSpec(Section):
     """How much of a corpus is used, and by which models. `train_rows: 0` explains the weights as they are.
 
-    also_train: other tasks to train on as well. training: what to change in the profile's training for this task.
+    A task that is read by the models of another one (hybrid_bbc by those of bbc) has no train, dev and test rows.
+    explain_rows 0: models are trained, for another task to use. judges: before whom the explanations go.
+    also_train: other tasks to train on as well. training, explain: what to change in the profile's for this task.
     """
 
     models: list[str] = Field(min_length=1)
     seeds: list[int] = [1]
-    train_rows: int = Field(ge=0)
-    dev_rows: int = Field(ge=0)
-    test_rows: int = Field(ge=1)
-    explain_rows: int = Field(ge=1)
+    train_rows: int | None = Field(None, ge=0)
+    dev_rows: int | None = Field(None, ge=0)
+    test_rows: int | None = Field(None, ge=1)
+    explain_rows: int = Field(ge=0)
+    judges: list[Judge] = ["agreement", "faithfulness"]
     also_train: dict[str, AlsoTrain] = {}
     training: dict[str, Any] = {}
+    explain: dict[str, Any] = {}
 
 
 class TrainingSpec(Section):
@@ -185,11 +191,31 @@ class Profile(Section):
                     raise ValueError(
                         f"task {task!r} cannot also train on {other!r}; it can on: {', '.join(fit) or 'none'}"
                     )
-            if unknown := [name for name in spec.training if name not in TrainingSpec.model_fields]:
-                allowed = ", ".join(TrainingSpec.model_fields)
-                raise ValueError(f"task {task!r}: unknown training key {unknown[0]!r}; allowed are: {allowed}")
-            self.training_of(task)
+            for part, schema in (("training", TrainingSpec), ("explain", ExplainSpec)):
+                if unknown := [name for name in getattr(spec, part) if name not in schema.model_fields]:
+                    allowed = ", ".join(schema.model_fields)
+                    raise ValueError(f"task {task!r}: unknown {part} key {unknown[0]!r}; allowed are: {allowed}")
+            self.training_of(task), self.explaining_of(task)
+            self.check_rows(task)
         return self
+
+    def check_rows(self, task: str) -> None:
+        """Raise ValueError where a task lacks the models that read it, or the rows that train them."""
+        spec, parent = self.tasks[task], self.read_by(task)
+        given = [name for name in ("train_rows", "dev_rows", "test_rows") if getattr(spec, name) is not None]
+        if parent == task:
+            if len(given) < 3:
+                raise ValueError(f"task {task!r} needs train_rows, dev_rows and test_rows; it has {given}")
+            return
+        if given:
+            raise ValueError(f"task {task!r} is read by the models of {parent!r}: it takes no {given[0]}")
+        read = self.tasks.get(parent)
+        for name, values in (("models", spec.models), ("seeds", spec.seeds)):
+            there = getattr(read, name) if read else []
+            if missing := [value for value in values if value not in there]:
+                raise ValueError(
+                    f"task {task!r} is read by the models of {parent!r}, whose {name} are {there}; got {missing[0]!r}"
+                )
 
     def read_tasks(self) -> list[str]:
         """Every task whose table is read: those of the profile, and those that they also train on."""
@@ -198,6 +224,30 @@ class Profile(Section):
     def training_of(self, task: str) -> TrainingSpec:
         """How a task is trained: the profile's training with the task's own changes."""
         return TrainingSpec(**(self.training.model_dump() | self.tasks[task].training))
+
+    def explaining_of(self, task: str) -> ExplainSpec:
+        """How a task is explained: the profile's way with the task's own changes."""
+        return ExplainSpec(**(self.explain.model_dump() | self.tasks[task].explain))
+
+    def read_by(self, task: str) -> str:
+        """The task whose models read a task's instances: its own, or the one that they are made from."""
+        from attreval.corpora import TASKS
+
+        return TASKS[task].trained_on or task
+
+    def trained_runs(self) -> list[Run]:
+        """Every model that is trained, or taken as it is."""
+        return [run for task, spec in self.tasks.items() if self.read_by(task) == task for run in all_runs(task, spec)]
+
+    def explained_runs(self, judge: Judge | None = None) -> list[Run]:
+        """Every run whose predictions are explained, or those that go before one judge."""
+        chosen = {t: s for t, s in self.tasks.items() if s.explain_rows and (judge is None or judge in s.judges)}
+        return [run for task, spec in chosen.items() for run in all_runs(task, spec)]
+
+
+def all_runs(task: str, spec: TaskSpec) -> list[Run]:
+    """(task, model, seed) of every model and seed of a task."""
+    return [(task, model, seed) for model in spec.models for seed in spec.seeds]
 
 
 def profiles() -> list[str]:

@@ -48,6 +48,7 @@ NOTEBOOKS: dict[str, type[Parameters]] = {
     "01_data": Parameters,
     "02_train": OneModel,
     "03_explain": Explaining,
+    "03_overview": Parameters,
     "05_kamp2023": Parameters,
     "06_zhao2023": Parameters,
 }

@@ -159,14 +159,18 @@ def check_choice(profile: config.Profile, given: parameters.OneModel) -> None:
     """Raise ValueError where the profile has no such task, model, seed or shard."""
     if given.task not in profile.tasks:
         raise ValueError(f"profile {profile.name!r} has no task {given.task!r}; it has: {', '.join(profile.tasks)}")
-    task = profile.tasks[given.task]
+    shard, task, reader = getattr(given, "shard", None), profile.tasks[given.task], profile.read_by(given.task)
+    if shard is None and reader != given.task:
+        raise ValueError(f"task {given.task!r} trains no model; it is read by those of {reader!r}")
+    if shard is not None and not task.explain_rows:
+        raise ValueError(f"profile {profile.name!r} trains models on {given.task!r} and explains nothing of it")
     if given.model not in task.models:
         raise ValueError(f"task {given.task!r} has no model {given.model!r}; it has: {', '.join(task.models)}")
     if given.seed not in task.seeds:
         raise ValueError(f"task {given.task!r} has no seed {given.seed}; it has: {', '.join(map(str, task.seeds))}")
-    shard = getattr(given, "shard", 0)
-    if shard >= profile.explain.shards:
-        raise ValueError(f"there is no shard {shard}; profile {profile.name!r} has {profile.explain.shards}, from 0")
+    shards = profile.explaining_of(given.task).shards
+    if shard is not None and shard >= shards:
+        raise ValueError(f"there is no shard {shard}; profile {profile.name!r} has {shards} of {given.task}, from 0")
 
 
 def set_threads(threads: int) -> None:

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.workflow
 def test_every_step_leaves_what_it_should(finished):
     names = sorted(p.stem for p in finished.results.glob("notebooks/*.ipynb"))
     runs = [f"{task}-tiny-s1" for task in ("rotten_tomatoes", "snli")]
-    expected = ["01_data", "05_kamp2023", "06_zhao2023"]
+    expected = ["01_data", "03_overview", "05_kamp2023", "06_zhao2023"]
     expected += [f"02_train-{run}" for run in runs] + [f"03_explain-{run}-{shard}" for run in runs for shard in (0, 1)]
     assert names == sorted(expected)
     assert (finished.home / "_site" / "index.html").exists()

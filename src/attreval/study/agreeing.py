@@ -14,7 +14,6 @@ from attreval.judge.intervals import bootstrap_mean
 from attreval.project import Results
 from attreval.records import Attribution
 from attreval.step import Step
-from attreval.study.summing import runs_of
 from attreval.tables import read_attributions
 
 K_SHOWN = 4  # the mean number of tokens that people highlight on e-SNLI (Kamp et al. 2023)
@@ -25,7 +24,7 @@ def load_attributions(
     results: Results, profile: Profile, task: str, model: str, seed: int
 ) -> dict[str, dict[str, Attribution]]:
     """Attributions of every shard: instance id -> method -> record."""
-    paths = [results.attributions(task, model, seed, shard) for shard in range(profile.explain.shards)]
+    paths = [results.attributions(task, model, seed, shard) for shard in range(profile.explaining_of(task).shards)]
     if missing := [path for path in paths if not path.exists()]:
         raise FileNotFoundError(
             f"no attributions at {missing[0]}: run notebook 03, or `attreval run --profile {profile.name}`"
@@ -36,10 +35,10 @@ def load_attributions(
     return dict(sorted(out.items()))
 
 
-def common_methods(records: dict[str, dict[str, Attribution]], profile: Profile) -> list[str]:
-    """The profile's methods that have explained a run's instances, in the profile's order: not all fit every model."""
+def common_methods(records: dict[str, dict[str, Attribution]]) -> list[str]:
+    """The methods that have explained every instance of a run, in the order of METHODS: not all fit every model."""
     explained = set.intersection(*(set(by_method) for by_method in records.values()))
-    return [method for method in profile.explain.methods if method in explained]
+    return [method for method in METHODS if method in explained]
 
 
 def group_of(a: str, b: str) -> str:
@@ -53,12 +52,12 @@ def group_of(a: str, b: str) -> str:
 def agreement_table(step: Step) -> pd.DataFrame:
     """One row a task, model, seed, pair of methods and k: mean agreement@k over instances with its interval."""
     profile, rows = step.profile, []
-    runs = runs_of(profile)
+    runs = profile.explained_runs("agreement")
     show = step.progress("agreeing")
     for done, (task, model, seed) in enumerate(runs):
         records = load_attributions(step.results, profile, task, model, seed)
         ks = range(1, profile.agreement.largest_k + 1)
-        for a, b in combinations(common_methods(records, profile), 2):
+        for a, b in combinations(common_methods(records), 2):
             values = np.array([[agreement_at_k([r[a].scores, r[b].scores], k) for k in ks] for r in records.values()])
             mean, low, high = bootstrap_mean(
                 values, profile.bootstrap.draws, profile.bootstrap.level, "agreement", task, model, seed

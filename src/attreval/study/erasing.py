@@ -18,7 +18,6 @@ from attreval.step import Step, set_threads
 from attreval.study.agreeing import common_methods, load_attributions
 from attreval.study.explaining import load_model
 from attreval.study.sample import to_explain
-from attreval.study.summing import runs_of
 
 TOGETHER = 10  # instances that share batches
 MEASURES = ("comprehensiveness", "sufficiency", "normalised_comprehensiveness", "normalised_sufficiency")
@@ -29,7 +28,7 @@ def erasure_values(step: Step) -> pd.DataFrame:
     profile = step.profile
     jobs = [
         (step.results, profile, *run, start)
-        for run in runs_of(profile)
+        for run in profile.explained_runs("faithfulness")
         for start in range(0, profile.tasks[run[0]].explain_rows, TOGETHER)
     ]
     parts = map_side_by_side(erase_some, jobs, profile.workers, step.progress(f"erasing, {TOGETHER} instances a part"))
@@ -53,7 +52,7 @@ def erase_some(results: Results, profile: Profile, task: str, model: str, seed: 
     records = load_attributions(results, profile, task, model, seed)
     part, ratios = to_explain(profile, task)[start : start + TOGETHER], profile.faithfulness.ratios
     tokens = {i.id: scorer.model.tokens(i) for i in part}
-    asked = [(i.id, m) for i in part for m in common_methods(records, profile)]
+    asked = [(i.id, m) for i in part for m in common_methods(records)]
     found = scorer.converse(
         (m, erase(tokens[i], records[i][m].scores, ratios, generator("ties", task, model, seed, i, m)))
         for i, m in asked

@@ -35,7 +35,7 @@ def load_model(results: Results, task: str, model: str, seed: int, profile: Prof
     """The trained model of a task, ready to be asked, its classes in the task's order."""
     from attreval.models.loading import load_classifier
 
-    folder, labels = results.model(task, model, seed), corpora.TASKS[task].labels
+    folder, labels = results.model(profile.read_by(task), model, seed), corpora.TASKS[task].labels
     return load_classifier(folder, model, profile.device, profile.models[model].max_length, labels)
 
 
@@ -46,7 +46,7 @@ def explain_shard(step: Step) -> Shard:
     from attreval.models.transformer import pick_precision
 
     given, profile = step.parameters, step.profile
-    spec = profile.explain
+    spec = profile.explaining_of(given.task)
     model = load_model(step.results, given.task, given.model, given.seed, profile)
     sampled = pick_precision(spec.perturbation_precision, model.device)
     scorer = Scorer(model, spec.token_budget, sampled_precision=sampled)

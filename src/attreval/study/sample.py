@@ -10,4 +10,4 @@ from attreval.records import Instance
 def to_explain(profile: Profile, task: str, shard: int | None = None, rows: int | None = None) -> list[Instance]:
     """The test instances that a profile explains, or those of one shard."""
     chosen = corpora.load(task, "test", rows or profile.tasks[task].explain_rows)
-    return chosen if shard is None else chosen[shard :: profile.explain.shards]
+    return chosen if shard is None else chosen[shard :: profile.explaining_of(task).shards]

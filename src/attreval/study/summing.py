@@ -11,16 +11,11 @@ from attreval.step import Step
 PER_INSTANCE = ["requested", "unique", "reused", "requested_tokens", "unique_tokens", "gradients"]
 
 
-def runs_of(profile: Profile) -> list[tuple[str, str, int]]:
-    """(task, model, seed) of every trained model of a profile."""
-    return [(task, m, s) for task, spec in profile.tasks.items() for m in spec.models for s in spec.seeds]
-
-
 def read_shards(step: Step, table: str) -> pd.DataFrame:
     """A table that notebook 03 wrote for each shard, put together, with task, model and seed."""
     parts = []
-    for task, model, seed in runs_of(step.profile):
-        for shard in range(step.profile.explain.shards):
+    for task, model, seed in step.profile.explained_runs():
+        for shard in range(step.profile.explaining_of(task).shards):
             path = step.results.tables / f"03_explain-{task}-{model}-s{seed}-{shard}_{table}.csv"
             if not path.exists():
                 raise FileNotFoundError(
@@ -32,7 +27,7 @@ def read_shards(step: Step, table: str) -> pd.DataFrame:
 
 def model_table(step: Step) -> pd.DataFrame:
     """One row a task, model and seed: how well the model does on test."""
-    names = [f"02_train-{task}-{model}-s{seed}_accuracy.csv" for task, model, seed in runs_of(step.profile)]
+    names = [f"02_train-{task}-{model}-s{seed}_accuracy.csv" for task, model, seed in step.profile.trained_runs()]
     table = pd.concat([pd.read_csv(step.results.tables / name) for name in names], ignore_index=True)
     for task, part in table.groupby("task", sort=False):
         for name in ("accuracy", "macro_f1", "majority"):
