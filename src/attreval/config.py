@@ -27,16 +27,19 @@ class ModelSpec(Section):
     """A model: pretrained weights (a registry name, a local folder or a hub name), or a small one from scratch.
 
     labels: the classes of weights that are used as they are, in index order, where their own names do not say.
+    encoder_decoder: a small BART; start: the BERT-shaped encoder that lends it embeddings and its lowest layers.
     Word-level architectures: hidden counts units a direction (filters for cnn), embeddings where words start from,
     kernel words in a window (qgru, qlstm, cnn), vocabulary words with the two reserved; order: see models.quasi.
     """
 
-    architecture: Literal["transformer", "gru", "lstm", "qgru", "qlstm", "cnn"] = "transformer"
+    architecture: Literal["transformer", "encoder_decoder", "gru", "lstm", "qgru", "qlstm", "cnn"] = "transformer"
     weights: str | None = None
     tokenizer: str | None = None
     layers: int | None = Field(None, ge=1)
     hidden: int | None = Field(None, ge=4)
     heads: int | None = Field(None, ge=1)
+    decoder_layers: int = Field(1, ge=1)
+    start: str | None = None
     max_length: int = Field(128, ge=8)
     labels: list[str] | None = None
     bidirectional: bool = True
@@ -50,14 +53,22 @@ class ModelSpec(Section):
 
     @model_validator(mode="after")
     def one_origin(self):
-        if self.architecture != "transformer":
-            given = [name for name in ("weights", "tokenizer", "layers", "heads") if getattr(self, name) is not None]
+        if self.architecture not in ("transformer", "encoder_decoder"):
+            given = [
+                name for name in ("weights", "tokenizer", "layers", "heads", "start") if getattr(self, name) is not None
+            ]
             if given or self.hidden is None:
-                raise ValueError(f"a {self.architecture} needs `hidden`, and no weights, tokenizer, layers, heads")
+                raise ValueError(
+                    f"a {self.architecture} needs `hidden`, and no weights, tokenizer, layers, heads, start"
+                )
             return self
+        if self.architecture == "encoder_decoder" and self.weights is not None:
+            raise ValueError("an encoder-decoder with `weights` of its own is a transformer; `start` names an encoder")
         sizes = [self.layers, self.hidden, self.heads]
         if (self.weights is None) == (None in sizes) or (self.weights is None and self.tokenizer is None):
             raise ValueError("give either `weights`, or all of `layers`, `hidden`, `heads` and `tokenizer`")
+        if self.architecture == "transformer" and self.start:
+            raise ValueError("`start` is for an encoder_decoder; a transformer starts from `weights`")
         return self
 
 

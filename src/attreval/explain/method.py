@@ -14,6 +14,34 @@ FAMILIES = ("transformer", "recurrent", "quasi", "convolutional")
 
 
 @dataclass(frozen=True)
+class Pieces:
+    """How units, pairs and spans are made and scored (Sun et al. 2024).
+
+    unit: `word` or `subword`; subword_pairs: a pair of words scores the `mean` or the `max` of its pairs of pieces.
+    shapley_samples: coalitions, at most; shapley_control: see shapley.bivariate_values. head_rank: 0 the most
+    important head, -1 the least; head_matrix, head_state: see questions.HeadScores. attention_rule: nodes on the way
+    of attention weights from 0, `gauss` or `riemann` (left sums); doubled from attention_steps up to
+    attention_steps_most while a layer misses what it owes by more than attention_tolerance; attention_clip: cut off
+    what is negative. span_rule: see spans.RULES; louvain_drop_last: see spans.pair_graph.
+    """
+
+    unit: str = "subword"
+    subword_pairs: str = "mean"
+    shapley_samples: int = 4096
+    shapley_control: bool = True
+    head_rank: int = 0
+    head_matrix: str = "transposed"
+    head_state: str = "after"
+    attention_rule: str = "gauss"
+    attention_steps: int = 8
+    attention_steps_most: int = 32
+    attention_tolerance: float = 0.01
+    attention_clip: bool = True
+    span_rule: str = "louvain"
+    louvain_drop_last: bool = False
+
+
+@dataclass(frozen=True)
 class Budget:
     """What methods may spend.
 
@@ -21,6 +49,7 @@ class Budget:
     of the sum owed (or of one logit, where that is more). lime_samples: perturbed texts, the full one included.
     riemann_steps: points of the averaged gradients of Poerner et al. (2018). limsse_samples: substrings, at most;
     limsse_sampling, limsse_solver: see explain.limsse. decomposition_output_gate: see questions.Decompose.
+    pieces: what methods of units, pairs and spans go by.
     """
 
     path_steps: int = 50
@@ -34,6 +63,7 @@ class Budget:
     limsse_solver: str = "descent"
     limsse_epochs: int = 1000
     decomposition_output_gate: bool = True
+    pieces: Pieces = Pieces()
 
 
 @dataclass(frozen=True)
@@ -52,6 +82,7 @@ class Method:
     converse: (tokens, target, budget, rng) -> generator that yields questions to the Scorer and returns Scores.
     evaluations: how many model evaluations it asks for, as a formula over L tokens and n content tokens.
     signed: whether a score's sign tells evidence for from evidence against. families: models it applies to.
+    draws: methods that name the same draws are given the same random numbers, and so ask the same questions.
     """
 
     name: str
@@ -62,3 +93,4 @@ class Method:
     signed: bool
     level: str = "token"
     families: tuple[str, ...] = FAMILIES
+    draws: str = ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from attreval.explain import baseline, decomposition, erasure, gradient, lime, limsse, position, relevance
+from attreval.explain.levels import LEVELLED
 from attreval.explain.method import Method
 
 P18 = "Poerner et al. 2018"
@@ -111,10 +112,11 @@ METHODS: dict[str, Method] = {
             families=GATED,
         ),
         Method("last", "Last token", position.last, "0", f"{P18}, section 4.4", signed=True),
+        *LEVELLED,
     )
 }
 
 
-def methods_for(family: str) -> list[str]:
-    """The methods that apply to a family of models."""
-    return [name for name, method in METHODS.items() if family in method.families]
+def methods_for(family: str, level: str = "token") -> list[str]:
+    """The methods of a level that apply to a family of models."""
+    return [name for name, m in METHODS.items() if family in m.families and m.level == level]

@@ -75,7 +75,9 @@ def explain(
         answered = scorer.converse(
             (
                 f"{part[i].id}\x1f{m}",
-                METHODS[m].converse(tokens[i], targets[i], budget, generator(*names, part[i].id, m)),
+                METHODS[m].converse(
+                    tokens[i], targets[i], budget, generator(*names, part[i].id, METHODS[m].draws or m)
+                ),
             )
             for i, m in asked
         )
@@ -94,5 +96,5 @@ def attribution(
     instance: Instance, tokens: Tokens, method: str, target: int, scores: Scores, cost: Cost
 ) -> Attribution:
     """Scores as a record."""
-    features = scores.features or tuple((int(t),) for t in tokens.content)
+    features = tuple((int(t),) for t in tokens.content) if scores.features is None else scores.features
     return Attribution(instance.id, method, target, METHODS[method].level, features, scores.values, scores.gap, cost)

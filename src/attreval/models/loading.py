@@ -34,6 +34,6 @@ def new_classifier(
     train_set: gives a word-level model its vocabulary. resolve: see `new_transformer`. vectors: see
     `new_word_classifier`; vocabulary.read_glove of the paths that corpora.glove gives is one.
     """
-    if spec.architecture == "transformer":
+    if spec.architecture in ("transformer", "encoder_decoder"):
         return new_transformer(spec, labels, names, name, device, resolve)
     return new_word_classifier(spec, labels, names, train_set, name, device, vectors)

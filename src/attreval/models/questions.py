@@ -152,5 +152,30 @@ class AttentionAnswer:
     values: np.ndarray
 
 
-Question = Evaluate | PathGradient | Decompose | AttentionPath
+@dataclass(frozen=True)
+class HeadScores:
+    """Ask a transformer how much each head of its last encoder layer matters for a class: (H,). See models.heads.
+
+    matrix: the `transposed` map of the classification head, or the one that the `code` of Ray Choudhury et al. uses.
+    state: the first token's, `after` the last encoder layer, or `before` it, as in that code.
+    """
+
+    ids: np.ndarray
+    segments: np.ndarray
+    target: int
+    matrix: str = "transposed"
+    state: str = "after"
+
+    def __post_init__(self):
+        if self.matrix not in ("transposed", "code") or self.state not in ("after", "before"):
+            raise ValueError(
+                f"matrix is `transposed` or `code`, state `after` or `before`; got {self.matrix!r} and {self.state!r}"
+            )
+
+    def key(self) -> Hashable:
+        """What makes two of these the same question."""
+        return ("heads", self.ids.tobytes(), self.segments.tobytes(), self.target, self.matrix, self.state)
+
+
+Question = Evaluate | PathGradient | Decompose | AttentionPath | HeadScores
 Conversation = Generator[Question, Any, Any]

@@ -16,11 +16,13 @@ import numpy as np
 import torch
 
 from attreval.models.attending import attentions
+from attreval.models.heads import head_scores
 from attreval.models.questions import (
     AttentionPath,
     Conversation,
     Decompose,
     Evaluate,
+    HeadScores,
     PathAnswer,
     PathGradient,
     Question,
@@ -252,6 +254,7 @@ class Scorer:
                 (PathGradient, self.paths),
                 (Decompose, self.decompositions),
                 (AttentionPath, partial(attentions, self)),
+                (HeadScores, partial(head_scores, self)),
             ):
                 part = [i for i, question in asked.items() if isinstance(question, kind)]
                 found = answer([asked[i] for i in part], [talks[i][0] for i in part])

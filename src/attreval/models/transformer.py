@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from attreval.alignment import tokenize
+from attreval.models import encoder_decoder
 from attreval.models.attending import Watch
 from attreval.records import Instance, Tokens
 from attreval.seeds import seed_of
@@ -70,11 +71,21 @@ class Transformer:
     ) -> Tensor:
         """(B, K) logits of (B, L) ids, or of (B, L, D) word embeddings; mask 0 marks padding."""
         network = self.at(precision)
+        if network.config.is_encoder_decoder:
+            vectors = network.get_input_embeddings()(ids) if embeddings is None else embeddings
+            return self.ordered(encoder_decoder.classify(network, mask, vectors))
         inputs = {"input_ids": ids} if embeddings is None else {"inputs_embeds": embeddings}
         if getattr(network.config, "type_vocab_size", 0) > 1:
             inputs["token_type_ids"] = segments
-        logits = network(attention_mask=mask, **inputs).logits
+        return self.ordered(network(attention_mask=mask, **inputs).logits)
+
+    def ordered(self, logits: Tensor) -> Tensor:
+        """(B, K) logits with the classes as `labels` names them."""
         return logits if self.order is None else logits[:, self.order]
+
+    def output_of(self, target: int) -> int:
+        """Where a class of `labels` stands in the network's output."""
+        return target if self.order is None else self.order[target]
 
     @property
     def layers(self) -> int:
@@ -197,7 +208,7 @@ def new_transformer(
     spec: config.ModelSpec. names: what the seed of the fresh weights derives from. resolve: turns a weights name into
     a folder or hub name.
     """
-    from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer
+    from transformers import AutoConfig, AutoModel, AutoModelForSequenceClassification, AutoTokenizer
 
     quieten()
     torch.manual_seed(seed_of("weights", *names))
@@ -212,6 +223,11 @@ def new_transformer(
         network = AutoModelForSequenceClassification.from_pretrained(
             origin, dtype=torch.float32, ignore_mismatched_sizes=True, **head
         )
+    elif spec.architecture == "encoder_decoder":
+        network = encoder_decoder.build(spec, tokenizer, head)
+        if spec.start:
+            start = AutoModel.from_pretrained(resolve(spec.start), dtype=torch.float32)
+            encoder_decoder.warm_start(network, start, spec.start)
     else:
         config = AutoConfig.for_model(
             "bert",
