@@ -48,7 +48,7 @@ def fetch(
     if profile:
         settings = config.load(profile)
         tasks += settings.read_tasks()
-        named = [name for m in settings.models.values() for name in (m.weights, m.tokenizer, m.embeddings)]
+        named = [name for m in settings.models.values() for name in (m.weights, m.tokenizer, m.start, m.embeddings)]
         names += [name for name in named if name in corpora.WEIGHTS]
     corpora.fetch(
         list(dict.fromkeys(tasks)), list(dict.fromkeys(names)), say=lambda text: print(marked(text), flush=True)

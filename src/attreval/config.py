@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from itertools import product
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -10,10 +11,11 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from attreval import project
+from attreval.diagnosis_spec import DiagnosisSpec
 
 Precision = Literal["auto", "float32", "bfloat16"]
 Ratio = Annotated[float, Field(gt=0, le=1)]
-Judge = Literal["pointing", "agreement", "faithfulness"]
+Judge = Literal["pointing", "agreement", "faithfulness", "diagnosis"]
 Run = tuple[str, str, int]  # task, model, seed
 
 
@@ -83,7 +85,8 @@ class TaskSpec(Section):
     """How much of a corpus is used, and by which models. `train_rows: 0` explains the weights as they are.
 
     A task that is read by the models of another one (hybrid_bbc by those of bbc) has no train, dev and test rows.
-    explain_rows 0: models are trained, for another task to use. judges: before whom the explanations go.
+    explain_rows 0: models are trained, for another task to use. judges: before whom the explanations go; only: the
+    models that one of them hears, where it does not hear all.
     also_train: other tasks to train on as well. training, explain: what to change in the profile's for this task.
     """
 
@@ -94,6 +97,7 @@ class TaskSpec(Section):
     test_rows: int | None = Field(None, ge=1)
     explain_rows: int = Field(ge=0)
     judges: list[Judge] = ["agreement", "faithfulness"]
+    only: dict[Judge, list[str]] = {}
     also_train: dict[str, AlsoTrain] = {}
     training: dict[str, Any] = {}
     explain: dict[str, Any] = {}
@@ -185,6 +189,7 @@ class Profile(Section):
     explain: ExplainSpec
     agreement: AgreementSpec = AgreementSpec()
     faithfulness: FaithfulnessSpec = FaithfulnessSpec()
+    diagnosis: DiagnosisSpec = DiagnosisSpec()
     bootstrap: BootstrapSpec = BootstrapSpec()
 
     @model_validator(mode="after")
@@ -208,6 +213,11 @@ class Profile(Section):
                     raise ValueError(f"task {task!r}: unknown {part} key {unknown[0]!r}; allowed are: {allowed}")
             self.training_of(task), self.explaining_of(task)
             self.check_rows(task)
+            if strangers := [m for models in spec.only.values() for m in models if m not in spec.models]:
+                raise ValueError(f"task {task!r} has no model {strangers[0]!r}; it has: {', '.join(spec.models)}")
+            if "diagnosis" in spec.judges and len(TASKS[task].segments) < 2:
+                fit = [name for name, known in TASKS.items() if len(known.segments) == 2]
+                raise ValueError(f"task {task!r} has one text; diagnosis needs two, as in: {', '.join(fit)}")
         return self
 
     def check_rows(self, task: str) -> None:
@@ -229,8 +239,12 @@ class Profile(Section):
                 )
 
     def read_tasks(self) -> list[str]:
-        """Every task whose table is read: those of the profile, and those that they also train on."""
-        return list(dict.fromkeys([*self.tasks, *(other for spec in self.tasks.values() for other in spec.also_train)]))
+        """Every task whose table is read: those of the profile, those that they also train on or take evidence from."""
+        from attreval.corpora import evidence_task
+
+        also = [other for spec in self.tasks.values() for other in spec.also_train]
+        lent = [evidence_task(task) for task, spec in self.tasks.items() if "diagnosis" in spec.judges]
+        return list(dict.fromkeys([*self.tasks, *also, *filter(None, lent)]))
 
     def training_of(self, task: str) -> TrainingSpec:
         """How a task is trained: the profile's training with the task's own changes."""
@@ -251,14 +265,24 @@ class Profile(Section):
         return [run for task, spec in self.tasks.items() if self.read_by(task) == task for run in all_runs(task, spec)]
 
     def explained_runs(self, judge: Judge | None = None) -> list[Run]:
-        """Every run whose predictions are explained, or those that go before one judge."""
-        chosen = {t: s for t, s in self.tasks.items() if s.explain_rows and (judge is None or judge in s.judges)}
-        return [run for task, spec in chosen.items() for run in all_runs(task, spec)]
+        """Every run that notebook 03 explains, or those that go before one judge (diagnosis explains by itself)."""
+        asked = (judge,) if judge else ("pointing", "agreement", "faithfulness")
+        return [
+            (task, model, seed)
+            for task, spec in self.tasks.items()
+            for model, seed in product(spec.models, spec.seeds)
+            if (spec.explain_rows or judge == "diagnosis") and any(hears(spec, one, model) for one in asked)
+        ]
 
 
 def all_runs(task: str, spec: TaskSpec) -> list[Run]:
     """(task, model, seed) of every model and seed of a task."""
     return [(task, model, seed) for model in spec.models for seed in spec.seeds]
+
+
+def hears(spec: TaskSpec, judge: str, model: str) -> bool:
+    """Whether a judge hears what a model's predictions on a task are explained by."""
+    return judge in spec.judges and model in spec.only.get(judge, spec.models)
 
 
 def profiles() -> list[str]:

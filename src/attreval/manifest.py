@@ -30,7 +30,8 @@ def make_manifest(profile: str) -> Path:
         raise FileNotFoundError(
             f"profile {settings.name!r} has no results yet: `attreval run --profile {profile}` makes them"
         )
-    about = {task: read_about(corpora.table_path(task)) for task in settings.read_tasks()}
+    tables = {task: corpora.table_path(task) for task in settings.read_tasks()}
+    about = {task: read_about(path) for task, path in tables.items() if path.exists()}
     path = folder.root / "manifest.json"
     write_json(
         path,

@@ -44,6 +44,15 @@ class Explaining(OneModel):
         return [*super().variant(), str(self.shard), *custom]
 
 
+class Levelled(OneModel):
+    """07_levels: one part of the instances that the diagnosis explains."""
+
+    part: int = Field(0, ge=0)
+
+    def variant(self) -> list[str]:
+        return [*super().variant(), str(self.part)]
+
+
 NOTEBOOKS: dict[str, type[Parameters]] = {
     "01_data": Parameters,
     "02_train": OneModel,
@@ -51,6 +60,9 @@ NOTEBOOKS: dict[str, type[Parameters]] = {
     "03_overview": Parameters,
     "05_kamp2023": Parameters,
     "06_zhao2023": Parameters,
+    "07_agents": OneModel,
+    "07_levels": Levelled,
+    "07_sun2024": Parameters,
 }
 OF_THE_SHELL = {"In", "Out", "get_ipython", "exit", "quit", "open"}  # what IPython itself puts into a namespace
 

@@ -74,6 +74,10 @@ class Results:
         """The attribution table of one shard."""
         return self.root / "attributions" / f"{task}-{model}-s{seed}-{shard}.parquet"
 
+    def levels(self, task: str, model: str, seed: int, part: int) -> Path:
+        """The attributions of units, pairs and spans of one part of the instances that the diagnosis looks at."""
+        return self.root / "attributions" / f"levels-{task}-{model}-s{seed}-{part}.parquet"
+
 
 def results(profile: str) -> Results:
     """The results of a profile: `results/<profile>`, or below ATTREVAL_RESULTS where that is set."""

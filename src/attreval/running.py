@@ -44,7 +44,7 @@ def run_notebook(notebook: str, given: dict[str, object]) -> Path:
     checked = parameters.check(notebook, given)
     profile = config.load(checked.profile)
     if isinstance(checked, parameters.OneModel):
-        step.check_choice(profile, checked)
+        step.check_choice(profile, checked, notebook)
     name = "-".join([notebook, *checked.variant()])
     folder = project.results(profile.name)
     target = folder.notebooks / f"{name}.ipynb"

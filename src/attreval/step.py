@@ -148,19 +148,19 @@ def begin(notebook: str, namespace: dict[str, Any]) -> Step:
     given = parameters.check(notebook, parameters.read_namespace(namespace))
     profile = config.load(given.profile)
     if isinstance(given, parameters.OneModel):
-        check_choice(profile, given)
+        check_choice(profile, given, notebook)
     set_threads(profile.threads)
     pd.set_option("display.max_colwidth", None)
     warnings.filterwarnings("ignore", message="IProgress not found")  # without widgets, bars are text: no harm done
     return Step(notebook, given, profile, project.results(profile.name))
 
 
-def check_choice(profile: config.Profile, given: parameters.OneModel) -> None:
+def check_choice(profile: config.Profile, given: parameters.OneModel, notebook: str) -> None:
     """Raise ValueError where the profile has no such task, model, seed or shard."""
     if given.task not in profile.tasks:
         raise ValueError(f"profile {profile.name!r} has no task {given.task!r}; it has: {', '.join(profile.tasks)}")
     shard, task, reader = getattr(given, "shard", None), profile.tasks[given.task], profile.read_by(given.task)
-    if shard is None and reader != given.task:
+    if notebook == "02_train" and reader != given.task:
         raise ValueError(f"task {given.task!r} trains no model; it is read by those of {reader!r}")
     if shard is not None and not task.explain_rows:
         raise ValueError(f"profile {profile.name!r} trains models on {given.task!r} and explains nothing of it")
@@ -168,6 +168,11 @@ def check_choice(profile: config.Profile, given: parameters.OneModel) -> None:
         raise ValueError(f"task {given.task!r} has no model {given.model!r}; it has: {', '.join(task.models)}")
     if given.seed not in task.seeds:
         raise ValueError(f"task {given.task!r} has no seed {given.seed}; it has: {', '.join(map(str, task.seeds))}")
+    if notebook.startswith("07") and not config.hears(task, "diagnosis", given.model):
+        raise ValueError(
+            f"the profile {profile.name!r} does not put {given.model!r} on {given.task!r} before the diagnosis; name "
+            "`diagnosis` among the task's judges"
+        )
     shards = profile.explaining_of(given.task).shards
     if shard is not None and shard >= shards:
         raise ValueError(f"there is no shard {shard}; profile {profile.name!r} has {shards} of {given.task}, from 0")

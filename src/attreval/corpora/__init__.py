@@ -21,6 +21,7 @@ __all__ = [
     "Package",
     "Task",
     "corpus_folder",
+    "evidence_task",
     "fetch",
     "glove",
     "load",
@@ -54,6 +55,14 @@ def corpus_folder(name: str) -> Path:
     from attreval.corpora.sources import corpus_folder
 
     return corpus_folder(name)
+
+
+def evidence_task(task: str) -> str | None:
+    """The task that lends a task what people marked, where its files are at hand; None otherwise."""
+    from attreval.corpora.sources import at_hand
+
+    lender = TASKS[task].evidence_from
+    return lender if lender and all(at_hand(path) for path in TASKS[lender].files) else None
 
 
 def load(task: str, split: str | None, limit: int | None = None):

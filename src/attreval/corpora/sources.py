@@ -117,6 +117,11 @@ def find_file(path: str, say: Callable[[str], None]) -> Path:
     return own_folder() / path
 
 
+def at_hand(path: str) -> bool:
+    """Whether a file lies in the given folder, or was downloaded before."""
+    return any(root and (root / path).exists() for root in (given_folder(), own_folder()))
+
+
 def find_optional(path: str, say: Callable[[str], None]) -> Path | None:
     """One optional file; it is downloaded only for a user whose folder does not hold this corpus at all."""
     given, name = given_folder(), path.split("/")[0]

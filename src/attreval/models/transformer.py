@@ -88,6 +88,12 @@ class Transformer:
         return target if self.order is None else self.order[target]
 
     @property
+    def longest(self) -> int:
+        """How many tokens the network has positions for."""
+        reserved = 2 if self.network.config.model_type in ("roberta", "xlm-roberta", "mpnet") else 0
+        return getattr(self.network.config, "max_position_embeddings", self.max_length) - reserved
+
+    @property
     def layers(self) -> int:
         """How many layers the encoder has."""
         return self.network.config.num_hidden_layers

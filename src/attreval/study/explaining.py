@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from attreval import corpora
-from attreval.config import Profile
+from attreval.config import ExplainSpec, Profile
 from attreval.explain import METHODS
 from attreval.explain.method import Budget
 from attreval.project import Results
@@ -39,6 +39,11 @@ def load_model(results: Results, task: str, model: str, seed: int, profile: Prof
     return load_classifier(folder, model, profile.device, profile.models[model].max_length, labels)
 
 
+def budget_of(spec: ExplainSpec) -> Budget:
+    """What a profile lets methods spend."""
+    return Budget(**{name: getattr(spec, name) for name in Budget.__dataclass_fields__ if hasattr(spec, name)})
+
+
 def explain_shard(step: Step) -> Shard:
     """Explain, write the attributions of the shard, check completeness, and give costs and an example."""
     from attreval.explain.run import explain
@@ -50,7 +55,7 @@ def explain_shard(step: Step) -> Shard:
     model = load_model(step.results, given.task, given.model, given.seed, profile)
     sampled = pick_precision(spec.perturbation_precision, model.device)
     scorer = Scorer(model, spec.token_budget, sampled_precision=sampled)
-    budget = Budget(**{name: getattr(spec, name) for name in Budget.__dataclass_fields__})
+    budget = budget_of(spec)
     names = ("explain", given.task, given.model, given.seed)
     instances = to_explain(profile, given.task, given.shard, given.instances)
     explained = explain(

@@ -1,0 +1,172 @@
+"""What do the four properties say of each type of explanation? Means over instances with intervals, and a summary."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from attreval.judge.intervals import bootstrap_mean
+from attreval.step import Step
+
+RUN = ["task", "model", "seed"]
+CELL = [*RUN, "technique", "type"]
+# property -> (table, measure, whether higher is better)
+PROPERTIES = {
+    "comprehensiveness": True,
+    "sufficiency": False,
+    "token agreement": True,
+    "interaction agreement": True,
+    "simulatability": True,
+    "complexity": False,
+}
+
+
+def summarise(values: pd.DataFrame, measures: list[str], step: Step, keys: list[str] = CELL) -> pd.DataFrame:
+    """Means of measures over instances with bootstrap intervals, one row a combination of keys and a measure.
+
+    values: one row an instance and combination. Measures that nothing is known of have no row.
+    """
+    rows, bootstrap = [], step.profile.bootstrap
+    for key, part in values.groupby(keys, sort=False):
+        for measure in measures:
+            known = part[measure].dropna()
+            if len(known):
+                found = bootstrap_mean(known.to_numpy(), bootstrap.draws, bootstrap.level, "diagnosis", *key[:3])
+                rows.append((*key, measure, *(float(x) for x in found), len(known)))
+    return pd.DataFrame(rows, columns=[*keys, "measure", "mean", "low", "high", "instances"])
+
+
+def faithfulness_table(changes: pd.DataFrame, step: Step) -> pd.DataFrame:
+    """Share of changed predictions and mean drop in probability: over numbers of pieces, then instances (eq. 4)."""
+    measures = ["comprehensiveness", "sufficiency", "drop_without", "drop_only", "units"]
+    by_k = changes.groupby([*CELL, "instance", "k"], sort=False)[measures].mean().reset_index()
+    by_instance = by_k.groupby([*CELL, "instance"], sort=False)[measures].mean().reset_index()
+    return summarise(by_instance, measures, step)
+
+
+def agreement_table(agreement: pd.DataFrame, step: Step) -> pd.DataFrame:
+    """Mean average precision of units and of interactions (eq. 12); no row where people marked nothing."""
+    return summarise(agreement, ["token", "interaction"], step)
+
+
+def complexity_table(complexity: pd.DataFrame, step: Step) -> pd.DataFrame:
+    """Mean entropy, that of random scores, and the highest possible (eq. 21)."""
+    return summarise(complexity, ["entropy", "random", "uniform", "pieces"], step)
+
+
+def rules_table(rules: pd.DataFrame, step: Step) -> pd.DataFrame:
+    """How each way to make spans does: pieces, units masked, changes, and changes beyond as many single units.
+
+    One row a task, model, seed, technique and rule.
+    """
+    measures = ["comprehensiveness", "sufficiency", "pieces", "units"]
+    keys = [*RUN, "technique", "rule"]
+    flat = rules.groupby([*keys, "type", "instance"], sort=False)[measures].mean().reset_index()
+    wide = flat.pivot(index=[*keys, "instance"], columns="type", values=measures)
+    out = pd.DataFrame(
+        {
+            "instances": wide["comprehensiveness", "span"].groupby(keys, sort=False).size(),
+            "pieces": wide["pieces", "span"].groupby(keys, sort=False).mean(),
+            "units": wide["units", "span"].groupby(keys, sort=False).mean(),
+            "comprehensiveness": wide["comprehensiveness", "span"].groupby(keys, sort=False).mean(),
+            "sufficiency": wide["sufficiency", "span"].groupby(keys, sort=False).mean(),
+        }
+    )
+    for measure in ("comprehensiveness", "sufficiency"):
+        beyond = wide[measure, "span"] - wide[measure, "token"]
+        out[f"{measure}_beyond_units"] = beyond.groupby(keys, sort=False).mean()
+    return out.reset_index()
+
+
+def read_runs(step: Step, notebook: str, name: str, ends: tuple[str, ...] = ("",)) -> pd.DataFrame:
+    """A table that a notebook leaves for each run that the diagnosis hears, put together."""
+    parts = []
+    for task, model, seed in step.profile.explained_runs("diagnosis"):
+        for end in ends:
+            path = step.results.tables / f"{notebook}-{task}-{model}-s{seed}{end}_{name}.csv"
+            if not path.exists():
+                raise FileNotFoundError(
+                    f"no table {path}: run notebook {notebook}, or `attreval run --profile {step.profile.name}`"
+                )
+            frame = pd.read_csv(path)
+            parts.append(frame.assign(**{k: v for k, v in zip(RUN, (task, model, seed), strict=True)}))
+    return pd.concat([part for part in parts if len(part)] or parts, ignore_index=True)
+
+
+def agents_table(step: Step) -> pd.DataFrame:
+    """F1 of every agent and its gain over the one without explanations (eq. 14-16)."""
+    return read_runs(step, "07_agents", "agents")
+
+
+def oracle_table(step: Step) -> pd.DataFrame:
+    """How close each estimate comes to the exact values, mean over short instances."""
+    table = read_runs(step, "07_levels", "oracle", ("-0",))
+    keys = [*RUN, "estimate", "samples", "exact"]
+    out = table.groupby(keys, sort=False)[["spearman", "pearson", "error"]].mean().reset_index()
+    return out.assign(instances=table.instance.nunique(), units=table.units.mean())
+
+
+def summary_table(parts: dict[str, pd.DataFrame], agents: pd.DataFrame) -> pd.DataFrame:
+    """One row a task, model, technique, type and property, mean over seeds, with what chance gives beside it.
+
+    Simulatability is that of explanations as symbols, as in the paper's main text; chance gives it no gain.
+    """
+    rows = []
+    sources = {
+        "comprehensiveness": ("faithfulness", "comprehensiveness"),
+        "sufficiency": ("faithfulness", "sufficiency"),
+        "token agreement": ("agreement", "token"),
+        "interaction agreement": ("agreement", "interaction"),
+        "complexity": ("complexity", "entropy"),
+    }
+    keys = ["task", "model", "technique", "type"]
+    for name, (table, measure) in sources.items():
+        chosen = parts[table][parts[table].measure == measure]
+        means = chosen.groupby(keys, sort=False)["mean"].mean().reset_index()
+        chance = chance_of(name, means, parts[table])
+        for row in means[means.technique != "random"].itertuples():
+            rows.append((*row[1:5], name, row.mean, chance(row)))
+    symbols = agents[(agents.form == "symbol")] if len(agents) else agents
+    for key, value in symbols.groupby(keys, sort=False)["gain"].mean().items():
+        rows.append((*key, "simulatability", 100 * value, 0.0))
+    out = pd.DataFrame(rows, columns=[*keys, "property", "value", "chance"])
+    order = {name: i for i, name in enumerate(PROPERTIES)}
+    return out.sort_values("property", key=lambda column: column.map(order), kind="stable").reset_index(drop=True)
+
+
+def chance_of(name: str, means: pd.DataFrame, table: pd.DataFrame):
+    """Row -> what random explanations get: the same units for all types, random ones of each type, random scores."""
+    if name == "complexity":
+        found = table[table.measure == "random"].groupby(["task", "model", "technique", "type"])["mean"].mean()
+        return lambda row: float(found[row.task, row.model, row.technique, row.type])
+    random = means[means.technique == "random"].set_index(["task", "model", "type"])["mean"]
+
+    def chance(row) -> float:
+        kind = {"combined": "span"}.get(row.type, row.type) if "agreement" in name else "random"
+        return float(random.get((row.task, row.model, kind), np.nan))
+
+    return chance
+
+
+def note_diagnosis(step: Step, summary: pd.DataFrame, changes: pd.DataFrame, agreement: pd.DataFrame) -> None:
+    """Keep the numbers that the text looks up."""
+    runs = step.profile.explained_runs("diagnosis")
+    step.number("diagnosis.tasks", ", ".join(dict.fromkeys(task for task, _, _ in runs)))
+    for (task, model), part in changes.groupby(["task", "model"], sort=False):
+        step.number(f"diagnosis.{task}.{model}.instances", int(part.instance.nunique()))
+        for technique, some in part[part.technique != "random"].groupby("technique", sort=False):
+            step.number(f"diagnosis.{task}.{model}.{technique}_instances", int(some.instance.nunique()))
+    for (task, model), part in summary.groupby(["task", "model"], sort=False):
+        for name in PROPERTIES:
+            found = part[part.property == name]
+            key = f"diagnosis.{task}.{model}.{name.replace(' ', '_')}"
+            for kind in ("token", "pair", "span", "combined"):
+                value = found[found.type == kind].value.mean()
+                step.number(f"{key}.{kind}", float(value), 3 if name != "simulatability" else 1)
+            step.number(f"{key}.chance", float(found.chance.mean()), 3)
+    known = agreement.dropna(subset=["token"]) if len(agreement) else agreement
+    for task in dict.fromkeys(task for task, _, _ in runs):
+        people = known[known.task == task].instance.nunique()
+        step.number(f"diagnosis.{task}.annotated", int(people))
+        where = "measured" if people else "not measurable here, for want of annotations"
+        step.number(f"diagnosis.{task}.agreement", where)
