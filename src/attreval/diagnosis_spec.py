@@ -23,7 +23,6 @@ class PiecesSpec(Part):
     unit: Literal["word", "subword"] = "word"
     subword_pairs: Literal["mean", "max"] = "mean"
     shapley_samples: int = Field(4096, ge=2)
-    shapley_control: bool = True
     head_rank: int = 0
     head_matrix: Literal["transposed", "code"] = "transposed"
     head_state: Literal["after", "before"] = "after"

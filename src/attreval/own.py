@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from attreval.explain import methods_for
-from attreval.explain.method import Budget
+from attreval.explain.method import Budget, Pieces
 from attreval.records import Instance
 
 
@@ -18,6 +18,7 @@ def explain_text(
     """The predicted label, its probability, and a table with a row a token and a column a method.
 
     model: a folder that holds a sequence classifier and its tokenizer, or a hub name. segments: one text or two.
+    Methods of pairs and spans share each score out over their tokens.
     Raises ValueError for an unknown method or a text without tokens.
     """
     from attreval.corpora.words import words_of
@@ -34,10 +35,11 @@ def explain_text(
     classifier = load_classifier(folder, max_length=512)
     names = pick_methods(methods or methods_for(classifier.family), classifier.family)
     instance = Instance("text", tuple(segments), 0, words_of(segments))
-    (found,) = explain(Scorer(classifier), [instance], names, Budget(lime_samples=samples), ("own",))
+    budget = Budget(lime_samples=samples, pieces=Pieces(shapley_samples=samples))
+    (found,) = explain(Scorer(classifier), [instance], names, budget, ("own",))
     frame = pd.DataFrame({"token": [found.tokens.texts[t] for t in found.tokens.content]})
     for name in names:
-        frame[name] = found.attributions[name].scores
+        frame[name] = found.attributions[name].on_tokens(len(found.tokens))[found.tokens.content]
     if found.tokens.dropped:
         frame.attrs["dropped"] = found.tokens.dropped
     return classifier.labels[found.predicted], float(found.probabilities[found.predicted]), frame

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from attreval import config, corpora
 from attreval.cli import app
-from attreval.explain import METHODS
+from attreval.explain import METHODS, methods_for
 from attreval.parameters import NOTEBOOKS
 from attreval.running import MARK, marked
 from attreval.workflow import Narrator
@@ -82,7 +82,7 @@ def test_own_model_is_explained(folder):
     words = ("explain", "--model", str(folder), "--text", "the film was good .", "--samples", "50", "--json")
     found = json.loads(call(*words).stdout)
     assert 0 < found["probability"] <= 1
-    applicable = [name for name, method in METHODS.items() if "transformer" in method.families]
+    applicable = methods_for("transformer")
     assert list(found["tokens"][0]) == ["token", *applicable]
     again = json.loads(call(*words).stdout)
     assert again == found

@@ -298,6 +298,8 @@ def test_costs_of_methods_on_one_text(tiny):
         **{f"{word}_{size}": windows + 1 for word in ("occlusion", "omission") for size, windows in ((3, 2), (7, 1))},
         **{f"limsse_{loss}": 4 + 3 + 2 + 1 for loss in ("class", "logit", "probability")},
         "last": 0,
+        "kernel_shap": 2**4,
+        "attention_head": 1 + 1,
     }
     assert [costs[f"limsse_{loss}"].unique for loss in ("logit", "probability")] == [0, 0]
     assert [costs[f"gradient_integrated_{of}_dot"].unique for of in ("logit", "probability")] == [0, 0]

@@ -18,7 +18,7 @@ class Pieces:
     """How units, pairs and spans are made and scored (Sun et al. 2024).
 
     unit: `word` or `subword`; subword_pairs: a pair of words scores the `mean` or the `max` of its pairs of pieces.
-    shapley_samples: coalitions, at most; shapley_control: see shapley.bivariate_values. head_rank: 0 the most
+    shapley_samples: coalitions, at most. head_rank: 0 the most
     important head, -1 the least; head_matrix, head_state: see questions.HeadScores. attention_rule: nodes on the way
     of attention weights from 0, `gauss` or `riemann` (left sums); doubled from attention_steps up to
     attention_steps_most while a layer misses what it owes by more than attention_tolerance; attention_clip: cut off
@@ -28,7 +28,6 @@ class Pieces:
     unit: str = "subword"
     subword_pairs: str = "mean"
     shapley_samples: int = 4096
-    shapley_control: bool = True
     head_rank: int = 0
     head_matrix: str = "transposed"
     head_state: str = "after"

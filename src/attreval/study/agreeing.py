@@ -36,9 +36,9 @@ def load_attributions(
 
 
 def common_methods(records: dict[str, dict[str, Attribution]]) -> list[str]:
-    """The methods that have explained every instance of a run, in the order of METHODS: not all fit every model."""
+    """The methods of single tokens that have explained every instance of a run, in the order of METHODS."""
     explained = set.intersection(*(set(by_method) for by_method in records.values()))
-    return [method for method in METHODS if method in explained]
+    return [name for name, method in METHODS.items() if name in explained and method.level == "token"]
 
 
 def group_of(a: str, b: str) -> str:

@@ -161,6 +161,7 @@ def lay_out(explained) -> pd.DataFrame:
     tokens = explained.tokens
     columns = {"token": [tokens.texts[t] for t in tokens.content]}
     for name, record in explained.attributions.items():
-        largest = np.abs(record.scores).max()
-        columns[METHODS[name].title] = record.scores / (largest if largest > 0 else 1.0)
+        scores = record.on_tokens(len(tokens))[tokens.content]
+        largest = np.abs(scores).max()
+        columns[METHODS[name].title] = scores / (largest if largest > 0 else 1.0)
     return pd.DataFrame(columns)

@@ -56,14 +56,14 @@ def exact_bivariate(values: np.ndarray) -> np.ndarray:
     """(n, n) exact phi(i|j) from the (2^n,) values of all coalitions."""
     n = int(np.log2(len(values)))
     masks, weights = draw_coalitions(n, 2**n, generator("every"))
-    return bivariate_values(masks, weights, values[masks @ (1 << np.arange(n))], values[0], values[-1], True)
+    return bivariate_values(masks, weights, values[masks @ (1 << np.arange(n))], values[0], values[-1])
 
 
-def sampled_bivariate(values: np.ndarray, samples: int, control: bool, rng: np.random.Generator) -> np.ndarray:
+def sampled_bivariate(values: np.ndarray, samples: int, rng: np.random.Generator) -> np.ndarray:
     """(n, n) phi(i|j) from a sample of coalitions, whose values are looked up among all."""
     n = int(np.log2(len(values)))
     masks, weights = draw_coalitions(n, samples, rng)
-    return bivariate_values(masks, weights, values[masks @ (1 << np.arange(n))], values[0], values[-1], control)
+    return bivariate_values(masks, weights, values[masks @ (1 << np.arange(n))], values[0], values[-1])
 
 
 def short_instances(task: str, model, unit: str, most: int, rows: int) -> list[Instance]:
@@ -82,9 +82,9 @@ def short_instances(task: str, model, unit: str, most: int, rows: int) -> list[I
 def compare_with_oracle(step: Step) -> pd.DataFrame:
     """One row an instance, estimate and exact value: Spearman's and Pearson's correlation, mean absolute error.
 
-    Estimates: Bivariate Shapley at each budget, with and without the control; the pair methods of the other
-    techniques; random scores. Exact: `bivariate` values, and the size of the `interaction`, compared with the size of
-    the estimates. Errors are given where estimate and exact value are the same quantity.
+    Estimates: Bivariate Shapley at each budget; the pair methods of the other techniques; random scores. Exact:
+    `bivariate` values, and the size of the `interaction`, compared with the size of the estimates. Errors are given
+    where estimate and exact value are the same quantity.
     """
     from attreval.explain.run import predict
 
@@ -110,16 +110,15 @@ def compare_with_oracle(step: Step) -> pd.DataFrame:
         exact = pair_scores(units, exact_bivariate(values)).values
         linked = np.abs(pair_scores(units, shapley_interactions(values)).values)
         estimates = {
-            (f"bivariate_shapley{', controlled' if control else ''}", samples): pair_scores(
-                units, sampled_bivariate(values, samples, control, generator("oracle", instance.id, samples))
+            ("bivariate_shapley", samples): pair_scores(
+                units, sampled_bivariate(values, samples, generator("oracle", instance.id, samples))
             ).values
             for samples in settings.oracle.samples
-            for control in (True, False)
         }
         estimates |= {(m, 0): scores.values for m, scores in zip(other, found, strict=True)}
         estimates["random", 0] = rng.standard_normal(len(exact))
         for (name, samples), guess in estimates.items():
-            error = float(np.abs(guess - exact).mean()) if name.startswith("bivariate") else float("nan")
+            error = float(np.abs(guess - exact).mean()) if name == "bivariate_shapley" else float("nan")
             case = (instance.id, len(units), name, samples)
             rows.append((*case, "bivariate", *correlate(guess, exact), error))
             rows.append((*case, "interaction", *correlate(np.abs(guess), linked), float("nan")))

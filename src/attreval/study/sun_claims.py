@@ -46,11 +46,11 @@ def cells(summary: pd.DataFrame, name: str) -> pd.DataFrame:
 
 
 def best(name: str, kind: str) -> Held:
-    """Whether a type is the best of the paper's three."""
+    """Whether a type is the best of the paper's three, and not just one of two best."""
 
     def held(summary: pd.DataFrame) -> list[bool]:
         wide = cells(summary, name)
-        return (wide[kind] >= wide[list(TYPES.values())].max(axis=1)).tolist()
+        return (wide[kind] > wide[[other for other in TYPES.values() if other != kind]].max(axis=1)).tolist()
 
     return held
 
@@ -73,7 +73,9 @@ def technique_first(name: str, technique: str, types: tuple[str, ...], model_kin
         part = part[part.kind == model_kind] if model_kind else part
         wide = part.pivot_table(index=["task", "model", "type"], columns="technique", values="value", sort=False)
         wide = wide if PROPERTIES[name] else -wide
-        return (wide[technique] >= wide.max(axis=1)).tolist() if len(wide.columns) > 1 and technique in wide else []
+        if len(wide.columns) < 2 or technique not in wide:
+            return []
+        return (wide[technique] > wide.drop(columns=technique).max(axis=1)).tolist()
 
     return held
 

@@ -1,0 +1,323 @@
+"""Units, spans, rankings, budgets, average precision and entropy against slow twins and scikit-learn."""
+
+import math
+from types import SimpleNamespace
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from reference import models, pieces
+from scipy.stats import entropy as library_entropy
+from sklearn.metrics import average_precision_score
+
+from attreval.explain.combined import combine, trim
+from attreval.explain.method import Pieces, Scores
+from attreval.explain.spans import RULES, find_communities, find_spans, pair_graph
+from attreval.explain.units import find_units, mean_matrix, unit_scores
+from attreval.judge import complexity, diagnosis, plausibility
+from attreval.judge.ranking import held_by, rank, rank_pieces, reach, spend, thresholds
+from attreval.records import Attribution
+from attreval.seeds import generator
+
+WORDS = ["the", "film", "unbelievable", "good", "was", ",", "slow", "plot"]
+part = st.lists(st.sampled_from(WORDS), min_size=1, max_size=6).map(" ".join)
+seeds = st.integers(0, 999)
+SETTINGS = Pieces(unit="word")
+
+
+def read(tiny, first, second, unit="word"):
+    """Tokens and units of a pair of texts."""
+    tokens = tiny.tokens(models.instance(first, second))
+    return tokens, find_units(tokens, unit)
+
+
+def some_matrix(units, seed, kind="signed"):
+    """(n, n) scores of pairs: signed, positive, with ties, or all 0."""
+    rng = np.random.default_rng(seed)
+    n = len(units)
+    return {
+        "signed": rng.normal(size=(n, n)),
+        "positive": rng.random((n, n)),
+        "ties": rng.integers(0, 3, (n, n)).astype(float),
+        "zero": np.zeros((n, n)),
+    }[kind]
+
+
+kinds = st.sampled_from(["signed", "positive", "ties", "zero"])
+
+
+@given(first=part, second=part, unit=st.sampled_from(["word", "subword"]))
+def test_units_hold_every_content_token_once(tiny, first, second, unit):
+    tokens, units = read(tiny, first, second, unit)
+    assert sorted(p for g in units.groups for p in g) == tokens.content.tolist()
+    assert [tokens.offsets[g[0], 0] for g in units.groups] == units.side.tolist()
+    if unit == "word":
+        assert len(units) == len(first.split()) + len(second.split())
+    crossing = units.pairs()
+    assert all(units.side[a] == 0 and units.side[b] == 1 for a, b in crossing)
+    assert len(crossing) == (units.side == 0).sum() * (units.side == 1).sum()
+
+
+def test_one_text_pairs_any_two_units(tiny):
+    units = find_units(tiny.tokens(models.instance("the good film")), "word")
+    assert units.pairs().tolist() == [[0, 1], [0, 2], [1, 2]]
+    with pytest.raises(ValueError, match="unit 'letter' is not known; there are: word, subword"):
+        find_units(tiny.tokens(models.instance("good")), "letter")
+
+
+@given(first=part, second=part, seed=seeds)
+def test_pairs_of_words_take_the_mean_or_the_largest_of_their_pieces(tiny, first, second, seed):
+    tokens, units = read(tiny, first, second)
+    matrix = np.random.default_rng(seed).normal(size=(len(tokens), len(tokens)))
+    for by, of in (("mean", np.mean), ("max", np.max)):
+        found = mean_matrix(matrix, units, by)
+        for a, g in enumerate(units.groups):
+            for b, h in enumerate(units.groups):
+                np.testing.assert_allclose(found[a, b], of([matrix[i, j] for i in g for j in h]), atol=1e-12)
+
+
+@settings(max_examples=60)
+@given(first=part, second=part, seed=seeds, kind=kinds, rule=st.sampled_from(list(RULES)), unit=st.booleans())
+def test_spans_are_runs_of_whole_words_of_one_community(tiny, first, second, seed, kind, rule, unit):
+    """And they are the same twice, do not overlap within a part, and hold no special token."""
+    tokens, units = read(tiny, first, second, "word" if unit else "subword")
+    matrix = some_matrix(units, seed, kind)
+    made = Pieces(unit="word" if unit else "subword", span_rule=rule)
+    found, again = (find_spans(tokens, units, matrix, made, generator("x", seed)) for _ in range(2))
+    assert found.features == again.features and (found.values == again.values).all()
+    communities = find_communities(units, matrix, made, generator("x", seed))
+    words = find_units(tokens, "word")
+    by_side = {s: [g for g, side in zip(words.groups, words.side, strict=True) if side == s] for s in (0, 1)}
+    inside = [set(units.covered(c).tolist()) for c in communities]
+    assert sorted(map(list, found.features)) == pieces.spans(tokens, inside, by_side)
+    content = set(tokens.content.tolist())
+    at = units.of_position()
+    spans = {0: set(), 1: set()}
+    for feature, score in zip(found.features, found.values, strict=True):
+        assert set(feature) <= content
+        sides = [tuple(p for p in feature if tokens.offsets[p, 0] == s) for s in (0, 1)]
+        assert all(sides)
+        for s in (0, 1):
+            spans[s].add(sides[s])
+        a, b = ({at[p] for p in side} for side in sides)
+        np.testing.assert_allclose(score, np.mean([(matrix[i, j] + matrix[j, i]) / 2 for i in a for j in b]))
+    for some in spans.values():
+        held = [p for span in some for p in span]
+        assert len(held) == len(set(held))
+
+
+def blocks(units, split=(2, 2)):
+    """A matrix of two blocks: the first words of each part, and the others."""
+    group = np.concatenate([np.arange((units.side == s).sum()) >= split[s] for s in (0, 1)])
+    return (group[:, None] == group[None]).astype(float)
+
+
+@pytest.mark.parametrize("rule", ["louvain", "greedy_modularity"])
+def test_two_blocks_are_two_communities(tiny, rule):
+    tokens, units = read(tiny, "the film was good", "slow plot , the film")
+    found = find_spans(tokens, units, blocks(units), Pieces(unit="word", span_rule=rule), generator("x"))
+    at = units.of_position()
+    assert sorted(sorted({at[p] for p in f}) for f in found.features) == [[0, 1, 4, 5], [2, 3, 6, 7, 8]]
+    assert found.values.tolist() == [1.0, 1.0]
+
+
+def test_no_positive_pair_no_span(tiny):
+    tokens, units = read(tiny, "the film", "was good")
+    assert find_spans(tokens, units, -blocks(units), SETTINGS, generator("x")).features == ()
+
+
+def test_a_word_split_over_two_communities_is_in_no_span(tiny):
+    """`un ##believ ##able`: its last piece goes with the other half of the text."""
+    tokens, units = read(tiny, "unbelievable film", "slow plot", "subword")
+    texts = [tokens.texts[g[0]] for g in units.groups]
+    assert texts == ["un", "##believ", "##able", "film", "slow", "plot"]
+    group = np.array([0, 0, 1, 1, 0, 1])
+    found = find_spans(tokens, units, (group[:, None] == group).astype(float), Pieces(), generator("x"))
+    assert [[tokens.texts[p] for p in f] for f in found.features] == [["film", "plot"]]
+
+
+def test_the_graph_knows_no_negative_pairs_and_can_drop_last_units(tiny):
+    _, units = read(tiny, "the film", "was good")
+    matrix = np.array([[0, 0, 1, -1], [0, 0, 2, 3], [4, 0, 0, 0], [5, 6, 0, 0.0]])
+    edges = {(0, 2): 1, (1, 2): 2, (1, 3): 3, (2, 0): 4, (3, 0): 5, (3, 1): 6}
+    assert nx.get_edge_attributes(pair_graph(units, matrix), "weight") == edges
+    assert set(pair_graph(units, matrix, drop_last=True).edges) == {(0, 2), (2, 0)}
+    with pytest.raises(ValueError, match="span rule 'none' is not known; there are: louvain,"):
+        find_communities(units, matrix, SimpleNamespace(span_rule="none", louvain_drop_last=False), generator("x"))
+
+
+def test_louvain_is_modularity_of_the_directed_graph(tiny):
+    """What is found is at least as good as anything a small search finds."""
+    _, units = read(tiny, "the film was", "slow plot")
+    for seed in range(5):
+        graph = pair_graph(units, some_matrix(units, seed, "positive"))
+        found = RULES["louvain"](graph, 0)
+        best = max(
+            nx.community.modularity(graph, [{u for u in range(5) if labels[u] == k} for k in set(labels)])
+            for labels in np.ndindex(*(5,) * 5)
+        )
+        assert nx.community.modularity(graph, found) >= best - 0.05
+
+
+def span_rankings(units, seed, kind="signed", tokens=None):
+    """Rankings of all four types from one matrix."""
+    matrix, rng = some_matrix(units, seed, kind), generator("rank", seed)
+    spans = find_spans(tokens, units, matrix, SETTINGS, rng)
+    single = matrix.sum(axis=1)
+    joined = combine(tokens, units, Scores(single, features=units.groups), spans)
+    at = units.of_position()
+
+    def held(features):
+        return [tuple(sorted({at[p] for p in f})) for f in features]
+
+    pairs = [tuple(p) for p in units.pairs().tolist()]
+    return {
+        "token": rank([(u,) for u in range(len(units))], single, units, rng),
+        "pair": rank(pairs, np.array([matrix[a, b] + matrix[b, a] for a, b in pairs]), units, rng),
+        "span": rank(held(spans.features), spans.values, units, rng),
+        "combined": rank(held(joined.features), joined.values, units, rng),
+    }
+
+
+@settings(max_examples=80)
+@given(first=part, second=part, seed=seeds, kind=kinds)
+def test_all_types_get_equal_numbers_of_units(tiny, first, second, seed, kind):
+    tokens, units = read(tiny, first, second)
+    rankings = span_rankings(units, seed, kind, tokens)
+    for k in thresholds(rankings["span"], (), 10):
+        sets = diagnosis.match_budget(rankings, k)
+        assert sets["span"] == rankings["span"].units(k)
+        assert {len(chosen) for chosen in sets.values()} == {len(sets["span"])}
+        for kind_of in ("token", "pair"):
+            ranking = rankings[kind_of]
+            flat = [tuple(u for side in piece for u in side) for piece in ranking.pieces]
+            assert sets[kind_of] == pieces.spend(flat, ranking.scores, len(sets["span"]), ranking.tie)
+
+
+@given(n=st.integers(1, 8), seed=seeds, size=st.integers(0, 8))
+def test_units_are_spent_highest_first(tiny, n, seed, size):
+    units = find_units(tiny.tokens(models.instance(" ".join(["good"] * n))), "word")
+    scores = np.random.default_rng(seed).integers(0, 4, n).astype(float)
+    ranking = rank([(u,) for u in range(n)], scores, units, generator("x", seed))
+    if size > n:
+        with pytest.raises(ValueError, match=f"hold {n} units; {size} were asked for"):
+            spend(ranking, size)
+        return
+    chosen = held_by(spend(ranking, size))
+    assert len(chosen) == size
+    assert not chosen or min(scores[list(chosen)]) >= max((scores[u] for u in range(n) if u not in chosen), default=-1)
+    assert reach(ranking, size) == size
+
+
+def test_the_last_pair_gives_up_the_unit_that_is_worth_less(tiny):
+    _, units = read(tiny, "the film", "was good")
+    pairs = [(0, 2), (1, 3), (0, 3), (1, 2)]
+    ranking = rank(pairs, np.array([4.0, 3.0, 2.0, 0.5]), units, generator("x"))
+    assert spend(ranking, 3) == [((0,), (2,)), ((), (3,))]  # unit 1 is worth 3.5, unit 3 is worth 5
+    assert reach(ranking, 3) == 2
+
+
+def test_equal_scores_are_ordered_by_chance(tiny):
+    units = find_units(tiny.tokens(models.instance("the film was good")), "word")
+    record = Attribution("x", "random", 0, "token", units.groups, np.zeros(4))
+    seen = {rank_pieces(record, units, generator("tie", i)).pieces[0][0][0] for i in range(60)}
+    assert seen == {0, 1, 2, 3}
+
+
+def test_scores_of_pieces_are_summed_to_words(tiny):
+    tokens, units = read(tiny, "unbelievable film", "slow")
+    subwords = [(int(p),) for p in tokens.content]
+    found = unit_scores(subwords, np.array([1.0, 2.0, 4.0, 8.0, 16.0]), units)
+    assert found.tolist() == [7.0, 8.0, 16.0]
+
+
+@given(values=st.lists(st.floats(-5, 5), min_size=1, max_size=6))
+def test_trimming_keeps_the_best_unit_and_no_low_end(values):
+    scores = np.array(values)
+    kept = trim(list(range(len(values))), scores)
+    assert kept == list(range(kept[0], kept[-1] + 1)) and scores[kept].max() == scores.max()
+    assert len(kept) == 1 or min(scores[kept[0]], scores[kept[-1]]) >= scores.mean()
+
+
+@given(n=st.integers(1, 9), seed=seeds, ties=st.booleans())
+def test_average_precision_of_a_whole_ranking_is_scikit_learns(n, seed, ties):
+    rng = np.random.default_rng(seed)
+    gold = rng.random(n) < 0.5
+    gold[rng.integers(n)] = True
+    scores = rng.integers(0, 3, n).astype(float) if ties else rng.permutation(n).astype(float)
+    sets = [set(np.flatnonzero(scores >= t).tolist()) for t in np.unique(scores)[::-1]]
+    found = plausibility.unit_agreement(sets, set(np.flatnonzero(gold).tolist()))
+    np.testing.assert_allclose(found, average_precision_score(gold, scores), atol=1e-12)
+    np.testing.assert_allclose(found, pieces.average_precision(sets, set(np.flatnonzero(gold).tolist())), atol=1e-12)
+
+
+@settings(max_examples=40)
+@given(first=part, second=part, seed=seeds, rule=st.sampled_from(plausibility.RULES))
+def test_the_gold_ranking_is_perfect(tiny, first, second, seed, rule):
+    tokens, units = read(tiny, first, second)
+    spans = span_rankings(units, seed, "positive", tokens)["span"]
+    if len(spans):
+        gold = list(spans.pieces)
+        found = plausibility.interaction_agreement(plausibility.pieces_at(spans, spans), gold, rule)
+        assert found == pytest.approx(1.0)
+        all_units = held_by(gold)
+        sets = plausibility.units_at(spans, spans)
+        assert plausibility.unit_agreement(sets, all_units) == pytest.approx(1.0)
+        assert math.isnan(plausibility.unit_agreement(sets, set()))
+        assert math.isnan(plausibility.interaction_agreement([gold], [], rule))
+
+
+def test_when_a_piece_is_one_that_people_gave():
+    gold = ((0, 1), (5, 6, 7))
+    cases = {  # overlap, exact, half of the units in both parts
+        ((0, 1), (5, 6, 7)): (True, True, True),
+        ((1,), (5, 6)): (True, False, True),
+        ((1, 2, 3), (5,)): (True, False, False),
+        ((2,), (5, 6, 7)): (False, False, False),
+        ((0, 1), ()): (False, False, False),
+    }
+    for piece, expected in cases.items():
+        found = tuple(plausibility.MATCHES[rule](piece, gold) for rule in ("overlap", "exact", "iou50"))
+        assert found == expected, piece
+    # of four pairs of units found, two are gold, which has six
+    found = plausibility.interaction_agreement([[((0, 2), (5, 6))]], [gold], "token_pairs")
+    assert found == pytest.approx(2 / 4 * 2 / 6)
+    with pytest.raises(ValueError, match="matching rule 'some' is not known; there are: overlap, exact"):
+        plausibility.interaction_agreement([[gold]], [gold], "some")
+
+
+def test_thresholds_are_distinct_scores_and_no_more_than_there_are(tiny):
+    _, units = read(tiny, "the film", "was good")
+    spans = rank([(0, 2), (1, 3), (0, 3), (1, 2)], np.array([2.0, 1.0, 2.0, 0.0]), units, generator("x"))
+    assert plausibility.cuts(spans) == [2, 3, 4]
+    assert thresholds(spans, (), 3) == [1, 2, 3] and thresholds(spans, (1, 3, 5), 9) == [1, 3]
+
+
+@given(scores=st.lists(st.floats(-1e3, 1e3).filter(lambda x: x == 0 or abs(x) > 1e-6), min_size=1, max_size=12))
+def test_entropy(scores):
+    found = complexity.entropy(np.array(scores))
+    assert found == pytest.approx(pieces.entropy(scores), abs=1e-9)
+    assert -1e-12 <= found <= math.log(len(scores)) + 1e-9
+    if any(scores):
+        assert found == pytest.approx(library_entropy(np.abs(scores)), abs=1e-9)
+
+
+def test_entropy_of_equal_scores_of_none_and_of_the_first():
+    assert complexity.entropy(np.full(7, -3.0)) == pytest.approx(math.log(7))
+    assert complexity.entropy(np.zeros(4)) == pytest.approx(math.log(4))
+    assert math.isnan(complexity.unified_entropy(np.ones(3), 0))
+    assert complexity.unified_entropy(np.array([5.0, 1.0]), 1) == 0
+    assert complexity.unified_entropy(np.array([1.0, 1.0]), 9) == pytest.approx(math.log(2))
+
+
+@pytest.mark.parametrize("k", [1, 2, 5, 20])
+def test_entropy_of_random_scores(k):
+    """Drawn shares of exponential scores agree with the closed form; uniform scores are more even."""
+    drawn = np.random.default_rng(k).exponential(size=(20_000, k))
+    mean = np.mean([library_entropy(row) for row in drawn[:4000]])
+    assert mean == pytest.approx(complexity.random_entropy(k, "exponential"), abs=0.02)
+    assert complexity.random_entropy(k, "exponential") <= complexity.random_entropy(k) <= math.log(k) + 1e-12
+    with pytest.raises(ValueError, match="`uniform` or `exponential`; got 'normal'"):
+        complexity.random_entropy(k, "normal")
