@@ -60,7 +60,7 @@ def test_lists_are_tables_for_people(what):
         (("run", "--profile", "quik"), "did you mean 'quick'?"),
         (("notebook", "03_explain", "-p", "sharrd=1"), "sharrd: unknown parameter"),
         (("notebook", "03_explain", "-p", "shard=one"), "shard: Input should be a valid integer"),
-        (("notebook", "03_explain", "-p", "task=bbc"), "profile 'quick' has no task 'bbc'; it has: snli"),
+        (("notebook", "03_explain", "-p", "task=yelp"), "profile 'quick' has no task 'yelp'; it has: snli"),
         (("notebook", "03_explain", "-p", "shard"), "a parameter is given as name=value"),
         (("notebook", "99_none"), "unknown notebook '99_none'; there are: 01_data"),
         (("fetch", "--task", "nope"), "unknown task 'nope'; there are: snli"),
