@@ -179,7 +179,9 @@ def claims(
     if as_json:
         print(table.to_json(orient="records", indent=1, force_ascii=False))
         return
+    known = table.value.notna()
     table["value"] = [f"{r.value:+.3f} [{r.low:+.3f}, {r.high:+.3f}]" for r in table.itertuples()]
+    table["value"] = table.value.where(known, "-")
     print_rows(table[["claim", "paper", "statement", "value", "basis", "verdict"]].to_dict("records"))
 
 
