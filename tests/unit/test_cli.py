@@ -13,6 +13,7 @@ from attreval import config, corpora
 from attreval.cli import app
 from attreval.explain import METHODS
 from attreval.parameters import NOTEBOOKS
+from attreval.report.claims import read_claims, score
 from attreval.running import MARK, marked
 from attreval.workflow import Narrator
 
@@ -131,3 +132,18 @@ def test_the_narrator_tells_people_what_matters(capsys, tmp_path):
     said.hear(f"{MARK}error: 03_explain failed, its notebook is x.ipynb")
     why = said.why(tmp_path / "log")
     assert "03_explain failed" in why and str(tmp_path / "log") in why
+
+
+def test_claims_print_what_notebooks_have_found(tmp_path, monkeypatch):
+    monkeypatch.setenv("ATTREVAL_RESULTS", str(tmp_path))
+    done = call("claims", "--profile", "smoke")
+    assert done.exit_code == 1 and "no claims at" in done.stderr
+    claims = read_claims("poerner2018")
+    found = {claims[0].id: {"value": 0.25, "low": 0.125, "high": 0.5, "basis": "positive in 1 of 1 columns"}}
+    (tmp_path / "smoke" / "tables").mkdir(parents=True)
+    score(claims, found).to_csv(tmp_path / "smoke" / "tables" / "04_poerner2018_claims.csv", index=False)
+    said = json.loads(call("claims", "--profile", "smoke", "--json").stdout)
+    assert len(said) == len(claims) and said[0]["verdict"] == "reproduced" and said[0]["value"] == 0.25
+    assert said[1]["value"] is None and said[1]["verdict"] == "not testable here"
+    printed = call("claims", "--profile", "smoke").stdout
+    assert "+0.250 [+0.125, +0.500]" in printed and "nan" not in printed
