@@ -57,7 +57,7 @@ def explain_shard(step: Step) -> Shard:
     scorer = Scorer(model, spec.token_budget, sampled_precision=sampled)
     budget = budget_of(spec)
     names = ("explain", given.task, given.model, given.seed)
-    instances = to_explain(profile, given.task, given.shard, given.instances)
+    instances = to_explain(profile, given.task, given.model, given.shard, given.instances)
     explained = explain(
         scorer,
         instances,

@@ -138,7 +138,7 @@ def train_agent(step: Step, sets: list[list], kind: tuple[str, str, str], seed: 
         profile.device,
         corpora.resolve_weights,
     )
-    spec = TrainingSpec(**(profile.training_of(task).model_dump() | profile.diagnosis.agents.training))
+    spec = TrainingSpec(**(profile.training_of(task, given.model).model_dump() | profile.diagnosis.agents.training))
     folder = step.results.root / "agents" / "-".join([*given.variant(), *kind, str(seed)])
     train(agent, sets[0], sets[1], spec, folder, ("agent", *given.variant(), seed))
     predicted = evaluate(agent, sets[2]).predicted
