@@ -255,11 +255,13 @@ class Profile(Section):
 
     def read_tasks(self) -> list[str]:
         """Every task whose table is read: those of the profile, those that they also train on or take evidence from."""
-        from attreval.corpora import evidence_task
+        from attreval.corpora import evidence_tasks
 
         also = [other for spec in self.tasks.values() for other in spec.also_train]
-        lent = [evidence_task(task) for task, spec in self.tasks.items() if "diagnosis" in spec.judges]
-        return list(dict.fromkeys([*self.tasks, *also, *filter(None, lent)]))
+        lent = [
+            name for task, spec in self.tasks.items() if "diagnosis" in spec.judges for name in evidence_tasks(task)
+        ]
+        return list(dict.fromkeys([*self.tasks, *also, *lent]))
 
     def training_of(self, task: str, model: str) -> TrainingSpec:
         """How a model is trained on a task: the profile's training with the model's and then the task's changes."""

@@ -45,6 +45,7 @@ class AgentsSpec(Part):
 
     rows: int = Field(4000, ge=0)
     techniques: list[Technique] = ["shapley", "attention", "gradients"]
+    types: list[Literal["token", "pair", "span", "combined"]] = ["token", "pair", "span", "combined"]
     forms: list[Literal["symbol", "text"]] = ["symbol", "text"]
     pieces: Count = 3
     split: tuple[float, float, float] = (0.8, 0.1, 0.1)

@@ -115,8 +115,8 @@ def test_a_verdict_and_its_mirror_image(value, width, bound):
 # The file
 
 
-def test_every_claim_of_the_file_can_be_asked():
-    for claim in read_claims():
+def test_every_claim_on_pointing_can_be_asked():
+    for claim in read_claims("poerner2018"):
         if claim.contrast is None:
             continue
         assert set(claim.contrast) <= {field.name for field in fields(Contrast)}, claim.id

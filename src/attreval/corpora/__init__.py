@@ -21,7 +21,7 @@ __all__ = [
     "Package",
     "Task",
     "corpus_folder",
-    "evidence_task",
+    "evidence_tasks",
     "fetch",
     "glove",
     "load",
@@ -57,12 +57,11 @@ def corpus_folder(name: str) -> Path:
     return corpus_folder(name)
 
 
-def evidence_task(task: str) -> str | None:
-    """The task that lends a task what people marked, where its files are at hand; None otherwise."""
+def evidence_tasks(task: str) -> list[str]:
+    """The tasks that lend a task what people marked, as far as their files are at hand, the preferred one first."""
     from attreval.corpora.sources import at_hand
 
-    lender = TASKS[task].evidence_from
-    return lender if lender and all(at_hand(path) for path in TASKS[lender].files) else None
+    return [name for name in TASKS[task].evidence_from if all(at_hand(path) for path in TASKS[name].files)]
 
 
 def load(task: str, split: str | None, limit: int | None = None):

@@ -41,8 +41,8 @@ class Task:
 
     labels: names in index order. packages: what the registry carries. files: what must lie in the corpora
     folder; optional: what is used where it lies there. tables: tasks whose tables it is made from. trained_on: the
-    task whose model reads these instances, where they train none. evidence_from: the task whose instances are some of
-    these with what people marked, where the files for it are at hand. version: raised when a builder's rules change,
+    task whose model reads these instances, where they train none. evidence_from: tasks whose instances are some of
+    these with what people marked, where the files for them are at hand; the first one that has an instance counts. version: raised when a builder's rules change,
     so that old tables are made again.
     """
 
@@ -58,7 +58,7 @@ class Task:
     optional: tuple[str, ...] = ()
     tables: tuple[str, ...] = ()
     trained_on: str = ""
-    evidence_from: str = ""
+    evidence_from: tuple[str, ...] = ()
     splits: tuple[str, ...] = ("train", "dev", "test")
     version: int = 1
 

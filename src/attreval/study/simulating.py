@@ -11,7 +11,7 @@ import pandas as pd
 
 from attreval import corpora
 from attreval.config import TrainingSpec
-from attreval.explain.levels import TECHNIQUES, TYPES
+from attreval.explain.levels import TECHNIQUES
 from attreval.explain.units import find_units
 from attreval.judge.ranking import Piece, rank_pieces, spend
 from attreval.judge.simulatability import agreement_f1, bootstrap_gain, inform, read_marks
@@ -32,8 +32,17 @@ class Told:
     shown: dict[tuple[str, str, str], Tokens]
 
 
-def simulate(step: Step) -> pd.DataFrame:
-    """One row an agent: its F1 on the model's predictions, and the gain over the agent that sees no explanation.
+@dataclass(frozen=True)
+class Simulated:
+    """agents: one row each: F1 on the model's predictions, gain over the agent that sees no explanation, its interval.
+    predictions: one row an agent and instance that it is tested on: whether it predicts what the model predicts."""
+
+    agents: pd.DataFrame
+    predictions: pd.DataFrame
+
+
+def simulate(step: Step) -> Simulated:
+    """Train agents with and without explanations, and see how often they predict what the model predicts.
 
     An agent starts where the model started and is trained on the model's predictions for other test instances
     (Sun et al. 2024, section 2.4). Gains have bootstrap intervals over the instances that agents are tested on.
@@ -43,8 +52,9 @@ def simulate(step: Step) -> pd.DataFrame:
     given, profile = step.parameters, step.profile
     settings = profile.diagnosis.agents
     columns = ["task", "model", "seed", "technique", "type", "form", "f1", "gain", "low", "high", "train", "tested"]
+    by_instance = ["task", "model", "seed", "instance", "technique", "type", "form", "correct"]
     if not settings.rows:
-        return pd.DataFrame(columns=columns)
+        return Simulated(pd.DataFrame(columns=columns), pd.DataFrame(columns=by_instance))
     every = tell_all(step)
     ends = np.cumsum([round(share * len(every)) for share in settings.split[:2]])
     parts = every[: ends[0]], every[ends[0] : ends[1]], every[ends[1] :]
@@ -73,7 +83,12 @@ def simulate(step: Step) -> pd.DataFrame:
         f1 = float(np.mean([agreement_f1(told, labels) for told in predicted[kind]]))
         gain = np.mean(found, axis=0).tolist() if kind != UNTOLD else [0.0, 0.0, 0.0]
         rows.append((given.task, given.model, given.seed, *kind, f1, *gain, len(parts[0]), len(labels)))
-    return pd.DataFrame(rows, columns=columns)
+    met = [
+        (given.task, given.model, given.seed, told.id, *kind, float(np.mean([p[i] == told.label for p in some])))
+        for kind, some in predicted.items()
+        for i, told in enumerate(parts[2])
+    ]
+    return Simulated(pd.DataFrame(rows, columns=columns), pd.DataFrame(met, columns=by_instance))
 
 
 def tell_all(step: Step) -> list[Told]:
@@ -117,7 +132,7 @@ def pieces_shown(
             for kind, method in TECHNIQUES[technique].items()
         }
         size = len(rankings["span"].units(settings.agents.pieces))
-        for kind in TYPES:
+        for kind in settings.agents.types:
             yield technique, kind, spend(rankings[kind], size, rankings["token"])
 
 
