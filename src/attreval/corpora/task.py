@@ -42,8 +42,8 @@ class Task:
     labels: names in index order. packages: what the registry carries. files: what must lie in the corpora
     folder; optional: what is used where it lies there. tables: tasks whose tables it is made from. trained_on: the
     task whose model reads these instances, where they train none. evidence_from: tasks whose instances are some of
-    these with what people marked, where the files for them are at hand; the first one that has an instance counts. version: raised when a builder's rules change,
-    so that old tables are made again.
+    these with what people marked, where their files are at hand, the preferred one first. version: raised when a
+    builder's rules change, so that old tables are made again.
     """
 
     name: str
