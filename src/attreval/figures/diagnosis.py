@@ -93,8 +93,8 @@ def draw_gains(agents: pd.DataFrame):
             title, tint, marker = LOOKS[kind]
             some = told[(told.form == form) & (told.type == kind)]
             at = np.array([techniques.index(t) for t in some.technique]) + place
-            reach = 100 * np.abs(np.stack([some.gain - some.low, some.high - some.gain]))
-            axes.errorbar(at, 100 * some.gain, reach, color=tint, marker=marker, linestyle="", label=title, capsize=2)
+            reach = np.abs(np.stack([some.gain - some.low, some.high - some.gain]))
+            axes.errorbar(at, some.gain, reach, color=tint, marker=marker, linestyle="", label=title, capsize=2)
         axes.axhline(0, color="#555555", linewidth=1)
         axes.set(
             xticks=range(len(techniques)),

@@ -133,7 +133,7 @@ def summary_table(parts: dict[str, pd.DataFrame], agents: pd.DataFrame) -> pd.Da
             rows.append((*row[1:5], name, row.mean, chance(row)))
     symbols = agents[(agents.form == "symbol")] if len(agents) else agents
     for key, value in symbols.groupby(keys, sort=False)["gain"].mean().items():
-        rows.append((*key, "simulatability", 100 * value, 0.0))
+        rows.append((*key, "simulatability", value, 0.0))
     out = pd.DataFrame(rows, columns=[*keys, "property", "value", "chance"])
     order = {name: i for i, name in enumerate(PROPERTIES)}
     return out.sort_values("property", key=lambda column: column.map(order), kind="stable").reset_index(drop=True)

@@ -34,7 +34,7 @@ class Told:
 
 @dataclass(frozen=True)
 class Simulated:
-    """agents: one row each: F1 on the model's predictions, gain over the agent that sees no explanation, its interval.
+    """agents: one row each: F1 on the model's predictions, gain over the agent without explanations in points of F1.
     predictions: one row an agent and instance that it is tested on: whether it predicts what the model predicts."""
 
     agents: pd.DataFrame
@@ -81,8 +81,8 @@ def simulate(step: Step) -> Simulated:
             for told, untold in zip(predicted[kind], predicted[UNTOLD], strict=True)
         ]
         f1 = float(np.mean([agreement_f1(told, labels) for told in predicted[kind]]))
-        gain = np.mean(found, axis=0).tolist() if kind != UNTOLD else [0.0, 0.0, 0.0]
-        rows.append((given.task, given.model, given.seed, *kind, f1, *gain, len(parts[0]), len(labels)))
+        points = (100 * np.mean(found, axis=0)).tolist() if kind != UNTOLD else [float("nan")] * 3
+        rows.append((given.task, given.model, given.seed, *kind, f1, *points, len(parts[0]), len(labels)))
     met = [
         (given.task, given.model, given.seed, told.id, *kind, float(np.mean([p[i] == told.label for p in some])))
         for kind, some in predicted.items()
