@@ -14,6 +14,7 @@ from attreval.judge.simulatability import (
     inform,
     insert_symbols,
     read_marks,
+    weighted_f1,
 )
 
 MARKS = Marks((900,), (901,), (902,), (903,), tuple((910 + r,) for r in range(9)), 3)
@@ -89,6 +90,15 @@ def test_marks_are_those_of_the_tokenizer(tiny):
     found = read_marks(tiny.tokenizer, 12)
     assert found.separator == tiny.tokenizer.sep_token_id and len(found.ranks) == 12
     assert found.ranks[11] == tuple(tiny.tokenizer("12", add_special_tokens=False)["input_ids"])
+
+
+def test_weighted_f1_is_scikit_learns_on_the_drawn_instances():
+    rng = np.random.default_rng(3)
+    labels, predicted = rng.integers(0, 3, 12), rng.integers(0, 4, 12)
+    weights = rng.multinomial(12, np.full(12, 1 / 12), size=40)
+    for row, found in zip(weights, weighted_f1(predicted, labels, weights.astype(float)), strict=True):
+        drawn = np.repeat(np.arange(12), row)
+        assert found == pytest.approx(f1_score(labels[drawn], predicted[drawn], average="macro", zero_division=0))
 
 
 def test_gain():

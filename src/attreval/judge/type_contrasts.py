@@ -59,7 +59,9 @@ def contrast_types(values: pd.DataFrame, asked: TypeContrast, draws: int, level:
             spread.append(differ(drawn, asked.pick))
     if not found:
         return None
-    low, high = np.nanquantile(np.nanmean(spread, axis=0), [(1 - level) / 2, (1 + level) / 2])
+    known = ~np.isnan(spread)  # a draw that holds no instance of a cell says nothing of that cell
+    means = np.nansum(spread, axis=0)[known.any(axis=0)] / known.sum(axis=0)[known.any(axis=0)]
+    low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
     return Difference(float(np.mean(found)), float(low), float(high), int(np.sum(np.array(found) > 0)), len(found))
 
 

@@ -1,0 +1,344 @@
+"""Tables, contrasts and claims of the diagnosis, on values made up here."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+from reference import models
+from reference import types as slow
+
+from attreval import config, corpora
+from attreval.config import ModelSpec, Profile
+from attreval.diagnosis_spec import AgentsSpec, DiagnosisSpec
+from attreval.explain.levels import TECHNIQUES, TYPES
+from attreval.explain.methods import METHODS
+from attreval.judge.type_contrasts import TypeContrast, contrast_types
+from attreval.records import Attribution, Evidence
+from attreval.report.claims import read_claims
+from attreval.study import cases, diagnosis_claims, diagnosis_tables
+from attreval.study.diagnosis_layout import lay_out_properties, show
+
+KINDS = {"one": "encoder", "two": "encoder-decoder"}
+
+
+class Recorder:
+    """What the study needs of a step."""
+
+    def __init__(self):
+        self.profile = config.load("smoke")
+        self.numbers = {}
+
+    def number(self, key, value, *_, **__):
+        self.numbers[key] = value
+
+
+@st.composite
+def tables(draw):
+    """Rows as gather_values gives them, some missing."""
+    rows = []
+    for model, technique, kind in product(KINDS, ("shapley", "attention"), ("token", "pair", "span")):
+        for instance in range(draw(st.integers(0, 3))):
+            number = st.sampled_from([0.0, 0.25, 0.5, 1.0])
+            rows.append(
+                {"task": "t", "model": model, "kind": KINDS[model], "technique": technique, "type": kind, "form": "-"}
+                | {"property": "sufficiency", "instance": f"i{instance}", "value": draw(number), "chance": draw(number)}
+            )
+    return rows
+
+
+ASKED = (
+    TypeContrast("sufficiency", "span", ("token", "pair"), pick="best"),
+    TypeContrast("sufficiency", "token", ("random",)),
+    TypeContrast("sufficiency", "shapley", ("attention",), across="technique"),
+)
+
+
+@given(rows=tables(), asked=st.sampled_from(ASKED))
+def test_a_contrast_equals_its_slow_twin(rows, asked):
+    frame = pd.DataFrame(rows, columns=diagnosis_claims.COLUMNS)
+    found, expected = contrast_types(frame, asked, 40, 0.9), slow.contrast(rows, asked)
+    if expected is None:
+        assert found is None
+    else:
+        assert (found.positive, found.columns) == expected[1:]
+        assert found.value == pytest.approx(expected[0])
+        assert found.low <= found.high
+
+
+def test_what_is_asked_of_some_models_leaves_the_others_out():
+    rows = [
+        {"task": "t", "model": m, "kind": KINDS[m], "technique": "shapley", "type": k, "form": "-"}
+        | {"property": "complexity", "instance": "i", "value": v, "chance": 1.0}
+        for m, k, v in (("one", "token", 1.0), ("one", "span", 3.0), ("two", "token", 5.0), ("two", "span", 1.0))
+    ]
+    asked = TypeContrast("complexity", "token", ("span",))
+    both = contrast_types(pd.DataFrame(rows), asked, 20, 0.9)
+    assert (both.value, both.positive, both.columns) == (-1.0, 1, 2)  # lower is simpler
+    one = contrast_types(pd.DataFrame(rows), replace(asked, kinds=("encoder",)), 20, 0.9)
+    assert (one.value, one.low, one.high) == (2.0, 2.0, 2.0)
+    assert contrast_types(pd.DataFrame(rows), replace(asked, techniques=("attention",)), 20, 0.9) is None
+
+
+def test_every_claim_of_the_paper_can_be_asked_and_is_counted_in_its_tables():
+    """What claims.yml reports is what the published tables say, wherever they show it."""
+    claims = read_claims("sun2024")
+    shown = 0
+    for claim in claims:
+        assert bool(claim.contrast) != bool(claim.why_not)
+        if not claim.contrast:
+            continue
+        asked = diagnosis_claims.read_contrast(claim)
+        named = (asked.better, *asked.worse)
+        known = {"type": {*TYPES, "random"}, "technique": set(TECHNIQUES), "form": {"symbol", "text"}}[asked.across]
+        assert set(named) <= known and asked.property in diagnosis_tables.PROPERTIES, claim.id
+        held, cells = diagnosis_claims.count_published(claim)
+        if cells:
+            held = cells - held if claim.expect.below is not None else held
+            assert claim.reported == f"{held} of {cells} cells", claim.id
+            shown += 1
+        else:
+            assert asked.property in ("comprehensiveness", "sufficiency"), "only these are in a figure alone"
+    assert shown >= 12
+    with pytest.raises(ValueError, match="claim x: a contrast has no 'side'; it has: property, better"):
+        diagnosis_claims.read_contrast(claims[0].model_copy(update={"id": "x", "contrast": {"side": 1}}))
+
+
+def test_the_papers_own_statements_against_its_tables():
+    """Integrated gradients make the most helpful spans in one of four; spans help most in ten of twelve, not nine."""
+    frame = diagnosis_claims.published()
+    count = diagnosis_claims.count_cells
+    best = TypeContrast("simulatability", "span", ("token", "pair"), pick="best", forms=("symbol",))
+    assert count(frame, best) == (10, 12)
+    technique = TypeContrast(
+        *("simulatability", "gradients", ("shapley", "attention"), "technique", "best"),
+        types=("span",),
+        forms=("symbol",),
+    )
+    assert count(frame, technique) == (1, 4)
+    assert len(frame) == 60 + 72 + 36
+
+
+def test_models_are_told_apart_by_kind():
+    small = {"layers": 1, "hidden": 8, "heads": 1, "tokenizer": "minilm"}
+    assert diagnosis_claims.kind_of(ModelSpec(**small)) == "encoder"
+    assert diagnosis_claims.kind_of(ModelSpec(**small, architecture="encoder_decoder")) == "encoder-decoder"
+    assert diagnosis_claims.kind_of(ModelSpec(weights="facebook/bart-base")) == "encoder-decoder"
+
+
+def changes():
+    """Two instances, one technique, two types, two thresholds, and random units drawn twice."""
+    rows = []
+    for instance, k in product(("a", "b"), (1, 2)):
+        for technique, kind, without in (("shapley", "token", k == 2), ("shapley", "span", instance == "a")):
+            rows.append(("snli", "tiny", 1, instance, technique, kind, k, 3, float(without), 0.0, 0.1 * k, 0.2))
+        for draw in (0.0, 1.0):
+            rows.append(("snli", "tiny", 1, instance, "random", "random", k, 3, draw, 1.0, 0.0, 0.0))
+    columns = [
+        "task",
+        "model",
+        "seed",
+        "instance",
+        "technique",
+        "type",
+        "k",
+        "units",
+        "comprehensiveness",
+        "sufficiency",
+    ]
+    return pd.DataFrame(rows, columns=[*columns, "drop_without", "drop_only"])
+
+
+def test_changes_are_averaged_over_pieces_and_then_over_texts():
+    step = Recorder()
+    uneven = pd.concat([changes(), changes().query("instance == 'a' and k == 1")])  # a threshold counts once
+    for frame in (changes(), uneven):
+        table = diagnosis_tables.faithfulness_table(frame, step).set_index(["technique", "type", "measure"])["mean"]
+        assert table["shapley", "token", "comprehensiveness"] == 0.5
+        assert table["shapley", "span", "comprehensiveness"] == 0.5
+        assert table["random", "random", "comprehensiveness"] == 0.5
+        assert table["shapley", "token", "drop_without"] == pytest.approx(0.15)
+
+
+def test_the_summary_sets_each_type_beside_what_chance_gives():
+    step = Recorder()
+    faithfulness = diagnosis_tables.faithfulness_table(changes(), step)
+    columns = ["task", "model", "seed", "technique", "type", "measure", "mean"]
+    entropy = pd.DataFrame(
+        [("snli", "tiny", 1, "shapley", "token", m, v) for m, v in (("entropy", 1.5), ("random", 2.0))], columns=columns
+    )
+    agreement = pd.DataFrame(
+        [("snli", "tiny", 1, *row) for row in (("shapley", "span", "token", 0.7), ("random", "span", "token", 0.6))],
+        columns=columns,
+    )
+    agents = pd.DataFrame(
+        [("snli", "tiny", "shapley", "span", "symbol", 2.5), ("snli", "tiny", "shapley", "span", "text", 9.0)],
+        columns=["task", "model", "technique", "type", "form", "gain"],
+    )
+    parts = {"faithfulness": faithfulness, "agreement": agreement, "complexity": entropy}
+    found = diagnosis_tables.summary_table(parts, agents).set_index(["property", "type"])
+    assert found.value["comprehensiveness", "token"] == 0.5 and found.chance["comprehensiveness", "token"] == 0.5
+    assert (found.value["complexity", "token"], found.chance["complexity", "token"]) == (1.5, 2.0)
+    assert (found.value["token agreement", "span"], found.chance["token agreement", "span"]) == (0.7, 0.6)
+    assert (found.value["simulatability", "span"], found.chance["simulatability", "span"]) == (2.5, 0.0)
+    assert "random" not in set(found.technique)
+    laid = lay_out_properties(found.reset_index(), {"tiny": ModelSpec(weights="x")}).set_index("property")
+    assert laid.token["complexity"] == "1.50 [2.08]" and laid.pair["complexity"] == "– [1.72]"
+    assert laid.span["token agreement"] == "70.0 [75.6]" and laid.chance["token agreement"] == "60.0"
+    assert laid.span["simulatability"] == "2.5 [3.2]"
+    assert len(laid) == len(diagnosis_tables.PROPERTIES)
+    assert show("complexity", math.nan) == "–"
+
+
+def test_rules_are_set_against_as_many_single_units():
+    rows = [
+        ("snli", "tiny", 1, i, "shapley", rule, kind, k, 4, 2 * k, *values)
+        for i, k in (("a", 1), ("b", 1), ("b", 2))
+        for rule in ("louvain", "other")
+        for kind, values in (("span", (0.0, 1.0)), ("token", (1.0, 1.0)))
+    ]
+    names = ["technique", "rule", "type", "k", "pieces", "units", "comprehensiveness", "sufficiency"]
+    frame = pd.DataFrame(rows, columns=["task", "model", "seed", "instance", *names])
+    found = diagnosis_tables.rules_table(frame, Recorder()).set_index("rule").loc["louvain"]
+    assert (found.instances, found.pieces, found.units) == (2, 4, 2.5)
+    assert (found.comprehensiveness_beyond_units, found.sufficiency_beyond_units) == (-1, 0)
+
+
+def an_instance(tiny):
+    """A pair with highlights, its records by every method, and the settings that made them."""
+    one = models.instance("the brave film", "was not bad", name="snli/test/7")
+    tokens = tiny.tokens(one)
+    rng = np.random.default_rng(0)
+    positions = [(int(p),) for p in tokens.content]
+    pairs = [(a[0], b[0]) for a in positions[:3] for b in positions[3:]]
+    spans = [tuple(p[0] for p in positions[:2] + positions[3:5]), (positions[2][0], positions[5][0])]
+    features = {"token": positions, "pair": pairs, "span": spans, "combined": spans[:1]}
+    records = {
+        method: Attribution(
+            one.id, method, 0, METHODS[method].level, tuple(features[kind]), rng.random(len(features[kind]))
+        )
+        for methods in TECHNIQUES.values()
+        for kind, method in methods.items()
+    }
+    return one, records, DiagnosisSpec(pieces={"unit": "word"}, random_draws=3)
+
+
+def test_a_case_is_judged_without_the_model(tiny):
+    one, records, settings = an_instance(tiny)
+    marks = np.zeros((1, 6))
+    marks[0, [1, 4]] = 1
+    lent = {one.segments: replace(one, id="esnli/test/7", evidence=Evidence(marks=marks))}
+    case = cases.read_case(one, records, tiny, settings, ("snli", "tiny", 1), lent)
+    assert case.gold[0].units["low"] == {1, 4} and set(case.rankings) == set(TECHNIQUES)
+    rows = list(cases.agreement_rows(case, settings, ("snli", "tiny", 1)))
+    assert {(r[0], r[1]) for r in rows} == {(t, k) for t in TECHNIQUES for k in TYPES} | {
+        ("random", k) for k in ("token", "pair", "span")
+    }
+    for technique, kind, people, token, interaction in rows:
+        assert people == 1 and 0 <= token <= 1, technique
+        assert math.isnan(interaction) == (kind == "token")
+    assert str(rows) == str(list(cases.agreement_rows(case, settings, ("snli", "tiny", 1))))
+    for _, _, k, found, random, highest in cases.complexity_rows(case, settings):
+        assert k == 2 and 0 <= found <= highest + 1e-12 and random <= highest
+
+
+def test_a_case_without_marks_or_spans_has_nothing_to_agree_on(tiny):
+    one, records, settings = an_instance(tiny)
+    case = cases.read_case(one, records, tiny, settings, ("snli", "tiny", 1), {})
+    assert case.gold == [] and list(cases.agreement_rows(case, settings, ("x",))) == []
+    for methods in TECHNIQUES.values():
+        empty = Attribution(one.id, methods["span"], 0, "span", (), np.zeros(0))
+        records |= {methods["span"]: empty, methods["combined"]: replace(empty, method=methods["combined"])}
+    case = cases.read_case(one, records, tiny, settings, ("snli", "tiny", 1), {})
+    assert case.rankings == {} and list(cases.complexity_rows(case, settings)) == []
+
+
+def test_own_marks_come_before_lent_ones(tiny):
+    one, _, _ = an_instance(tiny)
+    own = replace(one, evidence=Evidence(marks=np.ones((1, 6))))
+    lent = {one.segments: replace(one, evidence=Evidence(marks=np.zeros((1, 6))))}
+    assert cases.with_evidence(own, lent) is own
+    assert cases.with_evidence(one, lent).evidence.marks.sum() == 0
+    assert cases.with_evidence(one, {("other", "texts"): own}) is one
+
+
+def test_evidence_is_lent_where_its_files_are(tmp_path, monkeypatch):
+    monkeypatch.setenv("ATTREVAL_CORPORA", str(tmp_path))
+    monkeypatch.setenv("ATTREVAL_DATA", str(tmp_path / "data"))
+    assert corpora.evidence_tasks("snli") == []
+    (tmp_path / "esnli").mkdir()
+    (tmp_path / "esnli" / "esnli_dev.csv").touch()
+    assert corpora.evidence_tasks("snli") == []
+    (tmp_path / "esnli" / "esnli_test.csv").touch()
+    assert corpora.evidence_tasks("snli") == ["esnli"]
+    (tmp_path / "spanex").mkdir()
+    (tmp_path / "spanex" / "snli_extended.jsonl").touch()
+    assert corpora.evidence_tasks("snli") == ["spanex_snli", "esnli"]
+    assert corpora.evidence_tasks("rotten_tomatoes") == []
+    assert config.load("smoke").read_tasks()[-2:] == ["spanex_snli", "esnli"]
+
+
+@pytest.mark.parametrize(
+    ("section", "given", "said"),
+    [
+        (DiagnosisSpec, {"row": 3}, "Extra inputs"),
+        (DiagnosisSpec, {"pieces": {"units": "word"}}, "Extra inputs"),
+        (DiagnosisSpec, {"techniques": ["lime"]}, "'shapley', 'attention' or 'gradients'"),
+        (
+            DiagnosisSpec,
+            {"techniques": ["shapley"], "agents": {"techniques": ["attention"]}},
+            "agents ask for 'attention'",
+        ),
+        (AgentsSpec, {"split": [0.5, 0.5, 0.5]}, "three shares above 0 that sum to 1"),
+        (AgentsSpec, {"split": [1.0, 0.0, 0.0]}, "three shares above 0 that sum to 1"),
+    ],
+)
+def test_settings_that_do_not_go_say_why(section, given, said):
+    with pytest.raises(ValidationError, match=said):
+        section(**given)
+
+
+def a_profile(**task) -> Profile:
+    """A profile with one task."""
+    small = {"layers": 1, "hidden": 8, "heads": 1, "tokenizer": "minilm"}
+    rows = {"train_rows": 4, "dev_rows": 2, "test_rows": 2, "explain_rows": 1}
+    return Profile(
+        name="made-up",
+        models={"a": small, "b": small},
+        tasks={task.pop("name", "snli"): {"models": ["a", "b"]} | rows | task},
+        explain={"methods": ["random"]},
+    )
+
+
+def test_a_judge_may_hear_some_models_only():
+    made = a_profile(judges=["agreement", "diagnosis"], only={"agreement": ["a"]})
+    assert made.explained_runs("diagnosis") == [("snli", "a", 1), ("snli", "b", 1)]
+    assert made.explained_runs("agreement") == made.explained_runs() == [("snli", "a", 1)]
+    assert a_profile(judges=["diagnosis"], explain_rows=0).explained_runs("diagnosis") == [
+        ("snli", "a", 1),
+        ("snli", "b", 1),
+    ]
+    with pytest.raises(ValidationError, match="task 'snli' has no model 'c'; it has: a, b"):
+        a_profile(only={"agreement": ["c"]})
+    with pytest.raises(
+        ValidationError, match="'rotten_tomatoes' has one text; diagnosis needs two, as in: snli, esnli"
+    ):
+        a_profile(name="rotten_tomatoes", judges=["diagnosis"])
+
+
+def test_pieces_of_the_profile_are_those_of_the_methods():
+    from attreval.explain.method import Pieces
+
+    settings = DiagnosisSpec().pieces.model_dump()
+    assert set(settings) == set(Pieces.__dataclass_fields__)
+    same = {name: value for name, value in settings.items() if name != "unit"}
+    assert all(getattr(Pieces(), name) == value for name, value in same.items())
+    assert yaml.safe_load(yaml.safe_dump(settings)) == settings
