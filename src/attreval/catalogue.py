@@ -30,6 +30,30 @@ JUDGES = (
         "module": "attreval.judge.faithfulness",
         "source": "DeYoung et al. 2020; Zhao & Aletras 2023, section 3",
     },
+    {
+        "name": "unified comprehensiveness and sufficiency",
+        "question": "does the predicted class change, at equal numbers of units for tokens, pairs and spans?",
+        "module": "attreval.judge.diagnosis",
+        "source": "Sun et al. 2024, section 2.2",
+    },
+    {
+        "name": "agreement with people",
+        "question": "do people mark the same tokens, and the same interactions?",
+        "module": "attreval.judge.plausibility",
+        "source": "Sun et al. 2024, section 2.3",
+    },
+    {
+        "name": "simulatability",
+        "question": "do explanations help an agent to predict the model?",
+        "module": "attreval.judge.simulatability",
+        "source": "Sun et al. 2024, section 2.4",
+    },
+    {
+        "name": "complexity",
+        "question": "how evenly is importance spread over the pieces?",
+        "module": "attreval.judge.complexity",
+        "source": "Sun et al. 2024, section 2.5",
+    },
 )
 
 
