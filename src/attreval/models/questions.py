@@ -1,6 +1,6 @@
-"""What can be asked of a model: logits of rows of ids, gradients or relevance at word embeddings, cell decompositions.
+"""What can be asked of a model: logits, gradients or relevance at word embeddings, cell parts, attention.
 
-Letters used for shapes: n rows, L tokens, D embedding width, K classes, m path nodes.
+Letters used for shapes: n rows, L tokens, D embedding width, K classes, m path nodes, S layers, H heads.
 """
 
 from __future__ import annotations
@@ -112,5 +112,45 @@ class Decompose:
         return ("decompose", self.ids.tobytes(), self.segments.tobytes(), self.output_gate)
 
 
-Question = Evaluate | PathGradient | Decompose
+@dataclass(frozen=True)
+class AttentionPath:
+    """Ask a transformer for its attention weights and for weighted sums of gradients with respect to them.
+
+    ids, segments: (L,). layers: S encoder layers, -1 the last one; all where none is named.
+    nodes, weights: m factors and their quadrature weights. At each node the weights of one layer, the same in every
+    layer below it as in the plain text, are multiplied by the factor while the rest of the network runs as usual, and
+    the gradient with respect to these multiplied weights is taken; done for each layer apart. The node 1 is the text
+    itself, where one pass serves all layers. Without nodes only the weights are asked for.
+    of: differentiate the `logit` or the `probability` of the target. rows: keep only what these tokens attend to.
+    """
+
+    ids: np.ndarray
+    segments: np.ndarray
+    target: int
+    layers: tuple[int, ...] = ()
+    nodes: tuple[float, ...] = (1.0,)
+    weights: tuple[float, ...] = (1.0,)
+    of: str = "logit"
+    rows: tuple[int, ...] | None = None
+
+    def key(self) -> Hashable:
+        """What makes two of these the same question."""
+        rows = (self.ids.tobytes(), self.segments.tobytes())
+        return ("attention", *rows, self.target, self.layers, self.nodes, self.weights, self.of, self.rows)
+
+
+@dataclass(frozen=True)
+class AttentionAnswer:
+    """attention: (S, H, L, L) weights, from token to token, unscaled. gradient: (S, H, L, L) weighted sum over nodes.
+
+    With `rows`, r of them, (S, H, r, L). values: (S, m) the logit or probability at each node; NaN gradients where
+    there are no nodes.
+    """
+
+    attention: np.ndarray
+    gradient: np.ndarray
+    values: np.ndarray
+
+
+Question = Evaluate | PathGradient | Decompose | AttentionPath
 Conversation = Generator[Question, Any, Any]

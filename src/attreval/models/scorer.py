@@ -1,20 +1,23 @@
 """The evaluation ledger: everything that asks the model a question asks it here, and nothing is computed twice.
 
-A question is a block of rows of token ids (`Evaluate`), a path of word embeddings (`PathGradient`), or what each token
-left in a gated model's cells (`Decompose`). The ledger drops duplicates, sorts by length, fills batches by a token
-budget, runs them, remembers the answers and counts the cost.
+A question is a block of rows of token ids (`Evaluate`), a path of word embeddings (`PathGradient`), what each token
+left in a gated model's cells (`Decompose`), or attention weights (`AttentionPath`). The ledger drops duplicates, sorts
+by length, fills batches by a token budget, runs them, remembers the answers and counts the cost.
 Letters used for shapes: n rows, L tokens, D embedding width, K classes, m path nodes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 import torch
 
+from attreval.models.attending import attentions
 from attreval.models.questions import (
+    AttentionPath,
     Conversation,
     Decompose,
     Evaluate,
@@ -122,6 +125,11 @@ class Scorer:
         width = len(self.model.labels)
         return [np.stack([self.answers[k] for k in keys]) if keys else np.zeros((0, width)) for keys in keyed]
 
+    def blocks(self, questions: Sequence[Evaluate], accounts: Sequence[str]) -> list[np.ndarray]:
+        """(n, K) logits for each question."""
+        precisions = [self.sampled_precision if q.sampled else self.precision for q in questions]
+        return self.evaluate([q.rows() for q in questions], precisions, accounts, [q.windows for q in questions])
+
     def erase(self, hint: Windows | None, keys: list, new: dict, precision: str) -> dict:
         """Answer what a hint and the model make cheap among the new rows; give the others back."""
         windows = max(1, len(hint.ids) - hint.size + 1) if hint else 0
@@ -135,6 +143,10 @@ class Scorer:
         if self.notify:
             self.notify(len(erased))
         return {key: row for key, row in new.items() if key not in self.answers}
+
+    def cut(self, lengths: Sequence[int]) -> list[range]:
+        """Batches of rows of these lengths, sorted by falling length."""
+        return cut_batches(lengths, self.token_budget)
 
     def padded(self, rows: Sequence[Row]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """(n, L) ids, mask and segments of rows, where the model is."""
@@ -234,18 +246,16 @@ class Scorer:
             step(i, None)
         while waiting:
             asked, waiting = waiting, {}
-            blocks = [i for i, q in asked.items() if isinstance(q, Evaluate)]
-            paths = [i for i, q in asked.items() if isinstance(q, PathGradient)]
-            cells = [i for i, q in asked.items() if isinstance(q, Decompose)]
-            logits = self.evaluate(
-                [asked[i].rows() for i in blocks],
-                [self.sampled_precision if asked[i].sampled else self.precision for i in blocks],
-                [talks[i][0] for i in blocks],
-                [asked[i].windows for i in blocks],
-            )
-            gradients = self.paths([asked[i] for i in paths], [talks[i][0] for i in paths])
-            parts = self.decompositions([asked[i] for i in cells], [talks[i][0] for i in cells])
-            answered = zip([*blocks, *paths, *cells], [*logits, *gradients, *parts], strict=True)
+            answered = []
+            for kind, answer in (
+                (Evaluate, self.blocks),
+                (PathGradient, self.paths),
+                (Decompose, self.decompositions),
+                (AttentionPath, partial(attentions, self)),
+            ):
+                part = [i for i, question in asked.items() if isinstance(question, kind)]
+                found = answer([asked[i] for i in part], [talks[i][0] for i in part])
+                answered += zip(part, found, strict=True)
             for i, answer in sorted(answered, key=lambda x: x[0]):
                 step(i, answer)
         return results

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from attreval.alignment import tokenize
+from attreval.models.attending import Watch
 from attreval.records import Instance, Tokens
 from attreval.seeds import seed_of
 
@@ -74,6 +75,29 @@ class Transformer:
             inputs["token_type_ids"] = segments
         logits = network(attention_mask=mask, **inputs).logits
         return logits if self.order is None else logits[:, self.order]
+
+    @property
+    def layers(self) -> int:
+        """How many layers the encoder has."""
+        return self.network.config.num_hidden_layers
+
+    def attend(
+        self,
+        ids: Tensor,
+        mask: Tensor,
+        segments: Tensor,
+        precision: str = "float32",
+        wanted: Sequence[int] = (),
+        factors: dict[int, Tensor] | None = None,
+    ) -> tuple[Tensor, dict[int, Tensor]]:
+        """(B, K) logits and, of each wanted encoder layer, the (B, H, L, L) attention weights that gradients reach.
+
+        factors: layer -> (B, 1, 1, 1) numbers that its weights are multiplied by.
+        """
+        watch = Watch(self.layers, wanted, factors)
+        with watch:
+            logits = self.logits(ids, mask, segments, precision)
+        return logits, watch.seen
 
     def save(self, folder: Path) -> None:
         """Write weights (safetensors), configuration and tokenizer into a folder."""
