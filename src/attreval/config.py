@@ -73,7 +73,8 @@ class TaskSpec(Section):
 
     A task that is read by the models of another one (hybrid_bbc by those of bbc) has no train, dev and test rows.
     explain_rows 0: models are trained, for another task to use. judges: before whom the explanations go.
-    also_train: other tasks to train on as well. training, explain: what to change in the profile's for this task.
+    also_train: other tasks to train on as well. training, explain, faithfulness: what to change in the profile's for
+    this task. of_model: what is otherwise for one of the models (its rows, judges, also_train and training).
     """
 
     models: list[str] = Field(min_length=1)
@@ -86,6 +87,20 @@ class TaskSpec(Section):
     also_train: dict[str, AlsoTrain] = {}
     training: dict[str, Any] = {}
     explain: dict[str, Any] = {}
+    faithfulness: dict[str, Any] = {}
+    of_model: dict[str, dict[str, Any]] = {}
+
+    @model_validator(mode="after")
+    def known_changes(self):
+        for model, changes in self.of_model.items():
+            if model not in self.models:
+                raise ValueError(f"of_model names {model!r}; the models are: {', '.join(self.models)}")
+            if unknown := [name for name in changes if name not in OF_MODEL]:
+                raise ValueError(f"of_model.{model}: unknown key {unknown[0]!r}; allowed are: {', '.join(OF_MODEL)}")
+        return self
+
+
+OF_MODEL = ("train_rows", "dev_rows", "test_rows", "explain_rows", "judges", "also_train", "training")
 
 
 class TrainingSpec(Section):
@@ -93,7 +108,8 @@ class TrainingSpec(Section):
 
     averaging: decay of the running average of the weights that is checked and kept, 0 for the weights themselves.
     schedule `halving`: no warm-up, and half the rate after every `halve_after` checks on dev without a better one.
-    watch: what is compared on dev. With weight_decay 0, AdamW is Adam.
+    watch: what is compared on dev. With weight_decay 0, AdamW is Adam. tokens: cut train and dev texts to so many; what
+    is tested and explained keeps the model's max_length.
     """
 
     epochs: int = Field(1, ge=1)
@@ -108,6 +124,7 @@ class TrainingSpec(Section):
     watch: Literal["loss", "accuracy"] = "loss"
     averaging: float = Field(0.0, ge=0, lt=1)
     precision: Precision = "auto"
+    tokens: int | None = Field(None, ge=8)
 
 
 class ExplainSpec(Section):
@@ -148,9 +165,33 @@ class AgreementSpec(Section):
 
 
 class FaithfulnessSpec(Section):
-    """Erasure at these rationale ratios."""
+    """Erasure at these rationale ratios, and soft erasure of the scores of `methods`, each with `draws` random masks.
+
+    control_rows: on how many of a task's first instances everything that could be done otherwise is measured too (the
+    released code, other norms, rivals of another scale, the paper's alternatives), with control_draws random masks.
+    noise_variances: of the multiplicative noise.
+    """
 
     ratios: list[Ratio] = [0.01, 0.05, 0.1, 0.2, 0.5]
+    methods: list[str] = [
+        "random",
+        "attention",
+        "scaled_attention",
+        "gradient_x_input_absolute",
+        "integrated_gradients_zero",
+        "deeplift",
+    ]
+    draws: int = Field(4, ge=1)
+    control_rows: int = Field(0, ge=0)
+    control_draws: int = Field(1, ge=1)
+    noise_variances: list[Annotated[float, Field(gt=0)]] = [0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 2.0]
+
+    @model_validator(mode="after")
+    def known_methods(self):
+        ExplainSpec(methods=self.methods)
+        if "random" not in self.methods:
+            raise ValueError("methods need `random`: diagnosticity is a comparison with it")
+        return self
 
 
 class BootstrapSpec(Section):
@@ -191,11 +232,14 @@ class Profile(Section):
                     raise ValueError(
                         f"task {task!r} cannot also train on {other!r}; it can on: {', '.join(fit) or 'none'}"
                     )
-            for part, schema in (("training", TrainingSpec), ("explain", ExplainSpec)):
+            schemas = {"training": TrainingSpec, "explain": ExplainSpec, "faithfulness": FaithfulnessSpec}
+            for part, schema in schemas.items():
                 if unknown := [name for name in getattr(spec, part) if name not in schema.model_fields]:
                     allowed = ", ".join(schema.model_fields)
                     raise ValueError(f"task {task!r}: unknown {part} key {unknown[0]!r}; allowed are: {allowed}")
-            self.training_of(task), self.explaining_of(task)
+            self.explaining_of(task), self.faithfulness_of(task)
+            for model in spec.models:
+                self.training_of(task, model)
             self.check_rows(task)
         return self
 
@@ -219,11 +263,27 @@ class Profile(Section):
 
     def read_tasks(self) -> list[str]:
         """Every task whose table is read: those of the profile, and those that they also train on."""
-        return list(dict.fromkeys([*self.tasks, *(other for spec in self.tasks.values() for other in spec.also_train)]))
+        used = [self.task_of(task, model) for task, spec in self.tasks.items() for model in spec.models]
+        return list(dict.fromkeys([*self.tasks, *(other for spec in used for other in spec.also_train)]))
 
-    def training_of(self, task: str) -> TrainingSpec:
-        """How a task is trained: the profile's training with the task's own changes."""
-        return TrainingSpec(**(self.training.model_dump() | self.tasks[task].training))
+    def task_of(self, task: str, model: str) -> TaskSpec:
+        """How much of a task is used with one of its models, and how that is trained."""
+        spec = self.tasks[task]
+        changes = spec.of_model.get(model, {})
+        training = spec.training | changes.get("training", {})
+        return TaskSpec.model_validate(spec.model_dump() | changes | {"training": training})
+
+    def training_of(self, task: str, model: str) -> TrainingSpec:
+        """How a model is trained on a task: the profile's training with the task's and the model's own changes."""
+        return TrainingSpec(**(self.training.model_dump() | self.task_of(task, model).training))
+
+    def faithfulness_of(self, task: str) -> FaithfulnessSpec:
+        """How faithfulness is judged on a task: the profile's way with the task's own changes."""
+        return FaithfulnessSpec(**(self.faithfulness.model_dump() | self.tasks[task].faithfulness))
+
+    def rows_explained(self, task: str, model: str) -> int:
+        """How many test instances of a task a model is explained on."""
+        return self.task_of(task, model).explain_rows
 
     def explaining_of(self, task: str) -> ExplainSpec:
         """How a task is explained: the profile's way with the task's own changes."""
@@ -241,8 +301,9 @@ class Profile(Section):
 
     def explained_runs(self, judge: Judge | None = None) -> list[Run]:
         """Every run whose predictions are explained, or those that go before one judge."""
-        chosen = {t: s for t, s in self.tasks.items() if s.explain_rows and (judge is None or judge in s.judges)}
-        return [run for task, spec in chosen.items() for run in all_runs(task, spec)]
+        runs = [run for task, spec in self.tasks.items() for run in all_runs(task, spec)]
+        used = {run: self.task_of(*run[:2]) for run in runs}
+        return [run for run in runs if used[run].explain_rows and (judge is None or judge in used[run].judges)]
 
 
 def all_runs(task: str, spec: TaskSpec) -> list[Run]:

@@ -162,10 +162,10 @@ def check_choice(profile: config.Profile, given: parameters.OneModel) -> None:
     shard, task, reader = getattr(given, "shard", None), profile.tasks[given.task], profile.read_by(given.task)
     if shard is None and reader != given.task:
         raise ValueError(f"task {given.task!r} trains no model; it is read by those of {reader!r}")
-    if shard is not None and not task.explain_rows:
-        raise ValueError(f"profile {profile.name!r} trains models on {given.task!r} and explains nothing of it")
     if given.model not in task.models:
         raise ValueError(f"task {given.task!r} has no model {given.model!r}; it has: {', '.join(task.models)}")
+    if shard is not None and not profile.rows_explained(given.task, given.model):
+        raise ValueError(f"profile {profile.name!r} trains models on {given.task!r} and explains nothing of it")
     if given.seed not in task.seeds:
         raise ValueError(f"task {given.task!r} has no seed {given.seed}; it has: {', '.join(map(str, task.seeds))}")
     shards = profile.explaining_of(given.task).shards

@@ -51,9 +51,9 @@ def test_training_set_adds_the_other_task(monkeypatch):
 
 def test_a_task_changes_its_training_and_nothing_else():
     made = profile(snli=ROWS, rotten_tomatoes=ROWS | {"training": {"epochs": 7}})
-    assert made.training_of("rotten_tomatoes").epochs == 7
-    assert made.training_of("snli") == made.training
-    assert made.training_of("rotten_tomatoes").model_dump() == made.training.model_dump() | {"epochs": 7}
+    assert made.training_of("rotten_tomatoes", "tiny").epochs == 7
+    assert made.training_of("snli", "tiny") == made.training
+    assert made.training_of("rotten_tomatoes", "tiny").model_dump() == made.training.model_dump() | {"epochs": 7}
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ def fit(step: Step) -> Trained:
     from attreval.models.transformer import pick_precision
 
     given, profile = step.parameters, step.profile
-    spec, labels = profile.tasks[given.task], corpora.TASKS[given.task].labels
+    spec, labels = profile.task_of(given.task, given.model), corpora.TASKS[given.task].labels
     model, curve = (train_new if spec.train_rows else take_as_is)(step, labels)
     test = corpora.load(given.task, "test", spec.test_rows)
     precision = pick_precision(profile.training.precision, model.device)
@@ -71,7 +71,7 @@ def train_new(step: Step, labels: tuple[str, ...]):
     from attreval.models.vocabulary import read_glove
 
     given, profile = step.parameters, step.profile
-    spec, origin = profile.tasks[given.task], profile.models[given.model]
+    spec, origin = profile.task_of(given.task, given.model), profile.models[given.model]
     names = ("model", given.task, given.model, given.seed)
     folder = step.results.model(given.task, given.model, given.seed)
     instances = training_set(given.task, spec)
@@ -83,7 +83,7 @@ def train_new(step: Step, labels: tuple[str, ...]):
         model,
         instances,
         corpora.load(given.task, "dev", spec.dev_rows),
-        profile.training_of(given.task),
+        profile.training_of(given.task, given.model),
         folder,
         names,
         about={"task": given.task, "weights": origin.weights or "from scratch"},
