@@ -29,6 +29,7 @@ class ModelSpec(Section):
     labels: the classes of weights that are used as they are, in index order, where their own names do not say.
     Word-level architectures: hidden counts units a direction (filters for cnn), embeddings where words start from,
     kernel words in a window (qgru, qlstm, cnn), vocabulary words with the two reserved; order: see models.quasi.
+    training: what to change in the profile's training for this model; a task's own changes go before.
     """
 
     architecture: Literal["transformer", "gru", "lstm", "qgru", "qlstm", "cnn"] = "transformer"
@@ -47,6 +48,7 @@ class ModelSpec(Section):
     gate: Literal["logistic", "hard_sigmoid"] = "logistic"
     vocabulary: int = Field(50_000, ge=3)
     order: Literal["turn_first", "convolve_first"] = "turn_first"
+    training: dict[str, Any] = {}
 
     @model_validator(mode="after")
     def one_origin(self):
@@ -73,8 +75,9 @@ class TaskSpec(Section):
 
     A task that is read by the models of another one (hybrid_bbc by those of bbc) has no train, dev and test rows.
     explain_rows 0: models are trained, for another task to use. judges: before whom the explanations go.
-    also_train: other tasks to train on as well. training, explain, faithfulness: what to change in the profile's for
-    this task. of_model: what is otherwise for one of the models (its rows, judges, also_train and training).
+    explain_rows_of: fewer rows for models that are slow to explain. also_train: tasks to train on as well, the task
+    itself among them. training, explain, faithfulness: what to change in the profile's for this task.
+    of_model: what is otherwise for one of the models (its rows, judges, also_train and training).
     """
 
     models: list[str] = Field(min_length=1)
@@ -83,6 +86,7 @@ class TaskSpec(Section):
     dev_rows: int | None = Field(None, ge=0)
     test_rows: int | None = Field(None, ge=1)
     explain_rows: int = Field(ge=0)
+    explain_rows_of: dict[str, Annotated[int, Field(ge=1)]] = {}
     judges: list[Judge] = ["agreement", "faithfulness"]
     also_train: dict[str, AlsoTrain] = {}
     training: dict[str, Any] = {}
@@ -164,6 +168,13 @@ class AgreementSpec(Section):
     largest_k: int = Field(10, ge=1)
 
 
+class PointingSpec(Section):
+    """The pointing game. ties: by expectation, or to the first, as the original. affix: see judge.pointing."""
+
+    ties: Literal["expectation", "first"] = "expectation"
+    affix: Literal["code", "paper", "both"] = "code"
+
+
 class FaithfulnessSpec(Section):
     """Erasure at these rationale ratios, and soft erasure of the scores of `methods`, each with `draws` random masks.
 
@@ -213,6 +224,7 @@ class Profile(Section):
     tasks: dict[str, TaskSpec]
     training: TrainingSpec = TrainingSpec()
     explain: ExplainSpec
+    pointing: PointingSpec = PointingSpec()
     agreement: AgreementSpec = AgreementSpec()
     faithfulness: FaithfulnessSpec = FaithfulnessSpec()
     bootstrap: BootstrapSpec = BootstrapSpec()
@@ -232,14 +244,14 @@ class Profile(Section):
                     raise ValueError(
                         f"task {task!r} cannot also train on {other!r}; it can on: {', '.join(fit) or 'none'}"
                     )
-            schemas = {"training": TrainingSpec, "explain": ExplainSpec, "faithfulness": FaithfulnessSpec}
-            for part, schema in schemas.items():
-                if unknown := [name for name in getattr(spec, part) if name not in schema.model_fields]:
-                    allowed = ", ".join(schema.model_fields)
-                    raise ValueError(f"task {task!r}: unknown {part} key {unknown[0]!r}; allowed are: {allowed}")
-            self.explaining_of(task), self.faithfulness_of(task)
+            check_keys(f"task {task!r}", "training", spec.training, TrainingSpec)
+            check_keys(f"task {task!r}", "explain", spec.explain, ExplainSpec)
+            check_keys(f"task {task!r}", "faithfulness", spec.faithfulness, FaithfulnessSpec)
             for model in spec.models:
+                check_keys(f"model {model!r}", "training", self.models[model].training, TrainingSpec)
+                check_keys(f"task {task!r}", "training", self.task_of(task, model).training, TrainingSpec)
                 self.training_of(task, model)
+            self.explaining_of(task), self.faithfulness_of(task)
             self.check_rows(task)
         return self
 
@@ -247,6 +259,8 @@ class Profile(Section):
         """Raise ValueError where a task lacks the models that read it, or the rows that train them."""
         spec, parent = self.tasks[task], self.read_by(task)
         given = [name for name in ("train_rows", "dev_rows", "test_rows") if getattr(spec, name) is not None]
+        if unknown := [name for name in spec.explain_rows_of if name not in spec.models]:
+            raise ValueError(f"task {task!r}: explain_rows_of names {unknown[0]!r}; its models are {spec.models}")
         if parent == task:
             if len(given) < 3:
                 raise ValueError(f"task {task!r} needs train_rows, dev_rows and test_rows; it has {given}")
@@ -274,20 +288,22 @@ class Profile(Section):
         return TaskSpec.model_validate(spec.model_dump() | changes | {"training": training})
 
     def training_of(self, task: str, model: str) -> TrainingSpec:
-        """How a model is trained on a task: the profile's training with the task's and the model's own changes."""
-        return TrainingSpec(**(self.training.model_dump() | self.task_of(task, model).training))
+        """How a model is trained on a task: the profile's training with the model's and then the task's changes."""
+        changes = self.models[model].training | self.task_of(task, model).training
+        return TrainingSpec(**(self.training.model_dump() | changes))
 
     def faithfulness_of(self, task: str) -> FaithfulnessSpec:
         """How faithfulness is judged on a task: the profile's way with the task's own changes."""
         return FaithfulnessSpec(**(self.faithfulness.model_dump() | self.tasks[task].faithfulness))
 
-    def rows_explained(self, task: str, model: str) -> int:
-        """How many test instances of a task a model is explained on."""
-        return self.task_of(task, model).explain_rows
-
     def explaining_of(self, task: str) -> ExplainSpec:
         """How a task is explained: the profile's way with the task's own changes."""
         return ExplainSpec(**(self.explain.model_dump() | self.tasks[task].explain))
+
+    def rows_explained(self, task: str, model: str) -> int:
+        """How many test instances of a task a model is explained on."""
+        spec = self.task_of(task, model)
+        return min(spec.explain_rows, spec.explain_rows_of.get(model, spec.explain_rows))
 
     def read_by(self, task: str) -> str:
         """The task whose models read a task's instances: its own, or the one that they are made from."""
@@ -304,6 +320,13 @@ class Profile(Section):
         runs = [run for task, spec in self.tasks.items() for run in all_runs(task, spec)]
         used = {run: self.task_of(*run[:2]) for run in runs}
         return [run for run in runs if used[run].explain_rows and (judge is None or judge in used[run].judges)]
+
+
+def check_keys(whose: str, part: str, given: dict, schema: type[Section]) -> None:
+    """Raise ValueError for a key that a section does not have."""
+    if unknown := [name for name in given if name not in schema.model_fields]:
+        allowed = ", ".join(schema.model_fields)
+        raise ValueError(f"{whose}: unknown {part} key {unknown[0]!r}; allowed are: {allowed}")
 
 
 def all_runs(task: str, spec: TaskSpec) -> list[Run]:
@@ -343,12 +366,12 @@ def load(profile: str) -> Profile:
         raise ValueError(f"{path.name} is not a valid profile:\n  " + "\n  ".join(lines)) from None
 
 
-def explain_error(problem: dict) -> str:
+def explain_error(problem: dict, root: type[BaseModel] = Profile) -> str:
     """One pydantic problem as one sentence, with the allowed keys where a key is unknown."""
-    where = ".".join(str(part) for part in problem["loc"]) or "profile"
+    where = ".".join(str(part) for part in problem["loc"]) or root.__name__.lower()
     if problem["type"] != "extra_forbidden":
         return f"{where}: {problem['msg'].removeprefix('Value error, ')} (got {problem['input']!r})"[:1200]
-    section: type[BaseModel] = Profile
+    section = root
     for part in problem["loc"][:-1]:
         options = [f.annotation for name, f in section.model_fields.items() if name == part]
         for option in options:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import seaborn as sns
+from matplotlib import pyplot as plt
 
 from attreval import corpora
 from attreval.explain import METHODS
@@ -33,6 +34,15 @@ def use_style() -> None:
             "legend.frameon": False,
         },
     )
+
+
+def draw_nothing(why: str):
+    """A figure that says why there is nothing to draw, for a run that lacks what a figure shows."""
+    use_style()
+    _, axes = plt.subplots(figsize=(5, 1))
+    axes.set_axis_off()
+    axes.text(0.5, 0.5, why, ha="center", va="center")
+    return axes
 
 
 def task_title(task: str) -> str:
