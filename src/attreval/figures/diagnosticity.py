@@ -81,12 +81,12 @@ def draw_changes(table: pd.DataFrame):
     """What each change of protocol does to the four headline numbers: a row a change, a panel a metric.
 
     table: of `diagnosing.change_table`. Dots are the numbers with the change, vertical lines those of the main protocol
-    on the same texts; bars are intervals of the difference. ValueError where the profile measured no change.
+    on the same texts; bars are intervals of the difference.
     """
     if not len(table):
-        raise ValueError("there is nothing to draw: no change was measured; set faithfulness.control_rows above 0")
+        return draw_nothing("no change of protocol was measured: faithfulness.control_rows is 0")
     use_style()
-    shown = table[table.setting != "control"]
+    shown = table
     places = np.arange(len(shown))
     size = (13, 0.3 * len(shown) + 1.6)
     _, panels = plt.subplots(1, len(METRICS), figsize=size, sharey=True, sharex=True, layout="constrained")
@@ -105,12 +105,24 @@ def draw_changes(table: pd.DataFrame):
     return panels[0]
 
 
+def draw_nothing(why: str):
+    """An empty figure that says why it is empty."""
+    use_style()
+    _, axes = plt.subplots(figsize=(7, 1))
+    axes.text(0.5, 0.5, why, ha="center", va="center")
+    axes.set_axis_off()
+    return axes
+
+
 def draw_keep_rates(pairs: pd.DataFrame, settings: dict[str, str]):
     """Who wins Soft-NS and Soft-NC, by how much more text the method's scores keep than its rival's.
 
     pairs: of `diagnosing.pair_up`. settings: those to draw, with their titles, a panel each. A line is the share of
     wins in bins of the difference in keep rate; where all differences are zero, one dot.
     """
+    settings = {name: title for name, title in settings.items() if (pairs.setting == name).any()}
+    if not settings:
+        return draw_nothing("no rival of another scale was measured: faithfulness.control_rows is 0")
     use_style()
     edges = np.linspace(-0.5, 0.5, 6)
     _, panels = plt.subplots(

@@ -91,6 +91,12 @@ SWAPS = {
     "integrated_gradients_zero": "integrated_gradients_released",
     "deeplift": "deeplift_released",
 }
+SAID = {
+    "scaled_attention": "scaled attention is attention squared",
+    "gradient_x_input_absolute": "one gradient for all places of a token",
+    "integrated_gradients_zero": "integrated gradients scale what enters the encoder",
+    "deeplift": "DeepLIFT of bare word embeddings",
+}
 RELEASED = {
     "inverted": Change("soft measures keep what has low scores", {"inverted": True}),
     "norm": Change("sigmoid for Soft-NS, min-max over the whole row for Soft-NC", {"norm": "released"}),
@@ -101,13 +107,10 @@ RELEASED = {
     "separator": Change("[SEP] takes a place in rankings", {"separator": True}),
     "query_erased": Change("comprehensiveness erases the query", {"query_erased": True}, queries_only=True),
     "ties_win": Change("a tie with random scores counts as a win", {"margin": 0.0, "ties": "win"}),
-    **{
-        f"swap_{name}": Change(f"{name} as the released code computes it", methods={name: other})
-        for name, other in SWAPS.items()
-    },
+    **{f"swap_{name}": Change(f"as released: {SAID[name]}", methods={name: other}) for name, other in SWAPS.items()},
 }
 RELEASED["all"] = Change(
-    "all of these at once",
+    "all of the released code's at once",
     {name: value for change in list(RELEASED.values()) for name, value in change.fields.items()},
     SWAPS,
 )

@@ -14,8 +14,10 @@ import numpy as np
 import pandas as pd
 
 from attreval.judge.diagnosticity import METRICS, PUBLISHED_TASKS, STAND_INS
+from attreval.report.claims import read_claims, score
 from attreval.seeds import generator
 from attreval.step import Step
+from attreval.study.claiming import note_verdicts
 
 NC, SOFT_NC, NS, SOFT_NS = range(len(METRICS))
 
@@ -222,3 +224,9 @@ def over_alternatives(step: Step, pairs: pd.DataFrame) -> dict | None:
     ours = base.values.mean(axis=(1, 2))
     leads = [ours[:, metric] - others[..., metric].max(axis=0) for metric in (SOFT_NC, SOFT_NS)]
     return bound(np.minimum(*leads), step, f"{len(settings)} alternatives; {base.pairs:,} pairs")
+
+
+def faithfulness_claims(step: Step, pairs: pd.DataFrame, curves: pd.DataFrame, ratios: pd.DataFrame) -> pd.DataFrame:
+    """One row a claim of Zhao & Aletras 2023 with our value, its interval and a verdict."""
+    found = claim_values(step, pairs, curves, ratios)
+    return note_verdicts(step, "zhao2023", score(read_claims("zhao2023"), found))

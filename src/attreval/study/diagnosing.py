@@ -18,6 +18,12 @@ from attreval.study.erasing import RUN, list_changes
 
 HARD = {"nc": "normalised_comprehensiveness", "ns": "normalised_sufficiency"}
 PAIR = ["setting", *RUN, "instance", "method"]
+SCALES = {  # whom a method meets, and how its scores become probabilities
+    "control": "random scores, min-max",
+    "permuted": "own scores permuted, min-max",
+    "calibrated": "random scores, equal means",
+    "rank": "random scores, ranks",
+}
 
 
 def protocol_of(profile: Profile, task: str, setting: str) -> Protocol:
@@ -48,6 +54,11 @@ def pair_up(values: pd.DataFrame, profile: Profile) -> pd.DataFrame:
         for metric in METRICS:
             pairs.loc[part.index, f"win_{metric}"] = wins(part[metric], part[f"{metric}_rival"], protocol)
     return pairs
+
+
+def methods_of(pairs: pd.DataFrame) -> list[str]:
+    """The methods of the pairs, and random scores."""
+    return [*dict.fromkeys(pairs.method), "random"]
 
 
 def diagnosticity_cells(pairs: pd.DataFrame, step: Step, setting: str = "main") -> pd.DataFrame:

@@ -72,11 +72,14 @@ def list_changes(profile: Profile, task: str) -> dict[str, Change]:
     """Every change that is measured on a task's control instances: released code, ours, the paper's alternatives."""
     spec = profile.faithfulness_of(task)
     noises = {
-        f"{kind}_{variance:g}": Change(f"{kind}, variance {variance:g}", {"soft": kind, "variance": variance})
-        for kind, variances in (("noise", spec.noise_variances), ("variance", (1.0,)))
+        f"{kind}_{variance:g}": Change(f"{title} {variance:g}", {"soft": kind, "variance": variance})
+        for kind, title, variances in (
+            ("noise", "Gaussian noise, its size by the score, variance", spec.noise_variances),
+            ("variance", "Gaussian noise, its variance by the score, up to", (1.0,)),
+        )
         for variance in variances
     }
-    alternatives = noises | {"attend": Change("soft attention mask", {"soft": "attend"})}
+    alternatives = noises | {"attend": Change("soft attention mask in place of dropped entries", {"soft": "attend"})}
     query = query_of(task) is not None
     draws = {"draws": Change(f"{spec.draws} random masks, not {spec.control_draws}", {"draws": spec.draws})}
     found = {"control": Change("as in the main run")} | RELEASED | OURS | draws | alternatives
@@ -128,7 +131,8 @@ def measure_some(results: Results, profile: Profile, task: str, model: str, seed
         tokens = scorer.model.tokens(instance)
         names = (task, model, seed, instance.id)
         known = {m: records[instance.id][m].scores for m in common_methods(records)}
-        soft = [m for m in spec.methods if m in known]
+        known.setdefault("random", random_scores(tokens, *names))
+        soft = pick_soft(spec.methods, list(known))
         main = main_protocol(profile, task)
         cases = [Case("main", m, "own", known[m], main, (*names, m), m in soft) for m in known]
         if at < spec.control_rows:
@@ -136,7 +140,7 @@ def measure_some(results: Results, profile: Profile, task: str, model: str, seed
             budget = Budget(
                 **{name: getattr(profile.explaining_of(task), name) for name in Budget.__dataclass_fields__}
             )
-            target = records[instance.id][soft[0]].target
+            target = next(iter(records[instance.id].values())).target
             for setting, change in list_changes(profile, task).items():
                 changed, chosen = change.apply(main), {m: known[m] for m in soft}
                 scores = change_scores(scorer, tokens, target, budget, chosen, change, names, changed, query)
@@ -157,6 +161,17 @@ def measure_some(results: Results, profile: Profile, task: str, model: str, seed
         pd.DataFrame(values, columns=columns),
         scorer.costs,
     )
+
+
+def random_scores(tokens: Tokens, *names: object) -> np.ndarray:
+    """The scores that the method `random` gives, where it was not among those that explained."""
+    return generator("explain", *names, "random").standard_normal(len(tokens.content))
+
+
+def pick_soft(wanted: list[str], known: list[str]) -> list[str]:
+    """The methods that are judged softly: those wanted, or all where none of them but random scores explained."""
+    soft = [m for m in wanted if m in known]
+    return soft if set(soft) - {"random"} else known
 
 
 def account_of(case: Case) -> str:

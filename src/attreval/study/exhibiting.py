@@ -9,8 +9,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
-from attreval import project
+from attreval import corpora, project
 from attreval.alignment import to_words
 from attreval.explain import METHODS
 from attreval.judge.diagnosticity import METRICS, PUBLISHED_METHODS, TITLES
@@ -67,13 +69,14 @@ def summary_beside_published(summary: pd.DataFrame, by: str) -> pd.DataFrame:
 def data_table(step: Step) -> pd.DataFrame:
     """Table 1: a row a task and model with sizes, mean words, classes and macro F1 over seeds, and the published F1."""
     theirs = published("table1_data").set_index("dataset")
-    corpora = pd.read_csv(step.results.tables / "01_data_corpora.csv").set_index(["task", "split"])
     runs = step.profile.explained_runs("faithfulness")
     rows = []
     for task, model in dict.fromkeys(run[:2] for run in runs):
         reader = step.profile.read_by(task)
         seeds = [seed for t, m, seed in runs if (t, m) == (task, model)]
         paths = [step.results.tables / f"02_train-{reader}-{model}-s{seed}_accuracy.csv" for seed in seeds]
+        if missing := [path for path in paths if not path.exists()]:
+            raise FileNotFoundError(f"no table {missing[0]}: run notebook 02, or `attreval run`")
         scores = pd.concat([pd.read_csv(path) for path in paths])
         name = counterpart(task)
         row = {
@@ -82,8 +85,8 @@ def data_table(step: Step) -> pd.DataFrame:
             "train_rows": int(scores.train_rows.iloc[0]),
             "test_rows": int(scores.test_rows.iloc[0]),
             "explained": step.profile.rows_explained(task, model),
-            "words_mean": float(corpora.words_mean.get((task, "test"), np.nan)),
-            "classes": len(project_labels(task)),
+            "words_mean": mean_words(task),
+            "classes": len(corpora.TASKS[task].labels),
             "f1": float(100 * scores.macro_f1.mean()),
             "f1_sd": float(100 * scores.macro_f1.std(ddof=0)),
             "seeds": len(seeds),
@@ -95,11 +98,10 @@ def data_table(step: Step) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def project_labels(task: str) -> tuple[str, ...]:
-    """The classes of a task."""
-    from attreval.corpora import TASKS
-
-    return TASKS[task].labels
+def mean_words(task: str) -> float:
+    """The mean number of words of a task's test texts."""
+    words = pq.read_table(corpora.table_path(task), columns=["words"], filters=[("split", "=", "test")])["words"]
+    return float(pc.mean(pc.list_value_length(words)).as_py())
 
 
 def training_table(step: Step) -> pd.DataFrame:
@@ -122,6 +124,7 @@ def training_table(step: Step) -> pd.DataFrame:
                 "published_model": theirs.model.get(name, ""),
                 "published_batch": theirs.batch_size.get(name, np.nan),
                 "published_rate": theirs.lr_model.get(name, np.nan),
+                "published_epochs": theirs.epochs.get(name, np.nan),
             }
         )
     return pd.DataFrame(rows)
@@ -131,9 +134,13 @@ def training_table(step: Step) -> pd.DataFrame:
 class Example:
     """One text with the scores of a method and of random, a row each by title, over the words that the model read."""
 
-    title: str
     words: tuple[str, ...]
     rows: dict[str, np.ndarray]
+
+    @property
+    def parts(self) -> tuple:
+        """What figures.coloured_text shows: words, rows, and which words are evidence: none, nobody knows."""
+        return self.words, self.rows, [False] * len(self.words)
 
 
 def pick_examples(step: Step, pairs: pd.DataFrame) -> tuple[pd.DataFrame, list[Example]]:
@@ -143,19 +150,20 @@ def pick_examples(step: Step, pairs: pd.DataFrame) -> tuple[pd.DataFrame, list[E
     goes to the first text.
     """
     main, rows, shown = pairs[pairs.setting == "main"], [], []
-    for number, (dataset, method) in enumerate(OF_PAPER, start=1):
-        fits = [task for task in dict.fromkeys(main.task) if counterpart(task) == dataset]
-        part = main[main.task.isin(fits[:1]) & (main.method == method)]
-        if not len(part):
-            continue
+    fits = {name: [t for t in dict.fromkeys(main.task) if counterpart(t) == name] for name, _ in OF_PAPER}
+    chosen = [(fits[name][0], method) for name, method in OF_PAPER if fits[name]]
+    chosen = [(t, m) for t, m in chosen if ((main.task == t) & (main.method == m)).any()]
+    # a profile without any of the three shows its first task and method
+    for number, (task, method) in enumerate(chosen or [(main.task.iloc[0], main.method.iloc[0])], start=1):
+        part = main[(main.task == task) & (main.method == method)]
         one = part.iloc[int((part.nc - part.nc_rival).abs().to_numpy().argmin())]
         for side, suffix in ((method, ""), ("random", "_rival")):
             rows.append((number, one.task, one.instance, side, *(one[f"{metric}{suffix}"] for metric in METRICS)))
-        shown.append(read_example(step, number, one))
+        shown.append(read_example(step, one))
     return pd.DataFrame(rows, columns=["example", "task", "instance", "method", *METRICS]), shown
 
 
-def read_example(step: Step, number: int, one) -> Example:
+def read_example(step: Step, one) -> Example:
     """The words of the chosen text and what the two sides say of them."""
     profile, run = step.profile, (one.task, one.model, int(one.seed))
     instance = next(i for i in to_explain(profile, one.task, one.model) if i.id == one.instance)
@@ -165,4 +173,33 @@ def read_example(step: Step, number: int, one) -> Example:
     scores = {m: to_words(records[m].on_tokens(len(tokens)), tokens, instance)[read] for m in (one.method, "random")}
     words = np.array(instance.word_texts(), dtype=object)[read]
     rows = {METHODS[m].title: values for m, values in scores.items()}
-    return Example(f"Example {number}: {one.task}", tuple(words), rows)
+    return Example(tuple(words), rows)
+
+
+def lay_out_summary(summary: pd.DataFrame, by: str) -> pd.DataFrame:
+    """Tables 2 and 3 as they are printed: a row a value of `by`, a cell `ours (published)`.
+
+    A star: the soft measure differs from its counterpart by the rank-sum test at p < .01.
+    """
+    starred = summary.rank_sum < 0.01
+    text = [
+        f"{value:.3f}{'*' if star else ''} ({'–' if np.isnan(theirs) else f'{theirs:.3f}'})"
+        for value, star, theirs in zip(summary.diagnosticity, starred, summary.published, strict=True)
+    ]
+    return spread_metrics(summary.assign(text=text), [by])
+
+
+def lay_out_cells(cells: pd.DataFrame) -> pd.DataFrame:
+    """Table 6 as it is printed: a row a task and method, a cell `ours (published)`."""
+    text = [
+        f"{value:.2f} ({'–' if np.isnan(theirs) else f'{theirs:.2f}'})"
+        for value, theirs in zip(cells.diagnosticity, cells.published, strict=True)
+    ]
+    return spread_metrics(cells.assign(text=text), ["task", "method"])
+
+
+def spread_metrics(table: pd.DataFrame, rows: list[str]) -> pd.DataFrame:
+    """A column a metric, filled from `text`, the rows in their order."""
+    wide = table.pivot(index=rows, columns="metric", values="text")[list(METRICS)]
+    order = table[rows].drop_duplicates()
+    return order.merge(wide.reset_index(), on=rows)
