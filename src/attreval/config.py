@@ -3,187 +3,28 @@
 from __future__ import annotations
 
 import difflib
-from itertools import product
 from pathlib import Path
-from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from attreval import project
 from attreval.diagnosis_spec import DiagnosisSpec
+from attreval.specs import (
+    AgreementSpec,
+    BootstrapSpec,
+    ExplainSpec,
+    FaithfulnessSpec,
+    Judge,
+    ModelSpec,
+    PointingSpec,
+    Section,
+    TaskSpec,
+    TrainingSpec,
+    check_keys,
+)
 
-Precision = Literal["auto", "float32", "bfloat16"]
-Ratio = Annotated[float, Field(gt=0, le=1)]
-Judge = Literal["pointing", "agreement", "faithfulness", "diagnosis"]
 Run = tuple[str, str, int]  # task, model, seed
-
-
-class Section(BaseModel):
-    """A part of a profile; unknown keys are errors."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class ModelSpec(Section):
-    """A model: pretrained weights (a registry name, a local folder or a hub name), or a small one from scratch.
-
-    labels: the classes of weights that are used as they are, in index order, where their own names do not say.
-    encoder_decoder: a small BART; start: the BERT-shaped encoder that lends it embeddings and its lowest layers.
-    Word-level architectures: hidden counts units a direction (filters for cnn), embeddings where words start from,
-    kernel words in a window (qgru, qlstm, cnn), vocabulary words with the two reserved; order: see models.quasi.
-    training: what to change in the profile's training for this model; a task's own changes go before.
-    """
-
-    architecture: Literal["transformer", "encoder_decoder", "gru", "lstm", "qgru", "qlstm", "cnn"] = "transformer"
-    weights: str | None = None
-    tokenizer: str | None = None
-    layers: int | None = Field(None, ge=1)
-    hidden: int | None = Field(None, ge=4)
-    heads: int | None = Field(None, ge=1)
-    decoder_layers: int = Field(1, ge=1)
-    start: str | None = None
-    max_length: int = Field(128, ge=8)
-    labels: list[str] | None = None
-    bidirectional: bool = True
-    embeddings: Literal["glove"] | None = None
-    embedding_size: int = Field(300, ge=1)
-    kernel: int = Field(5, ge=1)
-    dropout: float = Field(0.5, ge=0, lt=1)
-    gate: Literal["logistic", "hard_sigmoid"] = "logistic"
-    vocabulary: int = Field(50_000, ge=3)
-    order: Literal["turn_first", "convolve_first"] = "turn_first"
-    training: dict[str, Any] = {}
-
-    @model_validator(mode="after")
-    def one_origin(self):
-        if self.architecture not in ("transformer", "encoder_decoder"):
-            given = [
-                name for name in ("weights", "tokenizer", "layers", "heads", "start") if getattr(self, name) is not None
-            ]
-            if given or self.hidden is None:
-                raise ValueError(
-                    f"a {self.architecture} needs `hidden`, and no weights, tokenizer, layers, heads, start"
-                )
-            return self
-        if self.architecture == "encoder_decoder" and self.weights is not None:
-            raise ValueError("an encoder-decoder with `weights` of its own is a transformer; `start` names an encoder")
-        sizes = [self.layers, self.hidden, self.heads]
-        if (self.weights is None) == (None in sizes) or (self.weights is None and self.tokenizer is None):
-            raise ValueError("give either `weights`, or all of `layers`, `hidden`, `heads` and `tokenizer`")
-        if self.architecture == "transformer" and self.start:
-            raise ValueError("`start` is for an encoder_decoder; a transformer starts from `weights`")
-        return self
-
-
-class AlsoTrain(Section):
-    """Instances of another task with the same labels that are added to train, cut to their last words."""
-
-    rows: int = Field(ge=1)
-    last_words: int = Field(ge=1)
-
-
-class TaskSpec(Section):
-    """How much of a corpus is used, and by which models. `train_rows: 0` explains the weights as they are.
-
-    A task that is read by the models of another one (hybrid_bbc by those of bbc) has no train, dev and test rows.
-    explain_rows 0: models are trained, for another task to use. judges: before whom the explanations go; only: the
-    models that one of them hears, where it does not hear all.
-    explain_rows_of: fewer rows for models that are slow to explain. also_train: tasks to train on as well, the task
-    itself among them. training, explain: what to change in the profile's for this task.
-    """
-
-    models: list[str] = Field(min_length=1)
-    seeds: list[int] = [1]
-    train_rows: int | None = Field(None, ge=0)
-    dev_rows: int | None = Field(None, ge=0)
-    test_rows: int | None = Field(None, ge=1)
-    explain_rows: int = Field(ge=0)
-    explain_rows_of: dict[str, Annotated[int, Field(ge=1)]] = {}
-    judges: list[Judge] = ["agreement", "faithfulness"]
-    only: dict[Judge, list[str]] = {}
-    also_train: dict[str, AlsoTrain] = {}
-    training: dict[str, Any] = {}
-    explain: dict[str, Any] = {}
-
-
-class TrainingSpec(Section):
-    """Fine-tuning: AdamW, linear warm-up and decay, early stopping on the loss on dev.
-
-    averaging: decay of the running average of the weights that is checked and kept, 0 for the weights themselves.
-    schedule `halving`: no warm-up, and half the rate after every `halve_after` checks on dev without a better one.
-    watch: what is compared on dev. With weight_decay 0, AdamW is Adam.
-    """
-
-    epochs: int = Field(1, ge=1)
-    batch_rows: int = Field(32, ge=1)
-    learning_rate: float = Field(1e-4, gt=0)
-    weight_decay: float = Field(0.01, ge=0)
-    warmup: float = Field(0.1, ge=0, le=1)
-    evaluations_per_epoch: int = Field(4, ge=1)
-    patience: int = Field(3, ge=1)
-    schedule: Literal["linear", "halving"] = "linear"
-    halve_after: int = Field(2, ge=1)
-    watch: Literal["loss", "accuracy"] = "loss"
-    averaging: float = Field(0.0, ge=0, lt=1)
-    precision: Precision = "auto"
-
-
-class ExplainSpec(Section):
-    """Which methods explain, and what they may spend."""
-
-    methods: list[str] = Field(min_length=1)
-    target: Literal["predicted", "gold"] = "predicted"
-    path_steps: int = Field(50, ge=1)
-    path_steps_most: int = Field(50, ge=1)
-    gap_tolerance: float = Field(0.02, gt=0)
-    lime_samples: int = Field(5000, ge=2)
-    lime_kernel_width: float = Field(25.0, gt=0)
-    riemann_steps: int = Field(50, ge=1)
-    limsse_samples: int = Field(3000, ge=1)
-    limsse_sampling: Literal["exhaustive", "random"] = "exhaustive"
-    limsse_solver: Literal["descent", "exact"] = "descent"
-    limsse_epochs: int = Field(1000, ge=1)
-    decomposition_output_gate: bool = True
-    shards: int = Field(1, ge=1)
-    token_budget: int | None = Field(None, ge=1)
-    perturbation_precision: Precision = "auto"
-
-    @model_validator(mode="after")
-    def known_methods(self):
-        from attreval.explain import METHODS
-
-        if unknown := [name for name in self.methods if name not in METHODS]:
-            raise ValueError(f"unknown method {unknown[0]!r}; there are: {', '.join(METHODS)}")
-        if len(set(self.methods)) < len(self.methods):
-            raise ValueError("a method is named twice")
-        return self
-
-
-class AgreementSpec(Section):
-    """agreement@k for k = 1..largest_k."""
-
-    largest_k: int = Field(10, ge=1)
-
-
-class PointingSpec(Section):
-    """The pointing game. ties: by expectation, or to the first, as the original. affix: see judge.pointing."""
-
-    ties: Literal["expectation", "first"] = "expectation"
-    affix: Literal["code", "paper", "both"] = "code"
-
-
-class FaithfulnessSpec(Section):
-    """Erasure at these rationale ratios."""
-
-    ratios: list[Ratio] = [0.01, 0.05, 0.1, 0.2, 0.5]
-
-
-class BootstrapSpec(Section):
-    """Percentile bootstrap over instances."""
-
-    draws: int = Field(1000, ge=1)
-    level: float = Field(0.95, gt=0, lt=1)
 
 
 class Profile(Section):
@@ -221,14 +62,15 @@ class Profile(Section):
                     )
             check_keys(f"task {task!r}", "training", spec.training, TrainingSpec)
             check_keys(f"task {task!r}", "explain", spec.explain, ExplainSpec)
+            check_keys(f"task {task!r}", "faithfulness", spec.faithfulness, FaithfulnessSpec)
             for model in spec.models:
                 check_keys(f"model {model!r}", "training", self.models[model].training, TrainingSpec)
+                check_keys(f"task {task!r}", "training", self.task_of(task, model).training, TrainingSpec)
                 self.training_of(task, model)
-            self.explaining_of(task)
+            self.explaining_of(task), self.faithfulness_of(task)
             self.check_rows(task)
-            if strangers := [m for models in spec.only.values() for m in models if m not in spec.models]:
-                raise ValueError(f"task {task!r} has no model {strangers[0]!r}; it has: {', '.join(spec.models)}")
-            if "diagnosis" in spec.judges and len(TASKS[task].segments) < 2:
+            heard = {judge for model in spec.models for judge in self.task_of(task, model).judges}
+            if "diagnosis" in heard and len(TASKS[task].segments) < 2:
                 fit = [name for name, known in TASKS.items() if len(known.segments) == 2]
                 raise ValueError(f"task {task!r} has one text; diagnosis needs two, as in: {', '.join(fit)}")
         return self
@@ -237,8 +79,6 @@ class Profile(Section):
         """Raise ValueError where a task lacks the models that read it, or the rows that train them."""
         spec, parent = self.tasks[task], self.read_by(task)
         given = [name for name in ("train_rows", "dev_rows", "test_rows") if getattr(spec, name) is not None]
-        if unknown := [name for name in spec.explain_rows_of if name not in spec.models]:
-            raise ValueError(f"task {task!r}: explain_rows_of names {unknown[0]!r}; its models are {spec.models}")
         if parent == task:
             if len(given) < 3:
                 raise ValueError(f"task {task!r} needs train_rows, dev_rows and test_rows; it has {given}")
@@ -257,16 +97,26 @@ class Profile(Section):
         """Every task whose table is read: those of the profile, those that they also train on or take evidence from."""
         from attreval.corpora import evidence_tasks
 
-        also = [other for spec in self.tasks.values() for other in spec.also_train]
-        lent = [
-            name for task, spec in self.tasks.items() if "diagnosis" in spec.judges for name in evidence_tasks(task)
-        ]
+        used = [self.task_of(task, model) for task, spec in self.tasks.items() for model in spec.models]
+        also = [other for spec in used for other in spec.also_train]
+        lent = [name for task, _, _ in self.explained_runs("diagnosis") for name in evidence_tasks(task)]
         return list(dict.fromkeys([*self.tasks, *also, *lent]))
+
+    def task_of(self, task: str, model: str) -> TaskSpec:
+        """How much of a task is used with one of its models, and how that is trained."""
+        spec = self.tasks[task]
+        changes = spec.of_model.get(model, {})
+        training = spec.training | changes.get("training", {})
+        return TaskSpec.model_validate(spec.model_dump() | changes | {"training": training})
 
     def training_of(self, task: str, model: str) -> TrainingSpec:
         """How a model is trained on a task: the profile's training with the model's and then the task's changes."""
-        changes = self.models[model].training | self.tasks[task].training
+        changes = self.models[model].training | self.task_of(task, model).training
         return TrainingSpec(**(self.training.model_dump() | changes))
+
+    def faithfulness_of(self, task: str) -> FaithfulnessSpec:
+        """How faithfulness is judged on a task: the profile's way with the task's own changes."""
+        return FaithfulnessSpec(**(self.faithfulness.model_dump() | self.tasks[task].faithfulness))
 
     def explaining_of(self, task: str) -> ExplainSpec:
         """How a task is explained: the profile's way with the task's own changes."""
@@ -274,8 +124,7 @@ class Profile(Section):
 
     def rows_explained(self, task: str, model: str) -> int:
         """How many test instances of a task a model is explained on."""
-        spec = self.tasks[task]
-        return min(spec.explain_rows, spec.explain_rows_of.get(model, spec.explain_rows))
+        return self.task_of(task, model).explain_rows
 
     def read_by(self, task: str) -> str:
         """The task whose models read a task's instances: its own, or the one that they are made from."""
@@ -289,30 +138,17 @@ class Profile(Section):
 
     def explained_runs(self, judge: Judge | None = None) -> list[Run]:
         """Every run that notebook 03 explains, or those that go before one judge (diagnosis explains by itself)."""
-        asked = (judge,) if judge else ("pointing", "agreement", "faithfulness")
+        asked = {judge} if judge else {"pointing", "agreement", "faithfulness"}
+        runs = [run for task, spec in self.tasks.items() for run in all_runs(task, spec)]
+        used = {run: self.task_of(*run[:2]) for run in runs}
         return [
-            (task, model, seed)
-            for task, spec in self.tasks.items()
-            for model, seed in product(spec.models, spec.seeds)
-            if (spec.explain_rows or judge == "diagnosis") and any(hears(spec, one, model) for one in asked)
+            run for run in runs if asked & set(used[run].judges) and (used[run].explain_rows or judge == "diagnosis")
         ]
-
-
-def check_keys(whose: str, part: str, given: dict, schema: type[Section]) -> None:
-    """Raise ValueError for a key that a section does not have."""
-    if unknown := [name for name in given if name not in schema.model_fields]:
-        allowed = ", ".join(schema.model_fields)
-        raise ValueError(f"{whose}: unknown {part} key {unknown[0]!r}; allowed are: {allowed}")
 
 
 def all_runs(task: str, spec: TaskSpec) -> list[Run]:
     """(task, model, seed) of every model and seed of a task."""
     return [(task, model, seed) for model in spec.models for seed in spec.seeds]
-
-
-def hears(spec: TaskSpec, judge: str, model: str) -> bool:
-    """Whether a judge hears what a model's predictions on a task are explained by."""
-    return judge in spec.judges and model in spec.only.get(judge, spec.models)
 
 
 def profiles() -> list[str]:

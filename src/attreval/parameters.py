@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import ConfigDict, Field, ValidationError
 
-from attreval.config import Section
+from attreval.specs import Section
 
 
 class Parameters(Section):

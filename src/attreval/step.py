@@ -162,13 +162,13 @@ def check_choice(profile: config.Profile, given: parameters.OneModel, notebook: 
     shard, task, reader = getattr(given, "shard", None), profile.tasks[given.task], profile.read_by(given.task)
     if notebook == "02_train" and reader != given.task:
         raise ValueError(f"task {given.task!r} trains no model; it is read by those of {reader!r}")
-    if shard is not None and not task.explain_rows:
-        raise ValueError(f"profile {profile.name!r} trains models on {given.task!r} and explains nothing of it")
     if given.model not in task.models:
         raise ValueError(f"task {given.task!r} has no model {given.model!r}; it has: {', '.join(task.models)}")
+    if shard is not None and not profile.rows_explained(given.task, given.model):
+        raise ValueError(f"profile {profile.name!r} trains models on {given.task!r} and explains nothing of it")
     if given.seed not in task.seeds:
         raise ValueError(f"task {given.task!r} has no seed {given.seed}; it has: {', '.join(map(str, task.seeds))}")
-    if notebook.startswith("07") and not config.hears(task, "diagnosis", given.model):
+    if notebook.startswith("07") and "diagnosis" not in profile.task_of(given.task, given.model).judges:
         raise ValueError(
             f"the profile {profile.name!r} does not put {given.model!r} on {given.task!r} before the diagnosis; name "
             "`diagnosis` among the task's judges"

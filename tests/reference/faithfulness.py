@@ -1,4 +1,4 @@
-"""Hard erasure, one probability at a time."""
+"""Hard erasure, one probability at a time; the baseline erases special tokens as well."""
 
 import math
 from fractions import Fraction
@@ -10,7 +10,7 @@ from reference.erasures import logits
 
 def probability(network, tokens, gone, k):
     """p(k) of the text with the positions in `gone` padded."""
-    ids = [tokens.pad_id if p in gone else i for p, i in enumerate(tokens.ids)]
+    ids = [0 if p in gone else i for p, i in enumerate(tokens.ids)]
     z = np.exp(logits(network, ids, tokens.segments))
     return z[k] / z.sum()
 
@@ -21,7 +21,7 @@ def erase(network, tokens, scores, ratio):
     size = max(1, math.ceil(Fraction(str(ratio)) * len(content)))
     chosen = {content[i] for i in sorted(range(len(content)), key=lambda i: (-scores[i], i))[:size]}
     k = int(logits(network, tokens.ids, tokens.segments).argmax())
-    full, none = probability(network, tokens, set(), k), probability(network, tokens, set(content), k)
+    full, none = probability(network, tokens, set(), k), probability(network, tokens, set(range(len(tokens))), k)
     without, only = (
         probability(network, tokens, chosen, k),
         probability(network, tokens, set(content) - chosen, k),

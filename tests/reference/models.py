@@ -112,10 +112,35 @@ class Planted:
     def embed(self, ids, precision="float32"):
         return self.table[ids]
 
-    def logits(self, ids, mask, segments, precision="float32", embeddings=None):
+    def logits(self, ids, mask, segments, precision="float32", embeddings=None, entering=None):
         vectors = self.table[ids] if embeddings is None else embeddings
+        vectors = vectors if entering is None else entering(vectors)
         signal = vectors[..., 0].masked_fill(mask == 0, 0).amax(dim=1)
         return torch.stack([torch.zeros_like(signal), self.gain * (signal - 0.5)], dim=1)
+
+
+class Graded:
+    """Class 1 as far as the vectors of one token are whole; every other token adds a little, each its own amount."""
+
+    labels = ("absent", "present")
+    family = "transformer"
+    device = torch.device("cpu")
+    pad_id, width = 0, 64
+
+    def __init__(self, length: int, gain: float = 8.0):
+        self.gain = gain
+        worth = np.append([0.0, 1.0], np.random.default_rng(2).random(length) * 1e-4)
+        self.worth = worth  # of id 0 nothing, of id 1 nearly all, of the others next to nothing
+        self.table = torch.from_numpy(np.repeat(worth[:, None], self.width, axis=1))
+
+    def at(self, precision):
+        return self
+
+    def logits(self, ids, mask, segments, precision="float32", embeddings=None, entering=None):
+        vectors = self.table[ids] * mask[..., None]
+        vectors = vectors if entering is None else entering(vectors)
+        whole = vectors.mean(dim=2).sum(dim=1)
+        return torch.stack([torch.zeros_like(whole), self.gain * (whole - 0.5)], dim=1)
 
 
 class Recorder:
@@ -127,9 +152,9 @@ class Recorder:
     def __getattr__(self, name):
         return getattr(self.model, name)
 
-    def logits(self, ids, mask, segments, precision="float32", embeddings=None):
+    def logits(self, ids, mask, segments, precision="float32", embeddings=None, **more):
         self.batches.append((None if ids is None else ids.numpy().copy(), mask.numpy().copy(), precision))
-        return self.model.logits(ids, mask, segments, precision, embeddings)
+        return self.model.logits(ids, mask, segments, precision, embeddings, **more)
 
     def rows(self) -> list[np.ndarray]:
         """The rows of ids that were asked, without padding."""

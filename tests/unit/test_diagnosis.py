@@ -17,13 +17,14 @@ from reference import models
 from reference import types as slow
 
 from attreval import config, corpora
-from attreval.config import ModelSpec, Profile
+from attreval.config import Profile
 from attreval.diagnosis_spec import AgentsSpec, DiagnosisSpec
 from attreval.explain.levels import TECHNIQUES, TYPES
 from attreval.explain.methods import METHODS
 from attreval.judge.type_contrasts import TypeContrast, contrast_types
 from attreval.records import Attribution, Evidence
 from attreval.report.claims import read_claims
+from attreval.specs import ModelSpec
 from attreval.study import cases, diagnosis_claims, diagnosis_tables
 from attreval.study.diagnosis_layout import lay_out_properties, show
 

@@ -10,9 +10,10 @@ import pytest
 from reference import models
 
 from attreval import corpora
-from attreval.config import AlsoTrain, Profile, TaskSpec
+from attreval.config import Profile
 from attreval.explain.method import Budget
 from attreval.records import Attribution, Cost
+from attreval.specs import AlsoTrain, TaskSpec
 from attreval.study.agreeing import group_of, matrix_at_k
 from attreval.study.explaining import check_gaps, sum_costs
 from attreval.study.training import closing, confuse, counted, training_set
@@ -179,7 +180,7 @@ def test_changes_go_from_profile_to_model_to_task():
         ),
         ({"bbc": BBC, "hybrid_bbc": {"models": ["gru"], "explain_rows": 5, "test_rows": 2}}, "it takes no test_rows"),
         ({"bbc": {"models": ["gru"], "explain_rows": 5}}, "needs train_rows, dev_rows and test_rows"),
-        ({"bbc": BBC | {"explain_rows_of": {"tiny": 2}}}, "explain_rows_of names 'tiny'"),
+        ({"bbc": BBC | {"of_model": {"tiny": {"explain_rows": 2}}}}, "of_model names 'tiny'"),
         ({"bbc": BBC | {"explain": {"method": []}}}, "unknown explain key 'method'"),
         ({"bbc": BBC | {"judges": ["taste"]}}, "judges"),
     ],
@@ -190,5 +191,5 @@ def test_a_task_that_nobody_can_read_is_an_error(tasks, said):
 
 
 def test_slow_models_may_explain_less():
-    made = wordy(bbc=BBC | {"explain_rows": 9, "explain_rows_of": {"gru": 4, "other": 20}})
+    made = wordy(bbc=BBC | {"explain_rows": 9, "of_model": {"gru": {"explain_rows": 4}}})
     assert (made.rows_explained("bbc", "gru"), made.rows_explained("bbc", "other")) == (4, 9)

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
-from attreval.explain import baseline, decomposition, erasure, gradient, lime, limsse, position, relevance
+from attreval.explain import (
+    attention,
+    baseline,
+    decomposition,
+    erasable,
+    erasure,
+    gradient,
+    lime,
+    limsse,
+    position,
+    relevance,
+)
 from attreval.explain.levels import LEVELLED
-from attreval.explain.method import Method
+from attreval.explain.method import FAMILIES, Method
 
-P18 = "Poerner et al. 2018"
+P18, Z23 = "Poerner et al. 2018", "Zhao & Aletras 2023"
 GATED = ("recurrent", "quasi")
 WORD_LEVEL = (*GATED, "convolutional")
 
@@ -50,6 +61,39 @@ def substring_surrogates() -> tuple[Method, ...]:
             signed=True,
         )
         for loss in ("class", "logit", "probability")
+    )
+
+
+def zhao(name: str, title: str, converse, evaluations: str = "1", signed: bool = True, families=FAMILIES) -> Method:
+    """A method of Zhao & Aletras: by their paper, or, where the title says so, by their released code."""
+    where = "released code" if title.endswith("(released)") else "section 4.3"
+    return Method(name, title, converse, evaluations, f"{Z23}, {where}", signed, families=families)
+
+
+def faithful_and_released() -> tuple[Method, ...]:
+    """The methods of Zhao & Aletras that have no other name, and what their released code makes of them."""
+    weighed = {"families": ("transformer",)}  # no other family has weights of attention
+    plain, path = "gradient_x_input", "integrated_gradients"
+    return (
+        zhao("attention", "Attention", attention.attention, signed=False, **weighed),
+        zhao("scaled_attention", "Scaled attention", attention.scaled_attention, **weighed),
+        zhao(
+            "scaled_attention_squared",
+            "Scaled attention (released)",
+            attention.scaled_attention_squared,
+            signed=False,
+            **weighed,
+        ),
+        zhao(f"{plain}_absolute", "Gradient x Input (absolute)", erasable.gradient_x_input_absolute, signed=False),
+        zhao(f"{plain}_shared", "Gradient x Input (released)", erasable.gradient_x_input_shared, signed=False),
+        zhao(
+            f"{path}_zero",
+            "Integrated Gradients (from zero)",
+            erasable.integrated_gradients_zero,
+            "path_steps to path_steps_most, + 2",
+        ),
+        zhao(f"{path}_released", "Integrated Gradients (released)", erasable.integrated_gradients_released, "11"),
+        zhao("deeplift_released", "DeepLIFT (released)", erasable.deeplift_released, **weighed),
     )
 
 
@@ -100,7 +144,7 @@ METHODS: dict[str, Method] = {
         *substring_surrogates(),
         Method("lrp", "LRP", relevance.lrp, "1", f"{P18}, section 3.2", signed=True, families=WORD_LEVEL),
         Method(
-            "deeplift", "DeepLIFT", relevance.deeplift, "1", f"{P18}, section 3.3", signed=True, families=WORD_LEVEL
+            "deeplift", "DeepLIFT", relevance.deeplift, "1", f"{P18}, section 3.3; captum for transformers", signed=True
         ),
         Method(
             "decomposition",
@@ -111,6 +155,7 @@ METHODS: dict[str, Method] = {
             signed=True,
             families=GATED,
         ),
+        *faithful_and_released(),
         Method("last", "Last token", position.last, "0", f"{P18}, section 4.4", signed=True),
         *LEVELLED,
     )

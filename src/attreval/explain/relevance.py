@@ -1,7 +1,8 @@
 """Which words does the class score come from, when it is handed back through the network sum by sum?
 
 LRP (Bach et al. 2015) and DeepLIFT (Shrikumar et al. 2017) as Poerner et al. (2018, section 3.3) apply them to gated
-networks: the epsilon rule, with gates as weights. The backward pass itself is in models.flow.
+networks: the epsilon rule, with gates as weights. The backward pass itself is in models.flow. For transformers DeepLIFT
+is captum's (Zhao & Aletras 2023, section 4.3), with what it covers in models.rescaling.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ class Watch(TorchFunctionMode):
         if function is functional.scaled_dot_product_attention and self.at < self.layers:
             return self.attend(*args, **kwargs)
         if function is functional.softmax and args[0].ndim == 4 and self.at < self.layers:
-            scores = args[0] if self.bias is None else args[0] + self.bias
+            scores = args[0] if self.bias is None else args[0] + self.bias.to(args[0].dtype)
             return self.take(function(scores, *args[1:], **kwargs))
         return function(*args, **kwargs)
 
@@ -59,7 +59,7 @@ class Watch(TorchFunctionMode):
         elif attn_mask is not None:
             scores = scores + attn_mask
         if self.bias is not None:
-            scores = scores + self.bias
+            scores = scores + self.bias.to(scores.dtype)
         return self.take(functional.softmax(scores, dim=-1)) @ value
 
     def take(self, weights: Tensor) -> Tensor:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Hashable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -66,9 +66,14 @@ LRP, DEEPLIFT = Rule(), Rule(reference=True)
 class PathGradient:
     """Ask for the weighted sum of gradients along a straight path of word embeddings.
 
-    The path leads from the embeddings of `baseline` ids (zero vectors where None) to those of `ids`, both (L,).
-    nodes, weights: m points in [0, 1] and their quadrature weights. of: differentiate the `logit` or the `probability`.
-    rule: with one, (L, D) relevance comes in place of the gradient; only word-level models know how.
+    The path leads from the embeddings of `baseline` ids (zero vectors where None, or where an id is -1) to those of
+    `ids`, both (L,). nodes, weights: m points in [0, 1] and their quadrature weights.
+    of: differentiate the `logit` or the `probability`. rule: with one, (L, D) relevance comes in place of the gradient;
+    transformers know only that of DeepLIFT.
+    where: the path is walked by the `words` embeddings, to which the model adds positions and types; or all that enters
+    the encoder (`entry`) is multiplied by the node, with the gradient still at the word embeddings; or the word
+    embeddings enter the encoder `bare`, without positions, types and normalisation. The last two are what the released
+    code of Zhao & Aletras (2023) does for integrated gradients and DeepLIFT.
     """
 
     ids: np.ndarray
@@ -79,20 +84,25 @@ class PathGradient:
     baseline: np.ndarray | None = None
     of: str = "logit"
     rule: Rule | None = None
+    where: Literal["words", "entry", "bare"] = "words"
 
     def key(self) -> Hashable:
         """What makes two of these the same question."""
         base = None if self.baseline is None else self.baseline.tobytes()
         rows = (self.ids.tobytes(), self.segments.tobytes(), base)
-        return (*rows, self.target, self.nodes, self.weights, self.of, self.rule)
+        return (*rows, self.target, self.nodes, self.weights, self.of, self.rule, self.where)
 
 
 @dataclass(frozen=True)
 class PathAnswer:
-    """gradient: (L, D) weighted sum of gradients. difference: (L, D) embeddings minus baseline embeddings."""
+    """gradient: (L, D) weighted sum of gradients. difference: (L, D) embeddings minus baseline embeddings.
+
+    values: (m,) the logit or probability at each node.
+    """
 
     gradient: np.ndarray
     difference: np.ndarray
+    values: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -177,5 +187,28 @@ class HeadScores:
         return ("heads", self.ids.tobytes(), self.segments.tobytes(), self.target, self.matrix, self.state)
 
 
-Question = Evaluate | PathGradient | Decompose | AttentionPath | HeadScores
+@dataclass(frozen=True)
+class Disturb:
+    """Ask for the (n, K) logits of a text whose tokens are disturbed, each by a strength of its own.
+
+    ids, segments: (L,). strengths: (n, L), a row a disturbed text. seeds: n, what is drawn derives from them.
+    kind: `keep` keeps each entry of a vector that enters the encoder with the strength as its probability, and sets the
+    others to 0; `noise` multiplies each entry by 1 + strength * N(0, 1); `attend` takes the strengths as the attention
+    mask (transformers only; nothing is drawn). sampled: the caller allows the faster precision.
+    """
+
+    ids: np.ndarray
+    segments: np.ndarray
+    strengths: np.ndarray
+    seeds: tuple[int, ...]
+    kind: Literal["keep", "noise", "attend"] = "keep"
+    sampled: bool = False
+
+    def row_keys(self) -> list[Hashable]:
+        """What makes two disturbed texts the same, for each of the n."""
+        text = (self.ids.tobytes(), self.segments.tobytes())
+        return [(self.kind, *text, row.tobytes(), seed) for row, seed in zip(self.strengths, self.seeds, strict=True)]
+
+
+Question = Evaluate | PathGradient | Decompose | AttentionPath | HeadScores | Disturb
 Conversation = Generator[Question, Any, Any]

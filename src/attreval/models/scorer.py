@@ -1,8 +1,9 @@
 """The evaluation ledger: everything that asks the model a question asks it here, and nothing is computed twice.
 
 A question is a block of rows of token ids (`Evaluate`), a path of word embeddings (`PathGradient`), what each token
-left in a gated model's cells (`Decompose`), or attention weights (`AttentionPath`). The ledger drops duplicates, sorts
-by length, fills batches by a token budget, runs them, remembers the answers and counts the cost.
+left in a gated model's cells (`Decompose`), attention weights (`AttentionPath`), what heads matter (`HeadScores`), or a
+text disturbed (`Disturb`). The ledger drops duplicates, sorts by length, fills batches by a token budget, runs them,
+remembers the answers and counts the cost.
 Letters used for shapes: n rows, L tokens, D embedding width, K classes, m path nodes.
 """
 
@@ -16,11 +17,13 @@ import numpy as np
 import torch
 
 from attreval.models.attending import attentions
+from attreval.models.disturbing import disturbed
 from attreval.models.heads import head_scores
 from attreval.models.questions import (
     AttentionPath,
     Conversation,
     Decompose,
+    Disturb,
     Evaluate,
     HeadScores,
     PathAnswer,
@@ -167,49 +170,66 @@ class Scorer:
         with torch.no_grad():
             ends = {key: self.ends(q) for key, q in fresh.items()}
         sums = {key: np.zeros(end.shape) for key, (end, _) in ends.items()}
-        for rule in dict.fromkeys(q.rule for q in fresh.values()):
-            rows = [(key, i) for key, q in fresh.items() if q.rule == rule for i in range(len(q.nodes))]
+        values = {key: np.zeros(len(q.nodes)) for key, q in fresh.items()}
+        for kind in dict.fromkeys((q.rule, q.where) for q in fresh.values()):
+            rows = [(key, i) for key, q in fresh.items() if (q.rule, q.where) == kind for i in range(len(q.nodes))]
             rows.sort(key=lambda r: -len(fresh[r[0]].ids))
             for batch in cut_batches([len(fresh[key].ids) for key, _ in rows], self.token_budget):
                 part = [rows[i] for i in batch]
-                for (key, node), gradient in zip(part, self.path_gradients(part, fresh, ends, rule), strict=True):
+                found = zip(part, *self.path_gradients(part, fresh, ends), strict=True)
+                for (key, node), gradient, value in found:
                     sums[key] += fresh[key].weights[node] * gradient
+                    values[key][node] = value
                 if self.notify:
                     self.notify(len(part))
         for key, (end, start) in ends.items():
-            self.answers[key] = PathAnswer(sums[key], (end - start).double().cpu().numpy())
+            self.answers[key] = PathAnswer(sums[key], (end - start).double().cpu().numpy(), values[key])
         return [self.answers[q.key()] for q in questions]
 
     def ends(self, question: PathGradient) -> tuple[torch.Tensor, torch.Tensor]:
         """(L, D) word embeddings at the end of the path and at its start."""
-        end = self.embeddings(question.ids)
-        return end, torch.zeros_like(end) if question.baseline is None else self.embeddings(question.baseline)
+        end, base = self.embeddings(question.ids), question.baseline
+        if base is None:
+            return end, torch.zeros_like(end)
+        kept = torch.from_numpy(base >= 0).to(end.device)[:, None]
+        return end, self.embeddings(np.maximum(base, 0)) * kept
 
     def embeddings(self, ids: np.ndarray) -> torch.Tensor:
         """(L, D) word embeddings of (L,) ids."""
         return self.model.embed(torch.from_numpy(ids)[None].to(self.model.device), self.precision)[0]
 
-    def path_gradients(self, part, questions, ends, rule=None) -> list[np.ndarray]:
-        """One (L, D) gradient, or relevance by a rule, for each (key, node) of one batch."""
-        width = max(len(questions[key].ids) for key, _ in part)
-        first = ends[part[0][0]][0]
+    def path_gradients(self, part, questions, ends) -> tuple[list[np.ndarray], list[float]]:
+        """One (L, D) gradient, or relevance by a rule, and one value for each (key, node) of one batch.
+
+        The questions of a batch have the same `rule` and `where`.
+        """
+        asked = [questions[key] for key, _ in part]
+        rule, where = asked[0].rule, asked[0].where
+        width, first = max(len(q.ids) for q in asked), ends[part[0][0]][0]
         points = torch.zeros((len(part), width, first.shape[1]), dtype=first.dtype, device=first.device)
-        for b, (key, node) in enumerate(part):
+        nodes = torch.tensor([q.nodes[i] for q, (_, i) in zip(asked, part, strict=True)], dtype=first.dtype)
+        nodes = nodes.to(first.device)[:, None, None]
+        for b, (key, _) in enumerate(part):
             end, start = ends[key]
-            points[b, : len(end)] = start + questions[key].nodes[node] * (end - start)
+            points[b, : len(end)] = end if where == "entry" else start + nodes[b, 0] * (end - start)
         points.requires_grad_(True)
-        _, mask, segments = self.padded([(questions[k].ids, questions[k].segments) for k, _ in part])
-        more = {"embeddings": points} | ({"rule": rule} if rule else {})  # transformers know no rule
-        with torch.enable_grad():
-            out = self.model.logits(None, mask, segments, self.precision, **more)
-            probable = torch.softmax(out, dim=-1)
-            picked = [
-                (probable if questions[key].of == "probability" else out)[b, questions[key].target]
-                for b, (key, _) in enumerate(part)
-            ]
-            (gradient,) = torch.autograd.grad(torch.stack(picked).sum(), points)
-        gradient = gradient.double().cpu().numpy()
-        return [gradient[b, : len(questions[key].ids)] for b, (key, _) in enumerate(part)]
+        _, mask, segments = self.padded([(q.ids, q.segments) for q in asked])
+        targets = torch.tensor([q.target for q in asked], device=first.device)
+        if rule and self.model.family == "transformer":
+            gradient = self.model.relevance(points, mask, segments, targets, rule, where)
+            value = torch.full((len(part),), torch.nan)
+        else:
+            more = {"rule": rule} if rule else {}
+            if where != "words":
+                more["entering"] = (lambda x: points) if where == "bare" else (lambda x: nodes * x)
+            with torch.enable_grad():
+                out = self.model.logits(None, mask, segments, self.precision, embeddings=points, **more)
+                probable = torch.softmax(out, dim=-1)
+                wanted = torch.tensor([q.of == "probability" for q in asked], device=first.device)[:, None]
+                value = torch.where(wanted, probable, out).gather(1, targets[:, None])[:, 0]
+                (gradient,) = torch.autograd.grad(value.sum(), points)
+        gradient, value = gradient.detach().double().cpu().numpy(), value.detach().double().cpu().numpy()
+        return [gradient[b, : len(q.ids)] for b, q in enumerate(asked)], list(value)
 
     def decompositions(self, questions: Sequence[Decompose], accounts: Sequence[str]) -> list[np.ndarray]:
         """(L, K) parts of the class scores, for each question; each distinct one computed once."""
@@ -255,6 +275,7 @@ class Scorer:
                 (Decompose, self.decompositions),
                 (AttentionPath, partial(attentions, self)),
                 (HeadScores, partial(head_scores, self)),
+                (Disturb, partial(disturbed, self)),
             ):
                 part = [i for i, question in asked.items() if isinstance(question, kind)]
                 found = answer([asked[i] for i in part], [talks[i][0] for i in part])

@@ -134,14 +134,15 @@ def train(
     rng = generator("batches", *names)
     precision = pick_precision(spec.precision, model.device)
     network = model.network.train().requires_grad_(True)
-    encoded = [read(model, i) for i in train_set]
+    reader = replace(model, max_length=min(model.max_length, spec.tokens or model.max_length), copies={})
+    encoded = [read(reader, i) for i in train_set]
     lengths = np.array([len(t) for t in encoded])
     gold = torch.tensor([i.label for i in train_set], device=model.device)
     per_epoch = math.ceil(len(train_set) / spec.batch_rows)
     total = per_epoch * spec.epochs
     optimizer, schedule = plan_steps(network, spec, total)
     averaged = AveragedModel(network, multi_avg_fn=get_ema_multi_avg_fn(spec.averaging))
-    kept = replace(model, network=averaged.module, copies={})  # what is checked and saved
+    kept = replace(reader, network=averaged.module, copies={})  # what is checked and saved
     check_every = math.ceil(per_epoch / spec.evaluations_per_epoch)
     best, stale, curve, losses, started = math.inf, 0, [], [], time.monotonic()
     part = part_of(folder)
@@ -175,7 +176,7 @@ def train(
         stale = 0 if score < best else stale + 1
         if score < best:
             best, best_loss = score, dev.loss
-            kept.save(part)
+            replace(kept, max_length=model.max_length).save(part)
         elif schedule is None and stale % spec.halve_after == 0:
             for group in optimizer.param_groups:
                 group["lr"] /= 2

@@ -1,4 +1,4 @@
-"""A transformer classifier from a registry package, a local folder or a hub, and its four questions.
+"""A transformer classifier from a registry package, a local folder or a hub, and what it can be asked.
 
 Letters used for shapes: B rows, L tokens, D embedding width, K classes.
 """
@@ -6,7 +6,8 @@ Letters used for shapes: B rows, L tokens, D embedding width, K classes.
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,6 +17,9 @@ from torch import Tensor
 from attreval.alignment import tokenize
 from attreval.models import encoder_decoder
 from attreval.models.attending import Watch
+from attreval.models.disturbing import changed_entry
+from attreval.models.questions import Rule
+from attreval.models.rescaling import deeplift
 from attreval.records import Instance, Tokens
 from attreval.seeds import seed_of
 
@@ -68,16 +72,29 @@ class Transformer:
         segments: Tensor,
         precision: str = "float32",
         embeddings: Tensor | None = None,
+        entering: Callable[[Tensor], Tensor] | None = None,
+        bias: Tensor | None = None,
     ) -> Tensor:
-        """(B, K) logits of (B, L) ids, or of (B, L, D) word embeddings; mask 0 marks padding."""
+        """(B, K) logits of (B, L) ids, or of (B, L, D) word embeddings; mask 0 marks padding.
+
+        entering: changes the (B, L, D) vectors that enter the encoder. bias: (B, 1, 1, L), added to attention scores.
+        """
         network = self.at(precision)
         if network.config.is_encoder_decoder:
+            if entering is not None or bias is not None:
+                raise ValueError(
+                    "soft erasure disturbs what enters an encoder; an encoder-decoder is not disturbed here"
+                )
             vectors = network.get_input_embeddings()(ids) if embeddings is None else embeddings
             return self.ordered(encoder_decoder.classify(network, mask, vectors))
         inputs = {"input_ids": ids} if embeddings is None else {"inputs_embeds": embeddings}
         if getattr(network.config, "type_vocab_size", 0) > 1:
             inputs["token_type_ids"] = segments
-        return self.ordered(network(attention_mask=mask, **inputs).logits)
+        if (first := first_position(network)) is not None:
+            inputs["position_ids"] = torch.arange(first, first + mask.shape[1], device=mask.device).expand(mask.shape)
+        biased = nullcontext() if bias is None else Watch(self.layers, bias=bias)
+        with changed_entry(network, entering), biased:
+            return self.ordered(network(attention_mask=mask, **inputs).logits)
 
     def ordered(self, logits: Tensor) -> Tensor:
         """(B, K) logits with the classes as `labels` names them."""
@@ -92,6 +109,17 @@ class Transformer:
         """How many tokens the network has positions for."""
         reserved = 2 if self.network.config.model_type in ("roberta", "xlm-roberta", "mpnet") else 0
         return getattr(self.network.config, "max_position_embeddings", self.max_length) - reserved
+
+    @property
+    def width(self) -> int:
+        """D, of the vectors that enter the encoder."""
+        return self.network.config.hidden_size
+
+    def relevance(self, embeddings, mask, segments, targets, rule: Rule, where: str = "words") -> Tensor:
+        """(B, L, D) relevance of word embeddings for (B,) target classes; only the rule of DeepLIFT, by captum."""
+        if not rule.reference:
+            raise ValueError("transformers know no LRP; DeepLIFT is the only rule for them")
+        return deeplift(self, embeddings, mask, segments, targets, where)
 
     @property
     def layers(self) -> int:
@@ -136,6 +164,19 @@ def in_precision(network, copies: dict[str, torch.nn.Module], precision: str):
         with torch.inference_mode(False):  # weights born in inference mode could never give a gradient
             copies[precision] = copy.deepcopy(network).to(dtype)
     return copies[precision]
+
+
+def first_position(network) -> int | None:
+    """The position of the first token, where a model would count positions from ids and skip what equals its padding.
+
+    RoBERTa and MPNet do; an erased token that becomes the padding id must not move the others. None for all others.
+    `position_start` in the network's configuration replaces what the architecture expects.
+    """
+    embeddings = getattr(network.base_model, "embeddings", None)
+    if not hasattr(embeddings, "create_position_ids_from_inputs_embeds"):
+        return None
+    given = getattr(network.config, "position_start", None)
+    return embeddings.padding_idx + 1 if given is None else given
 
 
 def quieten() -> None:

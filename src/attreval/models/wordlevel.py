@@ -134,6 +134,11 @@ class WordClassifier:
         return self.network.core.family
 
     @property
+    def width(self) -> int:
+        """D, of the word embeddings."""
+        return self.sizes.embedding_size
+
+    @property
     def device(self) -> torch.device:
         """Where the weights lie."""
         return self.network.output.weight.device
@@ -173,13 +178,19 @@ class WordClassifier:
         precision: str = "float32",
         embeddings: Tensor | None = None,
         rule: Rule | None = None,
+        entering: Callable[[Tensor], Tensor] | None = None,
+        bias: Tensor | None = None,
     ) -> Tensor:
         """(B, K) logits of (B, L) ids, or of (B, L, D) word embeddings; mask 0 marks padding.
 
-        rule: what flows back to the embeddings is relevance by this rule, in place of gradients.
+        rule: what flows back to the embeddings is relevance by this rule, in place of gradients. entering: changes the
+        embeddings. bias: of attention scores; ValueError, since there are none.
         """
+        if bias is not None:
+            raise ValueError(f"{self.name!r} attends to nothing, so no attention mask can be changed")
         network = self.at(precision)
         x = network.embedding(ids) if embeddings is None else embeddings
+        x = x if entering is None else entering(x)
         logits = network(x, mask, PLAIN if rule is None else Relevance(rule))
         return logits if self.order is None else logits[:, self.order]
 

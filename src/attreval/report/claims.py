@@ -10,7 +10,8 @@ import yaml
 from pydantic import Field, ValidationError, model_validator
 
 from attreval import project
-from attreval.config import Section, explain_error
+from attreval.config import explain_error
+from attreval.specs import Section
 
 VERDICTS = ("reproduced", "direction only", "not reproduced", "not testable here")
 COLUMNS = ["claim", "paper", "where", "statement", "measure", "reported", "value", "low", "high", "basis", "verdict"]

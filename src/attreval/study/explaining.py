@@ -8,11 +8,12 @@ import numpy as np
 import pandas as pd
 
 from attreval import corpora
-from attreval.config import ExplainSpec, Profile
+from attreval.config import Profile
 from attreval.explain import METHODS
 from attreval.explain.method import Budget
 from attreval.project import Results
 from attreval.records import Attribution, Cost
+from attreval.specs import ExplainSpec
 from attreval.step import Step
 from attreval.study.sample import to_explain
 from attreval.tables import write_attributions

@@ -10,13 +10,13 @@ import numpy as np
 import pandas as pd
 
 from attreval import corpora
-from attreval.config import TrainingSpec
 from attreval.explain.levels import TECHNIQUES
 from attreval.explain.units import find_units
 from attreval.judge.ranking import Piece, rank_pieces, spend
 from attreval.judge.simulatability import agreement_f1, bootstrap_gain, inform, read_marks
 from attreval.records import Attribution, Instance, Tokens
 from attreval.seeds import generator
+from attreval.specs import TrainingSpec
 from attreval.step import Step
 from attreval.study.levels import load_levels, shown_to_agents
 

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 from attreval import corpora
-from attreval.config import TaskSpec
 from attreval.judge.intervals import bootstrap_mean
 from attreval.records import Instance
+from attreval.specs import TaskSpec
 from attreval.step import Step
 
 
@@ -30,7 +30,7 @@ def fit(step: Step) -> Trained:
     from attreval.models.transformer import pick_precision
 
     given, profile = step.parameters, step.profile
-    spec, labels = profile.tasks[given.task], corpora.TASKS[given.task].labels
+    spec, labels = profile.task_of(given.task, given.model), corpora.TASKS[given.task].labels
     model, curve = (train_new if spec.train_rows else take_as_is)(step, labels)
     test = corpora.load(given.task, "test", spec.test_rows)
     precision = pick_precision(profile.training_of(given.task, given.model).precision, model.device)
@@ -71,7 +71,7 @@ def train_new(step: Step, labels: tuple[str, ...]):
     from attreval.models.vocabulary import read_glove
 
     given, profile = step.parameters, step.profile
-    spec, origin = profile.tasks[given.task], profile.models[given.model]
+    spec, origin = profile.task_of(given.task, given.model), profile.models[given.model]
     names = ("model", given.task, given.model, given.seed)
     folder = step.results.model(given.task, given.model, given.seed)
     instances = training_set(given.task, spec)

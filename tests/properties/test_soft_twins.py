@@ -1,0 +1,356 @@
+"""The methods and soft measures of Zhao & Aletras (2023) against slow twins, and what must hold whatever the scores."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from reference import attributions, models, softness
+from reference.words import tiny_words
+from scipy.stats import binomtest, ranksums
+
+from attreval.explain import METHODS
+from attreval.explain.method import Budget
+from attreval.judge import diagnosticity, soft
+from attreval.judge.faithfulness import erase
+from attreval.judge.protocol import OURS, RELEASED, Protocol, lay_out
+from attreval.models.disturbing import draw_factors
+from attreval.models.questions import AttentionPath, Disturb, Evaluate, PathGradient
+from attreval.models.scorer import Scorer
+from attreval.seeds import generator, seed_of
+
+VOCABULARY = [w for w in models.WORDS.split() if not w.startswith("##")]
+sentence = st.lists(st.sampled_from([*VOCABULARY, "unbelievable", "z"]), min_size=1, max_size=6).map(" ".join)
+text = st.one_of(st.tuples(sentence), st.tuples(sentence, sentence))
+few_values = st.sampled_from([-1.0, 0.0, 0.5, 2.0])
+NORMS = ("minmax", "sigmoid", "softmax", "rank", "calibrated")
+
+
+def talk(scorer, tokens, target, name, steps=9):
+    """The Scores of one method on several texts that share batches."""
+    budget = Budget(path_steps=steps, path_steps_most=steps)
+    run = METHODS[name].converse
+    return scorer.converse(("x", run(t, target, budget, generator("twin", i))) for i, t in enumerate(tokens))
+
+
+def ask(question):
+    """A conversation of one question."""
+    return (yield question)
+
+
+@settings(max_examples=8)
+@given(texts=st.lists(text, min_size=1, max_size=3), target=st.integers(0, 2), budget=st.sampled_from([1, 30, 8192]))
+def test_methods_equal_their_twins(tiny, texts, target, budget):
+    tokens = [tiny.tokens(models.instance(*t)) for t in texts]
+    scorer, network = Scorer(tiny, budget, "float64"), tiny.at("float64")
+    names = ("attention", "scaled_attention", "scaled_attention_squared", "gradient_x_input_absolute")
+    names += ("gradient_x_input_shared", "integrated_gradients_released", "deeplift", "deeplift_released")
+    found = {name: talk(scorer, tokens, target, name) for name in names}
+    for i, t in enumerate(tokens):
+        weights, slope = attributions.attention(network, t, target)
+        shared = attributions.shared_products(network, t, target)
+        plain = talk(scorer, [t], target, "gradient_x_input")[0].values
+        expected = {
+            "attention": weights,
+            "scaled_attention": weights * slope,
+            "scaled_attention_squared": weights**2,
+            "gradient_x_input_shared": np.abs(shared),
+            "integrated_gradients_released": attributions.shared_products(
+                network, t, target, [*np.arange(10) / 10, 1.0]
+            ),
+            "deeplift": attributions.deeplift(network, t, target),
+            "deeplift_released": attributions.deeplift(network, t, target, bare=True),
+        }
+        np.testing.assert_allclose(found["gradient_x_input_absolute"][i].values, np.abs(plain), atol=1e-12)
+        for name, values in expected.items():
+            np.testing.assert_allclose(found[name][i].values, values[t.content], atol=1e-9, err_msg=name)
+
+
+def test_integrated_gradients_from_zero_are_complete_and_leave_special_tokens_alone(tiny, exact, texts):
+    tokens = [tiny.tokens(one) for one in texts]
+    for t, scores in zip(tokens, talk(exact, tokens, 1, "integrated_gradients_zero", steps=200), strict=True):
+        empty = np.where(t.special, t.ids, -1)
+        ends = PathGradient(t.ids, t.segments, 1, (0.0, 1.0), (0.0, 0.0), empty)
+        low, high = exact.converse([("x", ask(ends))])[0].values
+        np.testing.assert_allclose(scores.values.sum(), high - low, atol=1e-5)
+        np.testing.assert_allclose(scores.gap, scores.values.sum() - (high - low), atol=1e-12)
+        (whole,) = exact.logits([(t.ids, t.segments)])
+        np.testing.assert_allclose(high, whole[1], atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["gradient_x_input_absolute", "gradient_x_input_shared", "integrated_gradients_zero"])
+@pytest.mark.parametrize("architecture", ["gru", "qlstm", "cnn"])
+def test_they_explain_word_level_models_too(architecture, name):
+    model = tiny_words(architecture)
+    tokens = [model.tokens(models.instance("the film was good good", name="x"))]
+    scorer = Scorer(model, precision="float64")
+    plain = talk(scorer, tokens, 1, "gradient_x_input")[0].values
+    (scores,) = talk(scorer, tokens, 1, name, steps=100)
+    if name == "integrated_gradients_zero":  # the padding word is the zero vector, so both start alike
+        expected = talk(scorer, tokens, 1, "integrated_gradients", steps=100)[0].values
+        np.testing.assert_allclose(scores.values, expected, atol=1e-9)
+    else:
+        same = plain.copy()
+        if name.endswith("shared"):  # the two last words are one
+            same[3:] = plain[3:].sum()
+        np.testing.assert_allclose(scores.values, np.abs(same), atol=1e-9)
+
+
+@pytest.mark.parametrize("of", ["logit", "probability"])
+def test_attention_paths_are_complete_in_every_layer(tiny, texts, of):
+    """Sun et al. 2024: with many nodes, weights times gradients sum to what the layer's attention adds."""
+    nodes, weights = np.polynomial.legendre.leggauss(40)
+    path = (*((nodes + 1) / 2), 0.0, 1.0), (*(weights / 2), 0.0, 0.0)
+    for budget in (1, 500):
+        scorer = Scorer(tiny, budget, "float64")
+        asked = [AttentionPath(t.ids, t.segments, 2, (), *path, of) for t in map(tiny.tokens, texts[:3])]
+        for answer in scorer.converse(("x", ask(q)) for q in asked):
+            total = (answer.attention * answer.gradient).sum(axis=(1, 2, 3))
+            np.testing.assert_allclose(total, answer.values[:, -1] - answer.values[:, -2], atol=2e-3)
+            np.testing.assert_allclose(answer.attention.sum(axis=-1), 1, atol=1e-12)
+
+
+def test_attention_has_layers_and_only_transformers_have_it(exact, tiny):
+    t = tiny.tokens(models.instance("good film"))
+    with pytest.raises(ValueError, match="layers 0 to 1"):
+        exact.converse([("x", ask(AttentionPath(t.ids, t.segments, 0, layers=(2,))))])
+    words = tiny_words("gru")
+    t = words.tokens(models.instance("good film"))
+    for question in (AttentionPath(t.ids, t.segments, 0), Disturb(t.ids, t.segments, np.ones((1, 2)), (0,), "attend")):
+        with pytest.raises(ValueError, match="attention"):
+            Scorer(words).converse([("x", ask(question))])
+
+
+@settings(max_examples=40)
+@given(scores=st.lists(few_values, min_size=1, max_size=7), norm=st.sampled_from(NORMS), rate=st.floats(0.05, 0.95))
+def test_norms_equal_their_twins(scores, norm, rate):
+    found = soft.normalise(np.array(scores), norm, rate)
+    np.testing.assert_allclose(found, softness.importance(scores, norm, rate), atol=1e-9)
+    assert ((found >= 0) & (found <= 1)).all()
+    order = np.argsort(scores, kind="stable")
+    assert (np.diff(found[order]) >= -1e-12).all()
+    if norm == "calibrated":
+        np.testing.assert_allclose(found.mean(), rate, atol=1e-9)
+    if norm == "rank":
+        np.testing.assert_allclose(found.mean(), 0.5, atol=1e-12)
+
+
+@pytest.mark.parametrize("norm", NORMS)
+def test_norms_refuse_what_is_no_number(norm):
+    with pytest.raises(ValueError, match="must be finite"):
+        soft.normalise(np.array([1.0, np.nan]), norm)
+
+
+def test_an_unknown_norm_says_which_there_are():
+    with pytest.raises(ValueError, match=r"'other'; there are: minmax"):
+        soft.normalise(np.zeros(2), "other")
+
+
+@settings(max_examples=8)
+@given(texts=st.lists(text, min_size=1, max_size=2), data=st.data(), norm=st.sampled_from(NORMS))
+def test_soft_erasure_equals_the_twin(tiny, texts, data, norm):
+    scorer, network = Scorer(tiny, 40, "float64"), tiny.at("float64")
+    tokens = [tiny.tokens(models.instance(*t)) for t in texts]
+    scores = [
+        np.array(data.draw(st.lists(few_values, min_size=len(t.content), max_size=len(t.content)))) for t in tokens
+    ]
+    kind = data.draw(st.sampled_from(["keep", "noise", "variance"]))
+    protocol = Protocol(soft=kind, norm=norm, draws=2, variance=0.5)
+    hard = scorer.converse(("x", erase(t, s)) for t, s in zip(tokens, scores, strict=True))
+    found = scorer.converse(
+        ("x", soft.soften(t, s, h.target, ("twin", i), protocol))
+        for i, (t, s, h) in enumerate(zip(tokens, scores, hard, strict=True))
+    )
+    for i, (t, s, h, one) in enumerate(zip(tokens, scores, hard, found, strict=True)):
+        a = np.zeros(len(t))
+        a[t.content] = softness.importance(s, norm)
+        for name, chance, half in (("sufficiency", a, "a"), ("comprehensiveness", 1 - a, "1-a")):
+            gone = {"noise": np.sqrt(0.5) * (1 - chance), "variance": np.sqrt(0.5 * (1 - chance))}.get(kind)
+            strengths = np.where(t.special, 1.0, chance) if kind == "keep" else np.where(t.special, 0.0, gone)
+            expected = [
+                softness.probability(
+                    network,
+                    t,
+                    strengths,
+                    seed_of("soft", "twin", i, half, draw),
+                    kind.replace("variance", "noise"),
+                    h.target,
+                )
+                for draw in range(2)
+            ]
+            np.testing.assert_allclose(getattr(one, name), expected, atol=1e-6)
+        both = softness.soft_values(h.full, h.erased, one.comprehensiveness.mean())
+        np.testing.assert_allclose(soft.value_softly(h, one).comprehensiveness, both[0], atol=1e-12)
+        both = softness.soft_values(h.full, h.erased, one.sufficiency.mean())
+        np.testing.assert_allclose(soft.value_softly(h, one).sufficiency, both[1], atol=1e-12)
+
+
+def soften(model, tokens, scores, protocol, names=("x",), query=None):
+    """Hard and soft values of one attribution."""
+    scorer = Scorer(model, precision="float64")
+    (hard,) = scorer.converse([("x", erase(tokens, scores, None, None, protocol, query))])
+    (found,) = scorer.converse([("x", soft.soften(tokens, scores, hard.target, names, protocol, query))])
+    return hard, found, soft.value_softly(hard, found)
+
+
+def test_scores_of_all_or_nothing_leave_or_take_the_whole_text(tiny):
+    """Spec B8 (ii), (iii): with every token kept Soft-NS is 1; with none removed Soft-NC is 0."""
+    tokens = tiny.tokens(models.instance("the brave film", "not bad"))
+    rows = np.stack([np.ones(len(tokens)), tokens.special.astype(float)])
+    scorer = Scorer(tiny, precision="float64")
+    kept, gone = scorer.converse([("x", ask(Disturb(tokens.ids, tokens.segments, rows, (1, 2))))])[0]
+    whole, *_ = scorer.converse([("x", ask(Evaluate(tokens.ids[None], tokens.segments)))])[0]
+    np.testing.assert_allclose(kept, whole, atol=1e-12)
+    vector = Protocol(erased="vector", baseline="content")
+    hard, _, _ = soften(tiny, tokens, np.arange(5.0), vector)
+    p = np.exp(gone - np.logaddexp.reduce(gone))[hard.target]
+    np.testing.assert_allclose(hard.erased, p, atol=1e-12)
+
+
+def test_permuting_scores_leaves_the_mean_keep_rate(tiny):
+    """Spec B8 (iv)."""
+    tokens, scores = tiny.tokens(models.instance("the brave film was not bad")), np.array([3.0, 1, 0, 5, 2, 2])
+    rates = [
+        soften(tiny, tokens, generator(i).permutation(scores), Protocol(norm=norm))[1].keep_rate
+        for i in range(3)
+        for norm in ("minmax", "sigmoid")
+    ]
+    np.testing.assert_allclose(rates[::2], rates[0], atol=1e-12)
+    np.testing.assert_allclose(rates[1::2], rates[1], atol=1e-12)
+
+
+@given(strength=st.floats(0, 1), seed=st.integers(0, 99), length=st.integers(1, 8))
+def test_draws_follow_seed_and_length_alone(strength, seed, length):
+    strengths = np.full(length, strength)
+    one, two = (draw_factors("keep", strengths, seed, 16) for _ in range(2))
+    assert (one == two).all() and set(np.unique(one)) <= {0.0, 1.0}
+    if strength in (0.0, 1.0):
+        assert (one == strength).all()
+
+
+def test_draws_keep_the_share_that_is_asked_for():
+    factors = draw_factors("keep", np.full(50, 0.3), 7, 400)
+    assert abs(factors.mean() - 0.3) < 0.01
+    noise = draw_factors("noise", np.full(50, 0.5), 7, 400)
+    assert abs(noise.mean() - 1) < 0.02 and abs(noise.std() - 0.5) < 0.02
+
+
+@settings(max_examples=60)
+@given(
+    values=st.lists(st.tuples(*[st.sampled_from([0.0, 0.5, 0.5 + 5e-7, 1.0])] * 2), min_size=1, max_size=9),
+    ties=st.sampled_from(["lose", "half", "win"]),
+    margin=st.sampled_from([0.0, 1e-6]),
+)
+def test_diagnosticity_equals_the_twin(values, ties, margin):
+    own, rival = np.array(values).T
+    protocol = Protocol(ties=ties, margin=margin)
+    found = diagnosticity.wins(own, rival, protocol).mean()
+    np.testing.assert_allclose(found, softness.diagnosticity(own, rival, ties, margin), atol=1e-12)
+    if ties == "half":
+        np.testing.assert_allclose(found + diagnosticity.wins(rival, own, protocol).mean(), 1, atol=1e-12)
+
+
+def test_pairs_without_a_number_are_refused():
+    with pytest.raises(ValueError, match="1 of 2 have NaN"):
+        diagnosticity.wins(np.array([0.1, np.nan]), np.zeros(2))
+    with pytest.raises(ValueError, match="got 1 and 2"):
+        diagnosticity.compare(np.ones(1), np.ones(2))
+
+
+@given(seed=st.integers(0, 999), pairs=st.integers(1, 40))
+def test_tests_are_scipys(seed, pairs):
+    rng = np.random.default_rng(seed)
+    more, less = rng.integers(0, 2, pairs).astype(float), rng.integers(0, 2, pairs).astype(float)
+    found = diagnosticity.compare(more, less)
+    np.testing.assert_allclose(found.rank_sum, ranksums(more, less).pvalue)
+    up, down = ((more == 1) & (less == 0)).sum(), ((more == 0) & (less == 1)).sum()
+    np.testing.assert_allclose(found.paired, binomtest(up, up + down).pvalue if up + down else 1.0)
+    np.testing.assert_allclose(found.difference, more.mean() - less.mean())
+    assert np.isnan(diagnosticity.compare(more, np.full(pairs, 0.5)).paired)
+
+
+CHANGES = RELEASED | OURS
+
+
+@pytest.mark.parametrize("name", list(CHANGES))
+def test_every_change_runs_and_changes_what_it_says(tiny, name):
+    """A change of the hard side moves hard numbers, a change of the soft side soft ones, and no other."""
+    change, query = CHANGES[name], 1 if CHANGES[name].queries_only else None
+    tokens = tiny.tokens(models.instance("the brave film was not very good , not bad", "good plot"))
+    before, protocol = Protocol(draws=3), change.apply(Protocol(draws=3))
+    n = len(lay_out(tokens, protocol, query).scored)
+    scores = np.random.default_rng(3).standard_normal(n)
+    plain = scores[: len(lay_out(tokens, before, query).scored)].copy()
+    scores[len(plain) :] = 9.0  # of the separator, where it has a score
+    hard, _, values = soften(tiny, tokens, scores, protocol, query=query)
+    old, _, soft_before = soften(tiny, tokens, plain, before, query=query)
+    moved_soft = not np.allclose(
+        [values.sufficiency, values.comprehensiveness], [soft_before.sufficiency, soft_before.comprehensiveness]
+    )
+    moved_hard = hard.ratios != old.ratios or not all(
+        np.allclose(getattr(hard, m), getattr(old, m))
+        for m in ("comprehensiveness", "sufficiency", "normalised_sufficiency", "normalised_comprehensiveness")
+    )
+    soft_only = {"inverted", "norm", "unprotected", "sigmoid", "softmax", "rank", "calibrated"}
+    neither = {"ties_win", "ties_half", "permuted"} | {n for n in CHANGES if n.startswith("swap")}
+    # with another text as the baseline soft numbers are divided by others
+    baseline = {"content", "mask", "vector"}
+    assert moved_soft == (name in soft_only | baseline | {"all", "separator"})
+    assert moved_hard == (name not in soft_only | neither)
+
+
+def test_inverted_soft_erasure_is_the_other_measures_draw(tiny):
+    tokens, scores = tiny.tokens(models.instance("the brave film")), np.array([0.0, 2.0, 1.0])
+    _, plain, _ = soften(tiny, tokens, scores, Protocol(draws=2))
+    _, turned, _ = soften(tiny, tokens, scores, Protocol(draws=2, inverted=True))
+    np.testing.assert_allclose(turned.sufficiency, plain.comprehensiveness)
+    np.testing.assert_allclose(turned.comprehensiveness, plain.sufficiency)
+
+
+@pytest.fixture(scope="module")
+def graded_pairs():
+    """Oracle and random scores of a text of 300 tokens on a model that one token decides, by metric."""
+    length, pairs = 300, 300
+    model = models.Graded(length)
+    tokens = replace(
+        models.tiny_model().tokens(models.instance("good")),
+        ids=np.arange(1, length + 1),
+        segments=np.zeros(length, np.int64),
+        special=np.zeros(length, bool),
+        word=np.arange(length),
+        offsets=np.zeros((length, 3), np.int64),
+        texts=("x",) * length,
+        mask_id=0,
+        pad_id=0,
+    )
+    oracle = model.worth[tokens.ids]
+    random = [generator("graded", i).standard_normal(length) for i in range(pairs)]
+
+    def judge(scores, name, protocol):
+        hard = yield from erase(tokens, scores, None, generator("ties", name), protocol)
+        softened = yield from soft.soften(tokens, scores, hard.target, ("graded", name), protocol)
+        values = soft.value_softly(hard, softened)
+        area = hard.normalised_comprehensiveness.mean(), hard.normalised_sufficiency.mean()
+        return dict(
+            zip(("nc", "ns", "soft_nc", "soft_ns"), (*area, values.comprehensiveness, values.sufficiency), strict=True)
+        )
+
+    def run(protocol):
+        scorer = Scorer(model, 60_000, "float64")
+        talks = [(oracle, f"oracle {i}") for i in range(pairs)] + [(s, i) for i, s in enumerate(random)]
+        found = scorer.converse(("x", judge(s, name, protocol)) for s, name in talks)
+        return {m: (np.array([f[m] for f in found[:pairs]]), np.array([f[m] for f in found[pairs:]])) for m in found[0]}
+
+    return {inverted: run(Protocol(inverted=inverted)) for inverted in (False, True)}
+
+
+@pytest.mark.parametrize("metric", diagnosticity.METRICS)
+def test_the_oracle_beats_random_scores_in_the_papers_direction(graded_pairs, metric):
+    """Contract 7 and the issue: above random in more than 99 % of pairs."""
+    assert diagnosticity.wins(*graded_pairs[False][metric]).mean() > 0.99
+
+
+@pytest.mark.parametrize("metric", ["soft_nc", "soft_ns"])
+def test_the_oracle_loses_in_the_released_direction(graded_pairs, metric):
+    assert diagnosticity.wins(*graded_pairs[True][metric]).mean() < 0.01

@@ -1,0 +1,269 @@
+"""What a protocol lays out, what diagnosticity averages to, and what the study makes of values that are given."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from reference import models
+from reference.words import tiny_words
+
+from attreval.config import Profile
+from attreval.judge import diagnosticity, soft
+from attreval.judge.faithfulness import erase
+from attreval.judge.protocol import RELEASED, Protocol, lay_out
+from attreval.models.scorer import Scorer
+from attreval.study import claiming_faithfulness as claiming
+from attreval.study import diagnosticity, exhibiting
+
+PAIR = models.instance("the film was good , not bad", "good plot")
+
+
+@pytest.mark.parametrize("by, table, rows", [("method", "table2", 5), ("dataset", "table3", 4)])
+def test_published_cells_average_to_the_published_tables(by, table, rows):
+    """The averages of Table 6 are those of Tables 2 and 3, to the digits that are printed; so is the average's sd."""
+    cells = exhibiting.published_cells().rename(columns={"dataset": "task"})
+    found = diagnosticity.average_cells(cells, "task" if by == "dataset" else "method")
+    name = "table2_diagnosticity_by_fa" if by == "method" else "table3_diagnosticity_by_dataset"
+    printed = exhibiting.published(name).set_index("metric")
+    names = diagnosticity.PUBLISHED_METHODS if by == "method" else {n: n for n in found.index[:-2]}
+    assert len(found) == rows + 2
+    for metric, title in diagnosticity.TITLES.items():
+        for row, value in found[metric].items():
+            column = {"average": "avg"}.get(row) or names.get(row, row)
+            np.testing.assert_allclose(value, printed.loc[title, column], atol=0.0011, err_msg=f"{title} {row}")
+
+
+def test_all_published_cells_are_there():
+    cells = exhibiting.published_cells()
+    assert len(cells) == 20 and cells.notna().all(axis=None)
+    assert set(cells.dataset) == set(diagnosticity.PUBLISHED_TASKS.values())
+
+
+def test_a_query_is_never_erased_and_its_separators_stay_in_the_baseline(tiny):
+    tokens = tiny.tokens(PAIR)
+    alone, asked = lay_out(tokens, Protocol()), lay_out(tokens, Protocol(), query=1)
+    assert alone.erasable.sum() == len(tokens.content) and alone.base.all()
+    of_query = tokens.offsets[:, 0] == 1
+    assert not (asked.erasable & (of_query | tokens.special)).any() and asked.size == 7
+    places = np.flatnonzero(tokens.special)
+    assert list(np.flatnonzero(~asked.base)) == list(range(places[1], places[2] + 1))
+    assert not asked.beside.any()
+    released = lay_out(tokens, Protocol(query_erased=True), query=1)
+    assert (released.beside == of_query).all()
+
+
+def test_layouts_count_what_the_protocol_says(tiny):
+    tokens = tiny.tokens(models.instance("the film was good"))
+    assert lay_out(tokens, Protocol()).size == 4 and lay_out(tokens, Protocol(count_first=True)).size == 5
+    assert list(lay_out(tokens, Protocol(separator=True)).scored) == [1, 2, 3, 4, 5]
+    assert (lay_out(tokens, Protocol(baseline="content")).base == ~tokens.special).all()
+    words = tiny_words("gru").tokens(models.instance("the film"))
+    assert lay_out(words, Protocol(separator=True, count_first=True)).size == 2
+    with pytest.raises(ValueError, match="no token can be erased: all 4"):
+        lay_out(tiny.tokens(models.instance("good film")), Protocol(), query=0)
+
+
+@pytest.mark.parametrize(
+    "fields, words", [({"ratios": (0.0,)}, "ratios are shares"), ({"draws": 0}, "one draw"), ({"keep_rate": 1}, "mean")]
+)
+def test_protocols_refuse_what_means_nothing(fields, words):
+    with pytest.raises(ValueError, match=words):
+        Protocol(**fields)
+
+
+def test_scores_must_fit_the_layout(tiny):
+    tokens = tiny.tokens(PAIR)
+    for scores, protocol in ((np.zeros(3), Protocol()), (np.zeros(len(tokens.content)), Protocol(separator=True))):
+        with pytest.raises(ValueError, match=f"got {len(scores)} scores"):
+            next(erase(tokens, scores, protocol=protocol))
+    both, document = np.arange(9.0), np.arange(7.0)
+    scorer = Scorer(tiny, precision="float64")
+    found = scorer.converse(("x", erase(tokens, s, query=1)) for s in (both, document))
+    np.testing.assert_array_equal(found[0].comprehensiveness, found[1].comprehensiveness)
+
+
+def test_drift_lowers_the_baseline_call_by_call(tiny):
+    tokens, scores = tiny.tokens(PAIR), np.arange(9.0)
+    scorer = Scorer(tiny, precision="float64")
+    plain, first, later = scorer.converse(
+        ("x", erase(tokens, scores, protocol=Protocol(drift=drift), calls=calls))
+        for drift, calls in ((False, 0), (True, 0), (True, 30))
+    )
+    room = max(0.0, plain.full - plain.erased)
+    for r in range(5):
+        for found, sunk in ((first, r), (later, 30 + r)):
+            rest = 1 - max(0, plain.sufficiency[r])
+            floor = 1 - room - 1e-4 * (1 + sunk)
+            np.testing.assert_allclose(found.normalised_sufficiency[r], np.clip((rest - floor) / (1 - floor), 0, 1))
+            drop = max(0, plain.comprehensiveness[r]) / (room + 1e-4 * sunk)
+            np.testing.assert_allclose(found.normalised_comprehensiveness[r], min(1, drop))
+
+
+def suite(tokens, scores, name, softly):
+    """Hard erasure and, if asked, soft erasure of one attribution."""
+    hard = yield from erase(tokens, scores)
+    if softly:
+        yield from soft.soften(tokens, scores, hard.target, ("x", name), Protocol(draws=4))
+
+
+def test_the_soft_suite_costs_two_batched_passes_at_most(tiny):
+    """Six methods, two measures, four draws: beyond hard erasure of one text at most two more passes of the model."""
+    tokens = tiny.tokens(models.instance("a very very brave plot was believable - was it not ? the film is good"))
+    rng = np.random.default_rng(0)
+    rows = [rng.standard_normal(len(tokens.content)) for _ in range(6)]
+    passes, evaluations = [], []
+    for softly in (False, True):
+        recorder = models.Recorder(tiny)
+        scorer = Scorer(recorder, token_budget=65_536)  # what a GPU takes at once
+        scorer.converse((f"m{i}", suite(tokens, s, i, softly)) for i, s in enumerate(rows))
+        passes.append(len(recorder.batches))
+        evaluations.append(sum(cost.unique for cost in scorer.costs.values()))
+    assert passes[1] - passes[0] <= 2
+    assert evaluations[1] - evaluations[0] == 6 * 2 * 4
+
+
+def test_soft_erasure_is_the_same_in_any_company(tiny, texts):
+    tokens = [tiny.tokens(one) for one in texts]
+    scores = [np.random.default_rng(i).standard_normal(len(t.content)) for i, t in enumerate(tokens)]
+
+    def talks(which):
+        return [("x", soft.soften(tokens[i], scores[i], 1, ("t", i), Protocol(draws=2))) for i in which]
+
+    together = Scorer(tiny, 8192).converse(talks(range(6)))
+    for i, expected in enumerate(together):
+        (alone,) = Scorer(tiny, 1).converse(talks([i]))
+        np.testing.assert_allclose(alone.sufficiency, expected.sufficiency, atol=1e-5)
+        np.testing.assert_allclose(alone.comprehensiveness, expected.comprehensiveness, atol=1e-5)
+
+
+TASK = {
+    "train_rows": 8,
+    "dev_rows": 8,
+    "test_rows": 8,
+    "explain_rows": 2,
+    "models": ["tiny"],
+    "judges": ["faithfulness"],
+}
+TINY = {"layers": 1, "hidden": 8, "heads": 1, "tokenizer": "minilm"}
+PROFILE = Profile.model_validate(
+    {
+        "name": "test",
+        "models": {"tiny": TINY},
+        "tasks": {"rotten_tomatoes": TASK, "snli": TASK | {"faithfulness": {"control_rows": 1}}},
+        "explain": {"methods": ["random", "attention"]},
+        "bootstrap": {"draws": 50},
+    }
+)
+
+
+class Stage:
+    """As much of a step as the study looks at."""
+
+    profile = PROFILE
+
+
+def made_up(settings=("main",), instances=4, methods=("random", "attention", "deeplift"), seed=0):
+    """Values as study.erasing gives them."""
+    rng, rows = np.random.default_rng(seed), []
+    for setting in settings:
+        for task in ("rotten_tomatoes", "snli"):
+            for i in range(instances):
+                for m in methods:
+                    roles = ["own", "permuted"] if setting == "permuted" and m != "random" else ["own"]
+                    rows += [(setting, task, "tiny", 1, str(i), m, role, *rng.random(9)) for role in roles]
+    columns = ["setting", "task", "model", "seed", "instance", "method", "role", "nc", "ns", "soft_nc", "soft_ns"]
+    return pd.DataFrame(rows, columns=[*columns, "soft_nc_sd", "soft_ns_sd", "keep_rate", "full", "erased"])
+
+
+def test_pairs_are_with_random_scores_of_the_same_text():
+    values = made_up()
+    pairs = diagnosticity.pair_up(values, PROFILE)
+    assert len(pairs) == 2 * 4 * 2 and set(pairs.method) == {"attention", "deeplift"}
+    index = values.set_index(["task", "instance", "method"])
+    for row in pairs.itertuples():
+        for metric in diagnosticity.METRICS:
+            own = index.loc[(row.task, row.instance, row.method), metric]
+            rival = index.loc[(row.task, row.instance, "random"), metric]
+            assert getattr(row, f"win_{metric}") == (own > rival)
+
+
+def test_permuted_rivals_are_the_methods_own():
+    values = made_up(("main", "permuted", "ties_half"))
+    values.loc[values.setting == "ties_half", list(diagnosticity.METRICS)] = 0.25
+    pairs = diagnosticity.pair_up(values, PROFILE)
+    permuted = pairs[pairs.setting == "permuted"].iloc[0]
+    index = values[values.setting == "permuted"].set_index(["task", "instance", "method", "role"])
+    assert permuted.nc_rival == index.loc[(permuted.task, permuted.instance, permuted.method, "permuted"), "nc"]
+    half = pairs[pairs.setting == "ties_half"]
+    assert (half[[f"win_{m}" for m in diagnosticity.METRICS]] == 0.5).all(axis=None)
+
+
+def test_cells_and_summaries_are_means_of_wins():
+    pairs = diagnosticity.pair_up(made_up(instances=30), PROFILE)
+    cells = diagnosticity.diagnosticity_cells(pairs, Stage)
+    one = cells[(cells.task == "snli") & (cells.method == "deeplift") & (cells.metric == "ns")].iloc[0]
+    part = pairs[(pairs.task == "snli") & (pairs.method == "deeplift")]
+    np.testing.assert_allclose(one.diagnosticity, part.win_ns.mean())
+    assert one.low <= one.diagnosticity <= one.high and one.instances == 30
+    table = diagnosticity.summary_table(pairs, Stage, "method").set_index(["metric", "method"])
+    np.testing.assert_allclose(
+        table.loc[("ns", "deeplift"), "diagnosticity"], pairs[pairs.method == "deeplift"].win_ns.mean()
+    )
+    soft_row = table.loc[("soft_ns", "average")]
+    np.testing.assert_allclose(soft_row.difference, pairs.win_soft_ns.mean() - pairs.win_ns.mean())
+    assert soft_row.pairs == 120 and 0 < soft_row.rank_sum <= 1
+
+
+def test_changes_are_measured_from_the_control_instances():
+    values = made_up(("main", "control", "rank", "ties_win"), instances=20)
+    same = values[values.setting == "control"].drop(columns="setting")
+    values = pd.concat([values[values.setting != "ties_win"], same.assign(setting="ties_win")], ignore_index=True)
+    pairs = diagnosticity.pair_up(values, PROFILE)
+    table = diagnosticity.change_table(pairs, Stage).set_index("setting")
+    assert set(table.index) == {"rank", "ties_win"}
+    base, rank = (diagnosticity.headline(pairs[pairs.setting == s]) for s in ("control", "rank"))
+    for metric in diagnosticity.METRICS:
+        np.testing.assert_allclose(table.loc["rank", f"{metric}_change"], rank[f"win_{metric}"] - base[f"win_{metric}"])
+        np.testing.assert_allclose(table.loc["ties_win", f"{metric}_change"], 0, atol=1e-12)
+
+
+def test_keep_rates_say_who_wins_when_nothing_else_does():
+    values = made_up(("main",), instances=40)
+    values["soft_ns"] = values.keep_rate
+    values["soft_nc"] = 1 - values.keep_rate
+    table = diagnosticity.keep_table(diagnosticity.pair_up(values, PROFILE)).set_index("method")
+    assert (table.follows_ns == 1).all() and (table.follows_nc == 0).all()
+    values["keep_rate"] = 0.5
+    assert diagnosticity.keep_table(diagnosticity.pair_up(values, PROFILE)).follows_ns.isna().all()
+
+
+def test_claims_come_from_the_cells_that_they_speak_of():
+    values = made_up(instances=30)
+    values["nc"], values["soft_nc"] = np.where(values.method == "random", 0.5, 0.4), 0.5
+    values.loc[values.method != "random", "soft_nc"] = 0.6
+    pairs = diagnosticity.pair_up(values, PROFILE)
+    cells = claiming.resample(pairs, Stage)
+    assert cells.values.shape == (51, 2, 2, 4) and cells.pairs == 120
+    np.testing.assert_allclose(claiming.lead(cells, claiming.SOFT_NC, claiming.NC), 1.0)
+    found = claiming.bound(claiming.lead(cells, claiming.SOFT_NC, claiming.NC), Stage, "all")
+    np.testing.assert_allclose([found["value"], found["low"], found["high"]], 1)
+    assert cells.task("SST") == 0 and cells.task("AG") is None and claiming.topic_trade_off(cells) is None
+    wide = pairs[pairs.task == "snli"].groupby("method", sort=False)[["win_ns"]].mean()
+    np.testing.assert_allclose(cells.values[0, 1, :, claiming.NS], wide.win_ns)
+
+
+def test_the_papers_own_tasks_are_what_its_averages_are_taken_over():
+    assert claiming.tasks_of_paper(["snli", "sst2", "ag_news"]) == ["sst2", "ag_news"]
+    assert claiming.tasks_of_paper(["snli", "bbc"]) == ["snli", "bbc"]
+    assert claiming.counterpart("bbc") == "AG" and claiming.counterpart("yelp") is None
+
+
+def test_every_change_of_the_released_code_is_in_all():
+    every = RELEASED["all"]
+    for name, change in RELEASED.items():
+        assert set(change.fields.items()) <= set(every.fields.items()), name
+        assert set(change.methods.items()) <= set(every.methods.items()), name
+    assert replace(Protocol(), **every.fields).inverted
