@@ -320,15 +320,15 @@ def a_profile(**task) -> Profile:
 
 
 def test_a_judge_may_hear_some_models_only():
-    made = a_profile(judges=["agreement", "diagnosis"], only={"agreement": ["a"]})
+    made = a_profile(judges=["agreement", "diagnosis"], of_model={"b": {"judges": ["diagnosis"]}})
     assert made.explained_runs("diagnosis") == [("snli", "a", 1), ("snli", "b", 1)]
     assert made.explained_runs("agreement") == made.explained_runs() == [("snli", "a", 1)]
     assert a_profile(judges=["diagnosis"], explain_rows=0).explained_runs("diagnosis") == [
         ("snli", "a", 1),
         ("snli", "b", 1),
     ]
-    with pytest.raises(ValidationError, match="task 'snli' has no model 'c'; it has: a, b"):
-        a_profile(only={"agreement": ["c"]})
+    with pytest.raises(ValidationError, match="of_model names 'c'; the models are: a, b"):
+        a_profile(of_model={"c": {"judges": ["agreement"]}})
     with pytest.raises(
         ValidationError, match="'rotten_tomatoes' has one text; diagnosis needs two, as in: snli, esnli"
     ):

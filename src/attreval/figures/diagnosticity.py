@@ -51,7 +51,7 @@ def draw_normalised_curves(curves: pd.DataFrame, methods: list[str]):
 def draw_by_ratio(table: pd.DataFrame):
     """Diagnosticity by rationale ratio, a panel a task; soft metrics level (Zhao & Aletras 2023, Figure 3).
 
-    table: of `diagnosticity.by_ratio`. The dashed grey line is what a coin would get.
+    table: of `beating_random.by_ratio`. The dashed grey line is what a coin would get.
     """
     use_style()
     tasks = list(dict.fromkeys(table.task))
@@ -80,8 +80,8 @@ def draw_by_ratio(table: pd.DataFrame):
 def draw_changes(table: pd.DataFrame):
     """What each change of protocol does to the four headline numbers: a row a change, a panel a metric.
 
-    table: of `diagnosticity.change_table`. Dots are the numbers with the change, vertical lines those of the main protocol
-    on the same texts; bars are intervals of the difference.
+    table: of `beating_random.change_table`. Dots are the numbers with the change, vertical lines those of the main
+    protocol on the same texts; bars are intervals of the difference.
     """
     if not len(table):
         return draw_nothing("no change of protocol was measured: faithfulness.control_rows is 0")
@@ -117,7 +117,7 @@ def draw_nothing(why: str):
 def draw_keep_rates(pairs: pd.DataFrame, settings: dict[str, str]):
     """Who wins Soft-NS and Soft-NC, by how much more text the method's scores keep than its rival's.
 
-    pairs: of `diagnosticity.pair_up`. settings: those to draw, with their titles, a panel each. A line is the share of
+    pairs: of `beating_random.pair_up`. settings: those to draw, with their titles, a panel each. A line is the share of
     wins in bins of the difference in keep rate; where all differences are zero, one dot.
     """
     settings = {name: title for name, title in settings.items() if (pairs.setting == name).any()}

@@ -140,7 +140,7 @@ OF_CELLS: dict[str, Callable[[Cells], np.ndarray | None]] = {
 
 
 def claim_values(step: Step, pairs: pd.DataFrame, curves: pd.DataFrame, ratios: pd.DataFrame) -> dict[str, dict]:
-    """By claim: value, low, high, and what they rest on. pairs, curves, ratios: see study.diagnosticity and .erasing.
+    """By claim: value, low, high, and what they rest on. pairs, curves, ratios: see study.beating_random and .erasing.
 
     A claim that this profile cannot test is left out.
     """

@@ -45,7 +45,7 @@ def published_cells() -> pd.DataFrame:
 def beside_published(cells: pd.DataFrame) -> pd.DataFrame:
     """Our cells with the published ones of the same method and data set, or of the one that a task stands in for.
 
-    cells: of `diagnosticity.diagnosticity_cells`. `same` says whether it is the same data set.
+    cells: of `beating_random.diagnosticity_cells`. `same` says whether it is the same data set.
     """
     theirs = published_cells().melt(["dataset", "method"], var_name="metric", value_name="published")
     ours = cells.assign(dataset=cells.task.map(counterpart))

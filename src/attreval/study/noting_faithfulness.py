@@ -8,7 +8,7 @@ import pandas as pd
 from attreval.judge.diagnosticity import COUNTERPART, METRICS
 from attreval.models.loading import load_classifier
 from attreval.step import Step
-from attreval.study.diagnosticity import headline, method_title
+from attreval.study.beating_random import headline, method_title
 
 
 def note_diagnosticity(step: Step, pairs: pd.DataFrame, by_method: pd.DataFrame, by_task: pd.DataFrame) -> None:
