@@ -27,6 +27,7 @@ class ModelSpec(Section):
     """A model: pretrained weights (a registry name, a local folder or a hub name), or a small one from scratch.
 
     labels: the classes of weights that are used as they are, in index order, where their own names do not say.
+    position_start: the first position, for RoBERTa and MPNet; the released code of Zhao & Aletras (2023) counts from 0.
     Word-level architectures: hidden counts units a direction (filters for cnn), embeddings where words start from,
     kernel words in a window (qgru, qlstm, cnn), vocabulary words with the two reserved; order: see models.quasi.
     training: what to change in the profile's training for this model; a task's own changes go before.
@@ -40,6 +41,7 @@ class ModelSpec(Section):
     heads: int | None = Field(None, ge=1)
     max_length: int = Field(128, ge=8)
     labels: list[str] | None = None
+    position_start: int | None = Field(None, ge=0)
     bidirectional: bool = True
     embeddings: Literal["glove"] | None = None
     embedding_size: int = Field(300, ge=1)
@@ -53,9 +55,13 @@ class ModelSpec(Section):
     @model_validator(mode="after")
     def one_origin(self):
         if self.architecture != "transformer":
-            given = [name for name in ("weights", "tokenizer", "layers", "heads") if getattr(self, name) is not None]
+            given = [
+                name
+                for name in ("weights", "tokenizer", "layers", "heads", "position_start")
+                if getattr(self, name) is not None
+            ]
             if given or self.hidden is None:
-                raise ValueError(f"a {self.architecture} needs `hidden`, and no weights, tokenizer, layers, heads")
+                raise ValueError(f"a {self.architecture} needs `hidden`, and no {', '.join(given) or 'weights'}")
             return self
         sizes = [self.layers, self.hidden, self.heads]
         if (self.weights is None) == (None in sizes) or (self.weights is None and self.tokenizer is None):
@@ -178,9 +184,10 @@ class PointingSpec(Section):
 class FaithfulnessSpec(Section):
     """Erasure at these rationale ratios, and soft erasure of the scores of `methods`, each with `draws` random masks.
 
-    control_rows: on how many of a task's first instances everything that could be done otherwise is measured too (the
-    released code, other norms, rivals of another scale, the paper's alternatives), with control_draws random masks.
-    noise_variances: of the multiplicative noise.
+    scale_rows: on how many of a task's first instances it is measured whether the scale of scores decides, by rivals
+    and masks of equal scale. control_rows: on how many everything else that could be done otherwise is measured (the
+    released code, other norms, the paper's alternatives). control_draws: random masks in both. noise_variances: of the
+    multiplicative noise.
     """
 
     ratios: list[Ratio] = [0.01, 0.05, 0.1, 0.2, 0.5]
@@ -193,6 +200,7 @@ class FaithfulnessSpec(Section):
         "deeplift",
     ]
     draws: int = Field(4, ge=1)
+    scale_rows: int = Field(0, ge=0)
     control_rows: int = Field(0, ge=0)
     control_draws: int = Field(1, ge=1)
     noise_variances: list[Annotated[float, Field(gt=0)]] = [0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 2.0]

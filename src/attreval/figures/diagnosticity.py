@@ -120,10 +120,8 @@ def draw_keep_rates(pairs: pd.DataFrame, settings: dict[str, str]):
     pairs: of `diagnosing.pair_up`. settings: those to draw, with their titles, a panel each. A line is the share of
     wins in bins of the difference in keep rate; where all differences are zero, one dot.
     """
-    settings = {name: title for name, title in settings.items() if (pairs.setting == name).any()}
-    if not settings:
-        return draw_nothing("no rival of another scale was measured: faithfulness.control_rows is 0")
     use_style()
+    settings = {name: title for name, title in settings.items() if (pairs.setting == name).any()}
     edges = np.linspace(-0.5, 0.5, 6)
     _, panels = plt.subplots(
         1, len(settings), figsize=(3.4 * len(settings), 3.5), sharey=True, squeeze=False, layout="constrained"

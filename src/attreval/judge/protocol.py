@@ -121,9 +121,11 @@ OURS = {
     "vector": Change("erased tokens become zero vectors", {"erased": "vector"}),
     "sigmoid": Change("scores through the sigmoid", {"norm": "sigmoid"}),
     "softmax": Change("scores through the softmax", {"norm": "softmax"}),
-    "rank": Change("scores replaced by their ranks", {"norm": "rank"}),
-    "calibrated": Change("soft masks of equal mean for all methods", {"norm": "calibrated"}),
+}
+SCALE = {  # whoever is compared keeps equally much of a text
     "permuted": Change("random scores are a permutation of the method's own", permuted=True),
+    "calibrated": Change("soft masks of equal mean for all methods", {"norm": "calibrated"}),
+    "rank": Change("scores replaced by their ranks", {"norm": "rank"}),
 }
 
 
