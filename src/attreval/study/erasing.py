@@ -82,12 +82,12 @@ def list_changes(profile: Profile, task: str, at: int | None = None) -> dict[str
     noises = {
         f"{kind}_{variance:g}": Change(f"{title} {variance:g}", {"soft": kind, "variance": variance})
         for kind, title, variances in (
-            ("noise", "Gaussian noise, its size by the score, variance", spec.noise_variances),
-            ("variance", "Gaussian noise, its variance by the score, up to", (1.0,)),
+            ("noise", "noise scaled by the score, variance", spec.noise_variances),
+            ("variance", "noise of variance up to", (1.0,)),
         )
         for variance in variances
     }
-    alternatives = noises | {"attend": Change("soft attention mask in place of dropped entries", {"soft": "attend"})}
+    alternatives = noises | {"attend": Change("soft attention mask", {"soft": "attend"})}
     query = query_of(task) is not None
     draws = {"draws": Change(f"{spec.draws} random masks, not {spec.control_draws}", {"draws": spec.draws})}
     found = control | RELEASED | OURS | draws | alternatives | scale
