@@ -21,6 +21,7 @@ class ModelSpec(Section):
     """A model: pretrained weights (a registry name, a local folder or a hub name), or a small one from scratch.
 
     labels: the classes of weights that are used as they are, in index order, where their own names do not say.
+    position_start: the first position, for RoBERTa and MPNet; the released code of Zhao & Aletras (2023) counts from 0.
     encoder_decoder: a small BART; start: the BERT-shaped encoder that lends it embeddings and its lowest layers.
     Word-level architectures: hidden counts units a direction (filters for cnn), embeddings where words start from,
     kernel words in a window (qgru, qlstm, cnn), vocabulary words with the two reserved; order: see models.quasi.
@@ -37,6 +38,7 @@ class ModelSpec(Section):
     start: str | None = None
     max_length: int = Field(128, ge=8)
     labels: list[str] | None = None
+    position_start: int | None = Field(None, ge=0)
     bidirectional: bool = True
     embeddings: Literal["glove"] | None = None
     embedding_size: int = Field(300, ge=1)
@@ -50,13 +52,10 @@ class ModelSpec(Section):
     @model_validator(mode="after")
     def one_origin(self):
         if self.architecture not in ("transformer", "encoder_decoder"):
-            given = [
-                name for name in ("weights", "tokenizer", "layers", "heads", "start") if getattr(self, name) is not None
-            ]
+            alien = ("weights", "tokenizer", "layers", "heads", "start", "position_start")
+            given = [name for name in alien if getattr(self, name) is not None]
             if given or self.hidden is None:
-                raise ValueError(
-                    f"a {self.architecture} needs `hidden`, and no weights, tokenizer, layers, heads, start"
-                )
+                raise ValueError(f"a {self.architecture} needs `hidden`, and no {', '.join(given) or 'weights'}")
             return self
         if self.architecture == "encoder_decoder" and self.weights is not None:
             raise ValueError("an encoder-decoder with `weights` of its own is a transformer; `start` names an encoder")
@@ -182,9 +181,10 @@ class PointingSpec(Section):
 class FaithfulnessSpec(Section):
     """Erasure at these rationale ratios, and soft erasure of the scores of `methods`, each with `draws` random masks.
 
-    control_rows: on how many of a task's first instances everything that could be done otherwise is measured too (the
-    released code, other norms, rivals of another scale, the paper's alternatives), with control_draws random masks.
-    noise_variances: of the multiplicative noise.
+    scale_rows: on how many of a task's first instances it is measured whether the scale of scores decides, by rivals
+    and masks of equal scale. control_rows: on how many everything else that could be done otherwise is measured (the
+    released code, other norms, the paper's alternatives). control_draws: random masks in both. noise_variances: of the
+    multiplicative noise.
     """
 
     ratios: list[Ratio] = [0.01, 0.05, 0.1, 0.2, 0.5]
@@ -197,6 +197,7 @@ class FaithfulnessSpec(Section):
         "deeplift",
     ]
     draws: int = Field(4, ge=1)
+    scale_rows: int = Field(0, ge=0)
     control_rows: int = Field(0, ge=0)
     control_draws: int = Field(1, ge=1)
     noise_variances: list[Annotated[float, Field(gt=0)]] = [0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 2.0]

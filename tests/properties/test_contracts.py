@@ -159,7 +159,9 @@ def place_of_truth(model, one):
 
 
 WIDE = ("occlusion_3", "occlusion_7", "omission_3", "omission_7")  # wide windows end in ties
-BLIND = ("random", "last", *WIDE, "attention_head")  # the planted model attends to nothing
+# the planted model has no layers to attend with, and none that captum could hook into
+BLIND = ("random", "last", *WIDE, "deeplift", "deeplift_released", "attention_head")
+BLIND += ("attention", "scaled_attention", "scaled_attention_squared")
 
 
 @pytest.mark.parametrize("method", [m for m in METHODS if m not in BLIND])

@@ -14,7 +14,7 @@ from attreval.explain import METHODS
 from attreval.explain.method import Budget
 from attreval.judge import diagnosticity, soft
 from attreval.judge.faithfulness import erase
-from attreval.judge.protocol import OURS, RELEASED, Protocol, lay_out
+from attreval.judge.protocol import OURS, RELEASED, SCALE, Protocol, lay_out
 from attreval.models.disturbing import draw_factors
 from attreval.models.questions import AttentionPath, Disturb, Evaluate, PathGradient
 from attreval.models.scorer import Scorer
@@ -270,7 +270,7 @@ def test_tests_are_scipys(seed, pairs):
     assert np.isnan(diagnosticity.compare(more, np.full(pairs, 0.5)).paired)
 
 
-CHANGES = RELEASED | OURS
+CHANGES = RELEASED | OURS | SCALE
 
 
 @pytest.mark.parametrize("name", list(CHANGES))

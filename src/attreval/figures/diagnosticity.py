@@ -28,7 +28,7 @@ def draw_normalised_curves(curves: pd.DataFrame, methods: list[str]):
     use_style()
     tasks = list(dict.fromkeys(curves.task))
     colours, markers = method_palette(methods), method_markers(methods)
-    size = (3.3 * len(tasks) + 0.6, 6.2)
+    size = (2.5 * len(tasks) + 0.8, 5.4)
     figure, grid = plt.subplots(2, len(tasks), figsize=size, sharex=True, sharey="row", squeeze=False)
     for row, (measure, title) in zip(grid, PANELS.items(), strict=True):
         for axes, task in zip(row, tasks, strict=True):
@@ -42,7 +42,7 @@ def draw_normalised_curves(curves: pd.DataFrame, methods: list[str]):
             axes.set_title(f"{task_title(task)}: {title}", fontsize=10)
         row[0].set_ylabel(f"mean {title}")
     for axes in grid[-1]:
-        axes.set_xlabel("share of tokens in the rationale")
+        axes.set_xlabel("size of the rationale")
     figure.legend(*grid[0][0].get_legend_handles_labels(), loc="upper center", bbox_to_anchor=(0.5, 0.01), ncols=3)
     figure.tight_layout()
     return grid[0][0]
@@ -55,7 +55,7 @@ def draw_by_ratio(table: pd.DataFrame):
     """
     use_style()
     tasks = list(dict.fromkeys(table.task))
-    size = (3.3 * len(tasks) + 0.6, 3.6)
+    size = (2.5 * len(tasks) + 0.8, 3.2)
     figure, panels = plt.subplots(1, len(tasks), figsize=size, sharey=True, squeeze=False)
     for axes, task in zip(panels[0], tasks, strict=True):
         part = table[table.task == task]
@@ -70,7 +70,7 @@ def draw_by_ratio(table: pd.DataFrame):
                 ends = [part.ratio.min(), part.ratio.max()]
                 axes.plot(ends, [level.diagnosticity] * 2, linewidth=2.4, label=TITLES[metric], **look)
                 axes.fill_between(ends, level.low, level.high, color=look["color"], alpha=0.1, linewidth=0)
-        axes.set(title=task_title(task), xlabel="share of tokens in the rationale", ylim=(-0.02, 1.02))
+        axes.set(title=task_title(task), xlabel="size of the rationale", ylim=(-0.02, 1.02))
     panels[0][0].set_ylabel("diagnosticity")
     figure.legend(*panels[0][0].get_legend_handles_labels(), loc="upper center", bbox_to_anchor=(0.5, 0.02), ncols=4)
     figure.tight_layout()
@@ -88,7 +88,7 @@ def draw_changes(table: pd.DataFrame):
     use_style()
     shown = table
     places = np.arange(len(shown))
-    size = (13, 0.3 * len(shown) + 1.6)
+    size = (10.5, 0.27 * len(shown) + 1.6)
     _, panels = plt.subplots(1, len(METRICS), figsize=size, sharey=True, sharex=True, layout="constrained")
     for axes, metric in zip(panels, METRICS, strict=True):
         look = LOOKS[metric]
@@ -120,13 +120,11 @@ def draw_keep_rates(pairs: pd.DataFrame, settings: dict[str, str]):
     pairs: of `beating_random.pair_up`. settings: those to draw, with their titles, a panel each. A line is the share of
     wins in bins of the difference in keep rate; where all differences are zero, one dot.
     """
-    settings = {name: title for name, title in settings.items() if (pairs.setting == name).any()}
-    if not settings:
-        return draw_nothing("no rival of another scale was measured: faithfulness.control_rows is 0")
     use_style()
+    settings = {name: title for name, title in settings.items() if (pairs.setting == name).any()}
     edges = np.linspace(-0.5, 0.5, 6)
     _, panels = plt.subplots(
-        1, len(settings), figsize=(3.4 * len(settings), 3.5), sharey=True, squeeze=False, layout="constrained"
+        1, len(settings), figsize=(2.6 * len(settings), 3.0), sharey=True, squeeze=False, layout="constrained"
     )
     for axes, (setting, title) in zip(panels[0], settings.items(), strict=True):
         part = pairs[pairs.setting == setting]
@@ -142,7 +140,7 @@ def draw_keep_rates(pairs: pd.DataFrame, settings: dict[str, str]):
                 axes.plot(0, wins.loc[-1, "mean"], markersize=8, label=TITLES[metric], **LOOKS[metric])
         axes.axhline(0.5, color="#888888", linestyle="--", linewidth=1)
         axes.set_title(title, fontsize=10)
-        axes.set(xlabel="keeps more than its rival by", xlim=(-0.55, 0.55), ylim=(-0.02, 1.02))
+        axes.set(xlabel="keeps more by", xlim=(-0.55, 0.55), ylim=(-0.02, 1.02))
     panels[0][0].set_ylabel("share of wins")
     panels[0][0].legend()
     sns.despine()

@@ -92,38 +92,40 @@ SWAPS = {
     "deeplift": "deeplift_released",
 }
 SAID = {
-    "scaled_attention": "scaled attention is attention squared",
-    "gradient_x_input_absolute": "one gradient for all places of a token",
-    "integrated_gradients_zero": "integrated gradients scale what enters the encoder",
+    "scaled_attention": "scaled attention: attention squared",
+    "gradient_x_input_absolute": "gradient shared by all places of a token",
+    "integrated_gradients_zero": "integrated gradients behind the embeddings",
     "deeplift": "DeepLIFT of bare word embeddings",
 }
 RELEASED = {
-    "inverted": Change("soft measures keep what has low scores", {"inverted": True}),
-    "norm": Change("sigmoid for Soft-NS, min-max over the whole row for Soft-NC", {"norm": "released"}),
-    "unprotected": Change("special tokens and query are disturbed as well", {"protect": False}),
-    "ratios": Change("seven ratios, the whole text among them", {"ratios": SEVEN}),
-    "drift": Change("the baseline drifts with each number computed", {"drift": True}),
-    "count_first": Change("[CLS] counts for a rationale's size", {"count_first": True}),
+    "inverted": Change("soft measures keep what scores low", {"inverted": True}),
+    "norm": Change("sigmoid for Soft-NS, whole row for Soft-NC", {"norm": "released"}),
+    "unprotected": Change("special tokens and query disturbed as well", {"protect": False}),
+    "ratios": Change("seven ratios, up to the whole text", {"ratios": SEVEN}),
+    "drift": Change("baseline drifts with each number computed", {"drift": True}),
+    "count_first": Change("[CLS] counts for the rationale's size", {"count_first": True}),
     "separator": Change("[SEP] takes a place in rankings", {"separator": True}),
     "query_erased": Change("comprehensiveness erases the query", {"query_erased": True}, queries_only=True),
-    "ties_win": Change("a tie with random scores counts as a win", {"margin": 0.0, "ties": "win"}),
-    **{f"swap_{name}": Change(f"as released: {SAID[name]}", methods={name: other}) for name, other in SWAPS.items()},
+    "ties_win": Change("a tie is a win", {"margin": 0.0, "ties": "win"}),
+    **{f"swap_{name}": Change(SAID[name], methods={name: other}) for name, other in SWAPS.items()},
 }
 RELEASED["all"] = Change(
-    "all of the released code's at once",
+    "all of the above: the released code",
     {name: value for change in list(RELEASED.values()) for name, value in change.fields.items()},
     SWAPS,
 )
 OURS = {
-    "ties_half": Change("a tie with random scores counts one half", {"ties": "half"}),
-    "content": Change("the baseline keeps special tokens", {"baseline": "content"}),
+    "ties_half": Change("a tie is half a win", {"ties": "half"}),
+    "content": Change("baseline keeps special tokens", {"baseline": "content"}),
     "mask": Change("erased tokens become the mask token", {"erased": "mask"}),
     "vector": Change("erased tokens become zero vectors", {"erased": "vector"}),
     "sigmoid": Change("scores through the sigmoid", {"norm": "sigmoid"}),
     "softmax": Change("scores through the softmax", {"norm": "softmax"}),
+}
+SCALE = {  # whoever is compared keeps equally much of a text
+    "permuted": Change("rival: own scores permuted", permuted=True),
+    "calibrated": Change("masks of equal mean for all methods", {"norm": "calibrated"}),
     "rank": Change("scores replaced by their ranks", {"norm": "rank"}),
-    "calibrated": Change("soft masks of equal mean for all methods", {"norm": "calibrated"}),
-    "permuted": Change("random scores are a permutation of the method's own", permuted=True),
 }
 
 

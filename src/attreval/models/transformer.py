@@ -286,4 +286,6 @@ def new_transformer(
             **head,
         )
         network = AutoModelForSequenceClassification.from_config(config, dtype=torch.float32)
+    if spec.position_start is not None:
+        network.config.position_start = spec.position_start  # saved with the weights, read by first_position
     return Transformer(name, network.to(pick_device(device)), tokenizer, tuple(labels), spec.max_length)

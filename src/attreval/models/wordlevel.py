@@ -145,16 +145,18 @@ class WordClassifier:
 
     def tokens(self, instance: Instance) -> Tokens:
         """An instance as this model reads it: its words, of both texts one after the other. ValueError for no words."""
-        words = instance.word_texts()[: self.max_length]
+        kept = cut_words(instance.words[:, 0], self.max_length)
+        texts = instance.word_texts()
+        words = [texts[at] for at in kept]
         if not words:
             raise ValueError(f"instance {instance.id!r} has no words: {instance.segments!r}")
         ids = np.array([self.index.get(word, UNKNOWN) for word in words], dtype=np.int64)
-        places = instance.words[: self.max_length]
+        places = instance.words[kept]
         return Tokens(
             ids=ids,
             segments=places[:, 0].copy(),
             special=np.zeros(len(ids), dtype=bool),
-            word=np.arange(len(ids)),
+            word=kept,
             offsets=places.copy(),
             texts=tuple(words),
             mask_id=self.mask_id,
@@ -219,6 +221,14 @@ class WordClassifier:
         self.network.load_state_dict(load_file(folder / "model.safetensors"))
         freeze(self.network)
         self.copies.clear()
+
+
+def cut_words(segments: np.ndarray, most: int) -> np.ndarray:
+    """The places of the words that are read, of (W,) segments: at most `most`, cut from the end of the longer text."""
+    first, second = (np.flatnonzero(segments == side) for side in (0, 1))
+    longer, shorter = (first, second) if len(first) >= len(second) else (second, first)
+    kept = max(most - len(shorter), (most + 1) // 2)
+    return np.sort(np.concatenate([longer[:kept], shorter[: most - min(kept, len(longer))]]))
 
 
 def load_word_classifier(

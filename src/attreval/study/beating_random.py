@@ -19,7 +19,7 @@ from attreval.study.erasing import RUN, list_changes
 HARD = {"nc": "normalised_comprehensiveness", "ns": "normalised_sufficiency"}
 PAIR = ["setting", *RUN, "instance", "method"]
 SCALES = {  # whom a method meets, and how its scores become probabilities
-    "control": "random scores, min-max",
+    "main": "random scores, min-max",
     "permuted": "own scores permuted, min-max",
     "calibrated": "random scores, equal means",
     "rank": "random scores, ranks",

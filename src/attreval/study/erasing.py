@@ -1,7 +1,7 @@
 """What do the faithfulness measures say of each explanation, by the main protocol and by each of its changes?
 
 Every instance is one conversation with the ledger: what two methods, measures or protocols have in common is computed
-once. The main protocol sees every explained instance, the changes only the first `control_rows` of a task.
+once. The main protocol sees every explained instance, its changes only the first of a task.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from attreval.corpora import TASKS
 from attreval.explain import METHODS
 from attreval.explain.method import Budget
 from attreval.judge.faithfulness import Erasure, erase
-from attreval.judge.protocol import OURS, RELEASED, Change, Protocol, lay_out
+from attreval.judge.protocol import OURS, RELEASED, SCALE, Change, Protocol, lay_out
 from attreval.judge.soft import Softened, SoftValues, soften, value_softly
 from attreval.parallel import map_side_by_side
 from attreval.project import Results
@@ -68,21 +68,29 @@ def main_protocol(profile: Profile, task: str) -> Protocol:
     return Protocol(ratios=tuple(spec.ratios), draws=spec.draws)
 
 
-def list_changes(profile: Profile, task: str) -> dict[str, Change]:
-    """Every change that is measured on a task's control instances: released code, ours, the paper's alternatives."""
+def list_changes(profile: Profile, task: str, at: int | None = None) -> dict[str, Change]:
+    """Every change that is measured on a task's instance number `at`, or on any of them where that is None.
+
+    The scale of scores, the released code, other choices, the paper's alternatives; `control` is what they are
+    compared with.
+    """
     spec = profile.faithfulness_of(task)
+    control, at = {"control": Change("as in the main run")}, -1 if at is None else at
+    scale = control | SCALE if at < spec.scale_rows else {}
+    if at >= spec.control_rows:
+        return scale
     noises = {
         f"{kind}_{variance:g}": Change(f"{title} {variance:g}", {"soft": kind, "variance": variance})
         for kind, title, variances in (
-            ("noise", "Gaussian noise, its size by the score, variance", spec.noise_variances),
-            ("variance", "Gaussian noise, its variance by the score, up to", (1.0,)),
+            ("noise", "noise scaled by the score, variance", spec.noise_variances),
+            ("variance", "noise of variance up to", (1.0,)),
         )
         for variance in variances
     }
-    alternatives = noises | {"attend": Change("soft attention mask in place of dropped entries", {"soft": "attend"})}
+    alternatives = noises | {"attend": Change("soft attention mask", {"soft": "attend"})}
     query = query_of(task) is not None
     draws = {"draws": Change(f"{spec.draws} random masks, not {spec.control_draws}", {"draws": spec.draws})}
-    found = {"control": Change("as in the main run")} | RELEASED | OURS | draws | alternatives
+    found = control | RELEASED | OURS | draws | alternatives | scale
     return {name: change for name, change in found.items() if query or not change.queries_only}
 
 
@@ -135,13 +143,13 @@ def measure_some(results: Results, profile: Profile, task: str, model: str, seed
         soft = pick_soft(spec.methods, list(known))
         main = main_protocol(profile, task)
         cases = [Case("main", m, "own", known[m], main, (*names, m), m in soft) for m in known]
-        if at < spec.control_rows:
+        if changes := list_changes(profile, task, at):
             main = replace(main, draws=spec.control_draws)
             budget = Budget(
                 **{name: getattr(profile.explaining_of(task), name) for name in Budget.__dataclass_fields__}
             )
             target = next(iter(records[instance.id].values())).target
-            for setting, change in list_changes(profile, task).items():
+            for setting, change in changes.items():
                 changed, chosen = change.apply(main), {m: known[m] for m in soft}
                 scores = change_scores(scorer, tokens, target, budget, chosen, change, names, changed, query)
                 cases += change_cases(setting, change, scores, changed, names)
