@@ -10,6 +10,8 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from attreval import project
+from attreval.agreement_settings import AgreementSpec, SeedStudySpec
+from attreval.profile_checks import check_rows, explain_error
 
 Precision = Literal["auto", "float32", "bfloat16"]
 Ratio = Annotated[float, Field(gt=0, le=1)]
@@ -74,6 +76,8 @@ class TaskSpec(Section):
     A task that is read by the models of another one (hybrid_bbc by those of bbc) has no train, dev and test rows.
     explain_rows 0: models are trained, for another task to use. judges: before whom the explanations go.
     also_train: other tasks to train on as well. training, explain: what to change in the profile's for this task.
+    examples: ids of test instances that are explained besides, to be shown. optional: left out, and said to be, where
+    its files from outside the registry are not at hand.
     """
 
     models: list[str] = Field(min_length=1)
@@ -86,6 +90,8 @@ class TaskSpec(Section):
     also_train: dict[str, AlsoTrain] = {}
     training: dict[str, Any] = {}
     explain: dict[str, Any] = {}
+    examples: list[str] = []
+    optional: bool = False
 
 
 class TrainingSpec(Section):
@@ -120,6 +126,7 @@ class ExplainSpec(Section):
     gap_tolerance: float = Field(0.02, gt=0)
     lime_samples: int = Field(5000, ge=2)
     lime_kernel_width: float = Field(25.0, gt=0)
+    shap_evaluations: int = Field(500, ge=4)
     riemann_steps: int = Field(50, ge=1)
     limsse_samples: int = Field(3000, ge=1)
     limsse_sampling: Literal["exhaustive", "random"] = "exhaustive"
@@ -141,12 +148,6 @@ class ExplainSpec(Section):
         return self
 
 
-class AgreementSpec(Section):
-    """agreement@k for k = 1..largest_k."""
-
-    largest_k: int = Field(10, ge=1)
-
-
 class FaithfulnessSpec(Section):
     """Erasure at these rationale ratios."""
 
@@ -161,7 +162,10 @@ class BootstrapSpec(Section):
 
 
 class Profile(Section):
-    """One profile, whole. threads: of a process; workers: processes of a step that judges."""
+    """One profile, whole. threads: of a process; workers: processes of a step that judges.
+
+    left_out: the optional tasks that are not at hand; loading a profile sets it.
+    """
 
     name: str
     seed: int = 0
@@ -175,6 +179,8 @@ class Profile(Section):
     agreement: AgreementSpec = AgreementSpec()
     faithfulness: FaithfulnessSpec = FaithfulnessSpec()
     bootstrap: BootstrapSpec = BootstrapSpec()
+    seed_study: SeedStudySpec | None = None
+    left_out: list[str] = []
 
     @model_validator(mode="after")
     def known_names(self):
@@ -196,30 +202,17 @@ class Profile(Section):
                     allowed = ", ".join(schema.model_fields)
                     raise ValueError(f"task {task!r}: unknown {part} key {unknown[0]!r}; allowed are: {allowed}")
             self.training_of(task), self.explaining_of(task)
-            self.check_rows(task)
+            check_rows(self, task)
+        if self.seed_study:
+            self.seed_study.check(self.models, TASKS)
+            self.study_training(), self.study_explaining()
         return self
-
-    def check_rows(self, task: str) -> None:
-        """Raise ValueError where a task lacks the models that read it, or the rows that train them."""
-        spec, parent = self.tasks[task], self.read_by(task)
-        given = [name for name in ("train_rows", "dev_rows", "test_rows") if getattr(spec, name) is not None]
-        if parent == task:
-            if len(given) < 3:
-                raise ValueError(f"task {task!r} needs train_rows, dev_rows and test_rows; it has {given}")
-            return
-        if given:
-            raise ValueError(f"task {task!r} is read by the models of {parent!r}: it takes no {given[0]}")
-        read = self.tasks.get(parent)
-        for name, values in (("models", spec.models), ("seeds", spec.seeds)):
-            there = getattr(read, name) if read else []
-            if missing := [value for value in values if value not in there]:
-                raise ValueError(
-                    f"task {task!r} is read by the models of {parent!r}, whose {name} are {there}; got {missing[0]!r}"
-                )
 
     def read_tasks(self) -> list[str]:
         """Every task whose table is read: those of the profile, and those that they also train on."""
-        return list(dict.fromkeys([*self.tasks, *(other for spec in self.tasks.values() for other in spec.also_train)]))
+        studied = [self.seed_study.task] if self.seed_study else []
+        trained = [other for spec in self.tasks.values() for other in spec.also_train]
+        return list(dict.fromkeys([*self.tasks, *trained, *studied]))
 
     def training_of(self, task: str) -> TrainingSpec:
         """How a task is trained: the profile's training with the task's own changes."""
@@ -228,6 +221,15 @@ class Profile(Section):
     def explaining_of(self, task: str) -> ExplainSpec:
         """How a task is explained: the profile's way with the task's own changes."""
         return ExplainSpec(**(self.explain.model_dump() | self.tasks[task].explain))
+
+    def study_training(self) -> TrainingSpec:
+        """How the models of the study of seeds are trained."""
+        return TrainingSpec(**(self.training.model_dump() | self.seed_study.training))
+
+    def study_explaining(self) -> ExplainSpec:
+        """How they are explained."""
+        own = self.seed_study.explain | {"methods": self.seed_study.methods}
+        return ExplainSpec(**(self.explain.model_dump() | own))
 
     def read_by(self, task: str) -> str:
         """The task whose models read a task's instances: its own, or the one that they are made from."""
@@ -262,7 +264,12 @@ def path_of(profile: str) -> Path:
 
 
 def load(profile: str) -> Profile:
-    """Read and check a profile, by name or path. Raises ValueError that says what is wrong and what is allowed."""
+    """Read and check a profile, by name or path, without its optional tasks that are not at hand.
+
+    Raises ValueError that says what is wrong and what is allowed.
+    """
+    from attreval import corpora
+
     path = path_of(profile)
     if not path.exists():
         names = profiles()
@@ -276,21 +283,10 @@ def load(profile: str) -> Profile:
     if not isinstance(found, dict):
         raise ValueError(f"{path.name} holds no profile: a mapping of {', '.join(Profile.model_fields)} is needed")
     try:
-        return Profile.model_validate(found)
+        profile = Profile.model_validate(found)
+        gone = [task for task, spec in profile.tasks.items() if spec.optional and not corpora.at_hand(task)]
+        kept = {task: spec for task, spec in profile.tasks.items() if task not in gone}
+        return profile.model_copy(update={"tasks": kept, "left_out": gone})
     except ValidationError as error:
-        lines = [explain_error(problem) for problem in error.errors()]
+        lines = [explain_error(problem, Profile) for problem in error.errors()]
         raise ValueError(f"{path.name} is not a valid profile:\n  " + "\n  ".join(lines)) from None
-
-
-def explain_error(problem: dict) -> str:
-    """One pydantic problem as one sentence, with the allowed keys where a key is unknown."""
-    where = ".".join(str(part) for part in problem["loc"]) or "profile"
-    if problem["type"] != "extra_forbidden":
-        return f"{where}: {problem['msg'].removeprefix('Value error, ')} (got {problem['input']!r})"[:1200]
-    section: type[BaseModel] = Profile
-    for part in problem["loc"][:-1]:
-        options = [f.annotation for name, f in section.model_fields.items() if name == part]
-        for option in options:
-            args = [option, *getattr(option, "__args__", ())]
-            section = next((a for a in args if isinstance(a, type) and issubclass(a, BaseModel)), section)
-    return f"{where}: unknown key; allowed are: {', '.join(section.model_fields)}"

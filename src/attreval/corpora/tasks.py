@@ -63,6 +63,18 @@ _TASKS = (
         packages=("vadersentiment",),
     ),
     Task(
+        name="rated_movies",
+        title="Rated sentences: sentiment of review sentences whose words people rated",
+        labels=SENTIMENT,
+        segments=("text",),
+        module="rated",
+        licence="MIT",
+        source="Hutto & Gilbert 2014",
+        tables=("vader_movies", "rotten_tomatoes"),
+        trained_on="rotten_tomatoes",
+        splits=("test",),
+    ),
+    Task(
         name="esnli",
         title="e-SNLI: SNLI with three people's highlights on dev and test",
         labels=("neutral", "contradiction", "entailment"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from attreval.explain import baseline, decomposition, erasure, gradient, lime, limsse, position, relevance
+from attreval.explain import baseline, decomposition, erasure, gradient, lime, limsse, partition, position, relevance
 from attreval.explain.method import Method
 
 P18 = "Poerner et al. 2018"
@@ -94,6 +94,14 @@ METHODS: dict[str, Method] = {
         Method("occlusion_1", "Occlusion (1)", erasure.occlusion(1), "n + 1", "Zeiler & Fergus 2014", signed=True),
         Method("omission_1", "Omission (1)", erasure.omission(1), "n + 1", "Kadar et al. 2017", signed=True),
         Method("lime", "LIME", lime.lime, "min(L^2, lime_samples)", "Ribeiro et al. 2016", signed=True),
+        Method(
+            "partition_shap",
+            "Partition SHAP",
+            partition.partition_shap,
+            "about min(2/3 n^2, shap_evaluations)",
+            "Lundberg & Lee 2017; Kamp et al. 2023",
+            signed=True,
+        ),
         *gradients(),
         *wider_erasures(),
         *substring_surrogates(),
