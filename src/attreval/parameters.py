@@ -50,6 +50,7 @@ NOTEBOOKS: dict[str, type[Parameters]] = {
     "03_explain": Explaining,
     "03_overview": Parameters,
     "05_kamp2023": Parameters,
+    "05_seeds": Parameters,
     "06_zhao2023": Parameters,
 }
 OF_THE_SHELL = {"In", "Out", "get_ipython", "exit", "quit", "open"}  # what IPython itself puts into a namespace

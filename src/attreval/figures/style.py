@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import seaborn as sns
+from matplotlib import pyplot as plt
 
 from attreval import corpora
 from attreval.explain import METHODS
@@ -33,6 +34,16 @@ def use_style() -> None:
             "legend.frameon": False,
         },
     )
+
+
+def draw_nothing(why: str):
+    """An empty figure that says why it is empty."""
+    use_style()
+    figure, axes = plt.subplots(figsize=(6.0, 1.2))
+    axes.text(0.5, 0.5, why, ha="center", va="center")
+    axes.set_axis_off()
+    figure.tight_layout()
+    return axes
 
 
 def task_title(task: str) -> str:

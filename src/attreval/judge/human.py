@@ -32,6 +32,14 @@ def token_marks(instance: Instance, tokens: Tokens) -> np.ndarray:
     return np.array([marked_tokens(person, tokens)[content] for person in marks]) * speaks
 
 
+def spaced_marks(instance: Instance) -> np.ndarray:
+    """(A, w) marks of the words that white space parts, which is what annotators see: 1 where any part is marked."""
+    words = instance.words
+    gap = (words[1:, 0] != words[:-1, 0]) | (words[1:, 1] > words[:-1, 2])
+    starts = np.concatenate([[0], np.flatnonzero(gap) + 1])
+    return np.maximum.reduceat(instance.evidence.marks > 0, starts, axis=1)
+
+
 def relevance(marks: np.ndarray) -> np.ndarray:
     """(n,) share of people who mark each token, in steps of 1/A (Kamp et al. 2023, section 3)."""
     return (np.asarray(marks) > 0).mean(axis=0)
