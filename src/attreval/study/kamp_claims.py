@@ -6,7 +6,7 @@ of means are counted as the share of comparisons that come out as the paper says
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -51,9 +51,10 @@ def pairs() -> list[tuple[str, str]]:
     return list(combinations(SIX, 2))
 
 
-def share(outcomes) -> float:
-    """Share of outcomes that are true."""
-    return float(np.mean(list(outcomes)))
+def share_above(differences: Iterable[float]) -> float:
+    """Share of differences above 0; NaN where one is not known."""
+    found = np.array(list(differences))
+    return float("nan") if np.isnan(found).any() else float((found > 0).mean())
 
 
 def low_pairs() -> list[tuple[str, str]]:
@@ -64,16 +65,16 @@ def low_pairs() -> list[tuple[str, str]]:
 def highest_pair(means: Means) -> float:
     others = [p for p in pairs() if p != (SHAP, LIME)]
     ks = range(1, SMALL + 1)
-    return share(pair(means, SHAP, LIME, k) > pair(means, *other, k) for k in ks for other in others)
+    return share_above(pair(means, SHAP, LIME, k) - pair(means, *other, k) for k in ks for other in others)
 
 
 def three_groups(means: Means) -> float:
     others = [p for p in pairs() if p not in low_pairs()]
-    return share(pair(means, *low, 4) < pair(means, *other, 4) for low in low_pairs() for other in others)
+    return share_above(pair(means, *other, 4) - pair(means, *low, 4) for low in low_pairs() for other in others)
 
 
 def rises_with_k(means: Means) -> float:
-    return share(pair(means, *p, LARGE) > pair(means, *p, 1) for p in pairs() if p != (SHAP, LIME))
+    return share_above(pair(means, *p, LARGE) - pair(means, *p, 1) for p in pairs() if p != (SHAP, LIME))
 
 
 def advantage(means: Means, better: tuple[str, ...], k: int) -> float:
@@ -84,7 +85,7 @@ def advantage(means: Means, better: tuple[str, ...], k: int) -> float:
 
 
 def rises_with_k_for_people(means: Means) -> float:
-    return share(means[PEOPLE, m, LARGE] > means[PEOPLE, m, 1] for m in SIX)
+    return share_above(means[PEOPLE, m, LARGE] - means[PEOPLE, m, 1] for m in SIX)
 
 
 def gain(method: str, k: int) -> Callable[[Means], float]:
@@ -104,7 +105,7 @@ def order_of_k(means: Means) -> float:
 def shrinks(means: Means) -> float:
     """Share of steps from k to k + 1, up to 5, at which the improvement of the two weak methods falls."""
     steps = [(m, k) for m in LOW for k in range(1, SETTLED)]
-    return share(gain(m, k)(means) > gain(m, k + 1)(means) for m, k in steps)
+    return share_above(gain(m, k)(means) - gain(m, k + 1)(means) for m, k in steps)
 
 
 def settled(means: Means) -> float:

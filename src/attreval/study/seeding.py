@@ -37,8 +37,8 @@ def seed_table(step) -> pd.DataFrame:
         profiles = align([profiles for _, _, profiles in runs])
         longest = max(len(scores) for scores in profiles[0])
         apd = average_pairwise_difference([lay_out(p, longest) for p in profiles], step.profile.agreement.apd_itself)
-        for (seed, accuracy, _), value in zip(runs, apd, strict=True):
-            rows.append((task, model, seed, accuracy, value, value == apd.min(), len(profiles[0]), longest))
+        for at, (seed, accuracy, _) in enumerate(runs):
+            rows.append((task, model, seed, accuracy, apd[at], at == apd.argmin(), len(profiles[0]), longest))
     columns = ["task", "model", "seed", "accuracy", "apd", "chosen", "profiles", "longest"]
     return pd.DataFrame(rows, columns=columns)
 
