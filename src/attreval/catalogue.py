@@ -7,6 +7,12 @@ from attreval.explain import METHODS
 
 JUDGES = (
     {
+        "name": "pointing",
+        "question": "does the most relevant word lie where the evidence must be?",
+        "module": "attreval.judge.pointing",
+        "source": "Poerner et al. 2018, section 2",
+    },
+    {
         "name": "agreement@k",
         "question": "do methods select the same tokens?",
         "module": "attreval.judge.agreement",

@@ -1,4 +1,4 @@
-"""The command line: what there is, fetch, run, render, explain, doctor."""
+"""The command line: what there is, fetch, run, render, claims, explain, doctor."""
 
 from __future__ import annotations
 
@@ -39,6 +39,7 @@ def fetch(
 ):
     """Download, check and open what a profile or some tasks need, and make their tables."""
     from attreval import config, corpora
+    from attreval.corpora.fetching import with_tables
     from attreval.running import marked
     from attreval.stamps import write_stamps
 
@@ -47,7 +48,7 @@ def fetch(
         profile = profile or "quick"
     if profile:
         settings = config.load(profile)
-        tasks += settings.read_tasks()
+        tasks += [needed.name for needed in with_tables(tuple(settings.read_tasks()))]
         named = [name for m in settings.models.values() for name in (m.weights, m.tokenizer, m.embeddings)]
         names += [name for name in named if name in corpora.WEIGHTS]
     corpora.fetch(
@@ -126,6 +127,11 @@ def list_what(
     if as_json:
         print(json.dumps(rows, indent=1, ensure_ascii=False))
         return
+    print_rows(rows)
+
+
+def print_rows(rows: list[dict]) -> None:
+    """Print rows as a table, lists with commas."""
     from rich.console import Console
     from rich.table import Table
 
@@ -157,6 +163,26 @@ def explain(
             print(
                 f"{dropped} words were not read: the model takes no more tokens, or its tokenizer knows none for them"
             )
+
+
+@app.command()
+@plain_errors
+def claims(
+    profile: ProfileName = "quick",
+    as_json: Annotated[bool, typer.Option("--json", help="machine-readable")] = False,
+):
+    """The scorecard: what the papers claim, our value with its interval, and a verdict."""
+    from attreval import config, project
+    from attreval.report.claims import scorecard
+
+    table = scorecard(project.results(config.load(profile).name).tables)
+    if as_json:
+        print(table.to_json(orient="records", indent=1, force_ascii=False))
+        return
+    known = table.value.notna()
+    table["value"] = [f"{r.value:+.3f} [{r.low:+.3f}, {r.high:+.3f}]" for r in table.itertuples()]
+    table["value"] = table.value.where(known, "-")
+    print_rows(table[["claim", "paper", "statement", "value", "basis", "verdict"]].to_dict("records"))
 
 
 @app.command()

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import difflib
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from attreval import project
 from attreval.agreement_settings import AgreementSpec, SeedStudySpec
-from attreval.profile_checks import check_rows, explain_error
+from attreval.profile_checks import check_keys, check_rows, explain_error
+from attreval.profile_files import path_of, profiles, read_mapping
+
+__all__ = ["Profile", "load", "path_of", "profiles"]  # and every section
 
 Precision = Literal["auto", "float32", "bfloat16"]
 Ratio = Annotated[float, Field(gt=0, le=1)]
@@ -31,6 +30,7 @@ class ModelSpec(Section):
     labels: the classes of weights that are used as they are, in index order, where their own names do not say.
     Word-level architectures: hidden counts units a direction (filters for cnn), embeddings where words start from,
     kernel words in a window (qgru, qlstm, cnn), vocabulary words with the two reserved; order: see models.quasi.
+    training: what to change in the profile's training for this model; a task's own changes go before.
     """
 
     architecture: Literal["transformer", "gru", "lstm", "qgru", "qlstm", "cnn"] = "transformer"
@@ -49,6 +49,7 @@ class ModelSpec(Section):
     gate: Literal["logistic", "hard_sigmoid"] = "logistic"
     vocabulary: int = Field(50_000, ge=3)
     order: Literal["turn_first", "convolve_first"] = "turn_first"
+    training: dict[str, Any] = {}
 
     @model_validator(mode="after")
     def one_origin(self):
@@ -75,7 +76,8 @@ class TaskSpec(Section):
 
     A task that is read by the models of another one (hybrid_bbc by those of bbc) has no train, dev and test rows.
     explain_rows 0: models are trained, for another task to use. judges: before whom the explanations go.
-    also_train: other tasks to train on as well. training, explain: what to change in the profile's for this task.
+    explain_rows_of: fewer rows for models that are slow to explain. also_train: tasks to train on as well, the task
+    itself among them. training, explain: what to change in the profile's for this task.
     examples: ids of test instances that are explained besides, to be shown. optional: left out, and said to be, where
     its files from outside the registry are not at hand.
     """
@@ -86,6 +88,7 @@ class TaskSpec(Section):
     dev_rows: int | None = Field(None, ge=0)
     test_rows: int | None = Field(None, ge=1)
     explain_rows: int = Field(ge=0)
+    explain_rows_of: dict[str, Annotated[int, Field(ge=1)]] = {}
     judges: list[Judge] = ["agreement", "faithfulness"]
     also_train: dict[str, AlsoTrain] = {}
     training: dict[str, Any] = {}
@@ -148,6 +151,13 @@ class ExplainSpec(Section):
         return self
 
 
+class PointingSpec(Section):
+    """The pointing game. ties: by expectation, or to the first, as the original. affix: see judge.pointing."""
+
+    ties: Literal["expectation", "first"] = "expectation"
+    affix: Literal["code", "paper", "both"] = "code"
+
+
 class FaithfulnessSpec(Section):
     """Erasure at these rationale ratios."""
 
@@ -176,6 +186,7 @@ class Profile(Section):
     tasks: dict[str, TaskSpec]
     training: TrainingSpec = TrainingSpec()
     explain: ExplainSpec
+    pointing: PointingSpec = PointingSpec()
     agreement: AgreementSpec = AgreementSpec()
     faithfulness: FaithfulnessSpec = FaithfulnessSpec()
     bootstrap: BootstrapSpec = BootstrapSpec()
@@ -197,11 +208,12 @@ class Profile(Section):
                     raise ValueError(
                         f"task {task!r} cannot also train on {other!r}; it can on: {', '.join(fit) or 'none'}"
                     )
-            for part, schema in (("training", TrainingSpec), ("explain", ExplainSpec)):
-                if unknown := [name for name in getattr(spec, part) if name not in schema.model_fields]:
-                    allowed = ", ".join(schema.model_fields)
-                    raise ValueError(f"task {task!r}: unknown {part} key {unknown[0]!r}; allowed are: {allowed}")
-            self.training_of(task), self.explaining_of(task)
+            check_keys(f"task {task!r}", "training", spec.training, TrainingSpec)
+            check_keys(f"task {task!r}", "explain", spec.explain, ExplainSpec)
+            for model in spec.models:
+                check_keys(f"model {model!r}", "training", self.models[model].training, TrainingSpec)
+                self.training_of(task, model)
+            self.explaining_of(task)
             check_rows(self, task)
         if self.seed_study:
             self.seed_study.check(self.models, TASKS)
@@ -214,9 +226,10 @@ class Profile(Section):
         trained = [other for spec in self.tasks.values() for other in spec.also_train]
         return list(dict.fromkeys([*self.tasks, *trained, *studied]))
 
-    def training_of(self, task: str) -> TrainingSpec:
-        """How a task is trained: the profile's training with the task's own changes."""
-        return TrainingSpec(**(self.training.model_dump() | self.tasks[task].training))
+    def training_of(self, task: str, model: str) -> TrainingSpec:
+        """How a model is trained on a task: the profile's training with the model's and then the task's changes."""
+        changes = self.models[model].training | self.tasks[task].training
+        return TrainingSpec(**(self.training.model_dump() | changes))
 
     def explaining_of(self, task: str) -> ExplainSpec:
         """How a task is explained: the profile's way with the task's own changes."""
@@ -224,12 +237,18 @@ class Profile(Section):
 
     def study_training(self) -> TrainingSpec:
         """How the models of the study of seeds are trained."""
-        return TrainingSpec(**(self.training.model_dump() | self.seed_study.training))
+        changes = self.models[self.seed_study.model].training | self.seed_study.training
+        return TrainingSpec(**(self.training.model_dump() | changes))
 
     def study_explaining(self) -> ExplainSpec:
         """How they are explained."""
         own = self.seed_study.explain | {"methods": self.seed_study.methods}
         return ExplainSpec(**(self.explain.model_dump() | own))
+
+    def rows_explained(self, task: str, model: str) -> int:
+        """How many test instances of a task a model is explained on."""
+        spec = self.tasks[task]
+        return min(spec.explain_rows, spec.explain_rows_of.get(model, spec.explain_rows))
 
     def read_by(self, task: str) -> str:
         """The task whose models read a task's instances: its own, or the one that they are made from."""
@@ -252,17 +271,6 @@ def all_runs(task: str, spec: TaskSpec) -> list[Run]:
     return [(task, model, seed) for model in spec.models for seed in spec.seeds]
 
 
-def profiles() -> list[str]:
-    """The names of the profiles in config/."""
-    return sorted(path.stem for path in (project.home() / "config").glob("*.yaml"))
-
-
-def path_of(profile: str) -> Path:
-    """The file of a profile: `config/<profile>.yaml`, or `profile` itself if that ends in .yaml."""
-    given = Path(profile)
-    return given.resolve() if given.suffix in (".yaml", ".yml") else project.home() / "config" / f"{profile}.yaml"
-
-
 def load(profile: str) -> Profile:
     """Read and check a profile, by name or path, without its optional tasks that are not at hand.
 
@@ -270,18 +278,7 @@ def load(profile: str) -> Profile:
     """
     from attreval import corpora
 
-    path = path_of(profile)
-    if not path.exists():
-        names = profiles()
-        near = difflib.get_close_matches(profile, names, 1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise ValueError(f"unknown profile {profile!r}; there are: {', '.join(names)}{hint}")
-    try:
-        found = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except yaml.YAMLError as error:
-        raise ValueError(f"{path.name} is not valid YAML: {error}") from None
-    if not isinstance(found, dict):
-        raise ValueError(f"{path.name} holds no profile: a mapping of {', '.join(Profile.model_fields)} is needed")
+    path, found = read_mapping(profile, Profile.model_fields)
     try:
         profile = Profile.model_validate(found)
         gone = [task for task, spec in profile.tasks.items() if spec.optional and not corpora.at_hand(task)]

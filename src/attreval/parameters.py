@@ -49,6 +49,7 @@ NOTEBOOKS: dict[str, type[Parameters]] = {
     "02_train": OneModel,
     "03_explain": Explaining,
     "03_overview": Parameters,
+    "04_poerner2018": Parameters,
     "05_kamp2023": Parameters,
     "05_seeds": Parameters,
     "06_zhao2023": Parameters,

@@ -9,6 +9,8 @@ def check_rows(profile, task: str) -> None:
     """Raise ValueError where a task lacks the models that read it, or the rows that train them."""
     spec, parent = profile.tasks[task], profile.read_by(task)
     given = [name for name in ("train_rows", "dev_rows", "test_rows") if getattr(spec, name) is not None]
+    if unknown := [name for name in spec.explain_rows_of if name not in spec.models]:
+        raise ValueError(f"task {task!r}: explain_rows_of names {unknown[0]!r}; its models are {spec.models}")
     if parent == task:
         if len(given) < 3:
             raise ValueError(f"task {task!r} needs train_rows, dev_rows and test_rows; it has {given}")
@@ -24,12 +26,19 @@ def check_rows(profile, task: str) -> None:
             )
 
 
-def explain_error(problem: dict, whole: type[BaseModel]) -> str:
+def check_keys(whose: str, part: str, given: dict, schema: type[BaseModel]) -> None:
+    """Raise ValueError for a key that a section does not have."""
+    if unknown := [name for name in given if name not in schema.model_fields]:
+        allowed = ", ".join(schema.model_fields)
+        raise ValueError(f"{whose}: unknown {part} key {unknown[0]!r}; allowed are: {allowed}")
+
+
+def explain_error(problem: dict, root: type[BaseModel]) -> str:
     """One pydantic problem as one sentence, with the allowed keys where a key is unknown."""
-    where = ".".join(str(part) for part in problem["loc"]) or "profile"
+    where = ".".join(str(part) for part in problem["loc"]) or root.__name__.lower()
     if problem["type"] != "extra_forbidden":
         return f"{where}: {problem['msg'].removeprefix('Value error, ')} (got {problem['input']!r})"[:1200]
-    section = whole
+    section = root
     for part in problem["loc"][:-1]:
         options = [f.annotation for name, f in section.model_fields.items() if name == part]
         for option in options:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import time
@@ -14,22 +15,24 @@ import pandas as pd
 import pytest
 import yaml
 
+from attreval import config
+
 pytestmark = pytest.mark.workflow
 
 
 def test_every_step_leaves_what_it_should(finished):
     names = sorted(p.stem for p in finished.results.glob("notebooks/*.ipynb"))
-    runs = [f"{task}-tiny-s1" for task in ("rotten_tomatoes", "snli")]
-    explained = [*runs, "rated_movies-tiny-s1"]
-    expected = ["01_data", "03_overview", "05_kamp2023", "05_seeds", "06_zhao2023"]
-    expected += [f"02_train-{run}" for run in runs]
-    expected += [f"03_explain-{run}-{shard}" for run in explained for shard in (0, 1)]
-    assert names == sorted(expected)
+    profile = config.load(str(finished.home / "config" / "smoke.yaml"))
+    expected = ["01_data", "03_overview", "04_poerner2018", "05_kamp2023", "05_seeds", "06_zhao2023"]
+    expected += [f"02_train-{t}-{m}-s{s}" for t, m, s in profile.trained_runs()]
+    for t, m, s in profile.explained_runs():
+        expected += [f"03_explain-{t}-{m}-s{s}-{shard}" for shard in range(profile.explaining_of(t).shards)]
+    assert names == sorted(expected) and len(names) > 20
     assert (finished.home / "_site" / "index.html").exists()
     manifest = json.loads((finished.results / "manifest.json").read_text())
     assert sorted(manifest["steps"]) == names
     assert all(step["seconds"] > 0 for step in manifest["steps"].values())
-    assert set(manifest["corpora"]) == {"snli", "rotten_tomatoes", "rated_movies"}
+    assert set(manifest["corpora"]) == set(profile.tasks)
     for name, step in manifest["steps"].items():
         assert step["files"], name
         assert all((finished.results / file).exists() for file in step["files"])
@@ -131,6 +134,7 @@ def wait_for_line(process, pattern: str, seconds: float = 300) -> bool:
 POINTS = (  # what is waited for, and how many seconds after it everything is killed
     (r"02_train.*starting", 4.0),
     (r"03_explain.*starting", 3.5),
+    (r"04_poerner2018: starting", 4.0),
     (r"06_zhao2023: starting", 4.0),
     (r"06_zhao2023: done", 1.0),
 )
@@ -227,6 +231,14 @@ def test_a_profile_of_ones_own(finished, tmp_path):
     for notebook in ("02_train", "03_explain"):
         done = finished.run("attreval.cli", "notebook", notebook, *given)
         assert done.returncode == 0, done.stderr
+    assert finished.run("attreval.cli", "notebook", "01_data", "-p", f"profile={profile}").returncode == 0
+    site = (finished.home / "_site").rename(finished.home / "_theirs")
+    done = finished.run("attreval.cli", "render", "--profile", str(profile))
+    assert done.returncode == 0, done.stderr
+    page = (finished.home / "_site" / "paper" / "index.html").read_text()
+    assert "not part of this run" in page and "This table is" in page
+    shutil.rmtree(finished.home / "_site")
+    site.rename(finished.home / "_site")
     cost = pd.read_csv(tables / "03_explain-rotten_tomatoes-gru-s1-0_cost.csv")
     assert list(cost.method) == ["prediction", "random", "gradient_l2", "lrp", "omission_3"]
 

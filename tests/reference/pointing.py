@@ -28,6 +28,18 @@ def hybrid_hit(scores, classes, predicted):
     return point([scores[at] for at in read], [classes[at] == predicted for at in read])
 
 
+def contrast(columns, better, worse, pick):
+    """Mean over columns of one group's hits less the other's. columns: {method: [hit of each instance]} each."""
+    found = []
+    for hits in columns:
+        means = {method: sum(values) / len(values) for method, values in hits.items()}
+        sides = [[means[m] for m in group if m in means] for group in (better, worse)]
+        if all(sides):
+            one, other = (max(side) if pick == "best" else sum(side) / len(side) for side in sides)
+            found.append(one - other)
+    return sum(found) / len(found) if found else None
+
+
 def feature(tag):
     """Poerner et al. 2018, section 4.2: the number that a tag has."""
     return 0 if tag in SINGULAR else 1 if tag in PLURAL else None

@@ -29,7 +29,7 @@ def home(tmp_path_factory):
     madeup.copy_pages(home)
     madeup.make_run(home)
     with project_at(home):
-        report.render("madeup", "pandoc")
+        report.render("smoke", "pandoc")
     return home
 
 

@@ -33,7 +33,7 @@ def copy_pages(home: Path) -> None:
     shutil.copytree(PROJECT / "paper", home / "paper", ignore=shutil.ignore_patterns("notebooks", "tables"))
 
 
-def make_run(home: Path, profile: str = "madeup") -> None:
+def make_run(home: Path, profile: str = "smoke") -> None:
     """Results that hold every notebook cell, number and table that the pages name."""
     results = home / "results" / profile
     text = "\n".join(path.read_text(encoding="utf-8") for path in sorted(home.rglob("*.qmd")))
@@ -136,9 +136,8 @@ def make_tables(folder: Path, declared: Path) -> None:
         rows = []
         for at, (task, method) in enumerate((task, method) for task in TASKS for method in PLAIN):
             row = {name: (at + 1) / 7 if kind == "number" else method for name, kind in kinds.items()}
-            known = {
-                name: numbers[key]["text"] if key in numbers else key for name, key in table.get("where", {}).items()
-            }
+            wanted = {name: key[0] if isinstance(key, list) else key for name, key in table.get("where", {}).items()}
+            known = {name: numbers[key]["text"] if key in numbers else key for name, key in wanted.items()}
             rows.append(row | known | ({"task": task} if "task" in row else {}))
         if spread := table.get("spread"):
             rows = [

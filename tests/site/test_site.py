@@ -43,7 +43,7 @@ def test_the_inventory_notices_a_changed_number_and_a_lost_reference(home, tmp_p
     shutil.copytree(home / "_site", copy)
     page = copy / "paper" / "index.html"
     text = page.read_text(encoding="utf-8")
-    value = json.loads((home / "results/madeup/numbers/all.json").read_text())["train.snli.accuracy"]["text"]
+    value = json.loads((home / "results/smoke/numbers/all.json").read_text())["train.snli.accuracy"]["text"]
     assert value in text
     page.write_text(text.replace(value, "9.999", 1), encoding="utf-8")
     assert report.inventory(copy).numbers != report.inventory(home).numbers
@@ -53,13 +53,13 @@ def test_the_inventory_notices_a_changed_number_and_a_lost_reference(home, tmp_p
 
 @pytest.mark.skipif(shutil.which("quarto") is None, reason="no quarto program on the PATH")
 def test_quarto_shows_the_same(home, fresh):
-    assert report.inventory(report.render("madeup", "quarto")) == report.inventory(home / "_site")
+    assert report.inventory(report.render("smoke", "quarto")) == report.inventory(home / "_site")
 
 
 def test_rendering_twice_gives_the_same_bytes(fresh):
-    first = files(report.render("madeup", "pandoc"))
+    first = files(report.render("smoke", "pandoc"))
     shutil.rmtree(fresh / "_site")
-    assert files(report.render("madeup", "pandoc")) == first
+    assert files(report.render("smoke", "pandoc")) == first
 
 
 def test_every_link_and_picture_leads_somewhere(home):
@@ -111,7 +111,7 @@ def test_figures_have_numbers_captions_and_sources(home):
 def test_footer_tells_the_run(home):
     for page in pages(home).values():
         footer = page.find("footer").get_text()
-        assert "madeup" in footer and "0123456789ab" in footer and "2001-02-03" in footer
+        assert "smoke" in footer and "0123456789ab" in footer and "2001-02-03" in footer
 
 
 def test_alternative_text_is_the_cells_or_the_caption(home):
@@ -123,21 +123,21 @@ def test_alternative_text_is_the_cells_or_the_caption(home):
 
 
 def test_staging_again_removes_what_is_stale(fresh):
-    report.stage("madeup")
+    report.stage("smoke")
     stale = [fresh / "paper/notebooks/99_old.ipynb", fresh / "paper/tables/_old.md"]
     for path in stale:
         path.write_text("{}")
     (fresh / "paper/notebooks/old_files").mkdir()
-    staged = report.stage("madeup")
+    staged = report.stage("smoke")
     assert not any(path.exists() for path in stale) and not (fresh / "paper/notebooks/old_files").exists()
     assert all(path.is_file() for path in staged.notebooks + staged.tables)
     tree = yaml.safe_load((fresh / "_variables.yml").read_text(encoding="utf-8"))
-    assert tree["run"]["profile"] == "madeup" and isinstance(tree["train"]["snli"]["accuracy"], str)
+    assert tree["run"]["profile"] == "smoke" and isinstance(tree["train"]["snli"]["accuracy"], str)
 
 
 def test_nothing_of_the_machine_that_ran_is_published(home):
     staged = [path.read_text(encoding="utf-8") for path in (home / "paper/notebooks").glob("*.ipynb")]
-    run = [path.read_text(encoding="utf-8") for path in (home / "results/madeup/notebooks").glob("*.ipynb")]
+    run = [path.read_text(encoding="utf-8") for path in (home / "results/smoke/notebooks").glob("*.ipynb")]
     assert len(staged) == len(run) and all("/some/machine/path" in text for text in run)
     assert not any("/some/machine/path" in text or "papermill" in text for text in staged)
     shown = b"".join(files(home / "_site").values())
@@ -145,22 +145,22 @@ def test_nothing_of_the_machine_that_ran_is_published(home):
 
 
 def test_unfinished_notebooks_and_tables_are_left_out(fresh):
-    results = fresh / "results" / "madeup"
+    results = fresh / "results" / "smoke"
     (results / "notebooks" / ".05_kamp2023.77.part.ipynb").write_text("{")
     (results / "tables" / ".05_kamp2023_x.csv").write_text("")
-    staged = report.stage("madeup")
+    staged = report.stage("smoke")
     assert not [path for path in staged.notebooks if path.name.startswith(".")]
 
 
 def test_a_broken_render_leaves_the_site_that_was_there(fresh, monkeypatch):
-    before = files(report.render("madeup", "pandoc"))
+    before = files(report.render("smoke", "pandoc"))
 
     def break_down(*args):
         raise OSError("no space left")
 
     monkeypatch.setattr(site_module.pandoc, "write", break_down)
     with pytest.raises(OSError):
-        report.render("madeup", "pandoc")
+        report.render("smoke", "pandoc")
     assert files(fresh / "_site") == before
     assert not list(fresh.glob("_site.*"))
 
@@ -169,10 +169,10 @@ def test_unknown_profile_route_and_missing_quarto(fresh, monkeypatch):
     with pytest.raises(ReportError, match="attreval run --profile nosuch"):
         report.render("nosuch")
     with pytest.raises(ReportError, match="auto, quarto, pandoc"):
-        report.render("madeup", "latex")
+        report.render("smoke", "latex")
     monkeypatch.setenv("PATH", "")
     with pytest.raises(ReportError, match="route 'pandoc'"):
-        report.render("madeup", "quarto")
+        report.render("smoke", "quarto")
 
 
 @pytest.mark.parametrize(
@@ -213,7 +213,7 @@ def test_mistakes_in_pages_are_named(fresh, page, text, message):
     with (fresh / page).open("a", encoding="utf-8") as handle:
         handle.write(text)
     with pytest.raises(ReportError, match=message):
-        report.render("madeup", "pandoc")
+        report.render("smoke", "pandoc")
     assert not (fresh / "_site").exists()
 
 
@@ -233,10 +233,10 @@ def test_quarto_is_called_where_there_is_one_and_its_failure_changes_nothing(fre
     monkeypatch.setenv("PATH", str(program.parent), prepend=os.pathsep)
     program.write_text(FAKE.format(status=0))
     program.chmod(0o755)
-    assert files(report.render("madeup")) == {"index.html": b"made by quarto\n"}
+    assert files(report.render("smoke")) == {"index.html": b"made by quarto\n"}
     program.write_text(FAKE.format(status=1))
     with pytest.raises(ReportError, match=r"(?s)quarto render ended with 1:.*said something"):
-        report.render("madeup", "quarto")
+        report.render("smoke", "quarto")
     assert files(fresh / "_site") == {"index.html": b"made by quarto\n"}
-    assert "index.html" in files(report.render("madeup", "pandoc"))
+    assert "index.html" in files(report.render("smoke", "pandoc"))
     assert (fresh / "_site" / "paper" / "index.html").exists()

@@ -186,52 +186,46 @@ def planted(low=(), agree=()):
 
 
 def test_claims_are_reproduced_where_they_were_planted(step, monkeypatch):
-    readings = planted(low=kamp_claims.LOW, agree=("partition_shap", "lime"))
-    monkeypatch.setattr(kamp_claims, "read_run", lambda step, run: readings)
-    table = kamp_claims.claim_table(step).set_index("claim")
-    assert len(table) == len(kamp_claims.CLAIMS) == len(set(table.index))
-    assert table.verdict[["C1", "C2", "C4a"]].tolist() == ["reproduced"] * 3
-    assert table.value["C1"] == 1 and table.low["C4a"] > 0
-    kamp_claims.note_claims(step, table.reset_index())
-    assert step.numbers["claims.kamp.C1.snli_verdict"] == "reproduced"
-    turned = planted(low=("partition_shap", "lime"), agree=kamp_claims.LOW)
-    monkeypatch.setattr(kamp_claims, "read_run", lambda step, run: turned)
-    again = kamp_claims.claim_table(step).set_index("claim")
-    assert again.verdict[["C1", "C2", "C4a"]].tolist() == ["not reproduced"] * 3
+    def verdicts(readings):
+        monkeypatch.setattr(kamp_claims, "read_run", lambda step, run: readings)
+        return kamp_claims.agreement_claims(step, kamp_claims.measure_runs(step)).set_index("claim")
+
+    wanted = ["shap-lime-agree-most", "three-groups", "perturbation-nearer-to-people"]
+    table = verdicts(planted(low=kamp_claims.LOW, agree=("partition_shap", "lime")))
+    assert set(table.index) == set(kamp_claims.MEASURES) and table.value.notna().all()
+    assert table.verdict[wanted].tolist() == ["reproduced"] * 3
+    assert table.value[wanted[0]] == 1 and table.low[wanted[2]] > 0 and "30 texts" in table.basis[wanted[0]]
+    assert step.numbers["claims.kamp2023.all"] == len(table)
+    again = verdicts(planted(low=("partition_shap", "lime"), agree=kamp_claims.LOW))
+    assert again.verdict[wanted].tolist() == ["not reproduced"] * 3
+
+
+def test_claims_are_decided_on_the_papers_texts_where_they_can_be():
+    known = {"value": 1.0, "low": 1.0, "high": 1.0}
+    nan = dict.fromkeys(known, float("nan"))
+    measured = {
+        (task, "m", 1): dict.fromkeys(kamp_claims.MEASURES, found | {"basis": task})
+        for task, found in (("rated_movies", known), ("snli", known), ("esnli", nan))
+    }
+    step = SimpleNamespace(number=lambda *_: None)
+    assert set(kamp_claims.agreement_claims(step, measured).basis) == {"snli"}
+    assert len(kamp_claims.claims_by_run(measured)) == 3 * len(kamp_claims.MEASURES)
+    assert kamp_claims.claims_by_run({}).empty
 
 
 def test_without_people_claims_about_them_are_not_testable(step, monkeypatch):
     readings = [Reading(r.instance, r.pieces, r.scores, np.zeros((0, len(r.pieces)))) for r in step.readings]
     for module in (annotating, kamp_claims):
         monkeypatch.setattr(module, "read_run", lambda step, run: readings)
-    table = kamp_claims.claim_table(step).set_index("claim")
-    assert (table.verdict[["C4a", "C4b", "C6"]] == "not testable here").all()
+    table = kamp_claims.agreement_claims(step, kamp_claims.measure_runs(step)).set_index("claim")
+    untested = table.index[table.verdict == "not testable here"]
+    assert set(untested) == {claim for claim in table.index if "people" in claim or claim == "advantage-vanishes"}
     people = annotating.human_table(step)
     assert people.empty and annotating.k_table(step).empty and annotating.phrase_table(step).empty
     annotating.note_people(
         step, pd.DataFrame(columns=["task", "quantity", "value"]), people, *(annotating.k_table(step),) * 2
     )
     assert figures.draw_human_curves(people).texts[0].get_text() == "nobody marked these texts"
-
-
-@pytest.mark.parametrize(
-    ("compare", "found", "words"),
-    [
-        ("positive", (0.1, 0.02, 0.2), "reproduced"),
-        ("positive", (0.1, -0.02, 0.2), "direction only"),
-        ("positive", (-0.1, -0.2, 0.2), "not reproduced"),
-        ("share", (1.0, 0.8, 1.0), "reproduced"),
-        ("share", (0.7, 0.6, 0.8), "direction only"),
-        ("share", (0.5, 0.4, 0.6), "not reproduced"),
-        ("negligible", (0.08, -0.1, 0.2), "reproduced"),
-        ("negligible", (0.03, 0.01, 0.05), "direction only"),
-        ("negligible", (0.2, 0.1, 0.3), "not reproduced"),
-        ("positive", (float("nan"),) * 3, "not testable here"),
-    ],
-)
-def test_verdicts(compare, found, words):
-    claim = kamp_claims.Claim("x", "", "", "", lambda means: 0.0, compare)
-    assert kamp_claims.verdict(claim, *found) == words
 
 
 def test_seeds_are_compared_on_what_all_runs_have():

@@ -13,6 +13,7 @@ from attreval import config, corpora
 from attreval.cli import app
 from attreval.explain import METHODS
 from attreval.parameters import NOTEBOOKS
+from attreval.report.claims import read_claims, score
 from attreval.running import MARK, marked
 from attreval.workflow import Narrator
 
@@ -60,7 +61,7 @@ def test_lists_are_tables_for_people(what):
         (("run", "--profile", "quik"), "did you mean 'quick'?"),
         (("notebook", "03_explain", "-p", "sharrd=1"), "sharrd: unknown parameter"),
         (("notebook", "03_explain", "-p", "shard=one"), "shard: Input should be a valid integer"),
-        (("notebook", "03_explain", "-p", "task=bbc"), "profile 'quick' has no task 'bbc'; it has: snli"),
+        (("notebook", "03_explain", "-p", "task=yelp"), "profile 'quick' has no task 'yelp'; it has: snli"),
         (("notebook", "03_explain", "-p", "shard"), "a parameter is given as name=value"),
         (("notebook", "99_none"), "unknown notebook '99_none'; there are: 01_data"),
         (("fetch", "--task", "nope"), "unknown task 'nope'; there are: snli"),
@@ -131,3 +132,18 @@ def test_the_narrator_tells_people_what_matters(capsys, tmp_path):
     said.hear(f"{MARK}error: 03_explain failed, its notebook is x.ipynb")
     why = said.why(tmp_path / "log")
     assert "03_explain failed" in why and str(tmp_path / "log") in why
+
+
+def test_claims_print_what_notebooks_have_found(tmp_path, monkeypatch):
+    monkeypatch.setenv("ATTREVAL_RESULTS", str(tmp_path))
+    done = call("claims", "--profile", "smoke")
+    assert done.exit_code == 1 and "no claims at" in done.stderr
+    claims = read_claims("poerner2018")
+    found = {claims[0].id: {"value": 0.25, "low": 0.125, "high": 0.5, "basis": "positive in 1 of 1 columns"}}
+    (tmp_path / "smoke" / "tables").mkdir(parents=True)
+    score(claims, found).to_csv(tmp_path / "smoke" / "tables" / "04_poerner2018_claims.csv", index=False)
+    said = json.loads(call("claims", "--profile", "smoke", "--json").stdout)
+    assert len(said) == len(claims) and said[0]["verdict"] == "reproduced" and said[0]["value"] == 0.25
+    assert said[1]["value"] is None and said[1]["verdict"] == "not testable here"
+    printed = call("claims", "--profile", "smoke").stdout
+    assert "+0.250 [+0.125, +0.500]" in printed and "nan" not in printed

@@ -93,7 +93,7 @@ def test_every_task_names_a_builder_a_locked_package_and_a_known_corpus(monkeypa
         assert callable(getattr(module, f"build_{name}"))
     for entry in corpora.WEIGHTS.values():
         assert set(entry.packages) <= set(locked)
-    carried = ["snli", "rotten_tomatoes", "imdb", "bbc", "vader_movies"]
+    carried = ["snli", "rotten_tomatoes", "imdb", "bbc", "vader_movies", "rated_movies"]
     assert [*carried, "agreement_parsed", "hybrid_bbc", "hybrid_imdb"] == REGISTRY
     assert len({item.sha256 for item in locked.values()}) == len(locked)
     assert set(locked["vadersentiment"].describe()) == {"package", "version", "licence", "megabytes", "what"}

@@ -302,9 +302,25 @@ def test_our_cells_stand_beside_the_published_and_gaps_say_why():
     assert (table.ours.notna() == (table.reason == "")).all()
     assert table[table.column != ""].groupby("column").size().eq(22).all()
     block = pointing_table.lay_out(table, "yelp hybrid", "hybrid_imdb", "hybrid").set_index("method")
-    assert block.loc["grad_1p_dot", "LSTM"] == "0.80 [0.70, 0.90]"
-    assert block.loc["grad_1p_dot", "LSTM, published"] == "0.84 (H)"
-    assert block.loc["decomp", "CNN"] == "not applicable" and "MINILM, published" not in block
+    assert list(block) == ["LSTM", "MINILM"], "only architectures of ours"
+    title = METHODS["gradient_simple_probability_dot"].title
+    assert block.loc[title, "LSTM"] == "**0.80** (0.84)" and block.loc[title, "MINILM"] == "**0.70**"
+    unsure = published_at(table, "lrp", "LSTM", "yelp hybrid")
+    assert block.loc["LRP", "LSTM"] == f"0.76 ({unsure:.2f}?)"
+    assert block.loc["Cell decomposition", "LSTM"] == "" and block.loc["Random", "LSTM"].startswith("0.99 (")
+
+
+def published_at(table, method, architecture, experiment):
+    """One published value."""
+    found = table[(table.method == method) & (table.architecture == architecture) & (table.experiment == experiment)]
+    return found.published.iloc[0]
+
+
+def test_a_summary_may_say_what_the_paper_calls_a_model():
+    cells = [("agreement_parsed", "uni_gru", "hit_target", "correct", "lrp", 0.5)]
+    table = pointing_table.paper_table(summary_of(cells).assign(architecture="GRU"), folder=PUBLISHED)
+    found = table[table.ours.notna()]
+    assert found.column.tolist() == ["C16"] and found.architecture.tolist() == ["GRU"]
 
 
 def test_the_figure_shows_each_value_of_ours_and_the_sure_published_ones():
@@ -342,11 +358,15 @@ def test_attractor_curves_have_a_line_a_method_and_the_models_own():
         for at in (0, 1)
         for method in ("some_way", "some_other")
     ]
-    axes = figures.draw_attractors(pointing.summarise_by_attractors(pd.DataFrame(rows), 50, 0.9))
+    rows = [row | {"architecture": "GRU"} for row in rows]
+    summary, shown = pointing.summarise_by_attractors(pd.DataFrame(rows), 50, 0.9), ("some_way", "some_other")
+    axes = figures.draw_attractors(summary, shown=shown)
     assert [line.get_label() for line in axes.lines] == ["some way", "some other", "model's predictions"]
+    assert axes.get_title() == "GRU"
     plt.close(axes.get_figure())
-    with pytest.raises(ValueError, match="metric 'hybrid'"):
-        figures.draw_attractors(pointing.summarise_by_attractors(pd.DataFrame(rows), 50, 0.9), "hybrid")
+    axes = figures.draw_attractors(summary, "hybrid", shown=shown)
+    assert axes.texts[0].get_text() == "no agreement sentences in this run" and not axes.lines
+    plt.close(axes.get_figure())
 
 
 # Coloured text

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -51,9 +53,9 @@ def test_training_set_adds_the_other_task(monkeypatch):
 
 def test_a_task_changes_its_training_and_nothing_else():
     made = profile(snli=ROWS, rotten_tomatoes=ROWS | {"training": {"epochs": 7}})
-    assert made.training_of("rotten_tomatoes").epochs == 7
-    assert made.training_of("snli") == made.training
-    assert made.training_of("rotten_tomatoes").model_dump() == made.training.model_dump() | {"epochs": 7}
+    assert made.training_of("rotten_tomatoes", "tiny").epochs == 7
+    assert made.training_of("snli", "tiny") == made.training
+    assert made.training_of("rotten_tomatoes", "tiny").model_dump() == made.training.model_dump() | {"epochs": 7}
 
 
 @pytest.mark.parametrize(
@@ -122,3 +124,71 @@ def test_counted_adds_up():
     add(2)
     add(3)
     assert seen == [(2, 5), (5, 5)]
+
+
+WORDS = {"architecture": "gru", "hidden": 8}
+
+
+def wordy(**tasks) -> Profile:
+    """A profile with two word-level models and the tiny one."""
+    return Profile(
+        name="made-up",
+        models={
+            "tiny": {"layers": 1, "hidden": 8, "heads": 1, "tokenizer": "minilm"},
+            "gru": WORDS | {"training": {"epochs": 4, "patience": 9}},
+            "other": WORDS,
+        },
+        tasks=tasks,
+        explain={"methods": ["random"], "shards": 2},
+    )
+
+
+BBC = ROWS | {"models": ["gru", "other"], "seeds": [1, 2], "explain_rows": 0}
+
+
+def test_runs_are_trained_once_and_read_by_the_tasks_made_from_theirs():
+    made = wordy(
+        bbc=BBC, hybrid_bbc={"models": ["gru"], "seeds": [2], "explain_rows": 5, "judges": ["pointing"]}, snli=ROWS
+    )
+    assert made.read_by("hybrid_bbc") == "bbc" and made.read_by("bbc") == "bbc"
+    assert made.trained_runs() == [(t, m, s) for t, m, s in [*four("bbc"), ("snli", "tiny", 1)]]
+    assert made.explained_runs() == [("hybrid_bbc", "gru", 2), ("snli", "tiny", 1)]
+    assert made.explained_runs("pointing") == [("hybrid_bbc", "gru", 2)]
+    assert made.explained_runs("agreement") == made.explained_runs("faithfulness") == [("snli", "tiny", 1)]
+
+
+def four(task):
+    return [(task, model, seed) for model in ("gru", "other") for seed in (1, 2)]
+
+
+def test_changes_go_from_profile_to_model_to_task():
+    made = wordy(bbc=BBC | {"training": {"patience": 5}, "explain": {"shards": 3}})
+    assert made.training_of("bbc", "gru").model_dump() == made.training.model_dump() | {"epochs": 4, "patience": 5}
+    assert made.training_of("bbc", "other").epochs == made.training.epochs
+    assert made.explaining_of("bbc").shards == 3 and made.explain.shards == 2
+
+
+@pytest.mark.parametrize(
+    ("tasks", "said"),
+    [
+        ({"hybrid_bbc": {"models": ["gru"], "explain_rows": 5}}, "read by the models of 'bbc', whose models are []"),
+        ({"bbc": BBC, "hybrid_bbc": {"models": ["tiny"], "explain_rows": 5}}, "got 'tiny'"),
+        (
+            {"bbc": BBC, "hybrid_bbc": {"models": ["gru"], "seeds": [3], "explain_rows": 5}},
+            "whose seeds are [1, 2]; got 3",
+        ),
+        ({"bbc": BBC, "hybrid_bbc": {"models": ["gru"], "explain_rows": 5, "test_rows": 2}}, "it takes no test_rows"),
+        ({"bbc": {"models": ["gru"], "explain_rows": 5}}, "needs train_rows, dev_rows and test_rows"),
+        ({"bbc": BBC | {"explain_rows_of": {"tiny": 2}}}, "explain_rows_of names 'tiny'"),
+        ({"bbc": BBC | {"explain": {"method": []}}}, "unknown explain key 'method'"),
+        ({"bbc": BBC | {"judges": ["taste"]}}, "judges"),
+    ],
+)
+def test_a_task_that_nobody_can_read_is_an_error(tasks, said):
+    with pytest.raises(ValueError, match=re.escape(said)):
+        wordy(**tasks)
+
+
+def test_slow_models_may_explain_less():
+    made = wordy(bbc=BBC | {"explain_rows": 9, "explain_rows_of": {"gru": 4, "other": 20}})
+    assert (made.rows_explained("bbc", "gru"), made.rows_explained("bbc", "other")) == (4, 9)

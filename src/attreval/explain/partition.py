@@ -8,6 +8,7 @@ Letters used for shapes: L tokens, n content tokens, K classes, c coalitions.
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -82,8 +83,10 @@ def load_shap():
 
     compiled, config.DISABLE_JIT = config.DISABLE_JIT, 1
     try:
-        import shap.explainers
-        import shap.maskers._text
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", PendingDeprecationWarning)  # of matplotlib, about its colours
+            import shap.explainers
+            import shap.maskers._text
     finally:
         config.DISABLE_JIT = compiled
     return shap

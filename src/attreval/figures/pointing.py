@@ -8,7 +8,7 @@ import seaborn as sns
 from matplotlib import pyplot as plt
 
 from attreval.explain import METHODS
-from attreval.figures.style import MARKERS, task_title, use_style
+from attreval.figures.style import MARKERS, draw_nothing, task_title, use_style
 from attreval.judge.pointing_table import NAMES
 
 WORDS = {
@@ -67,15 +67,21 @@ def draw_pointing(table: pd.DataFrame):
     return grid[0][0]
 
 
-def draw_attractors(table: pd.DataFrame, metric: str = "hit_target", condition: str = "correct"):
+SHOWN = ("random", "last", "gradient_l2", "gradient_x_input", "gradient_integrated_logit_dot", "occlusion_1")
+SHOWN += ("decomposition", "lrp", "deeplift", "limsse_logit")
+
+
+def draw_attractors(
+    table: pd.DataFrame, metric: str = "hit_target", condition: str = "correct", shown: tuple[str, ...] = SHOWN
+):
     """Hits by the number of attractors, a panel a model, a line a method, a band its interval; the model in black.
 
-    table: of `pointing.summarise_by_attractors`, one task.
+    table: of `pointing.summarise_by_attractors`, one task. shown: of which methods.
     """
     use_style()
-    part = table[(table.metric == metric) & (table.condition == condition)]
+    part = table[(table.metric == metric) & (table.condition == condition) & table.method.isin(shown)]
     if not len(part):
-        raise ValueError(f"there is nothing to draw: no row has metric {metric!r} and condition {condition!r}")
+        return draw_nothing("no agreement sentences in this run")
     models, methods = list(dict.fromkeys(part.model)), list(dict.fromkeys(part.method))
     colours = dict(zip(methods, sns.color_palette("husl", len(methods)), strict=True))
     size = (4.4 * len(models), 3.8)
@@ -89,7 +95,8 @@ def draw_attractors(table: pd.DataFrame, metric: str = "hit_target", condition: 
         whole = table[(table.model == model) & (table.metric == metric) & (table.condition == "all")]
         right = whole.groupby("attractors").right.first()
         axes.plot(right.index, right, color="black", linewidth=2, linestyle="--", label="model's predictions")
-        axes.set(title=model, xlabel="attractors", xticks=sorted(part.attractors.unique()), ylim=(-0.02, 1.02))
+        title = whole.architecture.iloc[0] if "architecture" in whole else model
+        axes.set(title=title, xlabel="attractors", xticks=sorted(part.attractors.unique()), ylim=(-0.02, 1.02))
     panels[0][0].set_ylabel(f"share of hits: {WORDS[metric]}")
     figure.legend(*panels[0][0].get_legend_handles_labels(), loc="outside right upper")
     return panels[0][0]

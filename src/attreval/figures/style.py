@@ -37,12 +37,11 @@ def use_style() -> None:
 
 
 def draw_nothing(why: str):
-    """An empty figure that says why it is empty."""
+    """A figure that says why there is nothing to draw, for a run that lacks what a figure shows."""
     use_style()
-    figure, axes = plt.subplots(figsize=(6.0, 1.2))
-    axes.text(0.5, 0.5, why, ha="center", va="center")
+    _, axes = plt.subplots(figsize=(5, 1))
     axes.set_axis_off()
-    figure.tight_layout()
+    axes.text(0.5, 0.5, why, ha="center", va="center")
     return axes
 
 

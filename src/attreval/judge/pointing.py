@@ -153,7 +153,11 @@ def summarise(hits: pd.DataFrame, draws: int, level: float, keys: tuple[str, ...
 
 
 def summarise_by_attractors(hits: pd.DataFrame, draws: int, level: float) -> pd.DataFrame:
-    """`summarise` of the agreement games for each number of attractors, four and more together."""
+    """`summarise` of the agreement games for each number of attractors, four and more together.
+
+    hits: with `architecture`, if it is to be kept.
+    """
     counted = hits[hits.attractors.notna()]
     counted = counted.assign(attractors=counted.attractors.clip(upper=MOST_ATTRACTORS).astype(int))
-    return summarise(counted.sort_values("attractors", kind="stable"), draws, level, ("task", "model", "attractors"))
+    keys = tuple(name for name in ("task", "model", "architecture", "attractors") if name in counted)
+    return summarise(counted.sort_values("attractors", kind="stable"), draws, level, keys)

@@ -92,15 +92,16 @@ def paper_table(
 ) -> pd.DataFrame:
     """One row a cell of Table 2 and task of ours, and after these the architectures that the paper does not have.
 
-    summary: of `pointing.summarise`; models are named as the paper's columns, in any case. names: our method of each
-    row of the paper's; a row without one has the same name here. impossible: reasons by (paper's method,
-    architecture), which go before our own. best, near: whether ours is the highest of its column, or within five
-    points of it; baselines do not compete.
+    summary: of `pointing.summarise`; its column `architecture` says what the paper calls a model, `model` in capitals
+    where there is none. names: our method of each row of the paper's; one without has the same name here. impossible:
+    reasons by (paper's method, architecture), which go before our own. best, near: whether ours is the highest of its
+    column, or within five points of it; baselines do not compete.
     """
     names, impossible = NAMES if names is None else names, impossible or {}
     cells = read_published(folder)
-    ours = summary.assign(architecture=[model.upper() for model in summary.model])
-    ours = ours.set_index(["task", "architecture", "metric", "condition", "method"])
+    if "architecture" not in summary:
+        summary = summary.assign(architecture=summary.model.str.upper())
+    ours = summary.set_index(["task", "architecture", "metric", "condition", "method"])
     cells = pd.concat([cells, new_columns(cells, summary)], ignore_index=True)
     rows = []
     for cell in cells.to_dict("records"):
@@ -135,10 +136,10 @@ def new_columns(cells: pd.DataFrame, summary: pd.DataFrame) -> pd.DataFrame:
     for kind in kinds.itertuples():
         same = cells[(cells.experiment == kind.experiment) & (cells.metric == kind.metric)]
         tested = summary[summary.task.isin(TASKS_OF[kind.experiment]) & (summary.metric == kind.metric)]
-        for model in dict.fromkeys(tested.model):
-            if model.upper() not in set(same.architecture):
+        for architecture in dict.fromkeys(tested.architecture):
+            if architecture not in set(same.architecture):
                 first = same[(same.condition == kind.condition) & (same.column == kind.column)]
-                blank = {"column": "", "architecture": model.upper(), "published": float("nan"), "confidence": ""}
+                blank = {"column": "", "architecture": architecture, "published": float("nan"), "confidence": ""}
                 parts.append(first.assign(**blank))
     return pd.concat(parts, ignore_index=True) if parts else cells.iloc[:0]
 
@@ -174,18 +175,28 @@ def mark_best(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def lay_out(table: pd.DataFrame, experiment: str, task: str, metric: str, condition: str = "all") -> pd.DataFrame:
-    """One block of Table 2 to read: a row a method, for each architecture ours with its interval, and the published."""
+    """One block of Table 2 to read: a row a method, a column an architecture, ours and in brackets the published.
+
+    The best of a column is bold. A published value whose reading is not sure (L) has a question mark. An empty cell is
+    a method that does not apply, or was not run.
+    """
     part = table[(table.experiment == experiment) & (table.task == task)]
     part = part[(part.metric == metric) & (part.condition == condition)]
     out = pd.DataFrame({"method": list(dict.fromkeys(part.sort_values("row").method))})
     for architecture, cells in part.groupby("architecture", sort=False):
         by = cells.set_index("method").reindex(out.method)
-        out[architecture] = [
-            f"{c.ours:.2f} [{c.low:.2f}, {c.high:.2f}]" if pd.notna(c.ours) else c.reason.split(":")[0]
-            for c in by.itertuples()
-        ]
-        if cells.column.iloc[0]:
-            out[f"{architecture}, published"] = [
-                f"{c.published:.2f} ({c.confidence})" if pd.notna(c.published) else "" for c in by.itertuples()
-            ]
+        if by.ours.notna().any():
+            out[architecture] = [write_cell(cell) for cell in by.itertuples()]
+    titles = {method: METHODS[NAMES[method]].title for method in NAMES if NAMES[method] in METHODS}
+    out["method"] = [titles.get(method, method.capitalize()) for method in out.method]
     return out
+
+
+def write_cell(cell) -> str:
+    """`**0.83** (0.91)`: ours, bold if the best, and the published."""
+    if pd.isna(cell.ours):
+        return ""
+    ours = f"**{cell.ours:.2f}**" if cell.best else f"{cell.ours:.2f}"
+    if pd.isna(cell.published):
+        return ours
+    return f"{ours} ({cell.published:.2f}{'?' if cell.confidence == 'L' else ''})"

@@ -16,6 +16,7 @@ import yaml
 import attreval
 from attreval import project
 from attreval.report.errors import ReportError
+from attreval.report.gaps import forgives, missing_notebooks, missing_numbers, missing_table
 from attreval.report.markdown import escape
 from attreval.report.notebook import read_notebook
 from attreval.report.tabulating import read_declarations, table_markdown
@@ -37,7 +38,7 @@ def stage(profile: str) -> Staged:
     """Copy a profile's notebooks, tables and numbers to where the pages read them; remove stale ones.
 
     Raises ReportError where the profile has no results, or where paper/tables.yml asks for a table or column
-    that is not there.
+    that is not there; for a profile of one's own such gaps are filled, see report.gaps.
     """
     home, results = project.home(), project.results(profile)
     sources = sorted(path for path in results.notebooks.glob("*.ipynb") if path.name[0] != ".")
@@ -48,27 +49,42 @@ def stage(profile: str) -> Staged:
         )
     variables = read_numbers(results.numbers) | run_facts(profile, results.root / "manifest.json")
     tables = {path.name: path for path in results.tables.glob("*.csv") if path.name[0] != "."}
+    copies = {path.name: publishable(path) for path in sources}
+    if forgives(profile):
+        variables |= missing_numbers(home, variables)
+        stubs = missing_notebooks(home, {path.stem for path in sources})
+        copies |= {f"{stem}.ipynb": text for stem, text in stubs.items()}
     texts = {
-        f"_{name}.md": table_markdown(name, declared, tables, variables)
+        f"_{name}.md": write_table(name, declared, tables, variables, forgives(profile))
         for name, declared in read_declarations(home / "paper" / "tables.yml").items()
     }
     texts["_notebooks.md"] = notebook_list(sources)
 
-    for path in sources:
-        with write_whole(home / "paper" / "notebooks" / path.name) as part:
-            part.write_text(publishable(path), encoding="utf-8")
+    for name, text in copies.items():
+        with write_whole(home / "paper" / "notebooks" / name) as part:
+            part.write_text(text, encoding="utf-8")
     for name, text in texts.items():
         with write_whole(home / "paper" / "tables" / name) as part:
             part.write_text(text, encoding="utf-8")
-    remove_others(home / "paper" / "notebooks", {path.name for path in sources})
+    remove_others(home / "paper" / "notebooks", set(copies))
     remove_others(home / "paper" / "tables", set(texts))
     with write_whole(home / "_variables.yml") as part:
         part.write_text(yaml.safe_dump(nest(variables), allow_unicode=True, width=10_000), encoding="utf-8")
     return Staged(
-        tuple(home / "paper" / "notebooks" / path.name for path in sources),
+        tuple(home / "paper" / "notebooks" / name for name in copies),
         tuple(home / "paper" / "tables" / name for name in sorted(texts)),
         variables,
     )
+
+
+def write_table(name: str, declared: dict, tables: dict[str, Path], variables: dict[str, str], forgiving: bool) -> str:
+    """A declared table as Markdown; where the run lacks it, an error, or a table that says so."""
+    try:
+        return table_markdown(name, declared, tables, variables)
+    except ReportError:
+        if not forgiving:
+            raise
+        return missing_table()
 
 
 def publishable(path: Path) -> str:

@@ -29,7 +29,7 @@ def erasure_values(step: Step) -> pd.DataFrame:
     jobs = [
         (step.results, profile, *run, start)
         for run in profile.explained_runs("faithfulness")
-        for start in range(0, profile.tasks[run[0]].explain_rows, TOGETHER)
+        for start in range(0, profile.rows_explained(*run[:2]), TOGETHER)
     ]
     parts = map_side_by_side(erase_some, jobs, profile.workers, step.progress(f"erasing, {TOGETHER} instances a part"))
     costs: dict[str, dict[str, int]] = {}
@@ -50,7 +50,7 @@ def erase_some(results: Results, profile: Profile, task: str, model: str, seed: 
     loaded = load_model_once(results, task, model, seed, profile.model_dump_json())
     scorer = Scorer(loaded, profile.explain.token_budget)
     records = load_attributions(results, profile, task, model, seed)
-    part, ratios = to_explain(profile, task)[start : start + TOGETHER], profile.faithfulness.ratios
+    part, ratios = to_explain(profile, task, model)[start : start + TOGETHER], profile.faithfulness.ratios
     tokens = {i.id: scorer.model.tokens(i) for i in part}
     asked = [(i.id, m) for i in part for m in common_methods(records)]
     found = scorer.converse(

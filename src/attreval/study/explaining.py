@@ -53,7 +53,7 @@ def explain_shard(step: Step) -> Shard:
     scorer = Scorer(model, spec.token_budget, sampled_precision=sampled)
     budget = Budget(**{name: getattr(spec, name) for name in Budget.__dataclass_fields__})
     names = ("explain", given.task, given.model, given.seed)
-    instances = to_explain(profile, given.task, given.shard, given.instances)
+    instances = to_explain(profile, given.task, given.model, given.shard, given.instances)
     explained = explain(
         scorer,
         instances,

@@ -1,20 +1,23 @@
-"""Which claims of Kamp et al. (2023) hold on our runs? Each as a number of ours, with an interval and a verdict.
+"""Which claims of Kamp et al. (2023) hold on our runs? Each as a statistic of means over instances.
 
-A claim is a statistic of means over instances, so that its interval comes from drawing instances. Claims about an order
-of means are counted as the share of comparisons that come out as the paper says.
+So its interval comes from drawing instances. Claims about an order are counted as the share of comparisons that come
+out as the paper says. What the paper claims, and what counts as reproducing it, stands in paper/claims.yml.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 import pandas as pd
 from scipy.stats import rankdata
 
+from attreval import corpora
+from attreval.config import Run
 from attreval.judge.intervals import bootstrap_statistic
+from attreval.report.claims import read_claims, score
+from attreval.study.claiming import note_verdicts
 from attreval.study.published import KAMP_METHODS, reported
 from attreval.study.reading import PEOPLE, SIX, Reading, read_run, voters
 from attreval.study.voting import at_k, at_peaks, peaks_of
@@ -23,22 +26,8 @@ SHAP, LIME, GRADIENT, INPUT, PLAIN, PATH = SIX
 LOW, STRONG = (PLAIN, INPUT), (SHAP, LIME, GRADIENT)
 SMALL, LARGE, SETTLED = 5, 10, 5  # small k, the largest k compared, the k above which the paper sees no improvement
 DYNAMIC = 0  # stands for dynamic k where a k is asked for
+PREFERRED = ("esnli", "snli")  # the paper's texts, with people and without
 Means = Mapping[tuple, float]
-
-
-@dataclass(frozen=True)
-class Claim:
-    """One claim. reported: what the paper says, in its terms. measure: our number, from means over instances.
-
-    compare: `positive` (the paper says above 0), `share` (it says 1, all comparisons), `negligible` (it says about 0).
-    """
-
-    id: str
-    where: str
-    statement: str
-    reported: str
-    measure: Callable[[Means], float]
-    compare: str
 
 
 def pair(means: Means, a: str, b: str, k: int) -> float:
@@ -51,15 +40,15 @@ def pairs() -> list[tuple[str, str]]:
     return list(combinations(SIX, 2))
 
 
+def low_pairs() -> list[tuple[str, str]]:
+    """Pairs with plain integrated gradients or Gradient x Input."""
+    return [p for p in pairs() if set(p) & set(LOW)]
+
+
 def share_above(differences: Iterable[float]) -> float:
     """Share of differences above 0; NaN where one is not known."""
     found = np.array(list(differences))
     return float("nan") if np.isnan(found).any() else float((found > 0).mean())
-
-
-def low_pairs() -> list[tuple[str, str]]:
-    """Pairs with plain integrated gradients or Gradient x Input."""
-    return [p for p in pairs() if set(p) & set(LOW)]
 
 
 def highest_pair(means: Means) -> float:
@@ -77,15 +66,15 @@ def rises_with_k(means: Means) -> float:
     return share_above(pair(means, *p, LARGE) - pair(means, *p, 1) for p in pairs() if p != (SHAP, LIME))
 
 
-def advantage(means: Means, better: tuple[str, ...], k: int) -> float:
-    """Mean agreement with people of some methods minus that of the others of the six."""
-    return float(
-        np.mean([means[PEOPLE, m, k] for m in better]) - np.mean([means[PEOPLE, m, k] for m in SIX if m not in better])
-    )
-
-
 def rises_with_k_for_people(means: Means) -> float:
     return share_above(means[PEOPLE, m, LARGE] - means[PEOPLE, m, 1] for m in SIX)
+
+
+def advantage(better: tuple[str, ...], worse: tuple[str, ...], k: int) -> Callable[[Means], float]:
+    """Mean agreement with people of some methods less that of others."""
+    return lambda means: float(
+        np.mean([means[PEOPLE, m, k] for m in better]) - np.mean([means[PEOPLE, m, k] for m in worse])
+    )
 
 
 def gain(method: str, k: int) -> Callable[[Means], float]:
@@ -113,42 +102,23 @@ def settled(means: Means) -> float:
     return max(gain(m, k)(means) for m in LOW for k in range(SETTLED + 1, LARGE + 1))
 
 
-CLAIMS = tuple(
-    Claim(*parts)
-    for parts in (
-        ("C1", "Fig. 2a", "Partition SHAP and LIME agree most, k = 1 to 5", "highest of 15", highest_pair, "share"),
-        ("C2", "Fig. 2a", "pairs with plain IG or Gradient x Input agree least, k = 4", "all", three_groups, "share"),
-        ("C3", "section 3", "agreement of the other pairs rises with k", "all", rises_with_k, "share"),
-        ("C4a", "Fig. 2b", "people agree more with perturbation than with gradients, k = 4", "above 0")
-        + (lambda means: advantage(means, (SHAP, LIME), 4), "positive"),
-        ("C4b", "Fig. 2b", "agreement with people rises with k", "all six", rises_with_k_for_people, "share"),
-        ("C5a", "Fig. 3", "dynamic k brings plain IG closer to the others than k = 4", "above 0")
-        + (gain(PLAIN, 4), "positive"),
-        ("C5b", "Fig. 3", "dynamic k brings Gradient x Input closer to the others than k = 4", "above 0")
-        + (gain(INPUT, 4), "positive"),
-        ("C6", "abstract", "at dynamic k SHAP, LIME and Gradient lose their advantage with people", "about 0")
-        + (lambda means: advantage(means, STRONG, DYNAMIC), "negligible"),
-        ("C7", "section 4", "mean dynamic k: the order of the six methods", "SHAP to plain IG", order_of_k, "share"),
-        (
-            "C8a",
-            "Table 1",
-            "what dynamic k improves in the two weak methods falls with k",
-            "each step",
-            shrinks,
-            "share",
-        ),
-        (
-            "C8b",
-            "section 5",
-            "above k = 5 dynamic k improves nothing",
-            "none",
-            lambda means: -settled(means),
-            "positive",
-        ),
-        ("C9", "Fig. 6", "agreement rises faster with k in short texts than in long ones", "above 0")
-        + (lambda means: means["rise", "short"] - means["rise", "long"], "positive"),
-    )
-)
+MEASURES: dict[str, Callable[[Means], float]] = {
+    "shap-lime-agree-most": highest_pair,
+    "three-groups": three_groups,
+    "agreement-rises-with-k": rises_with_k,
+    "perturbation-nearer-to-people": advantage((SHAP, LIME), (GRADIENT, INPUT, PLAIN, PATH), 4),
+    "gradient-competitive-with-people": advantage((GRADIENT,), (SHAP, LIME), 4),
+    "people-agreement-rises-with-k": rises_with_k_for_people,
+    "dynamic-k-helps-plain-ig": gain(PLAIN, 4),
+    "dynamic-k-helps-gradient-x-input": gain(INPUT, 4),
+    "advantage-vanishes": advantage(STRONG, (INPUT, PLAIN, PATH), DYNAMIC),
+    "dynamic-k-order": order_of_k,
+    "dynamic-k-shap": lambda means: means["k", SHAP],
+    "dynamic-k-plain-ig": lambda means: means["k", PLAIN],
+    "improvement-shrinks": shrinks,
+    "no-improvement-above-five": settled,
+    "length-bias": lambda means: means["rise", "short"] - means["rise", "long"],
+}
 
 
 def measure(readings: list[Reading], spec) -> tuple[list[tuple], np.ndarray]:
@@ -174,46 +144,45 @@ def measure(readings: list[Reading], spec) -> tuple[list[tuple], np.ndarray]:
     return list(rows[0]), np.array([list(values.values()) for values in rows])
 
 
-def verdict(claim: Claim, value: float, low: float, high: float) -> str:
-    """reproduced, direction only, not reproduced, or not testable here.
-
-    positive: the whole interval above 0, or the value alone. share: all comparisons (0.95, for sampling), or more than
-    half of them. negligible: the interval holds 0, or the value is below 0.05 in size, a tenth of the scale's length.
-    """
-    if np.isnan(value):
-        return "not testable here"
-    if claim.compare == "negligible":
-        return "reproduced" if low <= 0 <= high else "direction only" if abs(value) < 0.05 else "not reproduced"
-    full, half = (low > 0, value > 0) if claim.compare == "positive" else (value >= 0.95, value > 0.5)
-    return "reproduced" if full else "direction only" if half else "not reproduced"
-
-
-def claim_table(step) -> pd.DataFrame:
-    """One row a claim and run that explains by all six methods: our number, its interval, the verdict."""
-    rows, settings = [], step.profile.bootstrap
+def measure_runs(step) -> dict[Run, dict[str, dict]]:
+    """By run that explains by all six methods, and claim: our value with its interval, and what it rests on."""
+    out, settings = {}, step.profile.bootstrap
     for run in step.profile.explained_runs("agreement"):
         readings = read_run(step, run)
         if len(voters(readings)) < len(SIX):
             continue
         names, values = measure(readings, step.profile.agreement)
-        for claim in CLAIMS:
+        basis = f"{corpora.TASKS[run[0]].short}, {run[1]}, seed {run[2]}: {len(readings)} texts"
+        out[run] = {}
+        for claim, statistic in MEASURES.items():
+            found = bootstrap_statistic(
+                values,
+                lambda means, f=statistic, names=names: f(dict(zip(names, means, strict=True))),
+                *(settings.draws, settings.level, "agreement", *run),
+            )
+            out[run][claim] = dict(zip(("value", "low", "high"), found, strict=True)) | {"basis": basis}
+    return out
 
-            def statistic(means, claim=claim, names=names):
-                return claim.measure(dict(zip(names, means, strict=True)))
 
-            found = bootstrap_statistic(values, statistic, settings.draws, settings.level, "agreement", *run)
-            known = (claim.id, claim.where, claim.statement, claim.reported, *run)
-            rows.append((*known, claim.compare, *found, verdict(claim, *found), len(readings)))
-    columns = ["claim", "where", "statement", "reported", "task", "model", "seed", "compare", "value", "low", "high"]
-    return pd.DataFrame(rows, columns=[*columns, "verdict", "instances"])
+def agreement_claims(step, measured: dict[Run, dict[str, dict]]) -> pd.DataFrame:
+    """One row a claim of Kamp et al. 2023 with our value, its interval and a verdict.
+
+    A claim is decided on the first run that can test it: on the paper's texts where the profile has them.
+    """
+    order = sorted(measured, key=lambda run: (*(run[0] != task for task in PREFERRED), list(measured).index(run)))
+    found = {}
+    for claim in MEASURES:
+        tests = [measured[run][claim] for run in order if np.isfinite(measured[run][claim]["value"])]
+        if tests:
+            found[claim] = tests[0]
+    return note_verdicts(step, "kamp2023", score(read_claims("kamp2023"), found))
 
 
-def note_claims(step, table: pd.DataFrame) -> None:
-    """Keep each verdict and value, and how many claims came out in which way."""
-    for row in table.drop_duplicates(["claim", "task"]).itertuples():
-        step.number(f"claims.kamp.{row.claim}.{row.task}", float(row.value), 3)
-        step.number(f"claims.kamp.{row.claim}.{row.task}_verdict", row.verdict)
-    for task, part in table.groupby("task", sort=False):
-        for word in ("reproduced", "direction only", "not reproduced"):
-            step.number(f"claims.kamp.{task}.{word.replace(' ', '_')}", int((part.verdict == word).sum()))
-        step.number(f"claims.kamp.{task}.testable", int((part.verdict != "not testable here").sum()))
+def claims_by_run(measured: dict[Run, dict[str, dict]]) -> pd.DataFrame:
+    """One row a claim and run, with the verdict that this run alone would give."""
+    parts = []
+    for (task, model, seed), found in measured.items():
+        table = score(read_claims("kamp2023"), found)
+        parts.append(table[["claim", "value", "low", "high", "verdict"]].assign(task=task, model=model, seed=seed))
+    columns = ["claim", "task", "model", "seed", "value", "low", "high", "verdict"]
+    return pd.concat(parts, ignore_index=True)[columns] if parts else pd.DataFrame(columns=columns)

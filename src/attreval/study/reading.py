@@ -82,7 +82,7 @@ def _read_run(results, profile_text: str, run: Run) -> tuple[Reading, ...]:
     profile = Profile.model_validate_json(profile_text)
     model = load_model(results, *run, profile)
     records = load_attributions(results, profile, *run)
-    return tuple(read(i, model.tokens(i), records[i.id]) for i in to_explain(profile, run[0]))
+    return tuple(read(i, model.tokens(i), records[i.id]) for i in to_explain(profile, *run[:2]))
 
 
 def read_examples(step: Step, run: Run) -> list[Reading]:

@@ -7,9 +7,11 @@ from attreval.config import Profile
 from attreval.records import Instance
 
 
-def to_explain(profile: Profile, task: str, shard: int | None = None, rows: int | None = None) -> list[Instance]:
-    """The test instances that a profile explains, or those of one shard."""
-    chosen = corpora.load(task, "test", rows or profile.tasks[task].explain_rows)
+def to_explain(
+    profile: Profile, task: str, model: str, shard: int | None = None, rows: int | None = None
+) -> list[Instance]:
+    """The test instances on which a profile explains a model, or those of one shard."""
+    chosen = corpora.load(task, "test", rows or profile.rows_explained(task, model))
     return chosen if shard is None else chosen[shard :: profile.explaining_of(task).shards]
 
 

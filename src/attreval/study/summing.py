@@ -5,16 +5,16 @@ from __future__ import annotations
 import pandas as pd
 
 from attreval import corpora
-from attreval.config import Profile
+from attreval.config import Judge, Profile
 from attreval.step import Step
 
 PER_INSTANCE = ["requested", "unique", "reused", "requested_tokens", "unique_tokens", "gradients"]
 
 
-def read_shards(step: Step, table: str) -> pd.DataFrame:
-    """A table that notebook 03 wrote for each shard, put together, with task, model and seed."""
+def read_shards(step: Step, table: str, judge: Judge | None = None) -> pd.DataFrame:
+    """A table that notebook 03 wrote for each shard (of a judge's runs), put together, with task, model and seed."""
     parts = []
-    for task, model, seed in step.profile.explained_runs():
+    for task, model, seed in step.profile.explained_runs(judge):
         for shard in range(step.profile.explaining_of(task).shards):
             path = step.results.tables / f"03_explain-{task}-{model}-s{seed}-{shard}_{table}.csv"
             if not path.exists():

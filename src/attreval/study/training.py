@@ -33,7 +33,7 @@ def fit(step: Step) -> Trained:
     spec, labels = profile.tasks[given.task], corpora.TASKS[given.task].labels
     model, curve = (train_new if spec.train_rows else take_as_is)(step, labels)
     test = corpora.load(given.task, "test", spec.test_rows)
-    precision = pick_precision(profile.training.precision, model.device)
+    precision = pick_precision(profile.training_of(given.task, given.model).precision, model.device)
     tested = evaluate(model, test, precision, notify=counted(step.progress("testing"), len(test)))
     gold = np.array([i.label for i in test])
     accuracy, low, high = (
@@ -83,7 +83,7 @@ def train_new(step: Step, labels: tuple[str, ...]):
         model,
         instances,
         corpora.load(given.task, "dev", spec.dev_rows),
-        profile.training_of(given.task),
+        profile.training_of(given.task, given.model),
         folder,
         names,
         about={"task": given.task, "weights": origin.weights or "from scratch"},

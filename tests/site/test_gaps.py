@@ -1,0 +1,48 @@
+"""A profile of one's own is rendered with its gaps named; for the project's own profiles a gap is an error."""
+
+import shutil
+
+import madeup
+import pytest
+
+from attreval import report
+from attreval.report.errors import ReportError
+from attreval.report.gaps import NOT_HERE, forgives
+
+
+@pytest.fixture
+def partial(tmp_path, monkeypatch):
+    """The real pages, and runs `mine` and `smoke` that lack a judge: its notebook, one table, and a number."""
+    home = tmp_path / "project"
+    madeup.copy_pages(home)
+    for profile in ("mine", "smoke"):
+        madeup.make_run(home, profile)
+        results = home / "results" / profile
+        (results / "notebooks" / "06_zhao2023.ipynb").unlink()
+        (results / "tables" / "06_zhao2023_aopc.csv").unlink()
+        numbers = results / "numbers" / "all.json"
+        numbers.write_text(numbers.read_text().replace('"faithfulness.ratios"', '"something.else"'))
+    monkeypatch.setenv("ATTREVAL_HOME", str(home))
+    return home
+
+
+def test_gaps_of_ones_own_profile_are_named(partial):
+    staged = report.stage("mine")
+    assert staged.variables["faithfulness.ratios"] == NOT_HERE
+    assert "This table is not part of this run" in (partial / "paper" / "tables" / "_aopc.md").read_text()
+    assert partial / "paper" / "notebooks" / "06_zhao2023.ipynb" in staged.notebooks
+    page = (report.render("mine", "pandoc") / "paper" / "index.html").read_text()
+    assert page.count("not part of this run") >= 2 and "This table is" in page
+    assert report.inventory(partial / "_site") == report.inventory(partial)
+    listed = (partial / "paper" / "tables" / "_notebooks.md").read_text()
+    assert "06_zhao2023" not in listed and "05_kamp2023" in listed
+
+
+def test_gaps_of_the_projects_profiles_are_errors(partial):
+    assert forgives("mine") and not forgives("smoke")
+    with pytest.raises(ReportError, match="06_zhao2023_aopc"):
+        report.stage("smoke")
+    tables = partial / "results" / "smoke" / "tables"
+    shutil.copy(tables / "03_overview_cost.csv", tables / "06_zhao2023_aopc.csv")
+    with pytest.raises(ReportError, match="has no column"):
+        report.stage("smoke")
