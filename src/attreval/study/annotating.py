@@ -18,6 +18,7 @@ from attreval.study.explaining import load_model
 from attreval.study.reading import PEOPLE, Reading, read_run, voters
 from attreval.study.voting import at_k, interval, peaks_of
 
+FEW = 5  # people who are named one by one
 NONE = "none"  # the method of a rule that looks at no scores
 
 
@@ -61,7 +62,10 @@ def people_table(step) -> pd.DataFrame:
         rows.append((task, "instances", len(instances)))
         rows.append((task, "dropped", count_misfits(task)))
         counts = np.array([m.sum(axis=1) for m in marks])
-        rows += [(task, f"words_{person + 1}", counts[:, person].mean()) for person in range(counts.shape[1])]
+        means = counts.mean(axis=0)
+        if len(means) <= FEW:
+            rows += [(task, f"words_{person}", mean) for person, mean in enumerate(means, 1)]
+        rows += [(task, f"words_{word}", f(means)) for word, f in (("fewest", min), ("mean", np.mean), ("most", max))]
         for unit, found in (("words", marks), ("tokens", in_tokens)):
             shared, over_least = np.nanmean([overlap(m) for m in found], axis=0)
             rows += [(task, f"{unit}_shared_by_all", shared), (task, f"{unit}_shared_over_least", over_least)]
@@ -171,6 +175,9 @@ def note_people(
     step, people: pd.DataFrame, curves: pd.DataFrame, predicted: pd.DataFrame, phrases: pd.DataFrame
 ) -> None:
     """Keep what people mark, who agrees with them most, how well k is predicted, and which selection meets theirs."""
+    named = [task for task in people.task.unique() if task == "esnli"]
+    left_out = "it is left out, because its files are not at hand (ATTREVAL_CORPORA names no folder that has them)"
+    step.number("people.esnli_note", "it is used" if named else left_out)
     k = min(step.profile.agreement.fixed_k, step.profile.agreement.largest_k)
     for row in people.itertuples():
         digits = None if row.quantity in ("instances", "dropped") else 2

@@ -148,18 +148,21 @@ def beside_published(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def note_seeds(step, table: pd.DataFrame) -> None:
-    """Keep how far the seeds lie apart, in our runs and in the published ones."""
-    theirs = reported("kamp_table2_apd").apd
+    """Keep how far the seeds lie apart, in our runs and in the published ones; `main` is the study of seeds, or else
+    the first task with several."""
+    study, theirs = step.profile.seed_study, reported("kamp_table2_apd").apd
     step.number("seeds.published_spread", float((theirs.max() - theirs.min()) / theirs.min()), percent=True)
-    step.number("seeds.published_least", float(theirs.min()), 5)
-    step.number("seeds.published_most", float(theirs.max()), 5)
-    step.number("seeds.studies", int(table.groupby(["task", "model"]).ngroups))
-    for (task, model), part in table.groupby(["task", "model"], sort=False):
-        key = f"seeds.{task}_{model}"
-        step.number(f"{key}.runs", len(part))
-        step.number(f"{key}.least", float(part.apd.min()), 5)
-        step.number(f"{key}.most", float(part.apd.max()), 5)
-        step.number(f"{key}.spread", float((part.apd.max() - part.apd.min()) / part.apd.min()), percent=True)
-        step.number(f"{key}.chosen", int(part.seed[part.chosen].iloc[0]))
-        step.number(f"{key}.accuracy_low", float(part.accuracy.min()), 3)
-        step.number(f"{key}.accuracy_high", float(part.accuracy.max()), 3)
+    runs = dict(list(table.groupby(["task", "model"], sort=False)))
+    main = (study.task, study.model) if study else next(iter(runs))
+    for (task, model), part in runs.items():
+        for key in [f"seeds.{task}_{model}", *(["seeds.main"] if (task, model) == main else [])]:
+            step.number(f"{key}.runs", len(part))
+            step.number(f"{key}.least", float(part.apd.min()), 5)
+            step.number(f"{key}.most", float(part.apd.max()), 5)
+            step.number(f"{key}.spread", float((part.apd.max() - part.apd.min()) / part.apd.min()), percent=True)
+            step.number(f"{key}.chosen", int(part.seed[part.chosen].iloc[0]))
+    settings = study or step.profile.tasks[step.profile.read_by(main[0])]
+    step.number("seeds.main.task", corpora.TASKS[main[0]].short)
+    step.number("seeds.main.model", main[1])
+    step.number("seeds.main.train_rows", settings.train_rows)
+    step.number("seeds.main.explain_rows", (study or step.profile.tasks[main[0]]).explain_rows)
