@@ -19,6 +19,30 @@ JUDGES = (
         "source": "Kamp et al. 2023, section 3",
     },
     {
+        "name": "agreement with people",
+        "question": "do methods select what people mark?",
+        "module": "attreval.judge.human",
+        "source": "Kamp et al. 2023, section 3",
+    },
+    {
+        "name": "dynamic k",
+        "question": "how many tokens does a profile put forward by itself?",
+        "module": "attreval.judge.dynamic",
+        "source": "Kamp et al. 2023, section 4",
+    },
+    {
+        "name": "phrases",
+        "question": "which phrases does a profile put forward?",
+        "module": "attreval.judge.phrases",
+        "source": "after Kamp et al. 2023, section 6",
+    },
+    {
+        "name": "average pairwise difference",
+        "question": "how far do explanations move with the training seed?",
+        "module": "attreval.judge.spread",
+        "source": "Kamp et al. 2023, appendix A",
+    },
+    {
         "name": "comprehensiveness",
         "question": "does the prediction change when the rationale is erased?",
         "module": "attreval.judge.faithfulness",

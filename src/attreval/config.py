@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
-from pathlib import Path
+from pydantic import Field, ValidationError, model_validator
 
-import yaml
-from pydantic import BaseModel, Field, ValidationError, model_validator
-
-from attreval import project
+from attreval.agreement_settings import AgreementSpec, SeedStudySpec
 from attreval.diagnosis_spec import DiagnosisSpec
+from attreval.profile_checks import check_keys, check_rows, explain_error
+from attreval.profile_files import path_of, profiles, read_mapping
 from attreval.specs import (
-    AgreementSpec,
     BootstrapSpec,
     ExplainSpec,
     FaithfulnessSpec,
@@ -21,14 +18,18 @@ from attreval.specs import (
     Section,
     TaskSpec,
     TrainingSpec,
-    check_keys,
 )
+
+__all__ = ["Profile", "load", "path_of", "profiles"]
 
 Run = tuple[str, str, int]  # task, model, seed
 
 
 class Profile(Section):
-    """One profile, whole. threads: of a process; workers: processes of a step that judges."""
+    """One profile, whole. threads: of a process; workers: processes of a step that judges.
+
+    left_out: the optional tasks that are not at hand; loading a profile sets it.
+    """
 
     name: str
     seed: int = 0
@@ -44,6 +45,8 @@ class Profile(Section):
     faithfulness: FaithfulnessSpec = FaithfulnessSpec()
     diagnosis: DiagnosisSpec = DiagnosisSpec()
     bootstrap: BootstrapSpec = BootstrapSpec()
+    seed_study: SeedStudySpec | None = None
+    left_out: list[str] = Field([])
 
     @model_validator(mode="after")
     def known_names(self):
@@ -68,30 +71,15 @@ class Profile(Section):
                 check_keys(f"task {task!r}", "training", self.task_of(task, model).training, TrainingSpec)
                 self.training_of(task, model)
             self.explaining_of(task), self.faithfulness_of(task)
-            self.check_rows(task)
+            check_rows(self, task)
             heard = {judge for model in spec.models for judge in self.task_of(task, model).judges}
             if "diagnosis" in heard and len(TASKS[task].segments) < 2:
                 fit = [name for name, known in TASKS.items() if len(known.segments) == 2]
                 raise ValueError(f"task {task!r} has one text; diagnosis needs two, as in: {', '.join(fit)}")
+        if self.seed_study:
+            self.seed_study.check(self.models, TASKS)
+            self.study_training(), self.study_explaining()
         return self
-
-    def check_rows(self, task: str) -> None:
-        """Raise ValueError where a task lacks the models that read it, or the rows that train them."""
-        spec, parent = self.tasks[task], self.read_by(task)
-        given = [name for name in ("train_rows", "dev_rows", "test_rows") if getattr(spec, name) is not None]
-        if parent == task:
-            if len(given) < 3:
-                raise ValueError(f"task {task!r} needs train_rows, dev_rows and test_rows; it has {given}")
-            return
-        if given:
-            raise ValueError(f"task {task!r} is read by the models of {parent!r}: it takes no {given[0]}")
-        read = self.tasks.get(parent)
-        for name, values in (("models", spec.models), ("seeds", spec.seeds)):
-            there = getattr(read, name) if read else []
-            if missing := [value for value in values if value not in there]:
-                raise ValueError(
-                    f"task {task!r} is read by the models of {parent!r}, whose {name} are {there}; got {missing[0]!r}"
-                )
 
     def read_tasks(self) -> list[str]:
         """Every task whose table is read: those of the profile, those that they also train on or take evidence from."""
@@ -100,7 +88,8 @@ class Profile(Section):
         used = [self.task_of(task, model) for task, spec in self.tasks.items() for model in spec.models]
         also = [other for spec in used for other in spec.also_train]
         lent = [name for task, _, _ in self.explained_runs("diagnosis") for name in evidence_tasks(task)]
-        return list(dict.fromkeys([*self.tasks, *also, *lent]))
+        studied = [self.seed_study.task] if self.seed_study else []
+        return list(dict.fromkeys([*self.tasks, *also, *lent, *studied]))
 
     def task_of(self, task: str, model: str) -> TaskSpec:
         """How much of a task is used with one of its models, and how that is trained."""
@@ -121,6 +110,16 @@ class Profile(Section):
     def explaining_of(self, task: str) -> ExplainSpec:
         """How a task is explained: the profile's way with the task's own changes."""
         return ExplainSpec(**(self.explain.model_dump() | self.tasks[task].explain))
+
+    def study_training(self) -> TrainingSpec:
+        """How the models of the study of seeds are trained."""
+        changes = self.models[self.seed_study.model].training | self.seed_study.training
+        return TrainingSpec(**(self.training.model_dump() | changes))
+
+    def study_explaining(self) -> ExplainSpec:
+        """How they are explained."""
+        own = self.seed_study.explain | {"methods": self.seed_study.methods}
+        return ExplainSpec(**(self.explain.model_dump() | own))
 
     def rows_explained(self, task: str, model: str) -> int:
         """How many test instances of a task a model is explained on."""
@@ -151,47 +150,19 @@ def all_runs(task: str, spec: TaskSpec) -> list[Run]:
     return [(task, model, seed) for model in spec.models for seed in spec.seeds]
 
 
-def profiles() -> list[str]:
-    """The names of the profiles in config/."""
-    return sorted(path.stem for path in (project.home() / "config").glob("*.yaml"))
-
-
-def path_of(profile: str) -> Path:
-    """The file of a profile: `config/<profile>.yaml`, or `profile` itself if that ends in .yaml."""
-    given = Path(profile)
-    return given.resolve() if given.suffix in (".yaml", ".yml") else project.home() / "config" / f"{profile}.yaml"
-
-
 def load(profile: str) -> Profile:
-    """Read and check a profile, by name or path. Raises ValueError that says what is wrong and what is allowed."""
-    path = path_of(profile)
-    if not path.exists():
-        names = profiles()
-        near = difflib.get_close_matches(profile, names, 1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise ValueError(f"unknown profile {profile!r}; there are: {', '.join(names)}{hint}")
+    """Read and check a profile, by name or path, without its optional tasks that are not at hand.
+
+    Raises ValueError that says what is wrong and what is allowed.
+    """
+    from attreval import corpora
+
+    path, found = read_mapping(profile, Profile.model_fields)
     try:
-        found = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except yaml.YAMLError as error:
-        raise ValueError(f"{path.name} is not valid YAML: {error}") from None
-    if not isinstance(found, dict):
-        raise ValueError(f"{path.name} holds no profile: a mapping of {', '.join(Profile.model_fields)} is needed")
-    try:
-        return Profile.model_validate(found)
+        profile = Profile.model_validate(found)
+        gone = [task for task, spec in profile.tasks.items() if spec.optional and not corpora.at_hand(task)]
+        kept = {task: spec for task, spec in profile.tasks.items() if task not in gone}
+        return profile.model_copy(update={"tasks": kept, "left_out": gone})
     except ValidationError as error:
-        lines = [explain_error(problem) for problem in error.errors()]
+        lines = [explain_error(problem, Profile) for problem in error.errors()]
         raise ValueError(f"{path.name} is not a valid profile:\n  " + "\n  ".join(lines)) from None
-
-
-def explain_error(problem: dict, root: type[BaseModel] = Profile) -> str:
-    """One pydantic problem as one sentence, with the allowed keys where a key is unknown."""
-    where = ".".join(str(part) for part in problem["loc"]) or root.__name__.lower()
-    if problem["type"] != "extra_forbidden":
-        return f"{where}: {problem['msg'].removeprefix('Value error, ')} (got {problem['input']!r})"[:1200]
-    section = root
-    for part in problem["loc"][:-1]:
-        options = [f.annotation for name, f in section.model_fields.items() if name == part]
-        for option in options:
-            args = [option, *getattr(option, "__args__", ())]
-            section = next((a for a in args if isinstance(a, type) and issubclass(a, BaseModel)), section)
-    return f"{where}: unknown key; allowed are: {', '.join(section.model_fields)}"

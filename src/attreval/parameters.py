@@ -60,6 +60,7 @@ NOTEBOOKS: dict[str, type[Parameters]] = {
     "03_overview": Parameters,
     "04_poerner2018": Parameters,
     "05_kamp2023": Parameters,
+    "05_seeds": Parameters,
     "06_zhao2023": Parameters,
     "07_agents": OneModel,
     "07_levels": Levelled,

@@ -70,8 +70,8 @@ class Results:
         """The folder of one trained model."""
         return self.root / "models" / f"{task}-{model}-s{seed}"
 
-    def attributions(self, task: str, model: str, seed: int, shard: int) -> Path:
-        """The attribution table of one shard."""
+    def attributions(self, task: str, model: str, seed: int, shard: int | str) -> Path:
+        """The attribution table of one shard, or of the `examples`."""
         return self.root / "attributions" / f"{task}-{model}-s{seed}-{shard}.parquet"
 
     def levels(self, task: str, model: str, seed: int, part: int) -> Path:

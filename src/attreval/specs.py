@@ -82,6 +82,8 @@ class TaskSpec(Section):
     also_train: tasks to train on as well, the task itself among them. training, explain, faithfulness: what to change
     in the profile's for this task.
     of_model: what is otherwise for one of the models (its rows, judges, also_train and training).
+    examples: ids of test instances that are explained besides, to be shown. optional: left out, and said to be, where
+    its files from outside the registry are not at hand.
     """
 
     models: list[str] = Field(min_length=1)
@@ -96,6 +98,8 @@ class TaskSpec(Section):
     explain: dict[str, Any] = {}
     faithfulness: dict[str, Any] = {}
     of_model: dict[str, dict[str, Any]] = {}
+    examples: list[str] = []
+    optional: bool = False
 
     @model_validator(mode="after")
     def known_changes(self):
@@ -144,6 +148,7 @@ class ExplainSpec(Section):
     gap_tolerance: float = Field(0.02, gt=0)
     lime_samples: int = Field(5000, ge=2)
     lime_kernel_width: float = Field(25.0, gt=0)
+    shap_evaluations: int = Field(500, ge=4)
     riemann_steps: int = Field(50, ge=1)
     limsse_samples: int = Field(3000, ge=1)
     limsse_sampling: Literal["exhaustive", "random"] = "exhaustive"
@@ -163,12 +168,6 @@ class ExplainSpec(Section):
         if len(set(self.methods)) < len(self.methods):
             raise ValueError("a method is named twice")
         return self
-
-
-class AgreementSpec(Section):
-    """agreement@k for k = 1..largest_k."""
-
-    largest_k: int = Field(10, ge=1)
 
 
 class PointingSpec(Section):
@@ -215,10 +214,3 @@ class BootstrapSpec(Section):
 
     draws: int = Field(1000, ge=1)
     level: float = Field(0.95, gt=0, lt=1)
-
-
-def check_keys(whose: str, part: str, given: dict, schema: type[Section]) -> None:
-    """Raise ValueError for a key that a section does not have."""
-    if unknown := [name for name in given if name not in schema.model_fields]:
-        allowed = ", ".join(schema.model_fields)
-        raise ValueError(f"{whose}: unknown {part} key {unknown[0]!r}; allowed are: {allowed}")

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.workflow
 def test_every_step_leaves_what_it_should(finished):
     names = sorted(p.stem for p in finished.results.glob("notebooks/*.ipynb"))
     profile = config.load(str(finished.home / "config" / "smoke.yaml"))
-    expected = ["01_data", "03_overview", "04_poerner2018", "05_kamp2023", "06_zhao2023"]
+    expected = ["01_data", "03_overview", "04_poerner2018", "05_kamp2023", "05_seeds", "06_zhao2023"]
     expected += [f"02_train-{t}-{m}-s{s}" for t, m, s in profile.trained_runs()]
     for t, m, s in profile.explained_runs():
         expected += [f"03_explain-{t}-{m}-s{s}-{shard}" for shard in range(profile.explaining_of(t).shards)]
@@ -56,12 +56,16 @@ def test_tables_hold_what_the_profile_asks_for(finished):
     profile = yaml.safe_load((finished.home / "config" / "smoke.yaml").read_text())
     methods = profile["explain"]["methods"]
     pairs = len(methods) * (len(methods) - 1) // 2
-    assert len(agreement) == 2 * pairs * profile["agreement"]["largest_k"]
+    assert len(agreement) == 3 * pairs * profile["agreement"]["largest_k"]
     assert agreement.agreement.between(0.5, 1).all()
     assert (agreement.low <= agreement.agreement + 1e-12).all() and (
         agreement.agreement <= agreement.high + 1e-12
     ).all()
     assert (agreement.instances == 6).all()
+    apd = pd.read_csv(finished.results / "tables" / "05_seeds_apd.csv")
+    assert list(apd.seed) == [1, 2] and apd.apd.nunique() == 1 and apd.chosen.sum() == 1
+    dynamic = pd.read_csv(finished.results / "tables" / "05_kamp2023_dynamic.csv")
+    assert set(dynamic[dynamic.b == "people"].task) == {"rated_movies"} and dynamic.dynamic.between(1 / 2, 1).all()
     curves = pd.read_csv(finished.results / "tables" / "06_zhao2023_curves.csv")
     assert set(curves.ratio) == {0.1, 0.5} and set(curves.method) == set(methods)
     same = agreement[(agreement.method_a == "gradient_l1") & (agreement.method_b == "gradient_l2") & (agreement.k == 5)]
@@ -101,6 +105,7 @@ def test_a_changed_parameter_runs_again_what_depends_on_it_and_nothing_else(fini
         planned = plan(finished)
         assert "rule agree" in planned and "rule site" in planned
         assert not any(f"rule {name}:" in planned for name in ("train", "explain", "erase", "data", "fetch"))
+        assert "rule compare_seeds" in planned  # it reads the agreement settings too
         path.write_text(old.replace("lime_samples: 60", "lime_samples: 50"))
         planned = plan(finished)
         assert "rule explain" in planned and "rule erase" in planned and "rule train:" not in planned

@@ -1,158 +1,145 @@
-"""What people marked: SpanEx records made up here, highlights, and how annotators are merged."""
+"""Marks of people on words, on tokens, and on words that white space parts; the rated sentences; texts left out."""
 
 from __future__ import annotations
-
-import json
 
 import numpy as np
 import pytest
 from reference import models
 
-from attreval.corpora.spanex import build_spanex_fever, build_spanex_snli, inside
-from attreval.corpora.tasks import TASKS, Counts
-from attreval.corpora.words import words_of
-from attreval.explain.units import find_units
-from attreval.judge.gold import read_gold, stretches
-from attreval.records import Evidence
-
-PREMISE, HYPOTHESIS = "The brave film was good .", "A film was not bad ."
+from attreval import config, corpora
+from attreval.corpora import rated, sources
+from attreval.corpora.task import Counts
+from attreval.judge import human
+from attreval.records import Evidence, Instance
+from attreval.tables import write_instances
 
 
-def relation(level, labels, annotators, premise, hypothesis, name="r"):
-    """A relation between two pieces of the texts, as the published records have it."""
-    a, b = PREMISE.index(premise), HYPOTHESIS.index(hypothesis)
-    return {
-        "labels": labels,
-        "annotators": annotators,
-        "level": level,
-        "premise_text": premise,
-        "hypothesis_text": hypothesis,
-        "start_premise": a,
-        "end_premise": a + len(premise),
-        "start_hypothesis": b,
-        "end_hypothesis": b + len(hypothesis),
-        "id": name,
-    }
+def marked(*segments: str, marks, label=0, name="x") -> Instance:
+    """An instance with marks on its words."""
+    plain = models.instance(*segments, name=name, label=label)
+    evidence = Evidence(marks=np.array(marks, dtype=float))
+    return Instance(name, plain.segments, label, plain.words, "test", evidence)
 
 
-RELATIONS = [
-    relation("low", ["Synonym-SYSTEM-1", "Hypernym"], [1, 2], "film", "film"),
-    relation("high", ["Antonym"], [1], "was good", "not bad"),
-    relation("high", ["Dangler-SYSTEM-HYPOTHESIS"], [2], PREMISE, "A film"),
-    relation("low", ["Synonym"], [1], "fil", "film", name="no whole word"),
-    relation("low", ["Synonym"], [1], "good", "bad", name="151166_35_38_14_17_low"),
-]
-
-
-def write(tmp_path, *items):
-    path = tmp_path / "snli_extended.jsonl"
-    path.write_text("".join(json.dumps(item) + "\n" for item in items))
-    return {"spanex/snli_extended.jsonl": path, "spanex/fever_extended.jsonl": path}
-
-
-def record(**more):
-    return {"id": "7", "premise": PREMISE, "hypothesis": HYPOTHESIS, "label": "neutral", "relations": RELATIONS} | more
-
-
-def test_relations_become_interactions_over_words(tmp_path):
-    counts = Counts()
-    (row,) = build_spanex_snli(write(tmp_path, record()), counts)
-    assert (row.id, row.split, row.segments) == ("spanex_snli/test/7", "test", (PREMISE, HYPOTHESIS))
-    assert TASKS["spanex_snli"].labels[row.label] == "neutral"
-    found = row.evidence(row.segments, words_of(row.segments))
-    assert found.interactions == (
-        (2, 3, 7, 8, "low Synonym 1"),
-        (2, 3, 7, 8, "low Hypernym 2"),
-        (3, 5, 9, 11, "high Antonym 1"),
-        (0, 6, 6, 8, "high Dangler-SYSTEM-HYPOTHESIS 2"),
-    )
-    assert counts.dropped == {
-        "relation without a whole word on one side": 1,
-        "relation that the authors' code leaves out": 1,
-    }
-
-
-def test_labels_are_matched_by_name(tmp_path):
-    counts = Counts()
-    labels = ["supports", "nei", "NOT ENOUGH INFO", "REFUTES", 2]
-    rows = list(build_spanex_fever(write(tmp_path, *(record(label=label) for label in labels)), counts))
-    assert [TASKS["spanex_fever"].labels[row.label] for row in rows] == [
-        "SUPPORTS",
-        "NOT ENOUGH INFO",
-        "NOT ENOUGH INFO",
-        "REFUTES",
+def test_every_piece_of_a_marked_word_is_marked_and_punctuation_never(tiny):
+    instance = marked("an unbelievable plot ,", "not bad", marks=[[0, 1, 0, 1, 1, 0], [0, 0, 0, 1, 0, 0]])
+    tokens = tiny.tokens(instance)
+    assert [tokens.texts[c] for c in tokens.content] == [
+        "a",
+        "##n",
+        "un",
+        "##believ",
+        "##able",
+        "plot",
+        ",",
+        "not",
+        "bad",
     ]
-    assert counts.dropped == {"label 2 is none of the task's": 1}
+    assert human.token_marks(instance, tokens).tolist() == [[0, 0, 1, 1, 1, 0, 0, 1, 0], [0] * 9]
+    assert human.relevance(human.token_marks(instance, tokens)).tolist() == [0, 0, 0.5, 0.5, 0.5, 0, 0, 0.5, 0]
 
 
-def test_only_words_that_lie_wholly_inside_belong():
-    words = np.array([[0, 0, 3], [0, 4, 8], [1, 0, 5]])
-    assert inside(words, 0, 0, 8) == (0, 2) and inside(words, 0, 1, 8) == (1, 2)
-    assert inside(words, 0, 1, 3) is None and inside(words, 1, 0, 5) == (2, 3)
+def test_punctuation_inside_a_marked_word_is_not_marked(tiny):
+    instance = marked("well-made", marks=[[1]])
+    tokens = tiny.tokens(instance)
+    pieces = [tokens.texts[c] for c in tokens.content]
+    found = dict(zip(pieces, human.token_marks(instance, tokens)[0], strict=True))
+    assert found["-"] == 0 and all(mark == 1 for piece, mark in found.items() if piece != "-")
 
 
-def case(tiny, evidence):
-    """An instance with evidence, its tokens and units."""
-    one = models.instance(PREMISE, HYPOTHESIS, evidence=evidence)
-    tokens = tiny.tokens(one)
-    return one, tokens, find_units(tokens, "word")
+def test_an_instance_that_nobody_marked_is_an_error(tiny):
+    instance = models.instance("good film")
+    with pytest.raises(ValueError, match="'x' holds no marks of people"):
+        human.token_marks(instance, tiny.tokens(instance))
 
 
-def spanex():
-    """The evidence of the record above."""
-    return Evidence(
-        interactions=(
-            (2, 3, 7, 8, "low Synonym 1"),
-            (2, 3, 7, 8, "low Hypernym 2"),
-            (3, 5, 9, 11, "high Antonym 1"),
-            (0, 6, 6, 8, "high Dangler-SYSTEM-HYPOTHESIS 2"),
-            (0, 2, 6, 12, "high Dangler 2"),
-        )
-    )
+def test_words_are_joined_where_no_white_space_parts_them():
+    words = np.array([[0, 0, 2], [0, 2, 5], [0, 6, 9], [1, 0, 3], [1, 3, 4]])
+    instance = Instance("x", ("don't who", "yes."), 0, words, "test", Evidence(marks=np.array([[0.0, 1, 0, 0, 1]])))
+    assert human.spaced_marks(instance).tolist() == [[1, 0, 1]]
 
 
-def test_relations_as_gold(tiny):
-    """A dangler gives the units of its own side, the named one or the one that is no whole part, and no piece."""
-    (gold,) = read_gold(*case(tiny, spanex()))
-    assert gold.pieces == {"low": (((2,), (7,)),), "high": (((3, 4), (9, 10)),)}
-    assert gold.units == {"low": {2, 7}, "high": {0, 1, 3, 4, 6, 7, 9, 10}}
-    first, second = read_gold(*case(tiny, spanex()), "each")
-    assert first.units["high"] == {3, 4, 9, 10} and second.units["high"] == {0, 1, 6, 7}
-    (most,) = read_gold(*case(tiny, spanex()), "majority")
-    assert most.units == {"low": {2, 7}, "high": set()} and most.pieces["high"] == ()
+@pytest.fixture
+def rated_sources(tmp_path):
+    """A table of rated sentences and one of sentences that the model knows."""
+    ratings = [[0, 3, 0, -1], [0, -2, 0, -1]]
+    sentences = [
+        ("A great sad film", 1, "test/1"),
+        ("A great sad film", 0, "train/2"),
+        ("The plot is bland here", 1, "test/3"),  # no word rated like the label
+        ("Known to the model , word for word", 1, "test/4"),
+        ("R&amp;B was great .", 1, "dev/5"),
+    ]
+    made = []
+    for text, label, name in sentences:
+        one = models.instance(text, name=f"vader_movies/{name}", label=label)
+        marks = np.zeros((2, len(one.words)))
+        if "great" in text:
+            marks[:, : min(4, len(one.words))] = np.array(ratings)[:, : min(4, len(one.words))]
+        made.append(Instance(one.id, one.segments, label, one.words, name.split("/")[0], Evidence(marks=marks)))
+    known = [models.instance("known to the MODEL, word for word ...", name="r1", label=1)]
+    known = [Instance(i.id, i.segments, i.label, i.words, "train") for i in known]
+    paths = {name: tmp_path / f"{name}.parquet" for name in ("vader_movies", "rotten_tomatoes")}
+    write_instances(paths["vader_movies"], made, {})
+    write_instances(paths["rotten_tomatoes"], known, {})
+    return paths
 
 
-def test_highlights_as_gold(tiny):
-    marks = np.zeros((3, 12))
-    marks[0, [3, 4, 9]] = 1
-    marks[1, [4, 9, 10]] = 1
-    marks[2, [7]] = 1
-    (gold,) = read_gold(*case(tiny, Evidence(marks=marks)))
-    assert gold.units["low"] == gold.units["high"] == {3, 4, 7, 9, 10}
-    assert set(gold.pieces["low"]) == {((3,), (9,)), ((4,), (9,)), ((4,), (10,))}
-    assert set(gold.pieces["high"]) == {((3, 4), (9,)), ((4,), (9, 10))}
-    (most,) = read_gold(*case(tiny, Evidence(marks=marks)), "majority")
-    assert most.units["low"] == {4, 9} and most.pieces["low"] == (((4,), (9,)),)
+def test_rated_sentences_are_marked_on_the_side_of_their_label_and_unknown_to_the_model(rated_sources):
+    counts = Counts()
+    rows = list(rated.build_rated_movies(rated_sources, counts))
+    assert [row.id for row in rows] == ["rated_movies/test/1", "rated_movies/test/2"]
+    positive, negative = (row.evidence(row.segments, row.words).marks.tolist() for row in rows)
+    assert positive == [[0, 1, 0, 0], [0, 0, 0, 0]] and negative == [[0, 0, 0, 1], [0, 1, 0, 1]]
+    assert sum(counts.dropped.values()) == 3 and counts.dropped["in train or dev of rotten_tomatoes"] == 1
+    assert counts.dropped["no word rated like the sentence"] == 1
 
 
-def test_nobody_marked_anything(tiny):
-    assert read_gold(*case(tiny, Evidence())) == []
-    with pytest.raises(ValueError, match="merged by union, majority, each; got 'some'"):
-        read_gold(*case(tiny, Evidence()), "some")
+@pytest.mark.parametrize(
+    ("text", "held"),
+    [
+        ("The whole   story, of a dog!", True),
+        ("story of a dog and a cat", False),
+        ("whole story of a", False),  # too short to be sure
+        ("he whole story of a do", True),
+        ("And then: the whole story of a dog, and more", True),
+        ("", False),
+    ],
+)
+def test_a_known_text_is_recognised_in_another_spelling_and_inside_another(text, held):
+    assert rated.Known(["the whole story of a dog"]).holds(text) == held
 
 
-def test_words_beyond_what_the_model_reads_are_nobodys(tiny):
-    one, tokens, units = case(tiny, spanex())
-    cut = type(tiny)("cut", tiny.network, tiny.tokenizer, tiny.labels, 9)
-    tokens = cut.tokens(one)
-    units = find_units(tokens, "word")
-    (gold,) = read_gold(one, tokens, units)
-    assert gold.units["low"] <= set(range(len(units)))
-    for pieces in gold.pieces.values():
-        assert all(a and b for a, b in pieces)
+ROWS = {"models": ["tiny"], "train_rows": 4, "dev_rows": 2, "test_rows": 2, "explain_rows": 1}
+PROFILE = """
+name: made-up
+models: { tiny: { layers: 1, hidden: 8, heads: 1, tokenizer: minilm } }
+tasks:
+  snli: { models: [tiny], train_rows: 4, dev_rows: 2, test_rows: 2, explain_rows: 1 }
+  esnli: { models: [tiny], explain_rows: 1, optional: OPTIONAL }
+explain: { methods: [random] }
+"""
 
 
-def test_stretches():
-    assert stretches(()) == []
-    assert stretches((2,)) == [(2,)]
-    assert stretches((1, 2, 4, 7, 8)) == [(1, 2), (4,), (7, 8)]
+@pytest.mark.parametrize(
+    ("optional", "there", "left_out"), [("true", False, ["esnli"]), ("true", True, []), ("false", False, [])]
+)
+def test_an_optional_task_is_left_out_where_its_files_are_not(tmp_path, monkeypatch, optional, there, left_out):
+    monkeypatch.setenv("ATTREVAL_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("ATTREVAL_CORPORA", str(tmp_path))
+    if there:
+        (tmp_path / "esnli").mkdir()
+        for split in ("dev", "test"):
+            (tmp_path / "esnli" / f"esnli_{split}.csv").touch()
+    path = tmp_path / "made-up.yaml"
+    path.write_text(PROFILE.replace("OPTIONAL", optional))
+    loaded = config.load(str(path))
+    assert loaded.left_out == left_out and ("esnli" in loaded.tasks) == (not left_out)
+    assert corpora.at_hand("esnli") == there and corpora.at_hand("snli") and corpora.at_hand("rated_movies")
+    assert config.Profile.model_validate_json(loaded.model_dump_json()) == loaded
+
+
+def test_what_is_at_hand_counts_the_tables_a_task_is_made_from(tmp_path, monkeypatch):
+    monkeypatch.setenv("ATTREVAL_DATA", str(tmp_path))
+    monkeypatch.delenv("ATTREVAL_CORPORA", raising=False)
+    assert not sources.at_hand(corpora.TASKS["hybrid_newsgroups"]) and sources.at_hand(corpora.TASKS["hybrid_bbc"])

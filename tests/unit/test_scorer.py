@@ -13,6 +13,7 @@ from attreval.explain.run import explain
 from attreval.models.questions import Evaluate, PathGradient
 from attreval.models.scorer import Scorer, cut_batches, pad_rows
 from attreval.records import Cost
+from attreval.study.explaining import SAMPLED
 
 
 class Fake:
@@ -111,16 +112,17 @@ def test_precisions_are_kept_apart():
 BUDGET = Budget(4, 4, riemann_steps=4, limsse_epochs=5)
 
 
-def test_only_lime_may_be_asked_in_the_faster_precision(tiny, texts):
+@pytest.mark.parametrize("name", SAMPLED)
+def test_only_sampled_methods_may_be_asked_in_the_faster_precision(tiny, texts, name):
     recorder = models.Recorder(tiny)
     scorer = Scorer(recorder, sampled_precision="bfloat16")
-    explain(scorer, texts[:3], [m for m in methods_for("transformer") if m != "lime"], BUDGET)
+    explain(scorer, texts[:3], [m for m in methods_for("transformer") if m not in SAMPLED], BUDGET)
     assert {p for _, _, p in recorder.batches} == {"float32"}
-    exact = explain(Scorer(tiny), texts[:3], ["lime"], Budget(4, 30))
-    fast = explain(scorer, texts[:3], ["lime"], Budget(4, 30))
+    exact = explain(Scorer(tiny), texts[:3], [name], Budget(4, 30))
+    fast = explain(scorer, texts[:3], [name], Budget(4, 30))
     assert {p for _, _, p in recorder.batches} == {"float32", "bfloat16"}
     for a, b in zip(exact, fast, strict=True):
-        left, right = a.attributions["lime"].scores, b.attributions["lime"].scores
+        left, right = a.attributions[name].scores, b.attributions[name].scores
         assert 0 < np.abs(left - right).max() < 0.1
 
 
@@ -293,6 +295,7 @@ def test_costs_of_methods_on_one_text(tiny):
         "occlusion_1": 4 + 1,
         "omission_1": 4 + 1,
         "lime": 30,
+        "partition_shap": 2 + 2 + 4 + 8,  # nothing and all; each split in as many contexts as its depth has
         **{f"gradient_simple_probability_{measure}": 1 for measure in ("l2", "dot")},
         **{f"gradient_integrated_{of}_{m}": 7 for of in ("logit", "probability") for m in ("l2", "dot")},
         **{f"{word}_{size}": windows + 1 for word in ("occlusion", "omission") for size, windows in ((3, 2), (7, 1))},

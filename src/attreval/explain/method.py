@@ -46,6 +46,7 @@ class Budget:
 
     path_steps: nodes on a gradient path; doubled up to path_steps_most while the completeness gap exceeds gap_tolerance
     of the sum owed (or of one logit, where that is more). lime_samples: perturbed texts, the full one included.
+    shap_evaluations: texts that Partition SHAP may read, the whole and the masked one included.
     riemann_steps: points of the averaged gradients of Poerner et al. (2018). limsse_samples: substrings, at most;
     limsse_sampling, limsse_solver: see explain.limsse. decomposition_output_gate: see questions.Decompose.
     pieces: what methods of units, pairs and spans go by.
@@ -56,6 +57,7 @@ class Budget:
     gap_tolerance: float = 0.02
     lime_samples: int = 5000
     lime_kernel_width: float = 25.0
+    shap_evaluations: int = 500
     riemann_steps: int = 50
     limsse_samples: int = 3000
     limsse_sampling: str = "exhaustive"

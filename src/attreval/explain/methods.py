@@ -11,6 +11,7 @@ from attreval.explain import (
     gradient,
     lime,
     limsse,
+    partition,
     position,
     relevance,
 )
@@ -139,6 +140,14 @@ METHODS: dict[str, Method] = {
         Method("occlusion_1", "Occlusion (1)", erasure.occlusion(1), "n + 1", "Zeiler & Fergus 2014", signed=True),
         Method("omission_1", "Omission (1)", erasure.omission(1), "n + 1", "Kadar et al. 2017", signed=True),
         Method("lime", "LIME", lime.lime, "min(L^2, lime_samples)", "Ribeiro et al. 2016", signed=True),
+        Method(
+            "partition_shap",
+            "Partition SHAP",
+            partition.partition_shap,
+            "about min(2/3 n^2, shap_evaluations)",
+            "Lundberg & Lee 2017; Kamp et al. 2023",
+            signed=True,
+        ),
         *gradients(),
         *wider_erasures(),
         *substring_surrogates(),

@@ -44,20 +44,39 @@ def count_tokens(voters: Sequence[np.ndarray]) -> int:
     return lengths[0]
 
 
-def agreement_at_k(voters: Sequence[np.ndarray], k: int) -> float:
+def agreement_at_k(voters: Sequence[np.ndarray], k: int, rng: np.random.Generator | None = None) -> float:
     """Expected agreement@k of m voters on one text, from 1/m (nothing shared) to 1 (Kamp et al. 2023, eq. 1-2).
 
     Each voter selects min(k, n) tokens, so agreement is min(k, n) over the size of the union of the selections.
-    NaN where there is no token.
+    NaN where there is no token. rng: break ties once, at random, as the released code does.
     """
     n = count_tokens(voters)
     if n == 0:
         return float("nan")
+    if rng is not None:
+        return agreement_of([draw_top_k(v, k, rng) for v in voters])
     chosen = [top_k(v, k) for v in voters]
     sure = np.any([s for s, _, _ in chosen], axis=0)
     open_ties = [(tied, left) for _, tied, left in chosen if left]
     sizes = union_sizes(open_ties, sure)
     return float(sum(p * min(k, n) / (size + sure.sum()) for size, p in sizes.items()))
+
+
+def draw_top_k(scores: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
+    """(n,) bool, the top k of one voter with ties at the border broken at random, each choice equally likely."""
+    sure, tied, left = top_k(scores, k)
+    sure[rng.choice(np.flatnonzero(tied), left, replace=False)] = True
+    return sure
+
+
+def agreement_of(selections: Sequence[np.ndarray]) -> float:
+    """Agreement of m selections, (n,) bool each, of any sizes, on one text (Kamp et al. 2023, eq. 1-2).
+
+    The mean relevance of the tokens that anybody selects; NaN where nobody selects any.
+    """
+    count_tokens(selections)
+    votes = np.sum([np.asarray(chosen, dtype=bool) for chosen in selections], axis=0)
+    return float(votes.sum() / (len(selections) * (votes > 0).sum())) if votes.any() else float("nan")
 
 
 def union_sizes(ties: Sequence[tuple[np.ndarray, int]], covered: np.ndarray) -> dict[int, float]:

@@ -15,16 +15,17 @@ from attreval.project import Results
 from attreval.records import Attribution, Cost
 from attreval.specs import ExplainSpec
 from attreval.step import Step
-from attreval.study.sample import to_explain
+from attreval.study.sample import examples, to_explain
 from attreval.tables import write_attributions
 
-CHECKED = 5  # instances on which the faster precision is compared with the exact one
+CHECKED = 3  # instances on which the faster precision is compared with the exact one
+SAMPLED = ("lime", "partition_shap")  # methods that may be asked in the faster precision
 
 
 @dataclass(frozen=True)
 class Shard:
     """cost: one row a method. example: one row a token of one instance, a column a method. instances: one row each.
-    precision: how well LIME agrees with itself in the faster and in the exact precision."""
+    precision: how well sampled methods agree with themselves in the faster and in the exact precision."""
 
     cost: pd.DataFrame
     example: pd.DataFrame
@@ -74,10 +75,16 @@ def explain_shard(step: Step) -> Shard:
     step.files.append(path)
     check_gaps(records, budget)
     cost = sum_costs(records, scorer.costs.get("prediction", Cost()), len(instances))
+    if given.shard == 0 and not (given.instances or given.methods):
+        explain_examples(step, scorer, budget, names)
     checked = instances[:CHECKED]
     precision = pd.DataFrame(
-        [(sampled, precision_agreement(model, checked, budget, names, spec, sampled), len(checked))],
-        columns=["precision", "correlation", "instances"],
+        [
+            (method, sampled, precision_agreement(model, checked, method, budget, names, spec, sampled), len(checked))
+            for method in SAMPLED
+            if method in spec.methods and model.family in METHODS[method].families
+        ],
+        columns=["method", "precision", "correlation", "instances"],
     )
     return Shard(cost, lay_out(explained[0]), list_instances(explained), precision)
 
@@ -140,20 +147,33 @@ def list_instances(explained: list) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def precision_agreement(model, instances, budget, names, spec, sampled: str) -> float:
-    """Mean Pearson correlation of LIME scores in the faster and in the exact precision, same samples."""
+def explain_examples(step: Step, scorer, budget: Budget, names: tuple) -> None:
+    """Explain the instances that the profile wants to show, and write them beside the first shard."""
+    from attreval.explain.run import explain
+
+    given, spec = step.parameters, step.profile.explaining_of(step.parameters.task)
+    wanted = step.profile.tasks[given.task].examples
+    if not wanted:
+        return
+    methods = [m for m in spec.methods if scorer.model.family in METHODS[m].families]
+    explained = explain(scorer, examples(given.task, wanted), methods, budget, names, spec.target)
+    path = step.results.attributions(given.task, given.model, given.seed, "examples")
+    write_attributions(path, [a for e in explained for a in e.attributions.values()])
+    step.files.append(path)
+
+
+def precision_agreement(model, instances, method: str, budget, names, spec, sampled: str) -> float:
+    """Mean Pearson correlation of a method's scores in the faster and in the exact precision, same samples."""
     from attreval.explain.run import explain
     from attreval.models.scorer import Scorer
 
-    if "lime" not in spec.methods or model.family not in METHODS["lime"].families:
-        return float("nan")
     if sampled == "float32":
         return 1.0
     fast, exact = (
-        explain(Scorer(model, spec.token_budget, sampled_precision=p), instances, ["lime"], budget, names, spec.target)
+        explain(Scorer(model, spec.token_budget, sampled_precision=p), instances, [method], budget, names, spec.target)
         for p in (sampled, "float32")
     )
-    pairs = [(a.attributions["lime"].scores, b.attributions["lime"].scores) for a, b in zip(fast, exact, strict=True)]
+    pairs = [(a.attributions[method].scores, b.attributions[method].scores) for a, b in zip(fast, exact, strict=True)]
     return float(np.mean([np.corrcoef(a, b)[0, 1] for a, b in pairs if len(a) > 2]))
 
 

@@ -1,0 +1,171 @@
+"""How many tokens does a profile of scores put forward by itself? Peaks of the scores as a sequence.
+
+The rule of Kamp et al. (2023, section 4): a token is a peak where its score exceeds both neighbours' and the mean.
+Their released code differs at the mean, at both ends and on plateaus, so each of these is a setting; ways to choose k
+that come from elsewhere stand beside it. Special tokens are left out, so the two texts of a pair follow each other.
+Letters used for shapes: n tokens, p peaks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class PeakRule:
+    """What counts as a local maximum.
+
+    above_mean: must exceed the mean; otherwise reaching it is enough. ends: is a token at either end a peak when it
+    exceeds its one neighbour (`one`), when it exceeds that and the token at the other end (`around`), or `never`?
+    plateaus: of equal neighbouring scores between lower ones, the middle (left of two) is a peak; otherwise none is.
+    plateau_ends: the same for a plateau that reaches an end.
+    """
+
+    above_mean: bool = False
+    ends: Literal["one", "around", "never"] = "one"
+    plateaus: bool = True
+    plateau_ends: bool = False
+
+
+PAPER = PeakRule(above_mean=True, ends="never", plateaus=False)
+RELEASED = PeakRule()
+PEAK_RULES = {
+    "released": RELEASED,
+    "paper": PAPER,
+    "around": PeakRule(ends="around"),
+    "plateau_ends": PeakRule(plateau_ends=True),
+}
+
+
+def check_scores(scores: np.ndarray) -> np.ndarray:
+    """The scores as (n,) float64; ValueError where one is not a number."""
+    scores = np.asarray(scores, dtype=float)
+    if np.isnan(scores).any():
+        raise ValueError(f"scores must be numbers to have peaks; position {int(np.isnan(scores).argmax())} is NaN")
+    return scores
+
+
+def runs(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(r,) first and last positions of the maximal runs of equal scores."""
+    starts = np.flatnonzero(np.concatenate([[True], scores[1:] != scores[:-1]]))
+    return starts, np.concatenate([starts[1:], [len(scores)]]) - 1
+
+
+def local_maxima(scores: np.ndarray, rule: PeakRule = RELEASED) -> np.ndarray:
+    """(p,) positions of the peaks of (n,) scores, in order (Kamp et al. 2023, section 4; their code by default).
+
+    Fewer than two tokens have no peak, and neither has a constant profile. Raises ValueError for NaN.
+    """
+    scores = check_scores(scores)
+    n = len(scores)
+    if n < 2:
+        return np.zeros(0, dtype=int)
+    level = scores.mean()
+    first, last = runs(scores)
+    peaks = []
+    for a, b in zip(first, last, strict=True):
+        value, flat, at_end = scores[a], b > a, a == 0 or b == n - 1
+        high = value > level if rule.above_mean else value >= level
+        if not high or (a == 0 and b == n - 1):
+            continue
+        left, right = a == 0 or scores[a - 1] < value, b == n - 1 or scores[b + 1] < value
+        if not (left and right) or (flat and not (rule.plateau_ends if at_end else rule.plateaus)):
+            continue
+        if at_end and not flat:
+            other = scores[-1] if a == 0 else scores[0]
+            if rule.ends == "never" or (rule.ends == "around" and other >= value):
+                continue
+        peaks.append(a + (b - a) // 2)
+    return np.array(peaks, dtype=int)
+
+
+def select(positions: np.ndarray, n: int) -> np.ndarray:
+    """(n,) bool, True at the positions: the selection that peaks make."""
+    chosen = np.zeros(n, dtype=bool)
+    chosen[positions] = True
+    return chosen
+
+
+def prominent_peaks(scores: np.ndarray, share: float = 0.25) -> np.ndarray:
+    """(p,) peaks at or above the mean that rise from their surroundings by a share of the range (scipy.signal)."""
+    scores = check_scores(scores)
+    return scipy_peaks(scores, height=scores.mean(), prominence=share * np.ptp(scores)) if len(scores) else no_peak()
+
+
+def distant_peaks(scores: np.ndarray, distance: int = 3) -> np.ndarray:
+    """(p,) peaks at or above the mean, of several closer than `distance` tokens only the highest (scipy.signal)."""
+    scores = check_scores(scores)
+    return scipy_peaks(scores, height=scores.mean(), distance=distance) if len(scores) else no_peak()
+
+
+def no_peak() -> np.ndarray:
+    """(0,) positions."""
+    return np.zeros(0, dtype=int)
+
+
+def scipy_peaks(scores: np.ndarray, **conditions) -> np.ndarray:
+    """(p,) positions by scipy.signal.find_peaks, a token at either end compared with its one neighbour."""
+    from scipy.signal import find_peaks
+
+    if np.ptp(scores) == 0:
+        return no_peak()
+    floor = scores.min() - np.ptp(scores)  # a step down at both ends makes peaks there possible
+    found, _ = find_peaks(np.concatenate([[floor], scores, [floor]]), **conditions)
+    return found - 1
+
+
+def wavelet_peaks(scores: np.ndarray, widths: tuple[int, ...] = (1, 2, 3)) -> np.ndarray:
+    """(p,) peaks at or above the mean that a wavelet of several widths finds (scipy.signal.find_peaks_cwt)."""
+    from scipy.signal import find_peaks_cwt
+
+    scores = check_scores(scores)
+    if len(scores) < 2 or np.ptp(scores) == 0:
+        return no_peak()
+    found = np.asarray(find_peaks_cwt(scores - scores.min(), np.array(widths)), dtype=int)
+    return found[scores[found] >= scores.mean()]
+
+
+def above_mean(scores: np.ndarray) -> np.ndarray:
+    """(p,) every token whose score exceeds the mean: the rule without its neighbours."""
+    scores = check_scores(scores)
+    return np.flatnonzero(scores > scores.mean()) if len(scores) else no_peak()
+
+
+def above_deviation(scores: np.ndarray) -> np.ndarray:
+    """(p,) every token whose score exceeds the mean by one standard deviation."""
+    scores = check_scores(scores)
+    return np.flatnonzero(scores > scores.mean() + scores.std()) if len(scores) else no_peak()
+
+
+def largest_gap(scores: np.ndarray) -> np.ndarray:
+    """(p,) the tokens above the largest gap between neighbours in rank, the lower gap of several as large."""
+    scores = check_scores(scores)
+    if len(scores) < 2 or np.ptp(scores) == 0:
+        return no_peak()
+    ranked = np.sort(scores)
+    gaps = np.diff(ranked)
+    return np.flatnonzero(scores >= ranked[gaps.argmax() + 1])
+
+
+def quarter(scores: np.ndarray) -> np.ndarray:
+    """(p,) the highest quarter of the tokens, rounded up; ties to the front (Krishna et al. 2022 use such a share)."""
+    scores = check_scores(scores)
+    return np.sort(np.argsort(-scores, kind="stable")[: int(np.ceil(len(scores) / 4))])
+
+
+# ways to choose tokens, and so k, from a profile alone
+CHOICES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "released": local_maxima,
+    "paper": lambda scores: local_maxima(scores, PAPER),
+    "prominence": prominent_peaks,
+    "distance": distant_peaks,
+    "wavelet": wavelet_peaks,
+    "above_mean": above_mean,
+    "above_deviation": above_deviation,
+    "largest_gap": largest_gap,
+    "quarter": quarter,
+}

@@ -1,0 +1,230 @@
+"""Dynamic k, people, phrases and seeds against slow twins: ties, constants, one token, NaN; scipy as a witness."""
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from reference import agreement as slow_agreement
+from reference import dynamic as slow
+from scipy.signal import find_peaks
+from scipy.stats import chisquare
+
+from attreval.judge import agreement, dynamic, human, intervals, phrases, spread
+from attreval.study.grouping import chance
+
+few = st.sampled_from([-1.0, -0.25, 0.0, 0.5, 2.0])  # few, so that plateaus are common; sums are exact
+profile = st.lists(few, min_size=0, max_size=12).map(np.array)
+some = st.lists(few, min_size=1, max_size=8).map(np.array)
+FLAT = [np.zeros(0), np.array([1.0]), np.full(5, 0.3)]
+
+
+@given(scores=profile)
+def test_released_peaks_equal_the_code_step_by_step(scores):
+    threshold = scores.mean() if len(scores) else 0.0
+    assert dynamic.local_maxima(scores).tolist() == slow.released_peaks(scores.tolist(), threshold)
+
+
+@given(scores=profile)
+def test_paper_peaks_equal_their_definition(scores):
+    assert dynamic.local_maxima(scores, dynamic.PAPER).tolist() == slow.paper_peaks(scores.tolist())
+
+
+@given(scores=st.lists(st.floats(-5, 5), min_size=3, max_size=30, unique=True).map(np.array))
+def test_without_ties_scipy_finds_the_same_inner_peaks(scores):
+    found, _ = find_peaks(scores, height=scores.mean())
+    ours = dynamic.local_maxima(scores)
+    assert [p for p in ours if 0 < p < len(scores) - 1] == found.tolist()
+
+
+@given(scores=some)
+def test_scipy_finds_the_same_plateaus(scores):
+    """It too takes the left middle of an inner plateau."""
+    found, _ = find_peaks(scores, height=scores.mean(), plateau_size=2)
+    ours = set(dynamic.local_maxima(scores)) - set(dynamic.local_maxima(scores, dynamic.PeakRule(plateaus=False)))
+    assert sorted(ours) == found.tolist()
+
+
+@pytest.mark.parametrize(
+    ("rule", "scores", "peaks"),
+    [
+        ("released", [0.0, 0.4, 0.9, 0.3, 0.2, 0.6, 0.6, 0.1, 0.5], [2, 5, 8]),
+        ("released", [0.6, 0.6, 0.1, 0.2], []),
+        ("plateau_ends", [0.6, 0.6, 0.1, 0.2], [0]),
+        ("plateau_ends", [0.1, 0.2, 0.6, 0.6], [2]),
+        ("paper", [0.0, 0.4, 0.9, 0.3, 0.2, 0.6, 0.6, 0.1, 0.5], [2]),
+        ("released", [3.0, 1.0, 2.0], [0, 2]),
+        ("around", [3.0, 1.0, 2.0], [0]),
+        ("around", [3.0, 1.0, 3.0], []),
+        ("paper", [3.0, 1.0, 2.0], []),
+        ("released", [1.0, 2.0, 1.0, 0.0], [1]),
+        ("released", [0.0, 2.0, 0.0, 6.0], [1, 3]),  # reaches the mean of 2
+        ("paper", [0.0, 2.0, 0.0, 6.0], []),  # does not exceed it; the other is at the end
+    ],
+)
+def test_worked_examples(rule, scores, peaks):
+    assert dynamic.local_maxima(np.array(scores), dynamic.PEAK_RULES[rule]).tolist() == peaks
+
+
+@given(scores=profile)
+def test_turning_around_changes_nothing_the_code_does_not_say(scores):
+    """The wrap-around of the released code adds no peak to those at one-sided ends, and takes none away."""
+    one, around = (set(dynamic.local_maxima(scores, dynamic.PEAK_RULES[r]).tolist()) for r in ("released", "around"))
+    assert around <= one and one - around <= {0, len(scores) - 1}
+
+
+@given(scores=profile, scale=st.sampled_from([0.5, 1.0, 4.0]), shift=st.sampled_from([-1.0, 0.0, 2.0]))
+def test_peaks_do_not_change_with_scale_and_shift(scores, scale, shift):
+    for rule in dynamic.PEAK_RULES.values():
+        assert (
+            dynamic.local_maxima(scores, rule).tolist() == dynamic.local_maxima(scale * scores + shift, rule).tolist()
+        )
+
+
+@pytest.mark.parametrize("name", dynamic.CHOICES)
+def test_every_choice_takes_any_profile_and_refuses_nan(name):
+    choose = dynamic.CHOICES[name]
+    for scores in FLAT:
+        assert len(choose(scores)) <= 2  # a quarter of five is two
+    found = choose(np.array([0.0, 5.0, 1.0, 0.0, 0.5, 3.0, 0.2, 0.1]))
+    assert 1 in found and 3 not in found and sorted(set(found)) == list(found)
+    with pytest.raises(ValueError, match="position 1 is NaN"):
+        choose(np.array([1.0, np.nan, 2.0]))
+
+
+def test_choices_by_hand():
+    scores = np.array([0.0, 5.0, 4.5, 4.9, 0.0, 3.0, 0.0, 0.0])
+    assert dynamic.local_maxima(scores).tolist() == [1, 3, 5]
+    assert dynamic.prominent_peaks(scores).tolist() == [1, 5]
+    assert dynamic.distant_peaks(scores).tolist() == [1, 5]
+    assert dynamic.above_mean(scores).tolist() == [1, 2, 3, 5]
+    assert dynamic.above_deviation(scores).tolist() == [1, 2, 3]
+    assert dynamic.largest_gap(scores).tolist() == [1, 2, 3, 5]
+    assert dynamic.quarter(scores).tolist() == [1, 3]
+    assert dynamic.prominent_peaks(np.array([9.0, 1.0, 1.0, 8.0])).tolist() == [0, 3]  # ends count
+
+
+@given(
+    selections=st.integers(1, 7).flatmap(
+        lambda n: st.lists(st.lists(st.booleans(), min_size=n, max_size=n), min_size=1, max_size=5)
+    )
+)
+def test_agreement_of_selections_of_any_size(selections):
+    found = agreement.agreement_of([np.array(s) for s in selections])
+    np.testing.assert_allclose(found, slow.agreement_of(selections), atol=1e-12)
+    assert np.isnan(found) or 1 / len(selections) - 1e-12 <= found <= 1 + 1e-12
+
+
+@given(a=some, k=st.integers(1, 6), data=st.data())
+def test_random_ties_give_one_of_the_possible_values(a, k, data):
+    b = np.array(data.draw(st.lists(few, min_size=len(a), max_size=len(a))))
+    possible = [
+        slow.agreement_of([[i in chosen for i in range(len(a))] for chosen in (one, other)])
+        for one in slow_agreement.selections(a.tolist(), k)
+        for other in slow_agreement.selections(b.tolist(), k)
+    ]
+    found = agreement.agreement_at_k([a, b], k, np.random.default_rng(data.draw(st.integers(0, 99))))
+    assert min(abs(found - p) for p in possible) < 1e-12
+
+
+def test_random_ties_are_even():
+    rng = np.random.default_rng(0)
+    counts = np.sum([agreement.draw_top_k(np.array([2.0, 1, 1, 1, 0]), 2, rng) for _ in range(3000)], axis=0)
+    assert counts[0] == 3000 and counts[4] == 0 and chisquare(counts[1:4]).pvalue > 0.001
+
+
+@given(scores=some, k=st.integers(1, 8), data=st.data())
+def test_people_who_vote_by_their_share(scores, k, data):
+    share = np.array(data.draw(st.lists(st.sampled_from([0, 1 / 3, 1.0]), min_size=len(scores), max_size=len(scores))))
+    sets = slow_agreement.selections(scores.tolist(), k)
+    expected = [slow.share_agreement([i in chosen for i in range(len(scores))], share) for chosen in sets]
+    np.testing.assert_allclose(human.agreement_with_share(scores, share, k), np.mean(expected), atol=1e-12)
+    chosen = np.array([i in sets[0] for i in range(len(scores))])
+    np.testing.assert_allclose(human.selection_with_share(chosen, share), expected[0], atol=1e-12)
+
+
+@given(
+    marks=st.tuples(st.integers(1, 5), st.integers(1, 6)).flatmap(
+        lambda s: st.lists(
+            st.lists(st.sampled_from([0, 1]), min_size=s[1], max_size=s[1]), min_size=s[0], max_size=s[0]
+        )
+    )
+)
+def test_overlap_of_any_number_of_people(marks):
+    found = human.overlap(np.array(marks))
+    sets = [{i for i, mark in enumerate(person) if mark} for person in marks]
+    np.testing.assert_allclose(found, slow.overlap(sets), atol=1e-12)
+    np.testing.assert_allclose(human.relevance(np.array(marks)), np.mean(marks, axis=0))
+
+
+@given(scores=some, data=st.data())
+def test_phrases(scores, data):
+    peaks = dynamic.local_maxima(scores).tolist()
+    assert phrases.find_phrases(scores) == slow.phrases(scores.tolist(), peaks)
+    chosen = phrases.phrase_tokens(phrases.find_phrases(scores), len(scores))
+    assert chosen[peaks].all() and phrases.true_runs(chosen) == phrases.find_phrases(scores)
+    most = data.draw(st.integers(1, 4))
+    for start, end in phrases.find_phrases(scores, most=most):
+        assert 1 <= end - start <= most
+
+
+@given(scores=some)
+def test_each_token_goes_to_its_nearest_peak(scores):
+    peaks = dynamic.local_maxima(scores)
+    assume(len(peaks))
+    for i, number in enumerate(phrases.nearest_peaks(scores, peaks)):
+        distances = [abs(scores[i] - scores[p]) + abs(i - p) for p in peaks]
+        assert number == distances.index(min(distances))
+
+
+def test_phrases_by_hand():
+    scores = np.array([0.0, 4.0, 3.0, 4.0, 0.0, 2.0, 0.0])
+    assert dynamic.local_maxima(scores).tolist() == [1, 3, 5]
+    assert phrases.find_phrases(scores) == [(1, 4), (5, 6)]  # two peaks with nothing low between them are one phrase
+    assert phrases.find_phrases(scores, most=2) == [(1, 3), (5, 6)]
+    assert phrases.find_phrases(np.ones(4)) == [] and phrases.nearest_peaks(np.ones(2), np.zeros(0, int)).tolist() == [
+        -1,
+        -1,
+    ]
+    assert phrases.phrase_f1([(0, 2), (5, 6)], [(1, 3)]) == pytest.approx(2 * 0.5 * 1 / 1.5)
+    assert phrases.phrase_f1([], [(1, 2)]) == 0 and np.isnan(phrases.phrase_f1([], []))
+    assert phrases.phrase_f1([(0, 1)], [(1, 2)]) == 0
+
+
+@given(
+    runs=st.tuples(st.integers(2, 4), st.integers(1, 3)).flatmap(
+        lambda s: st.lists(
+            st.lists(st.lists(few, min_size=3, max_size=3), min_size=s[1], max_size=s[1]), min_size=s[0], max_size=s[0]
+        )
+    ),
+    itself=st.booleans(),
+)
+def test_average_pairwise_difference(runs, itself):
+    found = spread.average_pairwise_difference([np.array(run) for run in runs], itself)
+    np.testing.assert_allclose(found, slow.differences(runs, itself), atol=1e-12)
+
+
+def test_profiles_are_normalised_and_padded():
+    matrix = spread.lay_out([np.array([1.0, -3.0]), np.zeros(3), np.array([2.0])], 4)
+    assert matrix.tolist() == [[0.25, -0.75, 0, 0], [0, 0, 0, 0], [1, 0, 0, 0]]
+    with pytest.raises(ValueError, match="at least two runs; got 1"):
+        spread.average_pairwise_difference([matrix])
+    with pytest.raises(ValueError, match="same instances"):
+        spread.average_pairwise_difference([matrix, matrix[:1]])
+
+
+@pytest.mark.parametrize(("n", "k", "m"), [(1, 1, 2), (4, 2, 2), (4, 1, 3), (5, 3, 2), (3, 9, 2), (4, 2, 3)])
+def test_chance_equals_every_way_to_choose(n, k, m):
+    assert chance(n, k, m) == pytest.approx(slow.chance(n, k, m))
+
+
+def test_chance_of_two_is_what_constants_score():
+    assert chance(9, 4, 2) == pytest.approx(agreement.agreement_at_k([np.zeros(9), np.ones(9)], 4))
+
+
+def test_the_interval_of_a_mean_is_the_interval_of_its_statistic():
+    values = np.random.default_rng(1).normal(size=(40, 3))
+    values[3, 1] = np.nan
+    mean, low, high = intervals.bootstrap_mean(values, 300, 0.9, "x")
+    found = intervals.bootstrap_statistic(values, lambda means: means[1], 300, 0.9, "x")
+    np.testing.assert_allclose(found, (mean[1], low[1], high[1]))
+    assert np.isnan(intervals.bootstrap_statistic(values, lambda means: float("nan"), 10, 0.9, "x")).all()

@@ -1,0 +1,67 @@
+"""The published statistics of e-SNLI's highlights, from the real files: needs ATTREVAL_CORPORA."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from attreval.corpora import esnli
+from attreval.corpora.tasks import Counts
+from attreval.corpora.words import find_words, join_segments
+from attreval.judge.human import overlap, spaced_marks
+from attreval.records import Instance
+
+FOLDER = Path(os.environ.get("ATTREVAL_CORPORA", "/nowhere")) / "esnli"
+pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="ATTREVAL_CORPORA names no folder with esnli in it")
+
+
+@pytest.fixture(scope="module")
+def annotated():
+    """(instances of dev and test, counts of what was left out)."""
+    counts = Counts()
+    rows = [
+        row
+        for split in ("dev", "test")
+        for pair in esnli.read_csv(FOLDER / f"esnli_{split}.csv")
+        for row in esnli.annotated_row(pair, split, counts)
+    ]
+    texts = list(dict.fromkeys(text for row in rows for text in row.segments))
+    words = dict(zip(texts, find_words(texts), strict=True))
+    instances = []
+    for row in rows:
+        found = join_segments([words[text] for text in row.segments])
+        instances.append(Instance(row.id, row.segments, row.label, found, row.split, row.evidence(row.segments, found)))
+    return instances, counts
+
+
+def test_no_highlight_failed_to_fit(annotated):
+    instances, counts = annotated
+    assert len(instances) == 9842 + 9824 and counts.dropped.total() == 0
+
+
+def test_words_highlighted_by_each_annotator(annotated):
+    means = np.mean([spaced_marks(i).sum(axis=1) for i in annotated[0]], axis=0)
+    np.testing.assert_allclose(means, [4.29, 4.44, 4.32], atol=0.01)
+
+
+def test_words_that_all_three_highlight(annotated):
+    """Over those that anybody highlights .35, over the smallest highlight .72."""
+    np.testing.assert_allclose(
+        np.nanmean([overlap(spaced_marks(i)) for i in annotated[0]], axis=0), [0.35, 0.72], atol=0.01
+    )
+
+
+def test_the_published_counts_are_of_words_that_begin_with_a_highlight(annotated):
+    """The count of the released code, over the raw files."""
+    for person, published in zip("123", (4.289, 4.437, 4.324), strict=True):
+        counts = [
+            sum(
+                text[at] == "*" and (text[at + 1].isascii() and (text[at + 1].isalnum() or text[at + 1] == "_"))
+                for at in range(len(text) - 1)
+            )
+            for split in ("dev", "test")
+            for pair in esnli.read_csv(FOLDER / f"esnli_{split}.csv")
+            for text in [f"{pair[f'Sentence1_marked_{person}']} {pair[f'Sentence2_marked_{person}']}"]
+        ]
+        assert np.mean(counts) == pytest.approx(published, abs=0.0005)

@@ -1,0 +1,158 @@
+"""What people marked: SpanEx records made up here, highlights, and how annotators are merged."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from reference import models
+
+from attreval.corpora.spanex import build_spanex_fever, build_spanex_snli, inside
+from attreval.corpora.tasks import TASKS, Counts
+from attreval.corpora.words import words_of
+from attreval.explain.units import find_units
+from attreval.judge.gold import read_gold, stretches
+from attreval.records import Evidence
+
+PREMISE, HYPOTHESIS = "The brave film was good .", "A film was not bad ."
+
+
+def relation(level, labels, annotators, premise, hypothesis, name="r"):
+    """A relation between two pieces of the texts, as the published records have it."""
+    a, b = PREMISE.index(premise), HYPOTHESIS.index(hypothesis)
+    return {
+        "labels": labels,
+        "annotators": annotators,
+        "level": level,
+        "premise_text": premise,
+        "hypothesis_text": hypothesis,
+        "start_premise": a,
+        "end_premise": a + len(premise),
+        "start_hypothesis": b,
+        "end_hypothesis": b + len(hypothesis),
+        "id": name,
+    }
+
+
+RELATIONS = [
+    relation("low", ["Synonym-SYSTEM-1", "Hypernym"], [1, 2], "film", "film"),
+    relation("high", ["Antonym"], [1], "was good", "not bad"),
+    relation("high", ["Dangler-SYSTEM-HYPOTHESIS"], [2], PREMISE, "A film"),
+    relation("low", ["Synonym"], [1], "fil", "film", name="no whole word"),
+    relation("low", ["Synonym"], [1], "good", "bad", name="151166_35_38_14_17_low"),
+]
+
+
+def write(tmp_path, *items):
+    path = tmp_path / "snli_extended.jsonl"
+    path.write_text("".join(json.dumps(item) + "\n" for item in items))
+    return {"spanex/snli_extended.jsonl": path, "spanex/fever_extended.jsonl": path}
+
+
+def record(**more):
+    return {"id": "7", "premise": PREMISE, "hypothesis": HYPOTHESIS, "label": "neutral", "relations": RELATIONS} | more
+
+
+def test_relations_become_interactions_over_words(tmp_path):
+    counts = Counts()
+    (row,) = build_spanex_snli(write(tmp_path, record()), counts)
+    assert (row.id, row.split, row.segments) == ("spanex_snli/test/7", "test", (PREMISE, HYPOTHESIS))
+    assert TASKS["spanex_snli"].labels[row.label] == "neutral"
+    found = row.evidence(row.segments, words_of(row.segments))
+    assert found.interactions == (
+        (2, 3, 7, 8, "low Synonym 1"),
+        (2, 3, 7, 8, "low Hypernym 2"),
+        (3, 5, 9, 11, "high Antonym 1"),
+        (0, 6, 6, 8, "high Dangler-SYSTEM-HYPOTHESIS 2"),
+    )
+    assert counts.dropped == {
+        "relation without a whole word on one side": 1,
+        "relation that the authors' code leaves out": 1,
+    }
+
+
+def test_labels_are_matched_by_name(tmp_path):
+    counts = Counts()
+    labels = ["supports", "nei", "NOT ENOUGH INFO", "REFUTES", 2]
+    rows = list(build_spanex_fever(write(tmp_path, *(record(label=label) for label in labels)), counts))
+    assert [TASKS["spanex_fever"].labels[row.label] for row in rows] == [
+        "SUPPORTS",
+        "NOT ENOUGH INFO",
+        "NOT ENOUGH INFO",
+        "REFUTES",
+    ]
+    assert counts.dropped == {"label 2 is none of the task's": 1}
+
+
+def test_only_words_that_lie_wholly_inside_belong():
+    words = np.array([[0, 0, 3], [0, 4, 8], [1, 0, 5]])
+    assert inside(words, 0, 0, 8) == (0, 2) and inside(words, 0, 1, 8) == (1, 2)
+    assert inside(words, 0, 1, 3) is None and inside(words, 1, 0, 5) == (2, 3)
+
+
+def case(tiny, evidence):
+    """An instance with evidence, its tokens and units."""
+    one = models.instance(PREMISE, HYPOTHESIS, evidence=evidence)
+    tokens = tiny.tokens(one)
+    return one, tokens, find_units(tokens, "word")
+
+
+def spanex():
+    """The evidence of the record above."""
+    return Evidence(
+        interactions=(
+            (2, 3, 7, 8, "low Synonym 1"),
+            (2, 3, 7, 8, "low Hypernym 2"),
+            (3, 5, 9, 11, "high Antonym 1"),
+            (0, 6, 6, 8, "high Dangler-SYSTEM-HYPOTHESIS 2"),
+            (0, 2, 6, 12, "high Dangler 2"),
+        )
+    )
+
+
+def test_relations_as_gold(tiny):
+    """A dangler gives the units of its own side, the named one or the one that is no whole part, and no piece."""
+    (gold,) = read_gold(*case(tiny, spanex()))
+    assert gold.pieces == {"low": (((2,), (7,)),), "high": (((3, 4), (9, 10)),)}
+    assert gold.units == {"low": {2, 7}, "high": {0, 1, 3, 4, 6, 7, 9, 10}}
+    first, second = read_gold(*case(tiny, spanex()), "each")
+    assert first.units["high"] == {3, 4, 9, 10} and second.units["high"] == {0, 1, 6, 7}
+    (most,) = read_gold(*case(tiny, spanex()), "majority")
+    assert most.units == {"low": {2, 7}, "high": set()} and most.pieces["high"] == ()
+
+
+def test_highlights_as_gold(tiny):
+    marks = np.zeros((3, 12))
+    marks[0, [3, 4, 9]] = 1
+    marks[1, [4, 9, 10]] = 1
+    marks[2, [7]] = 1
+    (gold,) = read_gold(*case(tiny, Evidence(marks=marks)))
+    assert gold.units["low"] == gold.units["high"] == {3, 4, 7, 9, 10}
+    assert set(gold.pieces["low"]) == {((3,), (9,)), ((4,), (9,)), ((4,), (10,))}
+    assert set(gold.pieces["high"]) == {((3, 4), (9,)), ((4,), (9, 10))}
+    (most,) = read_gold(*case(tiny, Evidence(marks=marks)), "majority")
+    assert most.units["low"] == {4, 9} and most.pieces["low"] == (((4,), (9,)),)
+
+
+def test_nobody_marked_anything(tiny):
+    assert read_gold(*case(tiny, Evidence())) == []
+    with pytest.raises(ValueError, match="merged by union, majority, each; got 'some'"):
+        read_gold(*case(tiny, Evidence()), "some")
+
+
+def test_words_beyond_what_the_model_reads_are_nobodys(tiny):
+    one, tokens, units = case(tiny, spanex())
+    cut = type(tiny)("cut", tiny.network, tiny.tokenizer, tiny.labels, 9)
+    tokens = cut.tokens(one)
+    units = find_units(tokens, "word")
+    (gold,) = read_gold(one, tokens, units)
+    assert gold.units["low"] <= set(range(len(units)))
+    for pieces in gold.pieces.values():
+        assert all(a and b for a, b in pieces)
+
+
+def test_stretches():
+    assert stretches(()) == []
+    assert stretches((2,)) == [(2,)]
+    assert stretches((1, 2, 4, 7, 8)) == [(1, 2), (4,), (7, 8)]
