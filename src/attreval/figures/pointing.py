@@ -67,6 +67,7 @@ def draw_pointing(table: pd.DataFrame):
     return grid[0][0]
 
 
+FEW = 5  # texts; the mean of fewer says nothing
 SHOWN = ("random", "last", "gradient_l2", "gradient_x_input", "gradient_integrated_logit_dot", "occlusion_1")
 SHOWN += ("decomposition", "lrp", "deeplift", "limsse_logit")
 
@@ -76,17 +77,23 @@ def draw_attractors(
 ):
     """Hits by the number of attractors, a panel a model, a line a method, a band its interval; the model in black.
 
-    table: of `pointing.summarise_by_attractors`, one task. shown: of which methods.
+    table: of `pointing.summarise_by_attractors`, one task. shown: of which methods. Points of fewer than FEW texts
+    are left out.
     """
     use_style()
+    table = table[table.instances >= FEW]
     part = table[(table.metric == metric) & (table.condition == condition) & table.method.isin(shown)]
     if not len(part):
         return draw_nothing("no agreement sentences in this run")
     models, methods = list(dict.fromkeys(part.model)), list(dict.fromkeys(part.method))
     colours = dict(zip(methods, sns.color_palette("husl", len(methods)), strict=True))
-    size = (4.4 * len(models), 3.8)
-    figure, panels = plt.subplots(1, len(models), figsize=size, sharey=True, squeeze=False, layout="constrained")
-    for axes, model in zip(panels[0], models, strict=True):
+    width = min(3, len(models))
+    height = -(-len(models) // width)
+    size = (3.4 * width + 3.2, 3.4 * height)
+    figure, panels = plt.subplots(height, width, figsize=size, sharey=True, squeeze=False, layout="constrained")
+    for axes in panels.flat[len(models) :]:
+        axes.set_visible(False)
+    for axes, model in zip(panels.flat, models, strict=False):
         for at, method in enumerate(methods):
             line = part[(part.model == model) & (part.method == method)].sort_values("attractors")
             style = {"color": colours[method], "marker": MARKERS[at % len(MARKERS)], "markersize": 4}
@@ -97,6 +104,7 @@ def draw_attractors(
         axes.plot(right.index, right, color="black", linewidth=2, linestyle="--", label="model's predictions")
         title = whole.architecture.iloc[0] if "architecture" in whole else model
         axes.set(title=title, xlabel="attractors", xticks=sorted(part.attractors.unique()), ylim=(-0.02, 1.02))
-    panels[0][0].set_ylabel(f"share of hits: {WORDS[metric]}")
+    for row in panels:
+        row[0].set_ylabel(f"share of hits: {WORDS[metric]}")
     figure.legend(*panels[0][0].get_legend_handles_labels(), loc="outside right upper")
     return panels[0][0]

@@ -135,6 +135,8 @@ def note_pointing(step: Step, summary: pd.DataFrame, exceptions: pd.DataFrame) -
     step.number("pointing.hybrid.cells", len(hybrid))
     step.number("pointing.hybrid.beat_random", len(hybrid) - len(exceptions))
     step.number("pointing.hybrid.exceptions", len(exceptions))
+    for name in ("topics", "sentiment"):
+        step.number(f"pointing.{name}.exceptions", int(exceptions.task.isin(BLOCKS[name].tasks).sum()))
 
 
 def note_block(step: Step, name: str, task: str | None, part: pd.DataFrame) -> None:
