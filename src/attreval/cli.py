@@ -69,10 +69,13 @@ def run(
     from attreval.config import load, path_of
     from attreval.workflow import run_workflow
 
-    name = load(profile).name
+    settings = load(profile)
+    name = settings.name
     if profile.endswith((".yaml", ".yml")):
         profile = str(path_of(profile))  # steps run from the project folder, not from here
     print(f"profile {name}: looking what is to do", flush=True)
+    for task in settings.left_out:
+        print(f"left out: {task}, whose files are not at hand; ATTREVAL_CORPORA can name a folder that has them")
     if not run_workflow(profile, cores, extra=context.args):
         print("nothing to do: results and site are up to date")
     print(f"results: {project.results(name).root}\nsite:    {project.home() / '_site' / 'index.html'}")

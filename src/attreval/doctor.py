@@ -63,7 +63,7 @@ def look_at_data() -> list[str]:
         line(
             "corpora",
             f"ATTREVAL_CORPORA = {folder}" if folder else "ATTREVAL_CORPORA is not set",
-            "read from there" if there else "external corpora come from their own addresses; quick needs none",
+            "read from there" if there else "external corpora come from their own addresses; quick does without",
         ),
         line("tables", ", ".join(tables) or "none made yet", "`attreval fetch --task NAME` makes one"),
         line("results", ", ".join(ran) or "none yet", "`attreval run --profile quick` makes them"),

@@ -35,8 +35,8 @@ def draw_three_groups(table: pd.DataFrame):
     if six.empty:
         return draw_nothing("fewer than two of the paper's six methods explain these texts")
     tasks = list(dict.fromkeys(six.task))
-    figure, panels = plt.subplots(1, len(tasks), figsize=(4.6 * len(tasks), 4.2), sharey=True, squeeze=False)
-    for axes, task in zip(panels[0], tasks, strict=True):
+    figure, panels = lay_panels(tasks, 5.2, 3.9)
+    for axes, task in zip(panels, tasks, strict=True):
         part = six[six.task == task].groupby(["method_a", "method_b", "k"], sort=False).agreement.mean().reset_index()
         for (a, b), pair in part.groupby(["method_a", "method_b"], sort=False):
             kind = kind_of(a, b)
@@ -44,9 +44,9 @@ def draw_three_groups(table: pd.DataFrame):
             axes.plot(pair.k, pair.agreement, color=colour, marker=marker, markersize=4, linewidth=1.3, label=kind)
         axes.set(xlabel="k", title=task_title(task), ylim=(0.48, 1.02))
         spare_ticks(axes, part.k)
-    panels[0][0].set_ylabel("agreement@k")
-    shared_legend(figure, panels[0], 1)
-    return panels[0][0]
+    panels[0].figure.supylabel("agreement@k")
+    shared_legend(figure, panels, 1)
+    return panels[0]
 
 
 def draw_human_curves(table: pd.DataFrame):
@@ -55,10 +55,10 @@ def draw_human_curves(table: pd.DataFrame):
         return draw_nothing(NOBODY)
     use_style()
     tasks = list(dict.fromkeys(table.task))
-    figure, panels = plt.subplots(1, len(tasks), figsize=(5.4 * len(tasks), 4.2), sharey=True, squeeze=False)
+    figure, panels = lay_panels(tasks, 5.4, 4.2)
     methods = list(dict.fromkeys(table.method))
     palette, markers = method_palette(methods), method_markers(methods)
-    for axes, task in zip(panels[0], tasks, strict=True):
+    for axes, task in zip(panels, tasks, strict=True):
         part = table[table.task == task].groupby(["method", "k"], sort=False)[["agreement", "low", "high"]].mean()
         for method, line in part.reset_index().groupby("method", sort=False):
             name = METHODS[method].title
@@ -66,9 +66,9 @@ def draw_human_curves(table: pd.DataFrame):
             axes.fill_between(line.k, line.low, line.high, color=palette[name], alpha=0.12, linewidth=0)
         axes.set(xlabel="k", title=task_title(task))
         spare_ticks(axes, table.k)
-    panels[0][0].set_ylabel("agreement@k with people")
-    shared_legend(figure, panels[0], 4)
-    return panels[0][0]
+    panels[0].figure.supylabel("agreement@k with people")
+    shared_legend(figure, panels, 4)
+    return panels[0]
 
 
 def draw_mixed_matrix(matrices: dict[str, pd.DataFrame], k: int):
@@ -77,14 +77,8 @@ def draw_mixed_matrix(matrices: dict[str, pd.DataFrame], k: int):
         return draw_nothing("fewer than two of the paper's six methods explain these texts")
     use_style()
     largest = max(np.nanmax(np.abs(upper(m))) for m in matrices.values())
-    rows = -(-len(matrices) // 2)
-    columns = min(2, len(matrices))
-    figure, panels = plt.subplots(
-        rows, columns, figsize=(6.8 * columns, 5.6 * rows + 1), squeeze=False, layout="constrained"
-    )
-    for axes in panels.ravel()[len(matrices) :]:
-        axes.set_axis_off()
-    for axes, (task, matrix) in zip(panels.ravel(), matrices.items(), strict=False):
+    figure, panels = lay_panels(list(matrices), 6.8, 5.8, layout="constrained", sharey=False)
+    for axes, (task, matrix) in zip(panels, matrices.items(), strict=True):
         settings = {
             "annot": True,
             "square": True,
@@ -106,7 +100,7 @@ def draw_mixed_matrix(matrices: dict[str, pd.DataFrame], k: int):
     for cmap, least, most, words in bars:
         shades = plt.cm.ScalarMappable(plt.Normalize(least, most), cmap)
         figure.colorbar(shades, ax=panels, location="bottom", shrink=0.6, aspect=40, pad=0.02, label=words)
-    return panels[0][0]
+    return panels[0]
 
 
 def lower(matrix: pd.DataFrame) -> pd.DataFrame:
@@ -127,17 +121,17 @@ def draw_lengths(table: pd.DataFrame):
     tasks = list(dict.fromkeys(table.task))
     lengths = sorted(set(table.length))
     colours = dict(zip(lengths, sns.color_palette("viridis", len(lengths)), strict=True))
-    figure, panels = plt.subplots(1, len(tasks), figsize=(4.6 * len(tasks), 4.2), sharey=True, squeeze=False)
-    for axes, task in zip(panels[0], tasks, strict=True):
+    figure, panels = lay_panels(tasks, 5.2, 3.9)
+    for axes, task in zip(panels, tasks, strict=True):
         part = table[table.task == task].groupby(["length", "k"])[["agreement", "chance"]].mean().reset_index()
         for length, line in part.groupby("length"):
             axes.plot(line.k, line.agreement, color=colours[length], marker="o", markersize=3, label=f"{length} tokens")
             axes.plot(line.k, line.chance, color=colours[length], linestyle=":", linewidth=1)
         axes.set(xlabel="k", title=task_title(task), ylim=(0, 1.03))
         spare_ticks(axes, table.k)
-    panels[0][0].set_ylabel("agreement@k of all six methods")
-    shared_legend(figure, panels[0], 4)
-    return panels[0][0]
+    panels[0].figure.supylabel("agreement@k of all six methods")
+    shared_legend(figure, panels, 4)
+    return panels[0]
 
 
 def draw_predicted_k(table: pd.DataFrame):
@@ -146,12 +140,12 @@ def draw_predicted_k(table: pd.DataFrame):
         return draw_nothing(NOBODY)
     use_style()
     tasks = list(dict.fromkeys(table.task))
-    figure, panels = plt.subplots(1, len(tasks), figsize=(5.4 * len(tasks), 4.4), sharey=True, squeeze=False)
+    figure, panels = lay_panels(tasks, 5.8, 4.4)
     rules = list(dict.fromkeys(table.rule))
-    names = {"one_for_all": "one k for all\n(needs people)", "quarter": "a quarter\nof the tokens"}
+    names = {"one_for_all": "one k for all, from people", "quarter": "a quarter of the tokens"}
     methods = [m for m in dict.fromkeys(table.method) if m in METHODS]
     palette, markers = method_palette(methods), method_markers(methods)
-    for axes, task in zip(panels[0], tasks, strict=True):
+    for axes, task in zip(panels, tasks, strict=True):
         part = table[table.task == task].groupby(["rule", "method"], sort=False).error.mean().reset_index()
         means = part.groupby("rule", sort=False).error.mean()
         axes.barh(range(len(rules)), means[rules], color="#DDDDDD", height=0.75)
@@ -162,8 +156,18 @@ def draw_predicted_k(table: pd.DataFrame):
         axes.set(xlabel="mean error of k, in tokens", title=task_title(task))
         axes.set_yticks(range(len(rules)), [names.get(rule, rule.replace("_", " ")) for rule in rules])
         axes.invert_yaxis()
-    shared_legend(figure, panels[0], 3)
-    return panels[0][0]
+    shared_legend(figure, panels, 3)
+    return panels[0]
+
+
+def lay_panels(tasks: list[str], width: float, height: float, sharey: bool = True, **more):
+    """A figure and one panel a task, two in a row."""
+    columns, rows = min(2, len(tasks)), -(-len(tasks) // 2)
+    size = (width * columns, height * rows)
+    figure, grid = plt.subplots(rows, columns, figsize=size, sharey=sharey, squeeze=False, **more)
+    for axes in grid.ravel()[len(tasks) :]:
+        axes.set_axis_off()
+    return figure, list(grid.ravel()[: len(tasks)])
 
 
 def spare_ticks(axes, ks) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from attreval.judge.dynamic import RELEASED, PeakRule, check_scores, local_maxima
+from attreval.judge.spread import normalise
 
 Phrase = tuple[int, int]  # first token, and the one behind the last
 
@@ -19,9 +20,10 @@ Phrase = tuple[int, int]  # first token, and the one behind the last
 def nearest_peaks(scores: np.ndarray, peaks: np.ndarray) -> np.ndarray:
     """(n,) which peak each token belongs to: that of the least difference in score plus distance in tokens.
 
-    The first of several as near (Kamp et al. 2023, Fig. 5); -1 where there is no peak.
+    Scores count as shares of the sum of their sizes, as those of Kamp et al. (2023, Fig. 5) do. The first of several
+    as near; -1 where there is no peak.
     """
-    scores = check_scores(scores)
+    scores = normalise(check_scores(scores))
     if not len(peaks):
         return np.full(len(scores), -1)
     places = np.arange(len(scores))

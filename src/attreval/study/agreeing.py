@@ -69,6 +69,12 @@ def agreement_table(step: Step) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns)
 
 
+def most_methods(table: pd.DataFrame) -> pd.DataFrame:
+    """The part of an agreement table on the tasks that most methods explain, for figures of all pairs."""
+    pairs = table.groupby("task", sort=False)[["method_a", "method_b"]].nunique().sum(axis=1)
+    return table[table.task.isin(pairs.index[pairs == pairs.max()])]
+
+
 def note_extremes(step: Step, table: pd.DataFrame, k: int = K_SHOWN) -> None:
     """Keep which pairs agree most and least at one k, random left out."""
     for task, part in table.groupby("task", sort=False):

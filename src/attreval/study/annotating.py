@@ -105,6 +105,7 @@ def k_table(step) -> pd.DataFrame:
             (method, rule): [len(choose(r.scores[method])) for r in readings]
             for method in voters(readings)
             for rule, choose in CHOICES.items()
+            if choose is not quarter
         }
         found[NONE, "quarter"] = [len(quarter(np.arange(len(r.pieces)))) for r in readings]
         found[NONE, "one_for_all"] = np.full(len(readings), given.mean())
