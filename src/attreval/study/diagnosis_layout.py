@@ -8,7 +8,7 @@ import pandas as pd
 from attreval.study.diagnosis_claims import kind_of, published
 from attreval.study.diagnosis_tables import PROPERTIES
 
-TITLES = {"shapley": "Shapley", "attention": "Attention", "gradients": "Integrated gradients"}
+TITLES = {"shapley": "Shapley", "attention": "Attention", "gradients": "IG"}
 TYPES = ("token", "pair", "span", "combined")
 DIGITS = {"token agreement": 1, "interaction agreement": 1, "simulatability": 1}
 SCALES = {"token agreement": 100, "interaction agreement": 100}
@@ -16,17 +16,17 @@ CORPORA = {"snli": "SNLI", "fever": "FEVER"}
 MISSING = "–"
 
 
-def lay_out_properties(summary: pd.DataFrame, models: dict) -> pd.DataFrame:
+def lay_out_properties(summary: pd.DataFrame, models: dict, names=tuple(PROPERTIES)) -> pd.DataFrame:
     """One row a property, task, model and technique; a column a type: ours, and in brackets the published value.
 
     Published is what Sun et al. have for the same corpus, kind of model and technique; agreement is in percent, gains
-    in points of F1. What was not measured is a dash. models: name -> config.ModelSpec.
+    in points of F1. What was not measured is a dash. models: name -> config.ModelSpec. names: of the properties wanted.
     """
     theirs = published().query("form != 'text'").set_index(["task", "kind", "technique", "type", "property"]).value
     keys = list(dict.fromkeys(zip(summary.task, summary.model, summary.technique, strict=True)))
     ours = summary.set_index(["task", "model", "technique", "type", "property"])
     rows = []
-    for name in PROPERTIES:
+    for name in names:
         for task, model, technique in keys:
             where = (CORPORA.get(task, task), kind_of(models[model]), technique)
             cells = {}
