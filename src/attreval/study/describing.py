@@ -14,6 +14,8 @@ def word_counts(profile: Profile) -> pd.DataFrame:
     """One row an instance of every task of a profile: task, split, label name, number of words."""
     parts = []
     for task in profile.tasks:
+        if not corpora.table_path(task).exists():
+            raise FileNotFoundError(f"the table of task {task!r} is not there: run `attreval fetch --task {task}`")
         table = pq.read_table(corpora.table_path(task), columns=["split", "label", "words"])
         names = corpora.TASKS[task].labels
         parts.append(

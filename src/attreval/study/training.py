@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -52,7 +54,7 @@ def fit(step: Step) -> Trained:
         "task": given.task,
         "model": given.model,
         "seed": given.seed,
-        "train_rows": spec.train_rows + sum(more.rows for more in spec.also_train.values()),
+        "train_rows": trained_on(step.results.model(given.task, given.model, given.seed)) if spec.train_rows else 0,
         "test_rows": len(test),
         "accuracy": accuracy,
         "accuracy_low": low,
@@ -91,6 +93,11 @@ def train_new(step: Step, labels: tuple[str, ...]):
     )
     step.files.append(folder / "model.safetensors")
     return model, pd.DataFrame(curve)
+
+
+def trained_on(folder: Path) -> int:
+    """How many instances a model in a folder has learned from; a corpus may hold fewer than a profile asks for."""
+    return json.loads((folder / "training.json").read_text(encoding="utf-8"))["train_rows"]
 
 
 def training_set(task: str, spec: TaskSpec) -> list[Instance]:
