@@ -177,8 +177,8 @@ def mark_best(table: pd.DataFrame) -> pd.DataFrame:
 def lay_out(table: pd.DataFrame, experiment: str, task: str, metric: str, condition: str = "all") -> pd.DataFrame:
     """One block of Table 2 to read: a row a method, a column an architecture, ours and in brackets the published.
 
-    The best of a column is bold. A published value whose reading is not sure (L) has a question mark. An empty cell is
-    a method that does not apply, or was not run.
+    The best of a column has an asterisk. A published value whose reading is not sure (L) has a question mark. An empty
+    cell is a method that does not apply, or was not run.
     """
     part = table[(table.experiment == experiment) & (table.task == task)]
     part = part[(part.metric == metric) & (part.condition == condition)]
@@ -193,10 +193,10 @@ def lay_out(table: pd.DataFrame, experiment: str, task: str, metric: str, condit
 
 
 def write_cell(cell) -> str:
-    """`**0.83** (0.91)`: ours, bold if the best, and the published."""
+    """`0.83* (0.91)`: ours, with an asterisk if the best, and the published."""
     if pd.isna(cell.ours):
         return ""
-    ours = f"**{cell.ours:.2f}**" if cell.best else f"{cell.ours:.2f}"
+    ours = f"{cell.ours:.2f}*" if cell.best else f"{cell.ours:.2f}"
     if pd.isna(cell.published):
         return ours
     return f"{ours} ({cell.published:.2f}{'?' if cell.confidence == 'L' else ''})"
