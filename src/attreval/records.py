@@ -124,7 +124,8 @@ class Cost:
 class Attribution:
     """Scores that one method gives to groups of tokens of one instance, for one class.
 
-    features: F tuples of token positions (one position at level `token`, two at `pair`, two or more at `span`).
+    features: F tuples of token positions: those of one token, or word, at level `token`, of two at `pair`, of stretches
+    of words at `span`; which part of the input a position stands in, the tokens' offsets say.
     scores: (F,) float64. gap: how far the scores are from the sum they owe (completeness), NaN if they owe none.
     """
 

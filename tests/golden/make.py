@@ -9,13 +9,20 @@ from reference.models import sample_instances, tiny_model
 from reference.words import ARCHITECTURES, tiny_words
 
 from attreval.explain import methods_for
-from attreval.explain.method import Budget
+from attreval.explain.method import Budget, Pieces
 from attreval.explain.run import explain
 from attreval.models.scorer import Scorer
 from attreval.tables import write_json
 
 PATH = Path(__file__).with_name("attributions.json")
-BUDGET = Budget(path_steps=20, path_steps_most=20, lime_samples=100, riemann_steps=10, limsse_epochs=100)
+BUDGET = Budget(
+    path_steps=20,
+    path_steps_most=20,
+    lime_samples=100,
+    riemann_steps=10,
+    limsse_epochs=100,
+    pieces=Pieces(shapley_samples=100),
+)
 
 
 def models() -> dict:

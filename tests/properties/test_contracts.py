@@ -9,13 +9,13 @@ from reference import models
 
 from attreval.alignment import tokenize
 from attreval.explain import methods_for
-from attreval.explain.method import Budget
+from attreval.explain.method import Budget, Pieces
 from attreval.explain.run import explain
 from attreval.judge import agreement, faithfulness
 from attreval.models.scorer import Scorer
 from attreval.seeds import generator
 
-BUDGET = Budget(path_steps=8, lime_samples=60, riemann_steps=8, limsse_epochs=20)
+BUDGET = Budget(path_steps=8, lime_samples=60, riemann_steps=8, limsse_epochs=20, pieces=Pieces(shapley_samples=60))
 METHODS = tuple(methods_for("transformer"))
 NAMES = ("test", "task", "model", 1)
 
@@ -162,11 +162,12 @@ WIDE = ("occlusion_3", "occlusion_7", "omission_3", "omission_7")  # wide window
 # the planted model has no layers to attend with, and none that captum could hook into
 BLIND = ("random", "last", *WIDE, "deeplift", "deeplift_released", "attention_head")
 BLIND += ("attention", "scaled_attention", "scaled_attention_squared")
+FEW = Pieces(shapley_samples=300)
 
 
 @pytest.mark.parametrize("method", [m for m in METHODS if m not in BLIND])
 def test_methods_find_the_planted_token(planted, method):
-    for found in explain(Scorer(planted), list(planted_texts()), [method], Budget(8, 200)):
+    for found in explain(Scorer(planted), list(planted_texts()), [method], Budget(8, 200, pieces=FEW)):
         _, truth = place_of_truth(planted, found.instance)
         scores = found.attributions[method].scores
         assert found.predicted == 1

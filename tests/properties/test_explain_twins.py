@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from reference import erasures, gradients, models, surrogate
 
 from attreval.explain import METHODS, erasure, lime, methods_for
-from attreval.explain.method import Budget, Method
+from attreval.explain.method import Budget, Method, Pieces
 from attreval.models.scorer import Scorer
 from attreval.seeds import generator
 
@@ -21,7 +21,7 @@ STEPS = 7
 def talk(scorer, tokens, target, method: Method | object, name="x"):
     """The Scores of one method on several texts that share batches."""
     run = getattr(method, "converse", method)
-    budget = Budget(path_steps=STEPS, path_steps_most=STEPS, lime_samples=40)
+    budget = Budget(STEPS, STEPS, lime_samples=40, pieces=Pieces(shapley_samples=40))
     return scorer.converse((name, run(t, target, budget, generator("twin", i))) for i, t in enumerate(tokens))
 
 

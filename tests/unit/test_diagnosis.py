@@ -22,11 +22,13 @@ from attreval.diagnosis_spec import AgentsSpec, DiagnosisSpec
 from attreval.explain.levels import TECHNIQUES, TYPES
 from attreval.explain.methods import METHODS
 from attreval.judge.type_contrasts import TypeContrast, contrast_types
+from attreval.project import Results
 from attreval.records import Attribution, Evidence
 from attreval.report.claims import read_claims
 from attreval.specs import ModelSpec
 from attreval.study import cases, diagnosis_claims, diagnosis_tables
-from attreval.study.diagnosis_layout import lay_out_properties, show
+from attreval.study.diagnosing import Diagnosis
+from attreval.study.diagnosis_layout import lay_out_models, lay_out_properties, show
 
 KINDS = {"one": "encoder", "two": "encoder-decoder"}
 
@@ -197,6 +199,24 @@ def test_the_summary_sets_each_type_beside_what_chance_gives():
     assert laid.span["simulatability"] == "2.5 [3.2]"
     assert len(laid) == len(diagnosis_tables.PROPERTIES)
     assert show("complexity", math.nan) == "–"
+
+
+def test_models_are_laid_out_with_what_each_property_rests_on(tmp_path):
+    step = Recorder()
+    step.results = Results(tmp_path)
+    step.results.tables.mkdir()
+    for model in ("tiny", "tiny_bart"):
+        pd.DataFrame({"macro_f1": [0.5]}).to_csv(tmp_path / "tables" / f"02_train-snli-{model}-s1_accuracy.csv")
+    run = {"task": "snli", "model": "tiny", "seed": 1}
+    spans = [run | {"instance": i, "technique": t} for i, t in (("a", "shapley"), ("a", "attention"), ("b", "shapley"))]
+    spans.append(run | {"instance": "a", "technique": "gradients"})
+    agreement = pd.DataFrame([run | {"instance": "a", "token": 0.5}, run | {"instance": "b", "token": math.nan}])
+    diagnosis = Diagnosis(changes(), agreement, pd.DataFrame(spans), pd.DataFrame(columns=[*run, "instance"]))
+    agents = pd.DataFrame([{"task": "snli", "model": "tiny", "train": 12, "tested": 6}])
+    found = lay_out_models(step, diagnosis, agents).set_index("model")
+    assert found.f1.to_dict() == {"tiny": "50.0 [88.4]", "tiny_bart": "50.0 [85.4]"}
+    assert found.loc["tiny", ["explained", "with_spans", "annotated"]].tolist() == [4, 1, 1]
+    assert found.agents_train.tolist() == [12, 0] and found.agents_tested.tolist() == [6, 0]
 
 
 def test_rules_are_set_against_as_many_single_units():

@@ -24,8 +24,8 @@ Across = Literal["type", "technique", "form"]
 @dataclass(frozen=True)
 class TypeContrast:
     """better, worse: types of explanation (`random` stands for chance), or what `across` names. pick: how several of
-    `worse` become one number, their mean or the best of them. kinds, types, techniques, forms: which cells; None takes
-    all there are. An explanation is shown to agents in a form; other properties have none."""
+    `worse` become one number, their mean or the best of them. kinds (of models), types, techniques, forms, tasks: which
+    cells; None takes all there are. An explanation is shown to agents in a form; other properties have none."""
 
     property: str
     better: str
@@ -36,6 +36,7 @@ class TypeContrast:
     types: tuple[str, ...] | None = None
     techniques: tuple[str, ...] | None = None
     forms: tuple[str, ...] | None = None
+    tasks: tuple[str, ...] | None = None
 
 
 def contrast_types(values: pd.DataFrame, asked: TypeContrast, draws: int, level: float) -> Difference | None:
@@ -74,7 +75,8 @@ def count_cells(values: pd.DataFrame, asked: TypeContrast) -> tuple[int, int]:
 def choose(values: pd.DataFrame, asked: TypeContrast) -> pd.DataFrame:
     """The rows that a contrast looks at, turned so that higher is better."""
     chosen = values[values.property == asked.property]
-    filters = {"kind": asked.kinds, "type": asked.types, "technique": asked.techniques, "form": asked.forms}
+    filters = {"task": asked.tasks, "kind": asked.kinds, "type": asked.types}
+    filters |= {"technique": asked.techniques, "form": asked.forms}
     for name, allowed in filters.items():
         chosen = chosen if allowed is None else chosen[chosen[name].isin(allowed)]
     sign = -1 if asked.property in LOWER_IS_BETTER else 1

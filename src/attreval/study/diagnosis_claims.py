@@ -106,6 +106,10 @@ def diagnosis_claims(step: Step, values: pd.DataFrame) -> pd.DataFrame:
     for claim in claims:
         if claim.contrast and not claim.why_not:
             found[claim.id] = measure(claim, values, step)
+    for claim in claims:
+        if claim.contrast:
+            held, cells = count_published(claim)
+            step.number(f"diagnosis.published.{claim.id}", f"{held} of {cells}")
     return note_verdicts(step, "sun2024", score(claims, found))
 
 
@@ -116,7 +120,7 @@ def measure(claim: Claim, values: pd.DataFrame, step: Step) -> dict:
     if found is None:
         nan = float("nan")
         return {"value": nan, "low": nan, "high": nan, "basis": "nothing in this run tests it"}
-    basis = f"holds in {found.positive} of {found.columns} cells"
+    basis = f"{found.positive} of {found.columns} cells"
     return {"value": found.value, "low": found.low, "high": found.high, "basis": basis}
 
 
