@@ -187,7 +187,7 @@ def test_last_is_the_last_word():
     [
         ("decomposition", "convolutional", "recurrent, quasi"),
         ("lrp", "transformer", "recurrent, quasi, convolutional"),
-        ("deeplift", "transformer", "recurrent, quasi, convolutional"),
+        ("attention", "convolutional", "transformer"),
     ],
 )
 def test_a_method_that_does_not_apply_says_to_what_it_does(tiny, method, family, others):

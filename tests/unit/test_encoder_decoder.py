@@ -73,7 +73,7 @@ def test_an_encoder_that_does_not_fit_says_so(body):
     [
         ({"weights": "x", "layers": None, "hidden": None, "heads": None}, "is a transformer"),
         ({"architecture": "transformer", "start": "x"}, "`start` is for an encoder_decoder"),
-        ({"architecture": "gru", "start": "x", "layers": None, "heads": None}, "no weights, tokenizer"),
+        ({"architecture": "gru", "start": "x", "layers": None, "heads": None}, "no tokenizer, start"),
         ({"layers": None}, "give either `weights`"),
     ],
 )

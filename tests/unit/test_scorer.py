@@ -300,6 +300,10 @@ def test_costs_of_methods_on_one_text(tiny):
         **{f"gradient_integrated_{of}_{m}": 7 for of in ("logit", "probability") for m in ("l2", "dot")},
         **{f"{word}_{size}": windows + 1 for word in ("occlusion", "omission") for size, windows in ((3, 2), (7, 1))},
         **{f"limsse_{loss}": 4 + 3 + 2 + 1 for loss in ("class", "logit", "probability")},
+        **{m: 1 for m in ("attention", "scaled_attention", "scaled_attention_squared")},
+        **{m: 1 for m in ("gradient_x_input_absolute", "gradient_x_input_shared", "deeplift", "deeplift_released")},
+        "integrated_gradients_zero": 5 + 2,
+        "integrated_gradients_released": 11,
         "last": 0,
         "kernel_shap": 2**4,
         "attention_head": 1 + 1,
@@ -309,6 +313,7 @@ def test_costs_of_methods_on_one_text(tiny):
     assert [costs[m].unique for m in ("gradient_l1", "gradient_l2", "gradient_x_input")] == [1, 0, 0]
     assert costs["integrated_gradients_plain"].unique == 0
     assert costs["integrated_gradients"].unique == 5 + 1  # the whole text is known from the prediction
+    assert [costs[m].unique for m in ("attention", "scaled_attention", "scaled_attention_squared")] == [1, 0, 0]
     assert costs["occlusion_1"].unique == 4 and costs["omission_1"].unique == 4
     assert costs["omission_1"].unique_tokens == 4 * 5 and costs["occlusion_1"].unique_tokens == 4 * 6
     assert costs["lime"].unique <= 29 and costs["lime"].requested_tokens == 30 * 6

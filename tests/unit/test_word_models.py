@@ -106,8 +106,8 @@ def test_tokens_are_the_words():
     model = replace(words.tiny_words(), max_length=4)
     tokens = model.tokens(models.instance("the film was", "zebra good"))
     assert tokens.texts == ("the", "film", "zebra", "good") and tokens.dropped == 1  # cut from the longer text
-    assert tokens.ids.tolist() == [2, 3, 4, 1] and tokens.segments.tolist() == [0, 0, 0, 1]
-    assert tokens.word.tolist() == [0, 1, 2, 3] and not tokens.special.any()
+    assert tokens.ids.tolist() == [2, 3, 1, 5] and tokens.segments.tolist() == [0, 0, 1, 1]
+    assert tokens.word.tolist() == [0, 1, 3, 4] and not tokens.special.any()
     with pytest.raises(ValueError, match="'empty' has no words"):
         model.tokens(models.instance("", name="empty"))
 
