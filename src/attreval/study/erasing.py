@@ -25,7 +25,7 @@ from attreval.records import Tokens
 from attreval.seeds import generator
 from attreval.step import Step, set_threads
 from attreval.study.agreeing import common_methods, load_attributions
-from attreval.study.explaining import load_model
+from attreval.study.explaining import budget_of, load_model
 from attreval.study.sample import to_explain
 
 TOGETHER = 5  # instances that share batches
@@ -145,9 +145,7 @@ def measure_some(results: Results, profile: Profile, task: str, model: str, seed
         cases = [Case("main", m, "own", known[m], main, (*names, m), m in soft) for m in known]
         if changes := list_changes(profile, task, at):
             main = replace(main, draws=spec.control_draws)
-            budget = Budget(
-                **{name: getattr(profile.explaining_of(task), name) for name in Budget.__dataclass_fields__}
-            )
+            budget = budget_of(profile.explaining_of(task))
             target = next(iter(records[instance.id].values())).target
             for setting, change in changes.items():
                 changed, chosen = change.apply(main), {m: known[m] for m in soft}

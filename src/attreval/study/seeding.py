@@ -13,13 +13,13 @@ import pandas as pd
 
 from attreval import corpora
 from attreval.config import Profile
-from attreval.explain.method import Budget
 from attreval.judge.spread import average_pairwise_difference, lay_out
 from attreval.parallel import map_side_by_side
 from attreval.project import Results
 from attreval.records import Attribution
 from attreval.step import set_threads
 from attreval.study.agreeing import load_attributions
+from attreval.study.explaining import budget_of
 from attreval.study.published import reported
 from attreval.study.reading import SIX
 from attreval.tables import read_attributions, write_attributions
@@ -130,7 +130,7 @@ def one_seed(results: Results, profile: Profile, seed: int) -> float:
     scorer = Scorer(
         model, spec.token_budget, sampled_precision=pick_precision(spec.perturbation_precision, model.device)
     )
-    budget = Budget(**{name: getattr(spec, name) for name in Budget.__dataclass_fields__})
+    budget = budget_of(spec)
     explained = explain(scorer, test[: study.explain_rows], spec.methods, budget, names, spec.target)
     records = [record for e in explained for record in e.attributions.values()]
     write_attributions(study_path(results, study, seed), records)
