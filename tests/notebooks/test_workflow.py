@@ -9,15 +9,20 @@ import shutil
 import signal
 import subprocess
 import time
+from pathlib import Path
 
 import nbformat
+import numpy as np
 import pandas as pd
 import pytest
 import yaml
 
 from attreval import config
+from attreval.report.claims import scorecard
 
 pytestmark = pytest.mark.workflow
+CLAIMS = Path(__file__).parents[1] / "golden" / "smoke_claims.json"
+DRIFT = 0.02  # by which a value of the smoke profile may differ from one kind of processor to another
 
 
 def test_every_step_leaves_what_it_should(finished):
@@ -70,6 +75,18 @@ def test_tables_hold_what_the_profile_asks_for(finished):
     assert set(curves.ratio) == {0.1, 0.5} and set(curves.method) == set(methods)
     same = agreement[(agreement.method_a == "gradient_l1") & (agreement.method_b == "gradient_l2") & (agreement.k == 5)]
     assert (same.agreement > 0.6).all()  # two norms of one gradient rank nearly alike, whatever the model
+
+
+def test_no_claim_has_drifted_from_the_committed_scorecard(finished):
+    """Where a change means to move them: `attreval claims --profile smoke --json > tests/golden/smoke_claims.json`."""
+    kept = pd.DataFrame(json.loads(CLAIMS.read_text(encoding="utf-8"))).set_index("claim")
+    found = scorecard(finished.results / "tables").set_index("claim")
+    assert list(found.index) == list(kept.index)
+    assert len(kept) > 50 and found.value.notna().mean() > 0.5
+    for name in ("value", "low", "high"):
+        np.testing.assert_allclose(found[name], kept[name].astype(float), atol=DRIFT, err_msg=name)
+    moved = found.verdict[found.verdict != kept.verdict]
+    assert moved.empty, f"verdicts moved: {moved.to_dict()}"
 
 
 def test_executed_notebooks_show_figures_and_no_errors(finished):
