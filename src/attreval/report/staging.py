@@ -19,6 +19,7 @@ from attreval.report.errors import ReportError
 from attreval.report.gaps import forgives, missing_notebooks, missing_numbers, missing_table
 from attreval.report.markdown import escape
 from attreval.report.notebook import read_notebook
+from attreval.report.samples import JUDGES
 from attreval.report.tabulating import read_declarations, table_markdown
 from attreval.tables import write_whole
 
@@ -124,14 +125,14 @@ def read_numbers(folder: Path) -> dict[str, str]:
 
 
 def run_facts(profile: str, manifest: Path) -> dict[str, str]:
-    """The `run` group: profile, version, commit and date of the run, from its manifest."""
+    """The `run` group: profile, version, commit, date and samples of the run, from its manifest."""
     facts = json.loads(manifest.read_text(encoding="utf-8")) if manifest.exists() else {}
     return {
         "run.profile": profile,
         "run.version": str(facts.get("attreval") or attreval.__version__),
         "run.commit": str(facts.get("commit") or NOT_RECORDED)[:12],
         "run.date": str(facts.get("date") or NOT_RECORDED)[:10],
-    }
+    } | {f"run.sample_{judge}": facts.get("samples", {}).get(judge, NOT_RECORDED) for judge in JUDGES}
 
 
 def nest(variables: dict[str, str]) -> dict:
