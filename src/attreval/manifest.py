@@ -42,6 +42,7 @@ def make_manifest(profile: str) -> Path:
             "commit": commit(),
             "date": max((s["finished"] for s in steps), default="")[:10],
             "seconds": round(sum(s["seconds"] for s in steps), 1),
+            "processor_seconds": round(sum(s["processor_seconds"] for s in steps), 1),
             "samples": describe_samples(settings),
             "settings": settings.model_dump(),
             "corpora": about,
