@@ -112,7 +112,7 @@ def stack(part: pd.DataFrame) -> tuple[dict[str, np.ndarray], list[str]]:
 
 
 def summary_table(hearing: Hearing, level: float) -> pd.DataFrame:
-    """One row a run, method and judge: the mean with its interval, n (texts times seeds), what the judge calls better."""
+    """One row a run, method and judge: mean, interval, n (texts times seeds), what the judge itself finds better."""
     rows = []
     for run, found in hearing.runs.items():
         for judge in found.means:
