@@ -58,15 +58,18 @@ def draw_correlations(table: pd.DataFrame, level: str, pooled: str):
     return axes
 
 
-def draw_bargains(table: pd.DataFrame, most: int = 3):
-    """Quality by evaluations asked for, a row a run, a column a judge; undominated methods are joined and named.
+def pick_runs(part: pd.DataFrame) -> list[tuple[str, str]]:
+    """The first run of each kind: judged by no one from outside, by people, and by pointing."""
+    heard = part.groupby(["task", "model"], sort=False).judge.agg(set)
+    kinds = [next((judge for judge in ("people", "pointing") if judge in judges), "") for judges in heard]
+    return [heard.index[kinds.index(kind)] for kind in ("", "people", "pointing") if kind in kinds]
 
-    Rows: of each of the first `most` tasks with a complete set of judges, its first model.
-    """
+
+def draw_bargains(table: pd.DataFrame):
+    """Quality by evaluations asked for, a row a run, a column a judge; undominated methods are filled and joined."""
     use_style()
     part = table[table.level == "tokens"]
-    wide = [task for task, some in part.groupby("task", sort=False) if some.method.nunique() > len(JUDGES) // 2]
-    runs = [part[part.task == task].iloc[0][["task", "model"]].tolist() for task in wide[:most]]
+    runs = pick_runs(part)
     if not runs:
         return draw_nothing("No run with a price is part of this profile.")
     methods = [m for m in METHODS if m in set(part.method)]
@@ -75,7 +78,7 @@ def draw_bargains(table: pd.DataFrame, most: int = 3):
     shown = {}
     for row, (task, model) in zip(grid, runs, strict=True):
         of = part[(part.task == task) & (part.model == model)]
-        outside = next((judge for judge in OUTSIDE if judge in set(of.judge)), "diagnosticity")
+        outside = next((judge for judge in OUTSIDE if judge in set(of.judge)), OUTSIDE[-1])
         for axes, judge in zip(row, ("agreement", "nc", "ns", outside), strict=True):
             here = of[of.judge == judge]
             best = here[here.undominated].sort_values(["requested", "quality"])
@@ -117,12 +120,15 @@ def draw_budgets(overlaps: pd.DataFrame, stable: float):
     use_style()
     if not len(overlaps):
         return draw_nothing("No method was asked to spend more in this profile.")
+    overlaps = overlaps.sort_values(["task", "model", "method", "budget"], kind="stable")
     figure, panels = plt.subplots(1, 2, figsize=(10.5, 4.2), sharey=True)
     methods = [m for m in METHODS if m in set(overlaps.method)]
     colours, markers = method_palette(methods), method_markers(methods)
     titles = {"to_largest": "with the largest budget, same seed", "between": "between two seeds"}
     for axes, (name, title) in zip(panels, titles.items(), strict=True):
         for (task, model, method), line in overlaps.groupby(["task", "model", "method"], sort=False):
+            # compared with itself, the largest budget says nothing
+            line = line.iloc[:-1] if name == "to_largest" else line
             said = METHODS[method].title
             style = {"color": colours[said], "marker": markers[said], "label": f"{said} ({task_title(task)}, {model})"}
             axes.plot(line.requested, line[name], **style)

@@ -91,50 +91,28 @@ def separations(values: pd.DataFrame, draws: int, level: float, of: str = "oracl
     """One row a metric, world and explainer: how often `of` comes first on the same text, a tie counting half.
 
     low, high: bootstrap bounds over texts; draws of one text are averaged. mean: of the metric's own values. gap: the
-    explainer's mean less that of random scores, with its bounds.
+    explainer's mean less that of random scores; gap_low, gap_high hold for all metrics and worlds at once (Bonferroni).
     """
-    rows = []
-    for (metric, world), part in values.groupby(["metric", "world"], sort=False):
+    from scipy.stats import norm
+
+    rows, groups = [], values.groupby(["metric", "world"], sort=False)
+    width = float(norm.isf((1 - level) / 2 / len(groups)))
+    for (metric, world), part in groups:
         by = {
             explainer: some.pivot(index="text", columns="draw", values="value")
             for explainer, some in part.groupby("explainer", sort=False)
         }
-        right, chance = by[of].mean(axis=1), by["random"].mean(axis=1)
+        right, chance = by[of], by["random"].mean(axis=1)
         for explainer, some in by.items():
-            lead = by[of].to_numpy()[:, :1] - some.loc[right.index].to_numpy()
+            lead = right.to_numpy()[:, :1] - some.loc[right.index].to_numpy()
             won = np.where(np.abs(lead) <= SAME, 0.5, lead > 0).mean(axis=1)
-            gap = (some.mean(axis=1) - chance).loc[right.index].to_numpy()
-            both = np.stack([won, gap], axis=1)
-            mean, low, high = bootstrap_mean(both, draws, level, "meta", metric, world)
-            rows.append(
-                (
-                    metric,
-                    world,
-                    explainer,
-                    mean[0],
-                    low[0],
-                    high[0],
-                    float(some.to_numpy().mean()),
-                    mean[1],
-                    low[1],
-                    high[1],
-                    len(won),
-                )
-            )
-    columns = [
-        "metric",
-        "world",
-        "explainer",
-        "separation",
-        "low",
-        "high",
-        "mean",
-        "gap",
-        "gap_low",
-        "gap_high",
-        "texts",
-    ]
-    return pd.DataFrame(rows, columns=columns)
+            mean, low, high = bootstrap_mean(won, draws, level, "meta", metric, world)
+            gap = some.mean(axis=1) - chance
+            reach = width * gap.std(ddof=1) / np.sqrt(len(gap))
+            row = [metric, world, explainer, float(mean), float(low), float(high), float(some.to_numpy().mean())]
+            rows.append((*row, gap.mean(), gap.mean() - reach, gap.mean() + reach, len(won)))
+    numbers = ["separation", "low", "high", "mean", "gap", "gap_low", "gap_high", "texts"]
+    return pd.DataFrame(rows, columns=["metric", "world", "explainer", *numbers])
 
 
 def judge_metrics(table: pd.DataFrame) -> pd.DataFrame:

@@ -45,22 +45,22 @@ class Judge:
 HIGHER = "higher"
 JUDGES = {
     "pointing": Judge("Pointing", HIGHER, "Poerner et al. 2018"),
-    "agreement": Judge("Agreement, fixed k", HIGHER, "Kamp et al. 2023"),
-    "agreement_dynamic": Judge("Agreement, dynamic k", HIGHER, "Kamp et al. 2023"),
-    "people": Judge("People, fixed k", HIGHER, "Kamp et al. 2023"),
-    "people_dynamic": Judge("People, dynamic k", HIGHER, "Kamp et al. 2023"),
+    "agreement": Judge("Agreement (fixed k)", HIGHER, "Kamp et al. 2023"),
+    "agreement_dynamic": Judge("Agreement (dynamic k)", HIGHER, "Kamp et al. 2023"),
+    "people": Judge("People (fixed k)", HIGHER, "Kamp et al. 2023"),
+    "people_dynamic": Judge("People (dynamic k)", HIGHER, "Kamp et al. 2023"),
     "nc": Judge("NC", HIGHER, "Zhao & Aletras 2023"),
     "ns": Judge("NS", HIGHER, "Zhao & Aletras 2023"),
     "soft_nc": Judge("Soft-NC", HIGHER, "Zhao & Aletras 2023"),
     "soft_ns": Judge("Soft-NS", HIGHER, "Zhao & Aletras 2023"),
     "diagnosticity": Judge("Diagnosticity", HIGHER, "Zhao & Aletras 2023"),
     "complexity": Judge("Simplicity", "lower entropy: 1 - entropy / ln n", "Bhatt et al. 2020"),
-    "unified_comprehensiveness": Judge("Comprehensiveness, unified", HIGHER, "Sun et al. 2024"),
-    "unified_sufficiency": Judge("Sufficiency, unified", "lower: 1 - share of changed classes", "Sun et al. 2024"),
-    "people_units": Judge("People, units", HIGHER, "Sun et al. 2024"),
-    "people_interactions": Judge("People, interactions", HIGHER, "Sun et al. 2024"),
+    "unified_comprehensiveness": Judge("Comprehensiveness (unified)", HIGHER, "Sun et al. 2024"),
+    "unified_sufficiency": Judge("Sufficiency (unified)", "lower: 1 - share of changed classes", "Sun et al. 2024"),
+    "people_units": Judge("People (units)", HIGHER, "Sun et al. 2024"),
+    "people_interactions": Judge("People (interactions)", HIGHER, "Sun et al. 2024"),
     "simulatability": Judge("Simulatability", HIGHER, "Sun et al. 2024"),
-    "unified_complexity": Judge("Simplicity, unified", "lower entropy: 1 - entropy / ln k", "Sun et al. 2024"),
+    "unified_complexity": Judge("Simplicity (unified)", "lower entropy: 1 - entropy / ln k", "Sun et al. 2024"),
 }
 OF_PIECES = tuple(JUDGES)[11:]  # they judge explanations of several types at equal numbers of tokens
 
