@@ -32,7 +32,7 @@ def test_every_step_leaves_what_it_should(finished):
     expected += [f"02_train-{t}-{m}-s{s}" for t, m, s in profile.trained_runs()]
     for t, m, s in profile.explained_runs():
         expected += [f"03_explain-{t}-{m}-s{s}-{shard}" for shard in range(profile.explaining_of(t).shards)]
-    expected += ["07_sun2024"]
+    expected += ["07_sun2024", "08_four_judges", "08_judges"]
     for t, m, s in profile.explained_runs("diagnosis"):
         expected += [f"07_agents-{t}-{m}-s{s}", f"07_levels-{t}-{m}-s{s}-0"]
     assert names == sorted(expected) and len(names) > 20
