@@ -11,10 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import nbformat
+import pandas as pd
 import yaml
 
 import attreval
 from attreval import project
+from attreval.report.claims import VERDICTS, scorecard
 from attreval.report.errors import ReportError
 from attreval.report.gaps import forgives, missing_notebooks, missing_numbers, missing_table
 from attreval.report.markdown import escape
@@ -49,6 +51,7 @@ def stage(profile: str) -> Staged:
             f"make them with: attreval run --profile {profile}"
         )
     variables = read_numbers(results.numbers) | run_facts(profile, results.root / "manifest.json")
+    variables |= count_verdicts(results.tables)
     tables = {path.name: path for path in results.tables.glob("*.csv") if path.name[0] != "."}
     copies = {path.name: publishable(path) for path in sources}
     if forgives(profile):
@@ -133,6 +136,13 @@ def run_facts(profile: str, manifest: Path) -> dict[str, str]:
         "run.commit": str(facts.get("commit") or NOT_RECORDED)[:12],
         "run.date": str(facts.get("date") or NOT_RECORDED)[:10],
     } | {f"run.sample_{judge}": facts.get("samples", {}).get(judge, NOT_RECORDED) for judge in JUDGES}
+
+
+def count_verdicts(tables: Path) -> dict[str, str]:
+    """How many claims of all papers got which verdict, as `run.claims...`; 0 where no notebook has judged any."""
+    found = scorecard(tables).verdict if any(tables.glob("[!.]*_claims.csv")) else pd.Series(dtype=str)
+    counts = {verdict.replace(" ", "_"): (found == verdict).sum() for verdict in VERDICTS}
+    return {f"run.claims_{name}": str(count) for name, count in counts.items()} | {"run.claims": str(len(found))}
 
 
 def nest(variables: dict[str, str]) -> dict:
