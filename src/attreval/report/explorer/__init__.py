@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from html import escape
 from importlib import resources
 from pathlib import Path
 from urllib.parse import quote
@@ -25,11 +26,18 @@ def make_page(data: dict, icon: str = "") -> str:
         "script": "".join(
             (files / name).read_text(encoding="utf-8") for name in ("judging.js", "drawing.js", "explorer.js")
         ),
+        "made": escape(tell_run(data["about"])),
         "data": to_json(data),  # last: nothing is looked for inside it
     }
     for name, text in parts.items():
         page = page.replace(f"[[{name}]]", text, 1)
     return page
+
+
+def tell_run(about: dict[str, str]) -> str:
+    """Which run a page shows, in words."""
+    words = {"profile": "Profile", "attreval": "attreval", "commit": "commit", "date": "results of"}
+    return ", ".join(f"{word} {about[name]}" for name, word in words.items() if about.get(name)) + "."
 
 
 def write_page(profile: str) -> Path:

@@ -38,6 +38,7 @@ def gather(results: Results, most: int = MOST, most_bytes: int = MOST_BYTES) -> 
     manifest = results.root / "manifest.json"
     facts = json.loads(manifest.read_text(encoding="utf-8")) if manifest.exists() else {}
     about = {name: str(facts.get(name) or "") for name in ("profile", "attreval", "date")}
+    about["date"] = about["date"][:10]
     about["profile"] = about["profile"] or results.root.name
     about["commit"] = str(facts.get("commit") or "")[:12]
     if not facts.get("settings"):

@@ -240,8 +240,7 @@
   }
 
   function start() {
-    const { profile, attreval, commit, date } = data.about, shown = runs.reduce((sum, run) => sum + run.shown.length, 0);
-    $("made").textContent = [`Profile ${profile}`, attreval && `attreval ${attreval}`, commit && `commit ${commit}`, date && `results of ${date}`].filter(Boolean).join(", ") + ".";
+    const { profile } = data.about, shown = runs.reduce((sum, run) => sum + run.shown.length, 0);
     if (!runs.length) {
       $("lead").textContent = "Choose a text and two methods, and see what each judge says of them.";
       $("empty").textContent = `Nothing to show: the profile ${profile} has no explained texts here. attreval run --profile ${profile} makes them.`;
