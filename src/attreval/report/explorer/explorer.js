@@ -5,7 +5,7 @@
   const { runs, layouts, settings, measures, methods, tasks } = data;
   const $ = (id) => document.getElementById(id);
   const state = { task: "", run: 0, text: "", a: "", b: "", k: settings.fixed_k, mode: "fixed", pieces: 3 };
-  const WISHES = [["lime", "partition_shap"], ["limsse_logit", "lrp"], ["occlusion_1", "gradient_x_input"]];
+  const WISHES = [["lime", "partition_shap"], ["limsse_logit", "lrp"], ["integrated_gradients_zero", "deeplift"], ["kernel_shap", "bivariate_shapley_spans"]];
 
   const runName = (run) => `${run.model}${runs.some((r) => r !== run && r.task === run.task && r.model === run.model) ? `, seed ${run.seed}` : ""}`;
   const chosenRun = () => runs[state.run];
@@ -51,18 +51,21 @@
 
   // Bring the state to something that there is, nearest to what was asked for.
   function settle() {
-    if (!tasks[state.task]) state.task = runs[0].task;
+    if (!Object.hasOwn(tasks, state.task)) state.task = runs[0].task;
     if (runs[state.run]?.task !== state.task) state.run = runs.findIndex((run) => run.task === state.task);
     const run = chosenRun(), one = chosenText();
     state.text = one.id;
     const here = available(one, run), wish = WISHES.find((pair) => pair.every((name) => here.includes(name)));
-    if (!state.a) state.a = (wish || here)[0];
-    if (!state.b) state.b = (wish || here)[1] || here[0];
     const words = wordsOf(layouts[one.layout]).length;
     state.most = Math.max(1, Math.min(settings.largest_k, words));
     state.k = Math.max(1, Math.min(settings.largest_k, Math.round(state.k) || settings.fixed_k));
+    state.pieces = Math.max(0, Math.min(12, Math.round(state.pieces)));
     if (!["fixed", "dynamic"].includes(state.mode)) state.mode = "fixed";
-    return { run, one, a: here.includes(state.a) ? state.a : here[0], b: here.includes(state.b) ? state.b : here[1] || here[0], here };
+    // what nobody has chosen, or this text does not have, is filled with methods that say something
+    const usual = [...(wish || []), ...here.filter((name) => name !== "random"), ...here];
+    const a = here.includes(state.a) ? state.a : usual[0];
+    const b = here.includes(state.b) ? state.b : usual.find((name) => name !== a) || a;
+    return { run, one, a, b, here };
   }
 
   function readAddress() {
@@ -75,8 +78,8 @@
       state.run = found >= 0 ? found : runs.findIndex(same);
     }
   }
-  function writeAddress() {
-    const run = chosenRun(), { task, text, a, b, k, mode, pieces } = state;
+  function writeAddress(a, b) {
+    const run = chosenRun(), { task, text, k, mode, pieces } = state;
     const hash = new URLSearchParams({ task, model: run.model, seed: run.seed, text, a, b, mode, k, pieces });
     history.replaceState(null, "", `#${hash}`);
   }
@@ -111,7 +114,7 @@
     $("scores").replaceChildren(drawScores(run, one, pair));
     if ($("tokens").open) drawTokens();
     connect();
-    writeAddress();
+    writeAddress(a, b);
   }
 
   function drawLegend(pair) {
@@ -131,7 +134,7 @@
     pieces.forEach(([first, second], i) => [first, second].forEach((side) => side.length && ends.set(side.at(-1), [...(ends.get(side.at(-1)) || []), i + 1])));
     const held = new Set(pieces.flatMap(([first, second]) => [...first, ...second]));
     const look = (at) => {
-      const { side, share } = colour(at), picked = chosen[at] > 0 && !method.pieces;
+      const { side, share } = colour(at), picked = chosen[at] > 0;
       const classes = [side, picked ? (chosen[at] < 1 ? "tied" : "chosen") : "", held.has(at) ? "held" : ""].filter(Boolean).join(" ");
       const badge = method.pieces ? (ends.get(at) || []).join(",") : picked && state.mode === "fixed" ? places[at] : "";
       return { classes, style: { "--a": share.toFixed(3) }, title: `${words[at]}: ${tell(method.scores[at])}, place ${places[at]} of ${words.length}`, badge };
