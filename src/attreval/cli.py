@@ -1,4 +1,4 @@
-"""The command line: what there is, fetch, run, render, claims, explain, doctor."""
+"""The command line: what there is, fetch, run, render, explore, claims, explain, doctor."""
 
 from __future__ import annotations
 
@@ -113,6 +113,23 @@ def render(
 
     make_manifest(profile)
     print(render(config.load(profile).name, route=route))
+
+
+@app.command()
+@plain_errors
+def explore(profile: ProfileName = "quick"):
+    """Make the explorer's page from a profile's results, without the rest of the site, and open it in a browser."""
+    import webbrowser
+
+    from attreval import config
+    from attreval.manifest import make_manifest
+    from attreval.report.explorer import write_page
+
+    make_manifest(profile)
+    page = write_page(config.load(profile).name)
+    print(page)
+    if sys.stdout.isatty():
+        webbrowser.open(page.as_uri())
 
 
 @app.command(name="list")

@@ -38,8 +38,8 @@ class Copy:
         )
 
     def tables(self) -> dict[str, bytes]:
-        """Every table, attribution and number, by name."""
-        kinds = ("tables/*.csv", "attributions/*.parquet", "numbers/*.json")
+        """Every table, attribution, value of an instance and number, by name."""
+        kinds = ("tables/*.csv", "attributions/*.parquet", "instances/*.parquet", "numbers/*.json")
         return {str(p.relative_to(self.results)): p.read_bytes() for k in kinds for p in sorted(self.results.glob(k))}
 
 

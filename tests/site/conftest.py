@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 import madeup
 import pytest
+from browsing import BROWSER, FLAGS
 
 from attreval import report
 
@@ -41,3 +42,14 @@ def fresh(tmp_path, monkeypatch):
     madeup.make_run(home)
     monkeypatch.setenv("ATTREVAL_HOME", str(home))
     return home
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """A headless browser; tests that ask for it are marked with browsing.IN_BROWSER."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=BROWSER, args=FLAGS)
+        yield browser
+        browser.close()

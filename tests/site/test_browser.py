@@ -3,37 +3,12 @@
 from __future__ import annotations
 
 import re
-import shutil
 from urllib.parse import unquote, urlsplit
 
 import pytest
+from browsing import IN_BROWSER
 
-playwright = pytest.importorskip("playwright.sync_api", reason="no playwright package")
-
-BROWSER = next(
-    (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))),
-    None,
-)
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-]
-FLAGS += ["--disable-component-update", "--disable-sync"]
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(BROWSER is None, reason="no chromium, chromium-browser or google-chrome on the PATH"),
-]
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=BROWSER, args=FLAGS)
-        yield browser
-        browser.close()
+pytestmark = IN_BROWSER
 
 
 def open_pages(browser, home, width, height):

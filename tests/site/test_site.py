@@ -88,7 +88,7 @@ def test_pages_are_well_formed(home):
         assert page.html["lang"] == "en"
         assert len(page.find_all("h1")) == 1 and page.title.string.strip()
         assert page.find("link", rel="icon")["href"].startswith("data:")
-        assert not page.find_all("script")
+        assert not page.find_all("script") or path.name == "explorer.html"
         assert all(image.get("alt", "").strip() for image in page.find_all("img"))
         for code in page.find_all(["pre", "code"]):
             assert "#|" not in code.get_text()

@@ -35,6 +35,11 @@ class Site:
         return self.home / self.config["bibliography"] if self.config.get("bibliography") else None
 
     @property
+    def resources(self) -> list[str]:
+        """Files that are on the site as they are."""
+        return as_list(self.config["project"].get("resources"))
+
+    @property
     def html(self) -> dict:
         """The options of the HTML format."""
         return self.config.get("format", {}).get("html", {})
@@ -70,8 +75,8 @@ def build(home: Path) -> dict[str, bytes]:
     files: dict[str, bytes] = {
         "assets/site.css": (resources.files("attreval.report") / "assets" / "site.css").read_bytes()
     }
-    for style in as_list(site.html.get("css")):
-        files[style] = (home / style).read_bytes()
+    for copied in [*as_list(site.html.get("css")), *site.resources]:
+        files[copied] = (home / copied).read_bytes()
     notebooks = [path for path in site.pages if path.suffix == ".ipynb"]
     for source, address in site.pages.items():
         make = notebook_page if source.suffix == ".ipynb" else text_page
@@ -177,11 +182,12 @@ def frame(site: Site, source: Path, address: str) -> dict[str, str]:
     items = []
     for item in website["navbar"]["left"]:
         target = site.home / item["href"]
-        if target not in site.pages:
-            known = [p.relative_to(site.home).as_posix() for p in site.pages]
+        addresses = site.pages | {site.home / name: name for name in site.resources}
+        if target not in addresses:
+            known = [p.relative_to(site.home).as_posix() for p in addresses]
             raise ReportError(f"_quarto.yml: navbar links to {item['href']!r}; {hint(item['href'], known)}")
         here = ' aria-current="page"' if target == source else ""
-        items.append(f'<li><a href="{relative(site.pages[target], address)}"{here}>{escape(item["text"])}</a></li>')
+        items.append(f'<li><a href="{relative(addresses[target], address)}"{here}>{escape(item["text"])}</a></li>')
     footer = website.get("page-footer", "")
     parts = list(footer.values()) if isinstance(footer, dict) else [footer]
     filled = [SHORTCODE.sub(lambda found: fill(found, site.variables), part) for part in parts if isinstance(part, str)]

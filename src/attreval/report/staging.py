@@ -1,6 +1,7 @@
 """Which results does the text show? Puts one profile's notebooks, tables and numbers where the pages look.
 
-The places are fixed (paper/notebooks/, paper/tables/, _variables.yml): paths in a page cannot be parameters.
+The places are fixed (paper/notebooks/, paper/tables/, _variables.yml): paths in a page cannot be parameters. The
+explorer's page is made here too, since both routes copy it as it is.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import json
 import shutil
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 
 import nbformat
@@ -74,6 +76,8 @@ def stage(profile: str) -> Staged:
     remove_others(home / "paper" / "tables", set(texts))
     with write_whole(home / "_variables.yml") as part:
         part.write_text(yaml.safe_dump(nest(variables), allow_unicode=True, width=10_000), encoding="utf-8")
+    # by name: notebooks that read claims would otherwise count all that the page reads as their code
+    import_module("attreval.report.explorer").write_page(profile)
     return Staged(
         tuple(home / "paper" / "notebooks" / name for name in copies),
         tuple(home / "paper" / "tables" / name for name in sorted(texts)),
