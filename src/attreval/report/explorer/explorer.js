@@ -203,16 +203,17 @@
       rows.push(el("tr", { "data-measure": name[0] }, el("th", { scope: "row" }, name[1], mark), cell(values[0], won(values, 0)), cell(values[1], won(values, 1)), cell(means[0], won(means, 0), "mean"), cell(means[1], won(means, 1), "mean"), el("td", { class: "mean" }, n || "–")));
     };
     const both = (name, value, mean, n) => rows.push(el("tr", { "data-measure": name[0] }, el("th", { scope: "row" }, name[1]), el("td", { colspan: 2, class: "both" }, tell(value)), el("td", { colspan: 2, class: "both mean" }, tell(mean ?? null)), el("td", { class: "mean" }, n || "–")));
-    const k = Math.min(state.k, state.most), known = Object.keys(run.pairs).length ? run.explained : null;
+    const k = Math.min(state.k, state.most), table = (name) => run.pairs[name]?.[0][k - 1] ?? null;
+    const withPeople = (m) => `${m.place}-people`, known = (found) => [a, b].map((m) => found[withPeople(m)]?.[1]).find(Boolean);
     head("agreement");
-    both(["fixed", `A with B, top ${k}`], agree(a, b, k), run.pairs[key(a, b)]?.[k - 1], run.pairs[key(a, b)] ? known : null);
-    both(["dynamic", "A with B, dynamic k"], agree(a, b, "dynamic"), run.dynamic[key(a, b)], run.dynamic[key(a, b)] === undefined ? null : known);
+    both(["fixed", `A with B, top ${k}`], agree(a, b, k), table(key(a, b)), run.pairs[key(a, b)]?.[1]);
+    both(["dynamic", "A with B, dynamic k"], agree(a, b, "dynamic"), run.dynamic[key(a, b)]?.[0], run.dynamic[key(a, b)]?.[1]);
     if (people) {
-      line(["people_fixed", `with people, top ${k}`], [a, b].map((m) => agreeWithPeople(m, people, k)), [a, b].map((m) => run.pairs[`${m.place}-people`]?.[k - 1] ?? null), 1, known);
-      line(["people_dynamic", "with people, dynamic k"], [a, b].map((m) => agreeWithPeople(m, people, "dynamic")), [a, b].map((m) => run.dynamic[`${m.place}-people`] ?? null), 1, known);
+      line(["people_fixed", `with people, top ${k}`], [a, b].map((m) => agreeWithPeople(m, people, k)), [a, b].map((m) => table(withPeople(m))), 1, known(run.pairs));
+      line(["people_dynamic", "with people, dynamic k"], [a, b].map((m) => agreeWithPeople(m, people, "dynamic")), [a, b].map((m) => run.dynamic[withPeople(m)]?.[0] ?? null), 1, known(run.dynamic));
     }
     const whole = { methods: `the paper's six methods, top ${settings.fixed_k}`, methods_dynamic: "the paper's six methods, dynamic k", people: "people with each other" };
-    for (const [name, text] of Object.entries(whole)) if (one.facts?.[name] !== undefined) both([name, text], one.facts[name], run.facts[name], known);
+    for (const [name, text] of Object.entries(whole)) if (one.facts?.[name] !== undefined) both([name, text], one.facts[name], run.facts[name], run.facts[name] === undefined ? null : run.explained);
     for (const judge of Object.keys(data.judges)) {
       const here = measures.filter((m) => m.judge === judge && [a, b].some((x) => one.judged[m.name]?.[x.place] != null || run.means[m.name]?.[x.place]));
       if (here.length) head(judge);
