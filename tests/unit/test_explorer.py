@@ -166,14 +166,18 @@ def test_what_is_not_at_hand_is_named(tmp_path, monkeypatch):
 def test_means_stand_at_the_places_of_their_methods():
     means = {
         "judged": {"soft_nc": {"lime": (0.25, 7)}, "unknown": {"lime": (1.0, 1)}},
-        "pairs": {("lime", "random"): {1: 0.5, 2: 0.75}, ("lime", "people"): {1: 0.6}, ("lime", "gone"): {1: 1.0}},
-        "dynamic": {("random", "lime"): 0.7, ("lime", "people"): float("nan")},
+        "pairs": {
+            ("lime", "random"): ({1: 0.5, 2: 0.75}, 9),
+            ("lime", "people"): ({1: 0.6}, 8),
+            ("lime", "gone"): ({1: 1.0}, 9),
+        },
+        "dynamic": {("random", "lime"): (0.7, 5), ("lime", "people"): (float("nan"), 0)},
         "facts": {"people": 0.9},
     }
     packed = assembling.pack_means(means, ["random", "gradient_l1", "lime"])
     assert packed["means"] == {"soft_nc": [None, None, [0.25, 7]]}
-    assert packed["pairs"] == {"0-2": [0.5, 0.75], "2-people": [0.6]}
-    assert packed["dynamic"] == {"0-2": 0.7, "2-people": None} and packed["facts"] == {"people": 0.9}
+    assert packed["pairs"] == {"0-2": [[0.5, 0.75], 9], "2-people": [[0.6], 8]}
+    assert packed["dynamic"] == {"0-2": [0.7, 5], "2-people": [None, 0]} and packed["facts"] == {"people": 0.9}
 
 
 def test_every_measure_has_a_judge_and_a_direction():

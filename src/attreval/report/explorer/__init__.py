@@ -11,6 +11,7 @@ from attreval import project
 from attreval.tables import write_whole
 
 PAGE = "explorer.html"
+SCRIPTS = ("judging.js", "reading.js", "drawing.js", "panels.js", "scoring.js", "explorer.js")
 
 
 def make_page(data: dict, icon: str = "") -> str:
@@ -23,9 +24,7 @@ def make_page(data: dict, icon: str = "") -> str:
         "icon": "data:image/svg+xml," + quote(icon) if icon else "data:,",
         "style": (files / "explorer.css").read_text(encoding="utf-8"),
         "print": (files / "print.css").read_text(encoding="utf-8"),
-        "script": "".join(
-            (files / name).read_text(encoding="utf-8") for name in ("judging.js", "drawing.js", "explorer.js")
-        ),
+        "script": "".join((files / name).read_text(encoding="utf-8") for name in SCRIPTS),
         "made": escape(tell_run(data["about"])),
         "data": to_json(data),  # last: nothing is looked for inside it
     }

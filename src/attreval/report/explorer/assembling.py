@@ -120,8 +120,10 @@ def assemble(
 
 
 def read_means(results: Results, values: pd.DataFrame) -> dict[Run, dict]:
-    """What the tables say of each run over all its instances: `judged`, measure -> method -> (mean, instances), and
-    `pairs`, `dynamic`: agreement of (voter, voter), by k and at dynamic k; `facts`: of the texts as wholes.
+    """What the tables say of each run over all its instances, with how many these are.
+
+    judged: measure -> method -> (mean, instances). pairs: (voter, voter) -> (agreement by k, instances). dynamic: the
+    same at dynamic k. facts: means of what is said of a text as a whole.
 
     values: of read_judged.
     """
@@ -131,14 +133,14 @@ def read_means(results: Results, values: pd.DataFrame) -> dict[Run, dict]:
         of = out.setdefault(tuple(run), {}).setdefault("judged", {}).setdefault(measure, {})
         of[method] = (float(row["mean"]), int(row["size"]))
     for name, voters in (("agreement_at_k", ("method_a", "method_b")), ("with_people", ("method", None))):
-        table = read_table(results.tables / f"05_kamp2023_{name}.csv")
-        for row in table.to_dict("records"):
+        for row in read_table(results.tables / f"05_kamp2023_{name}.csv").to_dict("records"):
             pair = tuple(row[voter] if voter else PEOPLE for voter in voters)
             of = out.setdefault(tuple(row[n] for n in RUN), {}).setdefault("pairs", {})
-            of.setdefault(pair, {})[int(row["k"])] = row["agreement"]
+            by_k, _ = of.setdefault(pair, ({}, int(row["instances"])))
+            by_k[int(row["k"])] = row["agreement"]
     for row in read_table(results.tables / "05_kamp2023_dynamic.csv").to_dict("records"):
         of = out.setdefault(tuple(row[n] for n in RUN), {}).setdefault("dynamic", {})
-        of[row["a"], row["b"]] = row["dynamic"]
+        of[row["a"], row["b"]] = (row["dynamic"], int(row["instances"] - row["undefined"]))
     sentences = read_table(results.tables / "05_kamp2023_sentences.csv")
     for run, part in sentences.groupby(RUN, sort=False) if len(sentences) else ():
         out.setdefault(run, {})["facts"] = part[list(FACTS)].mean().dropna().to_dict()
@@ -160,10 +162,10 @@ def pack_means(means: dict, methods: list[str]) -> dict:
         if any(name == m.name for m in MEASURES)
     }
     pairs = {
-        key(pair): [short(by_k.get(k, np.nan)) for k in range(1, max(by_k) + 1)]
-        for pair, by_k in means.get("pairs", {}).items()
+        key(pair): [[short(by_k.get(k, np.nan)) for k in range(1, max(by_k) + 1)], n]
+        for pair, (by_k, n) in means.get("pairs", {}).items()
     }
-    dynamic = {key(pair): short(value) for pair, value in means.get("dynamic", {}).items()}
+    dynamic = {key(pair): [short(value), n] for pair, (value, n) in means.get("dynamic", {}).items()}
     for found in (pairs, dynamic):
         found.pop(None, None)
     facts = {name: short(value) for name, value in means.get("facts", {}).items()}

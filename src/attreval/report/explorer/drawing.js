@@ -48,7 +48,8 @@ function drawText(layout, names, look) {
       if (badge) span.append(el("sup", {}, badge));
       return token.before ? [token.before, span] : [span];
     });
-    const rest = part.rest ? el("span", { class: "rest" }, ` … ${part.rest} more characters, not read by the model`) : null;
+    const unread = ` … ${part.rest} more characters, not read by the model`;
+    const rest = part.rest ? el("span", { class: "rest" }, unread) : null;
     const head = parts.length > 1 ? el("p", { class: "part" }, names[p] || `part ${p + 1}`) : null;
     return el("div", { class: "textpart" }, head, el("p", { class: "text" }, shown, part.after, rest));
   });
@@ -67,26 +68,28 @@ function colouring(scores) {
 // Bars of all tokens' scores with the mean, peaks as triangles, and the selected tokens dark.
 function drawProfile({ words, scores, peaks, selected, title, width }) {
   const n = words.length, step = Math.max(n > 60 ? 5 : 11, Math.min(30, width / Math.max(n, 1)));
-  const labelled = step >= 11, height = 96, below = labelled ? 64 : 6, top = 12;
+  const labelled = step >= 11, height = 96, below = labelled ? 64 : 6, top = 12, total = Math.max(n * step, 40);
   const most = Math.max(...scores, 0), least = Math.min(...scores, 0), range = most - least || 1;
   const y = (score) => top + ((most - score) / range) * (height - top);
-  const mean = scores.reduce((a, b) => a + b, 0) / Math.max(n, 1), total = Math.max(n * step, 40);
-  const at = new Set(peaks);
+  const mean = scores.reduce((a, b) => a + b, 0) / Math.max(n, 1), at = new Set(peaks);
   const bars = scores.map((score, i) => {
-    const x = i * step, h = Math.max(1, Math.abs(y(score) - y(0)));
-    const kind = `${score >= 0 ? "for" : "against"}${selected[i] > 0 ? (selected[i] < 1 ? " tied" : " chosen") : ""}`;
-    const bar = el("rect", { class: `bar ${kind}`, x: x + step * 0.1, width: step * 0.8, y: Math.min(y(score), y(0)), height: h });
+    const x = i * step, middle = x + step / 2, picked = selected[i] > 0 ? (selected[i] < 1 ? "tied" : "chosen") : "";
+    const size = { x: x + step * 0.1, y: Math.min(y(score), y(0)), width: step * 0.8 };
+    size.height = Math.max(1, Math.abs(y(score) - y(0)));
+    const bar = el("rect", { class: `bar ${score >= 0 ? "for" : "against"} ${picked}`.trim(), ...size });
     bar.append(el("title", {}, `${words[i]}: ${tell(score)}${at.has(i) ? ", a peak" : ""}`));
-    const peak = at.has(i) ? el("path", { class: "peak", d: `M${x + step / 2 - 3.5} ${y(score) - 9}h7l-3.5 6z` }) : null;
-    const place = `translate(${x + step / 2 + 3} ${height + 8}) rotate(-55)`;
-    const label = labelled ? el("text", { class: selected[i] > 0 ? "chosen" : "", transform: place, "text-anchor": "end" }, words[i].slice(0, 11)) : null;
-    return el("g", {}, bar, peak, label);
+    const peak = at.has(i) ? el("path", { class: "peak", d: `M${middle - 3.5} ${y(score) - 9}h7l-3.5 6z` }) : null;
+    const place = { transform: `translate(${middle + 3} ${height + 8}) rotate(-55)`, "text-anchor": "end" };
+    const label = { class: picked ? "chosen" : "", ...place };
+    return el("g", {}, bar, peak, labelled ? el("text", label, words[i].slice(0, 11)) : null);
   });
   const line = el("line", { class: "mean", x1: 0, x2: total, y1: y(mean), y2: y(mean) });
   line.append(el("title", {}, `mean: ${tell(mean)}`));
+  const zero = el("line", { class: "zero", x1: 0, x2: total, y1: y(0), y2: y(0) });
   const box = { viewBox: `-14 -2 ${total + 16} ${height + below}`, width: total + 16, height: height + below };
-  const svg = el("svg", { ...box, role: "img", "aria-label": title }, bars, el("line", { class: "zero", x1: 0, x2: total, y1: y(0), y2: y(0) }), line);
-  return el("div", { class: "scroll profile", tabindex: total > width ? "0" : null, role: total > width ? "group" : null, "aria-label": total > width ? `${title}; scrolls sideways` : null }, svg);
+  const svg = el("svg", { ...box, role: "img", "aria-label": title }, bars, zero, line);
+  const wide = { tabindex: "0", role: "group", "aria-label": `${title}; scrolls sideways` };
+  return el("div", { class: "scroll profile", ...(total + 16 > width ? wide : {}) }, svg);
 }
 
 // Curves between the two sides of each piece, over a text that lies in `box`.
@@ -107,10 +110,12 @@ function drawArcs(box, pieces) {
     if (!a || !b) return null;
     const from = a.bottom + 1, to = b.top - 1, bend = Math.max(14, (to - from) / 2);
     const width = 1 + 2.5 * (Math.abs(score ?? largest) / largest);
-    const kind = (score ?? 1) >= 0 ? "for" : "against";
-    return el("path", { class: `arc ${kind}`, "stroke-width": width, d: `M${a.x} ${from}C${a.x} ${from + bend} ${b.x} ${to - bend} ${b.x} ${to}`, "data-piece": i + 1 });
+    const kind = score === undefined ? "people" : score >= 0 ? "for" : "against";
+    const d = `M${a.x} ${from}C${a.x} ${from + bend} ${b.x} ${to - bend} ${b.x} ${to}`;
+    return el("path", { class: `arc ${kind}`, "stroke-width": width, d, "data-piece": i + 1 });
   });
-  box.append(el("svg", { class: "arcs", width: outer.width, height: outer.height, "aria-hidden": "true" }, paths));
+  const size = { width: outer.width, height: outer.height };
+  box.append(el("svg", { class: "arcs", ...size, "aria-hidden": "true" }, paths));
 }
 
 // Places among the tokens as words, with dots where something is left out.
@@ -122,5 +127,6 @@ function tellPlaces(words, places) {
 function tell(value) {
   if (value === null || value === undefined || Number.isNaN(value)) return "–";
   if (Number.isInteger(value)) return String(value);
-  return Math.abs(value) < 0.0005 ? value.toExponential(1).replaceAll("-", "−") : value.toFixed(3).replace("-", "−");
+  const text = Math.abs(value) < 0.0005 ? value.toExponential(1) : value.toFixed(3);
+  return text.replaceAll("-", "−");
 }

@@ -24,7 +24,7 @@ RUN = ("snli", "tiny", 1)
 MEANS = {
     RUN: {
         "judged": {"soft_nc": {"lime": (0.125, 9)}},
-        "pairs": {("lime", "random"): {k: k / 10 for k in range(1, 11)}},
+        "pairs": {("lime", "random"): ({k: k / 10 for k in range(1, 11)}, 8)},
     }
 }
 
@@ -142,7 +142,7 @@ def test_what_is_shown_are_the_numbers_of_the_data(visit, address):
     page = visit(f"{address}#task=snli&text=snli/2&a=random&b=lime&k=3")
     shown = next(s for s in SHOWN if s.instance.id == "snli/2")
     both = [shown.scores["random"], shown.scores["lime"]]
-    assert numbers_of(page, "fixed")[:2] == [f"{agreement_at_k(both, 3):.3f}", "0.300"]
+    assert numbers_of(page, "fixed") == [f"{agreement_at_k(both, 3):.3f}", "0.300", "8"]
     for measure in ("comprehensiveness", "soft_ns", "win_nc"):
         expected = [f"{shown.judged[measure][m]:.3f}" for m in ("random", "lime")]
         assert numbers_of(page, measure)[:2] == expected
