@@ -52,6 +52,11 @@ class Results:
         return self.root / "figures"
 
     @property
+    def instances(self) -> Path:
+        """What judges say of single instances, one Parquet file a notebook run; see Step.per_instance."""
+        return self.root / "instances"
+
+    @property
     def notebooks(self) -> Path:
         """Executed notebooks."""
         return self.root / "notebooks"

@@ -23,7 +23,7 @@ from typing import Any
 import pandas as pd
 
 from attreval import __version__, config, parameters, project
-from attreval.tables import write_csv, write_json, write_whole
+from attreval.tables import write_csv, write_json, write_values, write_whole
 
 VERSIONS = ("torch", "transformers", "captum", "shap", "numpy", "pandas", "scikit-learn", "pyarrow", "papermill")
 
@@ -52,6 +52,12 @@ class Step:
         write_csv(path, frame)
         self.files.append(path)
         return frame
+
+    def per_instance(self, frame: pd.DataFrame) -> None:
+        """Keep what the judge says of single instances in instances/<run>.parquet; columns as tables.VALUE_SCHEMA."""
+        path = self.results.instances / f"{self.name}.parquet"
+        write_values(path, frame)
+        self.files.append(path)
 
     def figure(self, name: str, axes, alt: str = ""):
         """Write the figure of a matplotlib axes to figures/<run>_<name>.png and .svg and give it back for display."""

@@ -44,6 +44,17 @@ ATTRIBUTION_SCHEMA = pa.schema(
     ]
     + [(name, pa.int64()) for name in Cost.__dataclass_fields__]
 )
+VALUE_SCHEMA = pa.schema(
+    [
+        ("task", pa.string()),
+        ("model", pa.string()),
+        ("seed", pa.int64()),
+        ("instance", pa.string()),
+        ("method", pa.string()),
+        ("measure", pa.string()),
+        ("value", pa.float64()),
+    ]
+)
 
 
 def part_of(path: Path) -> Path:
@@ -82,6 +93,19 @@ def write_csv(path: Path | str, frame: pd.DataFrame) -> None:
     """Write a CSV table whole; floats keep the digits that read back to the same float64."""
     with write_whole(path) as part:
         frame.to_csv(part, index=False, lineterminator="\n")
+
+
+def write_values(path: Path | str, frame: pd.DataFrame) -> None:
+    """Write what judges say of single instances, a row each (see VALUE_SCHEMA); rows without a number are left out."""
+    known = frame[frame["value"].notna()]
+    columns = {name: known[name].tolist() for name in VALUE_SCHEMA.names}
+    with write_whole(path) as part:
+        pq.write_table(pa.table(columns, schema=VALUE_SCHEMA), part, compression="zstd")
+
+
+def read_values(*paths: Path | str) -> pd.DataFrame:
+    """What judges say of single instances, read from one or several files; without any, an empty table."""
+    return pa.concat_tables([VALUE_SCHEMA.empty_table(), *(pq.read_table(path) for path in paths)]).to_pandas()
 
 
 def write_instances(path: Path | str, instances: Iterable[Instance], about: dict) -> None:

@@ -6,9 +6,12 @@ import numpy as np
 import pandas as pd
 
 from attreval.explain import METHODS
+from attreval.judge.diagnosticity import METRICS
 from attreval.judge.intervals import bootstrap_mean
 from attreval.step import Step
 from attreval.study.erasing import MEASURES, RUN
+
+SOFT = ("soft_nc", "soft_ns")
 
 
 def erasure_curves(values: pd.DataFrame, step: Step) -> pd.DataFrame:
@@ -39,6 +42,19 @@ def summarise(values: pd.DataFrame, step: Step, keys: list[str]) -> pd.DataFrame
         )
         rows += [(*key, name, mean[i], low[i], high[i], len(part)) for i, name in enumerate(MEASURES)]
     return pd.DataFrame(rows, columns=[*keys, "measure", "mean", "low", "high", "instances"])
+
+
+def by_instance(measured, pairs: pd.DataFrame) -> pd.DataFrame:
+    """What the main protocol says of single instances: measures averaged over ratios, soft ones, and wins of pairs.
+
+    measured: `erasing.Measured`. pairs: of `beating_random.pair_up`. A row an instance, method and measure.
+    """
+    keys = [*RUN, "instance", "method"]
+    hard = measured.curves.groupby(keys, sort=False)[list(MEASURES)].mean().reset_index()
+    soft = measured.values[(measured.values.setting == "main") & (measured.values.role == "own")]
+    won = pairs[pairs.setting == "main"]
+    parts = ((hard, list(MEASURES)), (soft, list(SOFT)), (won, [f"win_{metric}" for metric in METRICS]))
+    return pd.concat([part.melt(keys, names, "measure") for part, names in parts], ignore_index=True)
 
 
 def note_best(step: Step, area: pd.DataFrame) -> None:

@@ -5,11 +5,19 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from attreval.explain.levels import TECHNIQUES
 from attreval.judge.intervals import bootstrap_mean
 from attreval.step import Step
 
 RUN = ["task", "model", "seed"]
 CELL = [*RUN, "technique", "type"]
+CHANGED = ["comprehensiveness", "sufficiency", "drop_without", "drop_only", "units"]
+OF_INSTANCE = {  # what is kept of single instances: table -> column -> measure
+    "changes": {"comprehensiveness": "unified_comprehensiveness", "sufficiency": "unified_sufficiency"},
+    "agreement": {"token": "unit_agreement", "interaction": "interaction_agreement"},
+    "complexity": {"entropy": "complexity"},
+    "told": {"correct": "simulated"},
+}
 # property -> (table, measure, whether higher is better)
 PROPERTIES = {
     "comprehensiveness": True,
@@ -36,12 +44,40 @@ def summarise(values: pd.DataFrame, measures: list[str], step: Step, keys: list[
     return pd.DataFrame(rows, columns=[*keys, "measure", "mean", "low", "high", "instances"])
 
 
+def over_pieces(changes: pd.DataFrame) -> pd.DataFrame:
+    """One row an instance, technique and type: changes averaged over numbers of pieces."""
+    by_k = changes.groupby([*CELL, "instance", "k"], sort=False)[CHANGED].mean().reset_index()
+    return by_k.groupby([*CELL, "instance"], sort=False)[CHANGED].mean().reset_index()
+
+
 def faithfulness_table(changes: pd.DataFrame, step: Step) -> pd.DataFrame:
     """Share of changed predictions and mean drop in probability: over numbers of pieces, then instances (eq. 4)."""
-    measures = ["comprehensiveness", "sufficiency", "drop_without", "drop_only", "units"]
-    by_k = changes.groupby([*CELL, "instance", "k"], sort=False)[measures].mean().reset_index()
-    by_instance = by_k.groupby([*CELL, "instance"], sort=False)[measures].mean().reset_index()
-    return summarise(by_instance, measures, step)
+    return summarise(over_pieces(changes), CHANGED, step)
+
+
+def by_instance(diagnosis, predictions: pd.DataFrame) -> pd.DataFrame:
+    """What the properties say of single instances: a row an instance, method and measure, see OF_INSTANCE.
+
+    diagnosis: `diagnosing.Diagnosis`. predictions: of agents; those told by symbols count, as in the main text. The
+    method of a technique and type is that of explain.levels.TECHNIQUES; random explanations are `random`.
+    """
+    told = predictions[predictions.form == "symbol"]
+    tables = {
+        "changes": over_pieces(diagnosis.changes),
+        "agreement": diagnosis.agreement,
+        "complexity": diagnosis.complexity,
+        "told": told,
+    }
+    method_of = {(t, kind): name for t, kinds in TECHNIQUES.items() for kind, name in kinds.items()}
+    parts = []
+    for table, names in OF_INSTANCE.items():
+        part = tables[table].rename(columns=names)
+        keys = zip(part.technique, part.type, strict=True)
+        part = part.assign(method=[method_of.get(key, "random") for key in keys])
+        # random explanations of agreement come at three levels, whose values no single method has
+        part = part[(part.method != "random") | (part.type == "random")]
+        parts.append(part.melt([*RUN, "instance", "method"], list(names.values()), "measure"))
+    return pd.concat(parts, ignore_index=True)
 
 
 def agreement_table(agreement: pd.DataFrame, step: Step) -> pd.DataFrame:

@@ -73,6 +73,11 @@ def pointing_hits(step: Step) -> pd.DataFrame:
     return pd.DataFrame(out)
 
 
+def by_instance(hits: pd.DataFrame) -> pd.DataFrame:
+    """The hits as values of single instances, the measure being the game; discarded instances have none."""
+    return hits.rename(columns={"metric": "measure", "hit": "value"})
+
+
 def architectures(profile: Profile, task: str) -> dict[str, str]:
     """What tables call a task's models: by their architecture where that tells them apart, else by their names."""
     kinds = {name: profile.models[name].architecture for name in profile.tasks[task].models}
