@@ -27,22 +27,24 @@ class BudgetsSpec(BaseModel):
 
 
 class JointSpec(BaseModel):
-    """Every method before every judge. tasks: for each task how many of its first instances go before all judges.
+    """Every method before every judge. tasks: for each task on how many of its first instances judges are heard.
 
-    Where tasks is empty, `rows` of every task that is explained.
+    Where tasks is empty, `rows` of every task that is explained. asked: for a task on how many of these the model is
+    asked what no earlier notebook has asked it; on all where it is not named.
     """
 
     model_config = STRICT
 
     tasks: dict[str, Count] = {}
     rows: Count = 100
+    asked: dict[str, Count] = {}
     budgets: BudgetsSpec = BudgetsSpec()
 
     def check(self, tasks) -> None:
         """Raise ValueError where the study names a task or a method that there is not."""
         from attreval.explain.limits import LIMITS
 
-        for name in (*self.tasks, *self.budgets.tasks):
+        for name in (*self.tasks, *self.asked, *self.budgets.tasks):
             if name not in tasks:
                 raise ValueError(f"joint: no task {name!r} in this profile; there are: {', '.join(tasks)}")
         for name in (method for methods in self.budgets.tasks.values() for method in methods):
@@ -52,6 +54,11 @@ class JointSpec(BaseModel):
     def rows_of(self, task: str, explained: int) -> int:
         """How many of the explained instances of a task go before all judges; 0 for none."""
         return min(explained, self.tasks.get(task, 0) if self.tasks else self.rows)
+
+    def asked_of(self, task: str, explained: int) -> int:
+        """On how many of them the model is asked."""
+        rows = self.rows_of(task, explained)
+        return min(rows, self.asked.get(task, rows))
 
 
 class MetaSpec(BaseModel):
