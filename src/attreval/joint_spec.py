@@ -13,8 +13,8 @@ Count = Annotated[int, Field(ge=1)]
 class BudgetsSpec(BaseModel):
     """How much must sampled methods spend? tasks: for each task the methods that are asked, of its first model.
 
-    rows: instances; sizes: what a method may spend each time; seeds: of the draws. stable: the mean overlap of the top
-    tokens from which on an answer counts as standing still.
+    rows: instances; sizes: what a method may spend each time, sizes_of: otherwise for a task; seeds: of the draws.
+    stable: the mean overlap of the top tokens from which on an answer counts as standing still.
     """
 
     model_config = STRICT
@@ -22,6 +22,7 @@ class BudgetsSpec(BaseModel):
     tasks: dict[str, list[str]] = {}
     rows: Count = 5
     sizes: list[Annotated[int, Field(ge=2)]] = [32, 64, 128, 256, 512]
+    sizes_of: dict[str, list[Annotated[int, Field(ge=2)]]] = {}
     seeds: int = Field(2, ge=2)
     stable: float = Field(0.9, gt=0, le=1)
 
@@ -44,7 +45,7 @@ class JointSpec(BaseModel):
         """Raise ValueError where the study names a task or a method that there is not."""
         from attreval.explain.limits import LIMITS
 
-        for name in (*self.tasks, *self.asked, *self.budgets.tasks):
+        for name in (*self.tasks, *self.asked, *self.budgets.tasks, *self.budgets.sizes_of):
             if name not in tasks:
                 raise ValueError(f"joint: no task {name!r} in this profile; there are: {', '.join(tasks)}")
         for name in (method for methods in self.budgets.tasks.values() for method in methods):

@@ -184,6 +184,12 @@ def test_budgets_stand_still_from_where_they_last(step):
     assert needed.stands_still.tolist() == needed.seeds_agree.tolist() == [16]
     noting_judges.note_needed(step, needed)
     assert step.numbers["joint.budgets.lime"] == "16"
+    once = pd.DataFrame(rows, columns=budgets.ASKED).assign(method="integrated_gradients")
+    once = once[once.seed == 1]
+    overlaps = budgets.overlap_table(step, once, scores)
+    assert overlaps.between.isna().all() and overlaps.to_largest.notna().all()
+    noting_judges.note_needed(step, budgets.needed_table(step, overlaps))
+    assert step.numbers["joint.budgets.integrated_gradients_seeds"] == "draws nothing"
 
 
 @pytest.mark.parametrize("method", LIMITS)

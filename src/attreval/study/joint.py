@@ -23,7 +23,16 @@ from attreval.project import Results
 from attreval.step import Step, set_threads
 from attreval.study.agreeing import common_methods
 from attreval.study.cases import borrowed_evidence, with_evidence
-from attreval.study.erasing import Case, judge, load_model_once, load_records_once, main_protocol, query_of, sum_up
+from attreval.study.erasing import (
+    Case,
+    judge,
+    load_model_once,
+    load_records_once,
+    main_protocol,
+    query_of,
+    random_scores,
+    sum_up,
+)
 from attreval.study.reading import PEOPLE, Reading, read
 from attreval.study.sample import to_explain
 from attreval.study.voting import at_k, at_peaks, peaks_of
@@ -104,12 +113,14 @@ def hear_some(results: Results, profile: Profile, task: str, model: str, seed: i
     loaded = load_model_once(results, *run, text)
     scorer = Scorer(loaded, profile.explaining_of(task).token_budget)
     records, lent, said = load_records_once(results, *run, text), borrowed_evidence(task), read_said(results, *run)
-    methods, asked = common_methods(records), profile.joint.asked_of(task, explained)
+    stored, asked = common_methods(records), profile.joint.asked_of(task, explained)
+    methods = stored if "random" in stored else ["random", *stored]
     end = min(start + TOGETHER, profile.joint.rows_of(task, explained))
     rows, talks = [], []
     for at, instance in enumerate(to_explain(profile, task, model)[start:end], start):
         tokens, names, known = loaded.tokens(instance), (*run, instance.id), said.get(instance.id, {})
-        reading = read(with_evidence(instance, lent), tokens, {m: records[instance.id][m] for m in methods})
+        reading = read(with_evidence(instance, lent), tokens, {m: records[instance.id][m] for m in stored})
+        reading.scores.setdefault("random", random_scores(tokens, *names))  # the floor, where it did not explain
         counted = [*count_agreement(reading, methods, profile.agreement), *count_shares(reading, methods)]
         rows += [(*names, *row) for row in (*counted, *pointed(known, methods))]
         wanted = list_cases(profile, names, reading.scores, known if is_told(profile, task) else {}, at < asked)
@@ -120,7 +131,7 @@ def hear_some(results: Results, profile: Profile, task: str, model: str, seed: i
     for name, known, wanted, _ in talks:
         values = {m: dict(known.get(m, {})) if is_told(profile, task) else {} for m in methods}
         for case, (hard, softened) in zip(wanted, found, strict=False):
-            heard = records[name][case.method].target == hard.target
+            heard = next(iter(records[name].values())).target == hard.target
             fresh = dict(zip(METRICS_ASKED, sum_up(hard, softened), strict=False))
             values[case.method] = {k: v if heard else float("nan") for k, v in (fresh | values[case.method]).items()}
         rows += [(*run, name, *row) for row in compare_with_random(values, methods)]
