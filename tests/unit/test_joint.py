@@ -184,6 +184,12 @@ def test_budgets_stand_still_from_where_they_last(step):
     assert needed.stands_still.tolist() == needed.seeds_agree.tolist() == [16]
     noting_judges.note_needed(step, needed)
     assert step.numbers["joint.budgets.lime"] == "16"
+    once = pd.DataFrame(rows, columns=budgets.ASKED).assign(method="integrated_gradients")
+    once = once[once.seed == 1]
+    overlaps = budgets.overlap_table(step, once, scores)
+    assert overlaps.between.isna().all() and overlaps.to_largest.notna().all()
+    noting_judges.note_needed(step, budgets.needed_table(step, overlaps))
+    assert step.numbers["joint.budgets.integrated_gradients_seeds"] == "draws nothing"
 
 
 @pytest.mark.parametrize("method", LIMITS)
@@ -218,13 +224,32 @@ def test_agreement_with_others_leaves_random_out():
     assert 0 < shares["lime"] < 1
 
 
-def test_explanations_of_another_class_are_not_heard_by_erasure():
-    own = {name: 0.9 for name in ("nc", "ns", "soft_nc", "soft_ns")}
-    known = {"lime": (1, own), "random": (1, own), joint.RIVAL: (1, {name: 0.1 for name in own})}
-    records = {"lime": SimpleNamespace(target=1), "random": SimpleNamespace(target=0)}
-    found = {(m, j): v for m, j, v in joint.compare_with_rival(known, records, ["lime", "random"])}
-    assert found["lime", "diagnosticity"] == 1 and found["lime", "nc"] == 0.9
-    assert np.isnan(found["random", "nc"]) and np.isnan(found["random", "diagnosticity"])
+def test_wins_over_random_scores_and_what_not_every_method_has():
+    high, low = dict.fromkeys(joint.METRICS, 0.9), dict.fromkeys(joint.METRICS, 0.1)
+    found = {(m, j): v for m, j, v in joint.compare_with_random({"lime": high, "random": low}, ["lime", "random"])}
+    assert (
+        found["lime", "diagnosticity"] == 1 and found["random", "diagnosticity"] == 0.5 and found["lime", "nc"] == 0.9
+    )
+    tied = {(m, j): v for m, j, v in joint.compare_with_random({"lime": low, "random": low}, ["lime", "random"])}
+    assert tied["lime", "diagnosticity"] == 0.5
+    for gap in ({"nc": 0.1, "ns": 0.1}, low | {"soft_nc": np.nan, "soft_ns": np.nan}):
+        found = {(m, j) for m, j, _ in joint.compare_with_random({"lime": gap, "random": low}, ["lime", "random"])}
+        assert found == {(m, j) for m in ("lime", "random") for j in ("nc", "ns")}
+    nothing = dict.fromkeys(joint.METRICS, np.nan)  # explained for another class than the predicted one
+    assert not list(joint.compare_with_random({"lime": nothing, "random": low}, ["lime", "random"]))
+
+
+def test_the_model_is_asked_only_what_nobody_has_asked():
+    profile, names = profile_of(), ("snli", "small", 1, "t")
+    scores = {m: np.arange(3.0) for m in ("lime", "random", "gradient_l1")}
+    known = {"lime": dict.fromkeys(joint.METRICS, 0.5), "random": {"nc": 0.5, "ns": 0.5}}
+    cases = joint.list_cases(profile, names, scores, known, True)
+    assert [case.method for case in cases] == ["random", "gradient_l1"]
+    assert cases[0].protocol.ratios == (1.0,) and len(cases[1].protocol.ratios) == 5
+    assert not joint.list_cases(profile, names, scores, known, False)
+    assert list(joint.pointed({"lime": {"pointing": 1.0}, "random": {}}, ["lime", "random"])) == [
+        ("lime", "pointing", 1.0)
+    ]
 
 
 def test_what_the_diagnosis_says_of_each_text():
@@ -271,4 +296,8 @@ def test_a_profile_names_its_tasks_and_methods():
         profile_of(joint={"budgets": {"tasks": {"snli": ["gradient_l1"]}}})
     assert [run[0] for run in joint.joint_runs(profile_of())] == ["snli", "rotten_tomatoes"]
     assert [run[0] for run in joint.joint_runs(profile_of(joint={"tasks": {"snli": 3}}))] == ["snli"]
-    assert profile_of(joint={"tasks": {"snli": 300}}).joint.rows_of("snli", 8) == 8
+    found = profile_of(joint={"tasks": {"snli": 300}, "asked": {"snli": 3}}).joint
+    assert found.rows_of("snli", 8) == 8 and found.asked_of("snli", 8) == 3
+    assert profile_of(joint={"tasks": {"snli": 300}}).joint.asked_of("snli", 8) == 8
+    with pytest.raises(ValueError, match="joint: no task 'imdb'"):
+        profile_of(joint={"asked": {"imdb": 3}})

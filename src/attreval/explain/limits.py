@@ -19,6 +19,7 @@ def limit_coalitions(budget: Budget, size: int) -> Budget:
 
 
 NODES = limit("path_steps", "path_steps_most")  # a fixed number: else the method doubles them until it is content
+DRAWS_NOTHING = ("integrated_gradients", "integrated_gradients_zero")
 LIMITS: dict[str, Callable[[Budget, int], Budget]] = {
     "lime": limit("lime_samples"),
     "kernel_shap": limit_coalitions,

@@ -10,7 +10,7 @@ import pandas as pd
 
 from attreval.config import Profile
 from attreval.explain import METHODS
-from attreval.explain.limits import LIMITS
+from attreval.explain.limits import DRAWS_NOTHING, LIMITS
 from attreval.judge.bargain import overlap_at_k
 from attreval.judge.concord import bounds
 from attreval.project import Results
@@ -48,8 +48,8 @@ def spend(results: Results, profile: Profile, task: str, model: str, seed: int, 
     scorer, start = Scorer(loaded, explaining.token_budget), budget_of(explaining)
     instances = to_explain(profile, task, model)[: spec.rows]
     rows, found = [], []
-    for size in spec.sizes:
-        for draw in range(1, spec.seeds + 1):
+    for size in spec.sizes_of.get(task, spec.sizes):
+        for draw in range(1, 2 if method in DRAWS_NOTHING else spec.seeds + 1):
             budget = replace(LIMITS[method](start, size), limsse_draw=draw - 1)
             names = ("budgets", task, model, seed, draw)
             for e in explain(scorer, instances, [method], budget, names, explaining.target):
@@ -62,7 +62,8 @@ def spend(results: Results, profile: Profile, task: str, model: str, seed: int, 
 def overlap_table(step: Step, asked: pd.DataFrame, scores: list[np.ndarray]) -> pd.DataFrame:
     """One row a run, method and budget: overlap of the top tokens, with its bootstrap interval over instances.
 
-    to_largest: with what the same seed gives at the largest budget; between: of two seeds at this budget.
+    to_largest: with what the same seed gives at the largest budget; between: of two seeds at this budget, NaN for a
+    method that draws nothing.
     """
     settings, k, rows = step.profile.bootstrap, step.profile.agreement.fixed_k, []
     for (task, model, method), part in asked.groupby(["task", "model", "method"], sort=False):
@@ -72,7 +73,7 @@ def overlap_table(step: Step, asked: pd.DataFrame, scores: list[np.ndarray]) -> 
             ends = [[overlap_at_k(by[size, s, i], by[max(sizes), s, i], k) for s in seeds] for i in ids]
             pairs = [[overlap_at_k(by[size, a, i], by[size, b, i], k) for a, b in combinations(seeds, 2)] for i in ids]
             row = [task, model, method, k, size, part[part.budget == size].requested.mean(), len(ids)]
-            for values in (np.mean(ends, axis=1), np.mean(pairs, axis=1)):
+            for values in (np.mean(ends, axis=1), np.mean(pairs, axis=1) if pairs[0] else np.full(len(ids), np.nan)):
                 counts = generator("budgets", task, model, method).multinomial(
                     len(ids), np.full(len(ids), 1 / len(ids)), settings.draws
                 )

@@ -1,36 +1,56 @@
 """What does every judge say of every explanation, on the same models and texts?
 
 The judges of single tokens hear what notebook 03 has stored, on the first instances of a run: what needs no model is
-counted, and what needs one (erasure) is asked through the ledger. The judges of tokens, pairs and spans have spoken in
-notebooks 07. All values are turned so that higher is better.
+counted, what notebooks 04 and 06 have kept is read, and what nobody has asked the model is asked through the ledger.
+The judges of tokens, pairs and spans have spoken in notebooks 07. All values are turned so that higher is better.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import combinations
 
 import numpy as np
 import pandas as pd
 
 from attreval.config import Profile, Run
-from attreval.judge import pointing
 from attreval.judge.complexity import entropy
 from attreval.judge.diagnosticity import METRICS, wins
+from attreval.judge.protocol import Protocol
 from attreval.project import Results
-from attreval.seeds import generator
 from attreval.step import Step, set_threads
 from attreval.study.agreeing import common_methods
 from attreval.study.cases import borrowed_evidence, with_evidence
-from attreval.study.erasing import Case, judge, load_model_once, load_records_once, main_protocol, query_of, sum_up
+from attreval.study.erasing import (
+    Case,
+    judge,
+    load_model_once,
+    load_records_once,
+    main_protocol,
+    query_of,
+    random_scores,
+    sum_up,
+)
 from attreval.study.reading import PEOPLE, Reading, read
 from attreval.study.sample import to_explain
 from attreval.study.voting import at_k, at_peaks, peaks_of
+from attreval.tables import read_values
 
 TOGETHER = 4  # instances that share batches
 COLUMNS = ["task", "model", "seed", "instance", "method", "judge", "value"]
-RIVAL = "rival"  # random scores that every method, `random` too, is compared with
+METRICS_ASKED = ("nc", "ns", "soft_nc", "soft_ns")  # in the order of erasing.sum_up
+SAID_BY = ("04_poerner2018", "06_zhao2023")
+SAID = {  # measures that they keep of single instances -> the judge here
+    "hybrid": "pointing",
+    "manual": "pointing",
+    "hit_target": "pointing",
+    "normalised_comprehensiveness": "nc",
+    "normalised_sufficiency": "ns",
+    "soft_nc": "soft_nc",
+    "soft_ns": "soft_ns",
+}
 
 
 @dataclass(frozen=True)
@@ -89,34 +109,74 @@ def hear_some(results: Results, profile: Profile, task: str, model: str, seed: i
     from attreval.models.scorer import Scorer
 
     set_threads(profile.threads)
-    text, run = profile.model_dump_json(), (task, model, seed)
+    text, run, explained = profile.model_dump_json(), (task, model, seed), profile.rows_explained(task, model)
     loaded = load_model_once(results, *run, text)
     scorer = Scorer(loaded, profile.explaining_of(task).token_budget)
-    records, lent, query = load_records_once(results, *run, text), borrowed_evidence(task), query_of(task)
-    methods, protocol = common_methods(records), main_protocol(profile, task)
-    end = min(start + TOGETHER, profile.joint.rows_of(task, profile.rows_explained(task, model)))
-    part = [with_evidence(instance, lent) for instance in to_explain(profile, task, model)[start:end]]
-    rows, asked = [], []
-    for instance in part:
-        tokens, names = loaded.tokens(instance), (*run, instance.id)
-        reading = read(instance, tokens, {m: records[instance.id][m] for m in methods})
+    records, lent, said = load_records_once(results, *run, text), borrowed_evidence(task), read_said(results, *run)
+    stored, asked = common_methods(records), profile.joint.asked_of(task, explained)
+    methods = stored if "random" in stored else ["random", *stored]
+    end = min(start + TOGETHER, profile.joint.rows_of(task, explained))
+    rows, talks = [], []
+    for at, instance in enumerate(to_explain(profile, task, model)[start:end], start):
+        tokens, names, known = loaded.tokens(instance), (*run, instance.id), said.get(instance.id, {})
+        reading = read(with_evidence(instance, lent), tokens, {m: records[instance.id][m] for m in stored})
+        reading.scores.setdefault("random", random_scores(tokens, *names))  # the floor, where it did not explain
         counted = [*count_agreement(reading, methods, profile.agreement), *count_shares(reading, methods)]
-        rows += [(*names, *row) for row in counted]
-        scores = reading.scores | {RIVAL: generator("joint", *names, RIVAL).standard_normal(len(tokens.content))}
-        asked += [
-            (instance, tokens, Case("main", m, "own", scores[m], protocol, (*names, m))) for m in (*methods, RIVAL)
-        ]
-    found = scorer.converse((case.method, judge(tokens, case, query)) for _, tokens, case in asked)
-    by_instance: dict[str, dict[str, tuple]] = {}
-    for (instance, _, case), (hard, softened) in zip(asked, found, strict=True):
-        values = dict(zip(("nc", "ns", "soft_nc", "soft_ns"), sum_up(hard, softened), strict=False))
-        by_instance.setdefault(instance.id, {})[case.method] = (hard.target, values)
-    for instance in part:
-        names, known = (*run, instance.id), by_instance[instance.id]
-        own = {m: records[instance.id][m] for m in methods}
-        rows += [(*names, *row) for row in compare_with_rival(known, own, methods)]
-        rows += [(*names, *row) for row in point_at_evidence(instance, loaded, own, known[RIVAL][0], profile, run)]
+        rows += [(*names, *row) for row in (*counted, *pointed(known, methods))]
+        wanted = list_cases(profile, names, reading.scores, known if is_told(profile, task) else {}, at < asked)
+        talks.append((instance.id, known, wanted, tokens))
+    every = [(case, tokens) for _, _, wanted, tokens in talks for case in wanted]
+    query = query_of(task)
+    found = iter(scorer.converse((case.method, judge(tokens, case, query)) for case, tokens in every))
+    for name, known, wanted, _ in talks:
+        values = {m: dict(known.get(m, {})) if is_told(profile, task) else {} for m in methods}
+        for case, (hard, softened) in zip(wanted, found, strict=False):
+            heard = next(iter(records[name].values())).target == hard.target
+            fresh = dict(zip(METRICS_ASKED, sum_up(hard, softened), strict=False))
+            values[case.method] = {k: v if heard else float("nan") for k, v in (fresh | values[case.method]).items()}
+        rows += [(*run, name, *row) for row in compare_with_random(values, methods)]
     return pd.DataFrame(rows, columns=COLUMNS), scorer.costs
+
+
+def is_told(profile: Profile, task: str) -> bool:
+    """Whether what notebook 06 says of a task is of the explained class: it asks about the predicted one."""
+    return profile.explaining_of(task).target == "predicted"
+
+
+@lru_cache(maxsize=4)
+def read_said(results: Results, task: str, model: str, seed: int) -> dict[str, dict[str, dict[str, float]]]:
+    """Instance -> method -> judge -> value: what notebooks 04 and 06 have kept of a run."""
+    paths = [path for name in SAID_BY if (path := results.instances / f"{name}.parquet").exists()]
+    every = read_values(*paths)
+    chosen = every[
+        (every.task == task) & (every.model == model) & (every.seed == seed) & every.measure.isin(list(SAID))
+    ]
+    out: dict[str, dict[str, dict[str, float]]] = {}
+    for row in chosen.itertuples():
+        out.setdefault(row.instance, {}).setdefault(row.method, {})[SAID[row.measure]] = row.value
+    return out
+
+
+def list_cases(profile: Profile, names: tuple, scores: dict, known: dict, asked: bool) -> list[Case]:
+    """What the model is still to be asked about one instance; softly alone where hard erasure is known.
+
+    Soft erasure needs the whole and the erased text too: they are asked with one ratio, the same for every method.
+    """
+    protocol = main_protocol(profile, names[0])
+    softly, cases = replace(protocol, ratios=(1.0,)), []
+    for m, values in scores.items() if asked else ():
+        there = known.get(m, {})
+        if any(metric not in there for metric in METRICS):
+            hard = all(metric in there for metric in ("nc", "ns"))
+            cases.append(Case("main", m, "own", values, softly if hard else protocol, (*names, m)))
+    return cases
+
+
+def pointed(known: dict, methods: list[str]) -> Iterator[tuple[str, str, float]]:
+    """Whether the highest word lies where the evidence must be, as notebook 04 says."""
+    for m in methods:
+        if "pointing" in known.get(m, {}):
+            yield m, "pointing", known[m]["pointing"]
 
 
 def count_agreement(reading: Reading, methods: list[str], spec) -> Iterator[tuple[str, str, float]]:
@@ -152,30 +212,17 @@ def count_shares(reading: Reading, methods: list[str]) -> Iterator[tuple[str, st
         yield m, "complexity", 1 - entropy(reading.scores[m]) / np.log(n) if n > 1 else float("nan")
 
 
-def compare_with_rival(known: dict, records: dict, methods: list[str]) -> Iterator[tuple[str, str, float]]:
-    """The four measures of erasure, and how many of them a method wins against random scores, ties counting half.
+def compare_with_random(values: dict, methods: list[str]) -> Iterator[tuple[str, str, float]]:
+    """The four measures of erasure, and how many of them a method wins against random scores, a tie counting half.
 
-    An explanation of another class than the predicted one is not heard: erasure asks about the predicted class.
+    Diagnosticity needs all four. Random scores win half against others of their kind. A measure that not every method
+    has on this text is left out: methods are compared on the same texts.
     """
-    from attreval.judge.protocol import Protocol
-
-    _, rival = known[RIVAL]
+    known = [x for x in METRICS if all(not np.isnan(values[m].get(x, np.nan)) for m in methods)]
     for m in methods:
-        target, own = known[m]
-        heard = records[m].target == target
-        for metric in METRICS:
-            yield m, metric, own[metric] if heard else float("nan")
-        won = wins([own[x] for x in METRICS], [rival[x] for x in METRICS], Protocol(ties="half"))
-        yield m, "diagnosticity", float(won.mean()) if heard else float("nan")
-
-
-def point_at_evidence(instance, model, records: dict, predicted: int, profile, run: Run):
-    """Whether the highest word lies where the evidence must be, where a task says so; random scores in closed form."""
-    if not (instance.evidence.classes or instance.evidence.tags or run[0].startswith("manual")):
-        return
-    rows = pointing.play(
-        instance, model.tokens(instance), predicted, records, profile.pointing.ties, profile.pointing.affix, run
-    )
-    for row in rows:
-        if row["metric"] in ("hybrid", "manual", "hit_target") and row["method"] in records:
-            yield row["method"], "pointing", row["hit"]
+        for metric in known:
+            yield m, metric, values[m][metric]
+        if "random" in methods and len(known) == len(METRICS):
+            own, rival = ([values[x][metric] for metric in METRICS] for x in (m, "random"))
+            won = wins(own, rival, Protocol(ties="half"))
+            yield m, "diagnosticity", 0.5 if m == "random" else float(won.mean())

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from attreval.explain import METHODS
+from attreval.explain.limits import DRAWS_NOTHING
 from attreval.judge.metrics import METRICS
 from attreval.step import Step
 from attreval.study.joint import JUDGES
@@ -88,6 +89,8 @@ def tell_budget(part: pd.DataFrame, column: str) -> str | float:
     """A budget in words: `more than` the largest where it takes more."""
     if not len(part):
         return float("nan")
+    if column == "seeds_agree" and part.method.iloc[0] in DRAWS_NOTHING:
+        return "draws nothing"
     size = part[column].iloc[0]
     return f"more than {part.largest.iloc[0]:,}" if np.isnan(size) else f"{int(size):,}"
 
