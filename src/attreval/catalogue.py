@@ -78,6 +78,18 @@ JUDGES = (
         "module": "attreval.judge.complexity",
         "source": "Sun et al. 2024, section 2.5",
     },
+    {
+        "name": "rank correlation of judges",
+        "question": "do judges put methods in the same order?",
+        "module": "attreval.judge.concord",
+        "source": "Kendall 1945",
+    },
+    {
+        "name": "judging the judges",
+        "question": "can a metric tell the truth, where it was planted?",
+        "module": "attreval.judge.meta",
+        "source": "after Chan et al. 2022",
+    },
 )
 
 

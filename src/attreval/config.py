@@ -6,6 +6,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from attreval.agreement_settings import AgreementSpec, SeedStudySpec
 from attreval.diagnosis_spec import DiagnosisSpec
+from attreval.joint_spec import JointSpec, MetaSpec
 from attreval.profile_checks import check_keys, check_rows, explain_error
 from attreval.profile_files import path_of, profiles, read_mapping
 from attreval.specs import (
@@ -44,6 +45,8 @@ class Profile(Section):
     agreement: AgreementSpec = AgreementSpec()
     faithfulness: FaithfulnessSpec = FaithfulnessSpec()
     diagnosis: DiagnosisSpec = DiagnosisSpec()
+    joint: JointSpec = JointSpec()
+    meta: MetaSpec = MetaSpec()
     bootstrap: BootstrapSpec = BootstrapSpec()
     seed_study: SeedStudySpec | None = None
     left_out: list[str] = Field([])
@@ -76,6 +79,7 @@ class Profile(Section):
             if "diagnosis" in heard and len(TASKS[task].segments) < 2:
                 fit = [name for name, known in TASKS.items() if len(known.segments) == 2]
                 raise ValueError(f"task {task!r} has one text; diagnosis needs two, as in: {', '.join(fit)}")
+        self.joint.check(self.tasks)
         if self.seed_study:
             self.seed_study.check(self.models, TASKS)
             self.study_training(), self.study_explaining()

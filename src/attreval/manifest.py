@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 from attreval import __version__, config, corpora, project
+from attreval.report.samples import describe_samples
 from attreval.tables import read_about, write_json
 
 
@@ -41,6 +42,8 @@ def make_manifest(profile: str) -> Path:
             "commit": commit(),
             "date": max((s["finished"] for s in steps), default="")[:10],
             "seconds": round(sum(s["seconds"] for s in steps), 1),
+            "processor_seconds": round(sum(s["processor_seconds"] for s in steps), 1),
+            "samples": describe_samples(settings),
             "settings": settings.model_dump(),
             "corpora": about,
             "steps": {s["step"]: s for s in steps},

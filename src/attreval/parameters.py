@@ -65,6 +65,8 @@ NOTEBOOKS: dict[str, type[Parameters]] = {
     "07_agents": OneModel,
     "07_levels": Levelled,
     "07_sun2024": Parameters,
+    "08_four_judges": Parameters,
+    "08_judges": Parameters,
 }
 OF_THE_SHELL = {"In", "Out", "get_ipython", "exit", "quit", "open"}  # what IPython itself puts into a namespace
 

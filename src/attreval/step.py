@@ -124,6 +124,8 @@ class Step:
             "seed": self.profile.seed,
             "finished": datetime.now(UTC).isoformat(timespec="seconds"),
             "seconds": round(time.monotonic() - self.started, 1),
+            # of this process and those it has waited for, kernel start and imports included
+            "processor_seconds": round(sum(os.times()[:4]), 1),
             "files": sorted(str(path.relative_to(self.results.root)) for path in set(self.files)),
         }
         path = self.results.steps / f"{self.name}.json"

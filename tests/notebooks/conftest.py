@@ -59,7 +59,8 @@ def copy_project(home: Path) -> Copy:
         shutil.copy(CHECKOUT / "data" / name, home / "data" / name)
     data = os.environ.get("ATTREVAL_DATA", str(CHECKOUT / "data"))
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    left = {name: value for name, value in os.environ.items() if name != "ATTREVAL_RESULTS"}
+    # corpora from elsewhere would add to what the profile does
+    left = {k: value for k, value in os.environ.items() if k not in ("ATTREVAL_RESULTS", "ATTREVAL_CORPORA")}
     return Copy(home, left | {"ATTREVAL_HOME": str(home), "ATTREVAL_DATA": data, "PATH": path})
 
 

@@ -9,15 +9,20 @@ import shutil
 import signal
 import subprocess
 import time
+from pathlib import Path
 
 import nbformat
+import numpy as np
 import pandas as pd
 import pytest
 import yaml
 
 from attreval import config
+from attreval.report.claims import scorecard
 
 pytestmark = pytest.mark.workflow
+CLAIMS = Path(__file__).parents[1] / "golden" / "smoke_claims.json"
+DRIFT = 0.02  # by which a value of the smoke profile may differ from one kind of processor to another
 
 
 def test_every_step_leaves_what_it_should(finished):
@@ -27,14 +32,14 @@ def test_every_step_leaves_what_it_should(finished):
     expected += [f"02_train-{t}-{m}-s{s}" for t, m, s in profile.trained_runs()]
     for t, m, s in profile.explained_runs():
         expected += [f"03_explain-{t}-{m}-s{s}-{shard}" for shard in range(profile.explaining_of(t).shards)]
-    expected += ["07_sun2024"]
+    expected += ["07_sun2024", "08_four_judges", "08_judges"]
     for t, m, s in profile.explained_runs("diagnosis"):
         expected += [f"07_agents-{t}-{m}-s{s}", f"07_levels-{t}-{m}-s{s}-0"]
     assert names == sorted(expected) and len(names) > 20
     assert (finished.home / "_site" / "index.html").exists()
     manifest = json.loads((finished.results / "manifest.json").read_text())
     assert sorted(manifest["steps"]) == names
-    assert all(step["seconds"] > 0 for step in manifest["steps"].values())
+    assert all(step["seconds"] > 0 < step["processor_seconds"] for step in manifest["steps"].values())
     assert set(manifest["corpora"]) == set(profile.tasks)
     for name, step in manifest["steps"].items():
         assert step["files"], name
@@ -70,6 +75,18 @@ def test_tables_hold_what_the_profile_asks_for(finished):
     assert set(curves.ratio) == {0.1, 0.5} and set(curves.method) == set(methods)
     same = agreement[(agreement.method_a == "gradient_l1") & (agreement.method_b == "gradient_l2") & (agreement.k == 5)]
     assert (same.agreement > 0.6).all()  # two norms of one gradient rank nearly alike, whatever the model
+
+
+def test_no_claim_has_drifted_from_the_committed_scorecard(finished):
+    """Where a change means to move them: `attreval claims --profile smoke --json > tests/golden/smoke_claims.json`."""
+    kept = pd.DataFrame(json.loads(CLAIMS.read_text(encoding="utf-8"))).set_index("claim")
+    found = scorecard(finished.results / "tables").set_index("claim")
+    assert list(found.index) == list(kept.index)
+    assert len(kept) > 50 and found.value.notna().mean() > 0.5
+    for name in ("value", "low", "high"):
+        np.testing.assert_allclose(found[name], kept[name].astype(float), atol=DRIFT, err_msg=name)
+    moved = found.verdict[found.verdict != kept.verdict]
+    assert moved.empty, f"verdicts moved: {moved.to_dict()}"
 
 
 def test_executed_notebooks_show_figures_and_no_errors(finished):

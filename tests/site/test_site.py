@@ -14,8 +14,9 @@ import yaml
 from bs4 import BeautifulSoup
 
 from attreval import report
-from attreval.report import ReportError
+from attreval.report import ReportError, pdf
 from attreval.report import site as site_module
+from attreval.report.site import read_site
 
 
 def pages(home):
@@ -93,6 +94,21 @@ def test_pages_are_well_formed(home):
             assert "#|" not in code.get_text()
         text = page.find("main").get_text()
         assert not re.search(r"\?\?|\{\{<|(?<![\w@])@(fig|tbl|sec)-|:::", text), path
+
+
+def test_the_pdf_has_the_figures_tables_and_numbers_of_the_page(home, monkeypatch):
+    kept = []
+    monkeypatch.setattr(pdf.typst, "compile", lambda path, **_: kept.append(path.read_text(encoding="utf-8")) or b"")
+    pdf.make_pdf(read_site(home, yaml.safe_load((home / "_variables.yml").read_text())), home / "paper" / "index.qmd")
+    page = BeautifulSoup((home / "_site" / "paper" / "index.html").read_text(encoding="utf-8"), "html.parser")
+    floats = page.find_all("figure", id=True)
+    assert len(floats) > 20
+    for one in floats:
+        assert f"] <{one['id']}>" in kept[0]
+    labels = [" ".join(one.find(class_="float-number").get_text().split()) for one in floats]
+    found = [" ".join(label.replace("~", " ").split()) for label in re.findall(r"#strong\[(.*?:)\]", kept[0])]
+    assert [label for label in found if label.startswith(("Figure", "Table"))] == labels
+    assert not re.search(r"\?\?|\{\{<|<figure|@(fig|tbl|sec)-", kept[0])
 
 
 def test_figures_have_numbers_captions_and_sources(home):
@@ -218,6 +234,10 @@ def test_mistakes_in_pages_are_named(fresh, page, text, message):
 
 
 FAKE = """#!/bin/sh
+if [ "$3 $4 $5" = "--to typst --output-dir" ]; then
+  {typst} mkdir -p "$6/paper" && printf '%s' '%PDF- by quarto' > "$6/paper/index.pdf"
+  exit 0
+fi
 [ "$1" = render ] && [ "$3" = --output-dir ] || exit 9
 [ -f "$2/_variables.yml" ] || exit 8
 mkdir -p "$4" && echo "made by quarto" > "$4/index.html"
@@ -231,12 +251,18 @@ def test_quarto_is_called_where_there_is_one_and_its_failure_changes_nothing(fre
     program = tmp_path / "bin" / "quarto"
     program.parent.mkdir()
     monkeypatch.setenv("PATH", str(program.parent), prepend=os.pathsep)
-    program.write_text(FAKE.format(status=0))
+    program.write_text(FAKE.format(status=0, typst=""))
     program.chmod(0o755)
-    assert files(report.render("smoke")) == {"index.html": b"made by quarto\n"}
-    program.write_text(FAKE.format(status=1))
+    assert files(report.render("smoke")) == {
+        "index.html": b"made by quarto\n",
+        "paper/attreval.pdf": b"%PDF- by quarto",
+    }
+    program.write_text(FAKE.format(status=0, typst="exit 1 #"))  # its Typst fails: ours steps in
+    made = files(report.render("smoke"))
+    assert made["index.html"] == b"made by quarto\n" and len(made["paper/attreval.pdf"]) > 10_000
+    program.write_text(FAKE.format(status=1, typst=""))
     with pytest.raises(ReportError, match=r"(?s)quarto render ended with 1:.*said something"):
         report.render("smoke", "quarto")
-    assert files(fresh / "_site") == {"index.html": b"made by quarto\n"}
+    assert files(fresh / "_site") == made
     assert "index.html" in files(report.render("smoke", "pandoc"))
     assert (fresh / "_site" / "paper" / "index.html").exists()

@@ -111,7 +111,7 @@ def limsse(loss: str):
     def converse(tokens, target, budget, rng):
         n = len(tokens.content)
         # not from rng: the three losses read the same substrings, so the ledger answers two of them
-        shared = generator("limsse", tokens.ids.tolist())
+        shared = generator("limsse", tokens.ids.tolist(), *([budget.limsse_draw] if budget.limsse_draw else []))
         cuts = draw_substrings(n, budget.limsse_samples, budget.limsse_sampling, shared)
         logits = yield from read_substrings(tokens, cuts)
         if loss == "class":

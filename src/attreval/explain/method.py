@@ -48,7 +48,8 @@ class Budget:
     of the sum owed (or of one logit, where that is more). lime_samples: perturbed texts, the full one included.
     shap_evaluations: texts that Partition SHAP may read, the whole and the masked one included.
     riemann_steps: points of the averaged gradients of Poerner et al. (2018). limsse_samples: substrings, at most;
-    limsse_sampling, limsse_solver: see explain.limsse. decomposition_output_gate: see questions.Decompose.
+    limsse_sampling, limsse_solver: see explain.limsse; limsse_draw: another number gives other substrings.
+    decomposition_output_gate: see questions.Decompose.
     pieces: what methods of units, pairs and spans go by.
     """
 
@@ -63,6 +64,7 @@ class Budget:
     limsse_sampling: str = "exhaustive"
     limsse_solver: str = "descent"
     limsse_epochs: int = 1000
+    limsse_draw: int = 0
     decomposition_output_gate: bool = True
     pieces: Pieces = Pieces()
 

@@ -38,9 +38,25 @@ class Numbering:
         self.numbers[identifier] = number
 
 
-def number(doc: pf.Doc, where: Callable[[str], str], number_sections: bool) -> dict[str, str]:
+@dataclass(frozen=True)
+class Float:
+    """A figure or table of a page. label: `Figure 1:`; sources: links to the notebooks that it comes from."""
+
+    name: str
+    kind: str
+    classes: list[str]
+    label: str
+    content: list
+    caption: list
+    sources: list[pf.Link]
+
+
+def number(
+    doc: pf.Doc, where: Callable[[str], str], number_sections: bool, draw: Callable[[Float], list] | None = None
+) -> dict[str, str]:
     """Number sections, figures and tables of a page in place, link references; return number by identifier.
 
+    draw: the blocks of a figure or table, in place of HTML; the rest then stays as it is in pandoc's tree.
     Raises ReportError for a reference to nothing, and a figure without picture, rows or caption.
     """
     state = Numbering(where)
@@ -58,8 +74,9 @@ def number(doc: pf.Doc, where: Callable[[str], str], number_sections: bool) -> d
     # In reading order, though panflute walks from the leaves up: figures and tables do not nest.
     doc.walk(floats)
     doc.walk(lambda element, doc: link_reference(element, state))
-    doc.walk(lambda element, doc: draw_float(element, state))
-    doc.walk(lambda element, doc: draw_rest(element))
+    doc.walk(lambda element, doc: (draw or draw_float)(found) if (found := find_float(element, state)) else None)
+    if not draw:
+        doc.walk(lambda element, doc: draw_rest(element))
     return state.numbers
 
 
@@ -106,13 +123,12 @@ def link_reference(element, state: Numbering):
     return inlines
 
 
-def draw_float(element, state: Numbering):
-    """A numbered div as an HTML figure: content, number and caption, and the notebook that it comes from."""
+def find_float(element, state: Numbering) -> Float | None:
+    """The figure or table that an element is, if it is a numbered one; pictures get its caption as alternative text."""
     if not isinstance(element, pf.Div) or element.identifier not in state.numbers:
         return None
     name = element.identifier
-    kind, number = KINDS[name.partition("-")[0]], state.numbers[name]
-    place = state.where(name)
+    kind, place = KINDS[name.partition("-")[0]], state.where(name)
     blocks = list(element.content)
     if not blocks or not isinstance(blocks[-1], pf.Para) or holds(blocks[-1], pf.Image):
         raise ReportError(f"{place}: {name} has no caption; the last paragraph of its div must be the caption")
@@ -123,17 +139,22 @@ def draw_float(element, state: Numbering):
         raise ReportError(f"{place}: {name} holds no table; include one from paper/tables/ or embed a cell")
     content, sources = unwrap_embeds(content)
     describe(content, pf.stringify(caption).strip())
-    label = pf.Span(pf.Str(f"{kind}\u00a0{number}:"), classes=["float-number"])
-    words = [label, pf.Space, *caption.content]
-    for link in sources:
+    label = f"{kind}\u00a0{state.numbers[name]}:"
+    return Float(name, kind, list(element.classes), label, content, list(caption.content), sources)
+
+
+def draw_float(found: Float) -> list:
+    """A figure or table in HTML: content, number and caption, and the notebook that it comes from."""
+    words = [pf.Span(pf.Str(found.label), classes=["float-number"]), pf.Space, *found.caption]
+    for link in found.sources:
         words += [pf.Space, pf.Span(pf.Str("Source:"), pf.Space, link, classes=["source"])]
-    classes = html_escape(" ".join(["float", kind.lower(), *element.classes]), quote=True)
+    classes = html_escape(" ".join(["float", found.kind.lower(), *found.classes]), quote=True)
     return [
-        pf.RawBlock(f'<figure id="{html_escape(name, quote=True)}" class="{classes}">', "html"),
+        pf.RawBlock(f'<figure id="{html_escape(found.name, quote=True)}" class="{classes}">', "html"),
         pf.Div(
-            *content,
+            *found.content,
             classes=["scroll"],
-            attributes={"tabindex": "0", "role": "group"} if kind == "Table" else {},
+            attributes={"tabindex": "0", "role": "group"} if found.kind == "Table" else {},
         ),
         pf.RawBlock("<figcaption>", "html"),
         pf.Plain(*words),

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import tempfile
 from pathlib import Path
+
+import yaml
 
 from attreval import project
 from attreval.report.errors import ReportError
-from attreval.report.site import build
+from attreval.report.pdf import make_pdf
+from attreval.report.site import build, read_site
 from attreval.report.staging import stage
 from attreval.report.swap import replace_folder
 
 ROUTES = ("auto", "quarto", "pandoc")
+PDF = "paper/attreval.pdf"
 
 
 def render(profile: str, route: str = "auto") -> Path:
@@ -39,7 +44,22 @@ def render(profile: str, route: str = "auto") -> Path:
                 path = folder / address
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(data)
+        (folder / PDF).parent.mkdir(exist_ok=True)
+        (folder / PDF).write_bytes(paper_as_pdf(home, program if route != "pandoc" else None))
     return home / "_site"
+
+
+def paper_as_pdf(home: Path, quarto: str | None) -> bytes:
+    """The paper as a PDF, by Quarto where its Typst manages, else by pandoc and the Python package of Typst."""
+    page = home / "paper" / "index.qmd"
+    if quarto:
+        with tempfile.TemporaryDirectory(prefix=".pdf", suffix=".part", dir=home) as made:
+            command = [quarto, "render", str(page), "--to", "typst", "--output-dir", Path(made).name]
+            subprocess.run(command, cwd=home, capture_output=True, check=False)
+            if found := sorted(Path(made).rglob("*.pdf")):
+                return found[0].read_bytes()
+    variables = yaml.safe_load((home / "_variables.yml").read_text(encoding="utf-8")) or {}
+    return make_pdf(read_site(home, variables), page)
 
 
 def render_by_quarto(program: str, home: Path, folder: Path) -> None:

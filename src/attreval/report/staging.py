@@ -13,14 +13,17 @@ from importlib import import_module
 from pathlib import Path
 
 import nbformat
+import pandas as pd
 import yaml
 
 import attreval
 from attreval import project
+from attreval.report.claims import VERDICTS, scorecard
 from attreval.report.errors import ReportError
 from attreval.report.gaps import forgives, missing_notebooks, missing_numbers, missing_table
 from attreval.report.markdown import escape
 from attreval.report.notebook import read_notebook
+from attreval.report.samples import JUDGES
 from attreval.report.tabulating import read_declarations, table_markdown
 from attreval.tables import write_whole
 
@@ -50,6 +53,7 @@ def stage(profile: str) -> Staged:
             f"make them with: attreval run --profile {profile}"
         )
     variables = read_numbers(results.numbers) | run_facts(profile, results.root / "manifest.json")
+    variables |= count_verdicts(results.tables)
     tables = {path.name: path for path in results.tables.glob("*.csv") if path.name[0] != "."}
     copies = {path.name: publishable(path) for path in sources}
     if forgives(profile):
@@ -128,14 +132,21 @@ def read_numbers(folder: Path) -> dict[str, str]:
 
 
 def run_facts(profile: str, manifest: Path) -> dict[str, str]:
-    """The `run` group: profile, version, commit and date of the run, from its manifest."""
+    """The `run` group: profile, version, commit, date and samples of the run, from its manifest."""
     facts = json.loads(manifest.read_text(encoding="utf-8")) if manifest.exists() else {}
     return {
         "run.profile": profile,
         "run.version": str(facts.get("attreval") or attreval.__version__),
         "run.commit": str(facts.get("commit") or NOT_RECORDED)[:12],
         "run.date": str(facts.get("date") or NOT_RECORDED)[:10],
-    }
+    } | {f"run.sample_{judge}": facts.get("samples", {}).get(judge, NOT_RECORDED) for judge in JUDGES}
+
+
+def count_verdicts(tables: Path) -> dict[str, str]:
+    """How many claims of all papers got which verdict, as `run.claims...`; 0 where no notebook has judged any."""
+    found = scorecard(tables).verdict if any(tables.glob("[!.]*_claims.csv")) else pd.Series(dtype=str)
+    counts = {verdict.replace(" ", "_"): (found == verdict).sum() for verdict in VERDICTS}
+    return {f"run.claims_{name}": str(count) for name, count in counts.items()} | {"run.claims": str(len(found))}
 
 
 def nest(variables: dict[str, str]) -> dict:

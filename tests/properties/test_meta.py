@@ -1,0 +1,153 @@
+"""Judging the judges, as a test: which metrics can tell the truth, which are expected to fail, and why."""
+
+import numpy as np
+import pytest
+
+from attreval.judge.explainers import EXPLAINERS, explain_as
+from attreval.judge.meta import Metric, judge_metrics, put_through, separations
+from attreval.judge.metrics import METRICS, PROTOCOL
+from attreval.judge.planted import WORLDS, PlantedModel, make_texts
+from attreval.models.questions import Evaluate
+from attreval.models.scorer import Scorer
+
+TEXTS, DRAWS = 40, 3
+# what is expected to fail the test, and why
+BLIND = {"complexity"}  # it looks at scores alone, and not even at their signs
+# what leaks the class without telling what counts
+LEAKS = {
+    "simulatability",  # an agent learns whatever helps to predict the class
+    "complexity",  # one mark is the simplest profile there is
+}
+# metrics to which scores that are all alike are not what random scores are
+NOT_CHANCE = {
+    "agreement_dynamic",  # a flat profile has no peak, so nothing is selected
+    "soft_nc",  # a text of which every token keeps a half is not one of which some keep all and some nothing
+    "soft_ns",
+    "complexity",  # the flattest profile has the highest entropy
+}
+
+
+@pytest.fixture(scope="module")
+def table():
+    """Separations of every metric."""
+    return separations(put_through(METRICS, TEXTS, DRAWS), 300, 0.95)
+
+
+@pytest.fixture(scope="module")
+def verdicts(table):
+    """One row a metric."""
+    return judge_metrics(table).set_index("metric")
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_a_metric_tells_the_truth_unless_it_is_known_not_to(verdicts, metric):
+    """Contract 7."""
+    assert verdicts.passes[metric] == (metric not in BLIND)
+    assert bool(METRICS[metric].blind) == (metric in BLIND)
+
+
+def test_complexity_cannot_tell_truth_from_its_reverse(table):
+    part = table[(table.metric == "complexity") & (table.explainer == "reversed")]
+    assert len(part) == len(WORLDS) and (part.separation == 0.5).all()
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_leaking_the_class_fools_those_who_look_at_the_class_or_at_form(verdicts, metric):
+    assert ("leaking" in verdicts.fooled_by[metric]) == (metric in LEAKS)
+
+
+def test_a_right_first_token_hides_the_rest_from_pointing(table):
+    part = table[(table.metric == "pointing") & (table.explainer == "adversarial")]
+    assert (part.separation == 0.5).all()
+    erased = table[(table.metric == "nc") & (table.explainer == "adversarial")].set_index("world")
+    assert erased.separation["one"] == 0.5 and erased.low["additive"] > 0.5
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_a_constant_scores_what_random_scores(table, metric):
+    """Contract 6, in expectation; the bounds hold for all metrics and worlds at once."""
+    part = table[(table.metric == metric) & (table.explainer == "constant")]
+    surely_apart = ((part.gap_low > 0) | (part.gap_high < 0)).any()
+    assert surely_apart == (metric in NOT_CHANCE)
+
+
+@pytest.mark.parametrize("metric", ["pointing", "agreement"])
+def test_ties_in_closed_form_are_the_mean_over_orders(metric):
+    for text in make_texts("interaction", 4):
+        n, rng = len(text.truth), np.random.default_rng(0)
+        measure = METRICS[metric].measure
+        drawn = [measure(text, rng.permutation(n).astype(float), ()) for _ in range(3000)]
+        assert abs(np.mean(drawn) - measure(text, np.zeros(n), ())) < 4 * np.std(drawn) / np.sqrt(3000) + 1e-9
+
+
+@pytest.mark.parametrize("world", WORLDS)
+def test_planted_importances_are_the_models(world):
+    """Erasing a token moves the evidence for the class by what the token is planted to count; alone, half a pair
+    moves nothing where the other half is gone."""
+    model = PlantedModel(world)
+    for text in make_texts(world, 8):
+        ids = text.tokens.ids
+        rows = [(ids, text.tokens.segments)]
+        for place in text.tokens.content:
+            gone = ids.copy()
+            gone[place] = text.tokens.mask_id
+            rows.append((gone, text.tokens.segments))
+        logits = Scorer(model, precision="float64").logits(rows)
+        assert logits[0].argmax() == text.target
+        moved = (logits[0] - logits[1:])[:, text.target] / 6.0
+        if world == "interaction":
+            assert ((moved > 0.5) == text.evidence).all() and text.evidence.sum() == 2
+            assert text.pair_truth.sum() == 1
+        else:
+            np.testing.assert_allclose(moved, text.truth, atol=1e-12)
+
+
+def test_texts_do_not_move_when_more_are_made():
+    few, more = make_texts("additive", 3), make_texts("additive", 6)
+    assert all((a.tokens.ids == b.tokens.ids).all() for a, b in zip(few, more, strict=False))
+    assert [t.target for t in more] == [1, 2] * 3
+
+
+@pytest.mark.parametrize("explainer", EXPLAINERS)
+def test_explainers_are_what_they_say(explainer):
+    for text in make_texts("additive", 4):
+        scores = explain_as(explainer, text)
+        top = scores.argmax() == text.truth.argmax()
+        assert scores.shape == text.truth.shape
+        if explainer in ("oracle", "adversarial"):
+            assert top
+        if explainer in ("reversed", "adversarial"):
+            rest = np.delete(np.arange(len(scores)), text.truth.argmax())
+            assert (np.diff(text.truth[rest][np.argsort(scores[rest])]) <= 0).all()  # words that repeat are ties
+    with pytest.raises(ValueError, match="unknown explainer"):
+        explain_as("prophet", text)
+    with pytest.raises(ValueError, match="level pair needs interaction"):
+        explain_as("oracle", text, "pair")
+
+
+def erased_top(text, scores, names):
+    """A user's own metric: the drop in probability when the highest token goes."""
+    gone = text.tokens.ids.copy()
+    gone[text.tokens.content[int(np.argmax(scores))]] = text.tokens.mask_id
+    logits = yield Evaluate(np.stack([text.tokens.ids, gone]), text.tokens.segments)
+    p = np.exp(logits[:, text.target] - np.logaddexp.reduce(logits, axis=1))
+    return p[0] - p[1]
+
+
+def test_a_metric_of_ones_own_goes_through():
+    own = {
+        "mine": Metric("Mine", erased_top),
+        "upside_down": Metric("Not mine", lambda text, scores, names: -scores @ text.truth),
+    }
+    found = judge_metrics(separations(put_through(own, 20, 2), 100, 0.95)).set_index("metric")
+    assert found.passes["mine"] and not found.passes["upside_down"]
+    assert found.random["upside_down"] < 0.2
+    bad = {"bad": Metric("Bad", lambda text, scores, names: float("nan"))}
+    with pytest.raises(ValueError, match="metric 'bad' gives nan for oracle on 'one 0'"):
+        put_through(bad, 4, 1)
+
+
+def test_worlds_are_named_and_ties_count_half():
+    with pytest.raises(ValueError, match="there are: one, additive, interaction"):
+        PlantedModel("two")
+    assert PROTOCOL.ties == "half"

@@ -1,0 +1,23 @@
+"""What the captions say of models, numbers of texts, seeds and intervals."""
+
+from attreval import config
+from attreval.report.samples import describe_samples
+
+
+def test_each_judge_names_its_models_texts_and_seeds():
+    profile = config.load("smoke")
+    said = describe_samples(profile)
+    for judge, text in said.items():
+        runs = profile.explained_runs(judge)
+        assert text.startswith("Profile smoke: ") and text.endswith("Intervals: 95 % bootstrap over texts.")
+        assert all(model in text for _, model, _ in runs)
+        rows = {profile.rows_explained(*run[:2]) for run in runs} if judge != "diagnosis" else {profile.diagnosis.rows}
+        assert all(f"{n} " in text for n in rows)
+
+
+def test_models_that_share_texts_stand_together_and_a_judge_without_texts_says_so():
+    profile = config.load("quick")
+    said = describe_samples(profile)
+    assert "gru, lstm, qgru, qlstm and cnn on n = " in said["pointing"]
+    none = profile.model_copy(update={"tasks": {}})
+    assert describe_samples(none)["pointing"] == "Profile quick: no texts."
