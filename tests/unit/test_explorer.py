@@ -25,6 +25,7 @@ from attreval.report.explorer.measures import JUDGES, MEASURES
 RUNS = st.dictionaries(
     st.tuples(st.sampled_from("abc"), st.sampled_from("xy"), st.integers(1, 2)), st.integers(0, 30), max_size=8
 )
+TECHNIQUE = (("shapley", "token"), ("shapley", "span"), ("random", "random"))
 LEVELS = st.sampled_from([0.0, 1.0, -1.0, 0.5, 1 / 3, 1e-9, 2e-9, 1e-300, -0.25])
 SCORES = st.lists(st.one_of(LEVELS, st.floats(-1e6, 1e6, allow_subnormal=False)), min_size=1, max_size=12)
 
@@ -196,3 +197,42 @@ def test_values_of_instances_are_written_without_what_is_no_number(tmp_path):
     kept = tables.read_values(path)
     assert list(kept) == tables.VALUE_SCHEMA.names and kept.to_dict("records")[0]["value"] == 0.1 and len(kept) == 1
     assert len(tables.read_values()) == 0
+
+
+def test_what_is_kept_of_instances_averages_to_the_tables():
+    from attreval.judge.diagnosticity import METRICS
+    from attreval.study import areas, diagnosis_tables
+    from attreval.study.diagnosing import Diagnosis
+    from attreval.study.erasing import MEASURES, Measured
+
+    rng = np.random.default_rng(1)
+    run = {"task": "snli", "model": "tiny", "seed": 1}
+    rows = [
+        run | {"instance": i, "method": m, "ratio": r} for i in "abc" for m in ("lime", "random") for r in (0.1, 0.5)
+    ]
+    curves = pd.DataFrame(rows).assign(**{name: rng.random(len(rows)) for name in MEASURES})
+    once = curves[curves.ratio == 0.1].drop(columns=["ratio", *MEASURES]).reset_index(drop=True)
+    values = once.assign(setting="main", role="own", soft_nc=rng.random(6), soft_ns=rng.random(6))
+    pairs = once[once.method == "lime"].assign(setting="main", **{f"win_{m}": 1.0 for m in METRICS})
+    other = values.assign(setting="control", soft_nc=9.0, soft_ns=9.0)
+    measured = Measured(curves, pd.concat([values, other]))
+    kept = areas.by_instance(measured, pairs)
+    assert list(kept.columns) == tables.VALUE_SCHEMA.names and not kept.duplicated(tables.VALUE_SCHEMA.names[:-1]).any()
+    means = kept.groupby(["measure", "method"]).value.mean()
+    for name in MEASURES:
+        assert means[name, "lime"] == pytest.approx(curves[curves.method == "lime"][name].mean())
+    assert means["soft_ns", "random"] == pytest.approx(values[values.method == "random"].soft_ns.mean())
+    assert means["win_nc", "lime"] == 1 and ("win_nc", "random") not in means.index
+
+    cells = pd.DataFrame([run | {"instance": i, "technique": t, "type": k} for i in "ab" for t, k in TECHNIQUE])
+    changes = pd.concat(
+        [cells.assign(k=k, **{n: rng.random(len(cells)) for n in diagnosis_tables.CHANGED}) for k in (1, 2)]
+    )
+    agreed = cells.assign(token=0.5, interaction=np.nan)
+    empty = pd.DataFrame(columns=[*run, "instance", "technique", "type", "form", "correct"])
+    diagnosis = Diagnosis(changes, agreed, cells.assign(entropy=2.0), pd.DataFrame())
+    kept = diagnosis_tables.by_instance(diagnosis, empty)
+    means = kept.groupby(["measure", "method"]).value.mean()
+    spans = changes[changes.type == "span"].comprehensiveness.mean()
+    assert means["unified_comprehensiveness", "bivariate_shapley_spans"] == pytest.approx(spans)
+    assert means["unit_agreement", "kernel_shap"] == 0.5 and ("unified_sufficiency", "random") in means.index

@@ -32,6 +32,7 @@ from attreval.tables import read_values
 
 MOST_PIECES = 12  # pairs, or pairs of spans, of one explanation
 RUN = ["task", "model", "seed"]
+SAID_BY = ("04_poerner2018", "06_zhao2023", "07_sun2024")  # notebooks that keep what they say of single instances
 FACTS = ("methods", "methods_dynamic", "people")
 
 
@@ -90,7 +91,7 @@ def find_sources(results: Results, profile: Profile) -> tuple[list[Source], list
 
 def read_judged(results: Results) -> pd.DataFrame:
     """What notebooks 04, 06 and 07 say of single instances; see tables.VALUE_SCHEMA."""
-    return read_values(*sorted(results.instances.glob("[!.]*.parquet")))
+    return read_values(*(path for name in SAID_BY if (path := results.instances / f"{name}.parquet").exists()))
 
 
 def read_shown(
