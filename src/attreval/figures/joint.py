@@ -59,8 +59,10 @@ def draw_correlations(table: pd.DataFrame, level: str, pooled: str):
 
 
 def pick_runs(part: pd.DataFrame) -> list[tuple[str, str]]:
-    """The first run of each kind: judged by no one from outside, by people, and by pointing."""
-    heard = part.groupby(["task", "model"], sort=False).judge.agg(set)
+    """The run with most methods of each kind: judged by no one from outside, by people, and by pointing."""
+    runs = part.groupby(["task", "model"], sort=False)
+    order = (-runs.method.nunique()).sort_values(kind="stable").index
+    heard = runs.judge.agg(set).reindex(order)
     kinds = [next((judge for judge in ("people", "pointing") if judge in judges), "") for judges in heard]
     return [heard.index[kinds.index(kind)] for kind in ("", "people", "pointing") if kind in kinds]
 
@@ -98,6 +100,8 @@ def draw_bargains(table: pd.DataFrame):
             axes.set_title(f"{task_title(task)}, {model}\n{JUDGES[judge].title}", fontsize=10)
     for axes in grid[-1]:
         axes.set_xlabel("evaluations asked for", fontsize=10)
+    for row in grid:
+        row[0].set_ylabel("mean over texts", fontsize=10)
     handles = [
         plt.Line2D(
             [],
