@@ -141,6 +141,8 @@ def draw_budgets(overlaps: pd.DataFrame, stable: float):
             )
         axes.axhline(stable, color="#666666", linestyle=":", linewidth=1)
         axes.set(xscale="log", ylim=(0, 1.03), xlabel="evaluations asked for", title=title)
+        axes.set_xticks(sizes := sorted(set(overlaps.budget)), [f"{size:,}" for size in sizes])
+        axes.minorticks_off()
     panels[0].set_ylabel(f"overlap of the top {overlaps.k.iloc[0]} tokens")
     figure.legend(*panels[0].get_legend_handles_labels(), loc="upper center", bbox_to_anchor=(0.5, 0.01), ncols=2)
     figure.tight_layout()
