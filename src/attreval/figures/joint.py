@@ -59,8 +59,10 @@ def draw_correlations(table: pd.DataFrame, level: str, pooled: str):
 
 
 def pick_runs(part: pd.DataFrame) -> list[tuple[str, str]]:
-    """The first run of each kind: judged by no one from outside, by people, and by pointing."""
-    heard = part.groupby(["task", "model"], sort=False).judge.agg(set)
+    """The run with most methods of each kind: judged by no one from outside, by people, and by pointing."""
+    runs = part.groupby(["task", "model"], sort=False)
+    order = (-runs.method.nunique()).sort_values(kind="stable").index
+    heard = runs.judge.agg(set).reindex(order)
     kinds = [next((judge for judge in ("people", "pointing") if judge in judges), "") for judges in heard]
     return [heard.index[kinds.index(kind)] for kind in ("", "people", "pointing") if kind in kinds]
 
@@ -98,6 +100,8 @@ def draw_bargains(table: pd.DataFrame):
             axes.set_title(f"{task_title(task)}, {model}\n{JUDGES[judge].title}", fontsize=10)
     for axes in grid[-1]:
         axes.set_xlabel("evaluations asked for", fontsize=10)
+    for row in grid:
+        row[0].set_ylabel("mean over texts", fontsize=10)
     handles = [
         plt.Line2D(
             [],
@@ -137,6 +141,8 @@ def draw_budgets(overlaps: pd.DataFrame, stable: float):
             )
         axes.axhline(stable, color="#666666", linestyle=":", linewidth=1)
         axes.set(xscale="log", ylim=(0, 1.03), xlabel="evaluations asked for", title=title)
+        axes.set_xticks(sizes := sorted(set(overlaps.budget)), [f"{size:,}" for size in sizes])
+        axes.minorticks_off()
     panels[0].set_ylabel(f"overlap of the top {overlaps.k.iloc[0]} tokens")
     figure.legend(*panels[0].get_legend_handles_labels(), loc="upper center", bbox_to_anchor=(0.5, 0.01), ncols=2)
     figure.tight_layout()

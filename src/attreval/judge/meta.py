@@ -93,10 +93,10 @@ def separations(values: pd.DataFrame, draws: int, level: float, of: str = "oracl
     low, high: bootstrap bounds over texts; draws of one text are averaged. mean: of the metric's own values. gap: the
     explainer's mean less that of random scores; gap_low, gap_high hold for all metrics and worlds at once (Bonferroni).
     """
-    from scipy.stats import norm
+    from scipy.stats import t
 
     rows, groups = [], values.groupby(["metric", "world"], sort=False)
-    width = float(norm.isf((1 - level) / 2 / len(groups)))
+    width = float(t.isf((1 - level) / 2 / len(groups), max(1, values.text.nunique() // values.world.nunique() - 1)))
     for (metric, world), part in groups:
         by = {
             explainer: some.pivot(index="text", columns="draw", values="value")
