@@ -1,5 +1,8 @@
 """What the captions say of models, numbers of texts, seeds and intervals."""
 
+import re
+from pathlib import Path
+
 from attreval import config
 from attreval.report.samples import describe_samples
 
@@ -21,3 +24,16 @@ def test_models_that_share_texts_stand_together_and_a_judge_without_texts_says_s
     assert "gru, lstm, qgru, qlstm and cnn on n = " in said["pointing"]
     none = profile.model_copy(update={"tasks": {}})
     assert describe_samples(none)["pointing"] == "Profile quick: no texts."
+
+
+def test_every_figure_of_the_paper_says_on_what_it_rests():
+    found = 0
+    for path in sorted((Path(__file__).parents[2] / "paper" / "sections").glob("*.qmd")):
+        for name, caption in re.findall(
+            r"::: \{#(fig-[\w-]+)[^}]*\}(.*?)\n:::", path.read_text(encoding="utf-8"), re.S
+        ):
+            assert re.search(r"var run\.(profile|sample_\w+) ", caption), f"{path.name}: {name} names no profile"
+            said = re.search(r"var run\.sample_|n = |texts|interval", caption)
+            assert said, f"{path.name}: {name} does not say how many texts"
+            found += 1
+    assert found > 20
