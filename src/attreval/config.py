@@ -79,7 +79,7 @@ class Profile(Section):
             if "diagnosis" in heard and len(TASKS[task].segments) < 2:
                 fit = [name for name, known in TASKS.items() if len(known.segments) == 2]
                 raise ValueError(f"task {task!r} has one text; diagnosis needs two, as in: {', '.join(fit)}")
-        self.joint.check(self.tasks)
+        self.joint.check([*self.tasks, *self.left_out])
         if self.seed_study:
             self.seed_study.check(self.models, TASKS)
             self.study_training(), self.study_explaining()

@@ -212,3 +212,11 @@ def test_a_run_begins_with_checked_parameters(home, monkeypatch):
             step.begin("02_train", given | wrong)
     with pytest.raises(ValueError, match="no shard 7"):
         step.begin("03_explain", given | {"shard": 7})
+
+
+@pytest.mark.parametrize("name", ["smoke", "quick", "reference"])
+def test_a_profile_without_its_optional_tasks_is_read_again_from_what_it_was_written_to(name, monkeypatch):
+    """Processes that judge side by side get it as text."""
+    monkeypatch.delenv("ATTREVAL_CORPORA", raising=False)
+    profile = config.load(name)
+    assert config.Profile.model_validate_json(profile.model_dump_json()) == profile
