@@ -13,7 +13,7 @@ import platform
 import sys
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -23,6 +23,7 @@ from typing import Any
 import pandas as pd
 
 from attreval import __version__, config, parameters, project
+from attreval.records import Cost
 from attreval.tables import write_csv, write_json, write_values, write_whole
 
 VERSIONS = ("torch", "transformers", "captum", "shap", "numpy", "pandas", "scikit-learn", "pyarrow", "papermill")
@@ -88,6 +89,19 @@ class Step:
         else:
             text = f"{value:,}" if isinstance(value, int) else str(value)
         self.numbers[key] = {"value": value, "text": text}
+
+    def note_evaluations(self, spent: Iterable[tuple[str, dict[str, Cost]]]) -> None:
+        """Keep in the step's record what was asked and what was computed, by task and account.
+
+        spent: a task and the costs by account, for each part of the work.
+        """
+        total: dict[str, dict[str, int]] = {}
+        for task, costs in spent:
+            for account, cost in costs.items():
+                of = total.setdefault(f"{task}.{account}", {"requested": 0, "unique": 0})
+                of["requested"] += cost.requested
+                of["unique"] += cost.unique
+        self.notes["evaluations"] = total
 
     def progress(self, what: str) -> Callable[..., None]:
         """A callback (done, of, words=None) that shows how far a loop is: a bar, or a line in the workflow's log."""

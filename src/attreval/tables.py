@@ -168,6 +168,14 @@ def read_instances(path: Path | str, split: str | None = None, limit: int | None
     ]
 
 
+def read_by_instance(*paths: Path | str) -> dict[str, dict[str, Attribution]]:
+    """Read attribution tables: instance id -> method -> record, in the order of the tables."""
+    out: dict[str, dict[str, Attribution]] = {}
+    for record in read_attributions(*paths):
+        out.setdefault(record.instance, {})[record.method] = record
+    return out
+
+
 def write_attributions(path: Path | str, attributions: Iterable[Attribution]) -> None:
     """Write attributions, one row each."""
     rows = [

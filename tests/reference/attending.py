@@ -1,12 +1,11 @@
 """A small encoder-decoder with random weights, and attention looked at layer by layer, without ledger or hooks."""
 
-import numpy as np
 import torch
 from transformers import BartConfig, BartForSequenceClassification
 from transformers.models.bert.modeling_bert import BertSelfAttention
 
 from attreval.models.transformer import Transformer, freeze
-from reference.models import tiny_tokenizer
+from reference.models import draw_weights, tiny_tokenizer
 
 
 def tiny_bart(seed: int = 0, labels: tuple[str, ...] = ("no", "maybe", "yes"), max_length: int = 64) -> Transformer:
@@ -31,15 +30,7 @@ def tiny_bart(seed: int = 0, labels: tuple[str, ...] = ("no", "maybe", "yes"), m
         label2id={name: k for k, name in enumerate(labels)},
     )
     network = BartForSequenceClassification(config)
-    rng = np.random.default_rng(seed)
-    with torch.no_grad():
-        for name, weights in network.named_parameters():
-            draw = rng.standard_normal(weights.shape)
-            if weights.ndim == 2:
-                draw *= 1.0 if "embed" in name or "shared" in name else 1.5 / np.sqrt(weights.shape[1])
-            else:
-                draw = 0.1 * draw + (1.0 if "norm" in name and name.endswith("weight") else 0.0)
-            weights.copy_(torch.from_numpy(draw))
+    draw_weights(network, seed)
     return Transformer("tiny_bart", freeze(network), tokenizer, labels, max_length)
 
 

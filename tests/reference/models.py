@@ -38,6 +38,19 @@ def tiny_tokenizer() -> BertTokenizerFast:
     return BertTokenizerFast(vocab={name: i for i, name in enumerate(dict.fromkeys(names))})
 
 
+def draw_weights(network, seed: int) -> None:
+    """Give a network weights from NumPy, whatever the torch version: wide embeddings, and norms near 1."""
+    rng = np.random.default_rng(seed)
+    with torch.no_grad():
+        for name, weights in network.named_parameters():
+            draw = rng.standard_normal(weights.shape)
+            if weights.ndim == 2:
+                draw *= 1.0 if "embed" in name or "shared" in name else 1.5 / np.sqrt(weights.shape[1])
+            else:
+                draw = 0.1 * draw + (1.0 if "norm" in name.lower() and name.endswith("weight") else 0.0)
+            weights.copy_(torch.from_numpy(draw))
+
+
 def tiny_model(
     seed: int = 0, labels: tuple[str, ...] = ("no", "maybe", "yes"), max_length: int = 64, normed: bool = True
 ) -> Transformer:
@@ -58,15 +71,7 @@ def tiny_model(
         label2id={name: k for k, name in enumerate(labels)},
     )
     network = BertForSequenceClassification(config)
-    rng = np.random.default_rng(seed)
-    with torch.no_grad():
-        for name, weights in network.named_parameters():
-            draw = rng.standard_normal(weights.shape)
-            if weights.ndim == 2:
-                draw *= 1.0 if "embeddings" in name else 1.5 / np.sqrt(weights.shape[1])
-            else:
-                draw = 0.1 * draw + (1.0 if "LayerNorm.weight" in name else 0.0)
-            weights.copy_(torch.from_numpy(draw))
+    draw_weights(network, seed)
     if not normed:
         network.bert.embeddings.LayerNorm = torch.nn.Identity()
     return Transformer("tiny", freeze(network), tokenizer, labels, max_length)

@@ -10,8 +10,9 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 from reference import pointing as slow
+from reference.steps import Recorder
 
-from attreval import config, corpora
+from attreval import corpora
 from attreval.explain import METHODS
 from attreval.judge.contrasts import CONDITIONS_OF, Contrast, contrast
 from attreval.judge.pointing import BASELINES
@@ -174,17 +175,6 @@ def test_scores_say_what_they_rest_on(tmp_path):
     assert scorecard(tmp_path).claim.tolist() == ["x", "y", "z"]
     with pytest.raises(FileNotFoundError, match="run the profile first"):
         scorecard(tmp_path / "nothing")
-
-
-class Recorder:
-    """What a claim needs of a step."""
-
-    def __init__(self):
-        self.profile = config.load("smoke")
-        self.numbers = {}
-
-    def number(self, key, value, *_, **__):
-        self.numbers[key] = value
 
 
 def test_a_claim_is_measured_on_hits_and_one_without_columns_is_not_testable():

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 from reference import models
 from reference import types as slow
+from reference.steps import Recorder
 
 from attreval import config, corpora
 from attreval.config import Profile
@@ -31,17 +32,6 @@ from attreval.study.diagnosing import Diagnosis
 from attreval.study.diagnosis_layout import lay_out_models, lay_out_properties, show
 
 KINDS = {"one": "encoder", "two": "encoder-decoder"}
-
-
-class Recorder:
-    """What the study needs of a step."""
-
-    def __init__(self):
-        self.profile = config.load("smoke")
-        self.numbers = {}
-
-    def number(self, key, value, *_, **__):
-        self.numbers[key] = value
 
 
 @st.composite

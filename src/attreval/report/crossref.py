@@ -162,6 +162,11 @@ def draw_float(found: Float) -> list:
     ]
 
 
+def wrap_embed(made: str, notebook: str, href: str) -> str:
+    """What an embedded cell shows, as Markdown, in a box that keeps the notebook it comes from; see unwrap_embeds."""
+    return f'::::: {{.embed notebook="{notebook}" href="{href}"}}\n{made}\n:::::'
+
+
 def unwrap_embeds(blocks: list) -> tuple[list, list[pf.Link]]:
     """Blocks without their embed wrappers, and one link for each notebook they come from."""
     plain, links = [], {}

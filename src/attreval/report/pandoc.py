@@ -62,22 +62,17 @@ def check_citations(doc: pf.Doc, bibliography: Path | None, where, strict: bool)
 def write(doc: pf.Doc, variables: dict[str, str], bibliography: Path | None, toc: bool) -> str:
     """The tree as a whole HTML page in the site's template. variables: raw texts that the template names."""
     with resources.as_file(resources.files("attreval.report") / "assets" / "template.html") as template:
-        arguments = [
-            "-f",
-            "json",
-            "-t",
-            "html5",
-            "--standalone",
-            f"--template={template}",
-            "--mathml",
-            "--wrap=none",
-        ]
+        arguments = ["-t", "html5", f"--template={template}", "--mathml"]
         arguments += ["--syntax-highlighting=pygments", "--email-obfuscation=none"]
         arguments += ["--toc", "--toc-depth=3"] if toc else []
-        if bibliography:
-            arguments += ["--citeproc", f"--bibliography={bibliography}", "--metadata=link-citations:true"]
         for name, text in variables.items():
             arguments += ["--variable", f"{name}={text}"]
-        out = io.StringIO()
-        pf.dump(doc, out)
-        return run(arguments, out.getvalue())
+        return convert(doc, arguments, bibliography)
+
+
+def convert(doc: pf.Doc, arguments: list[str], bibliography: Path | None) -> str:
+    """The tree as a whole document, with its citations resolved; arguments: format, template and what else there is."""
+    cited = ["--citeproc", f"--bibliography={bibliography}", "--metadata=link-citations:true"] if bibliography else []
+    out = io.StringIO()
+    pf.dump(doc, out)
+    return run(["-f", "json", "--standalone", "--wrap=none", *arguments, *cited], out.getvalue())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import posixpath
 import re
 import tempfile
@@ -13,7 +12,7 @@ import panflute as pf
 import typst
 
 from attreval.report import pandoc
-from attreval.report.crossref import Float, number
+from attreval.report.crossref import Float, number, wrap_embed
 from attreval.report.notebook import outputs_markdown, read_notebook
 from attreval.report.shortcodes import expand
 from attreval.report.site import Site
@@ -27,7 +26,7 @@ def make_pdf(site: Site, source: Path) -> bytes:
 
     def embed(path: Path, label: str) -> str:
         made = outputs_markdown(read_notebook(path).cell(label), f"pictures/{path.stem}", pictures, streams=False)
-        return f'::::: {{.embed notebook="{path.stem}" href="{path.name}"}}\n{made}\n:::::'
+        return wrap_embed(made, path.stem, path.name)
 
     page = expand(source, site.home, site.variables, embed)
     doc = pandoc.read(page.text)
@@ -46,13 +45,8 @@ def make_pdf(site: Site, source: Path) -> bytes:
 
 def write_typst(doc: pf.Doc, bibliography: Path | None) -> str:
     """The tree as a Typst document in the project's template."""
-    out = io.StringIO()
-    pf.dump(doc, out)
     with resources.as_file(resources.files("attreval.report") / "assets" / "paper.typ") as template:
-        arguments = ["-f", "json", "-t", "typst", "--standalone", f"--template={template}", "--wrap=none"]
-        if bibliography:
-            arguments += ["--citeproc", f"--bibliography={bibliography}", "--metadata=link-citations:true"]
-        return pandoc.run(arguments, out.getvalue())
+        return pandoc.convert(doc, ["-t", "typst", f"--template={template}"], bibliography)
 
 
 def read_html(element):

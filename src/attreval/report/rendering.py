@@ -7,12 +7,10 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-import yaml
-
 from attreval import project
 from attreval.report.errors import ReportError
 from attreval.report.pdf import make_pdf
-from attreval.report.site import build, read_site
+from attreval.report.site import build, staged_site
 from attreval.report.staging import stage
 from attreval.report.swap import replace_folder
 
@@ -58,8 +56,7 @@ def paper_as_pdf(home: Path, quarto: str | None) -> bytes:
             subprocess.run(command, cwd=home, capture_output=True, check=False)
             if found := sorted(Path(made).rglob("*.pdf")):
                 return found[0].read_bytes()
-    variables = yaml.safe_load((home / "_variables.yml").read_text(encoding="utf-8")) or {}
-    return make_pdf(read_site(home, variables), page)
+    return make_pdf(staged_site(home), page)
 
 
 def render_by_quarto(program: str, home: Path, folder: Path) -> None:

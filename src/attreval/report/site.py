@@ -14,7 +14,7 @@ import panflute as pf
 import yaml
 
 from attreval.report import pandoc
-from attreval.report.crossref import number
+from attreval.report.crossref import number, wrap_embed
 from attreval.report.errors import ReportError, hint
 from attreval.report.notebook import notebook_markdown, outputs_markdown, read_notebook
 from attreval.report.shortcodes import SHORTCODE, Expanded, Line, expand, fill
@@ -57,6 +57,14 @@ def read_site(home: Path, variables: dict[str, str]) -> Site:
     return Site(home, config, {key: str(text) for key, text in flatten(variables)}, pages)
 
 
+def staged_site(home: Path) -> Site:
+    """The site with the numbers that are staged below `home`."""
+    staged = home / "_variables.yml"
+    if not staged.exists():
+        raise ReportError(f"{staged} is not there: stage a profile first (attreval render --profile NAME)")
+    return read_site(home, yaml.safe_load(staged.read_text(encoding="utf-8")) or {})
+
+
 def flatten(tree: dict, above: str = "") -> list[tuple[str, str]]:
     """Nested mappings as (dotted key, text) pairs."""
     pairs = []
@@ -68,10 +76,7 @@ def flatten(tree: dict, above: str = "") -> list[tuple[str, str]]:
 
 def build(home: Path) -> dict[str, bytes]:
     """Every file of the site by its address; needs the staged notebooks, tables and _variables.yml."""
-    staged = home / "_variables.yml"
-    if not staged.exists():
-        raise ReportError(f"{staged} is not there: stage a profile first (attreval render --profile NAME)")
-    site = read_site(home, yaml.safe_load(staged.read_text(encoding="utf-8")) or {})
+    site = staged_site(home)
     files: dict[str, bytes] = {
         "assets/site.css": (resources.files("attreval.report") / "assets" / "site.css").read_bytes()
     }
@@ -103,7 +108,7 @@ def text_page(site: Site, source: Path, address: str, notebooks: list[Path], fil
             raise ReportError(f"cell {label!r} of notebook {notebook.name} shows nothing")
         files.update({posixpath.normpath(posixpath.join(posixpath.dirname(address), k)): v for k, v in assets.items()})
         link = f"{relative(site.pages[path], address)}#{cell.anchor}"
-        return f'::::: {{.embed notebook="{notebook.name}" href="{link}"}}\n{made}\n:::::'
+        return wrap_embed(made, notebook.name, link)
 
     page = expand(source, site.home, site.variables, embed)
     doc = pandoc.read(page.text)

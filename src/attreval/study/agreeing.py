@@ -14,7 +14,7 @@ from attreval.judge.intervals import bootstrap_mean
 from attreval.project import Results
 from attreval.records import Attribution
 from attreval.step import Step
-from attreval.tables import read_attributions
+from attreval.tables import read_by_instance
 
 K_SHOWN = 4  # the mean number of tokens that people highlight on e-SNLI (Kamp et al. 2023)
 GRADIENT = {"gradient_l1", "gradient_l2", "gradient_x_input", "integrated_gradients", "integrated_gradients_plain"}
@@ -29,10 +29,7 @@ def load_attributions(
         raise FileNotFoundError(
             f"no attributions at {missing[0]}: run notebook 03, or `attreval run --profile {profile.name}`"
         )
-    out: dict[str, dict[str, Attribution]] = {}
-    for record in read_attributions(*paths):
-        out.setdefault(record.instance, {})[record.method] = record
-    return dict(sorted(out.items()))
+    return dict(sorted(read_by_instance(*paths).items()))
 
 
 def common_methods(records: dict[str, dict[str, Attribution]]) -> list[str]:

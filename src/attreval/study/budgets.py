@@ -69,15 +69,15 @@ def overlap_table(step: Step, asked: pd.DataFrame, scores: list[np.ndarray]) -> 
     for (task, model, method), part in asked.groupby(["task", "model", "method"], sort=False):
         by = {(r.budget, r.seed, r.instance): scores[at] for at, r in zip(part.index, part.itertuples(), strict=True)}
         sizes, seeds, ids = (list(dict.fromkeys(part[name])) for name in ("budget", "seed", "instance"))
+        drawn = generator("budgets", task, model, method).multinomial(
+            len(ids), np.full(len(ids), 1 / len(ids)), settings.draws
+        )
         for size in sizes:
             ends = [[overlap_at_k(by[size, s, i], by[max(sizes), s, i], k) for s in seeds] for i in ids]
             pairs = [[overlap_at_k(by[size, a, i], by[size, b, i], k) for a, b in combinations(seeds, 2)] for i in ids]
             row = [task, model, method, k, size, part[part.budget == size].requested.mean(), len(ids)]
             for values in (np.mean(ends, axis=1), np.mean(pairs, axis=1) if pairs[0] else np.full(len(ids), np.nan)):
-                counts = generator("budgets", task, model, method).multinomial(
-                    len(ids), np.full(len(ids), 1 / len(ids)), settings.draws
-                )
-                low, high = bounds(counts @ values / len(ids), settings.level)
+                low, high = bounds(drawn @ values / len(ids), settings.level)
                 row += [values.mean(), float(low), float(high)]
             rows.append(row)
     measures = [f"{name}{end}" for name in ("to_largest", "between") for end in ("", "_low", "_high")]

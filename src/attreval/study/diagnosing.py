@@ -49,13 +49,7 @@ def diagnose(step: Step) -> Diagnosis:
     parts = map_side_by_side(
         diagnose_some, jobs, profile.workers, step.progress(f"diagnosing, {TOGETHER} instances a part")
     )
-    spent: dict[str, dict[str, int]] = {}
-    for (_, _, task, *_), (_, costs) in zip(jobs, parts, strict=True):
-        for name, cost in costs.items():
-            of = spent.setdefault(f"{task}.{name}", {"requested": 0, "unique": 0})
-            of["requested"] += cost.requested
-            of["unique"] += cost.unique
-    step.notes["evaluations"] = spent
+    step.note_evaluations((job[2], costs) for job, (_, costs) in zip(jobs, parts, strict=True))
     frames = zip(*(frames for frames, _ in parts), strict=True)
     return Diagnosis(*(pd.concat(some, ignore_index=True) for some in frames))
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from attreval.explain.levels import TECHNIQUES
 from attreval.judge.intervals import bootstrap_mean
 from attreval.step import Step
+from attreval.study.diagnosis_each import name_method
 
 RUN = ["task", "model", "seed"]
 CELL = [*RUN, "technique", "type"]
@@ -68,12 +68,10 @@ def by_instance(diagnosis, predictions: pd.DataFrame) -> pd.DataFrame:
         "complexity": diagnosis.complexity,
         "told": told,
     }
-    method_of = {(t, kind): name for t, kinds in TECHNIQUES.items() for kind, name in kinds.items()}
     parts = []
     for table, names in OF_INSTANCE.items():
         part = tables[table].rename(columns=names)
-        keys = zip(part.technique, part.type, strict=True)
-        part = part.assign(method=[method_of.get(key, "random") for key in keys])
+        part = part.assign(method=[name_method(t, kind) for t, kind in zip(part.technique, part.type, strict=True)])
         # random explanations of agreement come at three levels, whose values no single method has
         part = part[(part.method != "random") | (part.type == "random")]
         parts.append(part.melt([*RUN, "instance", "method"], list(names.values()), "measure"))

@@ -113,13 +113,7 @@ def measure_all(step: Step) -> Measured:
     show = step.progress(f"erasing, {TOGETHER} instances a part")
     found = map_side_by_side(measure_some, [jobs[j] for j in order], profile.workers, show)
     parts = [part for _, part in sorted(zip(order, found, strict=True), key=lambda pair: pair[0])]
-    costs: dict[str, dict[str, int]] = {}
-    for (_, _, task, *_), (_, _, spent) in zip(jobs, parts, strict=True):
-        for name, cost in spent.items():
-            of = costs.setdefault(f"{task}.{name}", {"requested": 0, "unique": 0})
-            of["requested"] += cost.requested
-            of["unique"] += cost.unique
-    step.notes["evaluations"] = costs
+    step.note_evaluations((job[2], spent) for job, (_, _, spent) in zip(jobs, parts, strict=True))
     curves, values = (pd.concat([part[i] for part in parts], ignore_index=True) for i in (0, 1))
     return Measured(curves, values)
 

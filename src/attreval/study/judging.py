@@ -54,7 +54,7 @@ def hear(step: Step) -> Hearing:
     found = map_side_by_side(do, jobs, profile.workers, step.progress("judging")) if jobs else []
     heard = [(job, answer) for job, answer in zip(jobs, found, strict=True) if job[0] == "hear"]
     spent = [answer for job, answer in zip(jobs, found, strict=True) if job[0] == "spend"]
-    step.notes["evaluations"] = sum_costs(heard)
+    step.note_evaluations((job[3], costs) for job, (_, costs) in heard)
     frames = [frame.assign(level="tokens") for _, (frame, _) in heard] + [read_pieces(step)]
     values = pd.concat([frame for frame in frames if len(frame)] or frames[-1:], ignore_index=True)
     runs = {
@@ -65,17 +65,6 @@ def hear(step: Step) -> Hearing:
     rows = [row for some, _ in spent for row in some]
     scores = [one for _, some in spent for one in some]
     return Hearing(values, runs, pd.DataFrame(rows, columns=budgets.ASKED), scores)
-
-
-def sum_costs(heard: list[tuple]) -> dict[str, dict[str, int]]:
-    """Evaluations by task and method."""
-    total: dict[str, dict[str, int]] = {}
-    for (_, _, _, task, *_), (_, costs) in heard:
-        for name, cost in costs.items():
-            of = total.setdefault(f"{task}.{name}", {"requested": 0, "unique": 0})
-            of["requested"] += cost.requested
-            of["unique"] += cost.unique
-    return total
 
 
 def read_pieces(step: Step) -> pd.DataFrame:

@@ -16,7 +16,7 @@ from attreval.project import Results
 from attreval.records import Attribution, Instance
 from attreval.step import Step
 from attreval.study.explaining import budget_of, load_model, sum_costs
-from attreval.tables import read_attributions, write_attributions
+from attreval.tables import read_by_instance, write_attributions
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,4 @@ def load_levels(
         raise FileNotFoundError(
             f"no explanations at {missing[0]}: run notebook 07_levels, or `attreval run --profile {profile.name}`"
         )
-    out: dict[str, dict[str, Attribution]] = {}
-    for record in read_attributions(*paths):
-        out.setdefault(record.instance, {})[record.method] = record
-    return out
+    return read_by_instance(*paths)

@@ -127,27 +127,26 @@ def note_bargains(step: Step, table: pd.DataFrame, named: pd.DataFrame) -> None:
 def lay_out_metrics(step: Step, table: pd.DataFrame) -> pd.DataFrame:
     """The verdict on every metric with names to read, and what the text says of them."""
     failing = table[~table.passes.astype(bool)]
-    titles = {name: METRICS[name].title for name in table.metric}
     step.number("judges.metrics", len(table))
     step.number("judges.passing", int(table.passes.sum()))
-    step.number("judges.failing", ", ".join(titles[m] for m in failing.metric) or NONE)
+    step.number("judges.failing", list_metrics(failing))
     for fool in ("adversarial", "leaking"):
-        by = [fool in names.split(", ") for names in table.fooled_by]
-        step.number(f"judges.{fool}", int(sum(by)))
-        step.number(
-            f"judges.{fool}_not", ", ".join(titles[m] for m, b in zip(table.metric, by, strict=True) if not b) or NONE
-        )
-        step.number(
-            f"judges.{fool}_names", ", ".join(titles[m] for m, b in zip(table.metric, by, strict=True) if b) or NONE
-        )
+        by = table.fooled_by.map(lambda names, fool=fool: fool in names.split(", ")).astype(bool)
+        step.number(f"judges.{fool}", int(by.sum()))
+        step.number(f"judges.{fool}_not", list_metrics(table[~by]))
+        step.number(f"judges.{fool}_names", list_metrics(table[by]))
     words = ["separates" if ok else "fails" for ok in table.passes]
     fooled = table.fooled_by.replace("", "nobody")
-    return table.assign(title=table.metric.map(titles), verdict=words, fooled_by=fooled)
+    return table.assign(title=[METRICS[m].title for m in table.metric], verdict=words, fooled_by=fooled)
+
+
+def list_metrics(part: pd.DataFrame) -> str:
+    """The metrics of some rows in words, each once."""
+    return ", ".join(dict.fromkeys(METRICS[m].title for m in part.metric)) or NONE
 
 
 def note_constant(step: Step, table: pd.DataFrame) -> pd.DataFrame:
     """One row a metric and world in which scores that are all alike do not get what random scores get, surely."""
     part = table[(table.explainer == "constant") & ((table.gap_low > 0) | (table.gap_high < 0))]
-    names = list(dict.fromkeys(METRICS[m].title for m in part.metric))
-    step.number("judges.constant", ", ".join(names) or NONE)
+    step.number("judges.constant", list_metrics(part))
     return part[["metric", "world", "gap", "gap_low", "gap_high"]]

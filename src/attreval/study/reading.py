@@ -16,7 +16,7 @@ from attreval.step import Step
 from attreval.study.agreeing import load_attributions
 from attreval.study.explaining import load_model
 from attreval.study.sample import examples, to_explain
-from attreval.tables import read_attributions
+from attreval.tables import read_by_instance
 
 PEOPLE = "people"  # the name of the human voter in tables
 SIX = (  # the methods of Kamp et al. 2023, in their order
@@ -91,10 +91,8 @@ def read_examples(step: Step, run: Run) -> list[Reading]:
     if not wanted:
         return []
     model = load_model(step.results, *run, step.profile)
-    by_instance: dict[str, dict[str, Attribution]] = {}
-    for record in read_attributions(step.results.attributions(*run, "examples")):
-        by_instance.setdefault(record.instance, {})[record.method] = record
-    return [read(i, model.tokens(i), by_instance[i.id]) for i in examples(run[0], wanted)]
+    records = read_by_instance(step.results.attributions(*run, "examples"))
+    return [read(i, model.tokens(i), records[i.id]) for i in examples(run[0], wanted)]
 
 
 def first_examples(step: Step) -> list[Reading]:
