@@ -2,92 +2,93 @@
 
 from __future__ import annotations
 
-from attreval import config, corpora, parameters
+from attreval import config, corpora
 from attreval.explain import METHODS
+from attreval.workflow import parameters
 
 JUDGES = (
     {
         "name": "pointing",
         "question": "does the most relevant word lie where the evidence must be?",
-        "module": "attreval.judge.pointing",
+        "module": "attreval.metrics.pointing_game",
         "source": "Poerner et al. 2018, section 2",
     },
     {
         "name": "agreement@k",
         "question": "do methods select the same tokens?",
-        "module": "attreval.judge.agreement",
+        "module": "attreval.metrics.agreement",
         "source": "Kamp et al. 2023, section 3",
     },
     {
         "name": "agreement with people",
         "question": "do methods select what people mark?",
-        "module": "attreval.judge.human",
+        "module": "attreval.metrics.human_agreement",
         "source": "Kamp et al. 2023, section 3",
     },
     {
         "name": "dynamic k",
         "question": "how many tokens does a profile put forward by itself?",
-        "module": "attreval.judge.dynamic",
+        "module": "attreval.metrics.dynamic_k",
         "source": "Kamp et al. 2023, section 4",
     },
     {
         "name": "phrases",
         "question": "which phrases does a profile put forward?",
-        "module": "attreval.judge.phrases",
+        "module": "attreval.metrics.phrases",
         "source": "after Kamp et al. 2023, section 6",
     },
     {
         "name": "average pairwise difference",
         "question": "how far do explanations move with the training seed?",
-        "module": "attreval.judge.spread",
+        "module": "attreval.metrics.pairwise_difference",
         "source": "Kamp et al. 2023, appendix A",
     },
     {
         "name": "comprehensiveness",
         "question": "does the prediction change when the rationale is erased?",
-        "module": "attreval.judge.faithfulness",
+        "module": "attreval.metrics.erasure",
         "source": "DeYoung et al. 2020; Zhao & Aletras 2023, section 3",
     },
     {
         "name": "sufficiency",
         "question": "does the prediction stay when only the rationale is left?",
-        "module": "attreval.judge.faithfulness",
+        "module": "attreval.metrics.erasure",
         "source": "DeYoung et al. 2020; Zhao & Aletras 2023, section 3",
     },
     {
         "name": "unified comprehensiveness and sufficiency",
         "question": "does the predicted class change, at equal numbers of units for tokens, pairs and spans?",
-        "module": "attreval.judge.diagnosis",
+        "module": "attreval.metrics.unified.faithfulness",
         "source": "Sun et al. 2024, section 2.2",
     },
     {
         "name": "agreement with people",
         "question": "do people mark the same tokens, and the same interactions?",
-        "module": "attreval.judge.plausibility",
+        "module": "attreval.metrics.unified.plausibility",
         "source": "Sun et al. 2024, section 2.3",
     },
     {
         "name": "simulatability",
         "question": "do explanations help an agent to predict the model?",
-        "module": "attreval.judge.simulatability",
+        "module": "attreval.metrics.unified.simulatability",
         "source": "Sun et al. 2024, section 2.4",
     },
     {
         "name": "complexity",
         "question": "how evenly is importance spread over the pieces?",
-        "module": "attreval.judge.complexity",
+        "module": "attreval.metrics.unified.complexity",
         "source": "Sun et al. 2024, section 2.5",
     },
     {
         "name": "rank correlation of judges",
         "question": "do judges put methods in the same order?",
-        "module": "attreval.judge.concord",
+        "module": "attreval.metrics.rank_correlation",
         "source": "Kendall 1945",
     },
     {
         "name": "judging the judges",
         "question": "can a metric tell the truth, where it was planted?",
-        "module": "attreval.judge.meta",
+        "module": "attreval.metrics.planted.separation",
         "source": "after Chan et al. 2022",
     },
 )

@@ -18,7 +18,7 @@ def plain_errors(command):
 
     @functools.wraps(command)
     def run(*args, **kwargs):
-        from attreval.running import marked
+        from attreval.workflow.run_notebook import marked
 
         try:
             return command(*args, **kwargs)
@@ -39,9 +39,9 @@ def fetch(
 ):
     """Download, check and open what a profile or some tasks need, and make their tables."""
     from attreval import config, corpora
-    from attreval.corpora.fetching import with_tables
-    from attreval.running import marked
-    from attreval.stamps import write_stamps
+    from attreval.corpora.fetch.fetching import with_tables
+    from attreval.workflow.run_notebook import marked
+    from attreval.workflow.stamps import write_stamps
 
     tasks, names = list(task or []), list(weights or [])
     if not tasks and not names:
@@ -65,9 +65,9 @@ def run(
     cores: Annotated[int | None, typer.Option(help="processors to use; all that there are where not given")] = None,
 ):
     """Bring results and site up to date; what follows -- goes to snakemake, such as an executor for a cluster."""
-    from attreval import project
     from attreval.config import load, path_of
-    from attreval.workflow import run_workflow
+    from attreval.core import project
+    from attreval.workflow.run_snakemake import run_workflow
 
     settings = load(profile)
     name = settings.name
@@ -90,7 +90,7 @@ def notebook(
     """Run one notebook with typed parameters; the executed copy goes to results/<profile>/notebooks."""
     import yaml
 
-    from attreval.running import die_with_parent, run_notebook
+    from attreval.workflow.run_notebook import die_with_parent, run_notebook
 
     if not sys.stdin.isatty():
         die_with_parent()
@@ -108,8 +108,8 @@ def render(
 ):
     """Stage a profile's notebooks, tables and numbers, and render the site into _site/."""
     from attreval import config
-    from attreval.manifest import make_manifest
-    from attreval.report import render
+    from attreval.report.rendering import render
+    from attreval.workflow.manifest import make_manifest
 
     make_manifest(profile)
     print(render(config.load(profile).name, route=route))
@@ -122,8 +122,8 @@ def explore(profile: ProfileName = "quick"):
     import webbrowser
 
     from attreval import config
-    from attreval.manifest import make_manifest
-    from attreval.report.explorer import write_page
+    from attreval.explorer import write_page
+    from attreval.workflow.manifest import make_manifest
 
     make_manifest(profile)
     page = write_page(config.load(profile).name)
@@ -171,7 +171,7 @@ def explain(
     as_json: Annotated[bool, typer.Option("--json", help="machine-readable")] = False,
 ):
     """Explain the prediction of your own model on your own text, on any number of methods."""
-    from attreval.own import explain_text
+    from attreval.explain.own_text import explain_text
 
     predicted, probability, frame = explain_text(model, text, method, samples)
     if as_json:
@@ -192,8 +192,9 @@ def claims(
     as_json: Annotated[bool, typer.Option("--json", help="machine-readable")] = False,
 ):
     """The scorecard: what the papers claim, our value with its interval, and a verdict."""
-    from attreval import config, project
-    from attreval.report.claims import scorecard
+    from attreval import config
+    from attreval.core import project
+    from attreval.papers.common.claims import scorecard
 
     table = scorecard(project.results(config.load(profile).name).tables)
     if as_json:
@@ -209,7 +210,7 @@ def claims(
 @plain_errors
 def doctor():
     """Say what this machine has, and what follows."""
-    from attreval.doctor import examine
+    from attreval.workflow.doctor import examine
 
     for line in examine():
         print(line)

@@ -8,11 +8,11 @@ from pathlib import Path
 from reference.models import sample_instances, tiny_model
 from reference.words import ARCHITECTURES, tiny_words
 
+from attreval.core.tables import write_json
 from attreval.explain import methods_for
 from attreval.explain.method import Budget, Pieces
 from attreval.explain.run import explain
 from attreval.models.scorer import Scorer
-from attreval.tables import write_json
 
 PATH = Path(__file__).with_name("attributions.json")
 BUDGET = Budget(

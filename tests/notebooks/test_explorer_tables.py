@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 from bs4 import BeautifulSoup
 
-from attreval.explain.levels import TECHNIQUES
-from attreval.judge.agreement import agreement_at_k, agreement_of
-from attreval.judge.dynamic import local_maxima, select
+from attreval.explain.techniques import TECHNIQUES
+from attreval.metrics.agreement import agreement_at_k, agreement_of
+from attreval.metrics.dynamic_k import local_maxima, select
 
 pytestmark = pytest.mark.workflow
 RUN = ["task", "model", "seed"]

@@ -18,7 +18,7 @@ import pytest
 import yaml
 
 from attreval import config
-from attreval.report.claims import scorecard
+from attreval.papers.common.claims import scorecard
 
 pytestmark = pytest.mark.workflow
 CLAIMS = Path(__file__).parents[1] / "golden" / "smoke_claims.json"
@@ -28,13 +28,13 @@ DRIFT = 0.02  # by which a value of the smoke profile may differ from one kind o
 def test_every_step_leaves_what_it_should(finished):
     names = sorted(p.stem for p in finished.results.glob("notebooks/*.ipynb"))
     profile = config.load(str(finished.home / "config" / "smoke.yaml"))
-    expected = ["01_data", "03_overview", "04_poerner2018", "05_kamp2023", "05_seeds", "06_zhao2023"]
+    expected = ["01_data", "03_overview", "04_poerner2018", "05_kamp2023", "05_kamp2023_seeds", "06_zhao2023"]
     expected += [f"02_train-{t}-{m}-s{s}" for t, m, s in profile.trained_runs()]
     for t, m, s in profile.explained_runs():
         expected += [f"03_explain-{t}-{m}-s{s}-{shard}" for shard in range(profile.explaining_of(t).shards)]
-    expected += ["07_sun2024", "08_four_judges", "08_judges"]
+    expected += ["07_sun2024", "08_joint", "09_planted"]
     for t, m, s in profile.explained_runs("diagnosis"):
-        expected += [f"07_agents-{t}-{m}-s{s}", f"07_levels-{t}-{m}-s{s}-0"]
+        expected += [f"07_sun2024_agents-{t}-{m}-s{s}", f"07_sun2024_explanations-{t}-{m}-s{s}-0"]
     assert names == sorted(expected) and len(names) > 20
     assert (finished.home / "_site" / "index.html").exists()
     manifest = json.loads((finished.results / "manifest.json").read_text())
@@ -67,7 +67,7 @@ def test_tables_hold_what_the_profile_asks_for(finished):
         agreement.agreement <= agreement.high + 1e-12
     ).all()
     assert (agreement.instances == 6).all()
-    apd = pd.read_csv(finished.results / "tables" / "05_seeds_apd.csv")
+    apd = pd.read_csv(finished.results / "tables" / "05_kamp2023_seeds_apd.csv")
     assert list(apd.seed) == [1, 2] and apd.apd.nunique() == 1 and apd.chosen.sum() == 1
     dynamic = pd.read_csv(finished.results / "tables" / "05_kamp2023_dynamic.csv")
     assert set(dynamic[dynamic.b == "people"].task) == {"rated_movies"} and dynamic.dynamic.between(1 / 2, 1).all()

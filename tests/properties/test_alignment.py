@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from reference import alignment as slow
 from reference import models
 
-from attreval import alignment
-from attreval.records import Tokens
+from attreval.core import alignment
+from attreval.core.records import Tokens
 
 stretches = st.lists(st.tuples(st.integers(0, 1), st.integers(0, 20), st.integers(0, 4)), max_size=8)
 TOKENIZER = models.tiny_tokenizer()

@@ -5,9 +5,9 @@ import pytest
 import torch
 from reference import attending, erasures, models
 
+from attreval.core.units import find_units
 from attreval.explain import METHODS
 from attreval.explain.method import Budget, Pieces
-from attreval.explain.units import find_units
 from attreval.models.questions import HeadScores
 from attreval.models.scorer import Scorer
 from attreval.models.transformer import Transformer
@@ -151,8 +151,8 @@ def test_attention_of_the_head(model, unit):
 
 def test_levels_of_a_technique_ask_once(tiny):
     """Pairs and spans find their answers in the ledger, spans and combined ones the same communities."""
-    from attreval.explain.levels import TECHNIQUES
     from attreval.explain.run import explain
+    from attreval.explain.techniques import TECHNIQUES
 
     one = models.instance(*PAIR, name="p")
     budget = Budget(path_steps=4, path_steps_most=4, pieces=Pieces(unit="word", shapley_samples=40))
@@ -199,7 +199,7 @@ def test_models_without_heads_say_so(planted, family):
     other = type("Other", (), {"family": family, "name": "a gru"})()
     scorer = Scorer.__new__(Scorer)
     scorer.model = other
-    from attreval.models.heads import head_scores
+    from attreval.models.questions.head_importance import head_scores
 
     with pytest.raises(ValueError, match="'a gru' has no attention heads"):
         head_scores(scorer, [HeadScores(np.zeros(1), np.zeros(1), 0)], ["x"])
@@ -208,7 +208,7 @@ def test_models_without_heads_say_so(planted, family):
 
 
 def test_a_head_of_another_shape_says_so():
-    from attreval.models.heads import class_layers
+    from attreval.models.questions.head_importance import class_layers
 
     with pytest.raises(ValueError, match="the classification head of Linear is not one of two linear layers"):
         class_layers(torch.nn.Linear(2, 2))
@@ -235,7 +235,7 @@ def test_masked_texts_are_those_of_the_reference(tiny):
     """Changes when units go, or only they stay, on ids."""
     from reference import pieces
 
-    from attreval.judge.diagnosis import ask_changes
+    from attreval.metrics.unified.faithfulness import ask_changes
 
     tokens = tiny.tokens(models.instance(*PAIR))
     units = find_units(tokens, "word")

@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference import coalitions, erasures, models
 
+from attreval.core.units import find_units
 from attreval.explain import METHODS
+from attreval.explain.bivariate_shapley import bivariate_values, draw_coalitions, fit_values, shapley_values
 from attreval.explain.method import Budget, Pieces
-from attreval.explain.shapley import bivariate_values, draw_coalitions, fit_values, shapley_values
-from attreval.explain.units import find_units
 from attreval.models.scorer import Scorer
-from attreval.study import oracle
+from attreval.papers.sun2024 import oracle
 
 sizes = st.integers(2, 5)
 seeds = st.integers(0, 999)

@@ -8,8 +8,9 @@ from hypothesis.extra import numpy as arrays
 from reference import concord as slow
 from scipy.stats import kendalltau
 
-from attreval.judge import bargain, concord
-from attreval.seeds import generator
+from attreval.core.seeds import generator
+from attreval.metrics import pareto as bargain
+from attreval.metrics import rank_correlation as concord
 
 few = st.sampled_from([-1.0, -0.25, 0.0, 0.5, 2.0])  # few, so that ties are common; sums are exact
 holes = st.one_of(few, st.just(float("nan")))

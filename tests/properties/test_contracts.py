@@ -7,13 +7,14 @@ import numpy as np
 import pytest
 from reference import models
 
-from attreval.alignment import tokenize
+from attreval.core.alignment import tokenize
+from attreval.core.seeds import generator
 from attreval.explain import methods_for
 from attreval.explain.method import Budget, Pieces
 from attreval.explain.run import explain
-from attreval.judge import agreement, faithfulness
+from attreval.metrics import agreement
+from attreval.metrics import erasure as faithfulness
 from attreval.models.scorer import Scorer
-from attreval.seeds import generator
 
 BUDGET = Budget(path_steps=8, lime_samples=60, riemann_steps=8, limsse_epochs=20, pieces=Pieces(shapley_samples=60))
 METHODS = tuple(methods_for("transformer"))

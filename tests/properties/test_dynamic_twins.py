@@ -9,8 +9,21 @@ from reference import dynamic as slow
 from scipy.signal import find_peaks
 from scipy.stats import chisquare
 
-from attreval.judge import agreement, dynamic, human, intervals, phrases, spread
-from attreval.study.grouping import chance
+from attreval.core import bootstrap as intervals
+from attreval.metrics import (
+    agreement,
+    phrases,
+)
+from attreval.metrics import (
+    dynamic_k as dynamic,
+)
+from attreval.metrics import (
+    human_agreement as human,
+)
+from attreval.metrics import (
+    pairwise_difference as spread,
+)
+from attreval.papers.kamp2023.groups import chance
 
 few = st.sampled_from([-1.0, -0.25, 0.0, 0.5, 2.0])  # few, so that plateaus are common; sums are exact
 profile = st.lists(few, min_size=0, max_size=12).map(np.array)

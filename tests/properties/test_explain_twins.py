@@ -6,10 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference import erasures, gradients, models, surrogate
 
-from attreval.explain import METHODS, erasure, lime, methods_for
+from attreval.core.seeds import generator
+from attreval.explain import METHODS, lime, methods_for
+from attreval.explain import occlusion as erasure
 from attreval.explain.method import Budget, Method, Pieces
 from attreval.models.scorer import Scorer
-from attreval.seeds import generator
 
 VOCABULARY = [w for w in models.WORDS.split() if not w.startswith("##")]
 sentence = st.lists(st.sampled_from([*VOCABULARY, "unbelievable", "able", "z"]), min_size=1, max_size=7).map(" ".join)

@@ -11,9 +11,11 @@ from reference import faithfulness as slow_erasure
 from reference import intervals as slow_intervals
 from reference import models
 
-from attreval.judge import agreement, faithfulness, intervals
+from attreval.core import bootstrap as intervals
+from attreval.core.seeds import generator
+from attreval.metrics import agreement
+from attreval.metrics import erasure as faithfulness
 from attreval.models.scorer import Scorer
-from attreval.seeds import generator
 
 few_values = st.sampled_from([-1.0, 0.0, 0.5, 2.0])  # few, so that ties are common
 

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from attreval.judge.explainers import EXPLAINERS, explain_as
-from attreval.judge.meta import Metric, judge_metrics, put_through, separations
-from attreval.judge.metrics import METRICS, PROTOCOL
-from attreval.judge.planted import WORLDS, PlantedModel, make_texts
+from attreval.metrics.planted.explainers import EXPLAINERS, explain_as
+from attreval.metrics.planted.measures import METRICS, PROTOCOL
+from attreval.metrics.planted.separation import Metric, judge_metrics, put_through, separations
+from attreval.metrics.planted.worlds import WORLDS, PlantedModel, make_texts
 from attreval.models.questions import Evaluate
 from attreval.models.scorer import Scorer
 

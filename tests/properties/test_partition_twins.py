@@ -8,12 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference import erasures, models, owen, words
 
-from attreval.explain import METHODS, partition
-from attreval.explain.calling import converse_by_calls
+from attreval.core.seeds import generator
+from attreval.explain import METHODS
+from attreval.explain import partition_shap as partition
+from attreval.explain.library_calls import converse_by_calls
 from attreval.explain.method import Budget
 from attreval.models.questions import Evaluate
 from attreval.models.scorer import Scorer
-from attreval.seeds import generator
 
 WORDS = ["good", "bad", "film", "the", ",", ".", "!", "and", "unbelievable", "able", "z", "-", "\N{GRINNING FACE}"]
 sentence = st.lists(st.sampled_from(WORDS), min_size=1, max_size=5).map(" ".join)

@@ -12,14 +12,15 @@ from reference import models, pieces
 from scipy.stats import entropy as library_entropy
 from sklearn.metrics import average_precision_score
 
+from attreval.core.records import Attribution
+from attreval.core.seeds import generator
+from attreval.core.units import find_units, mean_matrix, unit_scores
 from attreval.explain.combined import combine, trim
 from attreval.explain.method import Pieces, Scores
 from attreval.explain.spans import RULES, find_communities, find_spans, pair_graph
-from attreval.explain.units import find_units, mean_matrix, unit_scores
-from attreval.judge import complexity, diagnosis, plausibility
-from attreval.judge.ranking import held_by, rank, rank_pieces, reach, spend, thresholds
-from attreval.records import Attribution
-from attreval.seeds import generator
+from attreval.metrics.unified import complexity, plausibility
+from attreval.metrics.unified import faithfulness as diagnosis
+from attreval.metrics.unified.ranking import held_by, rank, rank_pieces, reach, spend, thresholds
 
 WORDS = ["the", "film", "unbelievable", "good", "was", ",", "slow", "plot"]
 part = st.lists(st.sampled_from(WORDS), min_size=1, max_size=6).map(" ".join)

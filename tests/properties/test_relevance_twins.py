@@ -5,9 +5,9 @@ import pytest
 import torch
 from reference import networks, relevances, words
 
-from attreval.models.flow import Relevance
 from attreval.models.questions import DEEPLIFT, LRP, PathGradient, Rule
 from attreval.models.scorer import Scorer
+from attreval.models.words.lrp import Relevance
 
 KINDS = pytest.mark.parametrize("kind", words.KINDS, ids=lambda k: f"{k[0]}-{'two' if k[1] else 'one'}-{k[2]}")
 SEEDS = range(8)

@@ -10,15 +10,16 @@ from reference import attributions, models, softness
 from reference.words import tiny_words
 from scipy.stats import binomtest, ranksums
 
+from attreval.core.seeds import generator, seed_of
 from attreval.explain import METHODS
 from attreval.explain.method import Budget
-from attreval.judge import diagnosticity, soft
-from attreval.judge.faithfulness import erase
-from attreval.judge.protocol import OURS, RELEASED, SCALE, Protocol, lay_out
-from attreval.models.disturbing import draw_factors
+from attreval.metrics import diagnosticity
+from attreval.metrics import soft_erasure as soft
+from attreval.metrics.erasure import erase
+from attreval.metrics.protocol import OURS, RELEASED, SCALE, Protocol, lay_out
 from attreval.models.questions import AttentionPath, Disturb, Evaluate, PathGradient
+from attreval.models.questions.soft_erasure import draw_factors
 from attreval.models.scorer import Scorer
-from attreval.seeds import generator, seed_of
 
 VOCABULARY = [w for w in models.WORDS.split() if not w.startswith("##")]
 sentence = st.lists(st.sampled_from([*VOCABULARY, "unbelievable", "z"]), min_size=1, max_size=6).map(" ".join)

@@ -4,7 +4,7 @@ import numpy as np
 
 
 def overlap_shares(offsets, words):
-    """(L, W) as attreval.alignment.overlap_shares."""
+    """(L, W) as attreval.core.alignment.overlap_shares."""
     out = np.zeros((len(offsets), len(words)))
     for t, (side, start, end) in enumerate(offsets):
         mine = [w for w, word in enumerate(words) if word[0] == side]

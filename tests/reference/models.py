@@ -10,9 +10,9 @@ import numpy as np
 import torch
 from transformers import BertConfig, BertForSequenceClassification, BertTokenizerFast
 
-from attreval.alignment import tokenize
+from attreval.core.alignment import tokenize
+from attreval.core.records import Instance
 from attreval.models.transformer import Transformer, freeze
-from attreval.records import Instance
 
 WORDS = (
     "the a film plot was is not very good bad slow brave un ##believ ##able able believ ##ly ##s "

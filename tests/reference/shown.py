@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from attreval.alignment import tokenize
-from attreval.explain.methods import METHODS
-from attreval.report.explorer.gathering import Shown
-from attreval.report.explorer.measures import MEASURES
+from attreval.core.alignment import tokenize
+from attreval.explain.registry import METHODS
+from attreval.explorer.gathering import Shown
+from attreval.explorer.measures import MEASURES
 from reference.models import instance, tiny_tokenizer
 
 HOSTILE = 'the film </script><script>window.hacked = 1</script> was <b>good</b> & "slow" <img src=x onerror=hack()>'

@@ -4,7 +4,7 @@ import numpy as np
 import torch
 
 from attreval.models.transformer import freeze
-from attreval.models.wordlevel import Network, Sizes, WordClassifier
+from attreval.models.words.classifier import Network, Sizes, WordClassifier
 
 VOCABULARY = ("the", "film", "was", "good", "bad", "not", "a", "plot", "very", "slow", ".", ",")
 ARCHITECTURES = ("gru", "lstm", "qgru", "qlstm", "cnn")

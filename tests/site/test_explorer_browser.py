@@ -11,12 +11,12 @@ import pytest
 from browsing import IN_BROWSER
 from reference.shown import ABOUT, HOSTILE, TASKS, make_shown
 
-from attreval.agreement_settings import AgreementSpec
-from attreval.judge.agreement import agreement_at_k, agreement_of
-from attreval.judge.dynamic import PEAK_RULES, local_maxima, select
-from attreval.judge.human import agreement_with_share, relevance, selection_with_share
-from attreval.report.explorer import make_page
-from attreval.report.explorer.assembling import assemble
+from attreval.config.agreement import AgreementSpec
+from attreval.explorer import make_page
+from attreval.explorer.assembling import assemble
+from attreval.metrics.agreement import agreement_at_k, agreement_of
+from attreval.metrics.dynamic_k import PEAK_RULES, local_maxima, select
+from attreval.metrics.human_agreement import agreement_with_share, relevance, selection_with_share
 
 pytestmark = IN_BROWSER
 SHOWN = [make_shown(task, number) for number in range(4) for task in TASKS]

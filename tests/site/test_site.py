@@ -14,9 +14,10 @@ import yaml
 from bs4 import BeautifulSoup
 
 from attreval import report
-from attreval.report import ReportError, pdf
-from attreval.report import site as site_module
-from attreval.report.site import read_site
+from attreval.report.errors import ReportError
+from attreval.report.pandoc_route import pdf
+from attreval.report.pandoc_route import site as site_module
+from attreval.report.pandoc_route.site import read_site
 
 
 def pages(home):

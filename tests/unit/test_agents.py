@@ -5,8 +5,8 @@ import pytest
 from reference import models
 from sklearn.metrics import f1_score
 
-from attreval.explain.units import find_units
-from attreval.judge.simulatability import (
+from attreval.core.units import find_units
+from attreval.metrics.unified.simulatability import (
     Marks,
     agreement_f1,
     append_text,

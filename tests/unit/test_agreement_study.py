@@ -9,12 +9,36 @@ import pandas as pd
 import pytest
 
 from attreval.config import Profile
-from attreval.figures import dynamic as figures
-from attreval.figures import peaks as peak_figures
-from attreval.figures import seeds as seed_figures
-from attreval.judge.dynamic import CHOICES
-from attreval.study import annotating, comparing, grouping, kamp_claims, published, reading, seeding, varying, voting
-from attreval.study.reading import PEOPLE, SIX, Reading
+from attreval.metrics.dynamic_k import CHOICES
+from attreval.papers.common import published
+from attreval.papers.kamp2023 import (
+    choices as varying,
+)
+from attreval.papers.kamp2023 import (
+    claims as kamp_claims,
+)
+from attreval.papers.kamp2023 import (
+    dynamic_k as comparing,
+)
+from attreval.papers.kamp2023 import (
+    figures,
+    voting,
+)
+from attreval.papers.kamp2023 import figures_peaks as peak_figures
+from attreval.papers.kamp2023 import figures_seeds as seed_figures
+from attreval.papers.kamp2023 import (
+    groups as grouping,
+)
+from attreval.papers.kamp2023 import (
+    people as annotating,
+)
+from attreval.papers.kamp2023 import (
+    readings as reading,
+)
+from attreval.papers.kamp2023 import (
+    seeds as seeding,
+)
+from attreval.papers.kamp2023.readings import PEOPLE, SIX, Reading
 
 RUN = ("snli", "tiny", 1)
 ROWS = {"models": ["tiny"], "train_rows": 4, "dev_rows": 2, "test_rows": 2, "explain_rows": 4}

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from reference.models import instance
 
-from attreval import own
-from attreval.alignment import to_words, tokenize
+from attreval.core.alignment import to_words, tokenize
 from attreval.explain import methods_for
+from attreval.explain import own_text as own
 from attreval.explain.method import Budget
 from attreval.explain.run import explain, pick_methods
-from attreval.judge import faithfulness
+from attreval.metrics import erasure as faithfulness
 from attreval.models.scorer import Scorer
 from attreval.models.training import check_labels, evaluate
 

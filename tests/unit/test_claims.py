@@ -14,16 +14,16 @@ from reference.steps import Recorder
 
 from attreval import corpora
 from attreval.explain import METHODS
-from attreval.judge.contrasts import CONDITIONS_OF, Contrast, contrast
-from attreval.judge.pointing import BASELINES
-from attreval.report.claims import VERDICTS, Expectation, decide, read_claims, score, scorecard
-from attreval.study.claiming import measure, note_verdicts
+from attreval.metrics.pointing_game import BASELINES
+from attreval.papers.common.claims import VERDICTS, Expectation, decide, note_verdicts, read_claims, score, scorecard
+from attreval.papers.common.contrasts import CONDITIONS_OF, Contrast, contrast
+from attreval.papers.poerner2018.claims import measure
 
 METHOD_NAMES = ("a", "b", "c", "random")
 
 
 def hits_of(columns):
-    """Rows as judge.pointing.play gives them, from {(task, architecture): {method: [hit]}}, all hybrid."""
+    """Rows as metrics.pointing_game.play gives them, from {(task, architecture): {method: [hit]}}, all hybrid."""
     rows = [
         {"task": task, "architecture": kind, "model": kind.lower(), "seed": 1, "metric": "hybrid", "method": method}
         | {"instance": f"{task}-{at}", "hit": hit, "correct": True, "discarded": ""}

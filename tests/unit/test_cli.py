@@ -12,10 +12,10 @@ from typer.testing import CliRunner
 from attreval import config, corpora
 from attreval.cli import app
 from attreval.explain import METHODS, methods_for
-from attreval.parameters import NOTEBOOKS
-from attreval.report.claims import read_claims, score
-from attreval.running import MARK, marked
-from attreval.workflow import Narrator
+from attreval.papers.common.claims import read_claims, score
+from attreval.workflow.parameters import NOTEBOOKS
+from attreval.workflow.run_notebook import MARK, marked
+from attreval.workflow.run_snakemake import Narrator
 
 CHECKOUT = Path(__file__).parents[2]
 

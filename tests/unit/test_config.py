@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 import yaml
 
-from attreval import config, parameters, step
+from attreval import config
 from attreval.corpora import TASKS
 from attreval.explain import METHODS
+from attreval.workflow import parameters, step
 
 GOOD = {
     "name": "mine",

@@ -17,29 +17,28 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attreval import corpora
+from attreval.core.tables import read_about, write_instances
 from attreval.corpora import (
     ag_news,
     bbc,
     esnli,
     evidence_inference,
     fever,
-    lock,
     movies,
     multirc,
     newsgroups,
     snli,
-    sources,
     splits,
     sst2,
     tasks,
     vader,
     yelp,
 )
-from attreval.corpora.errors import FetchError
-from attreval.corpora.making import with_words
+from attreval.corpora.fetch import lock, sources
+from attreval.corpora.fetch.errors import FetchError
+from attreval.corpora.fetch.making import with_words
 from attreval.corpora.spans import mark_spans
 from attreval.corpora.words import words_of
-from attreval.tables import read_about, write_instances
 
 HOME = Path(__file__).parents[2]
 REGISTRY = [name for name, task in corpora.TASKS.items() if not task.external]

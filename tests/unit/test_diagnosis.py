@@ -19,17 +19,19 @@ from reference.steps import Recorder
 
 from attreval import config, corpora
 from attreval.config import Profile
-from attreval.diagnosis_spec import AgentsSpec, DiagnosisSpec
-from attreval.explain.levels import TECHNIQUES, TYPES
-from attreval.explain.methods import METHODS
-from attreval.judge.type_contrasts import TypeContrast, contrast_types
-from attreval.project import Results
-from attreval.records import Attribution, Evidence
-from attreval.report.claims import read_claims
-from attreval.specs import ModelSpec
-from attreval.study import cases, diagnosis_claims, diagnosis_tables
-from attreval.study.diagnosing import Diagnosis
-from attreval.study.diagnosis_layout import lay_out_models, lay_out_properties, show
+from attreval.config.diagnosis import AgentsSpec, DiagnosisSpec
+from attreval.config.sections import ModelSpec
+from attreval.core.project import Results
+from attreval.core.records import Attribution, Evidence
+from attreval.explain.registry import METHODS
+from attreval.explain.techniques import TECHNIQUES, TYPES
+from attreval.papers.common.claims import read_claims
+from attreval.papers.sun2024 import cases
+from attreval.papers.sun2024 import claims as diagnosis_claims
+from attreval.papers.sun2024 import tables as diagnosis_tables
+from attreval.papers.sun2024.contrasts import TypeContrast, contrast_types
+from attreval.papers.sun2024.layout import lay_out_models, lay_out_properties, show
+from attreval.papers.sun2024.properties import Diagnosis
 
 KINDS = {"one": "encoder", "two": "encoder-decoder"}
 

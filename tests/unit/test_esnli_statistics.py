@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from attreval.core.records import Instance
 from attreval.corpora import esnli
 from attreval.corpora.tasks import Counts
 from attreval.corpora.words import find_words, join_segments
-from attreval.judge.human import overlap, spaced_marks
-from attreval.records import Instance
+from attreval.metrics.human_agreement import overlap, spaced_marks
 
 FOLDER = Path(os.environ.get("ATTREVAL_CORPORA", "/nowhere")) / "esnli"
 pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="ATTREVAL_CORPORA names no folder with esnli in it")

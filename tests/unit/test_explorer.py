@@ -13,14 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from reference.shown import ABOUT, HOSTILE, TASKS, make_shown
 
-from attreval import tables
-from attreval.agreement_settings import AgreementSpec
-from attreval.judge.agreement import top_k
-from attreval.judge.dynamic import PEAK_RULES, local_maxima
-from attreval.project import Results
-from attreval.report.explorer import assembling, make_page, packing
-from attreval.report.explorer.choosing import take_turns
-from attreval.report.explorer.measures import JUDGES, MEASURES
+from attreval.config.agreement import AgreementSpec
+from attreval.core import tables
+from attreval.core.project import Results
+from attreval.explorer import assembling, make_page, packing
+from attreval.explorer.choosing import take_turns
+from attreval.explorer.measures import JUDGES, MEASURES
+from attreval.metrics.agreement import top_k
+from attreval.metrics.dynamic_k import PEAK_RULES, local_maxima
 
 RUNS = st.dictionaries(
     st.tuples(st.sampled_from("abc"), st.sampled_from("xy"), st.integers(1, 2)), st.integers(0, 30), max_size=8
@@ -200,10 +200,11 @@ def test_values_of_instances_are_written_without_what_is_no_number(tmp_path):
 
 
 def test_what_is_kept_of_instances_averages_to_the_tables():
-    from attreval.judge.diagnosticity import METRICS
-    from attreval.study import areas, diagnosis_tables
-    from attreval.study.diagnosing import Diagnosis
-    from attreval.study.erasing import MEASURES, Measured
+    from attreval.metrics.diagnosticity import METRICS
+    from attreval.papers.sun2024 import tables as diagnosis_tables
+    from attreval.papers.sun2024.properties import Diagnosis
+    from attreval.papers.zhao2023 import curves as areas
+    from attreval.papers.zhao2023.erasure import MEASURES, Measured
 
     rng = np.random.default_rng(1)
     run = {"task": "snli", "model": "tiny", "seed": 1}

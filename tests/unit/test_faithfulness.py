@@ -12,12 +12,14 @@ from reference import models
 from reference.words import tiny_words
 
 from attreval.config import Profile
-from attreval.judge import diagnosticity, soft
-from attreval.judge.faithfulness import erase
-from attreval.judge.protocol import RELEASED, Protocol, lay_out
+from attreval.metrics import diagnosticity
+from attreval.metrics import soft_erasure as soft
+from attreval.metrics.erasure import erase
+from attreval.metrics.protocol import RELEASED, Protocol, lay_out
 from attreval.models.scorer import Scorer
-from attreval.study import beating_random, exhibiting
-from attreval.study import claiming_faithfulness as claiming
+from attreval.papers.zhao2023 import claims as claiming
+from attreval.papers.zhao2023 import diagnosticity as beating_random
+from attreval.papers.zhao2023 import tables as exhibiting
 
 PAIR = models.instance("the film was good , not bad", "good plot")
 
@@ -167,7 +169,7 @@ class Stage:
 
 
 def made_up(settings=("main",), instances=4, methods=("random", "attention", "deeplift"), seed=0):
-    """Values as study.erasing gives them."""
+    """Values as papers.zhao2023.erasure gives them."""
     rng, rows = np.random.default_rng(seed), []
     for setting in settings:
         for task in ("rotten_tomatoes", "snli"):

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from attreval import corpora
-from attreval.corpora import archives, download, fetching, lock, pretrained, sources
-from attreval.corpora.errors import FetchError
-from attreval.tables import read_about
+from attreval.core.tables import read_about
+from attreval.corpora.fetch import archives, download, fetching, lock, pretrained, sources
+from attreval.corpora.fetch.errors import FetchError
 
 DEAD = 2**22 + 12345  # no process has a number above the kernel's largest
 
@@ -396,10 +396,10 @@ def test_the_table_is_made_again_when_lock_or_rules_or_file_changed(registry, mo
 
 
 def test_a_full_disk_while_the_table_is_written_leaves_no_table(registry, monkeypatch):
-    import attreval.tables
+    import attreval.core.tables
 
     with monkeypatch.context() as patch:
-        patch.setattr(attreval.tables.pq, "write_table", fill_disk)
+        patch.setattr(attreval.core.tables.pq, "write_table", fill_disk)
         with pytest.raises(FetchError, match=r"disk is full.*table of snli"):
             corpora.fetch(["snli"], say=lambda line: None)
     assert not corpora.table_path("snli").exists()

@@ -7,12 +7,16 @@ import pandas as pd
 import pytest
 
 from attreval.config import Profile
-from attreval.explain.limits import LIMITS
+from attreval.core.records import Cost
+from attreval.explain.budgets import LIMITS
 from attreval.explain.method import Budget
-from attreval.figures.joint import draw_bargains, draw_budgets, draw_correlations
-from attreval.judge.concord import bounds, draw_judges, pool, verdict
-from attreval.records import Cost
-from attreval.study import budgets, diagnosis_each, joint, judging, noting_judges
+from attreval.metrics.rank_correlation import bounds, draw_judges, pool, verdict
+from attreval.papers.joint import budgets
+from attreval.papers.joint import correlations as judging
+from attreval.papers.joint import numbers as noting_judges
+from attreval.papers.joint import values as joint
+from attreval.papers.joint.figures import draw_bargains, draw_budgets, draw_correlations
+from attreval.papers.sun2024 import instances as diagnosis_each
 
 METHODS = ("random", "gradient_l1", "gradient_l2", "gradient_x_input", "occlusion_1", "omission_1", "lime")
 ROWS = {"models": ["small"], "train_rows": 1, "dev_rows": 1, "test_rows": 1, "explain_rows": 8}
@@ -212,8 +216,8 @@ def test_a_budget_limits_what_is_asked_for(planted, method):
 
 
 def test_agreement_with_others_leaves_random_out():
-    from attreval.agreement_settings import AgreementSpec
-    from attreval.study.reading import Reading
+    from attreval.config.agreement import AgreementSpec
+    from attreval.papers.kamp2023.readings import Reading
 
     up, down = np.arange(8.0), -np.arange(8.0)
     reading = Reading("t", tuple("abcdefgh"), {"random": down, "lime": up, "occlusion_1": up}, np.zeros((0, 8)))

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from reference import models
 
+from attreval.core.records import Evidence
+from attreval.core.units import find_units
 from attreval.corpora.spanex import build_spanex_fever, build_spanex_snli, inside
 from attreval.corpora.tasks import TASKS, Counts
 from attreval.corpora.words import words_of
-from attreval.explain.units import find_units
-from attreval.judge.gold import read_gold, stretches
-from attreval.records import Evidence
+from attreval.metrics.unified.gold import read_gold, stretches
 
 PREMISE, HYPOTHESIS = "The brave film was good .", "A film was not bad ."
 

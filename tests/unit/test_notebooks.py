@@ -9,8 +9,8 @@ import nbformat
 import pytest
 import yaml
 
-from attreval.dependencies import code_of, notebook_files
-from attreval.parameters import NOTEBOOKS
+from attreval.workflow.parameters import NOTEBOOKS
+from attreval.workflow.staleness import code_of, notebook_files
 
 CHECKOUT = Path(__file__).parents[2]
 PATHS = sorted((CHECKOUT / "notebooks").glob("*.ipynb"))

@@ -7,11 +7,12 @@ import pytest
 from reference import models
 
 from attreval import config, corpora
-from attreval.corpora import rated, sources
+from attreval.core.records import Evidence, Instance
+from attreval.core.tables import write_instances
+from attreval.corpora import rated
+from attreval.corpora.fetch import sources
 from attreval.corpora.task import Counts
-from attreval.judge import human
-from attreval.records import Evidence, Instance
-from attreval.tables import write_instances
+from attreval.metrics import human_agreement as human
 
 
 def marked(*segments: str, marks, label=0, name="x") -> Instance:

@@ -13,13 +13,14 @@ from reference import pointing as slow
 from reference.models import SIGNAL, Planted, instance, tiny_tokenizer
 
 from attreval import corpora
-from attreval.alignment import tokenize
+from attreval.core.alignment import tokenize
+from attreval.core.records import Attribution, Evidence
 from attreval.corpora import tasks
 from attreval.explain import METHODS
-from attreval.figures import coloured_text
-from attreval.figures import pointing as figures
-from attreval.judge import pointing, pointing_table
-from attreval.records import Attribution, Evidence
+from attreval.metrics import pointing_game as pointing
+from attreval.papers.common import coloured_text
+from attreval.papers.poerner2018 import figures
+from attreval.papers.poerner2018 import tables as pointing_table
 
 few_values = st.sampled_from([-1.0, 0.0, 0.5, 2.0])  # few, so that ties are common
 PUBLISHED = pointing_table.project.home() / "paper" / "reported"

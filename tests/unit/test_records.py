@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from reference.models import instance
 
-from attreval.records import Attribution, Cost, Evidence, Instance
+from attreval.core.records import Attribution, Cost, Evidence, Instance
 
 
 def attribution(scores, features=((1,), (2,)), level="token"):

@@ -8,8 +8,9 @@ import nbformat
 import panflute as pf
 import pytest
 
-from attreval.report import ReportError, pandoc
-from attreval.report.notebook import notebook_markdown, outputs_markdown, read_notebook
+from attreval.report.errors import ReportError
+from attreval.report.pandoc_route import pandoc
+from attreval.report.pandoc_route.notebook import notebook_markdown, outputs_markdown, read_notebook
 
 V4 = nbformat.v4
 PNG = base64.b64encode(b"\x89PNG not really").decode()

@@ -7,13 +7,13 @@ import pytest
 import torch
 from reference import models
 
+from attreval.core.records import Cost
 from attreval.explain import methods_for
 from attreval.explain.method import Budget
 from attreval.explain.run import explain
 from attreval.models.questions import Evaluate, PathGradient
 from attreval.models.scorer import Scorer, cut_batches, pad_rows
-from attreval.records import Cost
-from attreval.study.explaining import SAMPLED
+from attreval.papers.pipeline.explaining import SAMPLED
 
 
 class Fake:

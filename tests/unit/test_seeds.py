@@ -5,7 +5,7 @@ import hashlib
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attreval.seeds import generator, seed_of
+from attreval.core.seeds import generator, seed_of
 
 
 def test_a_seed_is_the_hash_of_its_names():

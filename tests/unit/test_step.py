@@ -7,8 +7,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from attreval import config, parameters, project, step, workflow
-from attreval.workflow import Narrator, WorkflowFailed, forget_broken, hold
+from attreval import config
+from attreval.core import project
+from attreval.workflow import run_snakemake as workflow
+from attreval.workflow.run_snakemake import Narrator, WorkflowFailed, forget_broken, hold, parameters, step
 
 PROFILE = config.Profile(
     name="mine",

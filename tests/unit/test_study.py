@@ -11,12 +11,12 @@ from reference import models
 
 from attreval import corpora
 from attreval.config import Profile
+from attreval.config.sections import AlsoTrain, TaskSpec
+from attreval.core.records import Attribution, Cost
 from attreval.explain.method import Budget
-from attreval.records import Attribution, Cost
-from attreval.specs import AlsoTrain, TaskSpec
-from attreval.study.agreeing import group_of, matrix_at_k
-from attreval.study.explaining import check_gaps, sum_costs
-from attreval.study.training import closing, confuse, counted, training_set
+from attreval.papers.kamp2023.agreement import group_of, matrix_at_k
+from attreval.papers.pipeline.explaining import check_gaps, sum_costs
+from attreval.papers.pipeline.training import closing, confuse, counted, training_set
 
 ROWS = {"models": ["tiny"], "train_rows": 4, "dev_rows": 2, "test_rows": 2, "explain_rows": 1}
 

@@ -7,14 +7,15 @@ import pandas as pd
 import pytest
 from reference import models
 
-from attreval import project
 from attreval.config import Profile
-from attreval.judge.pointing_table import paper_table
-from attreval.parameters import Parameters
-from attreval.records import Attribution, Evidence, Tokens
-from attreval.step import Step
-from attreval.study import pointing, showing
-from attreval.tables import write_attributions, write_csv
+from attreval.core import project
+from attreval.core.records import Attribution, Evidence, Tokens
+from attreval.core.tables import write_attributions, write_csv
+from attreval.papers.poerner2018 import examples as showing
+from attreval.papers.poerner2018 import hits as pointing
+from attreval.papers.poerner2018.tables import paper_table
+from attreval.workflow.parameters import Parameters
+from attreval.workflow.step import Step
 
 TEXTS = ("a key b . c d e .", "a b . c key d .", "key a . b .", "c d . e f .")
 MODELS = {"gru": {"architecture": "gru", "hidden": 8}, "again": {"architecture": "gru", "hidden": 4}}

@@ -6,11 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from reference import pointing as slow
 
+from attreval.core.records import Evidence, Instance
+from attreval.core.tables import read_instances, write_instances
 from attreval.corpora import linzen, tasks, ud_ewt
 from attreval.corpora import subject_verb as sv
-from attreval.corpora.making import with_words
-from attreval.records import Evidence, Instance
-from attreval.tables import read_instances, write_instances
+from attreval.corpora.fetch.making import with_words
 
 
 def sentence(*rows):

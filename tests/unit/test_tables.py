@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from reference.models import instance
 
-from attreval import project, workflow
-from attreval.records import Attribution, Cost, Evidence
-from attreval.tables import (
+from attreval.core import project
+from attreval.core.records import Attribution, Cost, Evidence
+from attreval.core.tables import (
     read_about,
     read_attributions,
     read_instances,
@@ -26,6 +26,7 @@ from attreval.tables import (
     write_json,
     write_whole,
 )
+from attreval.workflow import run_snakemake as workflow
 
 number = st.floats(allow_nan=False, allow_infinity=False)
 small = st.integers(0, 5)
@@ -153,7 +154,7 @@ def test_a_block_that_writes_nothing_is_an_error(tmp_path):
 
 DYING = """
 import os, sys
-from attreval.tables import write_whole
+from attreval.core.tables import write_whole
 with write_whole(sys.argv[1]) as part:
     part.write_text('{"half": ')
     os._exit(9)

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from reference import models
 
+from attreval.config.sections import TrainingSpec
 from attreval.models.training import batches, evaluate, publish, train
 from attreval.models.transformer import load_transformer
-from attreval.specs import TrainingSpec
 
 SPEC = TrainingSpec(
     epochs=4, batch_rows=8, learning_rate=5e-3, evaluations_per_epoch=2, patience=9, precision="float32"

@@ -5,9 +5,9 @@ import pytest
 import torch
 from reference import models
 
+from attreval.config.sections import ModelSpec
 from attreval.models.scorer import Scorer
 from attreval.models.transformer import load_transformer, match_labels, new_transformer, pick_precision
-from attreval.specs import ModelSpec
 
 
 @pytest.fixture(scope="module")

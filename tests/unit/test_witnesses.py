@@ -8,9 +8,11 @@ from lime.lime_base import LimeBase
 from scipy import stats
 from sklearn.metrics import accuracy_score, f1_score, log_loss, pairwise_distances
 
-from attreval.explain import METHODS, erasure, lime
+from attreval.core import bootstrap as intervals
+from attreval.explain import METHODS, lime
+from attreval.explain import occlusion as erasure
 from attreval.explain.method import Budget
-from attreval.judge import agreement, intervals
+from attreval.metrics import agreement
 from attreval.models.scorer import Scorer
 from attreval.models.training import evaluate
 

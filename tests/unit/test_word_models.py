@@ -9,13 +9,14 @@ import torch
 from reference import models, words
 from test_training import toy
 
-from attreval.models import recurrent, training
+from attreval.config.sections import ModelSpec, TrainingSpec
+from attreval.models import training
 from attreval.models.loading import load_classifier, new_classifier
 from attreval.models.scorer import Scorer
 from attreval.models.training import evaluate, train
-from attreval.models.vocabulary import count_words, read_glove, start_embeddings
-from attreval.models.wordlevel import load_word_classifier, new_word_classifier
-from attreval.specs import ModelSpec, TrainingSpec
+from attreval.models.words import recurrent
+from attreval.models.words.classifier import load_word_classifier, new_word_classifier
+from attreval.models.words.vocabulary import count_words, read_glove, start_embeddings
 
 SPEC = TrainingSpec(
     epochs=8, batch_rows=8, learning_rate=0.02, weight_decay=0, evaluations_per_epoch=1, patience=8,

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from attreval.core.records import Instance
 from attreval.corpora.words import find_words, words_of, writable
-from attreval.records import Instance
 
 anything = st.text(st.characters(codec="utf-8"), max_size=80)
 

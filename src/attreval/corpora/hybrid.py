@@ -14,10 +14,10 @@ from pathlib import Path
 
 import numpy as np
 
+from attreval.core.records import Evidence
+from attreval.core.seeds import generator
+from attreval.core.tables import read_instances
 from attreval.corpora.tasks import Counts, Row
-from attreval.records import Evidence
-from attreval.seeds import generator
-from attreval.tables import read_instances
 
 SENTENCES = 10
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from attreval.core.tables import read_instances
 from attreval.corpora.subject_verb import (
     LONGEST,
     PARSER,
@@ -20,7 +21,6 @@ from attreval.corpora.subject_verb import (
     vocabulary_of,
 )
 from attreval.corpora.tasks import Counts, Row
-from attreval.tables import read_instances
 
 TEXT, GOLD = "linzen/subj_agr_filtered.text", "linzen/subj_agr_filtered.gold"
 END = "<eos>"

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
+from attreval.core.records import Evidence
 from attreval.corpora.newsgroups import HALVES, read_posts, strip
 from attreval.corpora.splits import by_share, same_text
 from attreval.corpora.tasks import TASKS, Counts, Row
-from attreval.records import Evidence
 
 GROUPS = ("sci.electronics", "sci.med")
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import cache, partial
 from pathlib import Path
 
-from attreval.corpora.errors import FetchError
+from attreval.corpora.fetch.errors import FetchError
 from attreval.corpora.spans import mark_spans
 from attreval.corpora.tasks import TASKS, Counts, Row
 

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import numpy as np
 
+from attreval.core.records import Evidence
 from attreval.corpora.fever import read_items
 from attreval.corpora.tasks import TASKS, Counts, Row
-from attreval.records import Evidence
 
 # what the code of Ray Choudhury et al. leaves out
 EXCLUDED = {f"151166_{rest}_low" for rest in ("35_38_14_17", "38_41_17_20", "107_110_14_17", "110_113_17_20")}

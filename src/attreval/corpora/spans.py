@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from attreval.records import Evidence
+from attreval.core.records import Evidence
 
 
 def mark_spans(spans: list[tuple[int, int]], segments: tuple[str, ...], words: np.ndarray) -> Evidence:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 
-from attreval.seeds import seed_of
+from attreval.core.seeds import seed_of
 
 SPLITS = ("train", "dev", "test")
 

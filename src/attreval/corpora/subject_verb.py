@@ -14,10 +14,10 @@ from pathlib import Path
 
 import numpy as np
 
+from attreval.core.records import Evidence, Instance
+from attreval.core.tables import read_instances
 from attreval.corpora.splits import by_share, same_text, share_of
 from attreval.corpora.tasks import Counts, Row
-from attreval.records import Evidence, Instance
-from attreval.tables import read_instances
 
 NOUNS = {"NN": 0, "NNS": 1}
 VERBS = {"VBZ": 0, "VBP": 1}

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from attreval.core.tables import read_instances
 from attreval.corpora.subject_verb import Sentence, choose_new, make_row, vocabulary_of
 from attreval.corpora.tasks import Counts, Row
-from attreval.tables import read_instances
 
 PARTS = ("train", "train.reconstructed", "dev", "test")
 FORM, TAG, HEAD, RELATION = 1, 4, 6, 7

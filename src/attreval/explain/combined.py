@@ -10,9 +10,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from attreval.explain import attended, gradient, shapley
+from attreval.core.units import Units, find_units, unit_scores
+from attreval.explain import (
+    attention_attribution as attended,
+)
+from attreval.explain import (
+    bivariate_shapley as shapley,
+)
+from attreval.explain import (
+    integrated_gradients as gradient,
+)
 from attreval.explain.method import Scores
-from attreval.explain.units import Units, find_units, unit_scores
 
 
 def trim(span: list[int], scores: np.ndarray) -> list[int]:

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from attreval.core.seeds import generator
 from attreval.explain.method import Scores
 from attreval.models.questions import Evaluate
-from attreval.seeds import generator
 
 LONGEST = 6
 RATE, MOMENTUM, PENALTY, SEED = 0.01, 0.9, 0.01, 12345  # of the released code

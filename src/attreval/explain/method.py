@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from attreval.core.records import Tokens
 from attreval.models.questions import Conversation
-from attreval.records import Tokens
 
 FAMILIES = ("transformer", "recurrent", "quasi", "convolutional")
 

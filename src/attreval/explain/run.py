@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from attreval.core.records import Attribution, Cost, Instance, Tokens
+from attreval.core.seeds import generator
 from attreval.explain.method import Budget, Scores
-from attreval.explain.methods import METHODS, methods_for
+from attreval.explain.registry import METHODS, methods_for
 from attreval.models.scorer import Scorer
-from attreval.records import Attribution, Cost, Instance, Tokens
-from attreval.seeds import generator
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,9 @@ from itertools import product
 import networkx as nx
 import numpy as np
 
+from attreval.core.records import Tokens
+from attreval.core.units import Units, find_units
 from attreval.explain.method import Scores
-from attreval.explain.units import Units, find_units
-from attreval.records import Tokens
 
 Communities = list[set[int]]
 

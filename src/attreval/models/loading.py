@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from attreval.core.records import Instance
 from attreval.models.transformer import Transformer, load_transformer, new_transformer
-from attreval.models.wordlevel import DESCRIPTION, WordClassifier, load_word_classifier, new_word_classifier
-from attreval.records import Instance
+from attreval.models.words.classifier import DESCRIPTION, WordClassifier, load_word_classifier, new_word_classifier
 
 
 def load_classifier(

@@ -16,9 +16,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from attreval.models.attending import attentions
-from attreval.models.disturbing import disturbed
-from attreval.models.heads import head_scores
+from attreval.core.records import Cost
 from attreval.models.questions import (
     AttentionPath,
     Conversation,
@@ -32,7 +30,9 @@ from attreval.models.questions import (
     Row,
     Windows,
 )
-from attreval.records import Cost
+from attreval.models.questions.attention import attentions
+from attreval.models.questions.head_importance import head_scores
+from attreval.models.questions.soft_erasure import disturbed
 
 
 def pad_rows(rows: Sequence[Row], pad_id: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:

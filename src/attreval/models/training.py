@@ -15,12 +15,12 @@ from sklearn.metrics import f1_score
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from attreval import __version__
+from attreval.core.records import Instance, Tokens
+from attreval.core.seeds import generator, seed_of
+from attreval.core.tables import part_of, write_json
 from attreval.models.scorer import Scorer, pad_rows
 from attreval.models.transformer import Transformer, freeze, pick_precision
-from attreval.models.wordlevel import WordClassifier
-from attreval.records import Instance, Tokens
-from attreval.seeds import generator, seed_of
-from attreval.tables import part_of, write_json
+from attreval.models.words.classifier import WordClassifier
 
 Model = Transformer | WordClassifier
 

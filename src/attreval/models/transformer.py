@@ -14,14 +14,14 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from attreval.alignment import tokenize
+from attreval.core.alignment import tokenize
+from attreval.core.records import Instance, Tokens
+from attreval.core.seeds import seed_of
 from attreval.models import encoder_decoder
-from attreval.models.attending import Watch
-from attreval.models.disturbing import changed_entry
+from attreval.models.captum_deeplift import deeplift
 from attreval.models.questions import Rule
-from attreval.models.rescaling import deeplift
-from attreval.records import Instance, Tokens
-from attreval.seeds import seed_of
+from attreval.models.questions.attention import Watch
+from attreval.models.questions.soft_erasure import changed_entry
 
 DTYPES = {"float64": torch.float64, "float32": torch.float32, "bfloat16": torch.bfloat16}
 

@@ -61,7 +61,7 @@ def draw_gap() -> bytes:
     """A PNG that says that a figure is not part of the run."""
     from matplotlib import pyplot as plt
 
-    from attreval.figures.style import draw_nothing
+    from attreval.papers.common.style import draw_nothing
 
     figure, buffer = draw_nothing(f"This figure is {NOT_HERE}.").get_figure(), io.BytesIO()
     figure.savefig(buffer, format="png", metadata={"Software": None})

@@ -7,10 +7,10 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from attreval import project
+from attreval.core import project
 from attreval.report.errors import ReportError
-from attreval.report.pdf import make_pdf
-from attreval.report.site import build, staged_site
+from attreval.report.pandoc_route.pdf import make_pdf
+from attreval.report.pandoc_route.site import build, staged_site
 from attreval.report.staging import stage
 from attreval.report.swap import replace_folder
 

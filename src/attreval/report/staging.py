@@ -17,15 +17,15 @@ import pandas as pd
 import yaml
 
 import attreval
-from attreval import project
-from attreval.report.claims import VERDICTS, scorecard
+from attreval.core import project
+from attreval.core.tables import write_whole
+from attreval.papers.common.claims import VERDICTS, scorecard
 from attreval.report.errors import ReportError
 from attreval.report.gaps import forgives, missing_notebooks, missing_numbers, missing_table
-from attreval.report.markdown import escape
-from attreval.report.notebook import read_notebook
+from attreval.report.pandoc_route.markdown import escape
+from attreval.report.pandoc_route.notebook import read_notebook
 from attreval.report.samples import JUDGES
-from attreval.report.tabulating import read_declarations, table_markdown
-from attreval.tables import write_whole
+from attreval.report.tables import read_declarations, table_markdown
 
 NOT_RECORDED = "not recorded"
 
@@ -77,7 +77,7 @@ def stage(profile: str) -> Staged:
     with write_whole(home / "_variables.yml") as part:
         part.write_text(yaml.safe_dump(nest(variables), allow_unicode=True, width=10_000), encoding="utf-8")
     # by name: notebooks that read claims would otherwise count all that the page reads as their code
-    import_module("attreval.report.explorer").write_page(profile)
+    import_module("attreval.explorer").write_page(profile)
     return Staged(
         tuple(home / "paper" / "notebooks" / name for name in copies),
         tuple(home / "paper" / "tables" / name for name in sorted(texts)),

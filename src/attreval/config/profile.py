@@ -1,0 +1,172 @@
+"""Profiles: one validated schema for config/*.yaml; an unknown key or profile is an error that names the allowed."""
+
+from __future__ import annotations
+
+from pydantic import Field, ValidationError, model_validator
+
+from attreval.config.agreement import AgreementSpec, SeedStudySpec
+from attreval.config.checks import check_keys, check_rows, explain_error
+from attreval.config.diagnosis import DiagnosisSpec
+from attreval.config.files import path_of, profiles, read_mapping
+from attreval.config.joint import JointSpec, MetaSpec
+from attreval.config.sections import (
+    BootstrapSpec,
+    ExplainSpec,
+    FaithfulnessSpec,
+    Judge,
+    ModelSpec,
+    PointingSpec,
+    Section,
+    TaskSpec,
+    TrainingSpec,
+)
+
+__all__ = ["Profile", "load", "path_of", "profiles"]
+
+Run = tuple[str, str, int]  # task, model, seed
+
+
+class Profile(Section):
+    """One profile, whole. threads: of a process; workers: processes of a step that judges.
+
+    left_out: the optional tasks that are not at hand; loading a profile sets it.
+    """
+
+    name: str
+    seed: int = 0
+    threads: int = Field(1, ge=1)
+    workers: int = Field(1, ge=1)
+    device: str = "auto"
+    models: dict[str, ModelSpec]
+    tasks: dict[str, TaskSpec]
+    training: TrainingSpec = TrainingSpec()
+    explain: ExplainSpec
+    pointing: PointingSpec = PointingSpec()
+    agreement: AgreementSpec = AgreementSpec()
+    faithfulness: FaithfulnessSpec = FaithfulnessSpec()
+    diagnosis: DiagnosisSpec = DiagnosisSpec()
+    joint: JointSpec = JointSpec()
+    meta: MetaSpec = MetaSpec()
+    bootstrap: BootstrapSpec = BootstrapSpec()
+    seed_study: SeedStudySpec | None = None
+    left_out: list[str] = Field([])
+
+    @model_validator(mode="after")
+    def known_names(self):
+        from attreval.corpora import TASKS
+
+        for task, spec in self.tasks.items():
+            if task not in TASKS:
+                raise ValueError(f"unknown task {task!r}; there are: {', '.join(TASKS)}")
+            if missing := [name for name in spec.models if name not in self.models]:
+                raise ValueError(f"task {task!r} asks for model {missing[0]!r}; defined are: {', '.join(self.models)}")
+            for other in spec.also_train:
+                if other not in TASKS or TASKS[other].labels != TASKS[task].labels:
+                    fit = [n for n, t in TASKS.items() if t.labels == TASKS[task].labels and n != task]
+                    raise ValueError(
+                        f"task {task!r} cannot also train on {other!r}; it can on: {', '.join(fit) or 'none'}"
+                    )
+            check_keys(f"task {task!r}", "training", spec.training, TrainingSpec)
+            check_keys(f"task {task!r}", "explain", spec.explain, ExplainSpec)
+            check_keys(f"task {task!r}", "faithfulness", spec.faithfulness, FaithfulnessSpec)
+            for model in spec.models:
+                check_keys(f"model {model!r}", "training", self.models[model].training, TrainingSpec)
+                check_keys(f"task {task!r}", "training", self.task_of(task, model).training, TrainingSpec)
+                self.training_of(task, model)
+            self.explaining_of(task), self.faithfulness_of(task)
+            check_rows(self, task)
+            heard = {judge for model in spec.models for judge in self.task_of(task, model).judges}
+            if "diagnosis" in heard and len(TASKS[task].segments) < 2:
+                fit = [name for name, known in TASKS.items() if len(known.segments) == 2]
+                raise ValueError(f"task {task!r} has one text; diagnosis needs two, as in: {', '.join(fit)}")
+        self.joint.check([*self.tasks, *self.left_out])
+        if self.seed_study:
+            self.seed_study.check(self.models, TASKS)
+            self.study_training(), self.study_explaining()
+        return self
+
+    def read_tasks(self) -> list[str]:
+        """Every task whose table is read: those of the profile, those that they also train on or take evidence from."""
+        from attreval.corpora import evidence_tasks
+
+        used = [self.task_of(task, model) for task, spec in self.tasks.items() for model in spec.models]
+        also = [other for spec in used for other in spec.also_train]
+        lent = [name for task, _, _ in self.explained_runs("diagnosis") for name in evidence_tasks(task)]
+        studied = [self.seed_study.task] if self.seed_study else []
+        return list(dict.fromkeys([*self.tasks, *also, *lent, *studied]))
+
+    def task_of(self, task: str, model: str) -> TaskSpec:
+        """How much of a task is used with one of its models, and how that is trained."""
+        spec = self.tasks[task]
+        changes = spec.of_model.get(model, {})
+        training = spec.training | changes.get("training", {})
+        return TaskSpec.model_validate(spec.model_dump() | changes | {"training": training})
+
+    def training_of(self, task: str, model: str) -> TrainingSpec:
+        """How a model is trained on a task: the profile's training with the model's and then the task's changes."""
+        changes = self.models[model].training | self.task_of(task, model).training
+        return TrainingSpec(**(self.training.model_dump() | changes))
+
+    def faithfulness_of(self, task: str) -> FaithfulnessSpec:
+        """How faithfulness is judged on a task: the profile's way with the task's own changes."""
+        return FaithfulnessSpec(**(self.faithfulness.model_dump() | self.tasks[task].faithfulness))
+
+    def explaining_of(self, task: str) -> ExplainSpec:
+        """How a task is explained: the profile's way with the task's own changes."""
+        return ExplainSpec(**(self.explain.model_dump() | self.tasks[task].explain))
+
+    def study_training(self) -> TrainingSpec:
+        """How the models of the study of seeds are trained."""
+        changes = self.models[self.seed_study.model].training | self.seed_study.training
+        return TrainingSpec(**(self.training.model_dump() | changes))
+
+    def study_explaining(self) -> ExplainSpec:
+        """How they are explained."""
+        own = self.seed_study.explain | {"methods": self.seed_study.methods}
+        return ExplainSpec(**(self.explain.model_dump() | own))
+
+    def rows_explained(self, task: str, model: str) -> int:
+        """How many test instances of a task a model is explained on."""
+        return self.task_of(task, model).explain_rows
+
+    def read_by(self, task: str) -> str:
+        """The task whose models read a task's instances: its own, or the one that they are made from."""
+        from attreval.corpora import TASKS
+
+        return TASKS[task].trained_on or task
+
+    def trained_runs(self) -> list[Run]:
+        """Every model that is trained, or taken as it is."""
+        return [run for task, spec in self.tasks.items() if self.read_by(task) == task for run in all_runs(task, spec)]
+
+    def explained_runs(self, judge: Judge | None = None) -> list[Run]:
+        """Every run that notebook 03 explains, or those that go before one judge (diagnosis explains by itself)."""
+        asked = {judge} if judge else {"pointing", "agreement", "faithfulness"}
+        runs = [run for task, spec in self.tasks.items() for run in all_runs(task, spec)]
+        used = {run: self.task_of(*run[:2]) for run in runs}
+        return [
+            run for run in runs if asked & set(used[run].judges) and (used[run].explain_rows or judge == "diagnosis")
+        ]
+
+
+def all_runs(task: str, spec: TaskSpec) -> list[Run]:
+    """(task, model, seed) of every model and seed of a task."""
+    return [(task, model, seed) for model in spec.models for seed in spec.seeds]
+
+
+def load(profile: str) -> Profile:
+    """Read and check a profile, by name or path, without its optional tasks that are not at hand.
+
+    Raises ValueError that says what is wrong and what is allowed.
+    """
+    from attreval import corpora
+
+    path, found = read_mapping(profile, Profile.model_fields)
+    try:
+        profile = Profile.model_validate(found)
+        gone = [task for task, spec in profile.tasks.items() if spec.optional and not corpora.at_hand(task)]
+        kept = {task: spec for task, spec in profile.tasks.items() if task not in gone}
+        return profile.model_copy(update={"tasks": kept, "left_out": gone})
+    except ValidationError as error:
+        lines = [explain_error(problem, Profile) for problem in error.errors()]
+        raise ValueError(f"{path.name} is not a valid profile:\n  " + "\n  ".join(lines)) from None

@@ -1,0 +1,216 @@
+"""The sections of a profile: what may be said of models, tasks, training, explaining and judging."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+Precision = Literal["auto", "float32", "bfloat16"]
+Ratio = Annotated[float, Field(gt=0, le=1)]
+Judge = Literal["pointing", "agreement", "faithfulness", "diagnosis"]
+
+
+class Section(BaseModel):
+    """A part of a profile; unknown keys are errors."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class ModelSpec(Section):
+    """A model: pretrained weights (a registry name, a local folder or a hub name), or a small one from scratch.
+
+    labels: the classes of weights that are used as they are, in index order, where their own names do not say.
+    position_start: the first position, for RoBERTa and MPNet; the released code of Zhao & Aletras (2023) counts from 0.
+    encoder_decoder: a small BART; start: the BERT-shaped encoder that lends it embeddings and its lowest layers.
+    Word-level architectures: hidden counts units a direction (filters for cnn), embeddings where words start from,
+    kernel words in a window (qgru, qlstm, cnn), vocabulary words with the two reserved; order: see models.words.quasi_recurrent.
+    training: what to change in the profile's training for this model; a task's own changes go before.
+    """
+
+    architecture: Literal["transformer", "encoder_decoder", "gru", "lstm", "qgru", "qlstm", "cnn"] = "transformer"
+    weights: str | None = None
+    tokenizer: str | None = None
+    layers: int | None = Field(None, ge=1)
+    hidden: int | None = Field(None, ge=4)
+    heads: int | None = Field(None, ge=1)
+    decoder_layers: int = Field(1, ge=1)
+    start: str | None = None
+    max_length: int = Field(128, ge=8)
+    labels: list[str] | None = None
+    position_start: int | None = Field(None, ge=0)
+    bidirectional: bool = True
+    embeddings: Literal["glove"] | None = None
+    embedding_size: int = Field(300, ge=1)
+    kernel: int = Field(5, ge=1)
+    dropout: float = Field(0.5, ge=0, lt=1)
+    gate: Literal["logistic", "hard_sigmoid"] = "logistic"
+    vocabulary: int = Field(50_000, ge=3)
+    order: Literal["turn_first", "convolve_first"] = "turn_first"
+    training: dict[str, Any] = {}
+
+    @model_validator(mode="after")
+    def one_origin(self):
+        if self.architecture not in ("transformer", "encoder_decoder"):
+            alien = ("weights", "tokenizer", "layers", "heads", "start", "position_start")
+            given = [name for name in alien if getattr(self, name) is not None]
+            if given or self.hidden is None:
+                raise ValueError(f"a {self.architecture} needs `hidden`, and no {', '.join(given) or 'weights'}")
+            return self
+        if self.architecture == "encoder_decoder" and self.weights is not None:
+            raise ValueError("an encoder-decoder with `weights` of its own is a transformer; `start` names an encoder")
+        sizes = [self.layers, self.hidden, self.heads]
+        if (self.weights is None) == (None in sizes) or (self.weights is None and self.tokenizer is None):
+            raise ValueError("give either `weights`, or all of `layers`, `hidden`, `heads` and `tokenizer`")
+        if self.architecture == "transformer" and self.start:
+            raise ValueError("`start` is for an encoder_decoder; a transformer starts from `weights`")
+        return self
+
+
+class AlsoTrain(Section):
+    """Instances of another task with the same labels that are added to train, cut to their last words."""
+
+    rows: int = Field(ge=1)
+    last_words: int = Field(ge=1)
+
+
+class TaskSpec(Section):
+    """How much of a corpus is used, and by which models. `train_rows: 0` explains the weights as they are.
+
+    A task that is read by the models of another one (hybrid_bbc by those of bbc) has no train, dev and test rows.
+    explain_rows 0: models are trained, for another task to use. judges: before whom the explanations go.
+    also_train: tasks to train on as well, the task itself among them. training, explain, faithfulness: what to change
+    in the profile's for this task.
+    of_model: what is otherwise for one of the models (its rows, judges, also_train and training).
+    examples: ids of test instances that are explained besides, to be shown. optional: left out, and said to be, where
+    its files from outside the registry are not at hand.
+    """
+
+    models: list[str] = Field(min_length=1)
+    seeds: list[int] = [1]
+    train_rows: int | None = Field(None, ge=0)
+    dev_rows: int | None = Field(None, ge=0)
+    test_rows: int | None = Field(None, ge=1)
+    explain_rows: int = Field(ge=0)
+    judges: list[Judge] = ["agreement", "faithfulness"]
+    also_train: dict[str, AlsoTrain] = {}
+    training: dict[str, Any] = {}
+    explain: dict[str, Any] = {}
+    faithfulness: dict[str, Any] = {}
+    of_model: dict[str, dict[str, Any]] = {}
+    examples: list[str] = []
+    optional: bool = False
+
+    @model_validator(mode="after")
+    def known_changes(self):
+        for model, changes in self.of_model.items():
+            if model not in self.models:
+                raise ValueError(f"of_model names {model!r}; the models are: {', '.join(self.models)}")
+            if unknown := [name for name in changes if name not in OF_MODEL]:
+                raise ValueError(f"of_model.{model}: unknown key {unknown[0]!r}; allowed are: {', '.join(OF_MODEL)}")
+        return self
+
+
+OF_MODEL = ("train_rows", "dev_rows", "test_rows", "explain_rows", "judges", "also_train", "training")
+
+
+class TrainingSpec(Section):
+    """Fine-tuning: AdamW, linear warm-up and decay, early stopping on the loss on dev.
+
+    averaging: decay of the running average of the weights that is checked and kept, 0 for the weights themselves.
+    schedule `halving`: no warm-up, and half the rate after every `halve_after` checks on dev without a better one.
+    watch: what is compared on dev. With weight_decay 0, AdamW is Adam. tokens: cut train and dev texts to so many; what
+    is tested and explained keeps the model's max_length.
+    """
+
+    epochs: int = Field(1, ge=1)
+    batch_rows: int = Field(32, ge=1)
+    learning_rate: float = Field(1e-4, gt=0)
+    weight_decay: float = Field(0.01, ge=0)
+    warmup: float = Field(0.1, ge=0, le=1)
+    evaluations_per_epoch: int = Field(4, ge=1)
+    patience: int = Field(3, ge=1)
+    schedule: Literal["linear", "halving"] = "linear"
+    halve_after: int = Field(2, ge=1)
+    watch: Literal["loss", "accuracy"] = "loss"
+    averaging: float = Field(0.0, ge=0, lt=1)
+    precision: Precision = "auto"
+    tokens: int | None = Field(None, ge=8)
+
+
+class ExplainSpec(Section):
+    """Which methods explain, and what they may spend."""
+
+    methods: list[str] = Field(min_length=1)
+    target: Literal["predicted", "gold"] = "predicted"
+    path_steps: int = Field(50, ge=1)
+    path_steps_most: int = Field(50, ge=1)
+    gap_tolerance: float = Field(0.02, gt=0)
+    lime_samples: int = Field(5000, ge=2)
+    lime_kernel_width: float = Field(25.0, gt=0)
+    shap_evaluations: int = Field(500, ge=4)
+    riemann_steps: int = Field(50, ge=1)
+    limsse_samples: int = Field(3000, ge=1)
+    limsse_sampling: Literal["exhaustive", "random"] = "exhaustive"
+    limsse_solver: Literal["descent", "exact"] = "descent"
+    limsse_epochs: int = Field(1000, ge=1)
+    decomposition_output_gate: bool = True
+    shards: int = Field(1, ge=1)
+    token_budget: int | None = Field(None, ge=1)
+    perturbation_precision: Precision = "auto"
+
+    @model_validator(mode="after")
+    def known_methods(self):
+        from attreval.explain import METHODS
+
+        if unknown := [name for name in self.methods if name not in METHODS]:
+            raise ValueError(f"unknown method {unknown[0]!r}; there are: {', '.join(METHODS)}")
+        if len(set(self.methods)) < len(self.methods):
+            raise ValueError("a method is named twice")
+        return self
+
+
+class PointingSpec(Section):
+    """The pointing game. ties: by expectation, or to the first, as the original. affix: see metrics.pointing_game."""
+
+    ties: Literal["expectation", "first"] = "expectation"
+    affix: Literal["code", "paper", "both"] = "code"
+
+
+class FaithfulnessSpec(Section):
+    """Erasure at these rationale ratios, and soft erasure of the scores of `methods`, each with `draws` random masks.
+
+    scale_rows: on how many of a task's first instances it is measured whether the scale of scores decides, by rivals
+    and masks of equal scale. control_rows: on how many everything else that could be done otherwise is measured (the
+    released code, other norms, the paper's alternatives). control_draws: random masks in both. noise_variances: of the
+    multiplicative noise.
+    """
+
+    ratios: list[Ratio] = [0.01, 0.05, 0.1, 0.2, 0.5]
+    methods: list[str] = [
+        "random",
+        "attention",
+        "scaled_attention",
+        "gradient_x_input_absolute",
+        "integrated_gradients_zero",
+        "deeplift",
+    ]
+    draws: int = Field(4, ge=1)
+    scale_rows: int = Field(0, ge=0)
+    control_rows: int = Field(0, ge=0)
+    control_draws: int = Field(1, ge=1)
+    noise_variances: list[Annotated[float, Field(gt=0)]] = [0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 2.0]
+
+    @model_validator(mode="after")
+    def known_methods(self):
+        ExplainSpec(methods=self.methods)
+        if "random" not in self.methods:
+            raise ValueError("methods need `random`: diagnosticity is a comparison with it")
+        return self
+
+
+class BootstrapSpec(Section):
+    """Percentile bootstrap over instances."""
+
+    draws: int = Field(1000, ge=1)
+    level: float = Field(0.95, gt=0, lt=1)

@@ -1,0 +1,1 @@
+"""Records, seeds, tables and paths: what every other part stands on."""

@@ -1,0 +1,81 @@
+"""What are the smallest things that an explanation scores, and how are scores of word pieces put together for them?
+
+A unit is one word with all its pieces, or one word piece; special tokens are in no unit. Sun et al. (2024) explain
+pairs of units across the two parts of an input; in an input of one part every pair is across.
+Letters used for shapes: L tokens, n units.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from attreval.core.records import Tokens
+
+UNITS = ("word", "subword")
+
+
+@dataclass(frozen=True)
+class Units:
+    """groups: the token positions of each unit, in order. side: (n,) the part of the input in which each stands."""
+
+    groups: tuple[tuple[int, ...], ...]
+    side: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.groups)
+
+    def of_position(self) -> dict[int, int]:
+        """Token position -> unit."""
+        return {position: u for u, group in enumerate(self.groups) for position in group}
+
+    def pairs(self) -> np.ndarray:
+        """(P, 2) units a < b in different parts, or any two where there is but one part."""
+        a, b = np.triu_indices(len(self), k=1)
+        across = self.side[a] != self.side[b] if len(np.unique(self.side)) > 1 else np.ones(len(a), bool)
+        return np.column_stack([a[across], b[across]])
+
+    def covered(self, chosen) -> np.ndarray:
+        """Token positions of the chosen units, rising."""
+        return np.array(sorted(p for u in chosen for p in self.groups[u]), dtype=np.int64)
+
+
+def find_units(tokens: Tokens, unit: str) -> Units:
+    """The units of a text. A token that belongs to no word is a unit of its own. ValueError for another unit."""
+    if unit not in UNITS:
+        raise ValueError(f"unit {unit!r} is not known; there are: {', '.join(UNITS)}")
+    groups: dict[tuple, list[int]] = {}
+    for position in tokens.content.tolist():
+        word = int(tokens.word[position])
+        whole = unit == "word" and word >= 0
+        groups.setdefault(("word", word) if whole else ("token", position), []).append(position)
+    sides = np.array([tokens.offsets[group[0], 0] for group in groups.values()], dtype=np.int64)
+    return Units(tuple(tuple(group) for group in groups.values()), sides)
+
+
+def mean_matrix(matrix: np.ndarray, units: Units, by: str = "mean") -> np.ndarray:
+    """(n, n) from (L, L): the mean (or `max`) over all pairs of pieces of two units."""
+    if by == "max":
+        rows = np.stack([matrix[list(g)].max(axis=0) for g in units.groups])
+        return np.stack([rows[:, list(g)].max(axis=1) for g in units.groups], axis=1)
+    share = np.zeros((len(units), len(matrix)))
+    for u, group in enumerate(units.groups):
+        share[u, list(group)] = 1 / len(group)
+    return share @ matrix @ share.T
+
+
+def mask_units(tokens: Tokens, units: Units, kept: np.ndarray) -> np.ndarray:
+    """(N, L) ids with the mask token in place of every unit that is not kept. kept: (N, n) bool."""
+    stays = np.ones((len(kept), len(tokens)), dtype=bool)
+    for u, group in enumerate(units.groups):
+        stays[:, list(group)] = kept[:, u, None]
+    return np.where(stays, tokens.ids, tokens.mask_id)
+
+
+def unit_scores(features, values: np.ndarray, units: Units) -> np.ndarray:
+    """(n,) scores of units: sums over the features, each within one unit; 0 where there is none."""
+    at, out = units.of_position(), np.zeros(len(units))
+    for feature, value in zip(features, values, strict=True):
+        out[at[feature[0]]] += value
+    return out

@@ -1,0 +1,1 @@
+"""Download, check, open and make tables."""

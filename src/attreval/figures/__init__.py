@@ -1,1 +1,0 @@
-"""The figures: one function each, from a table to axes."""

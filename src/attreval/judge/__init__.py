@@ -1,1 +1,0 @@
-"""The judges: each asks one question of attributions."""

@@ -1,0 +1,150 @@
+"""Does the prediction follow the attributed importance? Hard erasure: comprehensiveness and sufficiency.
+
+A rationale is the ceil(ratio * n) highest-scored of the n tokens that may be erased. Comprehensiveness erases it,
+sufficiency erases all others; special tokens and the query of a two-part text stay. Erased ids become the first id of
+the vocabulary, in place and still attended (Zhao & Aletras 2023, section 3 and its released code; DeYoung et al. 2020
+for the two measures).
+Letters used for shapes: L tokens, n content tokens, r ratios, K classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil
+
+import numpy as np
+
+from attreval.core.records import Tokens
+from attreval.metrics.protocol import Layout, Protocol, lay_out
+from attreval.models.questions import Disturb, Evaluate
+
+BASELINE_MARGIN = 1e-4  # what the released code takes off the zero-baseline sufficiency
+LEAST_ROOM = 1e-8  # below it the erased text is as sure as the whole one, and nothing can be told
+
+
+@dataclass(frozen=True)
+class Erasure:
+    """(r,) measures at each ratio, and the probability of the explained class on the whole and on the erased text.
+
+    comprehensiveness and sufficiency are differences of probabilities; the normalised forms lie in [0, 1], where
+    1 is most faithful for both. target: the explained class.
+    """
+
+    ratios: tuple[float, ...]
+    comprehensiveness: np.ndarray
+    sufficiency: np.ndarray
+    normalised_comprehensiveness: np.ndarray
+    normalised_sufficiency: np.ndarray
+    full: float
+    erased: float
+    target: int
+
+
+def rank(scores: np.ndarray, rng: np.random.Generator | None = None) -> np.ndarray:
+    """(n,) indices by falling score; ties in random order, or lowest index first where rng is None."""
+    scores = np.asarray(scores, dtype=float)
+    if not np.isfinite(scores).all():
+        raise ValueError(f"scores must be finite; got {scores[~np.isfinite(scores)][0]}")
+    tie = np.arange(len(scores)) if rng is None else rng.permutation(len(scores))
+    return np.lexsort((tie, -scores))
+
+
+def rationale_sizes(n: int, ratios: Sequence[float]) -> list[int]:
+    """How many of n tokens each ratio selects: rounded up, at least one."""
+    # rounding guards against 0.1 * 30 = 3.0000000000000004, whose ceiling is 4
+    return [max(1, ceil(round(ratio * n, 9))) for ratio in ratios]
+
+
+def erase(
+    tokens: Tokens,
+    scores: np.ndarray,
+    ratios: Sequence[float] | None = None,
+    rng: np.random.Generator | None = None,
+    protocol: Protocol = Protocol(),  # noqa: B008 - frozen
+    query: int | None = None,
+    calls: int = 0,
+):
+    """The conversation that erases rationales of one attribution: yields questions, returns an Erasure.
+
+    scores: (n,) over content tokens (those of the query are not looked at), or over the tokens that the layout scores.
+    The explained class is the one predicted on the whole text. ratios: None takes the protocol's. query: see
+    protocol.lay_out. calls: numbers computed before on this text, for the drift. Raises ValueError for other shapes.
+    """
+    ratios, layout = tuple(ratios or protocol.ratios), lay_out(tokens, protocol, query)
+    order = layout.scored[rank(fit_scores(tokens, layout, scores), rng)]
+    without, only = [], []
+    for size in rationale_sizes(layout.size, ratios):
+        chosen = np.isin(np.arange(len(tokens)), order[:size]) & layout.erasable
+        without.append(chosen | layout.beside)
+        only.append(layout.erasable & ~chosen)
+    gone = np.stack([layout.base, *without, *only])
+    logits = yield from read_erased(tokens, gone, protocol.erased)
+    probabilities = np.exp(logits - np.logaddexp.reduce(logits, axis=1, keepdims=True))
+    target = int(logits[0].argmax())
+    p = probabilities[:, target]
+    drifted = calls + np.arange(len(ratios)) if protocol.drift else 0
+    return measure(p[0], p[1], p[2 : 2 + len(ratios)], p[2 + len(ratios) :], ratios, target, drifted)
+
+
+def fit_scores(tokens: Tokens, layout: Layout, scores: np.ndarray) -> np.ndarray:
+    """The scores of the tokens that a layout scores, from those of all content tokens. ValueError for other shapes."""
+    if len(scores) == len(layout.scored):
+        return np.asarray(scores, dtype=float)
+    content = tokens.content
+    if tokens.special[layout.scored].any():
+        raise ValueError(f"got {len(scores)} scores; with the separator among them {len(layout.scored)} are needed")
+    if len(scores) != len(content):
+        raise ValueError(f"got {len(scores)} scores for {len(content)} content tokens; special tokens take none")
+    return np.asarray(scores, dtype=float)[np.isin(content, layout.scored)]
+
+
+def read_erased(tokens: Tokens, gone: np.ndarray, erased: str):
+    """Ask for the (1 + m, K) logits of the text and of it with the (m, L) tokens gone."""
+    if erased == "vector":
+        whole = yield Evaluate(tokens.ids[None], tokens.segments)
+        part = yield Disturb(tokens.ids, tokens.segments, 1.0 - gone, (0,) * len(gone))
+        return np.concatenate([whole, part])
+    put = {"first": 0, "pad": tokens.pad_id, "mask": tokens.mask_id}[erased]
+    rows = np.concatenate([tokens.ids[None], np.where(gone, put, tokens.ids)])
+    return (yield Evaluate(rows, tokens.segments))
+
+
+def measure(
+    full: float,
+    erased: float,
+    without: np.ndarray,
+    only: np.ndarray,
+    ratios: tuple[float, ...],
+    target: int = 0,
+    drifted: np.ndarray | int = 0,
+) -> Erasure:
+    """Erasure measures from probabilities of the explained class (Zhao & Aletras 2023, eq. 1-2).
+
+    full: whole text. erased: the baseline. without, only: (r,) rationale erased, only rationale left. drifted: by how
+    many margins the baseline has sunk before.
+    """
+    return Erasure(
+        ratios=ratios,
+        comprehensiveness=full - without,
+        sufficiency=full - only,
+        normalised_comprehensiveness=normalise_drop(full, erased, without, drifted),
+        normalised_sufficiency=normalise_rest(full, erased, only, drifted),
+        full=float(full),
+        erased=float(erased),
+        target=target,
+    )
+
+
+def normalise_drop(full: float, erased: float, left: np.ndarray, drifted: np.ndarray | int = 0) -> np.ndarray:
+    """Comprehensiveness in [0, 1] from probabilities after erasure (eq. 2 and 5); 0 where nothing can be told."""
+    room = min(1.0, max(0.0, full - erased)) + BASELINE_MARGIN * np.asarray(drifted)
+    drop = np.maximum(0, full - left)
+    return np.where(room >= LEAST_ROOM, np.clip(drop / np.maximum(room, LEAST_ROOM), 0, 1), 0.0)
+
+
+def normalise_rest(full: float, erased: float, left: np.ndarray, drifted: np.ndarray | int = 0) -> np.ndarray:
+    """Sufficiency in [0, 1] from probabilities of what is left (eq. 1 and 4)."""
+    floor = 1 - max(0.0, full - erased) - BASELINE_MARGIN * (1 + np.asarray(drifted))
+    rest = 1 - np.maximum(0, full - left)
+    return np.clip((rest - floor) / (1 - floor), 0, 1)

@@ -1,0 +1,76 @@
+"""Which tokens do people find important, how far do they agree, and how far do methods agree with them?
+
+Evidence holds one row of word marks for each of A people, any number of them. Every piece of a marked word is marked,
+punctuation never is: annotators could not tell it from the word beside it (the released code of Kamp et al. 2023).
+Letters used for shapes: A people, W words, n content tokens.
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from attreval.core.alignment import marked_tokens
+from attreval.core.records import Instance, Tokens
+from attreval.metrics.agreement import top_k, union_sizes
+
+PUNCTUATION = re.compile(r"[^\w\s]+")
+
+
+def token_marks(instance: Instance, tokens: Tokens) -> np.ndarray:
+    """(A, n) marks of the content tokens: that of the word that holds them, 0 for punctuation.
+
+    Raises ValueError where nobody marked this instance.
+    """
+    marks = instance.evidence.marks
+    if not len(marks):
+        raise ValueError(f"instance {instance.id!r} holds no marks of people; pick a task whose evidence is marks")
+    content = tokens.content
+    texts = [instance.segments[s][a:b] for s, a, b in tokens.offsets[content]]
+    speaks = np.array([PUNCTUATION.fullmatch(text) is None for text in texts])
+    return np.array([marked_tokens(person, tokens)[content] for person in marks]) * speaks
+
+
+def spaced_marks(instance: Instance) -> np.ndarray:
+    """(A, w) marks of the words that white space parts, which is what annotators see: 1 where any part is marked."""
+    words = instance.words
+    gap = (words[1:, 0] != words[:-1, 0]) | (words[1:, 1] > words[:-1, 2])
+    starts = np.concatenate([[0], np.flatnonzero(gap) + 1])
+    return np.maximum.reduceat(instance.evidence.marks > 0, starts, axis=1)
+
+
+def relevance(marks: np.ndarray) -> np.ndarray:
+    """(n,) share of people who mark each token, in steps of 1/A (Kamp et al. 2023, section 3)."""
+    return (np.asarray(marks) > 0).mean(axis=0)
+
+
+def overlap(marks: np.ndarray) -> tuple[float, float]:
+    """What all people mark over what anybody marks, and over what the one marks who marks least; NaN over nothing."""
+    marked = np.asarray(marks) > 0
+    shared, anybody, least = marked.all(axis=0).sum(), marked.any(axis=0).sum(), marked.sum(axis=1).min()
+    return tuple(float(shared / size) if size else float("nan") for size in (anybody, least))
+
+
+def agreement_with_share(scores: np.ndarray, share: np.ndarray, k: int) -> float:
+    """Expected agreement@k of a method with people whose relevance is the share of them (Kamp et al. 2023, section 3).
+
+    The paper's words; its released code makes people a voter with a top k of its own, which agreement_at_k does.
+    Relevance is the mean of the method's vote and the share. NaN where there is no token.
+    """
+    scores, share = np.asarray(scores, dtype=float), np.asarray(share, dtype=float)
+    if scores.shape != share.shape:
+        raise ValueError(f"method and people score the same tokens; got {scores.shape} and {share.shape}")
+    if not len(scores):
+        return float("nan")
+    sure, tied, left = top_k(scores, k)
+    covered = sure | (share > 0)
+    total = (min(k, len(scores)) + share.sum()) / 2
+    sizes = union_sizes([(tied, left)] if left else [], covered)
+    return float(sum(p * total / (size + covered.sum()) for size, p in sizes.items()))
+
+
+def selection_with_share(selection: np.ndarray, share: np.ndarray) -> float:
+    """The same for a selection of any size, (n,) bool; NaN where neither side puts forward a token."""
+    mean = (np.asarray(selection, dtype=float) + np.asarray(share, dtype=float)) / 2
+    return float(mean.sum() / (mean > 0).sum()) if (mean > 0).any() else float("nan")

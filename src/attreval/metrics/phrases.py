@@ -1,0 +1,85 @@
+"""Which phrases, not only which tokens, does a profile of scores put forward?
+
+Kamp et al. (2023, section 6) leave spans to future work and sketch one way in their Figure 5: each token goes to the
+nearest peak. Here, besides, a phrase is a run of neighbouring tokens that stay above the mean around a peak; peaks
+with nothing below the mean between them make one phrase. Letters used for shapes: n tokens, p peaks, s phrases.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from attreval.metrics.dynamic_k import RELEASED, PeakRule, check_scores, local_maxima
+from attreval.metrics.pairwise_difference import normalise
+
+Phrase = tuple[int, int]  # first token, and the one behind the last
+
+
+def nearest_peaks(scores: np.ndarray, peaks: np.ndarray) -> np.ndarray:
+    """(n,) which peak each token belongs to: that of the least difference in score plus distance in tokens.
+
+    Scores count as shares of the sum of their sizes, as those of Kamp et al. (2023, Fig. 5) do. The first of several
+    as near; -1 where there is no peak.
+    """
+    scores = normalise(check_scores(scores))
+    if not len(peaks):
+        return np.full(len(scores), -1)
+    places = np.arange(len(scores))
+    return (np.abs(scores[:, None] - scores[peaks]) + np.abs(places[:, None] - peaks)).argmin(axis=1)
+
+
+def find_phrases(scores: np.ndarray, rule: PeakRule = RELEASED, most: int | None = None) -> list[Phrase]:
+    """The s phrases of a profile, in order: runs of tokens above the mean that hold a peak.
+
+    most: a longer run is cut to so many tokens around its highest. A profile without a peak has no phrase.
+    """
+    scores = check_scores(scores)
+    peaks = set(local_maxima(scores, rule).tolist())
+    if not peaks:
+        return []
+    high = scores >= scores.mean()
+    out = []
+    for start, end in true_runs(high):
+        if peaks.intersection(range(start, end)):
+            out.append((start, end) if most is None else shorten(scores, start, end, most))
+    return out
+
+
+def shorten(scores: np.ndarray, start: int, end: int, most: int) -> Phrase:
+    """At most so many neighbouring tokens of a run, those with the highest sum; the first of several as high."""
+    if end - start <= most:
+        return start, end
+    sums = [scores[a : a + most].sum() for a in range(start, end - most + 1)]
+    best = start + int(np.argmax(sums))
+    return best, best + most
+
+
+def true_runs(flags: np.ndarray) -> list[Phrase]:
+    """The maximal runs of True, as first position and the one behind the last."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], np.asarray(flags, dtype=bool), [False]]).astype(int)))
+    return [(int(a), int(b)) for a, b in zip(edges[::2], edges[1::2], strict=True)]
+
+
+def phrase_tokens(phrases: Sequence[Phrase], n: int) -> np.ndarray:
+    """(n,) bool, True inside any phrase."""
+    chosen = np.zeros(n, dtype=bool)
+    for start, end in phrases:
+        chosen[start:end] = True
+    return chosen
+
+
+def phrase_f1(found: Sequence[Phrase], given: Sequence[Phrase]) -> float:
+    """F1 of phrases: one counts as found when it overlaps a given one, and a given one as met when it is overlapped.
+
+    NaN where neither side has a phrase, 0 where only one has.
+    """
+    if not found and not given:
+        return float("nan")
+    if not found or not given:
+        return 0.0
+    hits = [any(a < d and c < b for c, d in given) for a, b in found]
+    met = [any(a < d and c < b for a, b in found) for c, d in given]
+    precision, recall = np.mean(hits), np.mean(met)
+    return float(2 * precision * recall / (precision + recall)) if precision + recall else 0.0

@@ -1,0 +1,1 @@
+"""Metrics put to the test on planted models, whose true importances are known."""

@@ -1,0 +1,140 @@
+"""Models whose true importances are known because they were planted, and texts of made-up words for them.
+
+Three worlds. `one`: one token decides the class. `additive`: every token has a worth, and the sum decides.
+`interaction`: two tokens, one in each part of the text, decide together, and either alone does nothing. All have three
+classes: one for which nothing speaks, which wins where the evidence is gone, and two others.
+Letters used for shapes: B rows, L tokens, n content tokens, C channels, D = C * WIDTH, P pairs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from attreval.core.records import Attribution, Tokens
+from attreval.core.seeds import generator
+from attreval.core.units import Units, find_units
+
+WORLDS = ("one", "additive", "interaction")
+WIDTH = 32  # entries of a channel: soft erasure switches them off one by one, and what is left counts by its share
+GAIN = 6.0
+PAD, MASK, BEGIN, END = range(4)
+SIGNALS = {"one": ((4,), (5,)), "interaction": ((4, 5), (6, 7))}  # the words that speak for class 1, for class 2
+FIRST_FILLER, WORDS = 8, 40
+SHORTEST, LONGEST = 5, 8  # words of a part
+
+
+class PlantedModel:
+    """The classifier of one world; speaks to the ledger as models.transformer.Transformer does, on ids."""
+
+    labels = ("neither", "first", "second")
+    family = "transformer"
+    device = torch.device("cpu")
+    pad_id, max_length = PAD, 64
+
+    def __init__(self, world: str):
+        if world not in WORLDS:
+            raise ValueError(f"world {world!r} is not known; there are: {', '.join(WORLDS)}")
+        self.world, signals = world, [word for group in SIGNALS.get(world, ()) for word in group]
+        channels = np.zeros((WORDS, max(1, len(signals))))
+        if world == "additive":
+            channels[FIRST_FILLER:, 0] = generator("planted", "worth").standard_normal(WORDS - FIRST_FILLER)
+        for channel, word in enumerate(signals):
+            channels[word, channel] = 1.0
+        self.worth = channels[:, 0]
+        self.channels = channels.shape[1]
+        self.table = torch.from_numpy(np.repeat(channels, WIDTH, axis=1))
+        self.width = self.table.shape[1]
+
+    def embed(self, ids: Tensor, precision: str = "float32") -> Tensor:
+        """(B, L, D) vectors of ids."""
+        return self.table[ids]
+
+    def logits(self, ids, mask, segments, precision="float32", embeddings=None, entering=None) -> Tensor:
+        """(B, 3) float64 logits, whatever the precision."""
+        vectors = self.table[ids] if embeddings is None else embeddings
+        vectors = vectors if entering is None else entering(vectors)
+        found = vectors.unflatten(-1, (self.channels, WIDTH)).mean(dim=-1) * mask[..., None]  # (B, L, C)
+        if self.world == "additive":
+            total = found.sum(dim=1)[:, 0]
+            return GAIN * torch.stack([torch.full_like(total, 0.5), total, -total], dim=1)
+        there = found.amax(dim=1)  # (B, C)
+        both = there if self.world == "one" else torch.stack([there[:, 0] * there[:, 1], there[:, 2] * there[:, 3]], 1)
+        return GAIN * torch.cat([torch.full_like(both[:, :1], 0.5), both], dim=1)
+
+
+@dataclass(frozen=True)
+class Planted:
+    """One text. target: its class. truth: (n,) what each content token counts for it. pair_truth: (P,) the same of
+    `units.pairs()`, or None where tokens do nothing together."""
+
+    id: str
+    world: str
+    tokens: Tokens
+    units: Units
+    target: int
+    truth: np.ndarray
+    pair_truth: np.ndarray | None = None
+
+    @property
+    def evidence(self) -> np.ndarray:
+        """(n,) bool, the tokens that speak for the class."""
+        return self.truth > 0
+
+    def attribution(self, scores: np.ndarray, level: str = "token") -> Attribution:
+        """Scores of the tokens, or of the pairs across both parts, as a record."""
+        content = self.tokens.content
+        held = [(u,) for u in range(len(content))] if level == "token" else self.units.pairs().tolist()
+        features = tuple(tuple(int(content[u]) for u in piece) for piece in held)
+        return Attribution(self.id, "planted", self.target, level, features, scores)
+
+
+def make_tokens(first: np.ndarray, second: np.ndarray) -> Tokens:
+    """Two parts of word ids as a model reads them, special tokens around."""
+    ids = np.concatenate([[BEGIN], first, [END], second, [END]])
+    special = np.isin(ids, (BEGIN, END))
+    part = np.concatenate([np.zeros(len(first) + 2, int), np.ones(len(second) + 1, int)])
+    at = np.where(special, -1, np.cumsum(~special) - 1)
+    places = np.where(special, 0, np.arange(len(ids)))
+    offsets = np.stack([np.where(special, -1, part), places, places + ~special], axis=1)
+    texts = tuple(f"w{i}" for i in ids)
+    return Tokens(ids, part, special, at, offsets, texts, MASK, PAD)
+
+
+def make_texts(world: str, count: int) -> list[Planted]:
+    """The first `count` texts of a world, half of them of either class; an instance never moves when more are made."""
+    return [make_text(PlantedModel(world), world, at) for at in range(count)]
+
+
+def make_text(model: PlantedModel, world: str, at: int) -> Planted:
+    """Text number `at`: random words, and the signals of its class at random places."""
+    rng, target = generator("planted", world, at), 1 + at % 2
+    sign = 1.0 if target == 1 else -1.0
+    while True:  # until the words of an additive text speak clearly for the class
+        parts = [rng.integers(FIRST_FILLER, WORDS, rng.integers(SHORTEST, LONGEST + 1)) for _ in range(2)]
+        if world != "additive" or sign * sum(model.worth[part].sum() for part in parts) >= 2:
+            break
+    if world == "one":
+        plant(parts[rng.integers(2)], SIGNALS[world][target - 1], rng)
+    if world == "interaction":
+        sides, other = rng.permutation(2), SIGNALS[world][2 - target]
+        for side, word in zip(sides, SIGNALS[world][target - 1], strict=True):
+            lone = [other[rng.integers(2)]] if side == 0 and at % 4 < 2 else []  # half of the other pair: no evidence
+            plant(parts[side], [word, *lone], rng)
+    tokens = make_tokens(*parts)
+    words, units = tokens.ids[tokens.content], find_units(tokens, "word")
+    if world == "additive":
+        return Planted(f"{world} {at}", world, tokens, units, target, sign * model.worth[words])
+    decides = np.isin(words, SIGNALS[world][target - 1])
+    if world == "one":
+        return Planted(f"{world} {at}", world, tokens, units, target, decides.astype(float))
+    pairs = decides[units.pairs()].all(axis=1).astype(float)
+    return Planted(f"{world} {at}", world, tokens, units, target, decides / 2, pairs)
+
+
+def plant(part: np.ndarray, words, rng: np.random.Generator) -> None:
+    """Put words at random different places of a part."""
+    part[rng.choice(len(part), len(words), replace=False)] = words

@@ -1,0 +1,163 @@
+"""Does the most relevant word lie where the evidence must be? The pointing game (Poerner et al. 2018, section 2).
+
+An explanation points at its highest signed score and scores a hit where evidence lies there. Of equal highest scores
+each is equally likely to be pointed at; the expected hit is the share of them that lie on evidence. The original takes
+the first. Letters used for shapes: W words, L model tokens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+
+from attreval.core.alignment import overlap_shares
+from attreval.core.bootstrap import bootstrap_mean
+from attreval.core.records import Attribution, Instance, Tokens
+from attreval.core.seeds import generator
+
+Ties = Literal["expectation", "first"]
+Affix = Literal["code", "paper", "both"]
+FEATURES = ({"VBZ", "NN"}, {"VBP", "NNS"})  # tags that have the number of class 0, singular, and of class 1, plural
+BASELINES = ("random", "random_drawn", "last")
+CONDITIONS = {"hybrid": ("all",), "manual": ("all",), "hit_target": ("all", "correct", "wrong")}
+CONDITIONS["hit_feat"] = CONDITIONS["hit_target"]
+MOST_ATTRACTORS = 4  # more are counted with these
+
+
+@dataclass(frozen=True)
+class Game:
+    """One question to an explanation: where evidence lies, (W,) bool, or why the instance is left out."""
+
+    metric: str
+    evidence: np.ndarray
+    discarded: str = ""
+
+
+def point(scores: np.ndarray, evidence: np.ndarray, ties: Ties = "expectation") -> float:
+    """The expected hit of pointing at the highest score (Poerner et al. 2018, section 2); no evidence gives 0.
+
+    scores: finite, evidence: bool, of one length of at least 1. Raises ValueError for anything else.
+    """
+    scores, evidence = np.asarray(scores, dtype=float), np.asarray(evidence, dtype=bool)
+    if scores.ndim != 1 or not len(scores) or scores.shape != evidence.shape:
+        raise ValueError(f"pointing needs one score a word; got shapes {scores.shape} and {evidence.shape}")
+    if not np.isfinite(scores).all():
+        at = int(np.flatnonzero(~np.isfinite(scores))[0])
+        raise ValueError(f"scores must be finite numbers to have a highest; score {at} is {scores[at]}")
+    if ties == "first":
+        return float(evidence[scores.argmax()])
+    if ties != "expectation":
+        raise ValueError(f"ties go by 'expectation' or to the 'first'; got {ties!r}")
+    return float(evidence[scores == scores.max()].mean())
+
+
+def find_games(instance: Instance, predicted: int, covered: np.ndarray, affix: Affix = "code") -> list[Game]:
+    """The games that the evidence of an instance allows, for the predicted class (Poerner et al. 2018, eq. of sec. 2).
+
+    covered: (W,) bool; evidence in words that the model does not read counts for nobody. affix: how a word of the
+    manual lists meets a word of the text. Raises ValueError where there is no evidence to point at.
+    """
+    known, games = instance.evidence, []
+    if known.classes:
+        lies = (np.array(known.classes) == predicted) & covered
+        games.append(Game("hybrid", lies, "" if lies.any() else "the predicted class is that of no word"))
+    if known.tags:
+        start, end, _ = known.spans[0]
+        places = np.arange(len(instance.words))
+        games.append(Game("hit_target", (places >= start) & (places < end) & covered))
+        games.append(Game("hit_feat", np.array([tag in FEATURES[predicted] for tag in known.tags]) & covered))
+    if not games and len(known.marks):
+        rows = {"code": known.marks[:1], "paper": known.marks[-1:], "both": known.marks}
+        if affix not in rows:
+            raise ValueError(f"unknown rule {affix!r} for relevant words; there are: {', '.join(rows)}")
+        wrong = "" if predicted == instance.label else "the prediction is wrong"
+        games.append(Game("manual", rows[affix].any(axis=0) & covered, wrong))
+    if not games:
+        raise ValueError(
+            f"instance {instance.id!r} says nothing of where its evidence lies: the pointing game needs a task with "
+            "classes of words, tags and a subject, or marked words"
+        )
+    return games
+
+
+def play(
+    instance: Instance,
+    tokens: Tokens,
+    predicted: int,
+    attributions: Mapping[str, Attribution],
+    ties: Ties = "expectation",
+    affix: Affix = "code",
+    names: tuple[object, ...] = (),
+) -> list[dict]:
+    """One row a game and method, baselines included: instance, metric, method, hit, and what it depends on.
+
+    A word's score is the sum of its tokens', a token in two words being shared by characters.
+
+    `random` is the chance of a uniformly drawn word in closed form, `random_drawn` one such word, drawn by `names`;
+    `last` the last word (agreement only). Hits of a discarded instance are NaN. An attribution of a baseline's name
+    is passed over: its tokens are drawn uniformly, not its words.
+    """
+    shares = overlap_shares(tokens.offsets, instance.words)  # (L, W)
+    covered = shares.any(axis=0)  # a word lost to truncation has no token
+    if not covered.any():
+        raise ValueError(f"instance {instance.id!r} has no word that the model reads")
+    drawn = generator("pointing", *names, instance.id).permutation(covered.sum()).astype(float)
+    found = {"random": np.zeros(covered.sum()), "random_drawn": drawn}
+    for method, attribution in attributions.items():
+        if method not in BASELINES:
+            found[method] = (shares.T @ attribution.on_tokens(len(tokens)))[covered]
+    if instance.evidence.tags:
+        found["last"] = np.arange(covered.sum(), dtype=float)
+    rows = []
+    for game in find_games(instance, predicted, covered, affix):
+        for method, scores in found.items():
+            # random goes by expectation whatever the others do: the first of equal words is not a random one
+            how = "expectation" if method == "random" else ties
+            hit = float("nan") if game.discarded else point(scores, game.evidence[covered], how)
+            rows.append({"instance": instance.id, "metric": game.metric, "method": method, "hit": hit})
+            rows[-1] |= {"predicted": predicted, "correct": predicted == instance.label}
+            rows[-1] |= {"attractors": instance.evidence.attractors, "words": int(covered.sum())}
+            rows[-1] |= {"discarded": game.discarded}
+    return rows
+
+
+def summarise(hits: pd.DataFrame, draws: int, level: float, keys: tuple[str, ...] = ("task", "model")) -> pd.DataFrame:
+    """Pointing accuracy with its interval: one row a combination of keys, metric, condition and method.
+
+    hits: rows of `play` with the keys and `seed`. The conditions of agreement are all, correct and wrong predictions;
+    seeds of one instance are averaged before instances are drawn; all methods of a group share the draws.
+    columns: accuracy, low, high, instances (of any seed), and the shares of the model's right predictions and discards.
+    """
+    out = []
+    for group, part in hits.groupby([*keys, "metric"], sort=False):
+        *key, metric = group
+        for condition in CONDITIONS[metric]:
+            chosen = part if condition == "all" else part[part.correct == (condition == "correct")]
+            kept = chosen[chosen.discarded == ""]
+            values = kept.pivot_table(index="instance", columns="method", values="hit", aggfunc="mean", sort=False)
+            if not len(values):
+                continue
+            mean, low, high = bootstrap_mean(values.to_numpy(), draws, level, "pointing", *key, metric)
+            once = chosen.drop_duplicates(["instance", "seed"])
+            shares = {"right": float(once.correct.mean()), "discarded": float((once.discarded != "").mean())}
+            for at, method in enumerate(values.columns):
+                row = dict(zip(keys, key, strict=True)) | {"metric": metric, "condition": condition, "method": method}
+                row |= {"accuracy": mean[at], "low": low[at], "high": high[at], "instances": len(values)}
+                out.append(row | shares)
+    columns = [*keys, "metric", "condition", "method", "accuracy", "low", "high", "instances", "right", "discarded"]
+    return pd.DataFrame(out, columns=columns)
+
+
+def summarise_by_attractors(hits: pd.DataFrame, draws: int, level: float) -> pd.DataFrame:
+    """`summarise` of the agreement games for each number of attractors, four and more together.
+
+    hits: with `architecture`, if it is to be kept.
+    """
+    counted = hits[hits.attractors.notna()]
+    counted = counted.assign(attractors=counted.attractors.clip(upper=MOST_ATTRACTORS).astype(int))
+    keys = tuple(name for name in ("task", "model", "architecture", "attractors") if name in counted)
+    return summarise(counted.sort_values("attractors", kind="stable"), draws, level, keys)

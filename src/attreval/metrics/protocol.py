@@ -1,0 +1,169 @@
+"""What exactly does a faithfulness measure do? Where Zhao & Aletras (2023) and their released code part, both are here.
+
+The defaults are the paper's, and where the paper is silent ours. `RELEASED` switches on, one at a time, what the
+released code does otherwise; `docs/decisions.md` says why the defaults are what they are.
+Letters used for shapes: L tokens, n content tokens, r ratios.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+import numpy as np
+
+from attreval.core.records import Tokens
+
+Norm = Literal["minmax", "sigmoid", "minmax_released", "released", "rank", "softmax", "calibrated"]
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """How faithfulness is measured.
+
+    ratios: sizes of the rationale, as shares of the text. erased: what an erased token becomes, the `first` id of the
+    vocabulary, the `pad` or `mask` token, or a zero `vector` where it would enter the encoder.
+    baseline: the text that counts as erased whole, the `sequence` with its special tokens or the `content` alone.
+    count_first: the first special token counts for a rationale's size. separator: where there is no query the separator
+    takes a place in rankings, though it is never erased. query_erased: comprehensiveness erases the query as well.
+    drift: the margin at the baseline grows by each number computed.
+    soft: entries of vectors are kept at random (`keep`), multiplied by noise whose standard deviation (`noise`) or
+    variance (`variance`) follows the score, or tokens are attended to in part (`attend`). norm: how scores become
+    numbers in [0, 1], see metrics.soft_erasure. keep_rate: the mean that `calibrated` brings them to. inverted: sufficiency keeps
+    what has low scores. protect: special tokens and the query are never disturbed. draws: disturbed texts for a
+    measure. variance: of the noise at a score of 1.
+    margin, ties: by how much a method must beat random scores, and whether a tie is a loss, half a win, or a win.
+    """
+
+    ratios: tuple[float, ...] = (0.01, 0.05, 0.1, 0.2, 0.5)
+    erased: Literal["first", "pad", "mask", "vector"] = "first"
+    baseline: Literal["sequence", "content"] = "sequence"
+    count_first: bool = False
+    separator: bool = False
+    query_erased: bool = False
+    drift: bool = False
+    soft: Literal["keep", "noise", "variance", "attend"] = "keep"
+    norm: Norm = "minmax"
+    keep_rate: float = 0.5
+    inverted: bool = False
+    protect: bool = True
+    draws: int = 1
+    variance: float = 1.0
+    margin: float = 1e-6
+    ties: Literal["lose", "half", "win"] = "lose"
+
+    def __post_init__(self):
+        if not self.ratios or not all(0 < ratio <= 1 for ratio in self.ratios):
+            raise ValueError(f"ratios are shares of a text, above 0 and up to 1; got {self.ratios}")
+        if self.draws < 1:
+            raise ValueError(f"a soft measure needs at least one draw; got {self.draws}")
+        if not 0 < self.keep_rate < 1:
+            raise ValueError(f"keep_rate is a mean of probabilities, between 0 and 1; got {self.keep_rate}")
+
+    @property
+    def soft_draws(self) -> int:
+        """How many disturbed texts a soft measure reads; an attention mask draws nothing."""
+        return 1 if self.soft == "attend" else self.draws
+
+
+@dataclass(frozen=True)
+class Change:
+    """One thing that is done otherwise. fields: of the protocol. methods: explanation methods that take others' place.
+
+    permuted: the rival of a method's scores is a permutation of them, not random scores.
+    """
+
+    title: str
+    fields: dict = field(default_factory=dict)
+    methods: dict[str, str] = field(default_factory=dict)
+    permuted: bool = False
+    queries_only: bool = False
+
+    def apply(self, protocol: Protocol) -> Protocol:
+        """The protocol with this change."""
+        return replace(protocol, **self.fields)
+
+
+SEVEN = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
+SWAPS = {
+    "scaled_attention": "scaled_attention_squared",
+    "gradient_x_input_absolute": "gradient_x_input_shared",
+    "integrated_gradients_zero": "integrated_gradients_released",
+    "deeplift": "deeplift_released",
+}
+SAID = {
+    "scaled_attention": "scaled attention: attention squared",
+    "gradient_x_input_absolute": "gradient shared by all places of a token",
+    "integrated_gradients_zero": "integrated gradients behind the embeddings",
+    "deeplift": "DeepLIFT of bare word embeddings",
+}
+RELEASED = {
+    "inverted": Change("soft measures keep what scores low", {"inverted": True}),
+    "norm": Change("sigmoid for Soft-NS, whole row for Soft-NC", {"norm": "released"}),
+    "unprotected": Change("special tokens and query disturbed as well", {"protect": False}),
+    "ratios": Change("seven ratios, up to the whole text", {"ratios": SEVEN}),
+    "drift": Change("baseline drifts with each number computed", {"drift": True}),
+    "count_first": Change("[CLS] counts for the rationale's size", {"count_first": True}),
+    "separator": Change("[SEP] takes a place in rankings", {"separator": True}),
+    "query_erased": Change("comprehensiveness erases the query", {"query_erased": True}, queries_only=True),
+    "ties_win": Change("a tie is a win", {"margin": 0.0, "ties": "win"}),
+    **{f"swap_{name}": Change(SAID[name], methods={name: other}) for name, other in SWAPS.items()},
+}
+RELEASED["all"] = Change(
+    "all of the above: the released code",
+    {name: value for change in list(RELEASED.values()) for name, value in change.fields.items()},
+    SWAPS,
+)
+OURS = {
+    "ties_half": Change("a tie is half a win", {"ties": "half"}),
+    "content": Change("baseline keeps special tokens", {"baseline": "content"}),
+    "mask": Change("erased tokens become the mask token", {"erased": "mask"}),
+    "vector": Change("erased tokens become zero vectors", {"erased": "vector"}),
+    "sigmoid": Change("scores through the sigmoid", {"norm": "sigmoid"}),
+    "softmax": Change("scores through the softmax", {"norm": "softmax"}),
+}
+SCALE = {  # whoever is compared keeps equally much of a text
+    "permuted": Change("rival: own scores permuted", permuted=True),
+    "calibrated": Change("masks of equal mean for all methods", {"norm": "calibrated"}),
+    "rank": Change("scores replaced by their ranks", {"norm": "rank"}),
+}
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Which tokens of a text do what under a protocol.
+
+    scored: (n,) positions that scores belong to, in order. erasable: (L,) tokens that may be erased or disturbed.
+    base: (L,) tokens that the baseline erases. beside: (L,) tokens that comprehensiveness erases with the rationale.
+    size: the number of tokens that ratios are shares of.
+    """
+
+    scored: np.ndarray
+    erasable: np.ndarray
+    base: np.ndarray
+    beside: np.ndarray
+    size: int
+
+
+def lay_out(tokens: Tokens, protocol: Protocol, query: int | None = None) -> Layout:
+    """The layout of a text. query: which of its segments is asked about the other, and is never erased.
+
+    ValueError where no token is left to be erased.
+    """
+    special, places = tokens.special, np.flatnonzero(tokens.special)
+    asked = ~special & (tokens.offsets[:, 0] == query) if query is not None else np.zeros(len(tokens), bool)
+    erasable = ~special & ~asked
+    if not erasable.any():
+        raise ValueError(f"no token can be erased: all {len(tokens)} are special tokens or belong to the query")
+    scored, base, beside = erasable.copy(), np.ones(len(tokens), bool), np.zeros(len(tokens), bool)
+    if asked.any():
+        beside |= asked & protocol.query_erased
+        around = places[-2:] if len(places) > 1 else places
+        base[asked] = False
+        base[around] = False
+    elif protocol.separator and len(places) > 1:
+        scored[places[-1]] = True
+    if protocol.baseline == "content":
+        base = erasable.copy()
+    first = int(protocol.count_first and len(places) > 0)
+    return Layout(np.flatnonzero(scored), erasable, base, beside, int(erasable.sum()) + first)

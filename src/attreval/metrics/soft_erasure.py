@@ -1,0 +1,155 @@
+"""Does the prediction follow the scores themselves, not only their ranking? Soft erasure (Zhao & Aletras 2023, 3.2).
+
+Every token's vector loses entries at random: for Soft-NS an entry stays with the token's normalised score a as its
+probability, for Soft-NC with 1 - a. The paper does not say how scores become probabilities. With any rule that lets the
+mean of a differ between methods, methods are also compared by how much text they keep at all; `calibrated` and `rank`
+give every method the same mean.
+Letters used for shapes: L tokens, n content tokens, s draws, K classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from attreval.core.records import Tokens
+from attreval.core.seeds import seed_of
+from attreval.metrics.erasure import Erasure, fit_scores, normalise_drop, normalise_rest
+from attreval.metrics.protocol import Layout, Protocol, lay_out
+from attreval.models.questions import Disturb
+
+EDGE = 1e-3  # how close to 0 and 1 a score may come before its log-odds are shifted
+
+
+@dataclass(frozen=True)
+class Softened:
+    """sufficiency, comprehensiveness: (s,) probabilities of the explained class on the texts disturbed for each.
+
+    keep_rate: the mean share of a content token's entries that sufficiency keeps, before anything is drawn.
+    """
+
+    sufficiency: np.ndarray
+    comprehensiveness: np.ndarray
+    keep_rate: float
+
+
+@dataclass(frozen=True)
+class SoftValues:
+    """Soft-NS and Soft-NC of the mean probability over draws, and (s,) of each draw alone."""
+
+    sufficiency: float
+    comprehensiveness: float
+    each_sufficiency: np.ndarray
+    each_comprehensiveness: np.ndarray
+
+
+def soften(
+    tokens: Tokens,
+    scores: np.ndarray,
+    target: int,
+    names: Sequence[object],
+    protocol: Protocol = Protocol(),  # noqa: B008 - frozen
+    query: int | None = None,
+):
+    """The conversation that softly erases one attribution: yields one question, returns Softened.
+
+    scores: as for faithfulness.erase. target: the explained class. names: what the draws derive from; keeping by a and
+    by 1 - a draw apart, whichever measure asks.
+    """
+    layout = lay_out(tokens, protocol, query)
+    scores = fit_scores(tokens, layout, scores)
+    rows, seeds = [], []
+    for measure in ("sufficiency", "comprehensiveness"):
+        importance = spread(tokens, layout, scores, norm_of(protocol.norm, measure), protocol.keep_rate)
+        kept = (measure == "sufficiency") != protocol.inverted
+        chance = importance if kept else 1 - importance
+        rows += [strengths(tokens, layout, chance, protocol)] * protocol.soft_draws
+        seeds += [seed_of("soft", *names, "a" if kept else "1-a", draw) for draw in range(protocol.soft_draws)]
+    kind = "noise" if protocol.soft == "variance" else protocol.soft
+    logits = yield Disturb(tokens.ids, tokens.segments, np.stack(rows), tuple(seeds), kind)
+    p = np.exp(logits[:, target] - np.logaddexp.reduce(logits, axis=1))
+    half = protocol.soft_draws
+    return Softened(p[:half], p[half:], float(rows[0][layout.erasable].mean()))
+
+
+def spread(tokens: Tokens, layout: Layout, scores: np.ndarray, norm: str, keep_rate: float) -> np.ndarray:
+    """(L,) importances in [0, 1]; those of tokens without a score follow the rule, and are 0 by most."""
+    if norm == "minmax_released":
+        # the released code gives tokens without a score -1 and then takes the range of the whole row
+        row = np.full(len(tokens), -1.0)
+        row[layout.scored] = scores
+        return normalise(row, "minmax")
+    row = np.zeros(len(tokens))
+    row[layout.scored] = normalise(scores, norm, keep_rate)
+    return row
+
+
+def norm_of(norm: str, measure: str) -> str:
+    """The rule for one of the two measures; the released code runs with one and takes its Soft-NS, then the other."""
+    if norm != "released":
+        return norm
+    return "sigmoid" if measure == "sufficiency" else "minmax_released"
+
+
+def normalise(scores: np.ndarray, norm: str, keep_rate: float = 0.5) -> np.ndarray:
+    """(n,) numbers in [0, 1] from scores.
+
+    minmax: from the least to the greatest score, 1/2 where all are equal. sigmoid, softmax: of the scores. rank: ranks
+    from 0 to 1, equal scores sharing their mean, 1/2 for one token. calibrated: minmax, its log-odds shifted so that
+    the mean is keep_rate. ValueError for another name or scores that are not finite.
+    """
+    scores = np.asarray(scores, dtype=float)
+    if not np.isfinite(scores).all():
+        raise ValueError(f"scores must be finite; got {scores[~np.isfinite(scores)][0]}")
+    if norm == "minmax":
+        low, high = scores.min(), scores.max()
+        return (scores - low) / (high - low) if high > low else np.full(len(scores), 0.5)
+    if norm == "sigmoid":
+        return np.exp(-np.logaddexp(0, -scores))
+    if norm == "softmax":
+        return np.exp(scores - np.logaddexp.reduce(scores))
+    if norm == "rank":
+        from scipy.stats import rankdata
+
+        return (rankdata(scores) - 1) / (len(scores) - 1) if len(scores) > 1 else np.full(1, 0.5)
+    if norm == "calibrated":
+        return shift_odds(normalise(scores, "minmax"), keep_rate)
+    raise ValueError(f"unknown norm {norm!r}; there are: minmax, sigmoid, softmax, rank, calibrated")
+
+
+def shift_odds(chances: np.ndarray, mean: float) -> np.ndarray:
+    """(n,) chances in the same order with a given mean: one number is added to the log-odds of all."""
+    from scipy.optimize import brentq
+    from scipy.special import expit, logit
+
+    odds = logit(np.clip(chances, EDGE, 1 - EDGE))
+    reach = 50.0  # both means are at an end of [0, 1] there, whatever the chances
+    return expit(odds + brentq(lambda shift: expit(odds + shift).mean() - mean, -reach, reach, xtol=1e-12))
+
+
+def strengths(tokens: Tokens, layout: Layout, chance: np.ndarray, protocol: Protocol) -> np.ndarray:
+    """(L,) strengths of the disturbance from the chance to stay; tokens under protection are left as they are."""
+    free = layout.erasable if protocol.protect else np.ones(len(tokens), bool)
+    if protocol.soft == "attend":
+        free = free & (np.arange(len(tokens)) > 0)  # the first token is always attended to
+    if protocol.soft in ("keep", "attend"):
+        return np.where(free, chance, 1.0)
+    # what a noise disturbs least is what `keep` keeps most
+    scale = protocol.variance * (1 - chance if protocol.soft == "variance" else (1 - chance) ** 2)
+    return np.where(free, np.sqrt(scale), 0.0)
+
+
+def value_softly(erasure: Erasure, softened: Softened) -> SoftValues:
+    """Soft-NS and Soft-NC (eq. 4-5), with the probabilities of the whole and of the erased text from hard erasure."""
+
+    def of(normalise_one, p):
+        return normalise_one(erasure.full, erasure.erased, p)
+
+    return SoftValues(
+        sufficiency=float(of(normalise_rest, softened.sufficiency.mean())),
+        comprehensiveness=float(of(normalise_drop, softened.comprehensiveness.mean())),
+        each_sufficiency=of(normalise_rest, softened.sufficiency),
+        each_comprehensiveness=of(normalise_drop, softened.comprehensiveness),
+    )

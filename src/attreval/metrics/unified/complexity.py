@@ -1,0 +1,45 @@
+"""How evenly is importance spread over the pieces of an explanation? Entropy, the same number of pieces for each type.
+
+Unified complexity (Sun et al. 2024, section 2.5; Bhatt et al. 2021): the entropy of the shares that the first k pieces
+have of their importance, k the number of pairs of spans. Lower is simpler.
+Letters used for shapes: k pieces.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+from scipy.special import digamma, entr
+
+from attreval.core.seeds import generator
+
+DRAWS = 4000
+
+
+def entropy(scores: np.ndarray) -> float:
+    """Entropy in nats of the shares of the magnitudes of (k,) scores; ln k where all are 0, NaN where there is none."""
+    scores = np.abs(np.asarray(scores, dtype=float))
+    if not len(scores):
+        return float("nan")
+    total = scores.sum()
+    return float(entr(scores / total).sum()) if total > 0 else float(np.log(len(scores)))
+
+
+def unified_entropy(scores: np.ndarray, k: int) -> float:
+    """Entropy of the first k of scores that fall; of all where there are fewer (eq. 19-20). NaN for k = 0."""
+    return entropy(scores[:k])
+
+
+@cache
+def random_entropy(k: int, distribution: str = "uniform") -> float:
+    """Expected entropy of k random scores: `uniform` on (0, 1), by many draws, or `exponential`, in closed form.
+
+    Shares of exponential scores are uniform on the simplex, where the expectation is psi(k + 1) - psi(2).
+    """
+    if distribution == "exponential":
+        return float(digamma(k + 1) - digamma(2))
+    if distribution != "uniform":
+        raise ValueError(f"random scores are `uniform` or `exponential`; got {distribution!r}")
+    drawn = generator("complexity", k).random((DRAWS, k))
+    return float(entr(drawn / drawn.sum(axis=1, keepdims=True)).sum(axis=1).mean())

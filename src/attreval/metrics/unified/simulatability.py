@@ -1,0 +1,128 @@
+"""How is an explanation shown to an agent that learns to predict what the model predicts? On token ids.
+
+`symbol`: every unit or span of the first pieces is quoted in place, with the ranks of its pieces behind it; `text`: the
+pieces follow the input, best first (Sun et al. 2024, section 2.4 and appendix A). The symbols are lost in the paper's
+text: `<`, `>` and the number of the rank are ours, and no vocabulary is added.
+Letters used for shapes: L tokens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from sklearn.metrics import f1_score
+
+from attreval.core.records import Tokens
+from attreval.core.units import Units
+from attreval.metrics.unified.ranking import Piece
+
+FORMS = ("symbol", "text")
+
+
+@dataclass(frozen=True)
+class Marks:
+    """The ids that a tokenizer has for the marks: a sequence each."""
+
+    opening: tuple[int, ...]
+    closing: tuple[int, ...]
+    within: tuple[int, ...]
+    between: tuple[int, ...]
+    ranks: tuple[tuple[int, ...], ...]
+    separator: int
+
+
+def read_marks(tokenizer, most: int) -> Marks:
+    """The marks of a tokenizer, with ranks from 1 to `most`."""
+
+    def ids(text: str) -> tuple[int, ...]:
+        return tuple(tokenizer(text, add_special_tokens=False)["input_ids"])
+
+    separator = tokenizer.sep_token_id if tokenizer.eos_token_id is None else tokenizer.eos_token_id
+    ranks = tuple(ids(f" {rank}") for rank in range(1, most + 1))
+    return Marks(ids(" <"), ids(" >"), ids(","), ids(";"), ranks, separator)
+
+
+def insert_symbols(tokens: Tokens, units: Units, pieces: Sequence[Piece], marks: Marks) -> Tokens:
+    """The tokens with each part of each piece quoted, followed by the ranks of all pieces that it is a part of.
+
+    What is quoted twice in the same place is quoted once; longer quotes go around shorter ones.
+    """
+    ranks: dict[tuple[int, int], list[int]] = {}
+    for rank, piece in enumerate(pieces):
+        for part in filter(None, piece):
+            for start, end in stretch_ends(part, units):
+                ranks.setdefault((start, end), []).append(rank)
+    before: dict[int, list[int]] = {}
+    behind: dict[int, list[int]] = {}
+    for start, end in sorted(ranks, key=lambda span: (span[1] - span[0], span)):  # short ones first: they go inside
+        before[start] = [*marks.opening, *before.get(start, ())]
+        numbers = [i for rank in dict.fromkeys(ranks[start, end]) for i in marks.ranks[rank]]
+        behind[end] = [*behind.get(end, ()), *marks.closing, *numbers]
+    ids, segments = [], []
+    for position, (own, side) in enumerate(zip(tokens.ids.tolist(), tokens.segments.tolist(), strict=True)):
+        here = [*before.get(position, ()), own, *behind.get(position, ())]
+        ids += here
+        segments += [side] * len(here)
+    return replace(tokens, ids=np.array(ids), segments=np.array(segments))
+
+
+def stretch_ends(part: tuple[int, ...], units: Units) -> list[tuple[int, int]]:
+    """First and last token position of each stretch of neighbouring units."""
+    cuts = [i for i in range(1, len(part)) if part[i] != part[i - 1] + 1]
+    runs = [part[a:b] for a, b in zip([0, *cuts], [*cuts, len(part)], strict=True)]
+    return [(units.groups[run[0]][0], units.groups[run[-1]][-1]) for run in runs]
+
+
+def append_text(tokens: Tokens, units: Units, pieces: Sequence[Piece], marks: Marks) -> Tokens:
+    """The tokens, which end with a separator, and behind them the pieces: parts parted by `,`, pieces by `;`."""
+    text: list[int] = []
+    for piece in pieces:
+        text += marks.between if text else ()
+        for i, part in enumerate(filter(None, piece)):
+            text += marks.within if i else ()
+            text += tokens.ids[units.covered(part)].tolist()
+    added = [*text, marks.separator]
+    segments = np.concatenate([tokens.segments, np.full(len(added), tokens.segments[-1])])
+    return replace(tokens, ids=np.concatenate([tokens.ids, added]), segments=segments)
+
+
+def inform(tokens: Tokens, units: Units, pieces: Sequence[Piece], marks: Marks, form: str, longest: int) -> Tokens:
+    """The tokens with an explanation, in one of the two forms; the last pieces are left out while it is too long.
+
+    Only ids and segments are those of the longer text. ValueError for another form.
+    """
+    if form not in FORMS:
+        raise ValueError(f"an explanation is shown as {' or '.join(FORMS)}; got {form!r}")
+    insert = insert_symbols if form == "symbol" else append_text
+    for count in range(len(pieces), 0, -1):
+        told = insert(tokens, units, pieces[:count], marks)
+        if len(told) <= longest:
+            return told
+    return tokens
+
+
+def agreement_f1(predicted: np.ndarray, labels: np.ndarray) -> float:
+    """Macro F1 of an agent's predictions against the model's, over the classes that either predicts."""
+    return float(f1_score(labels, predicted, average="macro", zero_division=0))
+
+
+def weighted_f1(predicted: np.ndarray, labels: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """(draws,) macro F1 where each of n instances counts as often as (draws, n) weights say."""
+    scores, there = [], []
+    for k in np.union1d(predicted, labels):
+        hits = weights @ ((predicted == k) & (labels == k))
+        total = weights @ (predicted == k).astype(float) + weights @ (labels == k)
+        scores.append(2 * hits / np.maximum(total, 1))
+        there.append(total > 0)
+    return np.sum(scores, axis=0) / np.sum(there, axis=0)
+
+
+def bootstrap_gain(told: np.ndarray, untold: np.ndarray, labels: np.ndarray, draws: int, level: float, rng) -> tuple:
+    """(F1 of the told agent minus that of the other, lower, upper) with a percentile bootstrap over instances."""
+    n = len(labels)
+    weights = rng.multinomial(n, np.full(n, 1 / n), size=draws).astype(float)
+    gains = weighted_f1(told, labels, weights) - weighted_f1(untold, labels, weights)
+    low, high = np.quantile(gains, [(1 - level) / 2, (1 + level) / 2])
+    return agreement_f1(told, labels) - agreement_f1(untold, labels), float(low), float(high)

@@ -1,0 +1,1 @@
+"""Word-level classifiers: GRU, LSTM, QGRU, QLSTM, CNN."""

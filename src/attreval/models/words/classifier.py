@@ -1,0 +1,290 @@
+"""Classifiers that read words, not pieces of words: one interface over five architectures, that of transformers.
+
+Letters used for shapes: B rows, L tokens, D embedding width, K classes, d directions, H units.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import numpy as np
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+from attreval.core.records import Instance, Tokens
+from attreval.core.seeds import generator, seed_of
+from attreval.core.tables import write_json
+from attreval.models.questions import Rule
+from attreval.models.transformer import freeze, in_precision, match_labels, pick_device
+from attreval.models.words.cnn import Convolutional
+from attreval.models.words.lrp import PLAIN, Relevance
+from attreval.models.words.quasi_recurrent import Quasi
+from attreval.models.words.recurrent import Recurrent, turn
+from attreval.models.words.vocabulary import PAD, UNKNOWN, count_words, start_embeddings
+from attreval.models.words.window_erasure import can_reuse, erased_states
+
+DESCRIPTION = "words.json"  # the file by which a folder of such a model is known
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """What a network is made of. hidden: units a direction, or filters. order: see models.words.quasi_recurrent."""
+
+    architecture: str
+    words: int
+    classes: int
+    embedding_size: int = 300
+    hidden: int = 75
+    bidirectional: bool = True
+    kernel: int = 5
+    dropout: float = 0.5
+    gate: str = "logistic"
+    order: str = "turn_first"
+
+
+def make_core(sizes: Sizes) -> nn.Module:
+    """The part between the embeddings and the classifier."""
+    inputs, directions = sizes.embedding_size, 1 + sizes.bidirectional
+    if sizes.architecture == "cnn":
+        return Convolutional(inputs, sizes.hidden, sizes.kernel)
+    if sizes.architecture in ("gru", "lstm"):
+        return Recurrent(sizes.architecture, inputs, sizes.hidden, directions, sizes.gate, sizes.dropout)
+    if sizes.architecture in ("qgru", "qlstm"):
+        return Quasi(sizes.architecture[1:], inputs, sizes.hidden, directions, sizes.gate, sizes.kernel, sizes.order)
+    raise ValueError(f"unknown architecture {sizes.architecture!r}; there are: gru, lstm, qgru, qlstm, cnn")
+
+
+class Network(nn.Module):
+    """Embedding, dropout, core, dropout, linear classifier (Poerner et al. 2018, section 4.1)."""
+
+    def __init__(self, sizes: Sizes):
+        super().__init__()
+        self.embedding = nn.Embedding(sizes.words, sizes.embedding_size, padding_idx=PAD)
+        self.core = make_core(sizes)
+        self.output = nn.Linear(self.core.width, sizes.classes)
+        self.dropout = nn.Dropout(sizes.dropout)
+        nn.init.xavier_uniform_(self.output.weight)
+        nn.init.zeros_(self.output.bias)
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """Of the weights."""
+        return self.output.weight.dtype
+
+    def forward(self, x: Tensor, mask: Tensor, flow=PLAIN) -> Tensor:
+        """(B, K) logits of (B, L, D) word embeddings; mask (B, L) is 0 on padding."""
+        x, mask = flow.begin(self.dropout(x).transpose(0, 1), mask.bool().T[..., None])
+        h = self.dropout(self.core(x, mask, flow))
+        scores = self.output(flow.read(h))
+        return flow.end(flow.bend(lambda a: a, scores, self.output.bias, (flow.trickle(h), h.shape[-1])))
+
+    def decompose(self, x: Tensor, mask: Tensor, output_gate: bool = True) -> Tensor:
+        """(B, L, K) what each token left in the last state, in class scores (Poerner et al. 2018, section 3.4).
+
+        Each direction: nl(t) = w_k . o_T tanh(prod_{j > t} f_j c_t), or w_k . (prod_{j > t} z_j h_t) for a GRU, and a
+        token's part is nl(t) - nl(t - 1). The parts of a row sum to its logits less the bias.
+        """
+        mask = mask.bool().T[..., None]
+        trace = self.core.trace(x.transpose(0, 1), mask)
+        later = trace.kept.flip(1).cumprod(1).flip(1)
+        later = torch.cat([later[:, 1:], torch.ones_like(later[:, :1])], dim=1)
+        state = later * trace.state  # (d, L, B, H)
+        if trace.shown is not None:
+            state = torch.tanh(state) * (trace.shown[:, None] if output_gate else 1)
+        heads = self.output.weight.unflatten(1, (len(state), -1)).permute(1, 2, 0)  # (d, H, K)
+        loads = state @ heads[:, None]
+        parts = loads.diff(dim=1, prepend=torch.zeros_like(loads[:, :1]))
+        total = parts[0] if len(parts) == 1 else parts[0] + turn(parts[1], mask)
+        return total.transpose(0, 1)
+
+
+@dataclass
+class WordClassifier:
+    """A word-level classifier with its vocabulary; speaks to the ledger as models.transformer.Transformer does.
+
+    vocabulary: words in index order, from index 2 on; 0 is padding, and an occluded word (a zero vector), 1 is any
+    other word. labels, order: as for a Transformer. reuse_from: number of windows from which on `erased` answers
+    for the rows; measured on a processor, where it is then faster.
+    """
+
+    name: str
+    network: Network
+    vocabulary: tuple[str, ...]
+    sizes: Sizes
+    labels: tuple[str, ...]
+    max_length: int
+    order: list[int] | None = None
+    copies: dict[str, Network] = field(default_factory=dict, repr=False)
+    pad_id: int = PAD
+    mask_id: int = PAD
+    reuse_from: float = 32
+
+    def __post_init__(self):
+        if not can_reuse(self.network.core, self.device):
+            self.reuse_from = float("inf")
+        self.index = {word: i + 2 for i, word in enumerate(self.vocabulary)}
+
+    @property
+    def family(self) -> str:
+        """recurrent, quasi or convolutional."""
+        return self.network.core.family
+
+    @property
+    def width(self) -> int:
+        """D, of the word embeddings."""
+        return self.sizes.embedding_size
+
+    @property
+    def device(self) -> torch.device:
+        """Where the weights lie."""
+        return self.network.output.weight.device
+
+    def tokens(self, instance: Instance) -> Tokens:
+        """An instance as this model reads it: its words, of both texts one after the other. ValueError for no words."""
+        kept = cut_words(instance.words[:, 0], self.max_length)
+        texts = instance.word_texts()
+        words = [texts[at] for at in kept]
+        if not words:
+            raise ValueError(f"instance {instance.id!r} has no words: {instance.segments!r}")
+        ids = np.array([self.index.get(word, UNKNOWN) for word in words], dtype=np.int64)
+        places = instance.words[kept]
+        return Tokens(
+            ids=ids,
+            segments=places[:, 0].copy(),
+            special=np.zeros(len(ids), dtype=bool),
+            word=kept,
+            offsets=places.copy(),
+            texts=tuple(words),
+            mask_id=self.mask_id,
+            pad_id=self.pad_id,
+            dropped=len(instance.words) - len(ids),
+        )
+
+    def at(self, precision: str) -> Network:
+        """The network in float64, float32 or bfloat16; copies are made once."""
+        return in_precision(self.network, self.copies, precision)
+
+    def embed(self, ids: Tensor, precision: str = "float32") -> Tensor:
+        """Word embeddings, (B, L, D), of (B, L) ids."""
+        return self.at(precision).embedding(ids)
+
+    def logits(
+        self,
+        ids: Tensor | None,
+        mask: Tensor,
+        segments: Tensor,
+        precision: str = "float32",
+        embeddings: Tensor | None = None,
+        rule: Rule | None = None,
+        entering: Callable[[Tensor], Tensor] | None = None,
+        bias: Tensor | None = None,
+    ) -> Tensor:
+        """(B, K) logits of (B, L) ids, or of (B, L, D) word embeddings; mask 0 marks padding.
+
+        rule: what flows back to the embeddings is relevance by this rule, in place of gradients. entering: changes the
+        embeddings. bias: of attention scores; ValueError, since there are none.
+        """
+        if bias is not None:
+            raise ValueError(f"{self.name!r} attends to nothing, so no attention mask can be changed")
+        network = self.at(precision)
+        x = network.embedding(ids) if embeddings is None else embeddings
+        x = x if entering is None else entering(x)
+        logits = network(x, mask, PLAIN if rule is None else Relevance(rule))
+        return logits if self.order is None else logits[:, self.order]
+
+    def decompose(self, ids: Tensor, mask: Tensor, precision: str = "float32", output_gate: bool = True) -> Tensor:
+        """(B, L, K) the parts of the logits that each token left in the cells; output_gate: see questions.Decompose."""
+        network = self.at(precision)
+        parts = network.decompose(network.embedding(ids), mask, output_gate or self.family == "recurrent")
+        return parts if self.order is None else parts[..., self.order]
+
+    def erased(self, ids: Tensor, size: int, blank: bool, precision: str = "float32") -> Tensor:
+        """(w, K) logits of (L,) ids with each window of `size` words blanked or deleted; see models.erasing."""
+        network = self.at(precision)
+        logits = network.output(erased_states(network.core, network.embedding(ids), size, blank))
+        return logits if self.order is None else logits[:, self.order]
+
+    def save(self, folder: Path) -> None:
+        """Write weights (safetensors) and a description with the vocabulary into a folder."""
+        folder.mkdir(parents=True, exist_ok=True)
+        weights = {name: w.detach().float().cpu().contiguous() for name, w in self.network.state_dict().items()}
+        save_file(weights, folder / "model.safetensors")
+        said = {"sizes": asdict(self.sizes), "labels": list(self.labels), "max_length": self.max_length}
+        write_json(folder / DESCRIPTION, said | {"vocabulary": list(self.vocabulary)})
+
+    def reload(self, folder: Path) -> None:
+        """Take the weights that lie in a folder, frozen."""
+        self.network.load_state_dict(load_file(folder / "model.safetensors"))
+        freeze(self.network)
+        self.copies.clear()
+
+
+def cut_words(segments: np.ndarray, most: int) -> np.ndarray:
+    """The places of the words that are read, of (W,) segments: at most `most`, cut from the end of the longer text."""
+    first, second = (np.flatnonzero(segments == side) for side in (0, 1))
+    longer, shorter = (first, second) if len(first) >= len(second) else (second, first)
+    kept = max(most - len(shorter), (most + 1) // 2)
+    return np.sort(np.concatenate([longer[:kept], shorter[: most - min(kept, len(longer))]]))
+
+
+def load_word_classifier(
+    folder: Path, name: str = "", device: str = "auto", max_length: int | None = None, labels: tuple[str, ...] = ()
+) -> WordClassifier:
+    """Load what `WordClassifier.save` wrote. labels: the class names wanted, in that order; its own where empty."""
+    if not (folder / DESCRIPTION).exists():
+        raise FileNotFoundError(f"no word-level model at {folder}: {DESCRIPTION} is missing; train it first")
+    said = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
+    sizes, own = Sizes(**said["sizes"]), tuple(said["labels"])
+    model = WordClassifier(
+        name=name or str(folder),
+        network=Network(sizes).to(pick_device(device)),
+        vocabulary=tuple(said["vocabulary"]),
+        sizes=sizes,
+        labels=labels or own,
+        max_length=min(max_length or said["max_length"], said["max_length"]),
+        order=match_labels(own, labels, str(folder)) if labels else None,
+    )
+    model.reload(folder)
+    return model
+
+
+def new_word_classifier(
+    spec,
+    labels: tuple[str, ...],
+    names: Sequence[object],
+    train_set: Sequence[Instance],
+    name: str = "",
+    device: str = "auto",
+    vectors: Callable[[], tuple[Sequence[str], np.ndarray]] | None = None,
+) -> WordClassifier:
+    """A classifier to be trained; its vocabulary is that of train_set.
+
+    spec: config.ModelSpec. names: what the seeds of the fresh weights derive from. vectors: gives known words and
+    their vectors, asked where spec.embeddings is set.
+    """
+    vocabulary = count_words(train_set, spec.vocabulary)
+    if spec.embeddings and vectors is None:
+        raise ValueError(f"the model {name!r} starts from {spec.embeddings} embeddings, but none were given")
+    known = vectors() if spec.embeddings else None
+    sizes = Sizes(
+        architecture=spec.architecture,
+        words=len(vocabulary) + 2,
+        classes=len(labels),
+        embedding_size=spec.embedding_size,
+        hidden=spec.hidden,
+        bidirectional=spec.bidirectional,
+        kernel=spec.kernel,
+        dropout=spec.dropout,
+        gate=spec.gate,
+        order=spec.order,
+    )
+    torch.manual_seed(seed_of("weights", *names))
+    network = Network(sizes)
+    table = start_embeddings(vocabulary, sizes.embedding_size, generator("embeddings", *names), known)
+    with torch.no_grad():
+        network.embedding.weight.copy_(torch.from_numpy(table))
+    return WordClassifier(name, network.to(pick_device(device)), vocabulary, sizes, tuple(labels), spec.max_length)

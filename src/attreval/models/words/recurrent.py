@@ -1,0 +1,150 @@
+"""GRU and LSTM: what does a state that is updated word by word hold of a text at its end?
+
+The equations are those of Poerner et al. (2018), appendix A: the GRU's update gate keeps the old state, and its reset
+gate acts before the recurrent product, which is why torch.nn.GRU does not serve. Both directions run in one loop.
+Letters used for shapes: d directions, L tokens, B rows, D inputs, H units a direction, G blocks of a kernel.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from attreval.models.words.lrp import PLAIN
+
+BLOCKS = {"gru": 3, "lstm": 4}  # z r g; i f o g
+
+
+def hard_sigmoid(a: Tensor) -> Tensor:
+    """clip(0.2 a + 0.5, 0, 1), the gate of the released models of Poerner et al. (2018)."""
+    return (0.2 * a + 0.5).clamp(0, 1)
+
+
+GATES = {"logistic": torch.sigmoid, "hard_sigmoid": hard_sigmoid}
+
+
+@dataclass(frozen=True)
+class Trace:
+    """What a gated layer did, (d, L, B, H) each: how much it kept of its state, and the state after each step.
+
+    shown: (d, B, H) the last output gate, None where there is none. On padding, all is kept and nothing changes.
+    """
+
+    kept: Tensor
+    state: Tensor
+    shown: Tensor | None
+
+
+def reading_order(mask: Tensor) -> Tensor:
+    """(L, B, 1) positions that turn each row around within its own length. mask: (L, B, 1) bool."""
+    steps = torch.arange(len(mask), device=mask.device)[:, None, None].expand(mask.shape)
+    return torch.where(mask, mask.sum(dim=0) - 1 - steps, steps)
+
+
+def turn(x: Tensor, mask: Tensor) -> Tensor:
+    """(L, B, ...) with each row turned around within its own length; turning twice gives x back."""
+    return x.gather(0, reading_order(mask).expand(x.shape))
+
+
+def both_ways(x: Tensor, mask: Tensor, directions: int) -> Tensor:
+    """(d, L, B, D): the text, and for a second direction the text turned around."""
+    return torch.stack([x, turn(x, mask)]) if directions == 2 else x[None]
+
+
+def last_states(h: Tensor) -> Tensor:
+    """(B, d H) from (d, B, H)."""
+    return h.transpose(0, 1).flatten(1)
+
+
+def init_glorot(kernel: Tensor, fan_in: int, fan_out: int) -> None:
+    """Fill with the uniform distribution of Glorot and Bengio (2010)."""
+    nn.init.uniform_(kernel, -((6 / (fan_in + fan_out)) ** 0.5), (6 / (fan_in + fan_out)) ** 0.5)
+
+
+class Recurrent(nn.Module):
+    """A GRU or LSTM layer in one or two directions.
+
+    dropout: share of the state that training hides from the recurrent products, one mask a text (Gal &
+    Ghahramani 2016).
+    """
+
+    family = "recurrent"
+
+    def __init__(self, cell: str, inputs: int, hidden: int, directions: int, gate: str, dropout: float):
+        super().__init__()
+        self.cell, self.hidden, self.directions, self.dropout = cell, hidden, directions, dropout
+        self.gate, width = GATES[gate], BLOCKS[cell] * hidden
+        self.input_kernel = nn.Parameter(torch.empty(directions, inputs, width))
+        self.recurrent_kernel = nn.Parameter(torch.empty(directions, hidden, width))
+        self.bias = nn.Parameter(torch.zeros(directions, width))
+        init_glorot(self.input_kernel, inputs, width)
+        with torch.no_grad():
+            for block in self.recurrent_kernel.unflatten(2, (-1, hidden)).unbind(2):
+                for square in block:
+                    nn.init.orthogonal_(square)
+            if cell == "lstm":
+                self.bias[:, hidden : 2 * hidden] = 1  # the forget gate starts open
+
+    @property
+    def width(self) -> int:
+        """Units of the state that the classifier sees."""
+        return self.directions * self.hidden
+
+    def forward(self, x: Tensor, mask: Tensor, flow=PLAIN) -> Tensor:
+        """(B, d H) last states of (L, B, D) embeddings; mask (L, B, 1) bool is False on padding."""
+        return self.run(x, mask, flow)[0]
+
+    def trace(self, x: Tensor, mask: Tensor) -> Trace:
+        """What the layer did at each step."""
+        steps = self.run(x, mask, PLAIN, keep=True)[1]
+        kept, state, shown = zip(*steps, strict=True)
+        return Trace(torch.stack(kept, 1), torch.stack(state, 1), shown[-1])
+
+    def run(self, x: Tensor, mask: Tensor, flow, keep: bool = False) -> tuple[Tensor, list]:
+        """Last states, and with `keep` the (kept, state, shown) of each step."""
+        x = both_ways(x, mask, self.directions)
+        d, length, rows, inputs = x.shape
+        h = c = x.new_zeros(d, rows, self.hidden)
+        if length == 0:
+            return last_states(h), []
+        a = torch.baddbmm(self.bias[:, None], flow.read(x).flatten(1, 2), self.input_kernel)
+        channel = flow.trickle(x)
+        channels = [None] * length if channel is None else channel.unbind(1)
+        full, steps, shown = mask.all(dim=1).flatten().tolist(), [], None
+        hide = None
+        if self.training and self.dropout:
+            hide = nn.functional.dropout(torch.ones_like(h), self.dropout)
+        step = self.step_gru if self.cell == "gru" else self.step_lstm
+        for t, a_t in enumerate(a.unflatten(1, (length, rows)).unbind(1)):
+            sources = ((channels[t], inputs), (flow.trickle(h), self.hidden if t else 0))
+            new_h, new_c, kept, gate = step(flow, a_t, h, c, sources, hide, t == 0)
+            if not full[t]:
+                new_h, new_c = torch.where(mask[t], new_h, h), torch.where(mask[t], new_c, c)
+            if keep:
+                shown = gate if shown is None or gate is None else torch.where(mask[t], gate, shown)
+                steps.append((torch.where(mask[t], kept, 1.0), new_h if self.cell == "gru" else new_c, shown))
+            h, c = new_h, new_c
+        return last_states(h), steps
+
+    def step_gru(self, flow, a, h, c, sources, hide, first):
+        """z and r from the state, g from the reset state, and the mix of old state and g."""
+        n = self.hidden
+        seen = h if hide is None else h * hide
+        z, r = flow.gate(self.gate, torch.baddbmm(a[..., : 2 * n], seen, self.recurrent_kernel[..., : 2 * n])).chunk(
+            2, dim=-1
+        )
+        pre = torch.baddbmm(a[..., 2 * n :], flow.weigh(r, seen), self.recurrent_kernel[..., 2 * n :])
+        g = flow.bend(torch.tanh, pre, self.bias[:, None, 2 * n :], *sources)
+        return flow.add((1 - z, g)) if first else flow.add((z, h), (1 - z, g)), c, z, None
+
+    def step_lstm(self, flow, a, h, c, sources, hide, first):
+        """i, f, o and g from the state, the cell, and what o shows of it."""
+        n = self.hidden
+        seen = h if hide is None else h * hide
+        a = torch.baddbmm(a, flow.read(seen), self.recurrent_kernel)
+        i, f, o = flow.gate(self.gate, a[..., : 3 * n]).chunk(3, dim=-1)
+        g = flow.bend(torch.tanh, a[..., 3 * n :], self.bias[:, None, 3 * n :], *sources)
+        c = flow.add((i, g)) if first else flow.add((f, c), (i, g))
+        return flow.expose(o, c), c, f, o

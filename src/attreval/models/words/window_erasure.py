@@ -1,0 +1,154 @@
+"""What does a window of words change when it is erased? In convolutions only its surroundings: only they are computed.
+
+For the convolutional classifier the maximum over the rest of the text is known; for a quasi-recurrent layer the state
+before the window is known, and what the words after it do to a state is one multiplication and one addition. Both are
+exact, and cost some ten positions a window instead of the whole text. GRU and LSTM must read everything after the
+window again; what they save is the text before it.
+Letters used for shapes: L tokens, D inputs, w windows, k width of the convolution, m tokens in the place of the window.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from attreval.models.words.cnn import Convolutional
+from attreval.models.words.lrp import PLAIN
+from attreval.models.words.quasi_recurrent import Quasi
+from attreval.models.words.recurrent import Recurrent
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Every window of `size` neighbours in a text of `length` tokens: blanked (zero vectors) or deleted."""
+
+    length: int
+    size: int
+    blank: bool
+
+    def starts(self, device) -> Tensor:
+        """(w,) where the windows start."""
+        return torch.arange(self.length - self.size + 1, device=device)
+
+    @property
+    def middle(self) -> int:
+        """m, zero vectors in the place of a window."""
+        return self.size if self.blank else 0
+
+
+def can_reuse(core, device: torch.device) -> bool:
+    """Whether `erased_states` knows this layer, and is worth it: walks through one text at a time leave a GPU idle."""
+    if device.type != "cpu" and not isinstance(core, Convolutional):
+        return False
+    return not isinstance(core, Quasi) or core.directions == 1 or core.order == "turn_first"
+
+
+def erased_states(core, x: Tensor, size: int, blank: bool) -> Tensor:
+    """(w, H) what the classifier would see of (L, D) embeddings with each window erased, in order of their starts."""
+    cut = Cut(len(x), min(size, len(x)), blank)
+    if isinstance(core, Convolutional):
+        return erased_maxima(core, x, cut)
+    if isinstance(core, Recurrent):
+        return erased_walks(core, x, cut)
+    ends = [erased_ends(core, x, cut, 0)]
+    if core.directions == 2:
+        ends.append(erased_ends(core, x.flip(0), cut, 1).flip(0))
+    return torch.cat(ends, dim=1)
+
+
+def surroundings(x: Tensor, kernel: Tensor, before: int, cut: Cut) -> tuple[Tensor, Tensor]:
+    """(w, m + k - 1, W) outputs of a convolution that a window reaches, and whether the erased text has them.
+
+    kernel: (W, D, k). before: how many of its inputs lie ahead of its own position.
+    """
+    k, starts = kernel.shape[2], cut.starts(x.device)
+    padded = functional.pad(x, (0, 0, k - 1, k - 1))
+    steps = torch.arange(k - 1, device=x.device)
+    left, right = padded[starts[:, None] + steps], padded[starts[:, None] + cut.size + k - 1 + steps]
+    middle = x.new_zeros(len(starts), cut.middle, x.shape[1])
+    block = torch.cat([left, middle, right], dim=1).transpose(1, 2)
+    if block.shape[2] < k:  # windows of one word, one of them deleted: it had no company
+        return x.new_zeros(len(starts), 0, len(kernel)), starts.new_zeros(len(starts), 0, dtype=torch.bool)
+    outputs = functional.conv1d(block, kernel).transpose(1, 2)
+    first = starts - (k - 1 - before)
+    places = first[:, None] + torch.arange(outputs.shape[1], device=x.device)
+    return outputs, (places >= 0) & (places < cut.length - cut.size + cut.middle)
+
+
+def erased_maxima(core: Convolutional, x: Tensor, cut: Cut) -> Tensor:
+    """(w, H) the largest activations: before the window's reach, inside it, behind it."""
+    k = core.kernel.shape[2]
+    before = (k - 1) // 2
+    whole = functional.conv1d(functional.pad(x.T[None], (before, k - 1 - before)), core.kernel)[0].T + core.bias
+    silent = x.new_zeros(1, core.width)  # the rectifier lets nothing below 0 through, so an empty part counts 0
+    g = functional.relu(whole)
+    ahead = torch.cat([silent, g.cummax(dim=0).values])
+    behind = torch.cat([g.flip(0).cummax(dim=0).values.flip(0), silent])
+    near, there = surroundings(x, core.kernel, before, cut)
+    inside = (functional.relu(near + core.bias) * there[..., None]).amax(dim=1) if near.shape[1] else silent
+    starts = cut.starts(x.device)
+    rest = torch.maximum(
+        ahead[(starts - (k - 1 - before)).clamp(min=0)], behind[(starts + cut.size + before).clamp(max=cut.length)]
+    )
+    return torch.maximum(rest, inside)
+
+
+def erased_ends(core: Quasi, x: Tensor, cut: Cut, direction: int) -> Tensor:
+    """(w, H) last states of one direction; x in its reading order."""
+    kernel, bias, n = core.kernel[direction], core.bias[direction], core.hidden
+    k, lstm = kernel.shape[2], core.cell == "lstm"
+
+    def split(a: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
+        """How much of the state is kept, what is added to it, and the output gate."""
+        g, gates = torch.tanh(a[..., -n:]), core.gate(a[..., :-n])
+        if not lstm:
+            return gates, (1 - gates) * g, None
+        i, f, o = gates.chunk(3, dim=-1)
+        return f, i * g, o
+
+    kept, added, shown = split(functional.conv1d(functional.pad(x.T[None], (k - 1, 0)), kernel)[0].T + bias)
+    states, scale, shift = [x.new_zeros(n)], [x.new_ones(n)], [x.new_zeros(n)]
+    for f, a in zip(kept, added, strict=True):
+        states.append(f * states[-1] + a)
+    for f, a in zip(kept.flip(0), added.flip(0), strict=True):  # from token t on, a state ends as scale * state + shift
+        shift.append(shift[-1] + scale[-1] * a)
+        scale.append(f * scale[-1])
+    states, scale, shift = torch.stack(states), torch.stack(scale[::-1]), torch.stack(shift[::-1])
+    starts = cut.starts(x.device)
+    near, there = surroundings(x, kernel, k - 1, cut)
+    f, a, o = split(near + bias)
+    state = states[starts]
+    gate = shown[(starts - 1).clamp(min=0)] if lstm else None
+    for t in range(near.shape[1]):
+        here = there[:, t, None]
+        state = torch.where(here, f[:, t] * state + a[:, t], state)
+        gate = torch.where(here, o[:, t], gate) if lstm else None
+    after = (starts + cut.size + k - 1).clamp(max=cut.length)
+    state = scale[after] * state + shift[after]
+    if not lstm:
+        return state
+    return torch.where((after < cut.length)[:, None], shown[-1], gate) * torch.tanh(state)
+
+
+def erased_walks(core: Recurrent, x: Tensor, cut: Cut) -> Tensor:
+    """(w, d H) last states of a GRU or LSTM: one walk for all windows, each of which joins it where its own begins."""
+    texts = torch.stack([x, x.flip(0)][: core.directions])
+    inputs = torch.baddbmm(core.bias[:, None], texts, core.input_kernel)  # (d, L, G H)
+    windows = cut.length - cut.size + 1
+    h = x.new_zeros(core.directions, 1 + windows, core.hidden)  # row 0 is the whole text, row 1 + s the window at s
+    c = torch.zeros_like(h)
+    step = core.step_gru if core.cell == "gru" else core.step_lstm
+    for t in range(cut.length):
+        if t < windows:
+            h[:, t + 1], c[:, t + 1] = h[:, 0], c[:, 0]
+        passed = 1 + max(0, min(windows, t - cut.size + 1))  # rows that read token t: the whole, and windows behind it
+        rows = 1 + min(windows, t + 1) if cut.blank else passed
+        a = inputs[:, t, None].expand(-1, rows, -1)
+        if rows > passed:
+            a = torch.cat([a[:, :passed], core.bias[:, None].expand(-1, rows - passed, -1)], dim=1)
+        h[:, :rows], c[:, :rows] = step(PLAIN, a, h[:, :rows], c[:, :rows], (), None, False)[:2]
+    ends = h[:, 1:]
+    return torch.cat([ends[0], *(back.flip(0) for back in ends[1:])], dim=1)

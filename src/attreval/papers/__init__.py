@@ -1,0 +1,1 @@
+"""What each paper asks, by paper; only `joint` reads the others."""

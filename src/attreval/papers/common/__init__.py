@@ -1,0 +1,1 @@
+"""What the papers share: runs, evidence, published values, claims, the look of figures."""

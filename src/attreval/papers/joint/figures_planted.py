@@ -1,0 +1,49 @@
+"""Which metrics can tell the truth? Metrics by explainers, the failing ones in red."""
+
+from __future__ import annotations
+
+import pandas as pd
+import seaborn as sns
+from matplotlib import pyplot as plt
+from matplotlib.patches import Rectangle
+
+from attreval.papers.common.style import use_style
+
+FAIL, FOOLED, FINE = "#c62828", "#f6d9a8", "#d5e6f3"
+NEEDED = ("random", "reversed")  # what a metric must tell from the truth
+ORDER = ("random", "reversed", "constant", "adversarial", "leaking")
+
+
+def draw_verdicts(table: pd.DataFrame, cells: pd.DataFrame):
+    """How often each metric puts the oracle first, a row a metric, a column an explainer.
+
+    Red: cannot be told from the truth though it must be; sand: nor can this one, which was made to mislead; the name of
+    a failing metric is red and ends in a cross. cells: metrics.planted.separation.separations, whose worst world colours a cell.
+    """
+    use_style()
+    explainers = [name for name in ORDER if name in table.columns]
+    figure, axes = plt.subplots(figsize=(8.6, 0.42 * len(table) + 1.3))
+    worst = cells.groupby(["metric", "explainer"]).low.min()
+    for y, row in enumerate(table.to_dict("records")):
+        for x, explainer in enumerate(explainers):
+            sure = worst[row["metric"], explainer] > 0.5
+            colour = FINE if sure else FAIL if explainer in NEEDED else FOOLED
+            axes.add_patch(Rectangle((x, y), 1, 1, facecolor=colour, edgecolor="white", linewidth=2))
+            ink = "white" if colour == FAIL else "black"
+            axes.text(x + 0.5, y + 0.5, f"{row[explainer]:.2f}", ha="center", va="center", color=ink)
+    axes.set(xlim=(0, len(explainers)), ylim=(len(table), 0))
+    axes.set_xticks([x + 0.5 for x in range(len(explainers))], explainers)
+    axes.xaxis.tick_top()
+    labels = [
+        row.title if row.verdict == "separates" else f"{row.title} \N{MULTIPLICATION SIGN}"
+        for row in table.itertuples()
+    ]
+    axes.set_yticks([y + 0.5 for y in range(len(table))], labels)
+    for label, verdict in zip(axes.get_yticklabels(), table.verdict, strict=True):
+        if verdict != "separates":
+            label.set(color=FAIL, weight="bold")
+    axes.tick_params(length=0)
+    axes.grid(False)
+    sns.despine(ax=axes, left=True, bottom=True)
+    figure.tight_layout()
+    return axes

@@ -1,0 +1,1 @@
+"""Kamp et al. (2023): agreement at k and dynamic k."""

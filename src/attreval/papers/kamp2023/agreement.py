@@ -1,0 +1,78 @@
+"""How far do methods agree on the tokens they select, for each k?"""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+
+from attreval.core.bootstrap import bootstrap_mean
+from attreval.explain import METHODS
+from attreval.metrics.agreement import agreement_at_k
+from attreval.workflow.step import Step
+
+K_SHOWN = 4  # the mean number of tokens that people highlight on e-SNLI (Kamp et al. 2023)
+GRADIENT = {"gradient_l1", "gradient_l2", "gradient_x_input", "integrated_gradients", "integrated_gradients_plain"}
+
+
+def group_of(a: str, b: str) -> str:
+    """What kind of pair two methods are."""
+    if "random" in (a, b):
+        return "with random"
+    sides = {"gradient" if name in GRADIENT else "perturbation" for name in (a, b)}
+    return "both " + sides.pop() if len(sides) == 1 else "gradient and perturbation"
+
+
+def agreement_table(step: Step) -> pd.DataFrame:
+    """One row a task, model, seed, pair of methods and k: mean agreement@k over instances with its interval."""
+    profile, rows = step.profile, []
+    runs = profile.explained_runs("agreement")
+    show = step.progress("agreeing")
+    for done, (task, model, seed) in enumerate(runs):
+        records = load_attributions(step.results, profile, task, model, seed)
+        ks = range(1, profile.agreement.largest_k + 1)
+        for a, b in combinations(common_methods(records), 2):
+            values = np.array([[agreement_at_k([r[a].scores, r[b].scores], k) for k in ks] for r in records.values()])
+            mean, low, high = bootstrap_mean(
+                values, profile.bootstrap.draws, profile.bootstrap.level, "agreement", task, model, seed
+            )
+            for i, k in enumerate(ks):
+                rows.append((task, model, seed, a, b, group_of(a, b), k, mean[i], low[i], high[i], len(values)))
+        show(done + 1, len(runs))
+    columns = ["task", "model", "seed", "method_a", "method_b", "group", "k", "agreement", "low", "high", "instances"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def most_methods(table: pd.DataFrame) -> pd.DataFrame:
+    """The part of an agreement table on the tasks that most methods explain, for figures of all pairs."""
+    pairs = table.groupby("task", sort=False)[["method_a", "method_b"]].nunique().sum(axis=1)
+    return table[table.task.isin(pairs.index[pairs == pairs.max()])]
+
+
+def note_extremes(step: Step, table: pd.DataFrame, k: int = K_SHOWN) -> None:
+    """Keep which pairs agree most and least at one k, random left out."""
+    for task, part in table.groupby("task", sort=False):
+        at_k = part[(part.k == min(k, part.k.max())) & (part.group != "with random")]
+        at_k = at_k.groupby(["method_a", "method_b"], sort=False)[["agreement"]].mean()
+        for word, pair in (("highest", at_k.agreement.idxmax()), ("lowest", at_k.agreement.idxmin())):
+            step.number(f"agreement.{task}.{word}_pair", " and ".join(METHODS[m].title for m in pair))
+            step.number(f"agreement.{task}.{word}_agreement", float(at_k.agreement[pair]), 2)
+        noise = part[(part.k == min(k, part.k.max())) & (part.group == "with random")]
+        if len(noise):
+            step.number(f"agreement.{task}.random_agreement", float(noise.agreement.mean()), 2)
+        step.number(f"agreement.{task}.instances", int(part.instances.max()))
+    step.number("agreement.k", min(k, int(table.k.max())))
+    step.number("agreement.largest_k", int(table.k.max()))
+
+
+def matrix_at_k(table: pd.DataFrame, k: int) -> dict[str, pd.DataFrame]:
+    """By task, methods by methods, mean agreement at one k (or the largest there is); the diagonal is 1."""
+    out = {}
+    for task, part in table[table.k == min(k, table.k.max())].groupby("task", sort=False):
+        names = list(dict.fromkeys([*part.method_a, *part.method_b]))
+        matrix = pd.DataFrame(np.eye(len(names)), index=names, columns=names)
+        for (a, b), value in part.groupby(["method_a", "method_b"]).agreement.mean().items():
+            matrix.loc[a, b] = matrix.loc[b, a] = value
+        out[task] = matrix.rename(index=lambda m: METHODS[m].title, columns=lambda m: METHODS[m].title)
+    return out

@@ -1,0 +1,188 @@
+"""Which claims of Kamp et al. (2023) hold on our runs? Each as a statistic of means over instances.
+
+So its interval comes from drawing instances. Claims about an order are counted as the share of comparisons that come
+out as the paper says. What the paper claims, and what counts as reproducing it, stands in paper/claims.yml.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+from scipy.stats import rankdata
+
+from attreval import corpora
+from attreval.config import Run
+from attreval.core.bootstrap import bootstrap_statistic
+from attreval.papers.common.claims import note_verdicts, read_claims, score
+from attreval.papers.common.published import reported
+from attreval.papers.kamp2023.readings import PEOPLE, SIX, Reading, read_run, voters
+from attreval.papers.kamp2023.tables import KAMP_METHODS
+from attreval.papers.kamp2023.voting import at_k, at_peaks, peaks_of
+
+SHAP, LIME, GRADIENT, INPUT, PLAIN, PATH = SIX
+LOW, STRONG = (PLAIN, INPUT), (SHAP, LIME, GRADIENT)
+SMALL, LARGE, SETTLED = 5, 10, 5  # small k, the largest k compared, the k above which the paper sees no improvement
+DYNAMIC = 0  # stands for dynamic k where a k is asked for
+PREFERRED = ("esnli", "snli")  # the paper's texts, with people and without
+Means = Mapping[tuple, float]
+
+
+def pair(means: Means, a: str, b: str, k: int) -> float:
+    """Mean agreement of two methods."""
+    return means["pair", *sorted((a, b), key=SIX.index), k]
+
+
+def pairs() -> list[tuple[str, str]]:
+    """The 15 pairs of the six methods."""
+    return list(combinations(SIX, 2))
+
+
+def low_pairs() -> list[tuple[str, str]]:
+    """Pairs with plain integrated gradients or Gradient x Input."""
+    return [p for p in pairs() if set(p) & set(LOW)]
+
+
+def share_above(differences: Iterable[float]) -> float:
+    """Share of differences above 0; NaN where one is not known."""
+    found = np.array(list(differences))
+    return float("nan") if np.isnan(found).any() else float((found > 0).mean())
+
+
+def highest_pair(means: Means) -> float:
+    others = [p for p in pairs() if p != (SHAP, LIME)]
+    ks = range(1, SMALL + 1)
+    return share_above(pair(means, SHAP, LIME, k) - pair(means, *other, k) for k in ks for other in others)
+
+
+def three_groups(means: Means) -> float:
+    others = [p for p in pairs() if p not in low_pairs()]
+    return share_above(pair(means, *other, 4) - pair(means, *low, 4) for low in low_pairs() for other in others)
+
+
+def rises_with_k(means: Means) -> float:
+    return share_above(pair(means, *p, LARGE) - pair(means, *p, 1) for p in pairs() if p != (SHAP, LIME))
+
+
+def rises_with_k_for_people(means: Means) -> float:
+    return share_above(means[PEOPLE, m, LARGE] - means[PEOPLE, m, 1] for m in SIX)
+
+
+def advantage(better: tuple[str, ...], worse: tuple[str, ...], k: int) -> Callable[[Means], float]:
+    """Mean agreement with people of some methods less that of others."""
+    return lambda means: float(
+        np.mean([means[PEOPLE, m, k] for m in better]) - np.mean([means[PEOPLE, m, k] for m in worse])
+    )
+
+
+def gain(method: str, k: int) -> Callable[[Means], float]:
+    """By how much dynamic k raises the mean agreement of a method's pairs over a fixed k."""
+    mine = [p for p in pairs() if method in p]
+    return lambda means: float(np.mean([pair(means, *p, DYNAMIC) - pair(means, *p, k) for p in mine]))
+
+
+def order_of_k(means: Means) -> float:
+    """Spearman's correlation of our six mean dynamic k with the published ones."""
+    theirs = reported("kamp_dynamic_k_means")
+    theirs = dict(zip(theirs.method.map(KAMP_METHODS), theirs.mean_dynamic_k, strict=True))
+    ours = rankdata([means["k", m] for m in SIX])
+    return float(np.corrcoef(ours, rankdata([theirs[m] for m in SIX]))[0, 1])
+
+
+def shrinks(means: Means) -> float:
+    """Share of steps from k to k + 1, up to 5, at which the improvement of the two weak methods falls."""
+    steps = [(m, k) for m in LOW for k in range(1, SETTLED)]
+    return share_above(gain(m, k)(means) - gain(m, k + 1)(means) for m, k in steps)
+
+
+def settled(means: Means) -> float:
+    """The largest improvement of the two weak methods over any k above 5; the paper reports none."""
+    return max(gain(m, k)(means) for m in LOW for k in range(SETTLED + 1, LARGE + 1))
+
+
+MEASURES: dict[str, Callable[[Means], float]] = {
+    "shap-lime-agree-most": highest_pair,
+    "three-groups": three_groups,
+    "agreement-rises-with-k": rises_with_k,
+    "perturbation-nearer-to-people": advantage((SHAP, LIME), (GRADIENT, INPUT, PLAIN, PATH), 4),
+    "gradient-competitive-with-people": advantage((GRADIENT,), (SHAP, LIME), 4),
+    "people-agreement-rises-with-k": rises_with_k_for_people,
+    "dynamic-k-helps-plain-ig": gain(PLAIN, 4),
+    "dynamic-k-helps-gradient-x-input": gain(INPUT, 4),
+    "advantage-vanishes": advantage(STRONG, (INPUT, PLAIN, PATH), DYNAMIC),
+    "dynamic-k-order": order_of_k,
+    "dynamic-k-shap": lambda means: means["k", SHAP],
+    "dynamic-k-plain-ig": lambda means: means["k", PLAIN],
+    "improvement-shrinks": shrinks,
+    "no-improvement-above-five": settled,
+    "length-bias": lambda means: means["rise", "short"] - means["rise", "long"],
+}
+
+
+def measure(readings: list[Reading], spec) -> tuple[list[tuple], np.ndarray]:
+    """Names of columns, and (instances, columns) values: every mean that a claim speaks of."""
+    ks = (DYNAMIC, *range(1, LARGE + 1))
+    lengths = np.array([len(r.pieces) for r in readings])
+    short, long = np.quantile(lengths, [1 / 3, 2 / 3])
+
+    def agree(r, names, k):
+        return at_peaks(r, names, spec) if k == DYNAMIC else at_k(r, names, k, spec)
+
+    def row(r):
+        values = {("pair", a, b, k): agree(r, (a, b), k) for a, b in pairs() for k in ks}
+        values |= {(PEOPLE, m, k): agree(r, (m, PEOPLE), k) if r.marked else np.nan for m in SIX for k in ks}
+        values |= {("k", m): float(peaks_of(r, m, spec).sum()) for m in SIX}
+        rise = (at_k(r, SIX, LARGE, spec) - at_k(r, SIX, 1, spec)) / (LARGE - 1)
+        return values | {
+            ("rise", "short"): rise if len(r.pieces) <= short else np.nan,
+            ("rise", "long"): rise if len(r.pieces) >= long else np.nan,
+        }
+
+    rows = [row(r) for r in readings]
+    return list(rows[0]), np.array([list(values.values()) for values in rows])
+
+
+def measure_runs(step) -> dict[Run, dict[str, dict]]:
+    """By run that explains by all six methods, and claim: our value with its interval, and what it rests on."""
+    out, settings = {}, step.profile.bootstrap
+    for run in step.profile.explained_runs("agreement"):
+        readings = read_run(step, run)
+        if len(voters(readings)) < len(SIX):
+            continue
+        names, values = measure(readings, step.profile.agreement)
+        basis = f"{corpora.TASKS[run[0]].short}, {run[1]}, seed {run[2]}: {len(readings)} texts"
+        out[run] = {}
+        for claim, statistic in MEASURES.items():
+            found = bootstrap_statistic(
+                values,
+                lambda means, f=statistic, names=names: f(dict(zip(names, means, strict=True))),
+                *(settings.draws, settings.level, "agreement", *run),
+            )
+            out[run][claim] = dict(zip(("value", "low", "high"), found, strict=True)) | {"basis": basis}
+    return out
+
+
+def agreement_claims(step, measured: dict[Run, dict[str, dict]]) -> pd.DataFrame:
+    """One row a claim of Kamp et al. 2023 with our value, its interval and a verdict.
+
+    A claim is decided on the first run that can test it: on the paper's texts where the profile has them.
+    """
+    order = sorted(measured, key=lambda run: (*(run[0] != task for task in PREFERRED), list(measured).index(run)))
+    found = {}
+    for claim in MEASURES:
+        tests = [measured[run][claim] for run in order if np.isfinite(measured[run][claim]["value"])]
+        if tests:
+            found[claim] = tests[0]
+    return note_verdicts(step, "kamp2023", score(read_claims("kamp2023"), found))
+
+
+def claims_by_run(measured: dict[Run, dict[str, dict]]) -> pd.DataFrame:
+    """One row a claim and run, with the verdict that this run alone would give."""
+    parts = []
+    for (task, model, seed), found in measured.items():
+        table = score(read_claims("kamp2023"), found)
+        parts.append(table[["claim", "value", "low", "high", "verdict"]].assign(task=task, model=model, seed=seed))
+    columns = ["claim", "task", "model", "seed", "value", "low", "high", "verdict"]
+    return pd.concat(parts, ignore_index=True)[columns] if parts else pd.DataFrame(columns=columns)

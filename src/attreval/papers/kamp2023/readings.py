@@ -1,0 +1,105 @@
+"""What was explained, as judges of agreement see it: pieces of text, scores by voter, and what people marked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from attreval.config import Run
+from attreval.core.records import Attribution, Instance, Tokens
+from attreval.core.tables import read_by_instance
+from attreval.explain import METHODS
+from attreval.metrics.human_agreement import relevance, token_marks
+from attreval.papers.common.runs import load_attributions, load_model
+from attreval.papers.common.sample import examples, to_explain
+from attreval.workflow.step import Step
+
+PEOPLE = "people"  # the name of the human voter in tables
+SIX = (  # the methods of Kamp et al. 2023, in their order
+    "partition_shap",
+    "lime",
+    "gradient_l1",
+    "gradient_x_input",
+    "integrated_gradients_plain",
+    "integrated_gradients",
+)
+UNSIGNED = "_unsigned"  # what the name of a method ends in where the size of its scores is meant
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One explained instance. pieces: its n content tokens. scores: (n,) by method. marks: (A, n), A = 0 for none."""
+
+    instance: str
+    pieces: tuple[str, ...]
+    scores: dict[str, np.ndarray]
+    marks: np.ndarray
+
+    @property
+    def marked(self) -> bool:
+        """Whether anybody marked anything that the model reads."""
+        return bool((self.marks > 0).any())
+
+    def of(self, voter: str) -> np.ndarray:
+        """(n,) scores of a voter: a method, a method without its signs, or the share of people."""
+        if voter == PEOPLE:
+            return relevance(self.marks)
+        if voter.endswith(UNSIGNED):
+            return np.abs(self.scores[voter.removesuffix(UNSIGNED)])
+        return self.scores[voter]
+
+
+def title(voter: str) -> str:
+    """What figures and texts call a voter."""
+    if voter == PEOPLE:
+        return "People"
+    if voter.endswith(UNSIGNED):
+        return f"{METHODS[voter.removesuffix(UNSIGNED)].title}, unsigned"
+    return METHODS[voter].title
+
+
+def read(instance: Instance, tokens: Tokens, records: dict[str, Attribution]) -> Reading:
+    """One instance with its attributions of any level, projected to tokens."""
+    content = tokens.content
+    scores = {method: record.on_tokens(len(tokens))[content] for method, record in records.items()}
+    marks = token_marks(instance, tokens) if len(instance.evidence.marks) else np.zeros((0, len(content)))
+    return Reading(instance.id, tuple(tokens.texts[t] for t in content), scores, marks)
+
+
+def read_run(step: Step, run: Run) -> list[Reading]:
+    """Every explained instance of a run, in the order of the task's table."""
+    return list(_read_run(step.results, step.profile.model_dump_json(), run))
+
+
+@lru_cache(maxsize=32)  # every table of the notebook asks for the same runs
+def _read_run(results, profile_text: str, run: Run) -> tuple[Reading, ...]:
+    from attreval.config import Profile
+
+    profile = Profile.model_validate_json(profile_text)
+    model = load_model(results, *run, profile)
+    records = load_attributions(results, profile, *run)
+    return tuple(read(i, model.tokens(i), records[i.id]) for i in to_explain(profile, *run[:2]))
+
+
+def read_examples(step: Step, run: Run) -> list[Reading]:
+    """The instances of a run that the profile wants to show; none where it names none."""
+    wanted = step.profile.tasks[run[0]].examples
+    if not wanted:
+        return []
+    model = load_model(step.results, *run, step.profile)
+    records = read_by_instance(step.results.attributions(*run, "examples"))
+    return [read(i, model.tokens(i), records[i.id]) for i in examples(run[0], wanted)]
+
+
+def first_examples(step: Step) -> list[Reading]:
+    """The examples of the first run that has some; where none has, the first text that the profile explains."""
+    runs = step.profile.explained_runs("agreement")
+    return next((found for run in runs if (found := read_examples(step, run))), None) or read_run(step, runs[0])[:1]
+
+
+def voters(readings: Sequence[Reading], among: Sequence[str] = SIX) -> list[str]:
+    """Those of the methods that explain every instance."""
+    return [method for method in among if all(method in reading.scores for reading in readings)]

@@ -1,0 +1,167 @@
+"""How far do explanations move when nothing but the training seed changes? (Kamp et al. 2023, appendix A.)
+
+Runs of a profile's tasks that differ in the seed alone are compared as they are; where a profile has a study of seeds,
+its models are trained and explained here, each seed by itself, so that they may run side by side.
+"""
+
+from __future__ import annotations
+
+from itertools import groupby
+
+import numpy as np
+import pandas as pd
+
+from attreval import corpora
+from attreval.config import Profile
+from attreval.core.project import Results
+from attreval.core.records import Attribution
+from attreval.core.tables import read_attributions, write_attributions
+from attreval.metrics.pairwise_difference import average_pairwise_difference, lay_out
+from attreval.papers.common.published import reported
+from attreval.papers.common.runs import budget_of, load_attributions
+from attreval.papers.kamp2023.readings import SIX
+from attreval.workflow.parallel import map_side_by_side
+from attreval.workflow.step import set_threads
+
+STUDY = "study"  # what the task of a study's runs is called in the names of files
+
+
+def seed_table(step) -> pd.DataFrame:
+    """One row a task, model and seed: accuracy on test where known, average pairwise difference, and the one chosen.
+
+    apd: over all runs as `agreement.apd_itself` says. Profiles are normalised and padded as in metrics.pairwise_difference.
+    """
+    rows = []
+    for task, model, runs in [*seeds_of_tasks(step), *seeds_of_study(step)]:
+        profiles = align([profiles for _, _, profiles in runs])
+        longest = max(len(scores) for scores in profiles[0])
+        apd = average_pairwise_difference([lay_out(p, longest) for p in profiles], step.profile.agreement.apd_itself)
+        for at, (seed, accuracy, _) in enumerate(runs):
+            rows.append((task, model, seed, accuracy, apd[at], at == apd.argmin(), len(profiles[0]), longest))
+    columns = ["task", "model", "seed", "accuracy", "apd", "chosen", "profiles", "longest"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def align(runs: list[dict[tuple[str, str], np.ndarray]]) -> list[list[np.ndarray]]:
+    """The profiles of each run in one order of instances and methods; only what all runs have."""
+    keys = sorted(set.intersection(*(set(run) for run in runs)))
+    return [[run[key] for key in keys] for run in runs]
+
+
+def by_key(records: list[Attribution]) -> dict[tuple[str, str], np.ndarray]:
+    """Scores by instance and method, of the six methods where they are among them, else of all."""
+    six = [r for r in records if r.method in SIX]
+    return {(r.instance, r.method): r.scores for r in six or records}
+
+
+def seeds_of_tasks(step) -> list[tuple[str, str, list[tuple]]]:
+    """(task, model, [(seed, accuracy, profiles)]) of every task that trains a model with several seeds."""
+    profile, out = step.profile, []
+    for (task, model), runs in groupby(profile.explained_runs("agreement"), key=lambda run: run[:2]):
+        seeds = [seed for _, _, seed in runs]
+        if len(seeds) < 2:
+            continue
+        found = []
+        for seed in seeds:
+            loaded = load_attributions(step.results, profile, task, model, seed)
+            records = [record for by_method in loaded.values() for record in by_method.values()]
+            found.append((seed, read_accuracy(step.results, profile.read_by(task), model, seed), by_key(records)))
+        out.append((task, model, found))
+    return out
+
+
+def read_accuracy(results: Results, task: str, model: str, seed: int) -> float:
+    """The test accuracy that notebook 02 wrote."""
+    return float(pd.read_csv(results.tables / f"02_train-{task}-{model}-s{seed}_accuracy.csv").accuracy[0])
+
+
+def seeds_of_study(step) -> list[tuple[str, str, list[tuple]]]:
+    """The same of the models that are trained for nothing else; none where the profile has no such study."""
+    study = step.profile.seed_study
+    if study is None:
+        return []
+    jobs = [(step.results, step.profile, seed) for seed in study.seeds]
+    accuracies = map_side_by_side(
+        one_seed, jobs, step.profile.workers, step.progress("training and explaining, by seed")
+    )
+    found = []
+    for seed, accuracy in zip(study.seeds, accuracies, strict=True):
+        path = study_path(step.results, study, seed)
+        step.files.append(path)
+        found.append((seed, accuracy, by_key(read_attributions(path))))
+    return [(study.task, study.model, found)]
+
+
+def study_path(results: Results, study, seed: int):
+    """Where the attributions of one seed lie."""
+    return results.attributions(f"{STUDY}_{study.task}", study.model, seed, "all")
+
+
+def one_seed(results: Results, profile: Profile, seed: int) -> float:
+    """Train one model, explain with it, write the attributions; its accuracy on test."""
+    from attreval.explain.run import explain
+    from attreval.models.loading import new_classifier
+    from attreval.models.scorer import Scorer
+    from attreval.models.training import evaluate, train
+    from attreval.models.transformer import pick_precision
+    from attreval.models.words.vocabulary import read_glove
+
+    set_threads(profile.threads)
+    study, spec = profile.seed_study, profile.study_explaining()
+    names = (STUDY, study.task, study.model, seed)
+    instances = corpora.load(study.task, "train", study.train_rows)
+    model = new_classifier(
+        *(profile.models[study.model], corpora.TASKS[study.task].labels, names, instances, study.model, profile.device),
+        resolve=corpora.resolve_weights,
+        vectors=lambda: read_glove(*corpora.glove()),
+    )
+    dev = corpora.load(study.task, "dev", study.dev_rows)
+    train(
+        model,
+        instances,
+        dev,
+        profile.study_training(),
+        results.model(f"{STUDY}_{study.task}", study.model, seed),
+        names,
+    )
+    test = corpora.load(study.task, "test", study.test_rows)
+    tested = evaluate(model, test, pick_precision(profile.training.precision, model.device))
+    scorer = Scorer(
+        model, spec.token_budget, sampled_precision=pick_precision(spec.perturbation_precision, model.device)
+    )
+    budget = budget_of(spec)
+    explained = explain(scorer, test[: study.explain_rows], spec.methods, budget, names, spec.target)
+    records = [record for e in explained for record in e.attributions.values()]
+    write_attributions(study_path(results, study, seed), records)
+    return tested.accuracy
+
+
+def beside_published(table: pd.DataFrame) -> pd.DataFrame:
+    """Ours beside the ten published values, each in the order of its size: runs have no counterparts."""
+    ours = table.sort_values(["task", "model", "apd"]).assign(
+        rank=lambda t: t.groupby(["task", "model"]).cumcount() + 1
+    )
+    theirs = reported("kamp_table2_apd").sort_values("apd").reset_index(drop=True)
+    theirs = theirs.assign(rank=theirs.index + 1).rename(columns={"run": "published_run", "apd": "published_apd"})
+    return ours.merge(theirs[["rank", "published_run", "published_apd"]], on="rank", how="left")
+
+
+def note_seeds(step, table: pd.DataFrame) -> None:
+    """Keep how far the seeds lie apart, in our runs and in the published ones; `main` is the study of seeds, or else
+    the first task with several."""
+    study, theirs = step.profile.seed_study, reported("kamp_table2_apd").apd
+    step.number("seeds.published_spread", float((theirs.max() - theirs.min()) / theirs.min()), percent=True)
+    runs = dict(list(table.groupby(["task", "model"], sort=False)))
+    main = (study.task, study.model) if study else next(iter(runs))
+    for (task, model), part in runs.items():
+        for key in [f"seeds.{task}_{model}", *(["seeds.main"] if (task, model) == main else [])]:
+            step.number(f"{key}.runs", len(part))
+            step.number(f"{key}.least", float(part.apd.min()), 5)
+            step.number(f"{key}.most", float(part.apd.max()), 5)
+            step.number(f"{key}.spread", float((part.apd.max() - part.apd.min()) / part.apd.min()), percent=True)
+            step.number(f"{key}.chosen", int(part.seed[part.chosen].iloc[0]))
+    settings = study or step.profile.tasks[step.profile.read_by(main[0])]
+    step.number("seeds.main.task", corpora.TASKS[main[0]].short)
+    step.number("seeds.main.model", main[1])
+    step.number("seeds.main.train_rows", settings.train_rows)
+    step.number("seeds.main.explain_rows", (study or step.profile.tasks[main[0]]).explain_rows)

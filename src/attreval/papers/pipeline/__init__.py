@@ -1,0 +1,1 @@
+"""Data, training, explaining: what comes before any paper."""

@@ -1,0 +1,1 @@
+"""Poerner et al. (2018): the pointing game."""

@@ -1,0 +1,27 @@
+"""Which of the claims that compare methods by their hits hold here?"""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from attreval.papers.common.claims import Claim, read_claims, score
+from attreval.papers.common.contrasts import Contrast, contrast
+from attreval.workflow.step import Step
+
+
+def pointing_claims(step: Step, hits: pd.DataFrame) -> pd.DataFrame:
+    """One row a claim of Poerner et al. 2018 with our value, its interval and a verdict."""
+    claims = read_claims("poerner2018")
+    found = {claim.id: measure(claim, hits, step) for claim in claims if claim.contrast and not claim.why_not}
+    return note_verdicts(step, "poerner2018", score(claims, found))
+
+
+def measure(claim: Claim, hits: pd.DataFrame, step: Step) -> dict:
+    """Our value of a claim that is a contrast of methods."""
+    settings = {key: tuple(value) if isinstance(value, list) else value for key, value in claim.contrast.items()}
+    found = contrast(hits, Contrast(**settings), step.profile.bootstrap.draws, step.profile.bootstrap.level)
+    if found is None:
+        nan = float("nan")
+        return {"value": nan, "low": nan, "high": nan, "basis": "no task, model or method of this profile tests it"}
+    basis = f"positive in {found.positive} of {found.columns} columns"
+    return {"value": found.value, "low": found.low, "high": found.high, "basis": basis}

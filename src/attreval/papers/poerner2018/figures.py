@@ -1,0 +1,110 @@
+"""How often do explanations point at the evidence, and how does that compare with what was published?"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import seaborn as sns
+from matplotlib import pyplot as plt
+
+from attreval.explain import METHODS
+from attreval.papers.common.style import MARKERS, draw_nothing, task_title, use_style
+from attreval.papers.poerner2018.tables import NAMES
+
+WORDS = {
+    "hybrid": "right fragment",
+    "manual": "listed word",
+    "hit_target": "subject",
+    "hit_feat": "predicted number",
+}
+CONDITIONS = {"all": "", "correct": ", right predictions", "wrong": ", wrong predictions"}
+
+
+def method_title(name: str) -> str:
+    """A method as the figures name it."""
+    name = NAMES.get(name, name)
+    return METHODS[name].title if name in METHODS else name.replace("_", " ")
+
+
+def draw_pointing(table: pd.DataFrame):
+    """Poerner et al. 2018, Table 2: a panel an experiment and measure, a row a method, a colour an architecture.
+
+    table: of `pointing_table.paper_table`. Filled marks are ours with their intervals, hollow ones published; those
+    whose reading is not sure (L) are left out.
+    """
+    use_style()
+    ours = table[table.ours.notna()]
+    kinds = ours[["experiment", "task", "metric", "condition"]].drop_duplicates().to_records(index=False).tolist()
+    if not kinds:
+        raise ValueError("there is nothing to draw: no cell of the table has a value of ours")
+    names = list(dict.fromkeys(table.sort_values("row").method))
+    architectures = list(dict.fromkeys(ours.architecture))
+    colours = dict(zip(architectures, sns.color_palette("colorblind", len(architectures)), strict=True))
+    markers = dict(zip(architectures, MARKERS, strict=False))
+    width = min(3, len(kinds))
+    height = -(-len(kinds) // width)
+    size = (2.4 + 3.6 * width, height * (0.36 * len(names) + 1.2))
+    figure, grid = plt.subplots(height, width, figsize=size, sharey=True, squeeze=False, layout="constrained")
+    for axes in grid.flat[len(kinds) :]:
+        axes.set_visible(False)
+    for axes, (experiment, task, metric, condition) in zip(grid.flat, kinds, strict=False):
+        part = table[(table.experiment == experiment) & (table.task == task)]
+        part = part[(part.metric == metric) & (part.condition == condition)]
+        for at, architecture in enumerate(architectures):
+            cells = part[part.architecture == architecture].set_index("method").reindex(names)
+            places = np.arange(len(names)) + (at - (len(architectures) - 1) / 2) * 0.8 / len(architectures)
+            colour, marker = colours[architecture], markers[architecture]
+            axes.hlines(places, cells.low, cells.high, color=colour, linewidth=1.2)
+            axes.plot(cells.ours, places, marker, color=colour, markersize=5, label=f"{architecture}, ours")
+            sure = cells.published.where(cells.confidence.isin(["H", "M"]))
+            style = {"markersize": 5, "markerfacecolor": "none", "alpha": 0.7}
+            axes.plot(sure, places, marker, color=colour, label=f"{architecture}, published", **style)
+        axes.set(yticks=range(len(names)), yticklabels=[method_title(name) for name in names], xlim=(-0.02, 1.02))
+        axes.set(xlabel=f"share of hits: {WORDS[metric]}")
+        axes.set_title(f"{task_title(task)}{CONDITIONS[condition]}", fontsize=11)
+    grid[0][0].invert_yaxis()
+    figure.legend(*grid[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=min(4, len(architectures)))
+    return grid[0][0]
+
+
+FEW = 5  # texts; the mean of fewer says nothing
+SHOWN = ("random", "last", "gradient_l2", "gradient_x_input", "gradient_integrated_logit_dot", "occlusion_1")
+SHOWN += ("decomposition", "lrp", "deeplift", "limsse_logit")
+
+
+def draw_attractors(
+    table: pd.DataFrame, metric: str = "hit_target", condition: str = "correct", shown: tuple[str, ...] = SHOWN
+):
+    """Hits by the number of attractors, a panel a model, a line a method, a band its interval; the model in black.
+
+    table: of `pointing.summarise_by_attractors`, one task. shown: of which methods. Points of fewer than FEW texts
+    are left out.
+    """
+    use_style()
+    table = table[table.instances >= FEW]
+    part = table[(table.metric == metric) & (table.condition == condition) & table.method.isin(shown)]
+    if not len(part):
+        return draw_nothing("no agreement sentences in this run")
+    models, methods = list(dict.fromkeys(part.model)), list(dict.fromkeys(part.method))
+    colours = dict(zip(methods, sns.color_palette("husl", len(methods)), strict=True))
+    width = min(3, len(models))
+    height = -(-len(models) // width)
+    size = (3.4 * width + 3.2, 3.4 * height)
+    figure, panels = plt.subplots(height, width, figsize=size, sharey=True, squeeze=False, layout="constrained")
+    for axes in panels.flat[len(models) :]:
+        axes.set_visible(False)
+    for axes, model in zip(panels.flat, models, strict=False):
+        for at, method in enumerate(methods):
+            line = part[(part.model == model) & (part.method == method)].sort_values("attractors")
+            style = {"color": colours[method], "marker": MARKERS[at % len(MARKERS)], "markersize": 4}
+            axes.plot(line.attractors, line.accuracy, label=method_title(method), **style)
+            axes.fill_between(line.attractors, line.low, line.high, color=colours[method], alpha=0.08, linewidth=0)
+        whole = table[(table.model == model) & (table.metric == metric) & (table.condition == "all")]
+        right = whole.groupby("attractors").right.first()
+        axes.plot(right.index, right, color="black", linewidth=2, linestyle="--", label="model's predictions")
+        title = whole.architecture.iloc[0] if "architecture" in whole else model
+        axes.set(title=title, xlabel="attractors", xticks=sorted(part.attractors.unique()), ylim=(-0.02, 1.02))
+    for row in panels:
+        row[0].set_ylabel(f"share of hits: {WORDS[metric]}")
+    figure.legend(*panels[0][0].get_legend_handles_labels(), loc="outside right upper")
+    return panels[0][0]

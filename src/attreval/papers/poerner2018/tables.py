@@ -1,0 +1,202 @@
+"""What did Poerner et al. 2018 find, and what do we? Their Table 2, ours beside it, cell by cell.
+
+The published values stand in paper/reported/ with how sure we are of having read each: H, M and L; the L ones are no
+targets. A cell that we do not have says why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pandas as pd
+
+from attreval.core import project
+from attreval.explain import METHODS
+
+TASKS_OF = {
+    "yelp hybrid": ("hybrid_yelp", "hybrid_imdb"),
+    "20newsgroups hybrid": ("hybrid_newsgroups", "hybrid_bbc"),
+    "20newsgroups manual": ("manual_newsgroups",),
+    "morphosyntactic agreement": ("agreement_parsed", "agreement_ud", "agreement_linzen"),
+}
+NAMES = {
+    "grad_1s_L2": "gradient_l2",
+    "grad_1p_L2": "gradient_simple_probability_l2",
+    "grad_int_s_L2": "gradient_integrated_logit_l2",
+    "grad_int_p_L2": "gradient_integrated_probability_l2",
+    "grad_1s_dot": "gradient_x_input",
+    "grad_1p_dot": "gradient_simple_probability_dot",
+    "grad_int_s_dot": "gradient_integrated_logit_dot",
+    "grad_int_p_dot": "gradient_integrated_probability_dot",
+    **{f"omit_{n}": f"omission_{n}" for n in (1, 3, 7)},
+    **{f"occ_{n}": f"occlusion_{n}" for n in (1, 3, 7)},
+    "decomp": "decomposition",
+    "lrp": "lrp",
+    "deeplift": "deeplift",
+    "limsse_bb": "limsse_class",
+    "limsse_ms_s": "limsse_logit",
+    "limsse_ms_p": "limsse_probability",
+}  # the paper's row: our method
+FAMILY = {"GRU": "recurrent", "LSTM": "recurrent", "QGRU": "quasi", "QLSTM": "quasi", "CNN": "convolutional"}
+SPREAD = 0.05  # "underlined: within 5 points of top explanation method" (Table 2)
+BASELINES = ("random", "last")
+COLUMNS = [
+    "row",
+    "method",
+    "column",
+    "experiment",
+    "architecture",
+    "metric",
+    "condition",
+    "task",
+    "ours",
+    "low",
+    "high",
+]
+COLUMNS += ["instances", "published", "confidence", "reason", "best", "near"]
+
+
+def read_published(folder: Path | None = None) -> pd.DataFrame:
+    """One row a published cell: row, column, experiment, architecture, metric, condition, published, confidence."""
+    folder = folder or project.home() / "paper" / "reported"
+    values = pd.read_csv(folder / "poerner_table2.csv").melt("method", var_name="column", value_name="published")
+    sure = pd.read_csv(folder / "poerner_table2_confidence.csv").melt(
+        "method", var_name="column", value_name="confidence"
+    )
+    about = pd.read_csv(folder / "poerner_table2_columns.csv")
+    order = {name: at for at, name in enumerate(dict.fromkeys(values.method))}
+    kinds = [read_metric(row.experiment, row.metric) for row in about.itertuples()]
+    about = about.assign(metric=[m for m, _ in kinds], condition=[c for _, c in kinds])
+    joined = values.merge(sure, on=["method", "column"]).merge(about, on="column")
+    joined["confidence"] = joined.confidence.replace("-", "")
+    joined["row"] = joined.method.map(order)
+    joined = joined.rename(columns={"task_method": "architecture"})
+    return joined[
+        ["row", "method", "column", "experiment", "architecture", "metric", "condition", "published", "confidence"]
+    ]
+
+
+def read_metric(experiment: str, said: str) -> tuple[str, str]:
+    """Our metric and condition of a column: hit_feat and wrong for `hit_feat, f(X)!=y(X)`."""
+    if "agreement" not in experiment:
+        return experiment.split()[-1], "all"
+    return said.split(",")[0], "wrong" if "!=" in said else "correct"
+
+
+def paper_table(
+    summary: pd.DataFrame,
+    names: Mapping[str, str] | None = None,
+    impossible: Mapping[tuple[str, str], str] | None = None,
+    folder: Path | None = None,
+) -> pd.DataFrame:
+    """One row a cell of Table 2 and task of ours, and after these the architectures that the paper does not have.
+
+    summary: of `pointing.summarise`; its column `architecture` says what the paper calls a model, `model` in capitals
+    where there is none. names: our method of each row of the paper's; one without has the same name here. impossible:
+    reasons by (paper's method, architecture), which go before our own. best, near: whether ours is the highest of its
+    column, or within five points of it; baselines do not compete.
+    """
+    names, impossible = NAMES if names is None else names, impossible or {}
+    cells = read_published(folder)
+    if "architecture" not in summary:
+        summary = summary.assign(architecture=summary.model.str.upper())
+    ours = summary.set_index(["task", "architecture", "metric", "condition", "method"])
+    cells = pd.concat([cells, new_columns(cells, summary)], ignore_index=True)
+    rows = []
+    for cell in cells.to_dict("records"):
+        for task in tasks_in(summary, cell["experiment"]) or [""]:
+            key = (
+                task,
+                cell["architecture"],
+                cell["metric"],
+                cell["condition"],
+                names.get(cell["method"], cell["method"]),
+            )
+            if key in ours.index:
+                found = ours.loc[key]
+                rows.append(cell | {"task": task, "ours": found.accuracy, "low": found.low, "high": found.high})
+                rows[-1] |= {"instances": int(found.instances), "reason": ""}
+            else:
+                rows.append(cell | {"task": task, "reason": why_missing(cell, task, key, ours.index, impossible)})
+    table = pd.DataFrame(rows).reindex(columns=COLUMNS)
+    return mark_best(table)
+
+
+def tasks_in(summary: pd.DataFrame, experiment: str) -> list[str]:
+    """The tasks of ours that stand for an experiment of the paper's."""
+    there = set(summary.task)
+    return [task for task in TASKS_OF[experiment] if task in there]
+
+
+def new_columns(cells: pd.DataFrame, summary: pd.DataFrame) -> pd.DataFrame:
+    """Cells of the same rows for architectures that the paper did not test in an experiment."""
+    kinds = cells.drop_duplicates(["experiment", "metric", "condition"])
+    parts = []
+    for kind in kinds.itertuples():
+        same = cells[(cells.experiment == kind.experiment) & (cells.metric == kind.metric)]
+        tested = summary[summary.task.isin(TASKS_OF[kind.experiment]) & (summary.metric == kind.metric)]
+        for architecture in dict.fromkeys(tested.architecture):
+            if architecture not in set(same.architecture):
+                first = same[(same.condition == kind.condition) & (same.column == kind.column)]
+                blank = {"column": "", "architecture": architecture, "published": float("nan"), "confidence": ""}
+                parts.append(first.assign(**blank))
+    return pd.concat(parts, ignore_index=True) if parts else cells.iloc[:0]
+
+
+def why_missing(cell: dict, task: str, key: tuple, there: pd.MultiIndex, impossible: Mapping) -> str:
+    """Why a cell of Table 2 has no value of ours."""
+    method, architecture = cell["method"], cell["architecture"]
+    if said := impossible.get((method, architecture)):
+        return f"not applicable: {said}"
+    if method == "last" and cell["metric"] in ("hybrid", "manual"):
+        return "not applicable: only agreement has a word right before what is predicted"
+    if method == "decomp" and architecture == "CNN":
+        return "not applicable: a convolution with max pooling has no cell to decompose"
+    family = FAMILY.get(architecture, "transformer")
+    if (known := METHODS.get(key[-1])) and family not in known.families:
+        return f"not applicable: it has no rule for {family} models"
+    if not task:
+        return "not run: no task of this experiment in this profile"
+    same = [k for k in there if k[:3] == key[:3]]
+    if not same:
+        return "not run: this architecture is not in this profile for this task"
+    if not any(k[3] == key[3] for k in same):
+        return f"no instance: the model made no {cell['condition']} prediction"
+    return "not run: this method is not in this profile"
+
+
+def mark_best(table: pd.DataFrame) -> pd.DataFrame:
+    """The table with best and near filled in."""
+    group = ["task", "architecture", "experiment", "metric", "condition"]
+    top = table.ours.where(~table.method.isin(BASELINES)).groupby([table[name] for name in group]).transform("max")
+    compete = table.ours.notna() & ~table.method.isin(BASELINES)
+    return table.assign(best=compete & (table.ours == top), near=compete & (table.ours >= top - SPREAD))
+
+
+def lay_out(table: pd.DataFrame, experiment: str, task: str, metric: str, condition: str = "all") -> pd.DataFrame:
+    """One block of Table 2 to read: a row a method, a column an architecture, ours and in brackets the published.
+
+    The best of a column has an asterisk. A published value whose reading is not sure (L) has a question mark. An empty
+    cell is a method that does not apply, or was not run.
+    """
+    part = table[(table.experiment == experiment) & (table.task == task)]
+    part = part[(part.metric == metric) & (part.condition == condition)]
+    out = pd.DataFrame({"method": list(dict.fromkeys(part.sort_values("row").method))})
+    for architecture, cells in part.groupby("architecture", sort=False):
+        by = cells.set_index("method").reindex(out.method)
+        if by.ours.notna().any():
+            out[architecture] = [write_cell(cell) for cell in by.itertuples()]
+    titles = {method: METHODS[NAMES[method]].title for method in NAMES if NAMES[method] in METHODS}
+    out["method"] = [titles.get(method, method.capitalize()) for method in out.method]
+    return out
+
+
+def write_cell(cell) -> str:
+    """`0.83* (0.91)`: ours, with an asterisk if the best, and the published."""
+    if pd.isna(cell.ours):
+        return ""
+    ours = f"{cell.ours:.2f}*" if cell.best else f"{cell.ours:.2f}"
+    if pd.isna(cell.published):
+        return ours
+    return f"{ours} ({cell.published:.2f}{'?' if cell.confidence == 'L' else ''})"

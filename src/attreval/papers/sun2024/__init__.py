@@ -1,0 +1,1 @@
+"""Sun et al. (2024): tokens, pairs and spans under four properties."""

@@ -1,0 +1,131 @@
+"""What do units, pairs and spans of a text count for its prediction, by each technique? Explain and keep the scores."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+
+from attreval import corpora
+from attreval.config import Profile
+from attreval.core.project import Results
+from attreval.core.records import Attribution, Instance
+from attreval.core.tables import read_by_instance, write_attributions
+from attreval.explain import METHODS
+from attreval.explain.method import Budget, Pieces
+from attreval.explain.techniques import TECHNIQUES
+from attreval.papers.common.runs import budget_of, load_model
+from attreval.papers.pipeline.explaining import sum_costs
+from attreval.workflow.step import Step
+
+
+@dataclass(frozen=True)
+class Levels:
+    """cost: one row a method. instances: one row each: what the model predicted, how many units, pieces by method.
+    example: the first pieces of one instance, a row each."""
+
+    cost: pd.DataFrame
+    instances: pd.DataFrame
+    example: pd.DataFrame
+
+
+def diagnosis_budget(profile: Profile, task: str) -> Budget:
+    """What methods of units, pairs and spans may spend on a task."""
+    pieces = Pieces(**profile.diagnosis.pieces.model_dump())
+    return replace(budget_of(profile.explaining_of(task)), pieces=pieces)
+
+
+def diagnosed(profile: Profile, task: str) -> list[Instance]:
+    """The test instances that the diagnosis looks at."""
+    return corpora.load(task, "test", profile.diagnosis.rows)
+
+
+def shown_to_agents(profile: Profile, task: str) -> list[Instance]:
+    """The test instances that agents learn from and are tested on."""
+    return corpora.load(task, "test", profile.diagnosis.agents.rows) if profile.diagnosis.agents.rows else []
+
+
+def methods_of(techniques) -> list[str]:
+    """The methods of techniques, at all levels."""
+    return [method for technique in techniques for method in TECHNIQUES[technique].values()]
+
+
+def explain_levels(step: Step) -> Levels:
+    """Explain one part of the instances and write the attributions.
+
+    The instances under diagnosis are explained by every technique, those that only agents see by the agents' ones.
+    """
+    from attreval.explain.run import explain
+
+    given, profile = step.parameters, step.profile
+    settings = profile.diagnosis
+    if given.part >= settings.parts:
+        raise ValueError(f"there is no part {given.part}; profile {profile.name!r} has {settings.parts}, from 0")
+    scorer = open_scorer(step)
+    every = corpora.load(given.task, "test", max(settings.rows, settings.agents.rows))
+    names, budget = ("levels", given.task, given.model, given.seed), diagnosis_budget(profile, given.task)
+    jobs = (
+        (every[: settings.rows], settings.techniques, "explaining"),
+        (every[settings.rows : settings.agents.rows], settings.agents.techniques, "explaining for agents"),
+    )
+    explained = []
+    for instances, techniques, words in jobs:
+        chosen = instances[given.part :: settings.parts]
+        if chosen:
+            show = step.progress(words)
+            explained += explain(scorer, chosen, methods_of(techniques), budget, names, notify=show)
+    records = [a for e in explained for a in e.attributions.values()]
+    path = step.results.levels(given.task, given.model, given.seed, given.part)
+    write_attributions(path, records)
+    step.files.append(path)
+    fully = [e for e in explained if len(e.attributions) == len(methods_of(settings.techniques))]
+    cost = sum_costs([a for e in fully for a in e.attributions.values()], scorer.costs["prediction"], len(fully))
+    return Levels(cost[cost.method != "prediction"], list_levels(explained), lay_out_pieces(fully[0]))
+
+
+def open_scorer(step: Step):
+    """The ledger of the step's model."""
+    from attreval.models.scorer import Scorer
+    from attreval.models.transformer import pick_precision
+
+    given, spec = step.parameters, step.profile.explaining_of(step.parameters.task)
+    model = load_model(step.results, given.task, given.model, given.seed, step.profile)
+    return Scorer(model, spec.token_budget, sampled_precision=pick_precision(spec.perturbation_precision, model.device))
+
+
+def list_levels(explained: list) -> pd.DataFrame:
+    """One row an instance and method: the prediction, how many pieces, and the completeness gap where there is one."""
+    rows = [
+        (e.instance.id, e.instance.label, e.predicted, len(e.tokens.content), m, len(a.scores), abs(a.gap))
+        for e in explained
+        for m, a in e.attributions.items()
+    ]
+    return pd.DataFrame(rows, columns=["instance", "label", "predicted", "tokens", "method", "pieces", "gap"])
+
+
+def lay_out_pieces(explained, first: int = 3) -> pd.DataFrame:
+    """The first pieces of every method on one instance, as texts."""
+    rows = []
+    tokens = explained.tokens
+    for method, record in explained.attributions.items():
+        order = np.argsort(-record.scores, kind="stable")[:first]
+        for rank, i in enumerate(order, start=1):
+            sides = {}
+            for p in record.features[i]:
+                sides.setdefault(int(tokens.offsets[p, 0]), []).append(tokens.texts[p])
+            shown = " | ".join(" ".join(side) for side in sides.values())
+            rows.append((METHODS[method].title, rank, shown, float(record.scores[i])))
+    return pd.DataFrame(rows, columns=["method", "rank", "piece", "score"])
+
+
+def load_levels(
+    results: Results, profile: Profile, task: str, model: str, seed: int
+) -> dict[str, dict[str, Attribution]]:
+    """Attributions of all parts: instance id -> method -> record."""
+    paths = [results.levels(task, model, seed, part) for part in range(profile.diagnosis.parts)]
+    if missing := [path for path in paths if not path.exists()]:
+        raise FileNotFoundError(
+            f"no explanations at {missing[0]}: run notebook 07_sun2024_explanations, or `attreval run --profile {profile.name}`"
+        )
+    return read_by_instance(*paths)

@@ -1,0 +1,141 @@
+"""How close does each pair method come to the exact values? On short inputs every coalition can be asked.
+
+Two exact values stand beside each other: Bivariate Shapley without sampling, and the Shapley interaction index
+(Grabisch & Roubens 1999), which is 0 where units add up. The first holds half of what each unit does alone.
+Letters used for shapes: n units, N = 2^n coalitions.
+"""
+
+from __future__ import annotations
+
+from math import comb
+
+import numpy as np
+import pandas as pd
+from scipy.stats import spearmanr
+
+from attreval import corpora
+from attreval.core.records import Instance
+from attreval.core.seeds import generator
+from attreval.core.units import Units, find_units, mask_units
+from attreval.explain import METHODS
+from attreval.explain.bivariate_shapley import bivariate_values, draw_coalitions, pair_scores
+from attreval.explain.techniques import TECHNIQUES
+from attreval.models.questions import Evaluate
+from attreval.papers.sun2024.explanations import diagnosis_budget, open_scorer
+from attreval.workflow.step import Step
+
+LOOKED_THROUGH = 4000  # test instances among which short ones are looked for
+
+
+def all_coalitions(n: int) -> np.ndarray:
+    """(2^n, n) bool: row r holds the units whose bits are set in r."""
+    return (np.arange(2**n)[:, None] >> np.arange(n)) & 1 == 1
+
+
+def shapley_interactions(values: np.ndarray) -> np.ndarray:
+    """(n, n) Shapley interaction indices from the (2^n,) values of all coalitions; diagonal 0."""
+    n = int(np.log2(len(values)))
+    sizes = all_coalitions(n).sum(axis=1)
+    rows, out = np.arange(len(values)), np.zeros((n, n))
+    for i in range(n):
+        for j in range(i + 1, n):
+            free = rows[(rows >> i & 1 == 0) & (rows >> j & 1 == 0)]
+            both, one, other = free | 1 << i | 1 << j, free | 1 << i, free | 1 << j
+            weight = np.array([1 / ((n - 1) * comb(n - 2, s)) for s in range(n - 1)])[sizes[free]]
+            out[i, j] = out[j, i] = weight @ (values[both] - values[one] - values[other] + values[free])
+    return out
+
+
+def ask_all(tokens, target: int, units: Units):
+    """The conversation that asks for the class probability of every coalition: (2^n,)."""
+    logits = yield Evaluate(mask_units(tokens, units, all_coalitions(len(units))), tokens.segments)
+    return np.exp(logits[:, target] - np.logaddexp.reduce(logits, axis=1))
+
+
+def exact_bivariate(values: np.ndarray) -> np.ndarray:
+    """(n, n) exact phi(i|j) from the (2^n,) values of all coalitions."""
+    n = int(np.log2(len(values)))
+    masks, weights = draw_coalitions(n, 2**n, generator("every"))
+    return bivariate_values(masks, weights, values[masks @ (1 << np.arange(n))], values[0], values[-1])
+
+
+def sampled_bivariate(values: np.ndarray, samples: int, rng: np.random.Generator) -> np.ndarray:
+    """(n, n) phi(i|j) from a sample of coalitions, whose values are looked up among all."""
+    n = int(np.log2(len(values)))
+    masks, weights = draw_coalitions(n, samples, rng)
+    return bivariate_values(masks, weights, values[masks @ (1 << np.arange(n))], values[0], values[-1])
+
+
+def short_instances(task: str, model, unit: str, most: int, rows: int) -> list[Instance]:
+    """The first test instances of at most so many units, at least two of them in each part."""
+    found = []
+    for instance in corpora.load(task, "test", LOOKED_THROUGH):
+        if len(instance.words) <= most:
+            units = find_units(model.tokens(instance), unit)
+            if len(units) <= most and min(np.bincount(units.side, minlength=2)) >= 2:
+                found.append(instance)
+        if len(found) == rows:
+            break
+    return found
+
+
+def compare_with_oracle(step: Step) -> pd.DataFrame:
+    """One row an instance, estimate and exact value: Spearman's and Pearson's correlation, mean absolute error.
+
+    Estimates: Bivariate Shapley at each budget; the pair methods of the other techniques. Exact:
+    `bivariate` values, and the size of the `interaction`, compared with the size of the estimates. Errors are given
+    where estimate and exact value are the same quantity.
+    """
+    from attreval.explain.run import predict
+
+    given, settings = step.parameters, step.profile.diagnosis
+    columns = ["instance", "units", "estimate", "samples", "exact", "spearman", "pearson", "error"]
+    if not settings.oracle.rows or given.part:
+        return pd.DataFrame(columns=columns)
+    scorer, rows = open_scorer(step), []
+    chosen = short_instances(
+        given.task, scorer.model, settings.pieces.unit, settings.oracle.units, settings.oracle.rows
+    )
+    budget = diagnosis_budget(step.profile, given.task)
+    show = step.progress("asking every coalition")
+    for done, instance in enumerate(chosen, start=1):
+        tokens = scorer.model.tokens(instance)
+        units = find_units(tokens, settings.pieces.unit)
+        target = int(predict(scorer, [tokens])[0].argmax())
+        rng = generator("oracle", given.task, given.model, given.seed, instance.id)
+        other = [TECHNIQUES[t]["pair"] for t in settings.techniques if t != "shapley"]
+        talks = [("oracle", ask_all(tokens, target, units))]
+        talks += [(m, METHODS[m].converse(tokens, target, budget, rng)) for m in other]
+        values, *found = scorer.converse(talks)
+        exact = pair_scores(units, exact_bivariate(values)).values
+        linked = np.abs(pair_scores(units, shapley_interactions(values)).values)
+        estimates = {
+            ("bivariate_shapley", samples): pair_scores(
+                units, sampled_bivariate(values, samples, generator("oracle", instance.id, samples))
+            ).values
+            for samples in settings.oracle.samples
+        }
+        estimates |= {(m, 0): scores.values for m, scores in zip(other, found, strict=True)}
+        for (name, samples), guess in estimates.items():
+            error = float(np.abs(guess - exact).mean()) if name == "bivariate_shapley" else float("nan")
+            case = (instance.id, len(units), name, samples)
+            rows.append((*case, "bivariate", *correlate(guess, exact), error))
+            rows.append((*case, "interaction", *correlate(np.abs(guess), linked), float("nan")))
+        scorer.forget()
+        show(done, len(chosen))
+    return pd.DataFrame(rows, columns=columns)
+
+
+def correlate(a: np.ndarray, b: np.ndarray) -> tuple[float, float]:
+    """Spearman's and Pearson's correlation; NaN where one of them does not vary."""
+    if len(a) < 3 or np.ptp(a) == 0 or np.ptp(b) == 0:
+        return float("nan"), float("nan")
+    return float(spearmanr(a, b).statistic), float(np.corrcoef(a, b)[0, 1])
+
+
+def summarise_oracle(table: pd.DataFrame) -> pd.DataFrame:
+    """Means over instances, a row an estimate, budget and exact value."""
+    keys = ["estimate", "samples", "exact"]
+    measures = ["spearman", "pearson", "error"]
+    out = table.groupby(keys, sort=False)[measures].mean().reset_index()
+    return out.assign(instances=table.instance.nunique() if len(table) else 0)

@@ -1,0 +1,1 @@
+"""Zhao & Aletras (2023): soft and hard erasure, diagnosticity."""

@@ -1,0 +1,1 @@
+"""Steps, notebooks and the workflow that runs them."""

@@ -1,0 +1,100 @@
+"""What each notebook may be given: typed parameters; an unknown or mistyped one is an error that names the allowed."""
+
+from __future__ import annotations
+
+from types import BuiltinFunctionType, FunctionType, ModuleType
+from typing import Any
+
+from pydantic import ConfigDict, Field, ValidationError
+
+from attreval.config.sections import Section
+
+
+class Parameters(Section):
+    """What every notebook takes."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    profile: str = "quick"
+
+    def variant(self) -> list[str]:
+        """What tells this run of the notebook from its other runs in the same profile."""
+        return []
+
+
+class OneModel(Parameters):
+    """A notebook that runs once for each task, model and seed."""
+
+    task: str = "snli"
+    model: str = "minilm"
+    seed: int = Field(1, ge=0)
+
+    def variant(self) -> list[str]:
+        return [self.task, self.model, f"s{self.seed}"]
+
+
+class Explaining(OneModel):
+    """03: one shard of the instances. instances and methods replace the profile's."""
+
+    shard: int = Field(0, ge=0)
+    instances: int | None = Field(None, ge=1)
+    methods: list[str] | None = Field(None, min_length=1)
+
+    def variant(self) -> list[str]:
+        custom = [] if self.instances is None and self.methods is None else ["custom"]
+        return [*super().variant(), str(self.shard), *custom]
+
+
+class Levelled(OneModel):
+    """07_sun2024_explanations: one part of the instances that the diagnosis explains."""
+
+    part: int = Field(0, ge=0)
+
+    def variant(self) -> list[str]:
+        return [*super().variant(), str(self.part)]
+
+
+NOTEBOOKS: dict[str, type[Parameters]] = {
+    "01_data": Parameters,
+    "02_train": OneModel,
+    "03_explain": Explaining,
+    "03_overview": Parameters,
+    "04_poerner2018": Parameters,
+    "05_kamp2023": Parameters,
+    "05_kamp2023_seeds": Parameters,
+    "06_zhao2023": Parameters,
+    "07_sun2024_agents": OneModel,
+    "07_sun2024_explanations": Levelled,
+    "07_sun2024": Parameters,
+    "08_joint": Parameters,
+    "09_planted": Parameters,
+}
+OF_THE_SHELL = {"In", "Out", "get_ipython", "exit", "quit", "open"}  # what IPython itself puts into a namespace
+
+
+def check(notebook: str, given: dict[str, Any]) -> Parameters:
+    """The parameters of a notebook, checked. Raises ValueError that names the allowed parameters and their types."""
+    if notebook not in NOTEBOOKS:
+        raise ValueError(f"unknown notebook {notebook!r}; there are: {', '.join(NOTEBOOKS)}")
+    schema = NOTEBOOKS[notebook]
+    try:
+        return schema(**given)
+    except ValidationError as error:
+        problems = [
+            f"{'.'.join(map(str, p['loc']))}: "
+            + ("unknown parameter" if p["type"] == "extra_forbidden" else f"{p['msg']} (got {p['input']!r})")
+            for p in error.errors()
+        ]
+        allowed = ", ".join(f"{name}: {field.annotation}" for name, field in schema.model_fields.items())
+        allowed = allowed.replace("<class '", "").replace("'>", "")
+        raise ValueError(f"{notebook}: {'; '.join(problems)}. Allowed are: {allowed}") from None
+
+
+def read_namespace(namespace: dict[str, Any]) -> dict[str, Any]:
+    """The values that a notebook's parameter cells have set; imported modules and functions are not parameters."""
+    return {
+        name: value
+        for name, value in namespace.items()
+        if not name.startswith("_")
+        and name not in OF_THE_SHELL
+        and not isinstance(value, (ModuleType, FunctionType, BuiltinFunctionType, type))
+    }

@@ -1,0 +1,126 @@
+"""Run the workflow: Snakemake decides what is stale, this module says in plain words how far it is."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from attreval import config, corpora
+from attreval.core import project
+from attreval.core.tables import sweep_parts
+from attreval.workflow.run_notebook import MARK, die_with_parent
+from attreval.workflow.stamps import stamp_path
+
+
+class WorkflowFailed(RuntimeError):
+    """A step of the workflow failed; the message says where to look."""
+
+
+@contextlib.contextmanager
+def hold(folder: Path) -> Iterator[None]:
+    """Hold a profile's results for this run alone; the kernel lets go when the process ends, however it ends."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / ".lock").open("a+") as handle:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise WorkflowFailed(f"another run is at work in {folder}; wait for it, or end it") from None
+        yield
+
+
+def forget_broken(folder: project.Results) -> list[str]:
+    """Remove the record of every step whose files are gone, so that the step runs again; give their names."""
+    broken = []
+    for path in sorted(folder.steps.glob("[!.]*.json")):
+        record = json.loads(path.read_text(encoding="utf-8"))
+        if any(not (folder.root / name).exists() for name in record["files"]):
+            path.unlink()
+            broken.append(record["step"])
+    return broken
+
+
+def run_workflow(
+    profile: str, cores: int | None = None, targets: Sequence[str] = (), extra: Sequence[str] = ()
+) -> bool:
+    """Bring a profile's results and the site up to date; False where there was nothing to do.
+
+    cores: None takes what the machine gives this process. targets: files or rules, the site where empty.
+    extra: words passed on to snakemake. Raises WorkflowFailed where a step fails.
+    """
+    settings = config.load(profile)
+    folder = project.results(settings.name)
+    cores = cores or len(os.sched_getaffinity(0))
+    for task in settings.read_tasks():
+        if not corpora.table_path(task).exists():
+            stamp_path(task).unlink(missing_ok=True)
+    with hold(folder.root):
+        sweep_parts(folder.root)
+        broken = forget_broken(folder)
+        for name in broken:
+            print(f"{name}: files of an earlier run are gone, it runs again", flush=True)
+        if broken:  # snakemake does not ask for what lies between, as long as the site is there
+            targets = [*(targets or ["site"]), *(str(folder.steps / f"{name}.json") for name in broken)]
+        command = [
+            *(sys.executable, "-m", "snakemake", "--snakefile", str(project.home() / "workflow" / "Snakefile")),
+            *("--directory", str(project.home()), "--config", f"profile={profile}", "--cores", str(cores)),
+            *("--rerun-incomplete", "--nolock", "--nocolor", *extra, "--", *targets),
+        ]
+        log = folder.root / "logs" / "snakemake.log"
+        log.parent.mkdir(parents=True, exist_ok=True)
+        started, said = time.monotonic(), Narrator()
+        # steps call `attreval`: it is found where this Python is
+        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
+        with (
+            log.open("w", encoding="utf-8") as handle,
+            subprocess.Popen(
+                command,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                env=os.environ | {"PATH": path, "ATTREVAL_HOME": str(project.home()), "ATTREVAL_IN_WORKFLOW": "1"},
+                preexec_fn=die_with_parent,
+            ) as process,
+        ):
+            for line in process.stdout:
+                handle.write(line)
+                said.hear(line.rstrip("\n"))
+        if process.returncode:
+            raise WorkflowFailed(said.why(log))
+        if said.steps:
+            print(f"all {said.steps} steps done in {time.monotonic() - started:.0f} s", flush=True)
+        return bool(said.steps)
+
+
+class Narrator:
+    """Turns what snakemake and the steps print into lines for people."""
+
+    def __init__(self):
+        self.steps = 0
+        self.errors: list[str] = []
+        self.tail: list[str] = []
+
+    def hear(self, line: str) -> None:
+        """Take one line of output in, and print what a person wants to know of it."""
+        self.tail = [*self.tail[-30:], line]
+        if line.startswith(MARK):
+            print(line.removeprefix(MARK), flush=True)
+            if "failed" in line or "error" in line.lower():
+                self.errors.append(line.removeprefix(MARK))
+        elif found := re.match(r"total\s+(\d+)", line):
+            self.steps = int(found[1])
+            print(f"{self.steps} steps to run", flush=True)
+        elif found := re.match(r"(\d+) of (\d+) steps \(.*\) done", line):
+            print(f"step {found[1]} of {found[2]} done", flush=True)
+
+    def why(self, log: Path) -> str:
+        """What to tell a person whose run failed."""
+        lines = self.errors or [line for line in self.tail if line.strip()][-12:]
+        return "the workflow stopped:\n  " + "\n  ".join(lines) + f"\nThe whole log is {log}"

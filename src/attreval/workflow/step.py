@@ -1,0 +1,211 @@
+"""One run of one notebook: its parameters, profile and folders, and the tables, figures and numbers it leaves.
+
+Tables, figures and numbers are the same bytes from every run; what is not (seconds, versions) goes into the step's
+own record, from which the manifest is made.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import platform
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from attreval import __version__, config
+from attreval.core import project
+from attreval.core.records import Cost
+from attreval.core.tables import write_csv, write_json, write_values, write_whole
+from attreval.workflow import parameters
+
+VERSIONS = ("torch", "transformers", "captum", "shap", "numpy", "pandas", "scikit-learn", "pyarrow", "papermill")
+
+
+@dataclass
+class Step:
+    """A notebook run. `name` is the notebook and what tells this run from its others: `03_explain-snli-minilm-s1-0`."""
+
+    notebook: str
+    parameters: Any
+    profile: config.Profile
+    results: project.Results
+    started: float = field(default_factory=time.monotonic)
+    numbers: dict[str, dict] = field(default_factory=dict)
+    files: list[Path] = field(default_factory=list)
+    notes: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """The name of this run."""
+        return "-".join([self.notebook, *self.parameters.variant()])
+
+    def table(self, name: str, frame: pd.DataFrame) -> pd.DataFrame:
+        """Write a table to tables/<run>_<name>.csv and give it back."""
+        path = self.results.tables / f"{self.name}_{name}.csv"
+        write_csv(path, frame)
+        self.files.append(path)
+        return frame
+
+    def per_instance(self, frame: pd.DataFrame) -> None:
+        """Keep what the judge says of single instances in instances/<run>.parquet; columns as tables.VALUE_SCHEMA."""
+        path = self.results.instances / f"{self.name}.parquet"
+        write_values(path, frame)
+        self.files.append(path)
+
+    def figure(self, name: str, axes, alt: str = ""):
+        """Write the figure of a matplotlib axes to figures/<run>_<name>.png and .svg and give it back for display."""
+        import matplotlib as mpl
+        from IPython.display import Image
+        from matplotlib import pyplot as plt
+
+        figure = axes.get_figure() if hasattr(axes, "get_figure") else axes.figure
+        stem = self.results.figures / f"{self.name}_{name}"
+        for kind, metadata in (("png", {"Software": None}), ("svg", {"Date": None, "Creator": None})):
+            path = stem.with_name(f"{stem.name}.{kind}")
+            with mpl.rc_context({"svg.hashsalt": self.name, "svg.fonttype": "none"}), write_whole(path) as part:
+                figure.savefig(part, format=kind, dpi=200, bbox_inches="tight", metadata=metadata)
+            self.files.append(path)
+        plt.close(figure)
+        width = int(figure.get_figwidth() * 100)
+        return Image(filename=str(stem.with_name(f"{stem.name}.png")), width=width, alt=alt or name)
+
+    def number(self, key: str, value, digits: int | None = None, percent: bool = False) -> None:
+        """Keep a number (or a word) that the text looks up by `key`; `digits` after the point in print."""
+        value = value.item() if hasattr(value, "item") else value  # NumPy's integers are no int, and print otherwise
+        if isinstance(value, float) and not math.isfinite(value):
+            value, text = None, "not measured"  # JSON has no word for NaN
+        elif percent:
+            text = f"{100 * value:.{digits or 0}f} %"
+        elif digits is not None and isinstance(value, (int, float)):
+            text = f"{value:,.{digits}f}"
+        else:
+            text = f"{value:,}" if isinstance(value, int) else str(value)
+        self.numbers[key] = {"value": value, "text": text}
+
+    def note_evaluations(self, spent: Iterable[tuple[str, dict[str, Cost]]]) -> None:
+        """Keep in the step's record what was asked and what was computed, by task and account.
+
+        spent: a task and the costs by account, for each part of the work.
+        """
+        total: dict[str, dict[str, int]] = {}
+        for task, costs in spent:
+            for account, cost in costs.items():
+                of = total.setdefault(f"{task}.{account}", {"requested": 0, "unique": 0})
+                of["requested"] += cost.requested
+                of["unique"] += cost.unique
+        self.notes["evaluations"] = total
+
+    def progress(self, what: str) -> Callable[..., None]:
+        """A callback (done, of, words=None) that shows how far a loop is: a bar, or a line in the workflow's log."""
+        log = os.environ.get("ATTREVAL_PROGRESS")
+        if log:
+            return lambda done, of, words=None: report_progress(Path(log), words or what, done, of)
+        from tqdm.auto import tqdm
+
+        bar = tqdm(desc=what)
+
+        def show(done, of, words=None):
+            bar.total, bar.n = of, done
+            bar.set_description(words or what, refresh=False)
+            bar.refresh()
+            if done >= of:
+                bar.close()
+
+        return show
+
+    def finish(self) -> pd.DataFrame:
+        """Write the numbers and the record of this step, and list the files written."""
+        if self.numbers:
+            path = self.results.numbers / f"{self.name}.json"
+            write_json(path, self.numbers)
+            self.files.append(path)
+        record = {
+            "step": self.name,
+            "notebook": self.notebook,
+            "parameters": self.parameters.model_dump(),
+            "attreval": __version__,
+            "python": platform.python_version(),
+            "packages": {name: version(name) for name in VERSIONS},
+            "threads": self.profile.threads,
+            "seed": self.profile.seed,
+            "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+            "seconds": round(time.monotonic() - self.started, 1),
+            # of this process and those it has waited for, kernel start and imports included
+            "processor_seconds": round(sum(os.times()[:4]), 1),
+            "files": sorted(str(path.relative_to(self.results.root)) for path in set(self.files)),
+        }
+        path = self.results.steps / f"{self.name}.json"
+        drop_stale(self.results.root, path, record["files"])
+        write_json(path, record | self.notes)
+        shown = [*dict.fromkeys(self.files), path]
+        return pd.DataFrame({"written": [f"{p.relative_to(self.results.root.parent)}" for p in shown]})
+
+
+def drop_stale(root: Path, record: Path, files: list[str]) -> None:
+    """Remove what an earlier run of the same step wrote and this one did not: nobody vouches for it any more."""
+    if record.exists():
+        for name in set(json.loads(record.read_text(encoding="utf-8"))["files"]) - set(files):
+            (root / name).unlink(missing_ok=True)
+
+
+def report_progress(log: Path, what: str, done: int, of: int) -> None:
+    """Say how far a loop is: one JSON line, appended."""
+    with log.open("a", encoding="utf-8") as handle:
+        handle.write(json.dumps({"what": what, "done": done, "of": of, "at": time.time()}) + "\n")
+
+
+def begin(notebook: str, namespace: dict[str, Any]) -> Step:
+    """Start a notebook run from the notebook's own globals(): check its parameters, load its profile, set the threads.
+
+    Raises ValueError for an unknown or mistyped parameter, an unknown profile, task, model or seed.
+    """
+    given = parameters.check(notebook, parameters.read_namespace(namespace))
+    profile = config.load(given.profile)
+    if isinstance(given, parameters.OneModel):
+        check_choice(profile, given, notebook)
+    set_threads(profile.threads)
+    pd.set_option("display.max_colwidth", None)
+    warnings.filterwarnings("ignore", message="IProgress not found")  # without widgets, bars are text: no harm done
+    return Step(notebook, given, profile, project.results(profile.name))
+
+
+def check_choice(profile: config.Profile, given: parameters.OneModel, notebook: str) -> None:
+    """Raise ValueError where the profile has no such task, model, seed or shard."""
+    if given.task not in profile.tasks:
+        raise ValueError(f"profile {profile.name!r} has no task {given.task!r}; it has: {', '.join(profile.tasks)}")
+    shard, task, reader = getattr(given, "shard", None), profile.tasks[given.task], profile.read_by(given.task)
+    if notebook == "02_train" and reader != given.task:
+        raise ValueError(f"task {given.task!r} trains no model; it is read by those of {reader!r}")
+    if given.model not in task.models:
+        raise ValueError(f"task {given.task!r} has no model {given.model!r}; it has: {', '.join(task.models)}")
+    if shard is not None and not profile.rows_explained(given.task, given.model):
+        raise ValueError(f"profile {profile.name!r} trains models on {given.task!r} and explains nothing of it")
+    if given.seed not in task.seeds:
+        raise ValueError(f"task {given.task!r} has no seed {given.seed}; it has: {', '.join(map(str, task.seeds))}")
+    if notebook.startswith("07") and "diagnosis" not in profile.task_of(given.task, given.model).judges:
+        raise ValueError(
+            f"the profile {profile.name!r} does not put {given.model!r} on {given.task!r} before the diagnosis; name "
+            "`diagnosis` among the task's judges"
+        )
+    shards = profile.explaining_of(given.task).shards
+    if shard is not None and shard >= shards:
+        raise ValueError(f"there is no shard {shard}; profile {profile.name!r} has {shards} of {given.task}, from 0")
+
+
+def set_threads(threads: int) -> None:
+    """Fix the number of threads: sums in another order are other floats, and tables must be the same bytes."""
+    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+        os.environ[name] = str(threads)
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    if "torch" in sys.modules:
+        sys.modules["torch"].set_num_threads(threads)
