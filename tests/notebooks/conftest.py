@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from reference import CHECKOUT
 
-CHECKOUT = Path(__file__).parents[2]
 PARTS = ("config", "notebooks", "workflow", "paper", "_quarto.yml", "index.qmd")
 
 

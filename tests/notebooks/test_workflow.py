@@ -9,19 +9,19 @@ import shutil
 import signal
 import subprocess
 import time
-from pathlib import Path
 
 import nbformat
 import numpy as np
 import pandas as pd
 import pytest
 import yaml
+from reference import CHECKOUT
 
 from attreval import config
 from attreval.papers.common.claims import scorecard
 
 pytestmark = pytest.mark.workflow
-CLAIMS = Path(__file__).parents[1] / "golden" / "smoke_claims.json"
+CLAIMS = CHECKOUT / "tests" / "golden" / "smoke_claims.json"
 DRIFT = 0.02  # by which a value of the smoke profile may differ from one kind of processor to another
 
 

@@ -184,3 +184,14 @@ def sample_instances() -> list[Instance]:
         instance("a very very brave plot was believable - was it not ? the film is good good good .", label=2),
     ]
     return [replace(one, id=f"s{i}") for i, one in enumerate(made)]
+
+
+def toy(n, start=0, flip=False):
+    """Texts with `good` (class 1) or `bad` (class 0) among words that tell nothing."""
+    rng = np.random.default_rng(start)
+    made = []
+    for i in range(n):
+        words = rng.choice(["the", "film", "plot", "was", "a"], size=rng.integers(2, 6)).tolist()
+        words.insert(int(rng.integers(len(words) + 1)), ["bad", "good"][i % 2])
+        made.append(instance(" ".join(words), name=f"{start}-{i}", label=(i + flip) % 2))
+    return made

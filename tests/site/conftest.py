@@ -9,7 +9,7 @@ import madeup
 import pytest
 from browsing import BROWSER, FLAGS
 
-from attreval import report
+from attreval.report.rendering import render
 
 
 @contextmanager
@@ -30,7 +30,7 @@ def home(tmp_path_factory):
     madeup.copy_pages(home)
     madeup.make_run(home)
     with project_at(home):
-        report.render("smoke", "pandoc")
+        render("smoke", "pandoc")
     return home
 
 

@@ -19,7 +19,7 @@ import yaml
 matplotlib.use("Agg")
 from matplotlib import pyplot as plt
 
-PROJECT = Path(__file__).resolve().parents[2]
+PROJECT = CHECKOUT
 TASKS = ("snli", "rotten_tomatoes")
 PLAIN = ("random", "gradient_l2", "occlusion_1", "lime")
 

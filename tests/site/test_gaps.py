@@ -4,10 +4,12 @@ import shutil
 
 import madeup
 import pytest
+from inventory import inventory
 
-from attreval import report
 from attreval.report.errors import ReportError
 from attreval.report.gaps import NOT_HERE, forgives
+from attreval.report.rendering import render
+from attreval.report.staging import stage
 
 
 @pytest.fixture
@@ -27,13 +29,13 @@ def partial(tmp_path, monkeypatch):
 
 
 def test_gaps_of_ones_own_profile_are_named(partial):
-    staged = report.stage("mine")
+    staged = stage("mine")
     assert staged.variables["faithfulness.ratios"] == NOT_HERE
     assert "This table is not part of this run" in (partial / "paper" / "tables" / "_aopc.md").read_text()
     assert partial / "paper" / "notebooks" / "06_zhao2023.ipynb" in staged.notebooks
-    page = (report.render("mine", "pandoc") / "paper" / "index.html").read_text()
+    page = (render("mine", "pandoc") / "paper" / "index.html").read_text()
     assert page.count("not part of this run") >= 2 and "This table is" in page
-    assert report.inventory(partial / "_site") == report.inventory(partial)
+    assert inventory(partial / "_site") == inventory(partial)
     listed = (partial / "paper" / "tables" / "_notebooks.md").read_text()
     assert "06_zhao2023" not in listed and "05_kamp2023" in listed
 
@@ -41,8 +43,8 @@ def test_gaps_of_ones_own_profile_are_named(partial):
 def test_gaps_of_the_projects_profiles_are_errors(partial):
     assert forgives("mine") and not forgives("smoke")
     with pytest.raises(ReportError, match="06_zhao2023_aopc"):
-        report.stage("smoke")
+        stage("smoke")
     tables = partial / "results" / "smoke" / "tables"
     shutil.copy(tables / "03_overview_cost.csv", tables / "06_zhao2023_aopc.csv")
     with pytest.raises(ReportError, match="has no column"):
-        report.stage("smoke")
+        stage("smoke")

@@ -12,12 +12,14 @@ from urllib.parse import unquote, urlsplit
 import pytest
 import yaml
 from bs4 import BeautifulSoup
+from inventory import inventory
 
-from attreval import report
 from attreval.report.errors import ReportError
 from attreval.report.pandoc_route import pdf
 from attreval.report.pandoc_route import site as site_module
 from attreval.report.pandoc_route.site import read_site
+from attreval.report.rendering import render
+from attreval.report.staging import stage
 
 
 def pages(home):
@@ -33,7 +35,7 @@ def files(folder):
 
 
 def test_the_page_shows_what_the_sources_declare(home):
-    shown, declared = report.inventory(home / "_site"), report.inventory(home)
+    shown, declared = inventory(home / "_site"), inventory(home)
     assert shown == declared
     assert (
         len(shown.figures) >= 4 and len(shown.tables) >= 5 and len(shown.references) >= 10 and len(shown.numbers) > 50
@@ -48,20 +50,20 @@ def test_the_inventory_notices_a_changed_number_and_a_lost_reference(home, tmp_p
     value = json.loads((home / "results/smoke/numbers/all.json").read_text())["train.snli.accuracy"]["text"]
     assert value in text
     page.write_text(text.replace(value, "9.999", 1), encoding="utf-8")
-    assert report.inventory(copy).numbers != report.inventory(home).numbers
+    assert inventory(copy).numbers != inventory(home).numbers
     page.write_text(re.sub(r'<a href="#fig-[\w-]+"\s*class="xref">', "<a>", text, count=1), encoding="utf-8")
-    assert report.inventory(copy).references != report.inventory(home).references
+    assert inventory(copy).references != inventory(home).references
 
 
 @pytest.mark.skipif(shutil.which("quarto") is None, reason="no quarto program on the PATH")
 def test_quarto_shows_the_same(home, fresh):
-    assert report.inventory(report.render("smoke", "quarto")) == report.inventory(home / "_site")
+    assert inventory(render("smoke", "quarto")) == inventory(home / "_site")
 
 
 def test_rendering_twice_gives_the_same_bytes(fresh):
-    first = files(report.render("smoke", "pandoc"))
+    first = files(render("smoke", "pandoc"))
     shutil.rmtree(fresh / "_site")
-    assert files(report.render("smoke", "pandoc")) == first
+    assert files(render("smoke", "pandoc")) == first
 
 
 def test_every_link_and_picture_leads_somewhere(home):
@@ -140,12 +142,12 @@ def test_alternative_text_is_the_cells_or_the_caption(home):
 
 
 def test_staging_again_removes_what_is_stale(fresh):
-    report.stage("smoke")
+    stage("smoke")
     stale = [fresh / "paper/notebooks/99_old.ipynb", fresh / "paper/tables/_old.md"]
     for path in stale:
         path.write_text("{}")
     (fresh / "paper/notebooks/old_files").mkdir()
-    staged = report.stage("smoke")
+    staged = stage("smoke")
     assert not any(path.exists() for path in stale) and not (fresh / "paper/notebooks/old_files").exists()
     assert all(path.is_file() for path in staged.notebooks + staged.tables)
     tree = yaml.safe_load((fresh / "_variables.yml").read_text(encoding="utf-8"))
@@ -165,31 +167,31 @@ def test_unfinished_notebooks_and_tables_are_left_out(fresh):
     results = fresh / "results" / "smoke"
     (results / "notebooks" / ".05_kamp2023.77.part.ipynb").write_text("{")
     (results / "tables" / ".05_kamp2023_x.csv").write_text("")
-    staged = report.stage("smoke")
+    staged = stage("smoke")
     assert not [path for path in staged.notebooks if path.name.startswith(".")]
 
 
 def test_a_broken_render_leaves_the_site_that_was_there(fresh, monkeypatch):
-    before = files(report.render("smoke", "pandoc"))
+    before = files(render("smoke", "pandoc"))
 
     def break_down(*args):
         raise OSError("no space left")
 
     monkeypatch.setattr(site_module.pandoc, "write", break_down)
     with pytest.raises(OSError):
-        report.render("smoke", "pandoc")
+        render("smoke", "pandoc")
     assert files(fresh / "_site") == before
     assert not list(fresh.glob("_site.*"))
 
 
 def test_unknown_profile_route_and_missing_quarto(fresh, monkeypatch):
     with pytest.raises(ReportError, match="attreval run --profile nosuch"):
-        report.render("nosuch")
+        render("nosuch")
     with pytest.raises(ReportError, match="auto, quarto, pandoc"):
-        report.render("smoke", "latex")
+        render("smoke", "latex")
     monkeypatch.setenv("PATH", "")
     with pytest.raises(ReportError, match="route 'pandoc'"):
-        report.render("smoke", "quarto")
+        render("smoke", "quarto")
 
 
 @pytest.mark.parametrize(
@@ -230,7 +232,7 @@ def test_mistakes_in_pages_are_named(fresh, page, text, message):
     with (fresh / page).open("a", encoding="utf-8") as handle:
         handle.write(text)
     with pytest.raises(ReportError, match=message):
-        report.render("smoke", "pandoc")
+        render("smoke", "pandoc")
     assert not (fresh / "_site").exists()
 
 
@@ -254,16 +256,16 @@ def test_quarto_is_called_where_there_is_one_and_its_failure_changes_nothing(fre
     monkeypatch.setenv("PATH", str(program.parent), prepend=os.pathsep)
     program.write_text(FAKE.format(status=0, typst=""))
     program.chmod(0o755)
-    assert files(report.render("smoke")) == {
+    assert files(render("smoke")) == {
         "index.html": b"made by quarto\n",
         "paper/attreval.pdf": b"%PDF- by quarto",
     }
     program.write_text(FAKE.format(status=0, typst="exit 1 #"))  # its Typst fails: ours steps in
-    made = files(report.render("smoke"))
+    made = files(render("smoke"))
     assert made["index.html"] == b"made by quarto\n" and len(made["paper/attreval.pdf"]) > 10_000
     program.write_text(FAKE.format(status=1, typst=""))
     with pytest.raises(ReportError, match=r"(?s)quarto render ended with 1:.*said something"):
-        report.render("smoke", "quarto")
+        render("smoke", "quarto")
     assert files(fresh / "_site") == made
-    assert "index.html" in files(report.render("smoke", "pandoc"))
+    assert "index.html" in files(render("smoke", "pandoc"))
     assert (fresh / "_site" / "paper" / "index.html").exists()

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import ast
-from pathlib import Path
 
 import nbformat
 import pytest
 import yaml
+from reference import CHECKOUT
 
 from attreval.workflow.parameters import NOTEBOOKS
 from attreval.workflow.staleness import code_of, notebook_files
 
-CHECKOUT = Path(__file__).parents[2]
 PATHS = sorted((CHECKOUT / "notebooks").glob("*.ipynb"))
 read = pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
 

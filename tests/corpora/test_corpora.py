@@ -9,12 +9,12 @@ import subprocess
 import sys
 import tarfile
 from collections import Counter
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from reference import CHECKOUT
 
 from attreval import corpora
 from attreval.core.tables import read_about, write_instances
@@ -40,7 +40,7 @@ from attreval.corpora.fetch.making import with_words
 from attreval.corpora.spans import mark_spans
 from attreval.corpora.words import words_of
 
-HOME = Path(__file__).parents[2]
+HOME = CHECKOUT
 REGISTRY = [name for name, task in corpora.TASKS.items() if not task.external]
 
 

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 import torch
 from reference import models, words
-from test_training import toy
 
 from attreval.config.sections import ModelSpec, TrainingSpec
 from attreval.models import training
@@ -140,16 +139,16 @@ def test_word_vectors_are_read_from_their_two_files(tmp_path):
 @pytest.mark.parametrize("architecture", words.ARCHITECTURES)
 def test_a_toy_task_is_learnt_and_survives_the_disk(architecture, tmp_path):
     spec = ModelSpec(architecture=architecture, hidden=8, embedding_size=8, dropout=0.2, max_length=16)
-    model = new_classifier(spec, ("bad", "good"), ("toy", 1), toy(96), "small", "cpu")
-    before = evaluate(model, toy(40, 2)).accuracy
-    curve = train(model, toy(96), toy(24, 1), SPEC, tmp_path / "m", ("toy", 1), {"task": "toy"})
-    assert evaluate(model, toy(40, 2)).accuracy > 0.95 > before
+    model = new_classifier(spec, ("bad", "good"), ("toy", 1), models.toy(96), "small", "cpu")
+    before = evaluate(model, models.toy(40, 2)).accuracy
+    curve = train(model, models.toy(96), models.toy(24, 1), SPEC, tmp_path / "m", ("toy", 1), {"task": "toy"})
+    assert evaluate(model, models.toy(40, 2)).accuracy > 0.95 > before
     assert not any(p.requires_grad for p in model.network.parameters()) and not model.network.training
     record = json.loads((tmp_path / "m" / "training.json").read_text())
     assert record["curve"] == curve and record["task"] == "toy"
     loaded = load_classifier(tmp_path / "m", device="cpu", labels=("good", "bad"))
     assert (loaded.family, loaded.sizes, loaded.vocabulary) == (model.family, model.sizes, model.vocabulary)
-    pairs = [(t.ids, t.segments) for t in map(model.tokens, toy(8, 3))]
+    pairs = [(t.ids, t.segments) for t in map(model.tokens, models.toy(8, 3))]
     np.testing.assert_array_equal(Scorer(loaded).logits(pairs)[:, ::-1], Scorer(model).logits(pairs))
     assert model.network.embedding.weight[0].abs().max() == 0  # a word that is occluded stays a zero vector
 
@@ -157,11 +156,11 @@ def test_a_toy_task_is_learnt_and_survives_the_disk(architecture, tmp_path):
 def test_the_same_seed_gives_the_same_weights_and_the_best_accuracy_is_kept(tmp_path):
     spec = ModelSpec(architecture="qgru", hidden=8, embedding_size=8, max_length=16)
     for name in "ab":
-        model = new_classifier(spec, ("bad", "good"), ("toy", 1), toy(64), "small", "cpu")
-        curve = train(model, toy(64), toy(24, 1), SPEC, tmp_path / name, ("toy", 1))
+        model = new_classifier(spec, ("bad", "good"), ("toy", 1), models.toy(64), "small", "cpu")
+        curve = train(model, models.toy(64), models.toy(24, 1), SPEC, tmp_path / name, ("toy", 1))
     a, b = ((tmp_path / name / "model.safetensors").read_bytes() for name in "ab")
     assert a == b
-    assert evaluate(model, toy(24, 1)).accuracy == max(c["dev_accuracy"] for c in curve)
+    assert evaluate(model, models.toy(24, 1)).accuracy == max(c["dev_accuracy"] for c in curve)
 
 
 @pytest.mark.parametrize("watch, kept", [("loss", 0.1), ("accuracy", 0.9)])
@@ -169,9 +168,9 @@ def test_what_is_watched_decides_what_is_kept(tmp_path, monkeypatch, watch, kept
     checks = iter([(1.0, 0.5), (0.9, 0.9), (0.1, 0.7)])
     monkeypatch.setattr(training, "evaluate", lambda *a, **k: training.Evaluation(*next(checks), 0, None, None))
     spec = ModelSpec(architecture="cnn", hidden=4, embedding_size=4, max_length=16)
-    model = new_classifier(spec, ("bad", "good"), ("toy", 1), toy(8), "small", "cpu")
+    model = new_classifier(spec, ("bad", "good"), ("toy", 1), models.toy(8), "small", "cpu")
     plan = SPEC.model_copy(update={"epochs": 3, "watch": watch})
-    train(model, toy(8), toy(8, 1), plan, tmp_path / "m", ())
+    train(model, models.toy(8), models.toy(8, 1), plan, tmp_path / "m", ())
     assert json.loads((tmp_path / "m" / "training.json").read_text())["best_dev_loss"] == kept
 
 
@@ -182,9 +181,9 @@ def test_the_rate_is_halved_after_stagnant_checks(tmp_path, monkeypatch):
         torch.optim.AdamW, "step", lambda self, *a, **k: (rates.append(self.param_groups[0]["lr"]), step(self))[1]
     )
     spec = ModelSpec(architecture="cnn", hidden=4, embedding_size=4, max_length=16)
-    model = new_classifier(spec, ("bad", "good"), ("toy", 1), toy(8), "small", "cpu")
+    model = new_classifier(spec, ("bad", "good"), ("toy", 1), models.toy(8), "small", "cpu")
     plan = SPEC.model_copy(update={"learning_rate": 1e-12, "epochs": 6, "halve_after": 2})
-    train(model, toy(8), toy(8, 1), plan, tmp_path / "m", ())
+    train(model, models.toy(8), models.toy(8, 1), plan, tmp_path / "m", ())
     assert [r / 1e-12 for r in rates] == pytest.approx([1, 1, 1, 0.5, 0.5, 0.25])
 
 
@@ -195,7 +194,7 @@ def test_what_is_missing_or_contradictory_is_an_error(tmp_path):
         load_word_classifier(tmp_path)
     spec = ModelSpec(architecture="gru", hidden=8, embeddings="glove")
     with pytest.raises(ValueError, match="starts from glove embeddings, but none were given"):
-        new_word_classifier(spec, ("a", "b"), (1,), toy(4), "small", "cpu")
+        new_word_classifier(spec, ("a", "b"), (1,), models.toy(4), "small", "cpu")
 
 
 def test_a_transformer_is_made_and_loaded_by_the_same_verbs(tiny, tmp_path):

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
-from reference import models
+from reference import CHECKOUT, models
 from typer.testing import CliRunner
 
 from attreval import config, corpora
@@ -16,8 +15,6 @@ from attreval.papers.common.claims import read_claims, score
 from attreval.workflow.parameters import NOTEBOOKS
 from attreval.workflow.run_notebook import MARK, marked
 from attreval.workflow.run_snakemake import Narrator
-
-CHECKOUT = Path(__file__).parents[2]
 
 
 @pytest.fixture(autouse=True)

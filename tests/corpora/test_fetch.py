@@ -9,9 +9,9 @@ import subprocess
 import tarfile
 import types
 import zipfile
-from pathlib import Path
 
 import pytest
+from reference import CHECKOUT
 
 from attreval import corpora
 from attreval.core.tables import read_about
@@ -522,7 +522,7 @@ def test_an_address_may_give_an_archive_of_the_whole_corpus(registry):
 
 @pytest.mark.network
 def test_the_smallest_real_package(tmp_path, monkeypatch):
-    home = Path(__file__).parents[2]
+    home = CHECKOUT
     monkeypatch.setenv("ATTREVAL_HOME", str(home))
     monkeypatch.setenv("ATTREVAL_DATA", str(tmp_path))
     smallest = min(lock.packages(), key=lambda item: item.size)

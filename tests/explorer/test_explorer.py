@@ -11,6 +11,7 @@ import pytest
 from bs4 import BeautifulSoup
 from hypothesis import given
 from hypothesis import strategies as st
+from reference import CHECKOUT
 from reference.shown import ABOUT, HOSTILE, TASKS, make_shown
 
 from attreval.config.agreement import AgreementSpec
@@ -150,11 +151,10 @@ def test_a_run_without_results_has_an_empty_page_that_says_so(tmp_path):
 
 
 def test_what_is_not_at_hand_is_named(tmp_path, monkeypatch):
-    from pathlib import Path
 
     from attreval import config
 
-    monkeypatch.setenv("ATTREVAL_HOME", str(Path(__file__).parents[2]))
+    monkeypatch.setenv("ATTREVAL_HOME", str(CHECKOUT))
     profile = config.load("smoke")
     (tmp_path / "manifest.json").write_text(json.dumps({"profile": "smoke", "settings": profile.model_dump()}))
     data = assembling.gather(Results(tmp_path))

@@ -38,17 +38,6 @@ def test_batches_hold_rows_of_like_length_in_another_order_each_time():
     assert [rows.tolist() for rows in first] != [rows.tolist() for rows in second]
 
 
-def toy(n, start=0, flip=False):
-    """Texts with `good` (class 1) or `bad` (class 0) among words that tell nothing."""
-    rng = np.random.default_rng(start)
-    made = []
-    for i in range(n):
-        words = rng.choice(["the", "film", "plot", "was", "a"], size=rng.integers(2, 6)).tolist()
-        words.insert(int(rng.integers(len(words) + 1)), ["bad", "good"][i % 2])
-        made.append(models.instance(" ".join(words), name=f"{start}-{i}", label=(i + flip) % 2))
-    return made
-
-
 def fresh():
     """A model to be trained, the same each time."""
     return models.untrained_model()
@@ -62,8 +51,8 @@ def trained(tmp_path_factory):
     heard = []
     curve = train(
         model,
-        toy(128),
-        toy(24, 1),
+        models.toy(128),
+        models.toy(24, 1),
         SPEC,
         folder,
         ("toy", 1),
@@ -76,8 +65,8 @@ def trained(tmp_path_factory):
 
 def test_a_learnable_task_is_learnt(trained):
     model, _, curve = trained
-    assert evaluate(fresh(), toy(40, 2)).accuracy < 0.8
-    found = evaluate(model, toy(40, 2))
+    assert evaluate(fresh(), models.toy(40, 2)).accuracy < 0.8
+    found = evaluate(model, models.toy(40, 2))
     assert found.accuracy > 0.9 and found.macro_f1 > 0.9
     assert curve[-1]["train_loss"] < curve[0]["train_loss"]
     assert [round(c["epoch"], 3) for c in curve] == [0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4]
@@ -99,8 +88,8 @@ def test_the_model_is_ready_to_be_asked(trained):
     assert not model.network.training and not model.copies
     assert not any(p.requires_grad for p in model.network.parameters())
     best = min(c["dev_loss"] for c in curve)
-    assert evaluate(model, toy(24, 1)).loss == pytest.approx(best, abs=1e-6)
-    assert evaluate(load_transformer(folder, device="cpu"), toy(24, 1)).loss == pytest.approx(best, abs=1e-6)
+    assert evaluate(model, models.toy(24, 1)).loss == pytest.approx(best, abs=1e-6)
+    assert evaluate(load_transformer(folder, device="cpu"), models.toy(24, 1)).loss == pytest.approx(best, abs=1e-6)
 
 
 def weights(folder):
@@ -110,7 +99,7 @@ def weights(folder):
 def test_the_same_seed_gives_the_same_weights(trained, tmp_path):
     _, folder, _ = trained
     for name, seed in (("again", 1), ("other", 2)):
-        train(fresh(), toy(128), toy(24, 1), SPEC, tmp_path / name, ("toy", seed))
+        train(fresh(), models.toy(128), models.toy(24, 1), SPEC, tmp_path / name, ("toy", seed))
     assert weights(tmp_path / "again") == weights(folder)
     assert weights(tmp_path / "other") != weights(folder)
 
@@ -119,38 +108,38 @@ def test_early_stopping_keeps_the_best_and_stops(tmp_path):
     """The dev set teaches the opposite, so the first check is the best one."""
     spec = SPEC.model_copy(update={"epochs": 30, "patience": 2})
     model = fresh()
-    curve = train(model, toy(128), toy(24, 1, flip=True), spec, tmp_path / "model", ("toy", 1))
+    curve = train(model, models.toy(128), models.toy(24, 1, flip=True), spec, tmp_path / "model", ("toy", 1))
     losses = [c["dev_loss"] for c in curve]
     best = int(np.argmin(losses))
     assert best == len(losses) - 3 and curve[-1]["epoch"] < 15
-    assert evaluate(model, toy(24, 1, flip=True)).loss == pytest.approx(losses[best], abs=1e-6)
+    assert evaluate(model, models.toy(24, 1, flip=True)).loss == pytest.approx(losses[best], abs=1e-6)
 
 
 def test_checks_on_dev_see_the_weights_of_their_step(tmp_path):
     """A copy in the faster precision, made before training, must not answer for the trained weights."""
     spec = SPEC.model_copy(update={"precision": "bfloat16", "epochs": 1})
     model = fresh()
-    evaluate(model, toy(4), "bfloat16")
-    curve = train(model, toy(128), toy(24, 1), spec, tmp_path / "model", ("toy", 1))
+    evaluate(model, models.toy(4), "bfloat16")
+    curve = train(model, models.toy(128), models.toy(24, 1), spec, tmp_path / "model", ("toy", 1))
     losses = [c["dev_loss"] for c in curve]
-    assert evaluate(model, toy(24, 1), "bfloat16").loss == pytest.approx(min(losses), abs=1e-3)
-    assert evaluate(fresh(), toy(24, 1), "bfloat16").loss not in losses
+    assert evaluate(model, models.toy(24, 1), "bfloat16").loss == pytest.approx(min(losses), abs=1e-3)
+    assert evaluate(fresh(), models.toy(24, 1), "bfloat16").loss not in losses
 
 
 @pytest.mark.filterwarnings("ignore:invalid value encountered")
 def test_a_training_that_diverges_is_an_error_and_leaves_no_model(tmp_path):
     spec = SPEC.model_copy(update={"learning_rate": 1e30, "epochs": 1})
     with pytest.raises(ArithmeticError, match=r"diverged.*lower training.learning_rate"):
-        train(fresh(), toy(16), toy(8), spec, tmp_path / "model", ("toy", 1))
+        train(fresh(), models.toy(16), models.toy(8), spec, tmp_path / "model", ("toy", 1))
     assert not (tmp_path / "model").exists()
 
 
 def test_training_needs_rows_and_known_labels(tmp_path):
-    for sets in ((toy(4), []), ([], toy(4))):
+    for sets in ((models.toy(4), []), ([], models.toy(4))):
         with pytest.raises(ValueError, match="instances in train and dev; got"):
             train(fresh(), *sets, SPEC, tmp_path / "model", ())
-    wrong = [replace(toy(1)[0], label=2)]
-    for sets in ((wrong, toy(4)), (toy(4), wrong)):
+    wrong = [replace(models.toy(1)[0], label=2)]
+    for sets in ((wrong, models.toy(4)), (models.toy(4), wrong)):
         with pytest.raises(ValueError, match="label 2; the model has 2 classes: 0 bad, 1 good"):
             train(fresh(), *sets, SPEC, tmp_path / "model", ())
     assert not list(tmp_path.iterdir())
@@ -173,7 +162,7 @@ def test_the_running_average_is_what_is_kept(tmp_path):
     spec = replace_in(SPEC, epochs=1, evaluations_per_epoch=1)
     folders = {decay: tmp_path / f"{decay}" for decay in (0.0, 0.9)}
     for decay, folder in folders.items():
-        train(fresh(), toy(24), toy(8, 1), replace_in(spec, averaging=decay), folder, ("average",))
+        train(fresh(), models.toy(24), models.toy(8, 1), replace_in(spec, averaging=decay), folder, ("average",))
     plain, averaged = (load_file(folder / "model.safetensors") for folder in folders.values())
     assert plain.keys() == averaged.keys()
     assert any((plain[name] != averaged[name]).any() for name in plain)

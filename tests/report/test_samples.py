@@ -1,7 +1,8 @@
 """What the captions say of models, numbers of texts, seeds and intervals."""
 
 import re
-from pathlib import Path
+
+from reference import CHECKOUT
 
 from attreval import config
 from attreval.report.samples import describe_samples
@@ -28,7 +29,7 @@ def test_models_that_share_texts_stand_together_and_a_judge_without_texts_says_s
 
 def test_every_figure_of_the_paper_says_on_what_it_rests():
     found = 0
-    for path in sorted((Path(__file__).parents[2] / "paper" / "sections").glob("*.qmd")):
+    for path in sorted((CHECKOUT / "paper" / "sections").glob("*.qmd")):
         for name, caption in re.findall(
             r"::: \{#(fig-[\w-]+)[^}]*\}(.*?)\n:::", path.read_text(encoding="utf-8"), re.S
         ):
