@@ -18,6 +18,7 @@ import yaml
 
 matplotlib.use("Agg")
 from matplotlib import pyplot as plt
+from reference import CHECKOUT
 
 PROJECT = CHECKOUT
 TASKS = ("snli", "rotten_tomatoes")

@@ -12,6 +12,7 @@ from pydantic import Field, ValidationError, model_validator
 from attreval.config import explain_error
 from attreval.config.sections import Section
 from attreval.core import project
+from attreval.workflow.step import Step
 
 VERDICTS = ("reproduced", "direction only", "not reproduced", "not testable here")
 COLUMNS = ["claim", "paper", "where", "statement", "measure", "reported", "value", "low", "high", "basis", "verdict"]

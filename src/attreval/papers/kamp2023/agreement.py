@@ -10,6 +10,7 @@ import pandas as pd
 from attreval.core.bootstrap import bootstrap_mean
 from attreval.explain import METHODS
 from attreval.metrics.agreement import agreement_at_k
+from attreval.papers.common.runs import common_methods, load_attributions
 from attreval.workflow.step import Step
 
 K_SHOWN = 4  # the mean number of tokens that people highlight on e-SNLI (Kamp et al. 2023)

@@ -11,6 +11,7 @@ from attreval.core.records import Attribution, Cost
 from attreval.core.tables import write_attributions
 from attreval.explain import METHODS
 from attreval.explain.method import Budget
+from attreval.papers.common.runs import budget_of, load_model
 from attreval.papers.common.sample import examples, to_explain
 from attreval.workflow.step import Step
 

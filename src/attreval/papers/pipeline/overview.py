@@ -6,6 +6,7 @@ import pandas as pd
 
 from attreval import corpora
 from attreval.config import Profile
+from attreval.papers.common.runs import read_shards
 from attreval.workflow.step import Step
 
 PER_INSTANCE = ["requested", "unique", "reused", "requested_tokens", "unique_tokens", "gradients"]

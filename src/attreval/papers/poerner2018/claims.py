@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from attreval.papers.common.claims import Claim, read_claims, score
+from attreval.papers.common.claims import Claim, note_verdicts, read_claims, score
 from attreval.papers.common.contrasts import Contrast, contrast
 from attreval.workflow.step import Step
 

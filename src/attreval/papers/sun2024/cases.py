@@ -15,6 +15,7 @@ from attreval.metrics.unified.complexity import random_entropy, unified_entropy
 from attreval.metrics.unified.gold import LEVELS, Gold, read_gold
 from attreval.metrics.unified.plausibility import interaction_agreement, pieces_at, unit_agreement, units_at
 from attreval.metrics.unified.ranking import Ranking, rank, rank_pieces
+from attreval.papers.common.evidence import with_evidence
 
 
 @dataclass(frozen=True)
