@@ -8,7 +8,8 @@ import seaborn as sns
 from matplotlib import pyplot as plt
 
 from attreval.explain import METHODS
-from attreval.papers.common.style import draw_nothing, method_markers, method_palette, task_title, use_style
+from attreval.papers.common.method_style import method_markers, method_palette
+from attreval.papers.common.style import draw_nothing, task_title, use_style
 from attreval.papers.kamp2023.readings import SIX
 
 NOBODY = "nobody marked these texts"
