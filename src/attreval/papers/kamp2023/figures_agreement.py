@@ -30,9 +30,8 @@ def draw_agreement_curves(table: pd.DataFrame):
             axes.plot(mean.index, mean, color=colour, linewidth=2.6, marker=marker, label=group)
         axes.set(xlabel="k", title=task_title(task), xticks=sorted(table.k.unique()), ylim=(0.48, 1.02))
     panels[0][0].set_ylabel("agreement@k")
-    figure.legend(
-        *panels[0][0].get_legend_handles_labels(), loc="upper center", bbox_to_anchor=(0.5, 0.02), ncols=len(GROUPS)
-    )
+    handles, names = panels[0][0].get_legend_handles_labels()
+    figure.legend(handles, names, loc="upper center", bbox_to_anchor=(0.5, 0.02), ncols=len(GROUPS))
     figure.tight_layout()
     return panels[0][0]
 
