@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from attreval.explain.method import Budget
 
 
 def limit(*fields: str) -> Callable[[Budget, int], Budget]:
     """A budget whose fields all hold the given number."""
-    return lambda budget, size: replace(budget, **dict.fromkeys(fields, size))
+    return lambda budget, size: budget.changed(**dict.fromkeys(fields, size))
 
 
 def limit_coalitions(budget: Budget, size: int) -> Budget:
     """A budget of so many coalitions of single tokens."""
-    return replace(budget, pieces=replace(budget.pieces, unit="subword", shapley_samples=size))
+    return budget.changed(units=budget.units.changed(unit="subword", shapley_samples=size))
 
 
 NODES = limit("path_steps", "path_steps_most")  # a fixed number: else the method doubles them until it is content
