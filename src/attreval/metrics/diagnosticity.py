@@ -43,6 +43,14 @@ def wins(own: np.ndarray, rival: np.ndarray, protocol: Protocol = Protocol()) ->
     return np.where(lead >= protocol.margin, 1.0, np.where(lead > -protocol.margin, tie, 0.0))
 
 
+def diagnosticity(own: np.ndarray, rival: np.ndarray, protocol: Protocol = Protocol()) -> float:  # noqa: B008 - frozen
+    """The share of (p,) pairs in which explanations beat their rivals, ties as the protocol says (section 4.5).
+
+    own, rival: values of one metric, higher being better. ValueError as for `wins`.
+    """
+    return float(wins(own, rival, protocol).mean())
+
+
 @dataclass(frozen=True)
 class Comparison:
     """Does a soft measure win more often than its hard counterpart on the same pairs?

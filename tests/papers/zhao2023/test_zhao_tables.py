@@ -109,7 +109,7 @@ def suite(tokens, scores, name, softly):
     """Hard erasure and, if asked, soft erasure of one attribution."""
     hard = yield from erase(tokens, scores)
     if softly:
-        yield from soft.soften(tokens, scores, hard.target, ("x", name), Protocol(draws=4))
+        yield from soft.soft_erase(tokens, scores, hard.target, ("x", name), Protocol(draws=4))
 
 
 def test_the_soft_suite_costs_two_batched_passes_at_most(tiny):
@@ -133,7 +133,7 @@ def test_soft_erasure_is_the_same_in_any_company(tiny, texts):
     scores = [np.random.default_rng(i).standard_normal(len(t.content)) for i, t in enumerate(tokens)]
 
     def talks(which):
-        return [("x", soft.soften(tokens[i], scores[i], 1, ("t", i), Protocol(draws=2))) for i in which]
+        return [("x", soft.soft_erase(tokens[i], scores[i], 1, ("t", i), Protocol(draws=2))) for i in which]
 
     together = Scorer(tiny, 8192).converse(talks(range(6)))
     for i, expected in enumerate(together):

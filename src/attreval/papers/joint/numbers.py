@@ -7,7 +7,7 @@ import pandas as pd
 
 from attreval.explain import METHODS
 from attreval.explain.budgets import DRAWS_NOTHING
-from attreval.metrics.planted.measures import METRICS
+from attreval.metrics.planted.measures import PLANTED_METRICS
 from attreval.papers.joint.correlations import POOLED, RUN
 from attreval.papers.joint.values import JUDGES
 from attreval.workflow.step import Step
@@ -137,12 +137,12 @@ def lay_out_metrics(step: Step, table: pd.DataFrame) -> pd.DataFrame:
         step.number(f"judges.{fool}_names", list_metrics(table[by]))
     words = ["separates" if ok else "fails" for ok in table.passes]
     fooled = table.fooled_by.replace("", "nobody")
-    return table.assign(title=[METRICS[m].title for m in table.metric], verdict=words, fooled_by=fooled)
+    return table.assign(title=[PLANTED_METRICS[m].title for m in table.metric], verdict=words, fooled_by=fooled)
 
 
 def list_metrics(part: pd.DataFrame) -> str:
     """The metrics of some rows in words, each once."""
-    return ", ".join(dict.fromkeys(METRICS[m].title for m in part.metric)) or NONE
+    return ", ".join(dict.fromkeys(PLANTED_METRICS[m].title for m in part.metric)) or NONE
 
 
 def note_constant(step: Step, table: pd.DataFrame) -> pd.DataFrame:
