@@ -14,9 +14,6 @@ import pandas as pd
 
 from attreval.metrics.protocol import Protocol
 
-METRICS = ("nc", "soft_nc", "ns", "soft_ns")
-TITLES = {"nc": "NC", "soft_nc": "Soft-NC", "ns": "NS", "soft_ns": "Soft-NS"}
-COUNTERPART = {"soft_nc": "nc", "soft_ns": "ns"}
 PUBLISHED_METHODS = {
     "attention": "Attention",
     "scaled_attention": "ScaledAttention",
@@ -85,6 +82,6 @@ def average_cells(cells: pd.DataFrame, by: str) -> pd.DataFrame:
     by: `method` gives Table 2 of the paper, `task` Table 3. The sd is that of the means themselves (population), as in
     the paper. Index: the values of `by`, then `average` and `sd`.
     """
-    means = cells.groupby(by, sort=False)[[name for name in METRICS if name in cells]].mean()
+    means = cells.groupby(by, sort=False)[[name for name in cells if name not in ("task", "method")]].mean()
     bottom = pd.DataFrame({"average": means.mean(), "sd": means.std(ddof=0)}).T
     return pd.concat([means, bottom]).rename_axis(by)

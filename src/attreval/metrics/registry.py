@@ -457,3 +457,5 @@ _EVERY = (
 )
 METRICS = {metric.name: metric for metric in _EVERY}
 FAITHFULNESS = ("nc", "soft_nc", "ns", "soft_ns")  # those of Zhao & Aletras (2023), in the order of their tables
+HARD_OF = {name: METRICS[name].hard for name in FAITHFULNESS if METRICS[name].hard}  # of soft metrics
+STORED = {metric.stored: metric for metric in METRICS.values() if metric.stored}  # by the measure's name in instances
