@@ -18,7 +18,8 @@ from attreval.core.records import Attribution
 from attreval.core.tables import read_attributions, write_attributions
 from attreval.metrics.pairwise_difference import average_pairwise_difference, lay_out
 from attreval.papers.common.published import reported
-from attreval.papers.common.runs import budget_of, load_attributions
+from attreval.papers.common.runs import load_attributions
+from attreval.papers.common.trained_models import budget_of
 from attreval.papers.kamp2023.readings import SIX
 from attreval.workflow.parallel import map_side_by_side
 from attreval.workflow.step import set_threads
