@@ -25,8 +25,8 @@ from attreval.metrics.pointing_game import find_games
 from attreval.metrics.unified.gold import read_gold
 from attreval.metrics.unified.ranking import Piece, rank_pieces
 from attreval.papers.common.evidence import borrowed_evidence, with_evidence
-from attreval.papers.common.runs import load_attributions, load_level_tokens, load_levels, load_tokens
-from attreval.papers.common.sample import diagnosed, to_explain
+from attreval.papers.common.runs import load_attributions, load_tokens, load_typed_attributions, load_typed_tokens
+from attreval.papers.common.sample import evaluated_instances, to_explain
 
 MOST_PIECES = 12  # pairs, or pairs of spans, of one explanation
 RUN = ["task", "model", "seed"]
@@ -75,17 +75,19 @@ def find_sources(results: Results, profile: Profile) -> tuple[list[Source], list
         name = f"{task}, {model}, seed {seed}"
         shards, parts = range(profile.explaining_of(task).shards), range(profile.diagnosis.parts)
         explained = all(results.attributions(*run, shard).exists() for shard in shards)
-        levelled = all(results.levels(*run, part).exists() for part in parts)
+        typed = all(results.typed_attributions(*run, part).exists() for part in parts)
         read = [results.tokens(*run, shard) for shard in shards] if explained else []
-        read += [results.level_tokens(*run, part) for part in parts] if levelled else []
-        if not (explained or levelled):
+        read += [results.typed_tokens(*run, part) for part in parts] if typed else []
+        if not (explained or typed):
             gaps.append(f"{name}: no explanations")
         elif not corpora.table_path(task).exists():
             gaps.append(f"{name}: the table of the task is not here")
         elif not all(path.exists() for path in read):
             gaps.append(f"{name}: how the model reads the texts is not here")
         else:
-            sources.append(Source(run, to_explain(profile, task, model) if explained else diagnosed(profile, task)))
+            sources.append(
+                Source(run, to_explain(profile, task, model) if explained else evaluated_instances(profile, task))
+            )
     return sources, gaps
 
 
@@ -101,10 +103,10 @@ def read_shown(
     task, model, seed = run = source.run
     chosen = [source.instances[place] for place in places]
     explained = load_if_there(load_attributions, results, profile, run)
-    levelled = load_if_there(load_levels, results, profile, run)
-    tokens_of = load_if_there(load_level_tokens, results, profile, run)
+    typed = load_if_there(load_typed_attributions, results, profile, run)
+    tokens_of = load_if_there(load_typed_tokens, results, profile, run)
     tokens_of |= load_if_there(load_tokens, results, profile, run)
-    lent = borrowed_evidence(task) if levelled else {}
+    lent = borrowed_evidence(task) if typed else {}
     predictions = read_predictions(results, profile, run)
     facts = read_facts(results, run)
     values = values[(values.task == task) & (values.model == model) & (values.seed == seed)]
@@ -113,15 +115,15 @@ def read_shown(
         judged.setdefault(row.instance, {}).setdefault(row.measure, {})[row.method] = row.value
     out = []
     for instance in chosen:
-        own, levels = explained.get(instance.id, {}), levelled.get(instance.id, {})
-        records = {m: r for m, r in (levels | own).items() if m in METHODS}
+        own, of_types = explained.get(instance.id, {}), typed.get(instance.id, {})
+        records = {m: r for m, r in (of_types | own).items() if m in METHODS}
         if not records:
             continue
         tokens = tokens_of[instance.id]
         label, probability = predictions.get(instance.id, (-1, float("nan")))
         target = next(iter(records.values())).target
         units = find_units(tokens, profile.diagnosis.pieces.unit)
-        gold = read_gold(with_evidence(instance, lent), tokens, units) if levels else []
+        gold = read_gold(with_evidence(instance, lent), tokens, units) if of_types else []
         shown = Shown(
             run,
             instance,

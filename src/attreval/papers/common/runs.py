@@ -46,17 +46,17 @@ def load_tokens(
     return read_tokens(*existing(paths, "tokens", "03_explain", profile))
 
 
-def load_levels(
+def load_typed_attributions(
     results: Results, profile: Profile, task: str, model: str, seed: int
 ) -> dict[str, dict[str, Attribution]]:
     """Attributions of all parts: instance id -> method -> record."""
-    paths = [results.levels(task, model, seed, part) for part in range(profile.diagnosis.parts)]
+    paths = [results.typed_attributions(task, model, seed, part) for part in range(profile.diagnosis.parts)]
     return read_by_instance(*existing(paths, "attributions", "07_sun2024_explanations", profile))
 
 
-def load_level_tokens(results: Results, profile: Profile, task: str, model: str, seed: int) -> dict[str, Tokens]:
+def load_typed_tokens(results: Results, profile: Profile, task: str, model: str, seed: int) -> dict[str, Tokens]:
     """How the model reads the instances of all parts, by instance id."""
-    paths = [results.level_tokens(task, model, seed, part) for part in range(profile.diagnosis.parts)]
+    paths = [results.typed_tokens(task, model, seed, part) for part in range(profile.diagnosis.parts)]
     return read_tokens(*existing(paths, "tokens", "07_sun2024_explanations", profile))
 
 

@@ -15,7 +15,7 @@ def to_explain(
     return chosen if shard is None else chosen[shard :: profile.explaining_of(task).shards]
 
 
-def diagnosed(profile: Profile, task: str) -> list[Instance]:
+def evaluated_instances(profile: Profile, task: str) -> list[Instance]:
     """The test instances that the diagnosis looks at."""
     return corpora.load(task, "test", profile.diagnosis.rows)
 

@@ -46,7 +46,7 @@ def methods_of(techniques) -> list[str]:
     return [method for technique in techniques for method in TECHNIQUES[technique].values()]
 
 
-def explain_levels(step: Step) -> Levels:
+def explain_types(step: Step) -> Levels:
     """Explain one part of the instances and write the attributions.
 
     The instances under diagnosis are explained by every technique, those that only agents see by the agents' ones.
@@ -71,9 +71,9 @@ def explain_levels(step: Step) -> Levels:
             show = step.progress(words)
             explained += explain(scorer, chosen, methods_of(techniques), budget, names, notify=show)
     records = [a for e in explained for a in e.attributions.values()]
-    path = step.results.levels(given.task, given.model, given.seed, given.part)
+    path = step.results.typed_attributions(given.task, given.model, given.seed, given.part)
     write_attributions(path, records)
-    tokens_path = step.results.level_tokens(given.task, given.model, given.seed, given.part)
+    tokens_path = step.results.typed_tokens(given.task, given.model, given.seed, given.part)
     write_tokens(tokens_path, {e.instance.id: e.tokens for e in explained})
     step.files += [path, tokens_path]
     fully = [e for e in explained if len(e.attributions) == len(methods_of(settings.techniques))]
