@@ -23,8 +23,9 @@ from attreval.metrics.protocol import Protocol
 from attreval.metrics.registry import FAITHFULNESS, METRICS
 from attreval.metrics.unified.complexity import simplicity
 from attreval.papers.common.evidence import borrowed_evidence, with_evidence
-from attreval.papers.common.runs import common_methods, load_model_once, load_records_once
+from attreval.papers.common.runs import common_methods, load_records_once
 from attreval.papers.common.sample import to_explain
+from attreval.papers.common.trained_models import load_model_once
 from attreval.papers.kamp2023.readings import PEOPLE, Reading, read
 from attreval.papers.kamp2023.voting import at_k, at_peaks, peaks_of
 from attreval.papers.zhao2023.erasure import (
