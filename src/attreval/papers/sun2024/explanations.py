@@ -9,23 +9,24 @@ import pandas as pd
 
 from attreval import corpora
 from attreval.config import Profile
-from attreval.core.project import Results
-from attreval.core.records import Attribution, Instance
-from attreval.core.tables import read_by_instance, write_attributions
+from attreval.core.records import Instance
+from attreval.core.tables import write_attributions
+from attreval.core.token_tables import write_tokens
 from attreval.explain import METHODS
 from attreval.explain.method import Budget
 from attreval.explain.techniques import TECHNIQUES
-from attreval.papers.common.runs import load_model
-from attreval.papers.pipeline.explaining import sum_costs
+from attreval.papers.common.trained_models import load_model
+from attreval.papers.pipeline.explaining import precision_table, sum_costs
 from attreval.workflow.step import Step
 
 
 @dataclass(frozen=True)
 class Levels:
     """cost: one row a method. instances: one row each: what the model predicted, how many units, pieces by method.
-    example: the first pieces of one instance, a row each."""
+    example: the first pieces of one instance, a row each. precision: of pipeline.explaining.precision_table."""
 
     cost: pd.DataFrame
+    precision: pd.DataFrame
     instances: pd.DataFrame
     example: pd.DataFrame
 
@@ -33,11 +34,6 @@ class Levels:
 def diagnosis_budget(profile: Profile, task: str) -> Budget:
     """What methods of units, pairs and spans may spend on a task."""
     return profile.explaining_of(task).changed(units=profile.diagnosis.units)
-
-
-def evaluated_instances(profile: Profile, task: str) -> list[Instance]:
-    """The test instances that the diagnosis looks at."""
-    return corpora.load(task, "test", profile.diagnosis.rows)
 
 
 def shown_to_agents(profile: Profile, task: str) -> list[Instance]:
@@ -77,10 +73,14 @@ def explain_types(step: Step) -> Levels:
     records = [a for e in explained for a in e.attributions.values()]
     path = step.results.typed_attributions(given.task, given.model, given.seed, given.part)
     write_attributions(path, records)
-    step.files.append(path)
+    tokens_path = step.results.typed_tokens(given.task, given.model, given.seed, given.part)
+    write_tokens(tokens_path, {e.instance.id: e.tokens for e in explained})
+    step.files += [path, tokens_path]
     fully = [e for e in explained if len(e.attributions) == len(methods_of(settings.techniques))]
     cost = sum_costs([a for e in fully for a in e.attributions.values()], scorer.costs["prediction"], len(fully))
-    return Levels(cost[cost.method != "prediction"], list_levels(explained), lay_out_pieces(fully[0]))
+    checked = every[: settings.rows][given.part :: settings.parts]
+    precision = precision_table(scorer, checked, methods_of(settings.techniques), budget, names, "predicted")
+    return Levels(cost[cost.method != "prediction"], precision, list_levels(explained), lay_out_pieces(fully[0]))
 
 
 def open_scorer(step: Step):
@@ -116,15 +116,3 @@ def lay_out_pieces(explained, first: int = 3) -> pd.DataFrame:
             shown = " | ".join(" ".join(side) for side in sides.values())
             rows.append((METHODS[method].title, rank, shown, float(record.scores[i])))
     return pd.DataFrame(rows, columns=["method", "rank", "piece", "score"])
-
-
-def load_typed_attributions(
-    results: Results, profile: Profile, task: str, model: str, seed: int
-) -> dict[str, dict[str, Attribution]]:
-    """Attributions of all parts: instance id -> method -> record."""
-    paths = [results.typed_attributions(task, model, seed, part) for part in range(profile.diagnosis.parts)]
-    if missing := [path for path in paths if not path.exists()]:
-        raise FileNotFoundError(
-            f"no explanations at {missing[0]}: run notebook 07_sun2024_explanations, or `attreval run --profile {profile.name}`"
-        )
-    return read_by_instance(*paths)
