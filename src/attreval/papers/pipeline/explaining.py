@@ -52,7 +52,7 @@ def explain_shard(step: Step) -> Shard:
         notify=step.progress("explaining"),
     )
     records = [a for e in explained for a in e.attributions.values()]
-    write_explained(step, step.name.split(f"s{given.seed}-", 1)[1], explained)
+    write_explained(step, given.run()[-1], explained)
     check_gaps(records, spec)
     cost = sum_costs(records, scorer.costs.get("prediction", Cost()), len(instances))
     if given.shard == 0 and not (given.instances or given.methods):
