@@ -17,6 +17,12 @@ K_SHOWN = 4  # the mean number of tokens that people highlight on e-SNLI (Kamp e
 GRADIENT = {"gradient_l1", "gradient_l2", "gradient_x_input", "integrated_gradients", "integrated_gradients_plain"}
 
 
+def mean_with_interval(step: Step, values: np.ndarray, run: tuple) -> tuple:
+    """Means over instances, lower and upper bounds; instances are drawn alike in every table of a run."""
+    settings = step.profile.bootstrap
+    return bootstrap_mean(values, settings.draws, settings.level, "agreement", *run)
+
+
 def group_of(a: str, b: str) -> str:
     """What kind of pair two methods are."""
     if "random" in (a, b):

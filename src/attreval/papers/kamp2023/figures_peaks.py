@@ -13,7 +13,7 @@ from attreval.metrics.agreement import top_k
 from attreval.metrics.dynamic_k import PEAK_RULES, local_maxima
 from attreval.metrics.phrases import find_phrases, nearest_peaks
 from attreval.papers.common.style import use_style
-from attreval.papers.kamp2023.readings import Reading, title
+from attreval.papers.kamp2023.readings import Reading, voter_title
 
 SHOWN_KS = (3, 5, 7)
 PEAK, PLAIN, MEAN = "#DE8F05", "#9FC5E8", "#CC3311"
@@ -44,9 +44,9 @@ def draw_profile(reading: Reading, method: str, rule: str = "released"):
                 fontsize=8,
                 color="#333333",
             )
-    label_tokens(axes, reading.pieces)
+    label_tokens(axes, reading.tokens)
     axes.margins(y=0.22)
-    axes.set_ylabel(f"score by {title(method)}")
+    axes.set_ylabel(f"score by {voter_title(method)}")
     keys = [Patch(color=PEAK, label="peak: selected by dynamic k"), Patch(color=PLAIN, label="no peak")]
     keys.append(plt.Line2D([], [], color=MEAN, linestyle=":", label="mean"))
     keys.append(
@@ -89,14 +89,14 @@ def draw_spans(reading: Reading, method: str, rule: str = "released"):
         axes.axhline(scores.mean(), color=MEAN, linestyle=":", linewidth=1.4)
         axes.margins(y=0.18)
         axes.set_ylabel("score")
-    label_tokens(lower, reading.pieces)
+    label_tokens(lower, reading.tokens)
     figure.tight_layout()
     return upper
 
 
-def label_tokens(axes, pieces: Sequence[str]) -> None:
+def label_tokens(axes, tokens: Sequence[str]) -> None:
     """The tokens below their bars."""
-    shown = [piece.replace("$", r"\$") for piece in pieces]
+    shown = [piece.replace("$", r"\$") for piece in tokens]
     axes.set_xticks(range(len(shown)), shown, rotation=55, ha="right", rotation_mode="anchor", fontsize=10)
     axes.tick_params(axis="x", length=0)
     axes.grid(axis="x", visible=False)
