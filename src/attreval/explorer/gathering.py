@@ -28,7 +28,7 @@ from attreval.models.loading import load_classifier
 from attreval.papers.common.evidence import borrowed_evidence, with_evidence
 from attreval.papers.common.runs import load_attributions
 from attreval.papers.common.sample import to_explain
-from attreval.papers.sun2024.explanations import diagnosed, load_levels
+from attreval.papers.sun2024.explanations import evaluated_instances, load_typed_attributions
 
 MOST_PIECES = 12  # pairs, or pairs of spans, of one explanation
 RUN = ["task", "model", "seed"]
@@ -77,15 +77,17 @@ def find_sources(results: Results, profile: Profile) -> tuple[list[Source], list
         name = f"{task}, {model}, seed {seed}"
         shards, parts = range(profile.explaining_of(task).shards), range(profile.diagnosis.parts)
         explained = all(results.attributions(*run, shard).exists() for shard in shards)
-        levelled = all(results.levels(*run, part).exists() for part in parts)
-        if not (explained or levelled):
+        typed = all(results.typed_attributions(*run, part).exists() for part in parts)
+        if not (explained or typed):
             gaps.append(f"{name}: no explanations")
         elif not corpora.table_path(task).exists():
             gaps.append(f"{name}: the table of the task is not here")
         elif not results.model(profile.read_by(task), model, seed).is_dir():
             gaps.append(f"{name}: the model is not here")
         else:
-            sources.append(Source(run, to_explain(profile, task, model) if explained else diagnosed(profile, task)))
+            sources.append(
+                Source(run, to_explain(profile, task, model) if explained else evaluated_instances(profile, task))
+            )
     return sources, gaps
 
 
@@ -103,8 +105,8 @@ def read_shown(
     spec, labels = profile.models[model], corpora.TASKS[task].labels
     loaded = load_classifier(results.model(profile.read_by(task), model, seed), model, "cpu", spec.max_length, labels)
     explained = load_if_there(load_attributions, results, profile, run)
-    levelled = load_if_there(load_levels, results, profile, run)
-    lent = borrowed_evidence(task) if levelled else {}
+    typed = load_if_there(load_typed_attributions, results, profile, run)
+    lent = borrowed_evidence(task) if typed else {}
     predictions = read_predictions(results, profile, run)
     facts = read_facts(results, run)
     values = values[(values.task == task) & (values.model == model) & (values.seed == seed)]
@@ -114,14 +116,14 @@ def read_shown(
     out = []
     for instance in chosen:
         tokens, own = loaded.tokens(instance), explained.get(instance.id, {})
-        levels = levelled.get(instance.id, {})
-        records = {m: r for m, r in (levels | own).items() if m in METHODS}
+        of_types = typed.get(instance.id, {})
+        records = {m: r for m, r in (of_types | own).items() if m in METHODS}
         if not records:
             continue
         label, probability = predictions.get(instance.id, (-1, float("nan")))
         target = next(iter(records.values())).target
         units = find_units(tokens, profile.diagnosis.pieces.unit)
-        gold = read_gold(with_evidence(instance, lent), tokens, units) if levels else []
+        gold = read_gold(with_evidence(instance, lent), tokens, units) if of_types else []
         shown = Shown(
             run,
             instance,
