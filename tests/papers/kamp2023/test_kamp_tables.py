@@ -16,10 +16,9 @@ from attreval.papers.kamp2023 import (
     claims,
     dynamic_k,
     figures,
-    figures_peaks,
-    figures_seeds,
     groups,
     people,
+    profiles,
     readings,
     seeds,
     tables,
@@ -235,7 +234,7 @@ def test_without_people_claims_about_them_are_not_testable(step, monkeypatch):
     people.note_people(
         step, pd.DataFrame(columns=["task", "quantity", "value"]), with_people, *(people.k_table(step),) * 2
     )
-    assert figures.draw_human_curves(with_people).texts[0].get_text() == "nobody marked these texts"
+    assert figures.figure_2b(with_people).texts[0].get_text() == "nobody marked these texts"
 
 
 def test_seeds_are_compared_on_what_all_runs_have():
@@ -246,25 +245,25 @@ def test_seeds_are_compared_on_what_all_runs_have():
     table = pd.DataFrame({"task": "snli", "model": "m", "seed": [1, 2], "accuracy": 0.5, "apd": [0.2, 0.1]})
     beside = seeds.beside_published(table.assign(chosen=[False, True]))
     assert list(beside.seed) == [2, 1] and list(beside.published_apd) == [0.00595, 0.00599]
-    assert figures_seeds.draw_seeds(beside).get_legend() is not None
+    assert figures.figure_seeds(beside).get_legend() is not None
 
 
 def test_figures_show_what_they_are_given(step):
     compared = dynamic_k.compare_table(step)
-    axes = figures.draw_mixed_matrix(dynamic_k.mixed_matrices(compared, 4), 4)
+    axes = figures.figure_3(dynamic_k.mixed_matrices(compared, 4), 4)
     assert len(axes.texts) == 2 * 21
-    lengths = figures.draw_lengths(groups.length_table(step))
+    lengths = figures.figure_6(groups.length_table(step))
     assert [line.get_label() for line in lengths.lines][::2] == ["8 tokens", "10 tokens"]
-    assert {p.get_label() for p in figures.draw_human_curves(people.human_table(step)).lines} >= {"LIME", "Random"}
+    assert {p.get_label() for p in figures.figure_2b(people.human_table(step)).lines} >= {"LIME", "Random"}
     reading = step.readings[0]
-    bars = figures_peaks.draw_profile(reading, "lime").patches
+    bars = profiles.draw_profile(reading, "lime").patches
     chosen = set(CHOICES["released"](reading.scores["lime"]))
     assert {
         i for i, bar in enumerate(bars) if bar.get_facecolor() != bars[min(set(range(8)) - chosen)].get_facecolor()
     } == chosen
-    assert figures_peaks.draw_spans(reading, "lime").get_title(loc="left").startswith("each token")
+    assert profiles.draw_spans(reading, "lime").get_title(loc="left").startswith("each token")
     assert figures.kind_of("lime", "partition_shap") == "Partition SHAP and LIME"
-    assert figures.draw_predicted_k(people.k_table(step)).get_yticklabels()
+    assert figures.figure_predicted_k(people.k_table(step)).get_yticklabels()
 
 
 def test_an_unknown_published_table_names_those_there_are():
