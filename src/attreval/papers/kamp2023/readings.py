@@ -13,7 +13,7 @@ from attreval.config.agreement import AgreementSpec
 from attreval.core.records import Attribution, Instance, Tokens
 from attreval.core.seeds import generator
 from attreval.core.tables import read_by_instance
-from attreval.explain import METHODS
+from attreval.explain import METHODS, methods_in
 from attreval.metrics.agreement import agreement_at_k, agreement_of
 from attreval.metrics.dynamic_k import PEAK_RULES, local_maxima, select
 from attreval.metrics.human_agreement import agreement_with_share, relevance, selection_with_share, token_marks
@@ -22,14 +22,7 @@ from attreval.papers.common.sample import examples, to_explain
 from attreval.workflow.step import Step
 
 PEOPLE = "people"  # the name of the human voter in tables
-SIX = (  # the methods of Kamp et al. 2023, in their order
-    "partition_shap",
-    "lime",
-    "gradient_l1",
-    "gradient_x_input",
-    "integrated_gradients_plain",
-    "integrated_gradients",
-)
+SIX = tuple(methods_in("kamp2023").values())
 UNSIGNED = "_unsigned"  # what the name of a method ends in where the size of its scores is meant
 
 
