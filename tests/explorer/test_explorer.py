@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from reference import CHECKOUT
 from reference.shown import ABOUT, HOSTILE, TASKS, make_shown
 
-from attreval.config.agreement import AgreementSpec
+from attreval.config import AgreementSpec
 from attreval.core import tables
 from attreval.core.project import Results
 from attreval.explorer import assembling, make_page, packing

@@ -38,4 +38,4 @@ def bivariate_shapley(tokens, target, budget, rng):
 def bivariate_shapley_spans(tokens, target, budget, rng):
     """Scores of pairs of spans by Bivariate Shapley."""
     units, matrix = yield from _ask_bivariate(tokens, target, budget, rng)
-    return find_spans(tokens, units, matrix, budget.pieces, rng)
+    return find_spans(tokens, units, matrix, budget.units, rng)

@@ -81,8 +81,8 @@ def fit_values(masks: np.ndarray, weights: np.ndarray, targets: np.ndarray, tota
 
 def ask_coalitions(tokens, target, budget, rng):
     """Ask for the class probability of coalitions: units, masks, weights, (N,) values, and those of nobody and all."""
-    units = find_units(tokens, budget.pieces.unit)
-    masks, weights = draw_coalitions(len(units), budget.pieces.shapley_samples, rng)
+    units = find_units(tokens, budget.units.unit)
+    masks, weights = draw_coalitions(len(units), budget.units.shapley_samples, rng)
     ends = np.array([[False], [True]]).repeat(len(units), axis=1)
     rows = mask_units(tokens, units, np.concatenate([ends, masks]))
     # what is enumerated is exact, and exact questions are asked exactly

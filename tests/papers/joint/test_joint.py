@@ -215,7 +215,7 @@ def test_a_budget_limits_what_is_asked_for(planted, method):
 
 
 def test_agreement_with_others_leaves_random_out():
-    from attreval.config.agreement import AgreementSpec
+    from attreval.config import AgreementSpec
     from attreval.papers.kamp2023.readings import Reading
 
     up, down = np.arange(8.0), -np.arange(8.0)

@@ -100,10 +100,10 @@ def hear_some(results: Results, profile: Profile, task: str, model: str, seed: i
     from attreval.models.scorer import Scorer
 
     set_threads(profile.threads)
-    text, run, explained = profile.model_dump_json(), (task, model, seed), profile.rows_explained(task, model)
-    loaded = load_model_once(results, *run, text)
+    run, explained = (task, model, seed), profile.rows_explained(task, model)
+    loaded = load_model_once(results, profile, *run)
     scorer = Scorer(loaded, profile.explaining_of(task).token_budget)
-    records, lent, said = load_records_once(results, *run, text), borrowed_evidence(task), read_said(results, *run)
+    records, lent, said = load_records_once(results, profile, *run), borrowed_evidence(task), read_said(results, *run)
     stored, asked = common_methods(records), profile.joint.asked_of(task, explained)
     methods = stored if "random" in stored else ["random", *stored]
     end = min(start + TOGETHER, profile.joint.rows_of(task, explained))

@@ -11,7 +11,7 @@ from attreval.core.records import Attribution, Cost
 from attreval.core.tables import write_attributions
 from attreval.explain import METHODS
 from attreval.explain.method import Budget
-from attreval.papers.common.runs import budget_of, load_model
+from attreval.papers.common.runs import load_model
 from attreval.papers.common.sample import examples, to_explain
 from attreval.workflow.step import Step
 
@@ -40,14 +40,13 @@ def explain_shard(step: Step) -> Shard:
     model = load_model(step.results, given.task, given.model, given.seed, profile)
     sampled = pick_precision(spec.perturbation_precision, model.device)
     scorer = Scorer(model, spec.token_budget, sampled_precision=sampled)
-    budget = budget_of(spec)
     names = ("explain", given.task, given.model, given.seed)
     instances = to_explain(profile, given.task, given.model, given.shard, given.instances)
     explained = explain(
         scorer,
         instances,
         given.methods or [m for m in spec.methods if model.family in METHODS[m].families],
-        budget,
+        spec,
         names,
         spec.target,
         notify=step.progress("explaining"),
@@ -56,11 +55,11 @@ def explain_shard(step: Step) -> Shard:
     path = step.results.attributions(given.task, given.model, given.seed, step.name.split(f"s{given.seed}-", 1)[1])
     write_attributions(path, records)
     step.files.append(path)
-    check_gaps(records, budget)
+    check_gaps(records, spec)
     cost = sum_costs(records, scorer.costs.get("prediction", Cost()), len(instances))
     if given.shard == 0 and not (given.instances or given.methods):
-        explain_examples(step, scorer, budget, names)
-    precision = precision_table(scorer, instances, spec.methods, budget, names, spec.target)
+        explain_examples(step, scorer, names)
+    precision = precision_table(scorer, instances, spec.methods, spec, names, spec.target)
     return Shard(cost, lay_out(explained[0]), list_instances(explained), precision)
 
 
@@ -122,7 +121,7 @@ def list_instances(explained: list) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def explain_examples(step: Step, scorer, budget: Budget, names: tuple) -> None:
+def explain_examples(step: Step, scorer, names: tuple) -> None:
     """Explain the instances that the profile wants to show, and write them beside the first shard."""
     from attreval.explain.run import explain
 
@@ -131,7 +130,7 @@ def explain_examples(step: Step, scorer, budget: Budget, names: tuple) -> None:
     if not wanted:
         return
     methods = [m for m in spec.methods if scorer.model.family in METHODS[m].families]
-    explained = explain(scorer, examples(given.task, wanted), methods, budget, names, spec.target)
+    explained = explain(scorer, examples(given.task, wanted), methods, spec, names, spec.target)
     path = step.results.attributions(given.task, given.model, given.seed, "examples")
     write_attributions(path, [a for e in explained for a in e.attributions.values()])
     step.files.append(path)

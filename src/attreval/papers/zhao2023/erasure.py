@@ -21,7 +21,7 @@ from attreval.explain.method import Budget
 from attreval.metrics.erasure import Erasure, erase
 from attreval.metrics.protocol import OURS, RELEASED, SCALE, Change, Protocol, lay_out
 from attreval.metrics.soft_erasure import Softened, SoftValues, soften, value_softly
-from attreval.papers.common.runs import budget_of, common_methods, load_model_once, load_records_once
+from attreval.papers.common.runs import common_methods, load_model_once, load_records_once
 from attreval.papers.common.sample import to_explain
 from attreval.workflow.parallel import map_side_by_side
 from attreval.workflow.step import Step, set_threads
@@ -121,9 +121,8 @@ def measure_some(results: Results, profile: Profile, task: str, model: str, seed
     from attreval.models.scorer import Scorer
 
     set_threads(profile.threads)
-    text = profile.model_dump_json()
-    scorer = Scorer(load_model_once(results, task, model, seed, text), profile.explain.token_budget)
-    records = load_records_once(results, task, model, seed, text)
+    scorer = Scorer(load_model_once(results, profile, task, model, seed), profile.explain.token_budget)
+    records = load_records_once(results, profile, task, model, seed)
     spec, query = profile.faithfulness_of(task), query_of(task)
     part = to_explain(profile, task, model)[start : start + TOGETHER]
     curves, values = [], []
@@ -137,7 +136,7 @@ def measure_some(results: Results, profile: Profile, task: str, model: str, seed
         cases = [Case("main", m, "own", known[m], main, (*names, m), m in soft) for m in known]
         if changes := list_changes(profile, task, at):
             main = replace(main, draws=spec.control_draws)
-            budget = budget_of(profile.explaining_of(task))
+            budget = profile.explaining_of(task)
             target = next(iter(records[instance.id].values())).target
             for setting, change in changes.items():
                 changed, chosen = change.apply(main), {m: known[m] for m in soft}
