@@ -15,6 +15,7 @@ import networkx as nx
 import numpy as np
 
 from attreval.core.records import Tokens
+from attreval.core.runs import find_runs
 from attreval.core.units import Units, find_units
 from attreval.explain.method import Scores
 
@@ -97,15 +98,10 @@ def whole_words(tokens: Tokens, units: Units, community: set[int]) -> list[tuple
     return out
 
 
-def runs(words: Sequence[tuple[int, int, tuple[int, ...]]]) -> list[tuple[int, tuple[int, ...]]]:
-    """(part, token positions) of the longest stretches of words that stand side by side."""
-    out: list[list] = []
-    for side, place, group in words:
-        if out and out[-1][0] == side and out[-1][1] + 1 == place:
-            out[-1][1:] = place, out[-1][2] + group
-        else:
-            out.append([side, place, group])
-    return [(side, group) for side, _, group in out]
+def word_runs(words: Sequence[tuple[int, int, tuple[int, ...]]]) -> list[tuple[int, tuple[int, ...]]]:
+    """(part, token positions) of the longest runs of words that stand side by side."""
+    found = find_runs(words, lambda a, b: a[0] == b[0] and a[1] + 1 == b[1])
+    return [(words[a][0], sum((group for _, _, group in words[a:b]), ())) for a, b in found]
 
 
 def find_spans(tokens: Tokens, units: Units, matrix: np.ndarray, settings, rng: np.random.Generator) -> Scores:
@@ -117,7 +113,7 @@ def find_spans(tokens: Tokens, units: Units, matrix: np.ndarray, settings, rng: 
     both, at = (matrix + matrix.T) / 2, units.of_position()
     features, scores = [], []
     for community in find_communities(units, matrix, settings, rng):
-        found = runs(whole_words(tokens, units, community))
+        found = word_runs(whole_words(tokens, units, community))
         for (side, a), (other, b) in product(found, repeat=2):
             if side < other or (len(np.unique(units.side)) == 1 and a < b):
                 features.append(tuple(sorted(a + b)))
