@@ -27,14 +27,21 @@ from attreval.papers.common.runs import common_methods, load_model_once, load_re
 from attreval.papers.common.sample import to_explain
 from attreval.papers.kamp2023.readings import PEOPLE, Reading, read
 from attreval.papers.kamp2023.voting import at_k, at_peaks, peaks_of
-from attreval.papers.zhao2023.erasure import Case, judge, main_protocol, query_of, random_scores, sum_up
+from attreval.papers.zhao2023.erasure import (
+    ErasureInput,
+    ask_erasure,
+    erasure_values,
+    main_protocol,
+    query_segment,
+    random_scores,
+)
 from attreval.workflow.step import Step, set_threads
 
 TOGETHER = 4  # instances that share batches
 COLUMNS = ["task", "model", "seed", "instance", "method", "judge", "value"]
 STORED_BY = ("04_poerner2018", "06_zhao2023")
 GAMES = ("hybrid", "manual", "hit_target")  # what notebook 04 keeps of single instances -> pointing
-ASKED = ("nc", "ns", "soft_nc", "soft_ns")  # in the order of erasure.sum_up
+ASKED = ("nc", "ns", "soft_nc", "soft_ns")  # in the order of erasure_values
 STORED = dict.fromkeys(GAMES, "pointing") | {METRICS[name].stored: name for name in ASKED}
 JOINT = {name: metric for name, metric in METRICS.items() if metric.joint}
 
@@ -63,10 +70,10 @@ def hear_some(results: Results, profile: Profile, task: str, model: str, seed: i
     from attreval.models.scorer import Scorer
 
     set_threads(profile.threads)
-    text, run, explained = profile.model_dump_json(), (task, model, seed), profile.rows_explained(task, model)
-    loaded = load_model_once(results, *run, text)
+    run, explained = (task, model, seed), profile.rows_explained(task, model)
+    loaded = load_model_once(results, profile, *run)
     scorer = Scorer(loaded, profile.explaining_of(task).token_budget)
-    records, lent, said = load_records_once(results, *run, text), borrowed_evidence(task), read_said(results, *run)
+    records, lent, said = load_records_once(results, profile, *run), borrowed_evidence(task), read_said(results, *run)
     stored, asked = common_methods(records), profile.joint.asked_of(task, explained)
     methods = stored if "random" in stored else ["random", *stored]
     end = min(start + TOGETHER, profile.joint.rows_of(task, explained))
@@ -80,13 +87,13 @@ def hear_some(results: Results, profile: Profile, task: str, model: str, seed: i
         wanted = list_cases(profile, names, reading.scores, known if is_told(profile, task) else {}, at < asked)
         talks.append((instance.id, known, wanted, tokens))
     every = [(case, tokens) for _, _, wanted, tokens in talks for case in wanted]
-    query = query_of(task)
-    found = iter(scorer.converse((case.method, judge(tokens, case, query)) for case, tokens in every))
+    query = query_segment(task)
+    found = iter(scorer.converse((case.method, ask_erasure(tokens, case, query)) for case, tokens in every))
     for name, known, wanted, _ in talks:
         values = {m: dict(known.get(m, {})) if is_told(profile, task) else {} for m in methods}
         for case, (hard, softened) in zip(wanted, found, strict=False):
             heard = next(iter(records[name].values())).target == hard.target
-            fresh = dict(zip(ASKED, sum_up(hard, softened), strict=False))
+            fresh = dict(zip(ASKED, erasure_values(hard, softened), strict=False))
             values[case.method] = {k: v if heard else float("nan") for k, v in (fresh | values[case.method]).items()}
         rows += [(*run, name, *row) for row in compare_with_random(values, methods)]
     return pd.DataFrame(rows, columns=COLUMNS), scorer.costs
@@ -111,7 +118,7 @@ def read_said(results: Results, task: str, model: str, seed: int) -> dict[str, d
     return out
 
 
-def list_cases(profile: Profile, names: tuple, scores: dict, known: dict, asked: bool) -> list[Case]:
+def list_cases(profile: Profile, names: tuple, scores: dict, known: dict, asked: bool) -> list[ErasureInput]:
     """What the model is still to be asked about one instance; softly alone where hard erasure is known.
 
     Soft erasure needs the whole and the erased text too: they are asked with one ratio, the same for every method.
@@ -122,7 +129,7 @@ def list_cases(profile: Profile, names: tuple, scores: dict, known: dict, asked:
         there = known.get(m, {})
         if any(metric not in there for metric in FAITHFULNESS):
             hard = all(metric in there for metric in ("nc", "ns"))
-            cases.append(Case("main", m, "own", values, softly if hard else protocol, (*names, m)))
+            cases.append(ErasureInput("main", m, "own", values, softly if hard else protocol, (*names, m)))
     return cases
 
 
