@@ -21,8 +21,6 @@ PUBLISHED_METHODS = {
     "integrated_gradients_zero": "IG",
     "deeplift": "DeepLift",
 }
-PUBLISHED_TASKS = {"sst2": "SST", "evidence_inference": "EvInf", "ag_news": "AG", "multirc": "MultiRC"}
-STAND_INS = {"rotten_tomatoes": "SST", "bbc": "AG", "imdb": "EvInf", "snli": "MultiRC"}
 
 
 def wins(own: np.ndarray, rival: np.ndarray, protocol: Protocol = Protocol()) -> np.ndarray:  # noqa: B008 - frozen
