@@ -9,7 +9,7 @@ from pydantic import Field, field_validator, model_validator
 
 from attreval.config.sections import check_methods
 from attreval.core.section import Section
-from attreval.explain.budgets import LIMITS
+from attreval.explain import METHODS
 from attreval.explain.method import SpanRule, UnitSettings
 
 Count = Annotated[int, Field(ge=1)]
@@ -228,8 +228,9 @@ class JointSpec(Section):
             if name not in tasks:
                 raise ValueError(f"joint: no task {name!r} in this profile; there are: {', '.join(tasks)}")
         for name in (method for methods in self.budgets.tasks.values() for method in methods):
-            if name not in LIMITS:
-                raise ValueError(f"joint.budgets: {name!r} has no budget to vary; these have: {', '.join(LIMITS)}")
+            if name not in METHODS or not METHODS[name].limits:
+                limited = ", ".join(m.name for m in METHODS.values() if m.limits)
+                raise ValueError(f"joint.budgets: {name!r} has no budget to vary; these have: {limited}")
 
     def rows_of(self, task: str, explained: int) -> int:
         """How many of the explained instances of a task go before all judges; 0 for none."""

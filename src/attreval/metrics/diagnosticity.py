@@ -14,14 +14,6 @@ import pandas as pd
 
 from attreval.metrics.protocol import Protocol
 
-PUBLISHED_METHODS = {
-    "attention": "Attention",
-    "scaled_attention": "ScaledAttention",
-    "gradient_x_input_absolute": "InputXGrad",
-    "integrated_gradients_zero": "IG",
-    "deeplift": "DeepLift",
-}
-
 
 def wins(own: np.ndarray, rival: np.ndarray, protocol: Protocol = Protocol()) -> np.ndarray:  # noqa: B008 - frozen
     """(p,) 1 where an explanation beats its rival, 0 where it does not, and what the protocol gives for a tie.

@@ -16,7 +16,6 @@ from attreval.papers.common.sample import examples, to_explain
 from attreval.workflow.step import Step
 
 CHECKED = 3  # instances on which the faster precision is compared with the exact one
-SAMPLED = ("lime", "partition_shap")  # methods that may be asked in the faster precision
 
 
 @dataclass(frozen=True)
@@ -60,15 +59,7 @@ def explain_shard(step: Step) -> Shard:
     cost = sum_costs(records, scorer.costs.get("prediction", Cost()), len(instances))
     if given.shard == 0 and not (given.instances or given.methods):
         explain_examples(step, scorer, names)
-    checked = instances[:CHECKED]
-    precision = pd.DataFrame(
-        [
-            (method, sampled, precision_agreement(model, checked, method, names, spec, sampled), len(checked))
-            for method in SAMPLED
-            if method in spec.methods and model.family in METHODS[method].families
-        ],
-        columns=["method", "precision", "correlation", "instances"],
-    )
+    precision = precision_table(scorer, instances, spec.methods, spec, names, spec.target)
     return Shard(cost, lay_out(explained[0]), list_instances(explained), precision)
 
 
@@ -145,19 +136,45 @@ def explain_examples(step: Step, scorer, names: tuple) -> None:
     step.files.append(path)
 
 
-def precision_agreement(model, instances, method: str, names, spec, sampled: str) -> float:
-    """Mean Pearson correlation of a method's scores in the faster and in the exact precision, same samples."""
+def precision_table(scorer, instances, methods, budget: Budget, names: tuple, target: str) -> pd.DataFrame:
+    """One row a method that asks in the faster precision: how its scores there correlate with those in float32."""
+    checked, precision = instances[:CHECKED], scorer.sampled_precision
+    chosen = [m for m in methods if METHODS[m].sampled and scorer.model.family in METHODS[m].families]
+    rows = [(m, precision, _correlate(scorer, checked, m, budget, names, target), len(checked)) for m in chosen]
+    return pd.DataFrame(rows, columns=["method", "precision", "correlation", "instances"])
+
+
+def _correlate(scorer, instances, method: str, budget: Budget, names: tuple, target: str) -> float:
+    """Mean Pearson correlation of a method's scores in the faster and in the exact precision, same samples.
+
+    Scores of spans are shared out over tokens, since other scores may make other spans. Texts with fewer than three
+    scores, or with scores that are all the same, do not count; NaN where none counts.
+    """
     from attreval.explain.run import explain
     from attreval.models.scorer import Scorer
 
-    if sampled == "float32":
+    if scorer.sampled_precision == "float32":
         return 1.0
     fast, exact = (
-        explain(Scorer(model, spec.token_budget, sampled_precision=p), instances, [method], spec, names, spec.target)
-        for p in (sampled, "float32")
+        explain(
+            Scorer(scorer.model, scorer.token_budget, sampled_precision=precision),
+            instances,
+            [method],
+            budget,
+            names,
+            target,
+        )
+        for precision in (scorer.sampled_precision, "float32")
     )
-    pairs = [(a.attributions[method].scores, b.attributions[method].scores) for a, b in zip(fast, exact, strict=True)]
-    return float(np.mean([np.corrcoef(a, b)[0, 1] for a, b in pairs if len(a) > 2]))
+    correlations = []
+    for found in zip(fast, exact, strict=True):
+        if METHODS[method].level == "span":
+            a, b = (e.attributions[method].on_tokens(len(e.tokens))[e.tokens.content] for e in found)
+        else:
+            a, b = (e.attributions[method].scores for e in found)
+        if len(a) > 2 and np.ptp(a) > 0 and np.ptp(b) > 0:
+            correlations.append(np.corrcoef(a, b)[0, 1])
+    return float(np.mean(correlations)) if correlations else float("nan")
 
 
 def lay_out(explained) -> pd.DataFrame:

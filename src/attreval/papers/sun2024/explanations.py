@@ -16,16 +16,17 @@ from attreval.explain import METHODS
 from attreval.explain.method import Budget
 from attreval.explain.techniques import TECHNIQUES
 from attreval.papers.common.runs import load_model
-from attreval.papers.pipeline.explaining import sum_costs
+from attreval.papers.pipeline.explaining import precision_table, sum_costs
 from attreval.workflow.step import Step
 
 
 @dataclass(frozen=True)
 class Levels:
     """cost: one row a method. instances: one row each: what the model predicted, how many units, pieces by method.
-    example: the first pieces of one instance, a row each."""
+    example: the first pieces of one instance, a row each. precision: of pipeline.explaining.precision_table."""
 
     cost: pd.DataFrame
+    precision: pd.DataFrame
     instances: pd.DataFrame
     example: pd.DataFrame
 
@@ -80,7 +81,9 @@ def explain_types(step: Step) -> Levels:
     step.files.append(path)
     fully = [e for e in explained if len(e.attributions) == len(methods_of(settings.techniques))]
     cost = sum_costs([a for e in fully for a in e.attributions.values()], scorer.costs["prediction"], len(fully))
-    return Levels(cost[cost.method != "prediction"], list_levels(explained), lay_out_pieces(fully[0]))
+    checked = every[: settings.rows][given.part :: settings.parts]
+    precision = precision_table(scorer, checked, methods_of(settings.techniques), budget, names, "predicted")
+    return Levels(cost[cost.method != "prediction"], precision, list_levels(explained), lay_out_pieces(fully[0]))
 
 
 def open_scorer(step: Step):

@@ -11,8 +11,7 @@ import pyarrow.parquet as pq
 
 from attreval import corpora
 from attreval.core.alignment import to_words
-from attreval.explain import METHODS
-from attreval.metrics.diagnosticity import PUBLISHED_METHODS
+from attreval.explain import METHODS, methods_in
 from attreval.metrics.registry import FAITHFULNESS, METRICS
 from attreval.papers.common.published import reported
 from attreval.papers.common.runs import load_attributions, load_model
@@ -37,8 +36,7 @@ def published_dataset(task: str) -> str | None:
 def published_cells() -> pd.DataFrame:
     """Table 6 as published, in our words: dataset, method, and a column a metric."""
     table = reported("zhao_table6_full").rename(columns={METRICS[metric].title: metric for metric in FAITHFULNESS})
-    ours = {theirs: name for name, theirs in PUBLISHED_METHODS.items()}
-    return table.assign(method=table.fa.map(ours))[["dataset", "method", *FAITHFULNESS]]
+    return table.assign(method=table.fa.map(methods_in("zhao2023")))[["dataset", "method", *FAITHFULNESS]]
 
 
 def table_1(step: Step) -> pd.DataFrame:
@@ -81,7 +79,7 @@ def _mean_words(task: str) -> float:
 
 def table_2(pairs: pd.DataFrame, step: Step) -> pd.DataFrame:
     """Diagnosticity by method: `diagnosticity.summary_table` with the published value of each cell."""
-    names = PUBLISHED_METHODS | {"average": "avg", "sd": "sd"}
+    names = {ours: theirs for theirs, ours in methods_in("zhao2023").items()} | {"average": "avg", "sd": "sd"}
     return _beside_summary(summary_table(pairs, step, "method"), "method", "zhao_table2_diagnosticity_by_fa", names)
 
 
