@@ -8,12 +8,11 @@ import torch
 from reference import models
 
 from attreval.core.records import Cost
-from attreval.explain import methods_for
+from attreval.explain import METHODS, methods_for
 from attreval.explain.method import Budget
 from attreval.explain.run import explain
 from attreval.models.questions import Evaluate, PathGradient
 from attreval.models.scorer import Scorer, cut_batches, pad_rows
-from attreval.papers.pipeline.explaining import SAMPLED
 
 
 class Fake:
@@ -110,6 +109,9 @@ def test_precisions_are_kept_apart():
 
 
 BUDGET = Budget(4, 4, riemann_steps=4, limsse_epochs=5)
+
+
+SAMPLED = [name for name in methods_for("transformer") if METHODS[name].sampled]
 
 
 @pytest.mark.parametrize("name", SAMPLED)

@@ -43,14 +43,15 @@ class JointSpec(BaseModel):
 
     def check(self, tasks) -> None:
         """Raise ValueError where the study names a task or a method that there is not."""
-        from attreval.explain.budgets import LIMITS
+        from attreval.explain import METHODS
 
         for name in (*self.tasks, *self.asked, *self.budgets.tasks, *self.budgets.sizes_of):
             if name not in tasks:
                 raise ValueError(f"joint: no task {name!r} in this profile; there are: {', '.join(tasks)}")
         for name in (method for methods in self.budgets.tasks.values() for method in methods):
-            if name not in LIMITS:
-                raise ValueError(f"joint.budgets: {name!r} has no budget to vary; these have: {', '.join(LIMITS)}")
+            if name not in METHODS or not METHODS[name].limits:
+                limited = ", ".join(m.name for m in METHODS.values() if m.limits)
+                raise ValueError(f"joint.budgets: {name!r} has no budget to vary; these have: {limited}")
 
     def rows_of(self, task: str, explained: int) -> int:
         """How many of the explained instances of a task go before all judges; 0 for none."""

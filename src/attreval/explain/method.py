@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from attreval.core.records import Tokens
 from attreval.models.questions import Conversation
 
 FAMILIES = ("transformer", "recurrent", "quasi", "convolutional")
+KINDS = ("gradient", "perturbation", "attention", "propagation", "baseline")  # by what they ask of the model
 
 
 @dataclass(frozen=True)
@@ -80,12 +81,16 @@ class Scores:
 
 @dataclass(frozen=True)
 class Method:
-    """One way to explain a prediction.
+    """One way to explain a prediction, and all that is known of it.
 
     converse: (tokens, target, budget, rng) -> generator that yields questions to the Scorer and returns Scores.
-    evaluations: how many model evaluations it asks for, as a formula over L tokens and n content tokens.
-    signed: whether a score's sign tells evidence for from evidence against. families: models it applies to.
+    kind: one of KINDS. evaluations: how many model evaluations it asks for, as a formula over L tokens and n content
+    tokens. signed: whether a score's sign tells evidence for from evidence against. level: what it scores, a `token`
+    or unit, a `pair` or a `span` pair. families: models it applies to.
+    sampled: whether it asks questions that may be answered in the faster precision. limits: the fields of Budget that
+    say how much it may ask; without them the text's length does. stochastic: whether it draws random numbers.
     draws: methods that name the same draws are given the same random numbers, and so ask the same questions.
+    in_papers: paper -> its row in the paper's list of methods, and its name there.
     """
 
     name: str
@@ -93,7 +98,19 @@ class Method:
     converse: Callable[[Tokens, int, Budget, np.random.Generator], Conversation]
     evaluations: str
     source: str
-    signed: bool
+    kind: str
+    signed: bool = True
     level: str = "token"
     families: tuple[str, ...] = FAMILIES
+    sampled: bool = False
+    limits: tuple[str, ...] = ()
+    stochastic: bool = False
     draws: str = ""
+    in_papers: Mapping[str, tuple[int, str]] = field(default_factory=dict)
+
+    def limited(self, budget: Budget, size: int) -> Budget:
+        """A budget that lets this method ask for so much; a path gets a fixed number of nodes."""
+        fields = [name for name in self.limits if "." not in name]
+        pieces = [name.removeprefix("pieces.") for name in self.limits if "." in name]
+        changed = replace(budget.pieces, **dict.fromkeys(pieces, size))
+        return replace(budget, pieces=changed, **dict.fromkeys(fields, size))

@@ -17,13 +17,6 @@ from attreval.metrics.protocol import Protocol
 METRICS = ("nc", "soft_nc", "ns", "soft_ns")
 TITLES = {"nc": "NC", "soft_nc": "Soft-NC", "ns": "NS", "soft_ns": "Soft-NS"}
 COUNTERPART = {"soft_nc": "nc", "soft_ns": "ns"}
-PUBLISHED_METHODS = {
-    "attention": "Attention",
-    "scaled_attention": "ScaledAttention",
-    "gradient_x_input_absolute": "InputXGrad",
-    "integrated_gradients_zero": "IG",
-    "deeplift": "DeepLift",
-}
 PUBLISHED_TASKS = {"sst2": "SST", "evidence_inference": "EvInf", "ag_news": "AG", "multirc": "MultiRC"}
 STAND_INS = {"rotten_tomatoes": "SST", "bbc": "AG", "imdb": "EvInf", "snli": "MultiRC"}
 

@@ -8,7 +8,7 @@ import pytest
 
 from attreval.config import Profile
 from attreval.core.records import Cost
-from attreval.explain.budgets import LIMITS
+from attreval.explain import METHODS as EVERY
 from attreval.explain.method import Budget
 from attreval.metrics.rank_correlation import bounds, draw_judges, pool, verdict
 from attreval.papers.joint import budgets
@@ -196,7 +196,7 @@ def test_budgets_stand_still_from_where_they_last(step):
     assert step.numbers["joint.budgets.integrated_gradients_seeds"] == "draws nothing"
 
 
-@pytest.mark.parametrize("method", LIMITS)
+@pytest.mark.parametrize("method", [m.name for m in EVERY.values() if m.limits and m.level == "token"])
 def test_a_budget_limits_what_is_asked_for(planted, method):
     from reference.models import instance
 
@@ -206,9 +206,8 @@ def test_a_budget_limits_what_is_asked_for(planted, method):
     text = instance("the film was good and a key is not bad ever ! slow plot")
     asked = []
     for size in (8, 24):
-        found = explain(
-            Scorer(planted, precision="float64"), [text], [method], LIMITS[method](Budget(limsse_epochs=5), size)
-        )
+        budget = EVERY[method].limited(Budget(limsse_epochs=5), size)
+        found = explain(Scorer(planted, precision="float64"), [text], [method], budget)
         asked.append(found[0].attributions[method].cost)
     assert (
         isinstance(asked[0], Cost) and asked[0].requested <= 8 + 2 and asked[0].requested < asked[1].requested <= 24 + 2

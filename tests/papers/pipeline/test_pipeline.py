@@ -104,6 +104,10 @@ def test_pairs_are_named_by_what_they_ask():
     assert group_of("gradient_l1", "integrated_gradients") == "both gradient"
     assert group_of("occlusion_1", "lime") == "both perturbation"
     assert group_of("lime", "gradient_l2") == "gradient and perturbation"
+    assert group_of("attention", "scaled_attention") == "both attention"
+    assert group_of("deeplift", "lime") == group_of("occlusion_1", "deeplift") == "perturbation and propagation"
+    assert group_of("integrated_gradients_zero", "gradient_x_input_absolute") == "both gradient"
+    assert group_of("attention", "gradient_l1") == "gradient and attention"
 
 
 def test_the_matrix_is_symmetric_and_falls_back_to_the_largest_k():

@@ -12,6 +12,7 @@ from reference import models
 from reference.words import tiny_words
 
 from attreval.config import Profile
+from attreval.explain import methods_in
 from attreval.metrics import diagnosticity
 from attreval.metrics import soft_erasure as soft
 from attreval.metrics.erasure import erase
@@ -31,7 +32,11 @@ def test_published_cells_average_to_the_published_tables(by, table, rows):
     found = diagnosticity.average_cells(cells, "task" if by == "dataset" else "method")
     name = "table2_diagnosticity_by_fa" if by == "method" else "table3_diagnosticity_by_dataset"
     printed = exhibiting.published(name).set_index("metric")
-    names = diagnosticity.PUBLISHED_METHODS if by == "method" else {n: n for n in found.index[:-2]}
+    names = (
+        {ours: theirs for theirs, ours in methods_in("zhao2023").items()}
+        if by == "method"
+        else {n: n for n in found.index[:-2]}
+    )
     assert len(found) == rows + 2
     for metric, title in diagnosticity.TITLES.items():
         for row, value in found[metric].items():

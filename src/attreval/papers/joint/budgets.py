@@ -12,7 +12,6 @@ from attreval.config import Profile
 from attreval.core.project import Results
 from attreval.core.seeds import generator
 from attreval.explain import METHODS
-from attreval.explain.budgets import DRAWS_NOTHING, LIMITS
 from attreval.metrics.pareto import overlap_at_k
 from attreval.metrics.rank_correlation import bounds
 from attreval.papers.common.sample import to_explain
@@ -45,11 +44,12 @@ def spend(results: Results, profile: Profile, task: str, model: str, seed: int, 
     if loaded.family not in METHODS[method].families:
         return [], []
     scorer, start = Scorer(loaded, explaining.token_budget), budget_of(explaining)
+    start = replace(start, pieces=replace(start.pieces, unit="subword"))  # single tokens, whatever the profile's units
     instances = to_explain(profile, task, model)[: spec.rows]
     rows, found = [], []
     for size in spec.sizes_of.get(task, spec.sizes):
-        for draw in range(1, 2 if method in DRAWS_NOTHING else spec.seeds + 1):
-            budget = replace(LIMITS[method](start, size), limsse_draw=draw - 1)
+        for draw in range(1, spec.seeds + 1 if METHODS[method].stochastic else 2):
+            budget = replace(METHODS[method].limited(start, size), limsse_draw=draw - 1)
             names = ("budgets", task, model, seed, draw)
             for e in explain(scorer, instances, [method], budget, names, explaining.target):
                 record = e.attributions[method]

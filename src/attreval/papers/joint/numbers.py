@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 
 from attreval.explain import METHODS
-from attreval.explain.budgets import DRAWS_NOTHING
 from attreval.metrics.planted.measures import METRICS
 from attreval.papers.joint.correlations import POOLED, RUN
 from attreval.papers.joint.values import JUDGES
@@ -89,7 +88,7 @@ def tell_budget(part: pd.DataFrame, column: str) -> str | float:
     """A budget in words: `more than` the largest where it takes more."""
     if not len(part):
         return float("nan")
-    if column == "seeds_agree" and part.method.iloc[0] in DRAWS_NOTHING:
+    if column == "seeds_agree" and not METHODS[part.method.iloc[0]].stochastic:
         return "draws nothing"
     size = part[column].iloc[0]
     return f"more than {part.largest.iloc[0]:,}" if np.isnan(size) else f"{int(size):,}"

@@ -11,21 +11,14 @@ import numpy as np
 from attreval.config import Run
 from attreval.core.records import Attribution, Instance, Tokens
 from attreval.core.tables import read_by_instance
-from attreval.explain import METHODS
+from attreval.explain import METHODS, methods_in
 from attreval.metrics.human_agreement import relevance, token_marks
 from attreval.papers.common.runs import load_attributions, load_tokens
 from attreval.papers.common.sample import examples, to_explain
 from attreval.workflow.step import Step
 
 PEOPLE = "people"  # the name of the human voter in tables
-SIX = (  # the methods of Kamp et al. 2023, in their order
-    "partition_shap",
-    "lime",
-    "gradient_l1",
-    "gradient_x_input",
-    "integrated_gradients_plain",
-    "integrated_gradients",
-)
+SIX = tuple(methods_in("kamp2023").values())
 UNSIGNED = "_unsigned"  # what the name of a method ends in where the size of its scores is meant
 
 

@@ -15,17 +15,18 @@ from attreval.core.token_tables import write_tokens
 from attreval.explain import METHODS
 from attreval.explain.method import Budget, Pieces
 from attreval.explain.techniques import TECHNIQUES
-from attreval.papers.common.trained_models import budget_of, load_model
-from attreval.papers.pipeline.explaining import sum_costs
+from attreval.papers.common.trained_models import budget_of
+from attreval.papers.pipeline.explaining import open_scorer, precision_table, sum_costs
 from attreval.workflow.step import Step
 
 
 @dataclass(frozen=True)
 class Levels:
     """cost: one row a method. instances: one row each: what the model predicted, how many units, pieces by method.
-    example: the first pieces of one instance, a row each."""
+    example: the first pieces of one instance, a row each. precision: of pipeline.explaining.precision_table."""
 
     cost: pd.DataFrame
+    precision: pd.DataFrame
     instances: pd.DataFrame
     example: pd.DataFrame
 
@@ -78,17 +79,9 @@ def explain_types(step: Step) -> Levels:
     step.files += [path, tokens_path]
     fully = [e for e in explained if len(e.attributions) == len(methods_of(settings.techniques))]
     cost = sum_costs([a for e in fully for a in e.attributions.values()], scorer.costs["prediction"], len(fully))
-    return Levels(cost[cost.method != "prediction"], list_levels(explained), lay_out_pieces(fully[0]))
-
-
-def open_scorer(step: Step):
-    """The ledger of the step's model."""
-    from attreval.models.scorer import Scorer
-    from attreval.models.transformer import pick_precision
-
-    given, spec = step.parameters, step.profile.explaining_of(step.parameters.task)
-    model = load_model(step.results, given.task, given.model, given.seed, step.profile)
-    return Scorer(model, spec.token_budget, sampled_precision=pick_precision(spec.perturbation_precision, model.device))
+    checked = every[: settings.rows][given.part :: settings.parts]
+    precision = precision_table(scorer, checked, methods_of(settings.techniques), budget, names, "predicted")
+    return Levels(cost[cost.method != "prediction"], precision, list_levels(explained), lay_out_pieces(fully[0]))
 
 
 def list_levels(explained: list) -> pd.DataFrame:

@@ -15,8 +15,8 @@ import pyarrow.parquet as pq
 from attreval import corpora
 from attreval.core import project
 from attreval.core.alignment import to_words
-from attreval.explain import METHODS
-from attreval.metrics.diagnosticity import METRICS, PUBLISHED_METHODS, TITLES
+from attreval.explain import METHODS, methods_in
+from attreval.metrics.diagnosticity import METRICS, TITLES
 from attreval.papers.common.runs import load_attributions, load_tokens
 from attreval.papers.common.sample import to_explain
 from attreval.papers.zhao2023.claims import counterpart
@@ -38,8 +38,7 @@ def published(name: str) -> pd.DataFrame:
 def published_cells() -> pd.DataFrame:
     """Table 6 as published, in our words: dataset, method, and a column a metric."""
     table = published("table6_full").rename(columns={title: metric for metric, title in TITLES.items()})
-    ours = {theirs: name for name, theirs in PUBLISHED_METHODS.items()}
-    return table.assign(method=table.fa.map(ours))[["dataset", "method", *METRICS]]
+    return table.assign(method=table.fa.map(methods_in("zhao2023")))[["dataset", "method", *METRICS]]
 
 
 def beside_published(cells: pd.DataFrame) -> pd.DataFrame:
@@ -56,7 +55,7 @@ def summary_beside_published(summary: pd.DataFrame, by: str) -> pd.DataFrame:
     """Tables 2 (by method) or 3 (by task) with the published value of each cell."""
     if by == "method":
         theirs = published("table2_diagnosticity_by_fa").set_index("metric")
-        names = PUBLISHED_METHODS | {"average": "avg", "sd": "sd"}
+        names = {ours: theirs for theirs, ours in methods_in("zhao2023").items()} | {"average": "avg", "sd": "sd"}
         names = {ours: column for ours, column in names.items() if column in theirs}
     else:
         theirs = published("table3_diagnosticity_by_dataset").set_index("metric")
