@@ -122,7 +122,7 @@ def read_shown(
         tokens = tokens_of[instance.id]
         label, probability = predictions.get(instance.id, (-1, float("nan")))
         target = next(iter(records.values())).target
-        units = find_units(tokens, profile.diagnosis.pieces.unit)
+        units = find_units(tokens, profile.diagnosis.units.unit)
         gold = read_gold(with_evidence(instance, lent), tokens, units) if of_types else []
         shown = Shown(
             run,

@@ -5,9 +5,11 @@ For models see `trained_models`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import lru_cache
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from functools import wraps
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -66,10 +68,34 @@ def common_methods(records: dict[str, dict[str, Attribution]]) -> list[str]:
     return [name for name, method in METHODS.items() if name in explained and method.level == "token"]
 
 
-@lru_cache(maxsize=1)
-def load_records_once(results: Results, task: str, model: str, seed: int, profile_text: str):
+def kept_for_run(runs: int = 1) -> Callable[[Callable], Callable]:
+    """Decorate a function of (results, profile, task, model, seed): a process keeps what it gives for the last `runs`.
+
+    The key is the results folder and the run: a process works for one profile.
+    """
+
+    def decorate(load: Callable) -> Callable:
+        kept: OrderedDict[tuple, Any] = OrderedDict()
+
+        @wraps(load)
+        def load_once(results: Results, profile: Profile, *run):
+            key = (results.root, *run)
+            if key not in kept:
+                kept[key] = load(results, profile, *run)
+                while len(kept) > runs:
+                    kept.popitem(last=False)
+            return kept[key]
+
+        load_once.cache_clear = kept.clear
+        return load_once
+
+    return decorate
+
+
+@kept_for_run()
+def load_records_once(results: Results, profile: Profile, task: str, model: str, seed: int):
     """The attributions of a run."""
-    return load_attributions(results, Profile.model_validate_json(profile_text), task, model, seed)
+    return load_attributions(results, profile, task, model, seed)
 
 
 def read_shards(step: Step, table: str, judge: Judge | None = None) -> pd.DataFrame:

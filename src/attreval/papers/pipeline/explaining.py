@@ -17,7 +17,7 @@ from attreval.explain.run import Explained, explain
 from attreval.models.scorer import Scorer
 from attreval.models.transformer import pick_precision
 from attreval.papers.common.sample import examples, marked_corpus, to_explain
-from attreval.papers.common.trained_models import budget_of, load_model
+from attreval.papers.common.trained_models import load_model
 from attreval.workflow.step import Step
 
 CHECKED = 3  # instances on which the faster precision is compared with the exact one
@@ -37,21 +37,21 @@ class Shard:
 def explain_shard(step: Step) -> Shard:
     """Explain the shard, write attributions and tokens, and give its tables; the first shard also does the examples."""
     given, spec = step.parameters, step.profile.explaining_of(step.parameters.task)
-    scorer, budget = open_scorer(step), budget_of(spec)
+    scorer = open_scorer(step)
     names = ("explain", given.task, given.model, given.seed)
     instances = to_explain(step.profile, given.task, given.model, given.shard, given.instances)
     methods = given.methods or _applicable(spec.methods, scorer)
-    explained = explain(scorer, instances, methods, budget, names, spec.target, notify=step.progress("explaining"))
+    explained = explain(scorer, instances, methods, spec, names, spec.target, notify=step.progress("explaining"))
     _write(step, step.name.split(f"s{given.seed}-", 1)[1], explained)
     records = [a for e in explained for a in e.attributions.values()]
-    check_gaps(records, budget)
+    check_gaps(records, spec)
     cost = sum_costs(records, scorer.costs.get("prediction", Cost()), len(instances))
     if given.shard == 0 and not (given.instances or given.methods):
         if wanted := examples(given.task, step.profile.tasks[given.task].examples):
             chosen = _applicable(spec.methods, scorer)
-            _write(step, "examples", explain(scorer, wanted, chosen, budget, names, spec.target))
+            _write(step, "examples", explain(scorer, wanted, chosen, spec, names, spec.target))
         _write_marked_tokens(step, scorer.model, instances)
-    precision = precision_table(scorer, instances, spec.methods, budget, names, spec.target)
+    precision = precision_table(scorer, instances, spec.methods, spec, names, spec.target)
     return Shard(cost, _scaled_scores(explained[0]), instance_table(explained), precision)
 
 

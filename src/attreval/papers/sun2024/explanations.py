@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -13,9 +13,8 @@ from attreval.core.records import Instance
 from attreval.core.tables import write_attributions
 from attreval.core.token_tables import write_tokens
 from attreval.explain import METHODS
-from attreval.explain.method import Budget, Pieces
+from attreval.explain.method import Budget
 from attreval.explain.techniques import TECHNIQUES
-from attreval.papers.common.trained_models import budget_of
 from attreval.papers.pipeline.explaining import open_scorer, precision_table, sum_costs
 from attreval.workflow.step import Step
 
@@ -33,8 +32,7 @@ class Levels:
 
 def diagnosis_budget(profile: Profile, task: str) -> Budget:
     """What methods of units, pairs and spans may spend on a task."""
-    pieces = Pieces(**profile.diagnosis.pieces.model_dump())
-    return replace(budget_of(profile.explaining_of(task)), pieces=pieces)
+    return profile.explaining_of(task).changed(units=profile.diagnosis.units)
 
 
 def shown_to_agents(profile: Profile, task: str) -> list[Instance]:
