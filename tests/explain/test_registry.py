@@ -135,7 +135,7 @@ def test_who_draws_says_so(readers, name):
 def test_a_limit_is_a_number_for_all_its_fields():
     budget = METHODS["integrated_gradients"].limited(Budget(), 7)
     assert (budget.path_steps, budget.path_steps_most) == (7, 7) and budget.lime_samples == Budget().lime_samples
-    assert METHODS["kernel_shap"].limited(Budget(), 9).pieces.shapley_samples == 9
+    assert METHODS["kernel_shap"].limited(Budget(), 9).units.shapley_samples == 9
     assert METHODS["gradient_l1"].limited(Budget(), 9) == Budget()
 
 

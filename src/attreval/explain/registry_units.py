@@ -14,12 +14,12 @@ S24 = "Sun et al. 2024"
 OURS = f"ours, after the outlook of {S24}"
 SPANS = f"{S24}, appendix D"
 LINKS = "layers x attention_steps to attention_steps_most, + layers + 1"
-LINK_LIMITS = ("pieces.attention_steps", "pieces.attention_steps_most")
+LINK_LIMITS = ("units.attention_steps", "units.attention_steps_most")
 SHAPLEY = {
     "evaluations": "min(2^n, shapley_samples + 2)",
     "kind": "perturbation",
     "sampled": True,
-    "limits": ("pieces.shapley_samples",),
+    "limits": ("units.shapley_samples",),
     "stochastic": True,
     "draws": "coalitions",
 }

@@ -10,14 +10,15 @@ import numpy as np
 import pandas as pd
 
 from attreval import corpora
-from attreval.config.sections import TrainingSpec
+from attreval.config import TrainingSpec
 from attreval.core.records import Attribution, Instance, Tokens
 from attreval.core.seeds import generator
 from attreval.core.units import find_units
 from attreval.explain.techniques import TECHNIQUES
 from attreval.metrics.unified.ranking import Piece, rank_pieces, spend
 from attreval.metrics.unified.simulatability import agreement_f1, bootstrap_gain, inform, read_marks
-from attreval.papers.sun2024.explanations import load_typed_attributions, shown_to_agents
+from attreval.papers.common.runs import load_typed_attributions
+from attreval.papers.sun2024.explanations import shown_to_agents
 from attreval.workflow.step import Step
 
 UNTOLD = ("none", "none", "none")
@@ -93,7 +94,7 @@ def simulate(step: Step) -> Simulated:
 
 def tell_all(step: Step) -> list[Told]:
     """What agents see of every instance."""
-    from attreval.papers.common.runs import load_model
+    from attreval.papers.common.trained_models import load_model
 
     given, profile = step.parameters, step.profile
     settings = profile.diagnosis.agents
@@ -104,7 +105,7 @@ def tell_all(step: Step) -> list[Told]:
     out = []
     for instance in shown_to_agents(profile, given.task):
         tokens, shown = model.tokens(instance), {}
-        units = find_units(tokens, profile.diagnosis.pieces.unit)
+        units = find_units(tokens, profile.diagnosis.units.unit)
         for technique, kind, pieces in pieces_shown(instance, tokens, records[instance.id], profile, step.parameters):
             for form in settings.forms:
                 shown[technique, kind, form] = inform(tokens, units, pieces, marks, form, longest)
@@ -123,7 +124,7 @@ def pieces_shown(
 ) -> Iterator[tuple[str, str, list[Piece]]]:
     """(technique, type, pieces): the first pairs of spans, and of every type as many units as these hold."""
     settings = profile.diagnosis
-    units = find_units(tokens, settings.pieces.unit)
+    units = find_units(tokens, settings.units.unit)
     for technique in settings.agents.techniques:
         rankings = {
             kind: rank_pieces(
