@@ -40,7 +40,7 @@ def published_cells() -> pd.DataFrame:
 
 
 def table_1(step: Step) -> pd.DataFrame:
-    """Data and models: a row a task and model with sizes, mean words, classes, macro F1 over seeds, and published F1."""
+    """Data and models: a row a task and model with sizes, mean words, classes, macro F1 over seeds, published F1."""
     theirs = reported("zhao_table1_data").set_index("dataset")
     runs = step.profile.explained_runs("faithfulness")
     rows = []
