@@ -16,7 +16,7 @@ from attreval.explain import methods_in
 from attreval.metrics import diagnosticity
 from attreval.metrics import soft_erasure as soft
 from attreval.metrics.erasure import erase
-from attreval.metrics.protocol import RELEASED, Protocol, lay_out
+from attreval.metrics.protocol import RELEASED, Protocol, find_layout
 from attreval.metrics.registry import FAITHFULNESS, METRICS
 from attreval.models.scorer import Scorer
 from attreval.papers.common.published import reported
@@ -53,26 +53,26 @@ def test_all_published_cells_are_there():
 
 def test_a_query_is_never_erased_and_its_separators_stay_in_the_baseline(tiny):
     tokens = tiny.tokens(PAIR)
-    alone, asked = lay_out(tokens, Protocol()), lay_out(tokens, Protocol(), query=1)
+    alone, asked = find_layout(tokens, Protocol()), find_layout(tokens, Protocol(), query=1)
     assert alone.erasable.sum() == len(tokens.content) and alone.base.all()
     of_query = tokens.offsets[:, 0] == 1
     assert not (asked.erasable & (of_query | tokens.special)).any() and asked.size == 7
     places = np.flatnonzero(tokens.special)
     assert list(np.flatnonzero(~asked.base)) == list(range(places[1], places[2] + 1))
     assert not asked.beside.any()
-    released = lay_out(tokens, Protocol(query_erased=True), query=1)
+    released = find_layout(tokens, Protocol(query_erased=True), query=1)
     assert (released.beside == of_query).all()
 
 
 def test_layouts_count_what_the_protocol_says(tiny):
     tokens = tiny.tokens(models.instance("the film was good"))
-    assert lay_out(tokens, Protocol()).size == 4 and lay_out(tokens, Protocol(count_first=True)).size == 5
-    assert list(lay_out(tokens, Protocol(separator=True)).scored) == [1, 2, 3, 4, 5]
-    assert (lay_out(tokens, Protocol(baseline="content")).base == ~tokens.special).all()
+    assert find_layout(tokens, Protocol()).size == 4 and find_layout(tokens, Protocol(count_first=True)).size == 5
+    assert list(find_layout(tokens, Protocol(separator=True)).scored) == [1, 2, 3, 4, 5]
+    assert (find_layout(tokens, Protocol(baseline="content")).base == ~tokens.special).all()
     words = tiny_words("gru").tokens(models.instance("the film"))
-    assert lay_out(words, Protocol(separator=True, count_first=True)).size == 2
+    assert find_layout(words, Protocol(separator=True, count_first=True)).size == 2
     with pytest.raises(ValueError, match="no token can be erased: all 4"):
-        lay_out(tiny.tokens(models.instance("good film")), Protocol(), query=0)
+        find_layout(tiny.tokens(models.instance("good film")), Protocol(), query=0)
 
 
 @pytest.mark.parametrize(
