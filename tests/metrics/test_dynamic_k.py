@@ -219,7 +219,7 @@ def test_average_pairwise_difference(runs, itself):
 
 
 def test_profiles_are_normalised_and_padded():
-    matrix = spread.lay_out([np.array([1.0, -3.0]), np.zeros(3), np.array([2.0])], 4)
+    matrix = spread.profile_matrix([np.array([1.0, -3.0]), np.zeros(3), np.array([2.0])], 4)
     assert matrix.tolist() == [[0.25, -0.75, 0, 0], [0, 0, 0, 0], [1, 0, 0, 0]]
     with pytest.raises(ValueError, match="at least two runs; got 1"):
         spread.average_pairwise_difference([matrix])

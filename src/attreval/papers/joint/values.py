@@ -41,7 +41,7 @@ TOGETHER = 4  # instances that share batches
 COLUMNS = ["task", "model", "seed", "instance", "method", "judge", "value"]
 STORED_BY = ("04_poerner2018", "06_zhao2023")
 GAMES = ("hybrid", "manual", "hit_target")  # what notebook 04 keeps of single instances -> pointing
-ASKED = ("nc", "ns", "soft_nc", "soft_ns")  # in the order of erasure.sum_up
+ASKED = ("nc", "ns", "soft_nc", "soft_ns")  # in the order of erasure_values
 STORED = dict.fromkeys(GAMES, "pointing") | {METRICS[name].stored: name for name in ASKED}
 JOINT = {name: metric for name, metric in METRICS.items() if metric.joint}
 

@@ -8,12 +8,13 @@ from scipy.stats import spearmanr
 
 from attreval import corpora
 from attreval.config import Run
+from attreval.core.runs import true_runs
 from attreval.core.seeds import generator
 from attreval.explain import METHODS
 from attreval.metrics.agreement import agreement_of, draw_top_k
 from attreval.metrics.dynamic_k import CHOICES, quarter
 from attreval.metrics.human_agreement import overlap, spaced_marks, token_marks
-from attreval.metrics.phrases import find_phrases, phrase_f1, phrase_tokens, true_runs
+from attreval.metrics.phrases import find_phrases, phrase_f1, phrase_tokens
 from attreval.papers.common.runs import load_tokens
 from attreval.papers.common.sample import marked_corpus
 from attreval.papers.kamp2023.agreement import mean_with_interval

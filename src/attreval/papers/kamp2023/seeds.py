@@ -16,7 +16,7 @@ from attreval.config import Profile
 from attreval.core.project import Results
 from attreval.core.records import Attribution
 from attreval.core.tables import read_attributions, write_attributions
-from attreval.metrics.pairwise_difference import average_pairwise_difference, lay_out
+from attreval.metrics.pairwise_difference import average_pairwise_difference, profile_matrix
 from attreval.papers.common.published import reported
 from attreval.papers.common.runs import load_attributions
 from attreval.papers.kamp2023.readings import SIX
@@ -35,7 +35,9 @@ def seed_table(step) -> pd.DataFrame:
     for task, model, runs in [*seeds_of_tasks(step), *seeds_of_study(step)]:
         profiles = align([profiles for _, _, profiles in runs])
         longest = max(len(scores) for scores in profiles[0])
-        apd = average_pairwise_difference([lay_out(p, longest) for p in profiles], step.profile.agreement.apd_itself)
+        apd = average_pairwise_difference(
+            [profile_matrix(p, longest) for p in profiles], step.profile.agreement.apd_itself
+        )
         for at, (seed, accuracy, _) in enumerate(runs):
             rows.append((task, model, seed, accuracy, apd[at], at == apd.argmin(), len(profiles[0]), longest))
     columns = ["task", "model", "seed", "accuracy", "apd", "chosen", "profiles", "longest"]
