@@ -1,4 +1,4 @@
-"""Tables of Zhao & Aletras (2023): data (1), diagnosticity by method (2), by task (3), in full (6), examples (4), training (5)."""
+"""Tables of Zhao & Aletras (2023): data (1), diagnosticity (2, 3 and 6), examples (4), training (5)."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def published_cells() -> pd.DataFrame:
 
 
 def table_1(step: Step) -> pd.DataFrame:
-    """Data and models: a row a task and model with sizes, mean words, classes and macro F1 over seeds, and the published F1."""
+    """Data and models: a row a task and model with sizes, mean words, classes, macro F1 over seeds, published F1."""
     theirs = reported("zhao_table1_data").set_index("dataset")
     runs = step.profile.explained_runs("faithfulness")
     rows = []
@@ -171,7 +171,7 @@ def table_5(step: Step) -> pd.DataFrame:
 
 
 def table_6(pairs: pd.DataFrame, step: Step) -> pd.DataFrame:
-    """Diagnosticity of every task, method and metric, with the published value of the data set it is or stands in for."""
+    """Diagnosticity of every task, method and metric, with the published value of its data set."""
     theirs = published_cells().melt(["dataset", "method"], var_name="metric", value_name="published")
     cells = diagnosticity_cells(pairs, step)
     ours = cells.assign(dataset=cells.task.map(published_dataset))
