@@ -1,27 +1,22 @@
-"""Whom does a transformer attend to, how much does each weight count, and what if the weights were other ones?
+"""Hooks into a transformer: its attention weights, and the vectors that enter its encoder.
 
-Every attention layer passes through one of two functions of torch, whatever the architecture. `Watch` stands between:
-it hands out the weights of the encoder's layers, multiplies them, and lets gradients reach them.
-Letters used for shapes: B rows, H heads, L tokens, S layers asked for, m path nodes.
+Every attention layer passes through one of two functions of torch, whatever the architecture. `AttentionWeights` stands
+between: it hands out the weights of the encoder's layers, multiplies them, and lets gradients reach them.
+Letters used for shapes: B rows, H heads, L tokens.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
+from contextlib import contextmanager, nullcontext
 
-import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
-from attreval.core.records import Cost
-from attreval.models.questions import AttentionAnswer, AttentionPath
 
-MASKED = -10000.0  # what an attention mask of 0 adds to a score, where masks are numbers between 0 and 1
-
-
-class Watch(TorchFunctionMode):
+class AttentionWeights(TorchFunctionMode):
     """While it is on, attention weights of self-attention layers, in the order in which they run, pass through here.
 
     layers: how many belong to the encoder; a decoder's come after them and are left alone.
@@ -74,103 +69,26 @@ class Watch(TorchFunctionMode):
         return weights
 
 
-def pick_layers(asked: Sequence[int], layers: int) -> tuple[int, ...]:
-    """The layers asked for, from 0; all where none is named. ValueError for one that the encoder does not have."""
-    if bad := [layer for layer in asked if not -layers <= layer < layers]:
-        raise ValueError(f"the encoder has layers 0 to {layers - 1} (or -{layers} to -1); got {bad[0]}")
-    return tuple(layer % layers for layer in asked) or tuple(range(layers))
+@contextmanager
+def _changed_output(module: torch.nn.Module, change):
+    """While it lasts, what a module gives is changed on its way out; the hook never stays behind."""
+    handle = module.register_forward_hook(lambda _, given, out: change(out))
+    try:
+        yield
+    finally:
+        handle.remove()
 
 
-def attentions(scorer, questions: Sequence[AttentionPath], accounts: Sequence[str]) -> list[AttentionAnswer]:
-    """Answers to attention questions, each distinct one computed once.
+def changed_entry(network, change):
+    """While it lasts, the vectors that enter the encoder are changed. Where `change` is None nothing is.
 
-    A node of 1 is the text itself: one pass serves all layers. At every other node each layer takes a pass of its own.
-    ValueError for a model without attention.
+    They are word, position and type embeddings together, normalised. ValueError where the architecture does not say
+    which module gives them.
     """
-    if questions and getattr(scorer.model, "family", None) != "transformer":
-        raise ValueError(f"{getattr(scorer.model, 'name', 'this model')!r} has no attention weights to ask for")
-    fresh: dict[Hashable, AttentionPath] = {}
-    for question, account in zip(questions, accounts, strict=True):
-        key, rows = question.key(), len(list_rows(question, scorer.model.layers))
-        known = key in scorer.answers or key in fresh
-        gradients = rows if question.nodes else 0
-        tokens = rows * len(question.ids)
-        scorer.book(account, Cost(rows, 0 if known else rows, tokens, 0 if known else tokens, gradients))
-        fresh |= {} if known else {key: question}
-    kept = {key: Sums(question, scorer.model.layers) for key, question in fresh.items()}
-    rows = [(key, *row) for key, q in fresh.items() for row in list_rows(q, scorer.model.layers)]
-    # rows that need the same layers share batches: what lies below the lowest of them keeps no graph
-    for wanted in dict.fromkeys(row[1] for row in rows):
-        for graph in (False, True):
-            part = [row for row in rows if row[1] == wanted and bool(fresh[row[0]].nodes) == graph]
-            part.sort(key=lambda row: -len(fresh[row[0]].ids))
-            for batch in scorer.cut([len(fresh[row[0]].ids) for row in part]):
-                attend_batch(scorer, [part[i] for i in batch], fresh, kept, graph)
-    scorer.answers |= {key: sums.answer() for key, sums in kept.items()}
-    return [scorer.answers[q.key()] for q in questions]
-
-
-def list_rows(question: AttentionPath, layers: int) -> list[tuple[tuple[int, ...], int | None, float]]:
-    """(layers wanted, number of the node, node) of each pass that a question takes."""
-    wanted = pick_layers(question.layers, layers)
-    whole = [(wanted, i, 1.0) for i, node in enumerate(question.nodes) if node == 1]
-    apart = [((layer,), i, node) for i, node in enumerate(question.nodes) if node != 1 for layer in wanted]
-    if not whole:  # the weights themselves are always part of the answer
-        whole = [(wanted, None, 1.0)]
-    return whole + apart
-
-
-class Sums:
-    """What the passes of one question add up to."""
-
-    def __init__(self, question: AttentionPath, layers: int):
-        self.question, self.layers = question, pick_layers(question.layers, layers)
-        self.attention: list = [None] * len(self.layers)
-        self.gradient: list = [0.0] * len(self.layers)
-        self.values = np.full((len(self.layers), len(question.nodes)), np.nan)
-
-    def add(self, layer: int, node: int | None, factor: float, weights: Tensor, gradient: Tensor | None, value: float):
-        """Take in one layer of one pass: (H, L, L) weights and gradient."""
-        at, rows = self.layers.index(layer), self.question.rows
-        cut = (slice(None), slice(None) if rows is None else list(rows))
-        if factor == 1:
-            self.attention[at] = weights[cut].double().cpu().numpy()
-        if node is not None:
-            self.values[at, node] = value
-            if gradient is not None:
-                share = self.question.weights[node]
-                self.gradient[at] = self.gradient[at] + share * gradient[cut].double().cpu().numpy()
-
-    def answer(self) -> AttentionAnswer:
-        """The answer, when all passes are in."""
-        attention = np.stack(self.attention)
-        gradient = np.stack(self.gradient) if self.question.nodes else np.full(attention.shape, np.nan)
-        return AttentionAnswer(attention, gradient, self.values)
-
-
-def attend_batch(scorer, part: list, questions: dict, kept: dict[Hashable, Sums], graph: bool) -> None:
-    """Run one batch of passes that want the same layers, and add what comes out to the sums of their questions."""
-    ids, mask, segments = scorer.padded([(questions[row[0]].ids, questions[row[0]].segments) for row in part])
-    wanted = part[0][1]
-    factors = {}
-    if len(wanted) == 1:
-        nodes = torch.tensor([row[3] for row in part], dtype=torch.float64, device=ids.device)
-        factors = {wanted[0]: nodes[:, None, None, None].to(scorer.model.at(scorer.precision).dtype)}
-    with torch.set_grad_enabled(graph):
-        logits, seen = scorer.model.attend(ids, mask, segments, scorer.precision, wanted, factors)
-        probable = torch.softmax(logits, dim=-1)
-        picked = torch.stack(
-            [
-                (probable if questions[row[0]].of == "probability" else logits)[b, questions[row[0]].target]
-                for b, row in enumerate(part)
-            ]
-        )
-        gradients = torch.autograd.grad(picked.sum(), [seen[layer] for layer in wanted]) if graph else None
-    for b, (key, _, node, factor) in enumerate(part):
-        length = len(questions[key].ids)
-        for i, layer in enumerate(wanted):
-            gradient = gradients[i][b, :, :length, :length] if graph else None
-            weights = seen[layer].detach()[b, :, :length, :length]
-            kept[key].add(layer, node, factor, weights, gradient, float(picked[b].detach()))
-    if scorer.notify:
-        scorer.notify(len(part))
+    if change is None:
+        return nullcontext()
+    base = network.base_model
+    entry = getattr(base, "embeddings", None) or getattr(getattr(base, "encoder", None), "layernorm_embedding", None)
+    if entry is None:
+        raise ValueError(f"{type(network).__name__} has no module `embeddings` whose output enters its encoder")
+    return _changed_output(entry, change)

@@ -1,0 +1,146 @@
+"""Attention weights of a transformer, and gradients with respect to them along a path on which they grow.
+
+Letters used for shapes: H heads, L tokens, S layers asked for, m path nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from attreval.models.questions.question import Item, Question, check_attention
+
+
+@dataclass(frozen=True)
+class AttentionAnswer:
+    """attention: (S, H, L, L) weights, from token to token, unscaled. gradient: (S, H, L, L) weighted sum over nodes.
+
+    With `rows`, r of them, (S, H, r, L). values: (S, m) the logit or probability at each node; NaN gradients where
+    there are no nodes.
+    """
+
+    attention: np.ndarray
+    gradient: np.ndarray
+    values: np.ndarray
+
+
+@dataclass(frozen=True)
+class AttentionPath(Question):
+    """Ask a transformer for its attention weights and for weighted sums of gradients with respect to them.
+
+    ids, segments: (L,). layers: S encoder layers, -1 the last one; all where none is named.
+    nodes, weights: m factors and their quadrature weights. At each node the weights of one layer, the same in every
+    layer below it as in the plain text, are multiplied by the factor while the rest of the network runs as usual, and
+    the gradient with respect to these multiplied weights is taken; done for each layer apart. The node 1 is the text
+    itself, where one pass serves all layers. Without nodes only the weights are asked for.
+    of: differentiate the `logit` or the `probability` of the target. rows: keep only what these tokens attend to.
+    """
+
+    ids: np.ndarray
+    segments: np.ndarray
+    target: int
+    layers: tuple[int, ...] = ()
+    nodes: tuple[float, ...] = (1.0,)
+    weights: tuple[float, ...] = (1.0,)
+    of: str = "logit"
+    rows: tuple[int, ...] | None = None
+
+    @property
+    def takes_gradients(self) -> bool:
+        """Whether it asks for more than the weights."""
+        return bool(self.nodes)
+
+    def key(self) -> Hashable:
+        """What makes two of these the same question."""
+        rows = (self.ids.tobytes(), self.segments.tobytes())
+        return ("attention", *rows, self.target, self.layers, self.nodes, self.weights, self.of, self.rows)
+
+    def items(self, ledger) -> list[Item]:
+        """One. ValueError for a model without attention."""
+        check_attention(ledger.model, "weights to ask for")
+        return [_LayerSums(self, ledger.model.layers)]
+
+    @staticmethod
+    def run(ledger, group, batch):
+        """For each pass: by wanted layer, (H, L, L) weights and gradient; and the value."""
+        import torch
+
+        wanted, graph = group
+        asked = [sums.detail for sums, _ in batch]
+        ids, mask, segments = ledger.padded([sums.row for sums, _ in batch])
+        factors = {}
+        if len(wanted) == 1:
+            nodes = torch.tensor([sums.passes[n][2] for sums, n in batch], dtype=torch.float64, device=ids.device)
+            factors = {wanted[0]: nodes[:, None, None, None].to(ledger.model.at(ledger.precision).dtype)}
+        with torch.set_grad_enabled(graph):
+            logits, seen = ledger.model.attend(ids, mask, segments, ledger.precision, wanted, factors)
+            probable = torch.softmax(logits, dim=-1)
+            picked = torch.stack(
+                [(probable if q.of == "probability" else logits)[b, q.target] for b, q in enumerate(asked)]
+            )
+            gradients = torch.autograd.grad(picked.sum(), [seen[layer] for layer in wanted]) if graph else None
+        for b, question in enumerate(asked):
+            length, layers = len(question.ids), {}
+            for i, layer in enumerate(wanted):
+                gradient = gradients[i][b, :, :length, :length] if graph else None
+                layers[layer] = seen[layer].detach()[b, :, :length, :length], gradient
+            yield layers, float(picked[b].detach())
+
+
+class _LayerSums(Item):
+    """What the passes of one question add up to. passes: of each, layers wanted, number of the node, node."""
+
+    __slots__ = ("attention", "gradient", "layers", "passes", "values")
+
+    def __init__(self, question: AttentionPath, layers: int):
+        self.layers = _pick_layers(question.layers, layers)
+        self.passes = _list_passes(question, self.layers)
+        # passes that need the same layers share batches: what lies below the lowest of them keeps no graph
+        groups = [(wanted, bool(question.nodes)) for wanted, _, _ in self.passes]
+        super().__init__(question.key(), (question.ids, question.segments), groups, question)
+        self.attention: list = [None] * len(self.layers)
+        self.gradient: list = [0.0] * len(self.layers)
+        self.values = np.full((len(self.layers), len(question.nodes)), np.nan)
+
+    def add(self, number: int, output) -> None:
+        """Take in the layers of one pass."""
+        _, node, factor = self.passes[number]
+        by_layer, value = output
+        rows = self.detail.rows
+        cut = (slice(None), slice(None) if rows is None else list(rows))
+        for layer, (weights, gradient) in by_layer.items():
+            at = self.layers.index(layer)
+            if factor == 1:
+                self.attention[at] = weights[cut].double().cpu().numpy()
+            if node is not None:
+                self.values[at, node] = value
+                if gradient is not None:
+                    share = self.detail.weights[node]
+                    self.gradient[at] = self.gradient[at] + share * gradient[cut].double().cpu().numpy()
+
+    def answer(self) -> AttentionAnswer:
+        """The answer, when all passes are in."""
+        attention = np.stack(self.attention)
+        gradient = np.stack(self.gradient) if self.detail.nodes else np.full(attention.shape, np.nan)
+        return AttentionAnswer(attention, gradient, self.values)
+
+
+def _pick_layers(asked: Sequence[int], layers: int) -> tuple[int, ...]:
+    """The layers asked for, from 0; all where none is named. ValueError for one that the encoder does not have."""
+    if bad := [layer for layer in asked if not -layers <= layer < layers]:
+        raise ValueError(f"the encoder has layers 0 to {layers - 1} (or -{layers} to -1); got {bad[0]}")
+    return tuple(layer % layers for layer in asked) or tuple(range(layers))
+
+
+def _list_passes(question: AttentionPath, layers: tuple[int, ...]) -> list[tuple[tuple[int, ...], int | None, float]]:
+    """(layers wanted, number of the node, node) of each pass that a question takes.
+
+    A node of 1 is the text itself: one pass serves all layers. At every other node each layer takes a pass of its own.
+    """
+    whole = [(layers, i, 1.0) for i, node in enumerate(question.nodes) if node == 1]
+    apart = [((layer,), i, node) for i, node in enumerate(question.nodes) if node != 1 for layer in layers]
+    if not whole:  # the weights themselves are always part of the answer
+        whole = [(layers, None, 1.0)]
+    return whole + apart
