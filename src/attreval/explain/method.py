@@ -23,9 +23,10 @@ class UnitSettings(Section):
 
     unit: `word` or `subword`; subword_pairs: a pair of words scores the `mean` or the `max` of its pairs of subwords.
     shapley_samples: coalitions, at most. head_rank: 0 the most important head, -1 the least; head_matrix, head_state:
-    see questions.HeadImportance. attention_rule: nodes on the way of attention weights from 0, `gauss` or `riemann` (left sums); doubled from attention_steps up to
-    attention_steps_most while a layer misses what it owes by more than attention_tolerance; attention_clip: cut off
-    what is negative. span_rule: see spans.RULES; louvain_drop_last: see spans.pair_graph.
+    see questions.HeadImportance. attention_rule: nodes on the way of attention weights from 0, `gauss` or `riemann`
+    (left sums); doubled from attention_steps up to attention_steps_most while a layer misses what it owes by more than
+    attention_tolerance; attention_clip: cut off what is negative. span_rule: see spans.RULES; louvain_drop_last: see
+    spans.pair_graph.
     """
 
     unit: Literal["word", "subword"] = "subword"
@@ -111,7 +112,6 @@ class Method:
 
     def limited(self, budget: Budget, size: int) -> Budget:
         """A budget that lets this method ask for so much; a path gets a fixed number of nodes."""
-        fields = [name for name in self.limits if "." not in name]
-        of_units = [name.removeprefix("units.") for name in self.limits if "." in name]
-        units = budget.units.changed(**dict.fromkeys(of_units, size))
-        return budget.changed(units=units, **dict.fromkeys(fields, size))
+        fields = {name: size for name in self.limits if "." not in name}
+        units = {name.removeprefix("units."): size for name in self.limits if "." in name}
+        return budget.changed(units=budget.units.changed(**units), **fields)

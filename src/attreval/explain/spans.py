@@ -15,6 +15,7 @@ import networkx as nx
 import numpy as np
 
 from attreval.core.records import Tokens
+from attreval.core.runs import find_runs
 from attreval.core.units import Units, find_units
 from attreval.explain.method import Scores
 
@@ -106,14 +107,9 @@ def _whole_words(tokens: Tokens, units: Units, community: set[int]) -> list[tupl
 
 
 def _adjacent_runs(words: Sequence[tuple[int, int, tuple[int, ...]]]) -> list[tuple[int, tuple[int, ...]]]:
-    """(part, token positions) of the longest stretches of words that stand side by side."""
-    out: list[list] = []
-    for side, place, group in words:
-        if out and out[-1][0] == side and out[-1][1] + 1 == place:
-            out[-1][1:] = place, out[-1][2] + group
-        else:
-            out.append([side, place, group])
-    return [(side, group) for side, _, group in out]
+    """(part, token positions) of the longest runs of words that stand side by side."""
+    found = find_runs(words, lambda a, b: a[0] == b[0] and a[1] + 1 == b[1])
+    return [(words[a][0], sum((group for _, _, group in words[a:b]), ())) for a, b in found]
 
 
 def find_spans(tokens: Tokens, units: Units, matrix: np.ndarray, settings, rng: np.random.Generator) -> Scores:

@@ -1,11 +1,11 @@
 """What is known of one explained text? Explanations, evidence and judges' scores, read from a run's results.
 
-Only files are read, and models only for how they cut texts into tokens; nothing is asked of them.
+Only files are read; no model is loaded.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -23,12 +23,10 @@ from attreval.explain import METHODS
 from attreval.metrics.human_agreement import token_marks
 from attreval.metrics.pointing_game import find_games
 from attreval.metrics.unified.gold import read_gold
-from attreval.metrics.unified.ranking import Piece, rank_pieces
-from attreval.models.loading import load_classifier
+from attreval.metrics.unified.ranking import Feature, rank_features
 from attreval.papers.common.evidence import borrowed_evidence, with_evidence
-from attreval.papers.common.runs import load_attributions
-from attreval.papers.common.sample import to_explain
-from attreval.papers.sun2024.explanations import evaluated_instances, load_typed_attributions
+from attreval.papers.common.runs import load_attributions, load_tokens, load_typed_attributions, load_typed_tokens
+from attreval.papers.common.sample import evaluated_instances, to_explain
 
 MOST_PIECES = 12  # pairs, or pairs of spans, of one explanation
 RUN = ["task", "model", "seed"]
@@ -52,10 +50,10 @@ class Shown:
     predicted: int
     probability: float
     scores: dict[str, np.ndarray]
-    pieces: dict[str, list[tuple[Piece, float]]] = field(default_factory=dict)
+    pieces: dict[str, list[tuple[Feature, float]]] = field(default_factory=dict)
     marks: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
     evidence: dict[str, np.ndarray] = field(default_factory=dict)
-    relations: tuple[Piece, ...] = ()
+    relations: tuple[Feature, ...] = ()
     judged: dict[str, dict[str, float]] = field(default_factory=dict)
     facts: dict[str, float] = field(default_factory=dict)
 
@@ -78,12 +76,14 @@ def find_sources(results: Results, profile: Profile) -> tuple[list[Source], list
         shards, parts = range(profile.explaining_of(task).shards), range(profile.diagnosis.parts)
         explained = all(results.attributions(*run, shard).exists() for shard in shards)
         typed = all(results.typed_attributions(*run, part).exists() for part in parts)
+        read = [results.tokens(*run, shard) for shard in shards] if explained else []
+        read += [results.typed_tokens(*run, part) for part in parts] if typed else []
         if not (explained or typed):
             gaps.append(f"{name}: no explanations")
         elif not corpora.table_path(task).exists():
             gaps.append(f"{name}: the table of the task is not here")
-        elif not results.model(profile.read_by(task), model, seed).is_dir():
-            gaps.append(f"{name}: the model is not here")
+        elif not all(path.exists() for path in read):
+            gaps.append(f"{name}: how the model reads the texts is not here")
         else:
             sources.append(
                 Source(run, to_explain(profile, task, model) if explained else evaluated_instances(profile, task))
@@ -102,10 +102,10 @@ def read_shown(
     """The instances of a run at these places. values: of read_judged."""
     task, model, seed = run = source.run
     chosen = [source.instances[place] for place in places]
-    spec, labels = profile.models[model], corpora.TASKS[task].labels
-    loaded = load_classifier(results.model(profile.read_by(task), model, seed), model, "cpu", spec.max_length, labels)
     explained = load_if_there(load_attributions, results, profile, run)
     typed = load_if_there(load_typed_attributions, results, profile, run)
+    tokens_of = load_if_there(load_typed_tokens, results, profile, run)
+    tokens_of |= load_if_there(load_tokens, results, profile, run)
     lent = borrowed_evidence(task) if typed else {}
     predictions = read_predictions(results, profile, run)
     facts = read_facts(results, run)
@@ -115,11 +115,11 @@ def read_shown(
         judged.setdefault(row.instance, {}).setdefault(row.measure, {})[row.method] = row.value
     out = []
     for instance in chosen:
-        tokens, own = loaded.tokens(instance), explained.get(instance.id, {})
-        of_types = typed.get(instance.id, {})
+        own, of_types = explained.get(instance.id, {}), typed.get(instance.id, {})
         records = {m: r for m, r in (of_types | own).items() if m in METHODS}
         if not records:
             continue
+        tokens = tokens_of[instance.id]
         label, probability = predictions.get(instance.id, (-1, float("nan")))
         target = next(iter(records.values())).target
         units = find_units(tokens, profile.diagnosis.units.unit)
@@ -143,25 +143,25 @@ def read_shown(
     return out
 
 
-def load_if_there(load, results: Results, profile: Profile, run: Run) -> dict[str, dict[str, Attribution]]:
-    """Attributions by instance and method; empty where the run has none of these."""
+def load_if_there(load: Callable[..., dict], results: Results, profile: Profile, run: Run) -> dict:
+    """What `load` gives by instance; empty where the run has none of these."""
     try:
         return load(results, profile, *run)
     except FileNotFoundError:
         return {}
 
 
-def on_content(piece: Piece, tokens: Tokens, units: Units) -> Piece:
+def on_content(piece: Feature, tokens: Tokens, units: Units) -> Feature:
     """A piece of units as places among the content tokens."""
     place = {position: at for at, position in enumerate(tokens.content.tolist())}
     first, second = (tuple(place[p] for u in part for p in units.groups[u] if p in place) for part in piece)
     return first, second
 
 
-def first_pieces(record: Attribution, tokens: Tokens, units: Units, run: Run) -> list[tuple[Piece, float]]:
+def first_pieces(record: Attribution, tokens: Tokens, units: Units, run: Run) -> list[tuple[Feature, float]]:
     """The highest pairs or spans of an explanation in the order in which the diagnosis takes them."""
-    ranking = rank_pieces(record, units, generator("ties", *run, record.instance, record.method))
-    pairs = zip(ranking.pieces[:MOST_PIECES], ranking.scores, strict=False)
+    ranking = rank_features(record, units, generator("ties", *run, record.instance, record.method))
+    pairs = zip(ranking.features[:MOST_PIECES], ranking.scores, strict=False)
     return [(on_content(piece, tokens, units), float(score)) for piece, score in pairs]
 
 
@@ -178,11 +178,10 @@ def read_evidence(
 
 
 def read_predictions(results: Results, profile: Profile, run: Run) -> dict[str, tuple[int, float]]:
-    """The predicted class and its probability by instance, as notebooks 03 and 07_sun2024_explanations have noted them."""
-    task, model, seed = run
-    ends = [f"07_sun2024_explanations-{task}-{model}-s{seed}-{part}" for part in range(profile.diagnosis.parts)]
-    ends += [f"03_explain-{task}-{model}-s{seed}-{shard}" for shard in range(profile.explaining_of(task).shards)]
-    rows = [row for end in ends for row in read_table(results.tables / f"{end}_instances.csv").to_dict("records")]
+    """The predicted class and its probability by instance, as notebooks 03_explain and 07_sun2024_explanations say."""
+    steps = [("07_sun2024_explanations", *run, part) for part in range(profile.diagnosis.parts)]
+    steps += [("03_explain", *run, shard) for shard in range(profile.explaining_of(run[0]).shards)]
+    rows = [row for step in steps for row in read_table(results.table("instances", *step)).to_dict("records")]
     return {row["instance"]: (int(row["predicted"]), float(row.get("probability", np.nan))) for row in rows}
 
 

@@ -1,4 +1,4 @@
-"""How often does a faithfulness measure prefer an explanation to random scores? (Zhao & Aletras 2023, section 4.5)
+"""Diagnosticity: how often a metric prefers an explanation to random scores (Zhao & Aletras 2023, section 4.5).
 
 Diagnosticity is the share of pairs (an explanation, random scores for the same text) in which the explanation wins. A
 tie is a loss, as the published values far below one half imply; counted as half a win, chance is exactly one half.
@@ -14,12 +14,6 @@ import pandas as pd
 
 from attreval.metrics.protocol import Protocol
 
-METRICS = ("nc", "soft_nc", "ns", "soft_ns")
-TITLES = {"nc": "NC", "soft_nc": "Soft-NC", "ns": "NS", "soft_ns": "Soft-NS"}
-COUNTERPART = {"soft_nc": "nc", "soft_ns": "ns"}
-PUBLISHED_TASKS = {"sst2": "SST", "evidence_inference": "EvInf", "ag_news": "AG", "multirc": "MultiRC"}
-STAND_INS = {"rotten_tomatoes": "SST", "bbc": "AG", "imdb": "EvInf", "snli": "MultiRC"}
-
 
 def wins(own: np.ndarray, rival: np.ndarray, protocol: Protocol = Protocol()) -> np.ndarray:  # noqa: B008 - frozen
     """(p,) 1 where an explanation beats its rival, 0 where it does not, and what the protocol gives for a tie.
@@ -34,6 +28,14 @@ def wins(own: np.ndarray, rival: np.ndarray, protocol: Protocol = Protocol()) ->
         return np.where(lead > 0, 1.0, np.where(lead == 0, tie, 0.0))
     # the released code's `u >= v + margin`
     return np.where(lead >= protocol.margin, 1.0, np.where(lead > -protocol.margin, tie, 0.0))
+
+
+def diagnosticity(own: np.ndarray, rival: np.ndarray, protocol: Protocol = Protocol()) -> float:  # noqa: B008 - frozen
+    """The share of (p,) pairs in which explanations beat their rivals, ties as the protocol says (section 4.5).
+
+    own, rival: values of one metric, higher being better. ValueError as for `wins`.
+    """
+    return float(wins(own, rival, protocol).mean())
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,6 @@ def average_cells(cells: pd.DataFrame, by: str) -> pd.DataFrame:
     by: `method` gives Table 2 of the paper, `task` Table 3. The sd is that of the means themselves (population), as in
     the paper. Index: the values of `by`, then `average` and `sd`.
     """
-    means = cells.groupby(by, sort=False)[[name for name in METRICS if name in cells]].mean()
+    means = cells.groupby(by, sort=False)[[name for name in cells if name not in ("task", "method")]].mean()
     bottom = pd.DataFrame({"average": means.mean(), "sd": means.std(ddof=0)}).T
     return pd.concat([means, bottom]).rename_axis(by)

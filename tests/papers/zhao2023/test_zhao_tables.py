@@ -16,11 +16,12 @@ from attreval.explain import methods_in
 from attreval.metrics import diagnosticity
 from attreval.metrics import soft_erasure as soft
 from attreval.metrics.erasure import erase
-from attreval.metrics.protocol import RELEASED, Protocol, lay_out
+from attreval.metrics.protocol import RELEASED, Protocol, find_layout
+from attreval.metrics.registry import FAITHFULNESS, METRICS
 from attreval.models.scorer import Scorer
-from attreval.papers.zhao2023 import claims as claiming
-from attreval.papers.zhao2023 import diagnosticity as beating_random
-from attreval.papers.zhao2023 import tables as exhibiting
+from attreval.papers.common.published import reported
+from attreval.papers.zhao2023 import claims, protocol_changes, tables
+from attreval.papers.zhao2023 import diagnosticity as zhao_diagnosticity
 
 PAIR = models.instance("the film was good , not bad", "good plot")
 
@@ -28,50 +29,50 @@ PAIR = models.instance("the film was good , not bad", "good plot")
 @pytest.mark.parametrize("by, table, rows", [("method", "table2", 5), ("dataset", "table3", 4)])
 def test_published_cells_average_to_the_published_tables(by, table, rows):
     """The averages of Table 6 are those of Tables 2 and 3, to the digits that are printed; so is the average's sd."""
-    cells = exhibiting.published_cells().rename(columns={"dataset": "task"})
+    cells = tables.published_cells().rename(columns={"dataset": "task"})
     found = diagnosticity.average_cells(cells, "task" if by == "dataset" else "method")
     name = "table2_diagnosticity_by_fa" if by == "method" else "table3_diagnosticity_by_dataset"
-    printed = exhibiting.published(name).set_index("metric")
+    printed = reported(f"zhao_{name}").set_index("metric")
     names = (
         {ours: theirs for theirs, ours in methods_in("zhao2023").items()}
         if by == "method"
         else {n: n for n in found.index[:-2]}
     )
     assert len(found) == rows + 2
-    for metric, title in diagnosticity.TITLES.items():
+    for metric, title in ((m, METRICS[m].title) for m in FAITHFULNESS):
         for row, value in found[metric].items():
             column = {"average": "avg"}.get(row) or names.get(row, row)
             np.testing.assert_allclose(value, printed.loc[title, column], atol=0.0011, err_msg=f"{title} {row}")
 
 
 def test_all_published_cells_are_there():
-    cells = exhibiting.published_cells()
+    cells = tables.published_cells()
     assert len(cells) == 20 and cells.notna().all(axis=None)
-    assert set(cells.dataset) == set(diagnosticity.PUBLISHED_TASKS.values())
+    assert set(cells.dataset) == set(tables.PUBLISHED_TASKS.values())
 
 
 def test_a_query_is_never_erased_and_its_separators_stay_in_the_baseline(tiny):
     tokens = tiny.tokens(PAIR)
-    alone, asked = lay_out(tokens, Protocol()), lay_out(tokens, Protocol(), query=1)
+    alone, asked = find_layout(tokens, Protocol()), find_layout(tokens, Protocol(), query=1)
     assert alone.erasable.sum() == len(tokens.content) and alone.base.all()
     of_query = tokens.offsets[:, 0] == 1
     assert not (asked.erasable & (of_query | tokens.special)).any() and asked.size == 7
     places = np.flatnonzero(tokens.special)
     assert list(np.flatnonzero(~asked.base)) == list(range(places[1], places[2] + 1))
     assert not asked.beside.any()
-    released = lay_out(tokens, Protocol(query_erased=True), query=1)
+    released = find_layout(tokens, Protocol(query_erased=True), query=1)
     assert (released.beside == of_query).all()
 
 
 def test_layouts_count_what_the_protocol_says(tiny):
     tokens = tiny.tokens(models.instance("the film was good"))
-    assert lay_out(tokens, Protocol()).size == 4 and lay_out(tokens, Protocol(count_first=True)).size == 5
-    assert list(lay_out(tokens, Protocol(separator=True)).scored) == [1, 2, 3, 4, 5]
-    assert (lay_out(tokens, Protocol(baseline="content")).base == ~tokens.special).all()
+    assert find_layout(tokens, Protocol()).size == 4 and find_layout(tokens, Protocol(count_first=True)).size == 5
+    assert list(find_layout(tokens, Protocol(separator=True)).scored) == [1, 2, 3, 4, 5]
+    assert (find_layout(tokens, Protocol(baseline="content")).base == ~tokens.special).all()
     words = tiny_words("gru").tokens(models.instance("the film"))
-    assert lay_out(words, Protocol(separator=True, count_first=True)).size == 2
+    assert find_layout(words, Protocol(separator=True, count_first=True)).size == 2
     with pytest.raises(ValueError, match="no token can be erased: all 4"):
-        lay_out(tiny.tokens(models.instance("good film")), Protocol(), query=0)
+        find_layout(tiny.tokens(models.instance("good film")), Protocol(), query=0)
 
 
 @pytest.mark.parametrize(
@@ -114,7 +115,7 @@ def suite(tokens, scores, name, softly):
     """Hard erasure and, if asked, soft erasure of one attribution."""
     hard = yield from erase(tokens, scores)
     if softly:
-        yield from soft.soften(tokens, scores, hard.target, ("x", name), Protocol(draws=4))
+        yield from soft.soft_erase(tokens, scores, hard.target, ("x", name), Protocol(draws=4))
 
 
 def test_the_soft_suite_costs_two_batched_passes_at_most(tiny):
@@ -138,7 +139,7 @@ def test_soft_erasure_is_the_same_in_any_company(tiny, texts):
     scores = [np.random.default_rng(i).standard_normal(len(t.content)) for i, t in enumerate(tokens)]
 
     def talks(which):
-        return [("x", soft.soften(tokens[i], scores[i], 1, ("t", i), Protocol(draws=2))) for i in which]
+        return [("x", soft.soft_erase(tokens[i], scores[i], 1, ("t", i), Protocol(draws=2))) for i in which]
 
     together = Scorer(tiny, 8192).converse(talks(range(6)))
     for i, expected in enumerate(together):
@@ -188,11 +189,11 @@ def made_up(settings=("main",), instances=4, methods=("random", "attention", "de
 
 def test_pairs_are_with_random_scores_of_the_same_text():
     values = made_up()
-    pairs = beating_random.pair_up(values, PROFILE)
+    pairs = zhao_diagnosticity.pair_with_rivals(values, PROFILE)
     assert len(pairs) == 2 * 4 * 2 and set(pairs.method) == {"attention", "deeplift"}
     index = values.set_index(["task", "instance", "method"])
     for row in pairs.itertuples():
-        for metric in diagnosticity.METRICS:
+        for metric in FAITHFULNESS:
             own = index.loc[(row.task, row.instance, row.method), metric]
             rival = index.loc[(row.task, row.instance, "random"), metric]
             assert getattr(row, f"win_{metric}") == (own > rival)
@@ -200,23 +201,23 @@ def test_pairs_are_with_random_scores_of_the_same_text():
 
 def test_permuted_rivals_are_the_methods_own():
     values = made_up(("main", "permuted", "ties_half"))
-    values.loc[values.setting == "ties_half", list(diagnosticity.METRICS)] = 0.25
-    pairs = beating_random.pair_up(values, PROFILE)
+    values.loc[values.setting == "ties_half", list(FAITHFULNESS)] = 0.25
+    pairs = zhao_diagnosticity.pair_with_rivals(values, PROFILE)
     permuted = pairs[pairs.setting == "permuted"].iloc[0]
     index = values[values.setting == "permuted"].set_index(["task", "instance", "method", "role"])
     assert permuted.nc_rival == index.loc[(permuted.task, permuted.instance, permuted.method, "permuted"), "nc"]
     half = pairs[pairs.setting == "ties_half"]
-    assert (half[[f"win_{m}" for m in diagnosticity.METRICS]] == 0.5).all(axis=None)
+    assert (half[[f"win_{m}" for m in FAITHFULNESS]] == 0.5).all(axis=None)
 
 
 def test_cells_and_summaries_are_means_of_wins():
-    pairs = beating_random.pair_up(made_up(instances=30), PROFILE)
-    cells = beating_random.diagnosticity_cells(pairs, Stage)
+    pairs = zhao_diagnosticity.pair_with_rivals(made_up(instances=30), PROFILE)
+    cells = zhao_diagnosticity.diagnosticity_cells(pairs, Stage)
     one = cells[(cells.task == "snli") & (cells.method == "deeplift") & (cells.metric == "ns")].iloc[0]
     part = pairs[(pairs.task == "snli") & (pairs.method == "deeplift")]
     np.testing.assert_allclose(one.diagnosticity, part.win_ns.mean())
     assert one.low <= one.diagnosticity <= one.high and one.instances == 30
-    table = beating_random.summary_table(pairs, Stage, "method").set_index(["metric", "method"])
+    table = zhao_diagnosticity.summary_table(pairs, Stage, "method").set_index(["metric", "method"])
     np.testing.assert_allclose(
         table.loc[("ns", "deeplift"), "diagnosticity"], pairs[pairs.method == "deeplift"].win_ns.mean()
     )
@@ -229,11 +230,11 @@ def test_changes_are_measured_from_the_control_instances():
     values = made_up(("main", "control", "rank", "ties_win"), instances=20)
     same = values[values.setting == "control"].drop(columns="setting")
     values = pd.concat([values[values.setting != "ties_win"], same.assign(setting="ties_win")], ignore_index=True)
-    pairs = beating_random.pair_up(values, PROFILE)
-    table = beating_random.change_table(pairs, Stage).set_index("setting")
+    pairs = zhao_diagnosticity.pair_with_rivals(values, PROFILE)
+    table = protocol_changes.changes_table(pairs, Stage).set_index("setting")
     assert set(table.index) == {"rank", "ties_win"}
-    base, rank = (beating_random.headline(pairs[pairs.setting == s]) for s in ("control", "rank"))
-    for metric in diagnosticity.METRICS:
+    base, rank = (zhao_diagnosticity.mean_diagnosticity(pairs[pairs.setting == s]) for s in ("control", "rank"))
+    for metric in FAITHFULNESS:
         np.testing.assert_allclose(table.loc["rank", f"{metric}_change"], rank[f"win_{metric}"] - base[f"win_{metric}"])
         np.testing.assert_allclose(table.loc["ties_win", f"{metric}_change"], 0, atol=1e-12)
 
@@ -242,31 +243,33 @@ def test_keep_rates_say_who_wins_when_nothing_else_does():
     values = made_up(("main",), instances=40)
     values["soft_ns"] = values.keep_rate
     values["soft_nc"] = 1 - values.keep_rate
-    table = beating_random.keep_table(beating_random.pair_up(values, PROFILE)).set_index("method")
+    table = protocol_changes.keep_rate_table(zhao_diagnosticity.pair_with_rivals(values, PROFILE)).set_index("method")
     assert (table.follows_ns == 1).all() and (table.follows_nc == 0).all()
     values["keep_rate"] = 0.5
-    assert beating_random.keep_table(beating_random.pair_up(values, PROFILE)).follows_ns.isna().all()
+    assert (
+        protocol_changes.keep_rate_table(zhao_diagnosticity.pair_with_rivals(values, PROFILE)).follows_ns.isna().all()
+    )
 
 
 def test_claims_come_from_the_cells_that_they_speak_of():
     values = made_up(instances=30)
     values["nc"], values["soft_nc"] = np.where(values.method == "random", 0.5, 0.4), 0.5
     values.loc[values.method != "random", "soft_nc"] = 0.6
-    pairs = beating_random.pair_up(values, PROFILE)
-    cells = claiming.resample(pairs, Stage)
+    pairs = zhao_diagnosticity.pair_with_rivals(values, PROFILE)
+    cells = claims.resample(pairs, Stage)
     assert cells.values.shape == (51, 2, 2, 4) and cells.pairs == 120
-    np.testing.assert_allclose(claiming.lead(cells, claiming.SOFT_NC, claiming.NC), 1.0)
-    found = claiming.bound(claiming.lead(cells, claiming.SOFT_NC, claiming.NC), Stage, "all")
+    np.testing.assert_allclose(claims.mean_difference(cells, claims.SOFT_NC, claims.NC), 1.0)
+    found = claims.with_interval(claims.mean_difference(cells, claims.SOFT_NC, claims.NC), Stage, "all")
     np.testing.assert_allclose([found["value"], found["low"], found["high"]], 1)
-    assert cells.task("SST") == 0 and cells.task("AG") is None and claiming.topic_trade_off(cells) is None
+    assert cells.task("SST") == 0 and cells.task("AG") is None and claims.topic_trade_off(cells) is None
     wide = pairs[pairs.task == "snli"].groupby("method", sort=False)[["win_ns"]].mean()
-    np.testing.assert_allclose(cells.values[0, 1, :, claiming.NS], wide.win_ns)
+    np.testing.assert_allclose(cells.values[0, 1, :, claims.NS], wide.win_ns)
 
 
 def test_the_papers_own_tasks_are_what_its_averages_are_taken_over():
-    assert claiming.tasks_of_paper(["snli", "sst2", "ag_news"]) == ["sst2", "ag_news"]
-    assert claiming.tasks_of_paper(["snli", "bbc"]) == ["snli", "bbc"]
-    assert claiming.counterpart("bbc") == "AG" and claiming.counterpart("yelp") is None
+    assert claims.tasks_of_paper(["snli", "sst2", "ag_news"]) == ["sst2", "ag_news"]
+    assert claims.tasks_of_paper(["snli", "bbc"]) == ["snli", "bbc"]
+    assert tables.published_dataset("bbc") == "AG" and tables.published_dataset("yelp") is None
 
 
 def test_every_change_of_the_released_code_is_in_all():

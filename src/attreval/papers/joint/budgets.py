@@ -13,8 +13,8 @@ from attreval.core.seeds import generator
 from attreval.explain import METHODS
 from attreval.metrics.pareto import overlap_at_k
 from attreval.metrics.rank_correlation import bounds
-from attreval.papers.common.runs import load_model_once
 from attreval.papers.common.sample import to_explain
+from attreval.papers.common.trained_models import load_model_once
 from attreval.workflow.step import Step, set_threads
 
 ASKED = ["task", "model", "method", "budget", "seed", "instance", "requested"]
@@ -38,7 +38,7 @@ def spend(results: Results, profile: Profile, task: str, model: str, seed: int, 
     from attreval.models.scorer import Scorer
 
     set_threads(profile.threads)
-    loaded = load_model_once(results, task, model, seed, profile.model_dump_json())
+    loaded = load_model_once(results, profile, task, model, seed)
     spec, explaining = profile.joint.budgets, profile.explaining_of(task)
     if loaded.family not in METHODS[method].families:
         return [], []

@@ -9,11 +9,12 @@ import numpy as np
 import pandas as pd
 
 from attreval.explain import METHODS
-from attreval.metrics.pareto import undominated
+from attreval.metrics.pareto import pareto_front
 from attreval.metrics.rank_correlation import Drawn, bounds, correlate, draw_judges, pool, verdict
+from attreval.metrics.registry import METRICS
 from attreval.papers.joint import budgets
 from attreval.papers.joint import values as joint
-from attreval.papers.joint.values import COLUMNS, JUDGES, joint_runs
+from attreval.papers.joint.values import COLUMNS, JOINT, joint_runs
 from attreval.papers.sun2024.instances import read_agents
 from attreval.workflow.parallel import map_side_by_side
 from attreval.workflow.step import Step
@@ -70,17 +71,13 @@ def hear(step: Step) -> Hearing:
 
 def read_pieces(step: Step) -> pd.DataFrame:
     """What notebooks 07 say of every text, for the runs under diagnosis; empty where a profile has none."""
-    runs, tables = step.profile.explained_runs("diagnosis"), step.results.tables
+    runs = step.profile.explained_runs("diagnosis")
     if not runs:
         return pd.DataFrame(columns=[*COLUMNS, "level"])
-    path = tables / "07_sun2024_each.csv"
-    if not path.exists():
-        raise FileNotFoundError(f"no table {path}: run notebook 07_sun2024, or `attreval run`")
-    parts = [pd.read_csv(path)]
-    for task, model, seed in runs:
-        told = tables / f"07_sun2024_agents-{task}-{model}-s{seed}_predictions.csv"
-        if told.exists():
-            parts.append(read_agents(pd.read_csv(told)))
+    parts = [step.results.read_table("each", "07_sun2024")]
+    for run in runs:
+        if step.results.table("predictions", "07_sun2024_agents", *run).exists():
+            parts.append(read_agents(step.results.read_table("predictions", "07_sun2024_agents", *run)))
     return pd.concat([part for part in parts if len(part)], ignore_index=True).assign(level="pieces")
 
 
@@ -91,7 +88,7 @@ def stack(part: pd.DataFrame) -> tuple[dict[str, np.ndarray], list[str]]:
     axes = [sorted(set(known.seed)), list(dict.fromkeys(known.instance)), methods]
     places = [pd.Series(range(len(axis)), index=axis) for axis in axes]
     out = {}
-    for judge in (name for name in JUDGES if name in set(known.judge)):
+    for judge in (name for name in JOINT if name in set(known.judge)):
         rows = known[known.judge == judge]
         out[judge] = np.full([len(axis) for axis in axes], np.nan)
         at = tuple(
@@ -112,7 +109,7 @@ def summary_table(hearing: Hearing, level: float) -> pd.DataFrame:
                     *run,
                     method,
                     judge,
-                    JUDGES[judge].better,
+                    METRICS[judge].turned or "higher",
                     found.means[judge][i],
                     low[i],
                     high[i],
@@ -130,7 +127,7 @@ def correlation_table(hearing: Hearing, level: float) -> pd.DataFrame:
     methods: over how many; runs: how many are pooled. verdict: see metrics.rank_correlation.verdict.
     """
     rows = []
-    for a, b in combinations(JUDGES, 2):
+    for a, b in combinations(JOINT, 2):
         for kind in ("tokens", "pieces"):
             found = []
             for run, heard in hearing.runs.items():
@@ -174,12 +171,12 @@ def read_costs(step: Step) -> pd.DataFrame:
     found = []
     for task, model, seed in joint_runs(step.profile):
         for shard in range(step.profile.explaining_of(task).shards):
-            path = step.results.tables / f"03_explain-{task}-{model}-s{seed}-{shard}_cost.csv"
-            found.append(pd.read_csv(path).assign(task=task, model=model, level="tokens"))
+            cost = step.results.read_table("cost", "03_explain", task, model, seed, shard)
+            found.append(cost.assign(task=task, model=model, level="tokens"))
     for task, model, seed in step.profile.explained_runs("diagnosis"):
         for part in range(step.profile.diagnosis.parts):
-            path = step.results.tables / f"07_sun2024_explanations-{task}-{model}-s{seed}-{part}_cost.csv"
-            found.append(pd.read_csv(path).assign(task=task, model=model, level="pieces"))
+            cost = step.results.read_table("cost", "07_sun2024_explanations", task, model, seed, part)
+            found.append(cost.assign(task=task, model=model, level="pieces"))
     every = pd.concat(found, ignore_index=True)
     every = every[every.method != "prediction"]
     for name in ("requested", "unique"):
@@ -203,8 +200,8 @@ def bargain_table(hearing: Hearing, costs: pd.DataFrame) -> pd.DataFrame:
         ]
         asked, unique = (np.array([p[name] for p in paid], dtype=float) for name in ("requested", "unique"))
         for judge, means in found.means.items():
-            best, best_unique = undominated(asked, means[keep]), undominated(unique, means[keep])
-            share = undominated(asked, found.drawn[judge][:, keep]).mean(axis=0)
+            best, best_unique = pareto_front(asked, means[keep]), pareto_front(unique, means[keep])
+            share = pareto_front(asked, found.drawn[judge][:, keep]).mean(axis=0)
             rows += [
                 (*run, judge, m, means[i], asked[n], unique[n], best[n], best_unique[n], share[n])
                 for n, (i, m) in enumerate(priced)
@@ -223,7 +220,7 @@ def name_bargains(table: pd.DataFrame) -> pd.DataFrame:
         ordered = counts.sort_values(ascending=False, kind="stable")
         runs = part.drop_duplicates(RUN)
         named = ", ".join(f"{METHODS[m].title} ({n})" for m, n in ordered.items())
-        rows.append((judge, JUDGES[judge].title, len(runs), named))
-    order = {judge: i for i, judge in enumerate(JUDGES)}
+        rows.append((judge, METRICS[judge].title, len(runs), named))
+    order = {judge: i for i, judge in enumerate(JOINT)}
     frame = pd.DataFrame(rows, columns=["judge", "title", "runs", "undominated"])
     return frame.sort_values("judge", key=lambda names: names.map(order), kind="stable").reset_index(drop=True)

@@ -15,9 +15,10 @@ from attreval.core.records import Attribution, Instance, Tokens
 from attreval.core.seeds import generator
 from attreval.core.units import find_units
 from attreval.explain.techniques import TECHNIQUES
-from attreval.metrics.unified.ranking import Piece, rank_pieces, spend
+from attreval.metrics.unified.ranking import Feature, rank_features, take_units
 from attreval.metrics.unified.simulatability import agreement_f1, bootstrap_gain, inform, read_marks
-from attreval.papers.sun2024.explanations import load_typed_attributions, shown_to_agents
+from attreval.papers.common.runs import load_typed_attributions
+from attreval.papers.sun2024.explanations import shown_to_agents
 from attreval.workflow.step import Step
 
 UNTOLD = ("none", "none", "none")
@@ -93,7 +94,7 @@ def simulate(step: Step) -> Simulated:
 
 def tell_all(step: Step) -> list[Told]:
     """What agents see of every instance."""
-    from attreval.papers.common.runs import load_model
+    from attreval.papers.common.trained_models import load_model
 
     given, profile = step.parameters, step.profile
     settings = profile.diagnosis.agents
@@ -120,20 +121,20 @@ def most_ranks(pieces: int) -> int:
 
 def pieces_shown(
     instance: Instance, tokens: Tokens, records: dict[str, Attribution], profile, given
-) -> Iterator[tuple[str, str, list[Piece]]]:
+) -> Iterator[tuple[str, str, list[Feature]]]:
     """(technique, type, pieces): the first pairs of spans, and of every type as many units as these hold."""
     settings = profile.diagnosis
     units = find_units(tokens, settings.units.unit)
     for technique in settings.agents.techniques:
         rankings = {
-            kind: rank_pieces(
+            kind: rank_features(
                 records[method], units, generator("ties", given.task, given.model, given.seed, instance.id, method)
             )
             for kind, method in TECHNIQUES[technique].items()
         }
         size = len(rankings["span"].units(settings.agents.pieces))
         for kind in settings.agents.types:
-            yield technique, kind, spend(rankings[kind], size, rankings["token"])
+            yield technique, kind, take_units(rankings[kind], size, rankings["token"])
 
 
 def train_agent(step: Step, sets: list[list], kind: tuple[str, str, str], seed: int) -> np.ndarray:
@@ -154,8 +155,8 @@ def train_agent(step: Step, sets: list[list], kind: tuple[str, str, str], seed: 
         corpora.resolve_weights,
     )
     spec = TrainingSpec(**(profile.training_of(task, given.model).model_dump() | profile.diagnosis.agents.training))
-    folder = step.results.root / "agents" / "-".join([*given.variant(), *kind, str(seed)])
-    train(agent, sets[0], sets[1], spec, folder, ("agent", *given.variant(), seed))
+    folder = step.results.agent(*given.run(), *kind, seed)
+    train(agent, sets[0], sets[1], spec, folder, ("agent", given.task, given.model, f"s{given.seed}", seed))
     predicted = evaluate(agent, sets[2]).predicted
     shutil.rmtree(folder)  # agents are many, and only what they predict is of interest
     return predicted

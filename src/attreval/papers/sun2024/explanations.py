@@ -9,14 +9,13 @@ import pandas as pd
 
 from attreval import corpora
 from attreval.config import Profile
-from attreval.core.project import Results
-from attreval.core.records import Attribution, Instance
-from attreval.core.tables import read_by_instance, write_attributions
+from attreval.core.records import Instance
+from attreval.core.tables import write_attributions
+from attreval.core.token_tables import write_tokens
 from attreval.explain import METHODS
 from attreval.explain.method import Budget
 from attreval.explain.techniques import TECHNIQUES
-from attreval.papers.common.runs import load_model
-from attreval.papers.pipeline.explaining import precision_table, sum_costs
+from attreval.papers.pipeline.explaining import open_scorer, precision_table, sum_costs
 from attreval.workflow.step import Step
 
 
@@ -34,11 +33,6 @@ class Levels:
 def diagnosis_budget(profile: Profile, task: str) -> Budget:
     """What methods of units, pairs and spans may spend on a task."""
     return profile.explaining_of(task).changed(units=profile.diagnosis.units)
-
-
-def evaluated_instances(profile: Profile, task: str) -> list[Instance]:
-    """The test instances that the diagnosis looks at."""
-    return corpora.load(task, "test", profile.diagnosis.rows)
 
 
 def shown_to_agents(profile: Profile, task: str) -> list[Instance]:
@@ -78,22 +72,14 @@ def explain_types(step: Step) -> Levels:
     records = [a for e in explained for a in e.attributions.values()]
     path = step.results.typed_attributions(given.task, given.model, given.seed, given.part)
     write_attributions(path, records)
-    step.files.append(path)
+    tokens_path = step.results.typed_tokens(given.task, given.model, given.seed, given.part)
+    write_tokens(tokens_path, {e.instance.id: e.tokens for e in explained})
+    step.files += [path, tokens_path]
     fully = [e for e in explained if len(e.attributions) == len(methods_of(settings.techniques))]
     cost = sum_costs([a for e in fully for a in e.attributions.values()], scorer.costs["prediction"], len(fully))
     checked = every[: settings.rows][given.part :: settings.parts]
     precision = precision_table(scorer, checked, methods_of(settings.techniques), budget, names, "predicted")
     return Levels(cost[cost.method != "prediction"], precision, list_levels(explained), lay_out_pieces(fully[0]))
-
-
-def open_scorer(step: Step):
-    """The ledger of the step's model."""
-    from attreval.models.scorer import Scorer
-    from attreval.models.transformer import pick_precision
-
-    given, spec = step.parameters, step.profile.explaining_of(step.parameters.task)
-    model = load_model(step.results, given.task, given.model, given.seed, step.profile)
-    return Scorer(model, spec.token_budget, sampled_precision=pick_precision(spec.perturbation_precision, model.device))
 
 
 def list_levels(explained: list) -> pd.DataFrame:
@@ -119,15 +105,3 @@ def lay_out_pieces(explained, first: int = 3) -> pd.DataFrame:
             shown = " | ".join(" ".join(side) for side in sides.values())
             rows.append((METHODS[method].title, rank, shown, float(record.scores[i])))
     return pd.DataFrame(rows, columns=["method", "rank", "piece", "score"])
-
-
-def load_typed_attributions(
-    results: Results, profile: Profile, task: str, model: str, seed: int
-) -> dict[str, dict[str, Attribution]]:
-    """Attributions of all parts: instance id -> method -> record."""
-    paths = [results.typed_attributions(task, model, seed, part) for part in range(profile.diagnosis.parts)]
-    if missing := [path for path in paths if not path.exists()]:
-        raise FileNotFoundError(
-            f"no explanations at {missing[0]}: run notebook 07_sun2024_explanations, or `attreval run --profile {profile.name}`"
-        )
-    return read_by_instance(*paths)
