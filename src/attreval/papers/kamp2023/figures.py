@@ -162,7 +162,7 @@ def figure_all_pairs(table: pd.DataFrame):
         axes.set(xlabel="k", title=task_title(task), xticks=sorted(table.k.unique()), ylim=(0.48, 1.02))
     panels[0][0].set_ylabel("agreement@k")
     handles, names = panels[0][0].get_legend_handles_labels()
-    figure.legend(handles, names, loc="upper center", bbox_to_anchor=(0.5, 0.02), ncols=len(GROUPS))
+    figure.legend(handles, names, loc="upper center", bbox_to_anchor=(0.5, 0.02), ncols=3)
     figure.tight_layout()
     return panels[0][0]
 
