@@ -62,7 +62,7 @@ def test_a_contrast_equals_its_slow_twin(rows, asked):
     if expected is None:
         assert found is None
     else:
-        assert (found.positive, found.columns) == expected[1:]
+        assert (found.positive, found.cells) == expected[1:]
         assert found.value == pytest.approx(expected[0])
         assert found.low <= found.high
 

@@ -20,7 +20,7 @@ K_SHOWN = 4  # the mean number of tokens that people highlight on e-SNLI (Kamp e
 def mean_with_interval(step: Step, values: np.ndarray, run: tuple) -> tuple:
     """Means over instances, lower and upper bounds; instances are drawn alike in every table of a run."""
     settings = step.profile.bootstrap
-    return bootstrap_mean(values, settings.draws, settings.level, "agreement", *run)
+    return bootstrap_mean(values, settings.draws, settings.confidence, "agreement", *run)
 
 
 def group_of(a: str, b: str) -> str:
@@ -42,7 +42,7 @@ def agreement_table(step: Step) -> pd.DataFrame:
         for a, b in combinations(common_methods(records), 2):
             values = np.array([[agreement_at_k([r[a].scores, r[b].scores], k) for k in ks] for r in records.values()])
             mean, low, high = bootstrap_mean(
-                values, profile.bootstrap.draws, profile.bootstrap.level, "agreement", task, model, seed
+                values, profile.bootstrap.draws, profile.bootstrap.confidence, "agreement", task, model, seed
             )
             for i, k in enumerate(ks):
                 rows.append((task, model, seed, a, b, group_of(a, b), k, mean[i], low[i], high[i], len(values)))

@@ -92,7 +92,7 @@ def read_predictions(step: Step) -> pd.Series:
 def summarise(step: Step, hits: pd.DataFrame) -> pd.DataFrame:
     """Pointing accuracy with its interval; see `metrics.pointing_game.summarise`."""
     keys = ("task", "model", "architecture")
-    return pointing.summarise(hits, step.profile.bootstrap.draws, step.profile.bootstrap.level, keys)
+    return pointing.summarise(hits, step.profile.bootstrap.draws, step.profile.bootstrap.confidence, keys)
 
 
 def summarise_by_attractors(step: Step, hits: pd.DataFrame) -> pd.DataFrame:
@@ -100,7 +100,7 @@ def summarise_by_attractors(step: Step, hits: pd.DataFrame) -> pd.DataFrame:
     asked = hits[hits.attractors.notna()]
     largest = asked.drop_duplicates(["task", "instance"]).task.value_counts()
     chosen = asked[asked.task == largest.index[0]] if len(largest) else asked
-    return pointing.summarise_by_attractors(chosen, step.profile.bootstrap.draws, step.profile.bootstrap.level)
+    return pointing.summarise_by_attractors(chosen, step.profile.bootstrap.draws, step.profile.bootstrap.confidence)
 
 
 def write_blocks(step: Step, table: pd.DataFrame) -> None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from attreval.core.bootstrap import draw_counts, percentile_interval
 from attreval.core.seeds import generator
 from attreval.metrics.diagnosticity import PUBLISHED_TASKS, STAND_INS
 from attreval.metrics.registry import FAITHFULNESS
@@ -64,7 +65,7 @@ def resample(pairs: pd.DataFrame, step: Step, setting: str = "main") -> Cells:
         )
         n = len(table)
         rng = generator("bootstrap", "claims", task)
-        counts = np.concatenate([np.ones((1, n)), rng.multinomial(n, np.full(n, 1 / n), size=spec.draws)])
+        counts = np.concatenate([np.ones((1, n)), draw_counts(rng, n, spec.draws)])
         out.append(np.einsum("bi,imk->bmk", counts / n, table))
     return Cells(np.stack(out, axis=1), tuple(tasks), tuple(methods), len(part[part.task.isin(tasks)]))
 
@@ -157,8 +158,7 @@ def bound(values: np.ndarray | None, step: Step, basis: str) -> dict | None:
     """The sample's value, and the percentile interval of the draws."""
     if values is None:
         return None
-    level = step.profile.bootstrap.level
-    low, high = np.quantile(values[1:], [(1 - level) / 2, (1 + level) / 2])
+    low, high = percentile_interval(values[1:], step.profile.bootstrap.confidence)
     return {"value": float(values[0]), "low": float(low), "high": float(high), "basis": basis}
 
 
@@ -179,7 +179,7 @@ def rising(step: Step, curves: pd.DataFrame, tasks: list[str], methods: list[str
         )
         n = len(wide)
         rng = generator("bootstrap", "claims", task)
-        counts = np.concatenate([np.ones((1, n)), rng.multinomial(n, np.full(n, 1 / n), size=spec.draws)])
+        counts = np.concatenate([np.ones((1, n)), draw_counts(rng, n, spec.draws)])
         grown.append(np.diff(np.einsum("bi,ikr->bkr", counts / n, wide), axis=2) >= -1e-9)
     steps = np.stack(grown, axis=1)
     return bound(steps.mean(axis=(1, 2, 3)), step, f"{steps[0].size} steps")

@@ -36,7 +36,7 @@ def summarise(values: pd.DataFrame, step: Step, keys: list[str]) -> pd.DataFrame
         mean, low, high = bootstrap_mean(
             part[list(HARD_MEASURES)].to_numpy(),
             step.profile.bootstrap.draws,
-            step.profile.bootstrap.level,
+            step.profile.bootstrap.confidence,
             "erasure",
             *key[:3],
         )

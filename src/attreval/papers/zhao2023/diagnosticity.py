@@ -70,7 +70,7 @@ def diagnosticity_cells(pairs: pd.DataFrame, step: Step, setting: str = "main") 
         # models and seeds of one instance are averaged first: the interval is over instances
         wide = cell.groupby("instance", sort=False)[[f"win_{m}" for m in FAITHFULNESS]].mean().to_numpy()
         spec = step.profile.bootstrap
-        mean, low, high = bootstrap_mean(wide, spec.draws, spec.level, "diagnosticity", task)
+        mean, low, high = bootstrap_mean(wide, spec.draws, spec.confidence, "diagnosticity", task)
         rows += [(task, method, m, mean[i], low[i], high[i], len(wide)) for i, m in enumerate(FAITHFULNESS)]
     return pd.DataFrame(rows, columns=["task", "method", "metric", "diagnosticity", "low", "high", "instances"])
 
@@ -128,7 +128,7 @@ def by_ratio(curves: pd.DataFrame, pairs: pd.DataFrame, step: Step) -> pd.DataFr
 def interval(values: pd.Series, step: Step, task: str) -> tuple[float, float, float]:
     """Mean of one value an instance, with its bounds."""
     spec = step.profile.bootstrap
-    found = bootstrap_mean(values.to_numpy(), spec.draws, spec.level, "diagnosticity", task)
+    found = bootstrap_mean(values.to_numpy(), spec.draws, spec.confidence, "diagnosticity", task)
     return tuple(float(x) for x in found)
 
 
@@ -156,7 +156,7 @@ def changes_table(pairs: pd.DataFrame, step: Step) -> pd.DataFrame:
         per = both.groupby(["task", "instance"], sort=False).mean(numeric_only=True)
         spec = step.profile.bootstrap
         moves = np.stack([per[f"win_{m}"] - per[f"win_{m}_base"] for m in FAITHFULNESS], axis=1)
-        _, low, high = bootstrap_mean(moves, spec.draws, spec.level, "changes")
+        _, low, high = bootstrap_mean(moves, spec.draws, spec.confidence, "changes")
         for i, m in enumerate(FAITHFULNESS):
             row |= {m: found[f"win_{m}"], f"{m}_change": found[f"win_{m}"] - before[f"win_{m}"]}
             row |= {f"{m}_low": low[i], f"{m}_high": high[i]}
