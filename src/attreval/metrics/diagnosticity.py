@@ -14,9 +14,6 @@ import pandas as pd
 
 from attreval.metrics.protocol import Protocol
 
-PUBLISHED_TASKS = {"sst2": "SST", "evidence_inference": "EvInf", "ag_news": "AG", "multirc": "MultiRC"}
-STAND_INS = {"rotten_tomatoes": "SST", "bbc": "AG", "imdb": "EvInf", "snli": "MultiRC"}
-
 
 def wins(own: np.ndarray, rival: np.ndarray, protocol: Protocol = Protocol()) -> np.ndarray:  # noqa: B008 - frozen
     """(p,) 1 where an explanation beats its rival, 0 where it does not, and what the protocol gives for a tie.

@@ -17,7 +17,7 @@ from attreval import config, corpora
 from attreval.core import project
 from attreval.core.tables import sweep_parts
 from attreval.workflow.run_notebook import MARK, die_with_parent
-from attreval.workflow.stamps import stamp_path
+from attreval.workflow.staleness import stamp_path
 
 
 class WorkflowFailed(RuntimeError):
@@ -67,7 +67,7 @@ def run_workflow(
         for name in broken:
             print(f"{name}: files of an earlier run are gone, it runs again", flush=True)
         if broken:  # snakemake does not ask for what lies between, as long as the site is there
-            targets = [*(targets or ["site"]), *(str(folder.steps / f"{name}.json") for name in broken)]
+            targets = [*(targets or ["site"]), *(str(folder.record(name)) for name in broken)]
         command = [
             *(sys.executable, "-m", "snakemake", "--snakefile", str(project.home() / "workflow" / "Snakefile")),
             *("--directory", str(project.home()), "--config", f"profile={profile}", "--cores", str(cores)),

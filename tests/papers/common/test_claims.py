@@ -63,7 +63,7 @@ def test_a_contrast_is_sure_where_every_instance_is():
     found = contrast_methods(hits_of(columns), MethodContrast(("a",), ("b",)), 200, 0.95)
     assert (found.value, found.low, found.high, found.positive, found.cells) == (0.5, 0.5, 0.5, 1, 2)
     only = contrast_methods(hits_of(columns), MethodContrast(("a",), ("b",), architectures=("CNN",)), 200, 0.95)
-    assert only.value == 0 and only.columns == 1
+    assert only.value == 0 and only.cells == 1
     assert contrast_methods(hits_of(columns), MethodContrast(("a",), ("b",), tasks=("three",)), 200, 0.95) is None
 
 
