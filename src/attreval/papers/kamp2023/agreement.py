@@ -20,7 +20,7 @@ K_SHOWN = 4  # the mean number of tokens that people highlight on e-SNLI (Kamp e
 def mean_with_interval(step: Step, values: np.ndarray, run: tuple) -> tuple:
     """Means over instances, lower and upper bounds; instances are drawn alike in every table of a run."""
     settings = step.profile.bootstrap
-    return bootstrap_mean(values, settings.draws, settings.level, "agreement", *run)
+    return bootstrap_mean(values, settings.draws, settings.confidence, "agreement", *run)
 
 
 def group_of(a: str, b: str) -> str:

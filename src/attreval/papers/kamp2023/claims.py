@@ -160,7 +160,7 @@ def statistics_by_run(step) -> dict[Run, dict[str, dict]]:
             found = bootstrap_statistic(
                 values,
                 lambda means, f=statistic, names=names: f(dict(zip(names, means, strict=True))),
-                *(settings.draws, settings.level, "agreement", *run),
+                *(settings.draws, settings.confidence, "agreement", *run),
             )
             out[run][claim] = dict(zip(("value", "low", "high"), found, strict=True)) | {"basis": basis}
     return out

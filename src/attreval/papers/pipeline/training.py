@@ -43,7 +43,7 @@ def fit(step: Step) -> Trained:
         for x in bootstrap_mean(
             tested.correct,
             profile.bootstrap.draws,
-            profile.bootstrap.level,
+            profile.bootstrap.confidence,
             "accuracy",
             given.task,
             given.model,

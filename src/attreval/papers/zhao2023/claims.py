@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from attreval.core.bootstrap import draw_counts, percentile_interval
 from attreval.core.seeds import generator
 from attreval.metrics.registry import FAITHFULNESS
 from attreval.papers.common.claims import read_claims, score
@@ -48,7 +49,7 @@ def tasks_of_paper(tasks: list[str]) -> list[str]:
 
 def instance_weights(n: int, task: str, step: Step) -> np.ndarray:
     """(b, n) the share of each instance in the sample itself and in every bootstrap draw."""
-    draws = generator("bootstrap", "claims", task).multinomial(n, np.full(n, 1 / n), size=step.profile.bootstrap.draws)
+    draws = draw_counts(generator("bootstrap", "claims", task), n, step.profile.bootstrap.draws)
     return np.concatenate([np.ones((1, n)), draws]) / n
 
 
@@ -156,8 +157,7 @@ def with_interval(values: np.ndarray | None, step: Step, basis: str) -> dict | N
     """The sample's value, and the percentile interval of the draws."""
     if values is None:
         return None
-    level = step.profile.bootstrap.level
-    low, high = np.quantile(values[1:], [(1 - level) / 2, (1 + level) / 2])
+    low, high = percentile_interval(values[1:], step.profile.bootstrap.confidence)
     return {"value": float(values[0]), "low": float(low), "high": float(high), "basis": basis}
 
 
