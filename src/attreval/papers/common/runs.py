@@ -6,14 +6,14 @@ For models see `trained_models`.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from attreval.config import Judge, Profile
+from attreval.config import Judge, Profile, Run
 from attreval.core.project import Results
 from attreval.core.records import Attribution, Tokens
 from attreval.core.tables import read_by_instance
@@ -96,6 +96,14 @@ def kept_for_run(runs: int = 1) -> Callable[[Callable], Callable]:
 def load_records_once(results: Results, profile: Profile, task: str, model: str, seed: int):
     """The attributions of a run."""
     return load_attributions(results, profile, task, model, seed)
+
+
+def read_accuracy(step: Step, runs: Iterable[Run]) -> pd.DataFrame:
+    """The tables of accuracy that notebook 02 wrote for the models that read these runs' instances, a row each."""
+    models = dict.fromkeys((step.profile.read_by(task), model, seed) for task, model, seed in runs)
+    paths = [step.results.tables / f"02_train-{task}-{model}-s{seed}_accuracy.csv" for task, model, seed in models]
+    existing(paths, "table", "02_train", step.profile)
+    return pd.concat([pd.read_csv(path) for path in paths], ignore_index=True)
 
 
 def read_shards(step: Step, table: str, judge: Judge | None = None) -> pd.DataFrame:

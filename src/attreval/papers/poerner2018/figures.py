@@ -1,4 +1,4 @@
-"""Figures 1-3 of Poerner et al. (2018), coloured texts; and hits beside their Table 2, and by the number of attractors."""
+"""Figures 1-3 of Poerner et al. (2018), coloured texts; hits beside their Table 2, and by the number of attractors."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from matplotlib import pyplot as plt
 
 from attreval.explain import METHODS
 from attreval.papers.common.coloured_text import ColouredText
-from attreval.papers.common.style import MARKERS, draw_nothing, task_title, use_style
+from attreval.papers.common.method_style import MARKERS
+from attreval.papers.common.style import draw_nothing, task_title, use_style
 from attreval.papers.poerner2018.examples import shortest_example
 from attreval.papers.poerner2018.tables import AGREEMENT, BLOCKS, NAMES
 from attreval.workflow.step import Step
@@ -29,7 +30,7 @@ def figure_1(step: Step) -> ColouredText:
 
 
 def figure_2(step: Step, predicted: str = "singular") -> ColouredText:
-    """Five words or more before a verb: a `singular`, predicted by the GRU, or a `plural`, by the LSTM (also Fig. 3)."""
+    """Five or more words before a verb: a `singular`, predicted by the GRU, or a `plural`, by the LSTM (also Fig. 3)."""
     architecture, fifth = {"singular": ("gru", "occlusion_1"), "plural": ("lstm", "decomposition")}[predicted]
     methods = ["gradient_l2", "gradient_x_input", "lrp", "deeplift", fifth, "limsse_probability"]
     return shortest_example(step, AGREEMENT, architecture, methods, predicted, least_words=5)
