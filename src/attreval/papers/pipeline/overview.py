@@ -6,7 +6,7 @@ import pandas as pd
 
 from attreval import corpora
 from attreval.config import Profile
-from attreval.papers.common.runs import read_accuracy, read_shards
+from attreval.papers.common.runs import read_shards
 from attreval.workflow.step import Step
 
 PER_INSTANCE = ["requested", "unique", "reused", "requested_tokens", "unique_tokens", "gradients"]
@@ -14,7 +14,8 @@ PER_INSTANCE = ["requested", "unique", "reused", "requested_tokens", "unique_tok
 
 def model_table(step: Step) -> pd.DataFrame:
     """One row a task, model and seed: how well the model does on test."""
-    return read_accuracy(step, step.profile.trained_runs())
+    runs = step.profile.trained_runs()
+    return pd.concat([step.results.read_table("accuracy", "02_train", *run) for run in runs], ignore_index=True)
 
 
 def cost_table(step: Step) -> pd.DataFrame:
