@@ -16,7 +16,7 @@ from scipy.stats import rankdata
 from attreval import corpora
 from attreval.config import Run
 from attreval.core.bootstrap import bootstrap_statistic
-from attreval.papers.common.claims import note_verdicts, read_claims, score
+from attreval.papers.common.claims import read_claims, score
 from attreval.papers.common.published import reported
 from attreval.papers.kamp2023.readings import PEOPLE, SIX, Reading, read_runs, voters
 from attreval.papers.kamp2023.tables import KAMP_METHODS
@@ -177,7 +177,7 @@ def claims_table(step, measured: dict[Run, dict[str, dict]]) -> pd.DataFrame:
         tests = [measured[run][claim] for run in order if np.isfinite(measured[run][claim]["value"])]
         if tests:
             found[claim] = tests[0]
-    return note_verdicts(step, "kamp2023", score(read_claims("kamp2023"), found))
+    return score(read_claims("kamp2023"), found)
 
 
 def claims_by_run(measured: dict[Run, dict[str, dict]]) -> pd.DataFrame:
