@@ -121,19 +121,12 @@ def train_and_explain(results: Results, profile: Profile, seed: int) -> float:
         vectors=lambda: read_glove(*corpora.glove()),
     )
     dev = corpora.load(study.task, "dev", study.dev_rows)
-    train(
-        model,
-        instances,
-        dev,
-        profile.study_training(),
-        results.model(f"{STUDY}_{study.task}", study.model, seed),
-        names,
-    )
+    folder = results.model(f"{STUDY}_{study.task}", study.model, seed)
+    train(model, instances, dev, profile.study_training(), folder, names)
     test = corpora.load(study.task, "test", study.test_rows)
     tested = evaluate(model, test, pick_precision(profile.training.precision, model.device))
-    scorer = Scorer(
-        model, spec.token_budget, sampled_precision=pick_precision(spec.perturbation_precision, model.device)
-    )
+    precision = pick_precision(spec.perturbation_precision, model.device)
+    scorer = Scorer(model, spec.token_budget, sampled_precision=precision)
     explained = explain(scorer, test[: study.explain_rows], spec.methods, spec, names, spec.target)
     records = [record for e in explained for record in e.attributions.values()]
     write_attributions(study_path(results, study, seed), records)
