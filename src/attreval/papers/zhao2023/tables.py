@@ -47,10 +47,7 @@ def table_1(step: Step) -> pd.DataFrame:
     for task, model in dict.fromkeys(run[:2] for run in runs):
         reader = step.profile.read_by(task)
         seeds = [seed for t, m, seed in runs if (t, m) == (task, model)]
-        paths = [step.results.tables / f"02_train-{reader}-{model}-s{seed}_accuracy.csv" for seed in seeds]
-        if missing := [path for path in paths if not path.exists()]:
-            raise FileNotFoundError(f"no table {missing[0]}: run notebook 02, or `attreval run`")
-        scores = pd.concat([pd.read_csv(path) for path in paths])
+        scores = pd.concat([step.results.read_table("accuracy", "02_train", reader, model, seed) for seed in seeds])
         name = published_dataset(task)
         row = {
             "task": task,
