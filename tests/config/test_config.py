@@ -90,7 +90,7 @@ def test_an_unknown_key_names_the_allowed(home, path, section):
         ("training.precision", "float16", ["training.precision", "'float32'", "'bfloat16'"]),
         ("training.learning_rate", -1, ["training.learning_rate", "greater than 0"]),
         ("faithfulness.ratios", [0.0], ["faithfulness.ratios.0", "greater than 0"]),
-        ("bootstrap.level", 1.0, ["bootstrap.level", "less than 1"]),
+        ("bootstrap.confidence", 1.0, ["bootstrap.confidence", "less than 1"]),
         ("models.small.layers", 0, ["models.small.layers", "greater than or equal to 1"]),
         ("models.small.weights", "minilm", ["models.small", "`weights`"]),
         ("tasks.snli.models", ["large"], ["'large'", "defined are: small"]),

@@ -28,7 +28,7 @@ def _describe_sample(profile: Profile, judge: str) -> str:
         return f"Profile {profile.name}: no texts."
     seeds = len({seed for *_, seed in runs})
     texts = "; ".join(f"{models} on n = {_enumerate_words(counts)} texts" for models, counts in parts.items())
-    share = f"{profile.bootstrap.level:.0%}".replace("%", " %")
+    share = f"{profile.bootstrap.confidence:.0%}".replace("%", " %")
     seeded = f"{seeds} seed{'s' if seeds > 1 else ''}"
     return f"Profile {profile.name}: {texts}; {seeded}. Intervals: {share} bootstrap over texts."
 

@@ -66,9 +66,7 @@ def extract(archive: Path, patterns: tuple[str, ...], folder: Path) -> dict[str,
         ) from error
     unmet = [pattern for pattern in patterns if not any(fnmatchcase(name, pattern) for name in files)]
     if unmet:
-        raise FetchError(
-            f"{archive.name} holds no member that fits {unmet[0]!r}; data/registry.lock is wrong about it"
-        )
+        raise FetchError(f"{archive.name} holds no member that fits {unmet[0]!r}; data/registry.lock is wrong about it")
     return dict(sorted(files.items()))
 
 

@@ -76,7 +76,7 @@ def simulate(step: Step) -> Simulated:
     for kind in kinds:
         found = [
             bootstrap_gain(
-                *(told, untold, labels, bootstrap.draws, bootstrap.level),
+                *(told, untold, labels, bootstrap.draws, bootstrap.confidence),
                 generator("gain", given.task, given.model, given.seed),
             )
             for told, untold in zip(predicted[kind], predicted[UNTOLD], strict=True)

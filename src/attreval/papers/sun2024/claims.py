@@ -7,7 +7,7 @@ from typing import get_type_hints
 import pandas as pd
 
 from attreval.core import project
-from attreval.papers.common.claims import Claim, note_verdicts, read_claims, score
+from attreval.papers.common.claims import Claim, read_claims, score
 from attreval.papers.sun2024.contrasts import TypeContrast, contrast_types, count_cells
 from attreval.workflow.step import Step
 
@@ -109,17 +109,17 @@ def diagnosis_claims(step: Step, values: pd.DataFrame) -> pd.DataFrame:
         if claim.contrast:
             held, cells = count_published(claim)
             step.number(f"diagnosis.published.{claim.id}", f"{held} of {cells}")
-    return note_verdicts(step, "sun2024", score(claims, found))
+    return score(claims, found)
 
 
 def measure(claim: Claim, values: pd.DataFrame, step: Step) -> dict:
     """Our value of a claim that sets one type of explanation, or technique, against others."""
     bootstrap = step.profile.bootstrap
-    found = contrast_types(values, read_contrast(claim), bootstrap.draws, bootstrap.level)
+    found = contrast_types(values, read_contrast(claim), bootstrap.draws, bootstrap.confidence)
     if found is None:
         nan = float("nan")
         return {"value": nan, "low": nan, "high": nan, "basis": "nothing in this run tests it"}
-    basis = f"{found.positive} of {found.columns} cells"
+    basis = f"{found.positive} of {found.cells} cells"
     return {"value": found.value, "low": found.low, "high": found.high, "basis": basis}
 
 
@@ -138,9 +138,9 @@ def combined_table(step: Step, values: pd.DataFrame) -> pd.DataFrame:
         for other in ("span", "token"):
             forms = ("symbol",) if name == "simulatability" else None
             asked = TypeContrast(name, "combined", (other,), forms=forms)
-            found = contrast_types(values, asked, bootstrap.draws, bootstrap.level)
+            found = contrast_types(values, asked, bootstrap.draws, bootstrap.confidence)
             if found:
-                rows.append((name, other, found.value, found.low, found.high, found.positive, found.columns))
+                rows.append((name, other, found.value, found.low, found.high, found.positive, found.cells))
     table = pd.DataFrame(rows, columns=["property", "against", "difference", "low", "high", "better_in", "cells"])
     for against, part in table.groupby("against", sort=False):
         step.number(f"diagnosis.combined.better_than_{against}", int((part.low > 0).sum()))

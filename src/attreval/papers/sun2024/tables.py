@@ -38,7 +38,7 @@ def summarise(values: pd.DataFrame, measures: list[str], step: Step, keys: list[
         for measure in measures:
             known = part[measure].dropna()
             if len(known):
-                found = bootstrap_mean(known.to_numpy(), bootstrap.draws, bootstrap.level, "diagnosis", *key[:3])
+                found = bootstrap_mean(known.to_numpy(), bootstrap.draws, bootstrap.confidence, "diagnosis", *key[:3])
                 rows.append((*key, measure, *(float(x) for x in found), len(known)))
     return pd.DataFrame(rows, columns=[*keys, "measure", "mean", "low", "high", "instances"])
 
