@@ -11,7 +11,7 @@ import pytest
 from browsing import IN_BROWSER
 from reference.shown import ABOUT, HOSTILE, TASKS, make_shown
 
-from attreval.config.agreement import AgreementSpec
+from attreval.config import AgreementSpec
 from attreval.explorer import make_page
 from attreval.explorer.assembling import assemble
 from attreval.metrics.agreement import agreement_at_k, agreement_of

@@ -14,9 +14,9 @@ from attreval.core.project import Results
 from attreval.explain import METHODS
 from attreval.explorer.choosing import MOST, take_turns
 from attreval.explorer.gathering import FACTS, RUN, Shown, find_sources, read_judged, read_shown, read_table
-from attreval.explorer.measures import JUDGES, MEASURES
 from attreval.explorer.packing import pack_layout, pack_shown, short, to_json
 from attreval.metrics.dynamic_k import PEAK_RULES
+from attreval.metrics.registry import JUDGES, STORED
 from attreval.papers.kamp2023.readings import PEOPLE
 
 MOST_BYTES = 2_700_000  # of data; the page must stay under 3 MB with everything else in it
@@ -92,7 +92,10 @@ def assemble(
             "ties": agreement.ties,
         },
         "judges": JUDGES,
-        "measures": [{name: getattr(m, name) for name in m.__dataclass_fields__} for m in MEASURES],
+        "measures": [
+            {"name": name, "judge": m.judge, "title": m.title, "better": m.sign, "about": m.about}
+            for name, m in STORED.items()
+        ],
         "methods": {
             m: {"title": METHODS[m].title, "signed": METHODS[m].signed, "level": METHODS[m].level} for m in names
         },
@@ -151,7 +154,7 @@ def pack_means(means: dict, methods: list[str]) -> dict:
     judged = {
         name: [[short(of[m][0]), of[m][1]] if m in of else None for m in methods]
         for name, of in means.get("judged", {}).items()
-        if any(name == m.name for m in MEASURES)
+        if name in STORED
     }
     pairs = {
         key(pair): [[short(by_k.get(k, np.nan)) for k in range(1, max(by_k) + 1)], n]

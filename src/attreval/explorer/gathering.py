@@ -1,11 +1,11 @@
 """What is known of one explained text? Explanations, evidence and judges' scores, read from a run's results.
 
-Only files are read, and models only for how they cut texts into tokens; nothing is asked of them.
+Only files are read; no model is loaded.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -24,11 +24,9 @@ from attreval.metrics.human_agreement import token_marks
 from attreval.metrics.pointing_game import find_games
 from attreval.metrics.unified.gold import read_gold
 from attreval.metrics.unified.ranking import Piece, rank_pieces
-from attreval.models.loading import load_classifier
 from attreval.papers.common.evidence import borrowed_evidence, with_evidence
-from attreval.papers.common.runs import load_attributions
-from attreval.papers.common.sample import to_explain
-from attreval.papers.sun2024.explanations import evaluated_instances, load_typed_attributions
+from attreval.papers.common.runs import load_attributions, load_tokens, load_typed_attributions, load_typed_tokens
+from attreval.papers.common.sample import evaluated_instances, to_explain
 
 MOST_PIECES = 12  # pairs, or pairs of spans, of one explanation
 RUN = ["task", "model", "seed"]
@@ -78,12 +76,14 @@ def find_sources(results: Results, profile: Profile) -> tuple[list[Source], list
         shards, parts = range(profile.explaining_of(task).shards), range(profile.diagnosis.parts)
         explained = all(results.attributions(*run, shard).exists() for shard in shards)
         typed = all(results.typed_attributions(*run, part).exists() for part in parts)
+        read = [results.tokens(*run, shard) for shard in shards] if explained else []
+        read += [results.typed_tokens(*run, part) for part in parts] if typed else []
         if not (explained or typed):
             gaps.append(f"{name}: no explanations")
         elif not corpora.table_path(task).exists():
             gaps.append(f"{name}: the table of the task is not here")
-        elif not results.model(profile.read_by(task), model, seed).is_dir():
-            gaps.append(f"{name}: the model is not here")
+        elif not all(path.exists() for path in read):
+            gaps.append(f"{name}: how the model reads the texts is not here")
         else:
             sources.append(
                 Source(run, to_explain(profile, task, model) if explained else evaluated_instances(profile, task))
@@ -102,10 +102,10 @@ def read_shown(
     """The instances of a run at these places. values: of read_judged."""
     task, model, seed = run = source.run
     chosen = [source.instances[place] for place in places]
-    spec, labels = profile.models[model], corpora.TASKS[task].labels
-    loaded = load_classifier(results.model(profile.read_by(task), model, seed), model, "cpu", spec.max_length, labels)
     explained = load_if_there(load_attributions, results, profile, run)
     typed = load_if_there(load_typed_attributions, results, profile, run)
+    tokens_of = load_if_there(load_typed_tokens, results, profile, run)
+    tokens_of |= load_if_there(load_tokens, results, profile, run)
     lent = borrowed_evidence(task) if typed else {}
     predictions = read_predictions(results, profile, run)
     facts = read_facts(results, run)
@@ -115,14 +115,14 @@ def read_shown(
         judged.setdefault(row.instance, {}).setdefault(row.measure, {})[row.method] = row.value
     out = []
     for instance in chosen:
-        tokens, own = loaded.tokens(instance), explained.get(instance.id, {})
-        of_types = typed.get(instance.id, {})
+        own, of_types = explained.get(instance.id, {}), typed.get(instance.id, {})
         records = {m: r for m, r in (of_types | own).items() if m in METHODS}
         if not records:
             continue
+        tokens = tokens_of[instance.id]
         label, probability = predictions.get(instance.id, (-1, float("nan")))
         target = next(iter(records.values())).target
-        units = find_units(tokens, profile.diagnosis.pieces.unit)
+        units = find_units(tokens, profile.diagnosis.units.unit)
         gold = read_gold(with_evidence(instance, lent), tokens, units) if of_types else []
         shown = Shown(
             run,
@@ -143,8 +143,8 @@ def read_shown(
     return out
 
 
-def load_if_there(load, results: Results, profile: Profile, run: Run) -> dict[str, dict[str, Attribution]]:
-    """Attributions by instance and method; empty where the run has none of these."""
+def load_if_there(load: Callable[..., dict], results: Results, profile: Profile, run: Run) -> dict:
+    """What `load` gives by instance; empty where the run has none of these."""
     try:
         return load(results, profile, *run)
     except FileNotFoundError:

@@ -13,8 +13,8 @@ import re
 import numpy as np
 
 from attreval.explorer.gathering import Shown
-from attreval.explorer.measures import MEASURES
 from attreval.metrics.dynamic_k import PeakRule, local_maxima
+from attreval.metrics.registry import STORED
 
 DIGITS = (2, 3, 4, 5, 6, 8, 10, 12, 15)
 PLAIN_DIGITS = 4  # with so many or more, peaks are listed rather than told by yet more
@@ -85,7 +85,7 @@ def pack_layout(shown: Shown) -> list:
 
 def pack_shown(shown: Shown, methods: list[str], largest_k: int, rule: PeakRule) -> dict:
     """One instance as JSON values; columns have one entry a method of its run, null where there is none."""
-    measures = [m.name for m in MEASURES if m.name in shown.judged]
+    measures = [name for name in STORED if name in shown.judged]
     known = {name: [short(shown.judged[name].get(m, math.nan)) for m in methods] for name in measures}
     out = {
         "id": shown.instance.id,

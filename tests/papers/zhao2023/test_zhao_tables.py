@@ -12,10 +12,12 @@ from reference import models
 from reference.words import tiny_words
 
 from attreval.config import Profile
+from attreval.explain import methods_in
 from attreval.metrics import diagnosticity
 from attreval.metrics import soft_erasure as soft
 from attreval.metrics.erasure import erase
 from attreval.metrics.protocol import RELEASED, Protocol, lay_out
+from attreval.metrics.registry import FAITHFULNESS, METRICS
 from attreval.models.scorer import Scorer
 from attreval.papers.zhao2023 import claims as claiming
 from attreval.papers.zhao2023 import diagnosticity as beating_random
@@ -31,9 +33,13 @@ def test_published_cells_average_to_the_published_tables(by, table, rows):
     found = diagnosticity.average_cells(cells, "task" if by == "dataset" else "method")
     name = "table2_diagnosticity_by_fa" if by == "method" else "table3_diagnosticity_by_dataset"
     printed = exhibiting.published(name).set_index("metric")
-    names = diagnosticity.PUBLISHED_METHODS if by == "method" else {n: n for n in found.index[:-2]}
+    names = (
+        {ours: theirs for theirs, ours in methods_in("zhao2023").items()}
+        if by == "method"
+        else {n: n for n in found.index[:-2]}
+    )
     assert len(found) == rows + 2
-    for metric, title in diagnosticity.TITLES.items():
+    for metric, title in ((m, METRICS[m].title) for m in FAITHFULNESS):
         for row, value in found[metric].items():
             column = {"average": "avg"}.get(row) or names.get(row, row)
             np.testing.assert_allclose(value, printed.loc[title, column], atol=0.0011, err_msg=f"{title} {row}")
@@ -109,7 +115,7 @@ def suite(tokens, scores, name, softly):
     """Hard erasure and, if asked, soft erasure of one attribution."""
     hard = yield from erase(tokens, scores)
     if softly:
-        yield from soft.soften(tokens, scores, hard.target, ("x", name), Protocol(draws=4))
+        yield from soft.soft_erase(tokens, scores, hard.target, ("x", name), Protocol(draws=4))
 
 
 def test_the_soft_suite_costs_two_batched_passes_at_most(tiny):
@@ -133,7 +139,7 @@ def test_soft_erasure_is_the_same_in_any_company(tiny, texts):
     scores = [np.random.default_rng(i).standard_normal(len(t.content)) for i, t in enumerate(tokens)]
 
     def talks(which):
-        return [("x", soft.soften(tokens[i], scores[i], 1, ("t", i), Protocol(draws=2))) for i in which]
+        return [("x", soft.soft_erase(tokens[i], scores[i], 1, ("t", i), Protocol(draws=2))) for i in which]
 
     together = Scorer(tiny, 8192).converse(talks(range(6)))
     for i, expected in enumerate(together):
@@ -183,11 +189,11 @@ def made_up(settings=("main",), instances=4, methods=("random", "attention", "de
 
 def test_pairs_are_with_random_scores_of_the_same_text():
     values = made_up()
-    pairs = beating_random.pair_up(values, PROFILE)
+    pairs = beating_random.pair_with_rivals(values, PROFILE)
     assert len(pairs) == 2 * 4 * 2 and set(pairs.method) == {"attention", "deeplift"}
     index = values.set_index(["task", "instance", "method"])
     for row in pairs.itertuples():
-        for metric in diagnosticity.METRICS:
+        for metric in FAITHFULNESS:
             own = index.loc[(row.task, row.instance, row.method), metric]
             rival = index.loc[(row.task, row.instance, "random"), metric]
             assert getattr(row, f"win_{metric}") == (own > rival)
@@ -195,17 +201,17 @@ def test_pairs_are_with_random_scores_of_the_same_text():
 
 def test_permuted_rivals_are_the_methods_own():
     values = made_up(("main", "permuted", "ties_half"))
-    values.loc[values.setting == "ties_half", list(diagnosticity.METRICS)] = 0.25
-    pairs = beating_random.pair_up(values, PROFILE)
+    values.loc[values.setting == "ties_half", list(FAITHFULNESS)] = 0.25
+    pairs = beating_random.pair_with_rivals(values, PROFILE)
     permuted = pairs[pairs.setting == "permuted"].iloc[0]
     index = values[values.setting == "permuted"].set_index(["task", "instance", "method", "role"])
     assert permuted.nc_rival == index.loc[(permuted.task, permuted.instance, permuted.method, "permuted"), "nc"]
     half = pairs[pairs.setting == "ties_half"]
-    assert (half[[f"win_{m}" for m in diagnosticity.METRICS]] == 0.5).all(axis=None)
+    assert (half[[f"win_{m}" for m in FAITHFULNESS]] == 0.5).all(axis=None)
 
 
 def test_cells_and_summaries_are_means_of_wins():
-    pairs = beating_random.pair_up(made_up(instances=30), PROFILE)
+    pairs = beating_random.pair_with_rivals(made_up(instances=30), PROFILE)
     cells = beating_random.diagnosticity_cells(pairs, Stage)
     one = cells[(cells.task == "snli") & (cells.method == "deeplift") & (cells.metric == "ns")].iloc[0]
     part = pairs[(pairs.task == "snli") & (pairs.method == "deeplift")]
@@ -224,11 +230,11 @@ def test_changes_are_measured_from_the_control_instances():
     values = made_up(("main", "control", "rank", "ties_win"), instances=20)
     same = values[values.setting == "control"].drop(columns="setting")
     values = pd.concat([values[values.setting != "ties_win"], same.assign(setting="ties_win")], ignore_index=True)
-    pairs = beating_random.pair_up(values, PROFILE)
-    table = beating_random.change_table(pairs, Stage).set_index("setting")
+    pairs = beating_random.pair_with_rivals(values, PROFILE)
+    table = beating_random.changes_table(pairs, Stage).set_index("setting")
     assert set(table.index) == {"rank", "ties_win"}
-    base, rank = (beating_random.headline(pairs[pairs.setting == s]) for s in ("control", "rank"))
-    for metric in diagnosticity.METRICS:
+    base, rank = (beating_random.mean_diagnosticity(pairs[pairs.setting == s]) for s in ("control", "rank"))
+    for metric in FAITHFULNESS:
         np.testing.assert_allclose(table.loc["rank", f"{metric}_change"], rank[f"win_{metric}"] - base[f"win_{metric}"])
         np.testing.assert_allclose(table.loc["ties_win", f"{metric}_change"], 0, atol=1e-12)
 
@@ -237,17 +243,17 @@ def test_keep_rates_say_who_wins_when_nothing_else_does():
     values = made_up(("main",), instances=40)
     values["soft_ns"] = values.keep_rate
     values["soft_nc"] = 1 - values.keep_rate
-    table = beating_random.keep_table(beating_random.pair_up(values, PROFILE)).set_index("method")
+    table = beating_random.keep_rate_table(beating_random.pair_with_rivals(values, PROFILE)).set_index("method")
     assert (table.follows_ns == 1).all() and (table.follows_nc == 0).all()
     values["keep_rate"] = 0.5
-    assert beating_random.keep_table(beating_random.pair_up(values, PROFILE)).follows_ns.isna().all()
+    assert beating_random.keep_rate_table(beating_random.pair_with_rivals(values, PROFILE)).follows_ns.isna().all()
 
 
 def test_claims_come_from_the_cells_that_they_speak_of():
     values = made_up(instances=30)
     values["nc"], values["soft_nc"] = np.where(values.method == "random", 0.5, 0.4), 0.5
     values.loc[values.method != "random", "soft_nc"] = 0.6
-    pairs = beating_random.pair_up(values, PROFILE)
+    pairs = beating_random.pair_with_rivals(values, PROFILE)
     cells = claiming.resample(pairs, Stage)
     assert cells.values.shape == (51, 2, 2, 4) and cells.pairs == 120
     np.testing.assert_allclose(claiming.lead(cells, claiming.SOFT_NC, claiming.NC), 1.0)
@@ -261,7 +267,7 @@ def test_claims_come_from_the_cells_that_they_speak_of():
 def test_the_papers_own_tasks_are_what_its_averages_are_taken_over():
     assert claiming.tasks_of_paper(["snli", "sst2", "ag_news"]) == ["sst2", "ag_news"]
     assert claiming.tasks_of_paper(["snli", "bbc"]) == ["snli", "bbc"]
-    assert claiming.counterpart("bbc") == "AG" and claiming.counterpart("yelp") is None
+    assert claiming.published_dataset("bbc") == "AG" and claiming.published_dataset("yelp") is None
 
 
 def test_every_change_of_the_released_code_is_in_all():

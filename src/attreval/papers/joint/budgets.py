@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -12,11 +11,10 @@ from attreval.config import Profile
 from attreval.core.project import Results
 from attreval.core.seeds import generator
 from attreval.explain import METHODS
-from attreval.explain.budgets import DRAWS_NOTHING, LIMITS
 from attreval.metrics.pareto import overlap_at_k
 from attreval.metrics.rank_correlation import bounds
-from attreval.papers.common.runs import budget_of, load_model_once
 from attreval.papers.common.sample import to_explain
+from attreval.papers.common.trained_models import load_model_once
 from attreval.workflow.step import Step, set_threads
 
 ASKED = ["task", "model", "method", "budget", "seed", "instance", "requested"]
@@ -40,16 +38,17 @@ def spend(results: Results, profile: Profile, task: str, model: str, seed: int, 
     from attreval.models.scorer import Scorer
 
     set_threads(profile.threads)
-    loaded = load_model_once(results, task, model, seed, profile.model_dump_json())
+    loaded = load_model_once(results, profile, task, model, seed)
     spec, explaining = profile.joint.budgets, profile.explaining_of(task)
     if loaded.family not in METHODS[method].families:
         return [], []
-    scorer, start = Scorer(loaded, explaining.token_budget), budget_of(explaining)
+    scorer = Scorer(loaded, explaining.token_budget)
+    start = explaining.changed(units=explaining.units.changed(unit="subword"))  # single tokens, whatever the profile's
     instances = to_explain(profile, task, model)[: spec.rows]
     rows, found = [], []
     for size in spec.sizes_of.get(task, spec.sizes):
-        for draw in range(1, 2 if method in DRAWS_NOTHING else spec.seeds + 1):
-            budget = replace(LIMITS[method](start, size), limsse_draw=draw - 1)
+        for draw in range(1, spec.seeds + 1 if METHODS[method].stochastic else 2):
+            budget = METHODS[method].limited(start, size).changed(limsse_draw=draw - 1)
             names = ("budgets", task, model, seed, draw)
             for e in explain(scorer, instances, [method], budget, names, explaining.target):
                 record = e.attributions[method]

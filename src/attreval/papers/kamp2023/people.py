@@ -14,7 +14,8 @@ from attreval.metrics.agreement import agreement_of, draw_top_k
 from attreval.metrics.dynamic_k import CHOICES, quarter
 from attreval.metrics.human_agreement import overlap, spaced_marks, token_marks
 from attreval.metrics.phrases import find_phrases, phrase_f1, phrase_tokens, true_runs
-from attreval.papers.common.runs import load_model
+from attreval.papers.common.runs import load_tokens
+from attreval.papers.common.sample import marked_corpus
 from attreval.papers.kamp2023.readings import PEOPLE, Reading, read_run, voters
 from attreval.papers.kamp2023.voting import at_k, interval, peaks_of
 
@@ -53,12 +54,11 @@ def people_table(step) -> pd.DataFrame:
     """
     rows = []
     for task in dict.fromkeys(run[0] for run, _ in marked_runs(step)):
-        run = next(run for run, _ in marked_runs(step) if run[0] == task)
-        model = load_model(step.results, *run, step.profile)
-        splits = [split for split in ("dev", "test") if split in corpora.TASKS[task].splits]
-        instances = [instance for split in splits for instance in corpora.load(task, split)]
+        run = next(run for run in step.profile.explained_runs("agreement") if run[0] == task)
+        tokens = load_tokens(step.results, step.profile, *run, "marked")
+        instances = marked_corpus(task)
         marks = [spaced_marks(i) for i in instances]
-        in_tokens = [token_marks(i, model.tokens(i)) for i in instances]
+        in_tokens = [token_marks(i, tokens[i.id]) for i in instances]
         rows.append((task, "instances", len(instances)))
         rows.append((task, "dropped", count_misfits(task)))
         counts = np.array([m.sum(axis=1) for m in marks])

@@ -13,15 +13,15 @@ import numpy as np
 import pandas as pd
 
 from attreval import corpora
-from attreval.config.sections import TrainingSpec
+from attreval.config import TrainingSpec
 from attreval.core.records import Attribution, Instance, Tokens
 from attreval.core.seeds import generator
 from attreval.core.units import Units, find_units
 from attreval.explain.techniques import TECHNIQUES
 from attreval.metrics.unified.ranking import Piece, rank_pieces, spend
 from attreval.metrics.unified.simulatability import agreement_f1, bootstrap_gain, inform, read_marks
-from attreval.papers.common.runs import load_model
-from attreval.papers.sun2024.explanations import load_typed_attributions
+from attreval.papers.common.runs import load_typed_attributions
+from attreval.papers.common.trained_models import load_model
 from attreval.workflow.step import Step
 
 Condition = tuple[str, str, str]  # technique, type of explanation, form
@@ -98,7 +98,7 @@ def agent_inputs(step: Step) -> list[AgentInput]:
     out = []
     for instance in corpora.load(given.task, "test", settings.rows):
         tokens = model.tokens(instance)
-        units = find_units(tokens, profile.diagnosis.pieces.unit)
+        units = find_units(tokens, profile.diagnosis.units.unit)
         by_condition = {UNINFORMED: tokens}
         for technique, kind, features in _shown_features(step, instance, units, records[instance.id]):
             for form in settings.forms:

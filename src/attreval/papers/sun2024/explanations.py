@@ -1,44 +1,38 @@
-"""Token, token-pair and span-pair explanations (Sun et al. 2024, section 3.2): made, stored, and read again."""
+"""Token, token-pair and span-pair explanations (Sun et al. 2024, section 3.2): made and stored."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
 from attreval import corpora
 from attreval.config import Profile
-from attreval.core.project import Results
-from attreval.core.records import Attribution, Instance
-from attreval.core.tables import read_by_instance, write_attributions
+from attreval.core.tables import write_attributions
+from attreval.core.token_tables import write_tokens
 from attreval.explain import METHODS
-from attreval.explain.method import Budget, Pieces
+from attreval.explain.method import Budget
 from attreval.explain.techniques import TECHNIQUES
-from attreval.papers.common.runs import budget_of, load_model
-from attreval.papers.pipeline.explaining import sum_costs
+from attreval.papers.common.trained_models import load_model
+from attreval.papers.pipeline.explaining import precision_table, sum_costs
 from attreval.workflow.step import Step
 
 
 @dataclass(frozen=True)
 class TypedExplanations:
-    """cost: one row a method. instances: one row an instance and method: prediction, units, number of features.
-    example: the first features of one instance, a row each."""
+    """cost: one row a method. precision: of pipeline.explaining.precision_table. instances: one row an instance and
+    method: prediction, units, number of features. example: the first features of one instance, a row each."""
 
     cost: pd.DataFrame
+    precision: pd.DataFrame
     instances: pd.DataFrame
     example: pd.DataFrame
 
 
 def budget_of_types(profile: Profile, task: str) -> Budget:
     """What methods of units, pairs and spans may ask of a model of a task."""
-    pieces = Pieces(**profile.diagnosis.pieces.model_dump())
-    return replace(budget_of(profile.explaining_of(task)), pieces=pieces)
-
-
-def evaluated_instances(profile: Profile, task: str) -> list[Instance]:
-    """The test instances whose explanations are evaluated by all properties."""
-    return corpora.load(task, "test", profile.diagnosis.rows)
+    return profile.explaining_of(task).changed(units=profile.diagnosis.units)
 
 
 def explain_types(step: Step) -> TypedExplanations:
@@ -66,10 +60,16 @@ def explain_types(step: Step) -> TypedExplanations:
             explained += explain(scorer, chosen, _methods_of(techniques), budget, names, notify=show)
     path = step.results.typed_attributions(given.task, given.model, given.seed, given.part)
     write_attributions(path, [a for e in explained for a in e.attributions.values()])
-    step.files.append(path)
-    fully = [e for e in explained if len(e.attributions) == len(_methods_of(settings.techniques))]
+    tokens_path = step.results.typed_tokens(given.task, given.model, given.seed, given.part)
+    write_tokens(tokens_path, {e.instance.id: e.tokens for e in explained})
+    step.files += [path, tokens_path]
+    methods = _methods_of(settings.techniques)
+    fully = [e for e in explained if len(e.attributions) == len(methods)]
     cost = sum_costs([a for e in fully for a in e.attributions.values()], scorer.costs["prediction"], len(fully))
-    return TypedExplanations(cost[cost.method != "prediction"], _list_instances(explained), _first_features(fully[0]))
+    checked = every[: settings.rows][given.part :: settings.parts]
+    precision = precision_table(scorer, checked, methods, budget, names, "predicted")
+    instances, example = _list_instances(explained), _first_features(fully[0])
+    return TypedExplanations(cost[cost.method != "prediction"], precision, instances, example)
 
 
 def _methods_of(techniques) -> list[str]:
@@ -108,14 +108,3 @@ def _first_features(explained, first: int = 3) -> pd.DataFrame:
             text = " | ".join(" ".join(side) for side in sides.values())
             rows.append((METHODS[method].title, rank, text, float(record.scores[i])))
     return pd.DataFrame(rows, columns=["method", "rank", "piece", "score"])
-
-
-def load_typed_attributions(
-    results: Results, profile: Profile, task: str, model: str, seed: int
-) -> dict[str, dict[str, Attribution]]:
-    """Attributions of all parts: instance id -> method -> record. FileNotFoundError that says what to run."""
-    paths = [results.typed_attributions(task, model, seed, part) for part in range(profile.diagnosis.parts)]
-    if missing := [path for path in paths if not path.exists()]:
-        how = f"run notebook 07_sun2024_explanations, or `attreval run --profile {profile.name}`"
-        raise FileNotFoundError(f"no explanations at {missing[0]}: {how}")
-    return read_by_instance(*paths)

@@ -89,7 +89,7 @@ def compare_with_exact(step: Step) -> pd.DataFrame:
         scorer, budget = open_scorer(step), budget_of_types(step.profile, given.task)
         others = [TECHNIQUES[t]["pair"] for t in settings.techniques if t != "shapley"]
         instances = short_instances(
-            given.task, scorer.model, settings.pieces.unit, settings.oracle.units, settings.oracle.rows
+            given.task, scorer.model, settings.units.unit, settings.oracle.units, settings.oracle.rows
         )
         show = step.progress("asking every coalition")
         for done, instance in enumerate(instances, start=1):
@@ -105,7 +105,7 @@ def _compare(step: Step, scorer, budget: Budget, others: list[str], instance: In
 
     given, settings = step.parameters, step.profile.diagnosis
     tokens = scorer.model.tokens(instance)
-    units = find_units(tokens, settings.pieces.unit)
+    units = find_units(tokens, settings.units.unit)
     target = int(predict(scorer, [tokens])[0].argmax())
     rng = generator("oracle", given.task, given.model, given.seed, instance.id)
     talks = [("oracle", ask_all(tokens, target, units))]

@@ -16,7 +16,6 @@ from attreval.core.project import Results
 from attreval.core.records import Attribution, Instance, Tokens
 from attreval.core.seeds import generator
 from attreval.core.units import Units, find_units
-from attreval.explain.method import Pieces
 from attreval.explain.spans import find_spans
 from attreval.explain.techniques import TECHNIQUES, TYPES
 from attreval.metrics.unified.complexity import random_entropy, unified_entropy
@@ -25,8 +24,9 @@ from attreval.metrics.unified.gold import LEVELS, Gold, read_gold
 from attreval.metrics.unified.plausibility import interaction_agreement, pieces_at, unit_agreement, units_at
 from attreval.metrics.unified.ranking import Ranking, held_by, rank, rank_pieces, spend, thresholds
 from attreval.papers.common.evidence import borrowed_evidence, with_evidence
-from attreval.papers.common.runs import load_model_once
-from attreval.papers.sun2024.explanations import evaluated_instances, load_typed_attributions
+from attreval.papers.common.runs import load_typed_attributions
+from attreval.papers.common.sample import evaluated_instances
+from attreval.papers.common.trained_models import load_model_once
 from attreval.workflow.parallel import map_side_by_side
 from attreval.workflow.step import Step, set_threads
 
@@ -78,7 +78,7 @@ def _measure_part(results: Results, profile: Profile, task: str, model: str, see
 
     set_threads(profile.threads)
     settings, run = profile.diagnosis, (task, model, seed)
-    loaded = load_model_once(results, *run, profile.model_dump_json())
+    loaded = load_model_once(results, profile, *run)
     scorer = Scorer(loaded, profile.explaining_of(task).token_budget)
     records, evidence = load_typed_attributions(results, profile, *run), borrowed_evidence(task)
     part = evaluated_instances(profile, task)[start : start + TOGETHER]
@@ -106,7 +106,7 @@ def rank_instance(
 ) -> RankedInstance:
     """The rankings of an instance; a technique that found no pair of spans has none. evidence: borrowed_evidence."""
     tokens = model.tokens(instance)
-    units = find_units(tokens, settings.pieces.unit)
+    units = find_units(tokens, settings.units.unit)
     gold = read_gold(with_evidence(instance, evidence), tokens, units, settings.annotators)
     rankings = {}
     for technique in settings.techniques:
@@ -168,8 +168,7 @@ def _sets_by_rule(
             matrix[a, b] = matrix[b, a] = score
         for rule in settings.span_rules:
             rng = generator("span rule", *run, ranked.instance.id, technique, rule)
-            by_rule = Pieces(**settings.pieces.model_dump() | {"span_rule": rule})
-            spans = find_spans(ranked.tokens, ranked.units, matrix, by_rule, rng)
+            spans = find_spans(ranked.tokens, ranked.units, matrix, settings.units.changed(span_rule=rule), rng)
             features = [tuple(sorted({at[p] for p in feature})) for feature in spans.features]
             ranking = rank(features, spans.values, ranked.units, rng)
             for k in thresholds(ranking, settings.thresholds, settings.most_pieces):

@@ -5,6 +5,8 @@ What do the four properties say of each type of explanation? Means over instance
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 import pandas as pd
 
@@ -17,14 +19,14 @@ from attreval.workflow.step import Step
 RUN = ["task", "model", "seed"]
 CELL = [*RUN, "technique", "type"]
 CHANGED = ["comprehensiveness", "sufficiency", "drop_without", "drop_only", "units"]
-PROPERTIES = (
-    "comprehensiveness",
-    "sufficiency",
-    "token agreement",
-    "interaction agreement",
-    "simulatability",
-    "complexity",
-)
+PROPERTIES = {  # in the paper's words -> the metric
+    "comprehensiveness": "unified_comprehensiveness",
+    "sufficiency": "unified_sufficiency",
+    "token agreement": "people_units",
+    "interaction agreement": "people_interactions",
+    "simulatability": "simulatability",
+    "complexity": "complexity",
+}
 TYPE_TITLES = {"token": "TokenEx", "pair": "TokenIntEx", "span": "SpanIntEx", "combined": "combined (ours)"}
 TECHNIQUE_TITLES = {"shapley": "Shapley", "attention": "Attention", "gradients": "IG"}
 FAMILIES = {"BERT": "encoder", "BART": "encoder-decoder"}
@@ -91,7 +93,7 @@ def tables_11_to_12(summary: pd.DataFrame, models: dict) -> pd.DataFrame:
     return _beside_published(summary, models, ("complexity",))
 
 
-def _beside_published(summary: pd.DataFrame, models: dict, names: tuple[str, ...] = PROPERTIES) -> pd.DataFrame:
+def _beside_published(summary: pd.DataFrame, models: dict, names: Iterable[str] = PROPERTIES) -> pd.DataFrame:
     """One row a property, task, model and technique; a column a type: ours, and in brackets the published value.
 
     Published is what the paper has for the same corpus, family of models and technique. What was not measured is a

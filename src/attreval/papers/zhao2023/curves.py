@@ -7,7 +7,7 @@ import pandas as pd
 
 from attreval.core.bootstrap import bootstrap_mean
 from attreval.explain import METHODS
-from attreval.metrics.diagnosticity import METRICS
+from attreval.metrics.registry import FAITHFULNESS
 from attreval.papers.zhao2023.erasure import MEASURES, RUN
 from attreval.workflow.step import Step
 
@@ -17,7 +17,7 @@ SOFT = ("soft_nc", "soft_ns")
 def erasure_curves(values: pd.DataFrame, step: Step) -> pd.DataFrame:
     """One row a task, model, seed, method, ratio and measure: the mean over instances with its interval.
 
-    values: the curves of `erasing.measure_all`.
+    values: the curves of `erasing.evaluate_erasure`.
     """
     return summarise(values, step, [*RUN, "method", "ratio"])
 
@@ -47,13 +47,13 @@ def summarise(values: pd.DataFrame, step: Step, keys: list[str]) -> pd.DataFrame
 def by_instance(measured, pairs: pd.DataFrame) -> pd.DataFrame:
     """What the main protocol says of single instances: measures averaged over ratios, soft ones, and wins of pairs.
 
-    measured: `erasing.Measured`. pairs: of `beating_random.pair_up`. A row an instance, method and measure.
+    measured: `erasing.ErasureValues`. pairs: of `beating_random.pair_with_rivals`. A row an instance, method and measure.
     """
     keys = [*RUN, "instance", "method"]
     hard = measured.curves.groupby(keys, sort=False)[list(MEASURES)].mean().reset_index()
     soft = measured.values[(measured.values.setting == "main") & (measured.values.role == "own")]
     won = pairs[pairs.setting == "main"]
-    parts = ((hard, list(MEASURES)), (soft, list(SOFT)), (won, [f"win_{metric}" for metric in METRICS]))
+    parts = ((hard, list(MEASURES)), (soft, list(SOFT)), (won, [f"win_{metric}" for metric in FAITHFULNESS]))
     return pd.concat([part.melt(keys, names, "measure") for part, names in parts], ignore_index=True)
 
 
