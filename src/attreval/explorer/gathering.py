@@ -23,7 +23,7 @@ from attreval.explain import METHODS
 from attreval.metrics.human_agreement import token_marks
 from attreval.metrics.pointing_game import find_games
 from attreval.metrics.unified.gold import read_gold
-from attreval.metrics.unified.ranking import Piece, rank_pieces
+from attreval.metrics.unified.ranking import Feature, rank_features
 from attreval.papers.common.evidence import borrowed_evidence, with_evidence
 from attreval.papers.common.runs import load_attributions, load_tokens, load_typed_attributions, load_typed_tokens
 from attreval.papers.common.sample import evaluated_instances, to_explain
@@ -50,10 +50,10 @@ class Shown:
     predicted: int
     probability: float
     scores: dict[str, np.ndarray]
-    pieces: dict[str, list[tuple[Piece, float]]] = field(default_factory=dict)
+    pieces: dict[str, list[tuple[Feature, float]]] = field(default_factory=dict)
     marks: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
     evidence: dict[str, np.ndarray] = field(default_factory=dict)
-    relations: tuple[Piece, ...] = ()
+    relations: tuple[Feature, ...] = ()
     judged: dict[str, dict[str, float]] = field(default_factory=dict)
     facts: dict[str, float] = field(default_factory=dict)
 
@@ -151,17 +151,17 @@ def load_if_there(load: Callable[..., dict], results: Results, profile: Profile,
         return {}
 
 
-def on_content(piece: Piece, tokens: Tokens, units: Units) -> Piece:
+def on_content(piece: Feature, tokens: Tokens, units: Units) -> Feature:
     """A piece of units as places among the content tokens."""
     place = {position: at for at, position in enumerate(tokens.content.tolist())}
     first, second = (tuple(place[p] for u in part for p in units.groups[u] if p in place) for part in piece)
     return first, second
 
 
-def first_pieces(record: Attribution, tokens: Tokens, units: Units, run: Run) -> list[tuple[Piece, float]]:
+def first_pieces(record: Attribution, tokens: Tokens, units: Units, run: Run) -> list[tuple[Feature, float]]:
     """The highest pairs or spans of an explanation in the order in which the diagnosis takes them."""
-    ranking = rank_pieces(record, units, generator("ties", *run, record.instance, record.method))
-    pairs = zip(ranking.pieces[:MOST_PIECES], ranking.scores, strict=False)
+    ranking = rank_features(record, units, generator("ties", *run, record.instance, record.method))
+    pairs = zip(ranking.features[:MOST_PIECES], ranking.scores, strict=False)
     return [(on_content(piece, tokens, units), float(score)) for piece, score in pairs]
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from attreval.explain import METHODS
-from attreval.metrics.pareto import undominated
+from attreval.metrics.pareto import pareto_front
 from attreval.metrics.rank_correlation import Drawn, bounds, correlate, draw_judges, pool, verdict
 from attreval.metrics.registry import METRICS
 from attreval.papers.joint import budgets
@@ -204,8 +204,8 @@ def bargain_table(hearing: Hearing, costs: pd.DataFrame) -> pd.DataFrame:
         ]
         asked, unique = (np.array([p[name] for p in paid], dtype=float) for name in ("requested", "unique"))
         for judge, means in found.means.items():
-            best, best_unique = undominated(asked, means[keep]), undominated(unique, means[keep])
-            share = undominated(asked, found.drawn[judge][:, keep]).mean(axis=0)
+            best, best_unique = pareto_front(asked, means[keep]), pareto_front(unique, means[keep])
+            share = pareto_front(asked, found.drawn[judge][:, keep]).mean(axis=0)
             rows += [
                 (*run, judge, m, means[i], asked[n], unique[n], best[n], best_unique[n], share[n])
                 for n, (i, m) in enumerate(priced)

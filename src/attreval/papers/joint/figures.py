@@ -10,7 +10,8 @@ from matplotlib.patches import Rectangle
 
 from attreval.explain import METHODS
 from attreval.metrics.registry import METRICS
-from attreval.papers.common.style import draw_nothing, method_markers, method_palette, task_title, use_style
+from attreval.papers.common.method_style import method_markers, method_palette
+from attreval.papers.common.style import draw_nothing, task_title, use_style
 from attreval.papers.joint.values import JOINT
 
 PALETTE = "RdBu"  # red to blue through white: told apart by the colour-blind too

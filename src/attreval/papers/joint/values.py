@@ -26,8 +26,7 @@ from attreval.papers.common.evidence import borrowed_evidence, with_evidence
 from attreval.papers.common.runs import common_methods, load_records_once
 from attreval.papers.common.sample import to_explain
 from attreval.papers.common.trained_models import load_model_once
-from attreval.papers.kamp2023.readings import PEOPLE, Reading, read
-from attreval.papers.kamp2023.voting import at_k, at_peaks, peaks_of
+from attreval.papers.kamp2023.readings import PEOPLE, Reading, make_reading
 from attreval.papers.zhao2023.erasure import (
     ErasureInput,
     ask_erasure,
@@ -42,7 +41,7 @@ TOGETHER = 4  # instances that share batches
 COLUMNS = ["task", "model", "seed", "instance", "method", "judge", "value"]
 STORED_BY = ("04_poerner2018", "06_zhao2023")
 GAMES = ("hybrid", "manual", "hit_target")  # what notebook 04 keeps of single instances -> pointing
-ASKED = ("nc", "ns", "soft_nc", "soft_ns")  # in the order of erasure.sum_up
+ASKED = ("nc", "ns", "soft_nc", "soft_ns")  # in the order of erasure_values
 STORED = dict.fromkeys(GAMES, "pointing") | {METRICS[name].stored: name for name in ASKED}
 JOINT = {name: metric for name, metric in METRICS.items() if metric.joint}
 
@@ -81,7 +80,7 @@ def hear_some(results: Results, profile: Profile, task: str, model: str, seed: i
     rows, talks = [], []
     for at, instance in enumerate(to_explain(profile, task, model)[start:end], start):
         tokens, names, known = loaded.tokens(instance), (*run, instance.id), said.get(instance.id, {})
-        reading = read(with_evidence(instance, lent), tokens, {m: records[instance.id][m] for m in stored})
+        reading = make_reading(with_evidence(instance, lent), tokens, {m: records[instance.id][m] for m in stored})
         reading.scores.setdefault("random", random_scores(tokens, *names))  # the floor, where it did not explain
         counted = [*count_agreement(reading, methods, profile.agreement), *count_shares(reading, methods)]
         rows += [(*names, *row) for row in (*counted, *pointed(known, methods))]
@@ -145,10 +144,10 @@ def count_agreement(reading: Reading, methods: list[str], spec) -> Iterator[tupl
     """Agreement of each method with the others (but not with random scores), and with people where they marked any."""
     from attreval.metrics.agreement import agreement_of
 
-    peaks = {m: peaks_of(reading, m, spec) for m in methods}
+    peaks = {m: reading.peaks(m, spec) for m in methods}
     fixed, dynamic = ({m: [] for m in methods} for _ in range(2))
     for a, b in combinations(methods, 2):
-        pair = at_k(reading, [a, b], spec.fixed_k, spec), agreement_of([peaks[a], peaks[b]])
+        pair = reading.agreement_at_k([a, b], spec.fixed_k, spec), agreement_of([peaks[a], peaks[b]])
         for m, other in ((a, b), (b, a)):
             if other != "random":
                 fixed[m].append(pair[0])
@@ -157,8 +156,8 @@ def count_agreement(reading: Reading, methods: list[str], spec) -> Iterator[tupl
         yield m, "agreement", mean_of(fixed[m])
         yield m, "agreement_dynamic", mean_of(dynamic[m])
         if reading.marked:
-            yield m, "people", at_k(reading, [m, PEOPLE], spec.fixed_k, spec)
-            yield m, "people_dynamic", at_peaks(reading, [m, PEOPLE], spec)
+            yield m, "people", reading.agreement_at_k([m, PEOPLE], spec.fixed_k, spec)
+            yield m, "people_dynamic", reading.agreement_at_peaks([m, PEOPLE], spec)
 
 
 def mean_of(values: list[float]) -> float:

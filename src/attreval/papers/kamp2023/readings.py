@@ -1,18 +1,24 @@
-"""What was explained, as judges of agreement see it: pieces of text, scores by voter, and what people marked."""
+"""Attribution profiles of explained texts and the marks of people on them, as voters (Kamp et al. 2023, section 3).
+
+What do methods and people select of one text, and how far do they agree?
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from attreval.config import Profile, Run
+from attreval.config import AgreementSpec, Profile, Run
 from attreval.core.project import Results
 from attreval.core.records import Attribution, Instance, Tokens
+from attreval.core.seeds import generator
 from attreval.core.tables import read_by_instance
 from attreval.explain import METHODS, methods_in
-from attreval.metrics.human_agreement import relevance, token_marks
+from attreval.metrics.agreement import agreement_at_k, agreement_of
+from attreval.metrics.dynamic_k import PEAK_RULES, local_maxima, select
+from attreval.metrics.human_agreement import agreement_with_share, relevance, selection_with_share, token_marks
 from attreval.papers.common.runs import kept_for_run, load_attributions, load_tokens
 from attreval.papers.common.sample import examples, to_explain
 from attreval.workflow.step import Step
@@ -24,10 +30,10 @@ UNSIGNED = "_unsigned"  # what the name of a method ends in where the size of it
 
 @dataclass(frozen=True)
 class Reading:
-    """One explained instance. pieces: its n content tokens. scores: (n,) by method. marks: (A, n), A = 0 for none."""
+    """One explained instance. tokens: its n content tokens. scores: (n,) by method. marks: (A, n), A = 0 for none."""
 
     instance: str
-    pieces: tuple[str, ...]
+    tokens: tuple[str, ...]
     scores: dict[str, np.ndarray]
     marks: np.ndarray
 
@@ -44,8 +50,30 @@ class Reading:
             return np.abs(self.scores[voter.removesuffix(UNSIGNED)])
         return self.scores[voter]
 
+    def peaks(self, voter: str, spec: AgreementSpec) -> np.ndarray:
+        """(n,) bool, the tokens that a voter's dynamic k selects."""
+        scores = self.of(voter)
+        return select(local_maxima(scores, PEAK_RULES[spec.peaks]), len(scores))
 
-def title(voter: str) -> str:
+    def agreement_at_k(self, voters: Sequence[str], k: int, spec: AgreementSpec, draw: int | None = None) -> float:
+        """agreement@k of voters (Kamp et al. 2023, eq. 1-2). draw: break ties at random, with the seed of this draw."""
+        if PEOPLE in voters and spec.people == "share":
+            (method,) = [name for name in voters if name != PEOPLE]
+            return agreement_with_share(self.of(method), self.of(PEOPLE), k)
+        if draw is None and spec.ties == "random":
+            draw = 0
+        rng = None if draw is None else generator("ties", draw, self.instance, k, *sorted(voters))
+        return agreement_at_k([self.of(name) for name in voters], k, rng)
+
+    def agreement_at_peaks(self, voters: Sequence[str], spec: AgreementSpec) -> float:
+        """Agreement of voters at their dynamic k (Kamp et al. 2023, section 4); NaN where nobody has a peak."""
+        if PEOPLE in voters and spec.people == "share":
+            (method,) = [name for name in voters if name != PEOPLE]
+            return selection_with_share(self.peaks(method, spec), self.of(PEOPLE))
+        return agreement_of([self.peaks(name, spec) for name in voters])
+
+
+def voter_title(voter: str) -> str:
     """What figures and texts call a voter."""
     if voter == PEOPLE:
         return "People"
@@ -54,7 +82,7 @@ def title(voter: str) -> str:
     return METHODS[voter].title
 
 
-def read(instance: Instance, tokens: Tokens, records: dict[str, Attribution]) -> Reading:
+def make_reading(instance: Instance, tokens: Tokens, records: dict[str, Attribution]) -> Reading:
     """One instance with its attributions of any level, projected to tokens."""
     content = tokens.content
     scores = {method: record.on_tokens(len(tokens))[content] for method, record in records.items()}
@@ -71,7 +99,13 @@ def read_run(step: Step, run: Run) -> list[Reading]:
 def _read_run(results: Results, profile: Profile, *run) -> tuple[Reading, ...]:
     tokens = load_tokens(results, profile, *run)
     records = load_attributions(results, profile, *run)
-    return tuple(read(i, tokens[i.id], records[i.id]) for i in to_explain(profile, *run[:2]))
+    return tuple(make_reading(i, tokens[i.id], records[i.id]) for i in to_explain(profile, *run[:2]))
+
+
+def read_runs(step: Step) -> Iterator[tuple[Run, list[Reading]]]:
+    """Every run of which the profile judges agreement, with its readings."""
+    for run in step.profile.explained_runs("agreement"):
+        yield run, read_run(step, run)
 
 
 def read_examples(step: Step, run: Run) -> list[Reading]:
@@ -81,7 +115,7 @@ def read_examples(step: Step, run: Run) -> list[Reading]:
         return []
     tokens = load_tokens(step.results, step.profile, *run, "examples")
     records = read_by_instance(step.results.attributions(*run, "examples"))
-    return [read(i, tokens[i.id], records[i.id]) for i in examples(run[0], wanted)]
+    return [make_reading(i, tokens[i.id], records[i.id]) for i in examples(run[0], wanted)]
 
 
 def first_examples(step: Step) -> list[Reading]:
@@ -93,3 +127,18 @@ def first_examples(step: Step) -> list[Reading]:
 def voters(readings: Sequence[Reading], among: Sequence[str] = SIX) -> list[str]:
     """Those of the methods that explain every instance."""
     return [method for method in among if all(method in reading.scores for reading in readings)]
+
+
+def marked(readings: Sequence[Reading]) -> list[Reading]:
+    """Those that people have marked."""
+    return [reading for reading in readings if reading.marked]
+
+
+def voters_and_people(readings: Sequence[Reading]) -> list[str]:
+    """The methods of the paper that explain every instance, and people where they marked any."""
+    return [*voters(readings), *([PEOPLE] if marked(readings) else [])]
+
+
+def shared_readings(readings: Sequence[Reading], *names: str) -> Sequence[Reading]:
+    """Those on which all of these voters have something to say: what nobody marked does not count for people."""
+    return marked(readings) if PEOPLE in names else readings

@@ -18,7 +18,7 @@ from attreval.core.records import Attribution, Instance, Tokens
 from attreval.core.seeds import generator
 from attreval.core.units import Units, find_units
 from attreval.explain.techniques import TECHNIQUES
-from attreval.metrics.unified.ranking import Piece, rank_pieces, spend
+from attreval.metrics.unified.ranking import Feature, rank_features, take_units
 from attreval.metrics.unified.simulatability import agreement_f1, bootstrap_gain, inform, read_marks
 from attreval.papers.common.runs import load_typed_attributions
 from attreval.papers.common.trained_models import load_model
@@ -110,18 +110,18 @@ def agent_inputs(step: Step) -> list[AgentInput]:
 
 def _shown_features(
     step: Step, instance: Instance, units: Units, records: dict[str, Attribution]
-) -> Iterator[tuple[str, str, list[Piece]]]:
+) -> Iterator[tuple[str, str, list[Feature]]]:
     """(technique, type, features): the first pairs of spans, and of every type as many units as these hold."""
     given, settings = step.parameters, step.profile.diagnosis.agents
     names = ("ties", given.task, given.model, given.seed, instance.id)
     for technique in settings.techniques:
         rankings = {
-            kind: rank_pieces(records[method], units, generator(*names, method))
+            kind: rank_features(records[method], units, generator(*names, method))
             for kind, method in TECHNIQUES[technique].items()
         }
         size = len(rankings["span"].units(settings.pieces))
         for kind in settings.types:
-            yield technique, kind, spend(rankings[kind], size, rankings["token"])
+            yield technique, kind, take_units(rankings[kind], size, rankings["token"])
 
 
 def _train_agents(step: Step, parts: tuple[list[AgentInput], ...]) -> dict[Condition, list[np.ndarray]]:

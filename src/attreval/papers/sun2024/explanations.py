@@ -14,8 +14,7 @@ from attreval.core.token_tables import write_tokens
 from attreval.explain import METHODS
 from attreval.explain.method import Budget
 from attreval.explain.techniques import TECHNIQUES
-from attreval.papers.common.trained_models import load_model
-from attreval.papers.pipeline.explaining import precision_table, sum_costs
+from attreval.papers.pipeline.explaining import open_scorer, precision_table, sum_costs
 from attreval.workflow.step import Step
 
 
@@ -75,16 +74,6 @@ def explain_types(step: Step) -> TypedExplanations:
 def _methods_of(techniques) -> list[str]:
     """The methods of techniques, of all types."""
     return [method for technique in techniques for method in TECHNIQUES[technique].values()]
-
-
-def open_scorer(step: Step):
-    """The ledger of the step's model."""
-    from attreval.models.scorer import Scorer
-    from attreval.models.transformer import pick_precision
-
-    given, spec = step.parameters, step.profile.explaining_of(step.parameters.task)
-    model = load_model(step.results, given.task, given.model, given.seed, step.profile)
-    return Scorer(model, spec.token_budget, sampled_precision=pick_precision(spec.perturbation_precision, model.device))
 
 
 def _list_instances(explained: list) -> pd.DataFrame:

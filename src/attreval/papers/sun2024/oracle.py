@@ -19,11 +19,14 @@ from attreval.core.records import Instance
 from attreval.core.seeds import generator
 from attreval.core.units import Units, find_units, mask_units
 from attreval.explain import METHODS
-from attreval.explain.bivariate_shapley import bivariate_values, draw_coalitions, pair_scores
+from attreval.explain.bivariate_shapley import bivariate_values
+from attreval.explain.coalitions import draw_coalitions
 from attreval.explain.method import Budget
+from attreval.explain.spans import pair_scores
 from attreval.explain.techniques import TECHNIQUES
 from attreval.models.questions import Evaluate
-from attreval.papers.sun2024.explanations import budget_of_types, open_scorer
+from attreval.papers.pipeline.explaining import open_scorer
+from attreval.papers.sun2024.explanations import budget_of_types
 from attreval.workflow.step import Step
 
 LOOKED_THROUGH = 4000  # test instances among which short ones are looked for

@@ -20,9 +20,9 @@ from attreval.explain.spans import find_spans
 from attreval.explain.techniques import TECHNIQUES, TYPES
 from attreval.metrics.unified.complexity import random_entropy, unified_entropy
 from attreval.metrics.unified.faithfulness import ask_changes, match_budget, random_units
-from attreval.metrics.unified.gold import LEVELS, Gold, read_gold
-from attreval.metrics.unified.plausibility import interaction_agreement, pieces_at, unit_agreement, units_at
-from attreval.metrics.unified.ranking import Ranking, held_by, rank, rank_pieces, spend, thresholds
+from attreval.metrics.unified.gold import GOLD_LEVELS, Gold, read_gold
+from attreval.metrics.unified.plausibility import features_at, interaction_agreement, unit_agreement, units_at
+from attreval.metrics.unified.ranking import Ranking, make_ranking, piece_counts, rank_features, take_units, units_in
 from attreval.papers.common.evidence import borrowed_evidence, with_evidence
 from attreval.papers.common.runs import load_typed_attributions
 from attreval.papers.common.sample import evaluated_instances
@@ -111,7 +111,7 @@ def rank_instance(
     rankings = {}
     for technique in settings.techniques:
         by_type = {
-            kind: rank_pieces(records[method], units, generator("ties", *run, instance.id, method))
+            kind: rank_features(records[method], units, generator("ties", *run, instance.id, method))
             for kind, method in TECHNIQUES[technique].items()
         }
         if len(by_type["span"]):
@@ -138,7 +138,7 @@ def _masked_sets(
     """The units of an instance's explanations, random units, and spans by other rules."""
     sets, sizes = [], {}
     for technique, rankings in ranked.rankings.items():
-        for k in thresholds(rankings["span"], settings.thresholds, settings.most_pieces):
+        for k in piece_counts(rankings["span"], settings.thresholds, settings.most_pieces):
             size = len(rankings["span"].units(k))
             sizes.setdefault(k, []).append(size)
             for kind, chosen in match_budget(rankings, k).items():
@@ -170,10 +170,10 @@ def _sets_by_rule(
             rng = generator("span rule", *run, ranked.instance.id, technique, rule)
             spans = find_spans(ranked.tokens, ranked.units, matrix, settings.units.changed(span_rule=rule), rng)
             features = [tuple(sorted({at[p] for p in feature})) for feature in spans.features]
-            ranking = rank(features, spans.values, ranked.units, rng)
-            for k in thresholds(ranking, settings.thresholds, settings.most_pieces):
+            ranking = make_ranking(features, spans.values, ranked.units, rng)
+            for k in piece_counts(ranking, settings.thresholds, settings.most_pieces):
                 size = len(ranking.units(k))
-                tokens = held_by(spend(rankings["token"], size))
+                tokens = units_in(take_units(rankings["token"], size))
                 for kind, chosen in (("span", ranking.units(k)), ("token", tokens)):
                     yield (technique, rule, kind, k, len(ranking), size), chosen
 
@@ -196,13 +196,13 @@ def agreement_rows(ranked: RankedInstance, settings, run: tuple) -> Iterator[tup
 
 def _agreement(rankings: dict[str, Ranking], kind: str, gold: list[Gold], rule: str) -> tuple[float, float]:
     """Average precision of units and of interactions, mean over people; interactions are for pairs and spans."""
-    ranking, spans, level = rankings[kind], rankings["span"], LEVELS[kind]
+    ranking, spans, level = rankings[kind], rankings["span"], GOLD_LEVELS[kind]
     held = units_at(ranking, spans, rankings["token"])
     single = _mean([unit_agreement(held, g.units[level]) for g in gold])
     if kind == "token":
         return single, float("nan")
-    found = pieces_at(ranking, spans)
-    return single, _mean([interaction_agreement(found, g.pieces[level], rule) for g in gold])
+    found = features_at(ranking, spans)
+    return single, _mean([interaction_agreement(found, g.interactions[level], rule) for g in gold])
 
 
 def _mean(values: list[float]) -> float:
@@ -220,13 +220,13 @@ def _random_rankings(ranked: RankedInstance, rng: np.random.Generator) -> dict[s
     for _ in range(count):
         feature = []
         for part, side in enumerate(sides):
-            length = int(rng.choice([len(p[part]) for spans in real for p in spans.pieces]))
+            length = int(rng.choice([len(p[part]) for spans in real for p in spans.features]))
             start = int(rng.integers(len(side) - length + 1))
             feature += side[start : start + length].tolist()
         drawn.append(tuple(feature))
     pairs = [tuple(pair) for pair in units.pairs().tolist()]
     features = {"span": drawn, "pair": pairs, "token": [(u,) for u in range(len(units))]}
-    return {kind: rank(some, rng.random(len(some)), units, rng) for kind, some in features.items()}
+    return {kind: make_ranking(some, rng.random(len(some)), units, rng) for kind, some in features.items()}
 
 
 def complexity_rows(ranked: RankedInstance, settings) -> Iterator[tuple]:
