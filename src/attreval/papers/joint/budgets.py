@@ -38,7 +38,7 @@ def spend(results: Results, profile: Profile, task: str, model: str, seed: int, 
     from attreval.models.scorer import Scorer
 
     set_threads(profile.threads)
-    loaded = load_model_once(results, task, model, seed, profile.model_dump_json())
+    loaded = load_model_once(results, profile, task, model, seed)
     spec, explaining = profile.joint.budgets, profile.explaining_of(task)
     if loaded.family not in METHODS[method].families:
         return [], []

@@ -71,17 +71,13 @@ def hear(step: Step) -> Hearing:
 
 def read_pieces(step: Step) -> pd.DataFrame:
     """What notebooks 07 say of every text, for the runs under diagnosis; empty where a profile has none."""
-    runs, tables = step.profile.explained_runs("diagnosis"), step.results.tables
+    runs = step.profile.explained_runs("diagnosis")
     if not runs:
         return pd.DataFrame(columns=[*COLUMNS, "level"])
-    path = tables / "07_sun2024_each.csv"
-    if not path.exists():
-        raise FileNotFoundError(f"no table {path}: run notebook 07_sun2024, or `attreval run`")
-    parts = [pd.read_csv(path)]
-    for task, model, seed in runs:
-        told = tables / f"07_sun2024_agents-{task}-{model}-s{seed}_predictions.csv"
-        if told.exists():
-            parts.append(read_agents(pd.read_csv(told)))
+    parts = [step.results.read_table("each", "07_sun2024")]
+    for run in runs:
+        if step.results.table("predictions", "07_sun2024_agents", *run).exists():
+            parts.append(read_agents(step.results.read_table("predictions", "07_sun2024_agents", *run)))
     return pd.concat([part for part in parts if len(part)], ignore_index=True).assign(level="pieces")
 
 
@@ -175,12 +171,12 @@ def read_costs(step: Step) -> pd.DataFrame:
     found = []
     for task, model, seed in joint_runs(step.profile):
         for shard in range(step.profile.explaining_of(task).shards):
-            path = step.results.tables / f"03_explain-{task}-{model}-s{seed}-{shard}_cost.csv"
-            found.append(pd.read_csv(path).assign(task=task, model=model, level="tokens"))
+            cost = step.results.read_table("cost", "03_explain", task, model, seed, shard)
+            found.append(cost.assign(task=task, model=model, level="tokens"))
     for task, model, seed in step.profile.explained_runs("diagnosis"):
         for part in range(step.profile.diagnosis.parts):
-            path = step.results.tables / f"07_sun2024_explanations-{task}-{model}-s{seed}-{part}_cost.csv"
-            found.append(pd.read_csv(path).assign(task=task, model=model, level="pieces"))
+            cost = step.results.read_table("cost", "07_sun2024_explanations", task, model, seed, part)
+            found.append(cost.assign(task=task, model=model, level="pieces"))
     every = pd.concat(found, ignore_index=True)
     every = every[every.method != "prediction"]
     for name in ("requested", "unique"):

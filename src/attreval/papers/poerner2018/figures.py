@@ -8,7 +8,8 @@ import seaborn as sns
 from matplotlib import pyplot as plt
 
 from attreval.explain import METHODS
-from attreval.papers.common.style import MARKERS, draw_nothing, task_title, use_style
+from attreval.papers.common.method_style import MARKERS
+from attreval.papers.common.style import draw_nothing, task_title, use_style
 from attreval.papers.poerner2018.tables import NAMES
 
 WORDS = {

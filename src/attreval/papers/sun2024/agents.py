@@ -156,8 +156,8 @@ def _train_agent(step: Step, sets: list[list], condition: Condition, seed: int) 
     )
     own = profile.training_of(profile.read_by(given.task), given.model).model_dump()
     spec = TrainingSpec(**own | profile.diagnosis.agents.training)
-    folder = step.results.root / "agents" / "-".join([*given.variant(), *condition, str(seed)])
-    train(agent, sets[0], sets[1], spec, folder, ("agent", *given.variant(), seed))
+    folder = step.results.agent(*given.run(), *condition, seed)
+    train(agent, sets[0], sets[1], spec, folder, ("agent", given.task, given.model, f"s{given.seed}", seed))
     predicted = evaluate(agent, sets[2]).predicted
     shutil.rmtree(folder)  # agents are many, and only what they predict is of interest
     return predicted

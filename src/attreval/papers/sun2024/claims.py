@@ -9,7 +9,7 @@ from typing import get_type_hints
 
 import pandas as pd
 
-from attreval.papers.common.claims import Claim, note_verdicts, read_claims, score
+from attreval.papers.common.claims import Claim, read_claims, score
 from attreval.papers.sun2024.contrasts import TypeContrast, contrast_types, count_cells
 from attreval.papers.sun2024.properties import Properties
 from attreval.papers.sun2024.tables import NO_FORM, model_family, published_cells
@@ -69,7 +69,7 @@ def claims_table(step: Step, values: pd.DataFrame) -> pd.DataFrame:
     """One row a claim of the paper with our value, its interval and a verdict."""
     claims = read_claims("sun2024")
     found = {claim.id: _our_value(claim, values, step) for claim in claims if claim.contrast and not claim.why_not}
-    return note_verdicts(step, "sun2024", score(claims, found))
+    return score(claims, found)
 
 
 def _our_value(claim: Claim, values: pd.DataFrame, step: Step) -> dict:

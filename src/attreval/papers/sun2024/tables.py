@@ -51,9 +51,9 @@ def tables_1_and_2(step: Step, properties: Properties, agents: pd.DataFrame) -> 
     published = published.set_index(["dataset", published.model.map(FAMILIES)]).test_f1
     rows = []
     for task, model in dict.fromkeys((task, model) for task, model, _ in step.profile.explained_runs("diagnosis")):
-        trained = f"02_train-{step.profile.read_by(task)}-{model}"
-        paths = [step.results.tables / f"{trained}-s{seed}_accuracy.csv" for seed in step.profile.tasks[task].seeds]
-        f1 = 100 * float(np.mean([pd.read_csv(path).macro_f1.iloc[0] for path in paths]))
+        seeds = step.profile.tasks[task].seeds
+        trained = [step.results.read_table("accuracy", "02_train", step.profile.read_by(task), model, s) for s in seeds]
+        f1 = 100 * float(np.mean([table.macro_f1.iloc[0] for table in trained]))
         theirs = published.get((CORPORA.get(task, task), model_family(step.profile.models[model])), np.nan)
         found = {name: part[(part.task == task) & (part.model == model)] for name, part in vars(properties).items()}
         complete = found["complexity"].groupby("instance").technique.nunique()
@@ -231,20 +231,17 @@ def agent_predictions(step: Step) -> pd.DataFrame:
 
 def exact_value_means(step: Step) -> pd.DataFrame:
     """How close each estimate comes to the exact values, mean over short instances of each run."""
-    table = _read_runs(step, "07_sun2024_explanations", "oracle", "-0")
+    table = _read_runs(step, "07_sun2024_explanations", "oracle", 0)
     return mean_closeness(table, RUN).assign(units=table.units.mean())
 
 
-def _read_runs(step: Step, notebook: str, name: str, end: str = "") -> pd.DataFrame:
-    """A table that a notebook leaves for each evaluated run, put together. FileNotFoundError that says what to run."""
+def _read_runs(step: Step, notebook: str, name: str, *part: int) -> pd.DataFrame:
+    """A table that a notebook leaves for each evaluated run (or a part of it), put together."""
     parts = []
     for task, model, seed in step.profile.explained_runs("diagnosis"):
-        path = step.results.tables / f"{notebook}-{task}-{model}-s{seed}{end}_{name}.csv"
-        if not path.exists():
-            how = f"run notebook {notebook}, or `attreval run --profile {step.profile.name}`"
-            raise FileNotFoundError(f"no table {path}: {how}")
-        parts.append(pd.read_csv(path).assign(task=task, model=model, seed=seed))
-    return pd.concat([part for part in parts if len(part)] or parts, ignore_index=True)
+        found = step.results.read_table(name, notebook, task, model, seed, *part)
+        parts.append(found.assign(task=task, model=model, seed=seed))
+    return pd.concat([some for some in parts if len(some)] or parts, ignore_index=True)
 
 
 def property_means(measured: dict[str, pd.DataFrame], agents: pd.DataFrame, models: dict) -> pd.DataFrame:
