@@ -77,7 +77,7 @@ def stage(profile: str) -> Staged:
     with write_whole(home / "_variables.yml") as part:
         part.write_text(yaml.safe_dump(nest(variables), allow_unicode=True, width=10_000), encoding="utf-8")
     # by name: notebooks that read claims would otherwise count all that the page reads as their code
-    import_module("attreval.explorer").write_page(profile)
+    import_module("attreval.explorer.page").write_page(profile)
     return Staged(
         tuple(home / "paper" / "notebooks" / name for name in copies),
         tuple(home / "paper" / "tables" / name for name in sorted(texts)),
