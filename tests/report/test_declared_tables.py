@@ -226,10 +226,10 @@ def test_numbers_nest_and_conflicts_are_named(tmp_path):
     (tmp_path / "1.json").write_text(json.dumps({"n": {"value": 0.1, "text": "0.10"}}))
     (tmp_path / "2.json").write_text(json.dumps({"n": {"value": 0.2, "text": "0.20"}}))
     with pytest.raises(ReportError, match=r"'n' is '0\.10' in 1\.json but '0\.20' in 2\.json"):
-        staging.read_numbers(tmp_path)
+        staging.read_noted_numbers(tmp_path)
     (tmp_path / "2.json").write_text(json.dumps({"m": 0.2}))
     with pytest.raises(ReportError, match=r"'m' is 0\.2; it must be"):
-        staging.read_numbers(tmp_path)
+        staging.read_noted_numbers(tmp_path)
 
 
 def test_numbers_keep_their_last_zero_through_the_file(tmp_path):

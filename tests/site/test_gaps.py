@@ -31,7 +31,7 @@ def partial(tmp_path, monkeypatch):
 def test_gaps_of_ones_own_profile_are_named(partial):
     staged = stage("mine")
     assert staged.variables["faithfulness.ratios"] == NOT_HERE
-    assert "This table is not part of this run" in (partial / "paper" / "tables" / "_aopc.md").read_text()
+    assert "This table is not part of this run" in (partial / "paper" / "tables" / "_zhao-aopc.md").read_text()
     assert partial / "paper" / "notebooks" / "06_zhao2023.ipynb" in staged.notebooks
     page = (render("mine", "pandoc") / "paper" / "index.html").read_text()
     assert page.count("not part of this run") >= 2 and "This table is" in page

@@ -79,9 +79,9 @@ class Results:
         """The attribution table of one shard, or of the `examples`."""
         return self.root / "attributions" / f"{task}-{model}-s{seed}-{shard}.parquet"
 
-    def levels(self, task: str, model: str, seed: int, part: int) -> Path:
+    def typed_attributions(self, task: str, model: str, seed: int, part: int) -> Path:
         """The attributions of units, pairs and spans of one part of the instances that the diagnosis looks at."""
-        return self.root / "attributions" / f"levels-{task}-{model}-s{seed}-{part}.parquet"
+        return self.root / "attributions" / f"types-{task}-{model}-s{seed}-{part}.parquet"
 
 
 def results(profile: str) -> Results:

@@ -29,7 +29,7 @@ from attreval.papers.common.evidence import borrowed_evidence, with_evidence
 from attreval.papers.common.runs import load_attributions
 from attreval.papers.common.sample import to_explain
 from attreval.papers.kamp2023.readings import PEOPLE
-from attreval.papers.sun2024.explanations import diagnosed, load_levels
+from attreval.papers.sun2024.explanations import evaluated_instances, load_typed_attributions
 
 MOST_FEATURES = 12  # pairs, or pairs of spans, of one explanation
 RUN = ["task", "model", "seed"]
@@ -70,15 +70,15 @@ def find_runs(results: Results, profile: Profile) -> tuple[dict[Run, list[Instan
         name = f"{task}, {model}, seed {seed}"
         shards, parts = range(profile.explaining_of(task).shards), range(profile.diagnosis.parts)
         explained = all(results.attributions(*run, shard).exists() for shard in shards)
-        unified = all(results.levels(*run, part).exists() for part in parts)
-        if not (explained or unified):
+        typed = all(results.typed_attributions(*run, part).exists() for part in parts)
+        if not (explained or typed):
             gaps.append(f"{name}: no explanations")
         elif not corpora.table_path(task).exists():
             gaps.append(f"{name}: the table of the task is not here")
         elif not results.model(profile.read_by(task), model, seed).is_dir():
             gaps.append(f"{name}: the model is not here")
         else:
-            found[run] = to_explain(profile, task, model) if explained else diagnosed(profile, task)
+            found[run] = to_explain(profile, task, model) if explained else evaluated_instances(profile, task)
     return found, gaps
 
 
@@ -96,8 +96,8 @@ def read_texts(
     folder = results.model(profile.read_by(task), model, seed)
     loaded = load_classifier(folder, model, "cpu", profile.models[model].max_length, labels)
     explained = _load_if_there(load_attributions, results, profile, run)
-    unified = _load_if_there(load_levels, results, profile, run)
-    borrowed = borrowed_evidence(task) if unified else {}
+    typed = _load_if_there(load_typed_attributions, results, profile, run)
+    borrowed = borrowed_evidence(task) if typed else {}
     predictions = _read_predictions(results, profile, run)
     agreement = _read_text_agreement(results, run)
     metrics: dict[str, dict[str, dict[str, float]]] = {}
@@ -106,13 +106,13 @@ def read_texts(
     out = []
     for instance in chosen:
         name, tokens = instance.id, loaded.tokens(instance)
-        records = {m: r for m, r in (unified.get(name, {}) | explained.get(name, {})).items() if m in METHODS}
+        records = {m: r for m, r in (typed.get(name, {}) | explained.get(name, {})).items() if m in METHODS}
         if not records:
             continue
         predicted, probability = predictions.get(name, (-1, float("nan")))
         target = next(iter(records.values())).target
         units = find_units(tokens, profile.diagnosis.pieces.unit)
-        gold = read_gold(with_evidence(instance, borrowed), tokens, units) if name in unified else []
+        gold = read_gold(with_evidence(instance, borrowed), tokens, units) if name in typed else []
         text = ExplainedText(
             run,
             instance,

@@ -22,6 +22,7 @@ from attreval.core.tables import write_whole
 from attreval.papers.common.claims import VERDICTS, scorecard
 from attreval.report.errors import ReportError
 from attreval.report.gaps import forgives, missing_notebooks, missing_numbers, missing_table
+from attreval.report.numbers import read_declared_numbers, read_numbers
 from attreval.report.pandoc_route.markdown import escape
 from attreval.report.pandoc_route.notebook import read_notebook
 from attreval.report.samples import JUDGES
@@ -52,7 +53,8 @@ def stage(profile: str) -> Staged:
             f"profile {profile!r} has no executed notebooks in {results.notebooks}; "
             f"make them with: attreval run --profile {profile}"
         )
-    variables = read_numbers(results.numbers) | run_facts(profile, results.root / "manifest.json")
+    variables = read_noted_numbers(results.numbers) | run_facts(profile, results.root / "manifest.json")
+    variables |= read_numbers(results.tables, read_declared_numbers(home / "paper" / "numbers.yml"))
     variables |= count_verdicts(results.tables)
     tables = {path.name: path for path in results.tables.glob("*.csv") if path.name[0] != "."}
     copies = {path.name: publishable(path) for path in sources}
@@ -116,7 +118,7 @@ def remove_others(folder: Path, keep: set[str]) -> None:
             path.unlink()
 
 
-def read_numbers(folder: Path) -> dict[str, str]:
+def read_noted_numbers(folder: Path) -> dict[str, str]:
     """The texts of all numbers of a run by dotted key; the same key with two texts is an error."""
     texts: dict[str, str] = {}
     origin: dict[str, str] = {}

@@ -44,7 +44,7 @@ class Explaining(OneModel):
         return [*super().variant(), str(self.shard), *custom]
 
 
-class Levelled(OneModel):
+class ExplanationPart(OneModel):
     """07_sun2024_explanations: one part of the instances that the diagnosis explains."""
 
     part: int = Field(0, ge=0)
@@ -63,7 +63,7 @@ NOTEBOOKS: dict[str, type[Parameters]] = {
     "05_kamp2023_seeds": Parameters,
     "06_zhao2023": Parameters,
     "07_sun2024_agents": OneModel,
-    "07_sun2024_explanations": Levelled,
+    "07_sun2024_explanations": ExplanationPart,
     "07_sun2024": Parameters,
     "08_joint": Parameters,
     "09_planted": Parameters,

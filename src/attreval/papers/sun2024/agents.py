@@ -17,7 +17,7 @@ from attreval.core.units import find_units
 from attreval.explain.techniques import TECHNIQUES
 from attreval.metrics.unified.ranking import Piece, rank_pieces, spend
 from attreval.metrics.unified.simulatability import agreement_f1, bootstrap_gain, inform, read_marks
-from attreval.papers.sun2024.explanations import load_levels, shown_to_agents
+from attreval.papers.sun2024.explanations import load_typed_attributions, shown_to_agents
 from attreval.workflow.step import Step
 
 UNTOLD = ("none", "none", "none")
@@ -100,7 +100,7 @@ def tell_all(step: Step) -> list[Told]:
     model = load_model(step.results, given.task, given.model, given.seed, profile)
     marks = read_marks(model.tokenizer, most_ranks(settings.pieces))
     longest = getattr(model, "longest", model.max_length)
-    records = load_levels(step.results, profile, given.task, given.model, given.seed)
+    records = load_typed_attributions(step.results, profile, given.task, given.model, given.seed)
     out = []
     for instance in shown_to_agents(profile, given.task):
         tokens, shown = model.tokens(instance), {}

@@ -36,7 +36,7 @@ def diagnosis_budget(profile: Profile, task: str) -> Budget:
     return replace(budget_of(profile.explaining_of(task)), pieces=pieces)
 
 
-def diagnosed(profile: Profile, task: str) -> list[Instance]:
+def evaluated_instances(profile: Profile, task: str) -> list[Instance]:
     """The test instances that the diagnosis looks at."""
     return corpora.load(task, "test", profile.diagnosis.rows)
 
@@ -51,7 +51,7 @@ def methods_of(techniques) -> list[str]:
     return [method for technique in techniques for method in TECHNIQUES[technique].values()]
 
 
-def explain_levels(step: Step) -> Levels:
+def explain_types(step: Step) -> Levels:
     """Explain one part of the instances and write the attributions.
 
     The instances under diagnosis are explained by every technique, those that only agents see by the agents' ones.
@@ -76,7 +76,7 @@ def explain_levels(step: Step) -> Levels:
             show = step.progress(words)
             explained += explain(scorer, chosen, methods_of(techniques), budget, names, notify=show)
     records = [a for e in explained for a in e.attributions.values()]
-    path = step.results.levels(given.task, given.model, given.seed, given.part)
+    path = step.results.typed_attributions(given.task, given.model, given.seed, given.part)
     write_attributions(path, records)
     step.files.append(path)
     fully = [e for e in explained if len(e.attributions) == len(methods_of(settings.techniques))]
@@ -119,11 +119,11 @@ def lay_out_pieces(explained, first: int = 3) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["method", "rank", "piece", "score"])
 
 
-def load_levels(
+def load_typed_attributions(
     results: Results, profile: Profile, task: str, model: str, seed: int
 ) -> dict[str, dict[str, Attribution]]:
     """Attributions of all parts: instance id -> method -> record."""
-    paths = [results.levels(task, model, seed, part) for part in range(profile.diagnosis.parts)]
+    paths = [results.typed_attributions(task, model, seed, part) for part in range(profile.diagnosis.parts)]
     if missing := [path for path in paths if not path.exists()]:
         raise FileNotFoundError(
             f"no explanations at {missing[0]}: run notebook 07_sun2024_explanations, or `attreval run --profile {profile.name}`"

@@ -20,7 +20,7 @@ from attreval.metrics.unified.ranking import held_by, rank, spend, thresholds
 from attreval.papers.common.evidence import borrowed_evidence
 from attreval.papers.common.runs import load_model_once
 from attreval.papers.sun2024.cases import Case, agreement_rows, complexity_rows, read_case
-from attreval.papers.sun2024.explanations import diagnosed, load_levels
+from attreval.papers.sun2024.explanations import evaluated_instances, load_typed_attributions
 from attreval.workflow.parallel import map_side_by_side
 from attreval.workflow.step import Step, set_threads
 
@@ -63,8 +63,8 @@ def diagnose_some(results: Results, profile: Profile, task: str, model: str, see
     settings, names = profile.diagnosis, (task, model, seed)
     loaded = load_model_once(results, task, model, seed, profile.model_dump_json())
     scorer = Scorer(loaded, profile.explaining_of(task).token_budget)
-    records, lent = load_levels(results, profile, *names), borrowed_evidence(task)
-    part = diagnosed(profile, task)[start : start + TOGETHER]
+    records, lent = load_typed_attributions(results, profile, *names), borrowed_evidence(task)
+    part = evaluated_instances(profile, task)[start : start + TOGETHER]
     cases = [read_case(i, records[i.id], loaded, settings, names, lent) for i in part]
     jobs = [job for case in cases for job in jobs_of(case, settings, records[case.instance.id], names)]
     asked = [(job.case, [units for _, units in job.sets]) for job in jobs]

@@ -1,0 +1,87 @@
+"""Numbers of the text: a cell, a count or a mean of a table, and what is said where there is none."""
+
+import pandas as pd
+import pytest
+from reference import CHECKOUT
+
+from attreval.report.errors import ReportError
+from attreval.report.numbers import number_text, read_declared_numbers, read_numbers
+
+FRAME = pd.DataFrame(
+    {
+        "task": ["snli", "snli", "imdb"],
+        "method": ["lime", "random", "lime"],
+        "share": [0.256, float("nan"), 0.5],
+        "texts": [1200, 12, 3],
+        "passes": [True, False, True],
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        ({"where": {"task": "snli", "method": "lime"}, "column": "share", "format": ".2f"}, "0.26"),
+        ({"where": {"task": "snli", "method": "lime"}, "column": "share", "format": ".1%"}, "25.6 %"),
+        ({"where": {"task": "snli", "method": "lime"}, "column": "texts"}, "1,200"),
+        ({"where": {"method": "random"}, "column": "share", "format": ".2f"}, "not measured"),
+        ({"where": {"task": "snli"}, "take": "count"}, "2"),
+        ({"where": {"task": "yelp"}, "take": "count"}, "0"),
+        ({"where": {"task": "yelp"}, "column": "texts"}, None),
+        ({"where": {"texts": "> 10"}, "column": "texts", "take": "sum"}, "1,212"),
+        ({"where": {"method": "not random"}, "column": "share", "take": "mean", "format": ".3f"}, "0.378"),
+        ({"where": {"passes": True}, "column": "task", "take": "list"}, "snli, imdb"),
+        ({"where": {"task": ["imdb", "yelp"]}, "column": "method", "label": "methods"}, "LIME"),
+        ({"where": {"task": "yelp"}, "column": "task", "take": "list"}, "none"),
+        ({"highest": "share", "column": "task"}, "imdb"),
+        ({"lowest": "texts", "column": "task"}, "imdb"),
+        ({"column": "method", "take": "distinct"}, "2"),
+        ({"where": {"texts": 3}, "column": "share", "format": "p"}, ".500"),
+    ],
+)
+def test_a_number_is_what_its_cell_says(given, text):
+    assert number_text("key", FRAME, given) == text
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"column": "texts"}, "3 rows match"),
+        ({"where": {"model": "x"}, "column": "texts"}, "no column 'model'"),
+        ({"where": {"task": "imdb"}, "column": "share"}, "needs a `format`"),
+    ],
+)
+def test_what_no_single_cell_answers_is_an_error(given, said):
+    with pytest.raises(ReportError, match=said):
+        number_text("key", FRAME, given)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a: {table: x, column: y}\na: {table: z, column: y}", "'a' is given twice"),
+        ("a: {tables: x}", "needs at least `table`"),
+        ("a: {table: x, colunm: y}", "did you mean column"),
+        ("a: {table: x, take: median, column: y}", "takes 'median'"),
+        ("a: {table: x}", "needs `column`"),
+    ],
+)
+def test_a_malformed_declaration_is_an_error(tmp_path, text, said):
+    (tmp_path / "numbers.yml").write_text(text)
+    with pytest.raises(ReportError, match=said):
+        read_declared_numbers(tmp_path / "numbers.yml")
+
+
+def test_numbers_of_tables_that_a_run_lacks_are_left_out(tmp_path):
+    FRAME.to_csv(tmp_path / "05_one.csv")
+    FRAME.to_csv(tmp_path / "05_two.csv")
+    declared = {
+        "both": {"table": "05_*", "take": "count"},
+        "one": {"table": "05_one", "take": "count"},
+        "gone": {"table": "06_one", "take": "count"},
+    }
+    assert read_numbers(tmp_path, declared) == {"both": "6", "one": "3"}
+
+
+def test_the_projects_own_declarations_are_well_formed():
+    read_declared_numbers(CHECKOUT / "paper" / "numbers.yml")
