@@ -43,7 +43,7 @@ def test_lists_name_everything_there_is():
     assert [row["name"] for row in json.loads(call("list", "notebooks", "--json").stdout)] == list(NOTEBOOKS)
 
 
-@pytest.mark.parametrize("what", ["methods", "judges", "corpora", "models", "notebooks", "profiles"])
+@pytest.mark.parametrize("what", ["methods", "metrics", "judges", "corpora", "models", "notebooks", "profiles"])
 def test_lists_are_tables_for_people(what):
     done = call("list", what)
     rows = json.loads(call("list", what, "--json").stdout)
@@ -54,7 +54,7 @@ def test_lists_are_tables_for_people(what):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("list", "things"), "there are: methods, judges"),
+        (("list", "things"), "there are: methods, metrics"),
         (("run", "--profile", "quik"), "did you mean 'quick'?"),
         (("notebook", "03_explain", "-p", "sharrd=1"), "sharrd: unknown parameter"),
         (("notebook", "03_explain", "-p", "shard=one"), "shard: Input should be a valid integer"),

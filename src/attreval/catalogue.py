@@ -1,97 +1,11 @@
-"""What exists: methods, judges, corpora, models, notebooks, profiles, as plain rows."""
+"""What exists: methods, metrics, corpora, models, notebooks, profiles, as plain rows."""
 
 from __future__ import annotations
 
 from attreval import config, corpora
 from attreval.explain import METHODS
+from attreval.metrics.registry import METRICS
 from attreval.workflow import parameters
-
-JUDGES = (
-    {
-        "name": "pointing",
-        "question": "does the most relevant word lie where the evidence must be?",
-        "module": "attreval.metrics.pointing_game",
-        "source": "Poerner et al. 2018, section 2",
-    },
-    {
-        "name": "agreement@k",
-        "question": "do methods select the same tokens?",
-        "module": "attreval.metrics.agreement",
-        "source": "Kamp et al. 2023, section 3",
-    },
-    {
-        "name": "agreement with people",
-        "question": "do methods select what people mark?",
-        "module": "attreval.metrics.human_agreement",
-        "source": "Kamp et al. 2023, section 3",
-    },
-    {
-        "name": "dynamic k",
-        "question": "how many tokens does a profile put forward by itself?",
-        "module": "attreval.metrics.dynamic_k",
-        "source": "Kamp et al. 2023, section 4",
-    },
-    {
-        "name": "phrases",
-        "question": "which phrases does a profile put forward?",
-        "module": "attreval.metrics.phrases",
-        "source": "after Kamp et al. 2023, section 6",
-    },
-    {
-        "name": "average pairwise difference",
-        "question": "how far do explanations move with the training seed?",
-        "module": "attreval.metrics.pairwise_difference",
-        "source": "Kamp et al. 2023, appendix A",
-    },
-    {
-        "name": "comprehensiveness",
-        "question": "does the prediction change when the rationale is erased?",
-        "module": "attreval.metrics.erasure",
-        "source": "DeYoung et al. 2020; Zhao & Aletras 2023, section 3",
-    },
-    {
-        "name": "sufficiency",
-        "question": "does the prediction stay when only the rationale is left?",
-        "module": "attreval.metrics.erasure",
-        "source": "DeYoung et al. 2020; Zhao & Aletras 2023, section 3",
-    },
-    {
-        "name": "unified comprehensiveness and sufficiency",
-        "question": "does the predicted class change, at equal numbers of units for tokens, pairs and spans?",
-        "module": "attreval.metrics.unified.faithfulness",
-        "source": "Sun et al. 2024, section 2.2",
-    },
-    {
-        "name": "agreement with people",
-        "question": "do people mark the same tokens, and the same interactions?",
-        "module": "attreval.metrics.unified.plausibility",
-        "source": "Sun et al. 2024, section 2.3",
-    },
-    {
-        "name": "simulatability",
-        "question": "do explanations help an agent to predict the model?",
-        "module": "attreval.metrics.unified.simulatability",
-        "source": "Sun et al. 2024, section 2.4",
-    },
-    {
-        "name": "complexity",
-        "question": "how evenly is importance spread over the pieces?",
-        "module": "attreval.metrics.unified.complexity",
-        "source": "Sun et al. 2024, section 2.5",
-    },
-    {
-        "name": "rank correlation of judges",
-        "question": "do judges put methods in the same order?",
-        "module": "attreval.metrics.rank_correlation",
-        "source": "Kendall 1945",
-    },
-    {
-        "name": "judging the judges",
-        "question": "can a metric tell the truth, where it was planted?",
-        "module": "attreval.metrics.planted.separation",
-        "source": "after Chan et al. 2022",
-    },
-)
 
 
 def list_methods() -> list[dict]:
@@ -106,6 +20,22 @@ def list_methods() -> list[dict]:
             "source": m.source,
         }
         for m in METHODS.values()
+    ]
+
+
+def list_metrics() -> list[dict]:
+    """Metrics: what each says, which direction is better, what it needs, and the function that computes it."""
+    return [
+        {
+            "name": m.name,
+            "about": m.about,
+            "better": {1: "higher", -1: "lower", 0: "neither"}[m.sign],
+            "range": f"{m.range[0]:g} to {m.range[1]:g}",
+            "needs": list(m.needs),
+            "function": f"{m.function.__module__}.{m.function.__qualname__}".removeprefix("attreval."),
+            "source": m.source,
+        }
+        for m in METRICS.values()
     ]
 
 
@@ -164,7 +94,7 @@ def list_profiles() -> list[dict]:
 
 CATALOGUES = {
     "methods": list_methods,
-    "judges": lambda: list(JUDGES),
+    "metrics": list_metrics,
     "corpora": list_corpora,
     "models": list_models,
     "notebooks": list_notebooks,

@@ -135,12 +135,13 @@ def explore(profile: ProfileName = "quick"):
 @app.command(name="list")
 @plain_errors
 def list_what(
-    what: Annotated[str, typer.Argument(help="methods, judges, corpora, models, notebooks or profiles")],
+    what: Annotated[str, typer.Argument(help="methods, metrics, corpora, models, notebooks or profiles")],
     as_json: Annotated[bool, typer.Option("--json", help="machine-readable")] = False,
 ):
     """Say what there is."""
     from attreval.catalogue import CATALOGUES
 
+    what = "metrics" if what == "judges" else what
     if what not in CATALOGUES:
         raise ValueError(f"there is no list of {what!r}; there are: {', '.join(CATALOGUES)}")
     rows = CATALOGUES[what]()

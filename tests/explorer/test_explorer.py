@@ -18,10 +18,10 @@ from attreval.config.agreement import AgreementSpec
 from attreval.core import tables
 from attreval.core.project import Results
 from attreval.explorer import pack
-from attreval.explorer.measures import MEASURES, PAPERS
 from attreval.explorer.page import gather_page, make_page
 from attreval.metrics.agreement import top_k
 from attreval.metrics.dynamic_k import PEAK_RULES, local_maxima
+from attreval.metrics.registry import FAITHFULNESS, JUDGES, STORED
 
 RUNS = st.dictionaries(
     st.tuples(st.sampled_from("abc"), st.sampled_from("xy"), st.integers(1, 2)), st.integers(0, 30), max_size=8
@@ -181,9 +181,9 @@ def test_means_stand_at_the_places_of_their_methods():
     assert packed["dynamic"] == {"0-2": [0.7, 5], "2-people": [None, 0]} and packed["text_agreement"] == {"people": 0.9}
 
 
-def test_every_measure_has_a_paper_and_a_direction():
-    assert len({m.name for m in MEASURES}) == len(MEASURES)
-    assert all(m.paper in PAPERS and m.higher_is_better in (True, False) and m.about.endswith(".") for m in MEASURES)
+def test_every_measure_has_a_judge_and_a_direction():
+    assert len({m.name for m in STORED.values()}) == len(STORED)
+    assert all(m.judge in JUDGES and m.sign in (1, -1) and m.about.endswith(".") for m in STORED.values())
 
 
 def test_values_of_instances_are_written_without_what_is_no_number(tmp_path):
@@ -200,7 +200,6 @@ def test_values_of_instances_are_written_without_what_is_no_number(tmp_path):
 
 
 def test_what_is_kept_of_instances_averages_to_the_tables():
-    from attreval.metrics.diagnosticity import METRICS
     from attreval.papers.sun2024 import tables as diagnosis_tables
     from attreval.papers.sun2024.properties import Diagnosis
     from attreval.papers.zhao2023 import curves as areas
@@ -214,7 +213,7 @@ def test_what_is_kept_of_instances_averages_to_the_tables():
     curves = pd.DataFrame(rows).assign(**{name: rng.random(len(rows)) for name in MEASURES})
     once = curves[curves.ratio == 0.1].drop(columns=["ratio", *MEASURES]).reset_index(drop=True)
     values = once.assign(setting="main", role="own", soft_nc=rng.random(6), soft_ns=rng.random(6))
-    pairs = once[once.method == "lime"].assign(setting="main", **{f"win_{m}": 1.0 for m in METRICS})
+    pairs = once[once.method == "lime"].assign(setting="main", **{f"win_{m}": 1.0 for m in FAITHFULNESS})
     other = values.assign(setting="control", soft_nc=9.0, soft_ns=9.0)
     measured = Measured(curves, pd.concat([values, other]))
     kept = areas.by_instance(measured, pairs)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from attreval.metrics.planted.explainers import EXPLAINERS, explain_as
-from attreval.metrics.planted.measures import METRICS, PROTOCOL
-from attreval.metrics.planted.separation import Metric, judge_metrics, put_through, separations
+from attreval.metrics.planted.measures import PLANTED_METRICS, PROTOCOL
+from attreval.metrics.planted.separation import PlantedMetric, evaluate, metric_verdicts, separation
 from attreval.metrics.planted.worlds import WORLDS, PlantedModel, make_texts
 from attreval.models.questions import Evaluate
 from attreval.models.scorer import Scorer
@@ -30,20 +30,20 @@ NOT_CHANCE = {
 @pytest.fixture(scope="module")
 def table():
     """Separations of every metric."""
-    return separations(put_through(METRICS, TEXTS, DRAWS), 300, 0.95)
+    return separation(evaluate(PLANTED_METRICS, TEXTS, DRAWS), 300, 0.95)
 
 
 @pytest.fixture(scope="module")
 def verdicts(table):
     """One row a metric."""
-    return judge_metrics(table).set_index("metric")
+    return metric_verdicts(table).set_index("metric")
 
 
-@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("metric", PLANTED_METRICS)
 def test_a_metric_tells_the_truth_unless_it_is_known_not_to(verdicts, metric):
     """Contract 7."""
     assert verdicts.passes[metric] == (metric not in BLIND)
-    assert bool(METRICS[metric].blind) == (metric in BLIND)
+    assert bool(PLANTED_METRICS[metric].blind) == (metric in BLIND)
 
 
 def test_complexity_cannot_tell_truth_from_its_reverse(table):
@@ -51,7 +51,7 @@ def test_complexity_cannot_tell_truth_from_its_reverse(table):
     assert len(part) == len(WORLDS) and (part.separation == 0.5).all()
 
 
-@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("metric", PLANTED_METRICS)
 def test_leaking_the_class_fools_those_who_look_at_the_class_or_at_form(verdicts, metric):
     assert ("leaking" in verdicts.fooled_by[metric]) == (metric in LEAKS)
 
@@ -63,7 +63,7 @@ def test_a_right_first_token_hides_the_rest_from_pointing(table):
     assert erased.separation["one"] == 0.5 and erased.low["additive"] > 0.5
 
 
-@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("metric", PLANTED_METRICS)
 def test_a_constant_scores_what_random_scores(table, metric):
     """Contract 6, in expectation; the bounds hold for all metrics and worlds at once."""
     part = table[(table.metric == metric) & (table.explainer == "constant")]
@@ -75,7 +75,7 @@ def test_a_constant_scores_what_random_scores(table, metric):
 def test_ties_in_closed_form_are_the_mean_over_orders(metric):
     for text in make_texts("interaction", 4):
         n, rng = len(text.truth), np.random.default_rng(0)
-        measure = METRICS[metric].measure
+        measure = PLANTED_METRICS[metric].measure
         drawn = [measure(text, rng.permutation(n).astype(float), ()) for _ in range(3000)]
         assert abs(np.mean(drawn) - measure(text, np.zeros(n), ())) < 4 * np.std(drawn) / np.sqrt(3000) + 1e-9
 
@@ -136,15 +136,15 @@ def erased_top(text, scores, names):
 
 def test_a_metric_of_ones_own_goes_through():
     own = {
-        "mine": Metric("Mine", erased_top),
-        "upside_down": Metric("Not mine", lambda text, scores, names: -scores @ text.truth),
+        "mine": PlantedMetric("Mine", erased_top),
+        "upside_down": PlantedMetric("Not mine", lambda text, scores, names: -scores @ text.truth),
     }
-    found = judge_metrics(separations(put_through(own, 20, 2), 100, 0.95)).set_index("metric")
+    found = metric_verdicts(separation(evaluate(own, 20, 2), 100, 0.95)).set_index("metric")
     assert found.passes["mine"] and not found.passes["upside_down"]
     assert found.random["upside_down"] < 0.2
-    bad = {"bad": Metric("Bad", lambda text, scores, names: float("nan"))}
+    bad = {"bad": PlantedMetric("Bad", lambda text, scores, names: float("nan"))}
     with pytest.raises(ValueError, match="metric 'bad' gives nan for oracle on 'one 0'"):
-        put_through(bad, 4, 1)
+        evaluate(bad, 4, 1)
 
 
 def test_worlds_are_named_and_ties_count_half():

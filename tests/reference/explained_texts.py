@@ -6,8 +6,8 @@ import numpy as np
 
 from attreval.core.alignment import tokenize
 from attreval.explain.registry import METHODS
-from attreval.explorer.measures import MEASURES
 from attreval.explorer.read import ExplainedText
+from attreval.metrics.registry import STORED
 from reference.models import instance, tiny_tokenizer
 
 HOSTILE = 'the film </script><script>window.hacked = 1</script> was <b>good</b> & "slow" <img src=x onerror=hack()>'
@@ -43,7 +43,11 @@ def make_text(
         features["bivariate_shapley_spans"] = [(((0, 1), (border, border + 1)), 0.5), (((2,), (n - 1,)), -0.25)]
         scores |= {m: rng.standard_normal(n) for m in features}
     marks = (rng.random((3, n)) < 0.3).astype(float) if task == "rated_movies" else np.zeros((0, n))
-    values = {m.name: {method: float(rng.random()) for method in scores} for m in MEASURES if m.paper == "zhao2023"}
+    values = {
+        name: {method: float(rng.random()) for method in scores}
+        for name, m in STORED.items()
+        if m.judge == "faithfulness"
+    }
     return ExplainedText(
         (task, model, 1),
         one,

@@ -11,6 +11,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 
 import numpy as np
 
@@ -18,9 +19,9 @@ from attreval import corpora
 from attreval.config import Run
 from attreval.config.agreement import AgreementSpec
 from attreval.explain import METHODS
-from attreval.explorer.measures import MEASURES, PAPERS
 from attreval.explorer.read import RUN, ExplainedText
 from attreval.metrics.dynamic_k import PEAK_RULES, PeakRule, local_maxima
+from attreval.metrics.registry import JUDGES, STORED
 from attreval.papers.kamp2023.readings import PEOPLE
 
 MOST_BYTES = 2_700_000  # of data; the page must stay under 3 MB with everything else in it
@@ -94,9 +95,7 @@ def pack_layout(text: ExplainedText) -> list:
 def pack_text(text: ExplainedText, methods: list[str], largest_k: int, rule: PeakRule) -> dict:
     """One text as JSON values; columns have one entry a method of its run, null where there is none."""
     columns = {
-        m.name: [_short(text.metrics[m.name].get(method)) for method in methods]
-        for m in MEASURES
-        if m.name in text.metrics
+        name: [_short(text.metrics[name].get(method)) for method in methods] for name in STORED if name in text.metrics
     }
     out = {
         "id": text.instance.id,
@@ -137,12 +136,11 @@ def pack_means(means: dict, methods: list[str]) -> dict:
     def by_k(values: dict[int, float]) -> list:
         return [_short(values.get(k)) for k in range(1, max(values) + 1)]
 
-    shown = {m.name for m in MEASURES}
     return {
         "means": {
             name: [[_short(of[m][0]), of[m][1]] if m in of else None for m in methods]
             for name, of in means.get("metrics", {}).items()
-            if name in shown
+            if name in STORED
         },
         "pairs": pack_pairs(means.get("pairs", {}), by_k),
         "dynamic": pack_pairs(means.get("dynamic", {}), _short),
@@ -185,12 +183,15 @@ def pack_page(
         "settings": {
             "largest_k": agreement.largest_k,
             "fixed_k": min(agreement.fixed_k, agreement.largest_k),
-            "rule": {"name": agreement.peaks} | _fields(rule),
+            "rule": {"name": agreement.peaks} | asdict(rule),
             "people": agreement.people,
             "ties": agreement.ties,
         },
-        "papers": PAPERS,
-        "metrics": [_fields(m) for m in MEASURES],
+        "judges": JUDGES,
+        "metrics": [
+            {"name": name, "judge": m.judge, "title": m.title, "higher_is_better": m.higher_is_better, "about": m.about}
+            for name, m in STORED.items()
+        ],
         "methods": {
             m: {"title": METHODS[m].title, "signed": METHODS[m].signed, "level": METHODS[m].level} for m in names
         },
@@ -226,11 +227,6 @@ def take_turns(counts: Mapping[Run, int], most: int) -> list[tuple[Run, int]]:
         taken[run] += 1
         of_task[task] += 1
     return out
-
-
-def _fields(record) -> dict:
-    """The fields of a dataclass by name."""
-    return {name: getattr(record, name) for name in record.__dataclass_fields__}
 
 
 def to_json(value) -> str:

@@ -14,9 +14,6 @@ import pandas as pd
 
 from attreval.metrics.protocol import Protocol
 
-METRICS = ("nc", "soft_nc", "ns", "soft_ns")
-TITLES = {"nc": "NC", "soft_nc": "Soft-NC", "ns": "NS", "soft_ns": "Soft-NS"}
-COUNTERPART = {"soft_nc": "nc", "soft_ns": "ns"}
 PUBLISHED_METHODS = {
     "attention": "Attention",
     "scaled_attention": "ScaledAttention",
@@ -41,6 +38,14 @@ def wins(own: np.ndarray, rival: np.ndarray, protocol: Protocol = Protocol()) ->
         return np.where(lead > 0, 1.0, np.where(lead == 0, tie, 0.0))
     # the released code's `u >= v + margin`
     return np.where(lead >= protocol.margin, 1.0, np.where(lead > -protocol.margin, tie, 0.0))
+
+
+def diagnosticity(own: np.ndarray, rival: np.ndarray, protocol: Protocol = Protocol()) -> float:  # noqa: B008 - frozen
+    """The share of (p,) pairs in which explanations beat their rivals, ties as the protocol says (section 4.5).
+
+    own, rival: values of one metric, higher being better. ValueError as for `wins`.
+    """
+    return float(wins(own, rival, protocol).mean())
 
 
 @dataclass(frozen=True)
@@ -77,6 +82,6 @@ def average_cells(cells: pd.DataFrame, by: str) -> pd.DataFrame:
     by: `method` gives Table 2 of the paper, `task` Table 3. The sd is that of the means themselves (population), as in
     the paper. Index: the values of `by`, then `average` and `sd`.
     """
-    means = cells.groupby(by, sort=False)[[name for name in METRICS if name in cells]].mean()
+    means = cells.groupby(by, sort=False)[[name for name in cells if name not in ("task", "method")]].mean()
     bottom = pd.DataFrame({"average": means.mean(), "sd": means.std(ddof=0)}).T
     return pd.concat([means, bottom]).rename_axis(by)

@@ -24,7 +24,7 @@ EDGE = 1e-3  # how close to 0 and 1 a score may come before its log-odds are shi
 
 
 @dataclass(frozen=True)
-class Softened:
+class SoftProbabilities:
     """sufficiency, comprehensiveness: (s,) probabilities of the explained class on the texts disturbed for each.
 
     keep_rate: the mean share of a content token's entries that sufficiency keeps, before anything is drawn.
@@ -45,7 +45,7 @@ class SoftValues:
     each_comprehensiveness: np.ndarray
 
 
-def soften(
+def soft_erase(
     tokens: Tokens,
     scores: np.ndarray,
     target: int,
@@ -53,7 +53,7 @@ def soften(
     protocol: Protocol = Protocol(),  # noqa: B008 - frozen
     query: int | None = None,
 ):
-    """The conversation that softly erases one attribution: yields one question, returns Softened.
+    """The conversation that softly erases one attribution: yields one question, returns SoftProbabilities.
 
     scores: as for faithfulness.erase. target: the explained class. names: what the draws derive from; keeping by a and
     by 1 - a draw apart, whichever measure asks.
@@ -71,7 +71,7 @@ def soften(
     logits = yield Disturb(tokens.ids, tokens.segments, np.stack(rows), tuple(seeds), kind)
     p = np.exp(logits[:, target] - np.logaddexp.reduce(logits, axis=1))
     half = protocol.soft_draws
-    return Softened(p[:half], p[half:], float(rows[0][layout.erasable].mean()))
+    return SoftProbabilities(p[:half], p[half:], float(rows[0][layout.erasable].mean()))
 
 
 def spread(tokens: Tokens, layout: Layout, scores: np.ndarray, norm: str, keep_rate: float) -> np.ndarray:
@@ -141,7 +141,7 @@ def strengths(tokens: Tokens, layout: Layout, chance: np.ndarray, protocol: Prot
     return np.where(free, np.sqrt(scale), 0.0)
 
 
-def value_softly(erasure: Erasure, softened: Softened) -> SoftValues:
+def soft_values(erasure: Erasure, softened: SoftProbabilities) -> SoftValues:
     """Soft-NS and Soft-NC (eq. 4-5), with the probabilities of the whole and of the erased text from hard erasure."""
 
     def of(normalise_one, p):

@@ -99,7 +99,7 @@ def test_the_floor_says_who_is_below_random(step):
     assert floor.below["agreement"] == floor.surely_below["agreement"] == 6 and not floor.at_bottom["agreement"]
     found = noting_judges.floor_by_judge(step, floor.reset_index())
     assert step.numbers["joint.floor.exceptions"] == 1
-    assert step.numbers["joint.floor.blind"] == joint.JUDGES["agreement"].title
+    assert step.numbers["joint.floor.blind"] == joint.METRICS["agreement"].title
     assert found.at_bottom.tolist() == [0, 1, 1]
 
 
@@ -229,7 +229,7 @@ def test_agreement_with_others_leaves_random_out():
 
 
 def test_wins_over_random_scores_and_what_not_every_method_has():
-    high, low = dict.fromkeys(joint.METRICS, 0.9), dict.fromkeys(joint.METRICS, 0.1)
+    high, low = dict.fromkeys(joint.FAITHFULNESS, 0.9), dict.fromkeys(joint.FAITHFULNESS, 0.1)
     found = {(m, j): v for m, j, v in joint.compare_with_random({"lime": high, "random": low}, ["lime", "random"])}
     assert (
         found["lime", "diagnosticity"] == 1 and found["random", "diagnosticity"] == 0.5 and found["lime", "nc"] == 0.9
@@ -239,14 +239,14 @@ def test_wins_over_random_scores_and_what_not_every_method_has():
     for gap in ({"nc": 0.1, "ns": 0.1}, low | {"soft_nc": np.nan, "soft_ns": np.nan}):
         found = {(m, j) for m, j, _ in joint.compare_with_random({"lime": gap, "random": low}, ["lime", "random"])}
         assert found == {(m, j) for m in ("lime", "random") for j in ("nc", "ns")}
-    nothing = dict.fromkeys(joint.METRICS, np.nan)  # explained for another class than the predicted one
+    nothing = dict.fromkeys(joint.FAITHFULNESS, np.nan)  # explained for another class than the predicted one
     assert not list(joint.compare_with_random({"lime": nothing, "random": low}, ["lime", "random"]))
 
 
 def test_the_model_is_asked_only_what_nobody_has_asked():
     profile, names = profile_of(), ("snli", "small", 1, "t")
     scores = {m: np.arange(3.0) for m in ("lime", "random", "gradient_l1")}
-    known = {"lime": dict.fromkeys(joint.METRICS, 0.5), "random": {"nc": 0.5, "ns": 0.5}}
+    known = {"lime": dict.fromkeys(joint.FAITHFULNESS, 0.5), "random": {"nc": 0.5, "ns": 0.5}}
     cases = joint.list_cases(profile, names, scores, known, True)
     assert [case.method for case in cases] == ["random", "gradient_l1"]
     assert cases[0].protocol.ratios == (1.0,) and len(cases[1].protocol.ratios) == 5
@@ -276,11 +276,11 @@ def test_what_the_diagnosis_says_of_each_text():
     assert values == {
         ("kernel_shap", "unified_comprehensiveness"): 0.5,
         ("random", "unified_comprehensiveness"): 0.0,
-        ("kernel_shap", "unified_sufficiency"): 0.75,
-        ("random", "unified_sufficiency"): 0.75,
+        ("kernel_shap", "unified_sufficiency_inverted"): 0.75,
+        ("random", "unified_sufficiency_inverted"): 0.75,
         ("kernel_shap", "people_units"): 0.5,
-        ("kernel_shap", "unified_complexity"): 0.5,
-        ("random", "unified_complexity"): 0.25,
+        ("kernel_shap", "unified_simplicity"): 0.5,
+        ("random", "unified_simplicity"): 0.25,
     }
     told = pd.DataFrame(
         [

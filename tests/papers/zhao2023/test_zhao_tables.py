@@ -16,6 +16,7 @@ from attreval.metrics import diagnosticity
 from attreval.metrics import soft_erasure as soft
 from attreval.metrics.erasure import erase
 from attreval.metrics.protocol import RELEASED, Protocol, lay_out
+from attreval.metrics.registry import FAITHFULNESS, METRICS
 from attreval.models.scorer import Scorer
 from attreval.papers.zhao2023 import claims as claiming
 from attreval.papers.zhao2023 import diagnosticity as beating_random
@@ -33,7 +34,7 @@ def test_published_cells_average_to_the_published_tables(by, table, rows):
     printed = exhibiting.published(name).set_index("metric")
     names = diagnosticity.PUBLISHED_METHODS if by == "method" else {n: n for n in found.index[:-2]}
     assert len(found) == rows + 2
-    for metric, title in diagnosticity.TITLES.items():
+    for metric, title in ((m, METRICS[m].title) for m in FAITHFULNESS):
         for row, value in found[metric].items():
             column = {"average": "avg"}.get(row) or names.get(row, row)
             np.testing.assert_allclose(value, printed.loc[title, column], atol=0.0011, err_msg=f"{title} {row}")
@@ -109,7 +110,7 @@ def suite(tokens, scores, name, softly):
     """Hard erasure and, if asked, soft erasure of one attribution."""
     hard = yield from erase(tokens, scores)
     if softly:
-        yield from soft.soften(tokens, scores, hard.target, ("x", name), Protocol(draws=4))
+        yield from soft.soft_erase(tokens, scores, hard.target, ("x", name), Protocol(draws=4))
 
 
 def test_the_soft_suite_costs_two_batched_passes_at_most(tiny):
@@ -133,7 +134,7 @@ def test_soft_erasure_is_the_same_in_any_company(tiny, texts):
     scores = [np.random.default_rng(i).standard_normal(len(t.content)) for i, t in enumerate(tokens)]
 
     def talks(which):
-        return [("x", soft.soften(tokens[i], scores[i], 1, ("t", i), Protocol(draws=2))) for i in which]
+        return [("x", soft.soft_erase(tokens[i], scores[i], 1, ("t", i), Protocol(draws=2))) for i in which]
 
     together = Scorer(tiny, 8192).converse(talks(range(6)))
     for i, expected in enumerate(together):
@@ -187,7 +188,7 @@ def test_pairs_are_with_random_scores_of_the_same_text():
     assert len(pairs) == 2 * 4 * 2 and set(pairs.method) == {"attention", "deeplift"}
     index = values.set_index(["task", "instance", "method"])
     for row in pairs.itertuples():
-        for metric in diagnosticity.METRICS:
+        for metric in FAITHFULNESS:
             own = index.loc[(row.task, row.instance, row.method), metric]
             rival = index.loc[(row.task, row.instance, "random"), metric]
             assert getattr(row, f"win_{metric}") == (own > rival)
@@ -195,13 +196,13 @@ def test_pairs_are_with_random_scores_of_the_same_text():
 
 def test_permuted_rivals_are_the_methods_own():
     values = made_up(("main", "permuted", "ties_half"))
-    values.loc[values.setting == "ties_half", list(diagnosticity.METRICS)] = 0.25
+    values.loc[values.setting == "ties_half", list(FAITHFULNESS)] = 0.25
     pairs = beating_random.pair_up(values, PROFILE)
     permuted = pairs[pairs.setting == "permuted"].iloc[0]
     index = values[values.setting == "permuted"].set_index(["task", "instance", "method", "role"])
     assert permuted.nc_rival == index.loc[(permuted.task, permuted.instance, permuted.method, "permuted"), "nc"]
     half = pairs[pairs.setting == "ties_half"]
-    assert (half[[f"win_{m}" for m in diagnosticity.METRICS]] == 0.5).all(axis=None)
+    assert (half[[f"win_{m}" for m in FAITHFULNESS]] == 0.5).all(axis=None)
 
 
 def test_cells_and_summaries_are_means_of_wins():
@@ -228,7 +229,7 @@ def test_changes_are_measured_from_the_control_instances():
     table = beating_random.change_table(pairs, Stage).set_index("setting")
     assert set(table.index) == {"rank", "ties_win"}
     base, rank = (beating_random.headline(pairs[pairs.setting == s]) for s in ("control", "rank"))
-    for metric in diagnosticity.METRICS:
+    for metric in FAITHFULNESS:
         np.testing.assert_allclose(table.loc["rank", f"{metric}_change"], rank[f"win_{metric}"] - base[f"win_{metric}"])
         np.testing.assert_allclose(table.loc["ties_win", f"{metric}_change"], 0, atol=1e-12)
 

@@ -64,10 +64,10 @@ function agreementRows(run, item, [a, b], k) {
   return rows;
 }
 
-function metricRows(paper, run, item, pair) {
+function metricRows(judge, run, item, pair) {
   const value = (metric) => pair.map((method) => item.metrics[metric.name]?.[method.column] ?? null);
   const table = (metric) => pair.map((method) => run.means[metric.name]?.[method.column] || null);
-  const known = (m) => m.paper === paper && [...value(m), ...table(m)].some((found) => found !== null);
+  const known = (m) => m.judge === judge && [...value(m), ...table(m)].some((found) => found !== null);
   return metrics.filter(known).map((m) => {
     const means = table(m);
     return pairRow(m.name, m.title, m.higher_is_better, value(m), means.map((x) => x && x[0]), means.find(Boolean)?.[1]);
@@ -75,9 +75,9 @@ function metricRows(paper, run, item, pair) {
 }
 
 function drawMetricTable(run, item, pair, k) {
-  const body = Object.entries(data.papers).flatMap(([paper, title]) => {
-    const rows = paper === "kamp2023" ? agreementRows(run, item, pair, k) : metricRows(paper, run, item, pair);
-    const head = el("tr", { class: "paper" }, el("th", { colspan: 6, scope: "colgroup" }, title));
+  const body = Object.entries(data.judges).flatMap(([judge, title]) => {
+    const rows = judge === "agreement" ? agreementRows(run, item, pair, k) : metricRows(judge, run, item, pair);
+    const head = el("tr", { class: "judge" }, el("th", { colspan: 6, scope: "colgroup" }, title));
     return rows.length ? [head, ...rows] : [];
   });
   const [a, b] = pair.map((method) => method.about.title);

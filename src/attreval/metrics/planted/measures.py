@@ -1,4 +1,4 @@
-"""The metrics of this package in the form in which metrics.planted.separation puts them to the test; for each, higher is better."""
+"""METRICS on planted models, in the form in which planted.separation tests them."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ import numpy as np
 
 from attreval.core.seeds import generator
 from attreval.metrics.agreement import agreement_at_k, agreement_of
-from attreval.metrics.diagnosticity import wins
+from attreval.metrics.diagnosticity import diagnosticity as share_of_wins
 from attreval.metrics.dynamic_k import local_maxima, select
 from attreval.metrics.erasure import erase
-from attreval.metrics.planted.separation import Metric
+from attreval.metrics.planted.separation import PlantedMetric
 from attreval.metrics.planted.worlds import WORDS, Planted
 from attreval.metrics.pointing_game import point
 from attreval.metrics.protocol import Protocol
-from attreval.metrics.soft_erasure import soften, value_softly
+from attreval.metrics.registry import METRICS
+from attreval.metrics.soft_erasure import soft_erase, soft_values
 from attreval.metrics.unified.complexity import entropy
 from attreval.metrics.unified.faithfulness import ask_changes
 from attreval.metrics.unified.plausibility import interaction_agreement
@@ -24,7 +25,7 @@ from attreval.metrics.unified.ranking import held_by, rank_pieces, spend
 PROTOCOL = Protocol(ratios=(0.1, 0.2, 0.5), draws=2, ties="half")
 SIZES = (2, 4, 6)  # units that are masked or kept, for explanations of every type alike
 SHOWN = 2  # tokens of an explanation that an agent is shown
-MEASURES = ("nc", "ns", "soft_nc", "soft_ns")
+ERASURE = ("nc", "ns", "soft_nc", "soft_ns")
 
 
 def pointing(text: Planted, scores: np.ndarray, names) -> float:
@@ -46,10 +47,10 @@ def agreement_dynamic(text: Planted, scores: np.ndarray, names) -> float:
 def measure_erasure(text: Planted, scores: np.ndarray, names):
     """The conversation that gives NC, NS, Soft-NC and Soft-NS of one explanation, by name."""
     hard = yield from erase(text.tokens, scores, None, generator("ties", *names), PROTOCOL)
-    softened = yield from soften(text.tokens, scores, hard.target, names, PROTOCOL)
-    soft = value_softly(hard, softened)
+    softened = yield from soft_erase(text.tokens, scores, hard.target, names, PROTOCOL)
+    soft = soft_values(hard, softened)
     area = (hard.normalised_comprehensiveness.mean(), hard.normalised_sufficiency.mean())
-    return dict(zip(MEASURES, (*area, soft.comprehensiveness, soft.sufficiency), strict=True))
+    return dict(zip(ERASURE, (*area, soft.comprehensiveness, soft.sufficiency), strict=True))
 
 
 def erasure(name: str):
@@ -67,17 +68,17 @@ def diagnosticity(text: Planted, scores: np.ndarray, names):
     own = yield from measure_erasure(text, scores, names)
     drawn = generator("rival", text.id).standard_normal(len(scores))
     rival = yield from measure_erasure(text, drawn, ("rival", text.id))
-    return float(wins([own[m] for m in MEASURES], [rival[m] for m in MEASURES], PROTOCOL).mean())
+    return share_of_wins([own[m] for m in ERASURE], [rival[m] for m in ERASURE], PROTOCOL)
 
 
 def unified(kind: str, level: str):
-    """Unified comprehensiveness or sufficiency: 1 less the latter, so that higher is better for both."""
+    """Unified comprehensiveness or sufficiency as a metric: the mean share of changed classes over SIZES."""
 
     def measure(text: Planted, scores: np.ndarray, names):
         rng = generator("ties", *names)
         ranking = rank_pieces(text.attribution(scores, level), text.units, rng)
         found = yield from ask_changes(text.tokens, text.units, [held_by(spend(ranking, size)) for size in SIZES])
-        return found.flips_without.mean() if kind == "comprehensiveness" else 1 - found.flips_only.mean()
+        return (found.flips_without if kind == "comprehensiveness" else found.flips_only).mean()
 
     return measure
 
@@ -90,9 +91,9 @@ def interactions(text: Planted, scores: np.ndarray, names) -> float:
     return interaction_agreement(found, gold, "exact")
 
 
-def simplicity(text: Planted, scores: np.ndarray, names) -> float:
-    """1 less the entropy of the shares of scores, as a share of the highest possible."""
-    return 1 - entropy(scores) / np.log(len(scores))
+def complexity(text: Planted, scores: np.ndarray, names) -> float:
+    """The entropy of the shares of scores, in nats."""
+    return entropy(scores)
 
 
 def simulatability(texts: Sequence[Planted], scores: Sequence[np.ndarray], names) -> np.ndarray:
@@ -124,20 +125,24 @@ def show_agent(text: Planted, scores: np.ndarray, names) -> np.ndarray:
     return seen
 
 
-METRICS: dict[str, Metric] = {
-    "pointing": Metric("Pointing", pointing),
-    "agreement": Metric("Agreement with gold (fixed k)", agreement),
-    "agreement_dynamic": Metric("Agreement with gold (dynamic k)", agreement_dynamic),
-    "nc": Metric("NC", erasure("nc")),
-    "ns": Metric("NS", erasure("ns")),
-    "soft_nc": Metric("Soft-NC", erasure("soft_nc")),
-    "soft_ns": Metric("Soft-NS", erasure("soft_ns")),
-    "diagnosticity": Metric("Diagnosticity", diagnosticity),
-    "unified_comprehensiveness": Metric("Comprehensiveness (unified)", unified("comprehensiveness", "token")),
-    "unified_sufficiency": Metric("Sufficiency (unified)", unified("sufficiency", "token")),
-    "simulatability": Metric("Simulatability", simulatability, together=True),
-    "complexity": Metric("Simplicity", simplicity, blind="it looks at the scores alone, and not even at their signs"),
-    "pair_comprehensiveness": Metric("Comprehensiveness (pairs)", unified("comprehensiveness", "pair"), "pair"),
-    "pair_sufficiency": Metric("Sufficiency (pairs)", unified("sufficiency", "pair"), "pair"),
-    "pair_interactions": Metric("Agreement with gold (pairs)", interactions, "pair"),
+def _planted(name: str, measure, title: str = "", **facts) -> PlantedMetric:
+    """A metric of METRICS on planted models: its title, level and direction are those of the registry."""
+    known = METRICS[name]
+    facts |= {"level": known.level, "higher_is_better": known.higher_is_better}
+    return PlantedMetric(title or known.title, measure, **facts)
+
+
+PLANTED_METRICS: dict[str, PlantedMetric] = {
+    "pointing": _planted("pointing", pointing),
+    "agreement": _planted("agreement", agreement, "Agreement with gold (fixed k)"),
+    "agreement_dynamic": _planted("agreement_dynamic", agreement_dynamic, "Agreement with gold (dynamic k)"),
+    **{name: _planted(name, erasure(name)) for name in ERASURE},
+    "diagnosticity": _planted("diagnosticity", diagnosticity),
+    "unified_comprehensiveness": _planted("unified_comprehensiveness", unified("comprehensiveness", "token")),
+    "unified_sufficiency": _planted("unified_sufficiency", unified("sufficiency", "token")),
+    "simulatability": _planted("simulatability", simulatability, together=True),
+    "complexity": _planted("complexity", complexity, blind="it looks at the scores alone, and not even at their signs"),
+    "pair_comprehensiveness": _planted("pair_comprehensiveness", unified("comprehensiveness", "pair")),
+    "pair_sufficiency": _planted("pair_sufficiency", unified("sufficiency", "pair")),
+    "pair_interactions": _planted("pair_interactions", interactions),
 }

@@ -1,13 +1,13 @@
-"""Can a metric tell the truth? Every metric on explainers that are right, random or wrong, over planted models.
+"""Separation: how often a metric puts the true importances first, where they are planted (after Chan et al. 2022).
 
 A metric separates two explainers as well as it puts the right one first on the same text: the share of texts in which
 it does, a tie counting half. One that cannot tell the true importances from random scores and from their reverse does
-not measure what it is read as. A user's own metric goes through in the same way: see `Metric` and `put_through`.
+not measure what it is read as. A user's own metric is tested in the same way: see `PlantedMetric` and `evaluate`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from inspect import isgenerator
 from typing import Any
@@ -19,17 +19,17 @@ from attreval.core.bootstrap import bootstrap_mean
 from attreval.metrics.planted.explainers import DRAWN, EXPLAINERS, explain_as
 from attreval.metrics.planted.worlds import WORLDS, Planted, PlantedModel, make_texts
 
-SAME = 1e-9  # values closer than this are a tie
-COLUMNS = ["metric", "world", "explainer", "draw", "text", "value"]
+TIED = 1e-9  # values closer than this are a tie
+COLUMNS = ["metric", "world", "explainer", "draw", "text", "value", "sign"]
 
 
 @dataclass(frozen=True)
-class Metric:
-    """One metric. measure: (text, scores, names) -> a number, higher is better, or a conversation that returns one.
+class PlantedMetric:
+    """One metric. measure: (text, scores, names) -> a number, or a conversation with the model that returns one.
 
-    together: measure takes all texts of a world at once, (texts, list of scores, names), and gives a number for each.
-    level: `token` or `pair`, what scores belong to. names: what draws are to derive from. blind: why it is expected to
-    fail, where it is.
+    higher_is_better: what its number says. together: measure takes all texts of a world at once, (texts, list of
+    scores, names), and gives a number for each. level: `token` or `pair`, what scores belong to. names: what draws
+    derive from. blind: why it is expected to fail, where it is.
     """
 
     title: str
@@ -37,10 +37,11 @@ class Metric:
     level: str = "token"
     together: bool = False
     blind: str = ""
+    higher_is_better: bool = True
 
 
-def put_through(
-    metrics: Mapping[str, Metric],
+def evaluate(
+    metrics: Mapping[str, PlantedMetric],
     texts: int = 60,
     draws: int = 4,
     worlds: Sequence[str] = WORLDS,
@@ -48,8 +49,8 @@ def put_through(
 ) -> pd.DataFrame:
     """One row a metric, world, explainer, draw and text: what the metric gives; pairs in the world that has them.
 
-    draws: of explainers with anything random in them, and of the ties in what they say.
-    Raises ValueError where a metric gives no finite number.
+    draws: of explainers with anything random in them, and of the ties in their scores. sign: 1 where higher is better,
+    -1 where lower is. Raises ValueError where a metric gives no finite number.
     """
     from attreval.models.scorer import Scorer
 
@@ -59,12 +60,14 @@ def put_through(
         for name, metric in metrics.items():
             if metric.level == "pair" and made[0].pair_truth is None:
                 continue
+            sign = 1 if metric.higher_is_better else -1
             for explainer in explainers:
                 for draw in range(draws if explainer in DRAWN else 1):
-                    given = [explain_as(explainer, text, metric.level, draw) for text in made]
-                    values = measure_texts(scorer, name, metric, made, given, (name, explainer, draw))
+                    scores = [explain_as(explainer, text, metric.level, draw) for text in made]
+                    values = _measure_texts(scorer, name, metric, made, scores, (name, explainer, draw))
                     rows += [
-                        (name, world, explainer, draw, text.id, value) for text, value in zip(made, values, strict=True)
+                        (name, world, explainer, draw, text.id, value, sign)
+                        for text, value in zip(made, values, strict=True)
                     ]
         scorer.forget()
     found = pd.DataFrame(rows, columns=COLUMNS)
@@ -76,18 +79,20 @@ def put_through(
     return found
 
 
-def measure_texts(scorer, name: str, metric: Metric, texts: list[Planted], scores: list, names: tuple) -> list[float]:
+def _measure_texts(
+    scorer, name: str, metric: PlantedMetric, texts: list[Planted], scores: list, names: tuple
+) -> list[float]:
     """What a metric gives for one explainer on every text."""
     if metric.together:
         return [float(value) for value in metric.measure(texts, scores, names)]
-    said = [metric.measure(text, given, (*names, text.id)) for text, given in zip(texts, scores, strict=True)]
-    talks = [(i, answer) for i, answer in enumerate(said) if isgenerator(answer)]
-    for (i, _), answer in zip(talks, scorer.converse((name, talk) for _, talk in talks), strict=True):
-        said[i] = answer
-    return [float(value) for value in said]
+    found = [metric.measure(text, given, (*names, text.id)) for text, given in zip(texts, scores, strict=True)]
+    asking = [(i, answer) for i, answer in enumerate(found) if isgenerator(answer)]
+    for (i, _), answer in zip(asking, scorer.converse((name, one) for _, one in asking), strict=True):
+        found[i] = answer
+    return [float(value) for value in found]
 
 
-def separations(values: pd.DataFrame, draws: int, level: float, of: str = "oracle") -> pd.DataFrame:
+def separation(values: pd.DataFrame, draws: int, confidence: float, of: str = "oracle") -> pd.DataFrame:
     """One row a metric, world and explainer: how often `of` comes first on the same text, a tie counting half.
 
     low, high: bootstrap bounds over texts; draws of one text are averaged. mean: of the metric's own values. gap: the
@@ -96,26 +101,27 @@ def separations(values: pd.DataFrame, draws: int, level: float, of: str = "oracl
     from scipy.stats import t
 
     rows, groups = [], values.groupby(["metric", "world"], sort=False)
-    width = float(t.isf((1 - level) / 2 / len(groups), max(1, values.text.nunique() // values.world.nunique() - 1)))
+    texts = max(1, values.text.nunique() // values.world.nunique() - 1)
+    width = float(t.isf((1 - confidence) / 2 / len(groups), texts))
     for (metric, world), part in groups:
         by = {
             explainer: some.pivot(index="text", columns="draw", values="value")
             for explainer, some in part.groupby("explainer", sort=False)
         }
-        right, chance = by[of], by["random"].mean(axis=1)
+        right, chance, sign = by[of], by["random"].mean(axis=1), part.sign.iloc[0]
         for explainer, some in by.items():
-            lead = right.to_numpy()[:, :1] - some.loc[right.index].to_numpy()
-            won = np.where(np.abs(lead) <= SAME, 0.5, lead > 0).mean(axis=1)
-            mean, low, high = bootstrap_mean(won, draws, level, "meta", metric, world)
+            lead = sign * (right.to_numpy()[:, :1] - some.loc[right.index].to_numpy())
+            won = np.where(np.abs(lead) <= TIED, 0.5, lead > 0).mean(axis=1)
+            mean, low, high = bootstrap_mean(won, draws, confidence, "meta", metric, world)
             gap = some.mean(axis=1) - chance
-            reach = width * gap.std(ddof=1) / np.sqrt(len(gap))
+            half = width * gap.std(ddof=1) / np.sqrt(len(gap))
             row = [metric, world, explainer, float(mean), float(low), float(high), float(some.to_numpy().mean())]
-            rows.append((*row, gap.mean(), gap.mean() - reach, gap.mean() + reach, len(won)))
+            rows.append((*row, gap.mean(), gap.mean() - half, gap.mean() + half, len(won)))
     numbers = ["separation", "low", "high", "mean", "gap", "gap_low", "gap_high", "texts"]
     return pd.DataFrame(rows, columns=["metric", "world", "explainer", *numbers])
 
 
-def judge_metrics(table: pd.DataFrame) -> pd.DataFrame:
+def metric_verdicts(table: pd.DataFrame) -> pd.DataFrame:
     """One row a metric: in how many worlds the oracle comes before random scores and before its reverse, surely.
 
     passes: in all of them, by intervals above one half. fooled_by: the other explainers that the metric does not
@@ -130,8 +136,3 @@ def judge_metrics(table: pd.DataFrame) -> pd.DataFrame:
         row = {"metric": metric, "passes": passes, "fooled_by": ", ".join(fooled)}
         rows.append(row | {name: means[name] for name in means.index if name != "oracle"})
     return pd.DataFrame(rows)
-
-
-def fails(table: pd.DataFrame) -> Iterator[str]:
-    """The metrics that cannot separate the truth from random scores, or from its reverse."""
-    yield from table[~table.passes].metric

@@ -9,14 +9,16 @@ Letters used for shapes: B rows, L tokens, n content tokens, C channels, D = C *
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from attreval.core.records import Attribution, Tokens
 from attreval.core.seeds import generator
 from attreval.core.units import Units, find_units
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 WORLDS = ("one", "additive", "interaction")
 WIDTH = 32  # entries of a channel: soft erasure switches them off one by one, and what is left counts by its share
@@ -32,10 +34,11 @@ class PlantedModel:
 
     labels = ("neither", "first", "second")
     family = "transformer"
-    device = torch.device("cpu")
     pad_id, max_length = PAD, 64
 
     def __init__(self, world: str):
+        import torch
+
         if world not in WORLDS:
             raise ValueError(f"world {world!r} is not known; there are: {', '.join(WORLDS)}")
         self.world, signals = world, [word for group in SIGNALS.get(world, ()) for word in group]
@@ -45,7 +48,7 @@ class PlantedModel:
         for channel, word in enumerate(signals):
             channels[word, channel] = 1.0
         self.worth = channels[:, 0]
-        self.channels = channels.shape[1]
+        self.channels, self.device = channels.shape[1], torch.device("cpu")
         self.table = torch.from_numpy(np.repeat(channels, WIDTH, axis=1))
         self.width = self.table.shape[1]
 
@@ -55,6 +58,8 @@ class PlantedModel:
 
     def logits(self, ids, mask, segments, precision="float32", embeddings=None, entering=None) -> Tensor:
         """(B, 3) float64 logits, whatever the precision."""
+        import torch
+
         vectors = self.table[ids] if embeddings is None else embeddings
         vectors = vectors if entering is None else entering(vectors)
         found = vectors.unflatten(-1, (self.channels, WIDTH)).mean(dim=-1) * mask[..., None]  # (B, L, C)

@@ -26,6 +26,12 @@ def entropy(scores: np.ndarray) -> float:
     return float(entr(scores / total).sum()) if total > 0 else float(np.log(len(scores)))
 
 
+def simplicity(scores: np.ndarray) -> float:
+    """1 less the entropy of (n,) scores as a share of the highest, ln n; NaN for one score."""
+    n = len(scores)
+    return 1 - entropy(scores) / np.log(n) if n > 1 else float("nan")
+
+
 def unified_entropy(scores: np.ndarray, k: int) -> float:
     """Entropy of the first k of scores that fall; of all where there are fewer (eq. 19-20). NaN for k = 0."""
     return entropy(scores[:k])

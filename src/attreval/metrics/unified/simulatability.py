@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from sklearn.metrics import f1_score
 
 from attreval.core.records import Tokens
 from attreval.core.units import Units
@@ -105,6 +104,8 @@ def inform(tokens: Tokens, units: Units, pieces: Sequence[Piece], marks: Marks, 
 
 def agreement_f1(predicted: np.ndarray, labels: np.ndarray) -> float:
     """Macro F1 of an agent's predictions against the model's, over the classes that either predicts."""
+    from sklearn.metrics import f1_score
+
     return float(f1_score(labels, predicted, average="macro", zero_division=0))
 
 

@@ -11,9 +11,10 @@ import pandas as pd
 from attreval.explain import METHODS
 from attreval.metrics.pareto import undominated
 from attreval.metrics.rank_correlation import Drawn, bounds, correlate, draw_judges, pool, verdict
+from attreval.metrics.registry import METRICS
 from attreval.papers.joint import budgets
 from attreval.papers.joint import values as joint
-from attreval.papers.joint.values import COLUMNS, JUDGES, joint_runs
+from attreval.papers.joint.values import COLUMNS, JOINT, joint_runs
 from attreval.papers.sun2024.instances import read_agents
 from attreval.workflow.parallel import map_side_by_side
 from attreval.workflow.step import Step
@@ -91,7 +92,7 @@ def stack(part: pd.DataFrame) -> tuple[dict[str, np.ndarray], list[str]]:
     axes = [sorted(set(known.seed)), list(dict.fromkeys(known.instance)), methods]
     places = [pd.Series(range(len(axis)), index=axis) for axis in axes]
     out = {}
-    for judge in (name for name in JUDGES if name in set(known.judge)):
+    for judge in (name for name in JOINT if name in set(known.judge)):
         rows = known[known.judge == judge]
         out[judge] = np.full([len(axis) for axis in axes], np.nan)
         at = tuple(
@@ -112,7 +113,7 @@ def summary_table(hearing: Hearing, level: float) -> pd.DataFrame:
                     *run,
                     method,
                     judge,
-                    JUDGES[judge].better,
+                    METRICS[judge].turned or "higher",
                     found.means[judge][i],
                     low[i],
                     high[i],
@@ -130,7 +131,7 @@ def correlation_table(hearing: Hearing, level: float) -> pd.DataFrame:
     methods: over how many; runs: how many are pooled. verdict: see metrics.rank_correlation.verdict.
     """
     rows = []
-    for a, b in combinations(JUDGES, 2):
+    for a, b in combinations(JOINT, 2):
         for kind in ("tokens", "pieces"):
             found = []
             for run, heard in hearing.runs.items():
@@ -223,7 +224,7 @@ def name_bargains(table: pd.DataFrame) -> pd.DataFrame:
         ordered = counts.sort_values(ascending=False, kind="stable")
         runs = part.drop_duplicates(RUN)
         named = ", ".join(f"{METHODS[m].title} ({n})" for m, n in ordered.items())
-        rows.append((judge, JUDGES[judge].title, len(runs), named))
-    order = {judge: i for i, judge in enumerate(JUDGES)}
+        rows.append((judge, METRICS[judge].title, len(runs), named))
+    order = {judge: i for i, judge in enumerate(JOINT)}
     frame = pd.DataFrame(rows, columns=["judge", "title", "runs", "undominated"])
     return frame.sort_values("judge", key=lambda names: names.map(order), kind="stable").reset_index(drop=True)

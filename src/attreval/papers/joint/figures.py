@@ -9,8 +9,9 @@ from matplotlib import pyplot as plt
 from matplotlib.patches import Rectangle
 
 from attreval.explain import METHODS
+from attreval.metrics.registry import METRICS
 from attreval.papers.common.style import draw_nothing, method_markers, method_palette, task_title, use_style
-from attreval.papers.joint.values import JUDGES
+from attreval.papers.joint.values import JOINT
 
 PALETTE = "RdBu"  # red to blue through white: told apart by the colour-blind too
 OUTSIDE = (
@@ -25,7 +26,7 @@ def draw_correlations(table: pd.DataFrame, level: str, pooled: str):
     """Rank correlations of pooled judges, a cell a pair with its interval; framed where the interval leaves out 0."""
     use_style()
     part = table[(table.task == pooled) & (table.level == level) & table.tau.notna()]
-    names = [name for name in JUDGES if name in {*part.judge_a, *part.judge_b}]
+    names = [name for name in JOINT if name in {*part.judge_a, *part.judge_b}]
     if len(names) < 2:
         return draw_nothing("No two judges have heard the same methods in this run.")
     size = 0.95 * len(names) + 2.2
@@ -44,7 +45,7 @@ def draw_correlations(table: pd.DataFrame, level: str, pooled: str):
         axes.text(
             x + 0.5, y + 0.72, f"{row.low:.2f} to {row.high:.2f}", ha="center", va="center", color=ink, fontsize=7.5
         )
-    titles = [JUDGES[name].title for name in names]
+    titles = [METRICS[name].title for name in names]
     axes.set(xlim=(0, len(names) - 1), ylim=(len(names), 1))
     axes.set_xticks(np.arange(len(names) - 1) + 0.5, titles[:-1], rotation=35, ha="right")
     axes.set_yticks(np.arange(1, len(names)) + 0.5, titles[1:])
@@ -97,7 +98,7 @@ def draw_bargains(table: pd.DataFrame):
                 shown.setdefault(title, dot) if r.undominated or title not in shown else None
             axes.set_xscale("symlog", linthresh=1)
             axes.set_xlim(-0.2, max(10, here.requested.max() * 2) if len(here) else 10)
-            axes.set_title(f"{task_title(task)}, {model}\n{JUDGES[judge].title}", fontsize=10)
+            axes.set_title(f"{task_title(task)}, {model}\n{METRICS[judge].title}", fontsize=10)
     for axes in grid[-1]:
         axes.set_xlabel("evaluations asked for", fontsize=10)
     for row in grid:

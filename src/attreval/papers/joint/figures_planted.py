@@ -18,7 +18,8 @@ def draw_verdicts(table: pd.DataFrame, cells: pd.DataFrame):
     """How often each metric puts the oracle first, a row a metric, a column an explainer.
 
     Red: cannot be told from the truth though it must be; sand: nor can this one, which was made to mislead; the name of
-    a failing metric is red and ends in a cross. cells: metrics.planted.separation.separations, whose worst world colours a cell.
+    a failing metric is red and ends in a cross. cells: metrics.planted.separation, whose worst
+    world colours a cell.
     """
     use_style()
     explainers = [name for name in ORDER if name in table.columns]

@@ -7,9 +7,10 @@ import pandas as pd
 
 from attreval.explain import METHODS
 from attreval.explain.budgets import DRAWS_NOTHING
-from attreval.metrics.planted.measures import METRICS
+from attreval.metrics.planted.measures import PLANTED_METRICS
+from attreval.metrics.registry import METRICS
 from attreval.papers.joint.correlations import POOLED, RUN
-from attreval.papers.joint.values import JUDGES
+from attreval.papers.joint.values import JOINT
 from attreval.workflow.step import Step
 
 WORDS = {"agree": "agree", "contradict": "contradict", "cannot be told": "open", "not measured": "unmeasured"}
@@ -52,7 +53,7 @@ def note_correlations(step: Step, table: pd.DataFrame) -> None:
 
 def tell_names(row) -> str:
     """A pair of judges in words."""
-    return f"{JUDGES[row.judge_a].title} and {JUDGES[row.judge_b].title}"
+    return f"{METRICS[row.judge_a].title} and {METRICS[row.judge_b].title}"
 
 
 def tell_pair(row) -> str:
@@ -64,13 +65,13 @@ def floor_by_judge(step: Step, table: pd.DataFrame) -> pd.DataFrame:
     """One row a judge: in how many runs random scores are near the bottom, and how many methods come below them."""
     keys = ["at_bottom", "methods", "below", "surely_below"]
     sums = table.groupby("judge", sort=False)[keys].sum().assign(runs=table.groupby("judge", sort=False).size())
-    found = sums.reindex([judge for judge in JUDGES if judge in sums.index]).reset_index()
+    found = sums.reindex([judge for judge in JOINT if judge in sums.index]).reset_index()
     step.number("joint.floor.cells", len(table))
     step.number("joint.floor.at_bottom", int(table.at_bottom.sum()))
     step.number("joint.floor.exceptions", int((~table.at_bottom.astype(bool)).sum()))
     bad = found[found.at_bottom < found.runs / 2]
-    step.number("joint.floor.blind", ", ".join(JUDGES[judge].title for judge in bad.judge) or NONE)
-    return found.assign(title=[JUDGES[judge].title for judge in found.judge])
+    step.number("joint.floor.blind", ", ".join(METRICS[judge].title for judge in bad.judge) or NONE)
+    return found.assign(title=[METRICS[judge].title for judge in found.judge])
 
 
 def note_needed(step: Step, needed: pd.DataFrame) -> None:
@@ -107,7 +108,7 @@ def lay_out_needed(needed: pd.DataFrame) -> pd.DataFrame:
 def lay_out_pooled(table: pd.DataFrame, level: str) -> pd.DataFrame:
     """The pooled rank correlations of a level with names to read, those measured."""
     part = table[(table.task == POOLED) & (table.level == level) & (table.verdict != "not measured")]
-    names = {f"title_{end}": [JUDGES[j].title for j in part[f"judge_{end}"]] for end in ("a", "b")}
+    names = {f"title_{end}": [METRICS[j].title for j in part[f"judge_{end}"]] for end in ("a", "b")}
     return part.assign(**names)[["title_a", "title_b", "tau", "low", "high", "runs", "verdict"]]
 
 
@@ -137,12 +138,12 @@ def lay_out_metrics(step: Step, table: pd.DataFrame) -> pd.DataFrame:
         step.number(f"judges.{fool}_names", list_metrics(table[by]))
     words = ["separates" if ok else "fails" for ok in table.passes]
     fooled = table.fooled_by.replace("", "nobody")
-    return table.assign(title=[METRICS[m].title for m in table.metric], verdict=words, fooled_by=fooled)
+    return table.assign(title=[PLANTED_METRICS[m].title for m in table.metric], verdict=words, fooled_by=fooled)
 
 
 def list_metrics(part: pd.DataFrame) -> str:
     """The metrics of some rows in words, each once."""
-    return ", ".join(dict.fromkeys(METRICS[m].title for m in part.metric)) or NONE
+    return ", ".join(dict.fromkeys(PLANTED_METRICS[m].title for m in part.metric)) or NONE
 
 
 def note_constant(step: Step, table: pd.DataFrame) -> pd.DataFrame:

@@ -8,7 +8,7 @@ The judges of tokens, pairs and spans have spoken in notebooks 07. All values ar
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from itertools import combinations
 
@@ -18,9 +18,10 @@ import pandas as pd
 from attreval.config import Profile, Run
 from attreval.core.project import Results
 from attreval.core.tables import read_values
-from attreval.metrics.diagnosticity import METRICS, wins
+from attreval.metrics.diagnosticity import diagnosticity
 from attreval.metrics.protocol import Protocol
-from attreval.metrics.unified.complexity import entropy
+from attreval.metrics.registry import FAITHFULNESS, METRICS
+from attreval.metrics.unified.complexity import simplicity
 from attreval.papers.common.evidence import borrowed_evidence, with_evidence
 from attreval.papers.common.runs import common_methods, load_model_once, load_records_once
 from attreval.papers.common.sample import to_explain
@@ -31,49 +32,11 @@ from attreval.workflow.step import Step, set_threads
 
 TOGETHER = 4  # instances that share batches
 COLUMNS = ["task", "model", "seed", "instance", "method", "judge", "value"]
-METRICS_ASKED = ("nc", "ns", "soft_nc", "soft_ns")  # in the order of erasing.sum_up
-SAID_BY = ("04_poerner2018", "06_zhao2023")
-SAID = {  # measures that they keep of single instances -> the judge here
-    "hybrid": "pointing",
-    "manual": "pointing",
-    "hit_target": "pointing",
-    "normalised_comprehensiveness": "nc",
-    "normalised_sufficiency": "ns",
-    "soft_nc": "soft_nc",
-    "soft_ns": "soft_ns",
-}
-
-
-@dataclass(frozen=True)
-class Judge:
-    """One judge of the joint study. better: what its own numbers say is better, and how that became `higher`."""
-
-    title: str
-    better: str
-    source: str
-
-
-HIGHER = "higher"
-JUDGES = {
-    "pointing": Judge("Pointing", HIGHER, "Poerner et al. 2018"),
-    "agreement": Judge("Agreement (fixed k)", HIGHER, "Kamp et al. 2023"),
-    "agreement_dynamic": Judge("Agreement (dynamic k)", HIGHER, "Kamp et al. 2023"),
-    "people": Judge("People (fixed k)", HIGHER, "Kamp et al. 2023"),
-    "people_dynamic": Judge("People (dynamic k)", HIGHER, "Kamp et al. 2023"),
-    "nc": Judge("NC", HIGHER, "Zhao & Aletras 2023"),
-    "ns": Judge("NS", HIGHER, "Zhao & Aletras 2023"),
-    "soft_nc": Judge("Soft-NC", HIGHER, "Zhao & Aletras 2023"),
-    "soft_ns": Judge("Soft-NS", HIGHER, "Zhao & Aletras 2023"),
-    "diagnosticity": Judge("Diagnosticity", HIGHER, "Zhao & Aletras 2023"),
-    "complexity": Judge("Simplicity", "lower entropy: 1 - entropy / ln n", "Bhatt et al. 2020"),
-    "unified_comprehensiveness": Judge("Comprehensiveness (unified)", HIGHER, "Sun et al. 2024"),
-    "unified_sufficiency": Judge("Sufficiency (unified)", "lower: 1 - share of changed classes", "Sun et al. 2024"),
-    "people_units": Judge("People (units)", HIGHER, "Sun et al. 2024"),
-    "people_interactions": Judge("People (interactions)", HIGHER, "Sun et al. 2024"),
-    "simulatability": Judge("Simulatability", HIGHER, "Sun et al. 2024"),
-    "unified_complexity": Judge("Simplicity (unified)", "lower entropy: 1 - entropy / ln k", "Sun et al. 2024"),
-}
-OF_PIECES = tuple(JUDGES)[11:]  # they judge explanations of several types at equal numbers of tokens
+STORED_BY = ("04_poerner2018", "06_zhao2023")
+GAMES = ("hybrid", "manual", "hit_target")  # what notebook 04 keeps of single instances -> pointing
+ASKED = ("nc", "ns", "soft_nc", "soft_ns")  # in the order of erasure.sum_up
+STORED = dict.fromkeys(GAMES, "pointing") | {METRICS[name].stored: name for name in ASKED}
+JOINT = {name: metric for name, metric in METRICS.items() if metric.joint}
 
 
 def joint_runs(profile: Profile) -> list[Run]:
@@ -95,7 +58,7 @@ def jobs_of(step: Step) -> list[tuple]:
 def hear_some(results: Results, profile: Profile, task: str, model: str, seed: int, start: int):
     """(values, costs by account) of the instances from `start`.
 
-    values: one row a task, model, seed, instance, method and judge of single tokens, see JUDGES; they may be NaN.
+    values: one row a task, model, seed, instance, method and judge of single tokens, see JOINT; they may be NaN.
     """
     from attreval.models.scorer import Scorer
 
@@ -123,7 +86,7 @@ def hear_some(results: Results, profile: Profile, task: str, model: str, seed: i
         values = {m: dict(known.get(m, {})) if is_told(profile, task) else {} for m in methods}
         for case, (hard, softened) in zip(wanted, found, strict=False):
             heard = next(iter(records[name].values())).target == hard.target
-            fresh = dict(zip(METRICS_ASKED, sum_up(hard, softened), strict=False))
+            fresh = dict(zip(ASKED, sum_up(hard, softened), strict=False))
             values[case.method] = {k: v if heard else float("nan") for k, v in (fresh | values[case.method]).items()}
         rows += [(*run, name, *row) for row in compare_with_random(values, methods)]
     return pd.DataFrame(rows, columns=COLUMNS), scorer.costs
@@ -137,14 +100,14 @@ def is_told(profile: Profile, task: str) -> bool:
 @lru_cache(maxsize=4)
 def read_said(results: Results, task: str, model: str, seed: int) -> dict[str, dict[str, dict[str, float]]]:
     """Instance -> method -> judge -> value: what notebooks 04 and 06 have kept of a run."""
-    paths = [path for name in SAID_BY if (path := results.instances / f"{name}.parquet").exists()]
+    paths = [path for name in STORED_BY if (path := results.instances / f"{name}.parquet").exists()]
     every = read_values(*paths)
     chosen = every[
-        (every.task == task) & (every.model == model) & (every.seed == seed) & every.measure.isin(list(SAID))
+        (every.task == task) & (every.model == model) & (every.seed == seed) & every.measure.isin(list(STORED))
     ]
     out: dict[str, dict[str, dict[str, float]]] = {}
     for row in chosen.itertuples():
-        out.setdefault(row.instance, {}).setdefault(row.method, {})[SAID[row.measure]] = row.value
+        out.setdefault(row.instance, {}).setdefault(row.method, {})[STORED[row.measure]] = row.value
     return out
 
 
@@ -157,7 +120,7 @@ def list_cases(profile: Profile, names: tuple, scores: dict, known: dict, asked:
     softly, cases = replace(protocol, ratios=(1.0,)), []
     for m, values in scores.items() if asked else ():
         there = known.get(m, {})
-        if any(metric not in there for metric in METRICS):
+        if any(metric not in there for metric in FAITHFULNESS):
             hard = all(metric in there for metric in ("nc", "ns"))
             cases.append(Case("main", m, "own", values, softly if hard else protocol, (*names, m)))
     return cases
@@ -198,9 +161,8 @@ def mean_of(values: list[float]) -> float:
 
 def count_shares(reading: Reading, methods: list[str]) -> Iterator[tuple[str, str, float]]:
     """How few tokens hold a method's scores: 1 for one token, 0 where all count alike; NaN for a text of one token."""
-    n = len(reading.pieces)
     for m in methods:
-        yield m, "complexity", 1 - entropy(reading.scores[m]) / np.log(n) if n > 1 else float("nan")
+        yield m, "simplicity", simplicity(reading.scores[m])
 
 
 def compare_with_random(values: dict, methods: list[str]) -> Iterator[tuple[str, str, float]]:
@@ -209,11 +171,10 @@ def compare_with_random(values: dict, methods: list[str]) -> Iterator[tuple[str,
     Diagnosticity needs all four. Random scores win half against others of their kind. A measure that not every method
     has on this text is left out: methods are compared on the same texts.
     """
-    known = [x for x in METRICS if all(not np.isnan(values[m].get(x, np.nan)) for m in methods)]
+    known = [x for x in FAITHFULNESS if all(not np.isnan(values[m].get(x, np.nan)) for m in methods)]
     for m in methods:
         for metric in known:
             yield m, metric, values[m][metric]
-        if "random" in methods and len(known) == len(METRICS):
-            own, rival = ([values[x][metric] for metric in METRICS] for x in (m, "random"))
-            won = wins(own, rival, Protocol(ties="half"))
-            yield m, "diagnosticity", 0.5 if m == "random" else float(won.mean())
+        if "random" in methods and len(known) == len(FAITHFULNESS):
+            own, rival = ([values[x][metric] for metric in FAITHFULNESS] for x in (m, "random"))
+            yield m, "diagnosticity", 0.5 if m == "random" else diagnosticity(own, rival, Protocol(ties="half"))

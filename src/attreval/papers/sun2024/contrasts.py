@@ -14,9 +14,10 @@ import numpy as np
 import pandas as pd
 
 from attreval.core.seeds import generator
+from attreval.metrics.registry import METRICS
 from attreval.papers.common.contrasts import Difference
+from attreval.papers.sun2024.tables import PROPERTIES
 
-LOWER_IS_BETTER = ("sufficiency", "complexity")
 CHANCE = "random"
 Across = Literal["type", "technique", "form"]
 
@@ -79,7 +80,7 @@ def choose(values: pd.DataFrame, asked: TypeContrast) -> pd.DataFrame:
     filters |= {"technique": asked.techniques, "form": asked.forms}
     for name, allowed in filters.items():
         chosen = chosen if allowed is None else chosen[chosen[name].isin(allowed)]
-    sign = -1 if asked.property in LOWER_IS_BETTER else 1
+    sign = METRICS[PROPERTIES[asked.property]].sign
     return chosen.assign(value=sign * chosen.value, chance=sign * chosen.chance)
 
 

@@ -18,17 +18,17 @@ def each_instance(diagnosis) -> pd.DataFrame:
     """
     changes = diagnosis.changes.assign(
         unified_comprehensiveness=diagnosis.changes.comprehensiveness,
-        unified_sufficiency=1 - diagnosis.changes.sufficiency,
+        unified_sufficiency_inverted=1 - diagnosis.changes.sufficiency,
     )
     agreement = diagnosis.agreement.rename(columns={"token": "people_units", "interaction": "people_interactions"})
     found = diagnosis.complexity
     room = found.uniform.where(found.uniform > 0)
-    own = found.assign(unified_complexity=1 - found.entropy / room)
-    chance = found.assign(unified_complexity=1 - found.random / room, technique="random", type="random")
+    own = found.assign(unified_simplicity=1 - found.entropy / room)
+    chance = found.assign(unified_simplicity=1 - found.random / room, technique="random", type="random")
     parts = [
-        melt(changes, ["unified_comprehensiveness", "unified_sufficiency"]),
+        melt(changes, ["unified_comprehensiveness", "unified_sufficiency_inverted"]),
         melt(agreement, ["people_units", "people_interactions"]),
-        melt(pd.concat([own, chance], ignore_index=True), ["unified_complexity"]),
+        melt(pd.concat([own, chance], ignore_index=True), ["unified_simplicity"]),
     ]
     return pd.concat(parts, ignore_index=True)
 

@@ -18,14 +18,13 @@ OF_INSTANCE = {  # what is kept of single instances: table -> column -> measure
     "complexity": {"entropy": "complexity"},
     "told": {"correct": "simulated"},
 }
-# property -> (table, measure, whether higher is better)
-PROPERTIES = {
-    "comprehensiveness": True,
-    "sufficiency": False,
-    "token agreement": True,
-    "interaction agreement": True,
-    "simulatability": True,
-    "complexity": False,
+PROPERTIES = {  # in the paper's words -> the metric
+    "comprehensiveness": "unified_comprehensiveness",
+    "sufficiency": "unified_sufficiency",
+    "token agreement": "people_units",
+    "interaction agreement": "people_interactions",
+    "simulatability": "simulatability",
+    "complexity": "complexity",
 }
 
 

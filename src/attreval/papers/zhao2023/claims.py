@@ -14,11 +14,12 @@ import numpy as np
 import pandas as pd
 
 from attreval.core.seeds import generator
-from attreval.metrics.diagnosticity import METRICS, PUBLISHED_TASKS, STAND_INS
+from attreval.metrics.diagnosticity import PUBLISHED_TASKS, STAND_INS
+from attreval.metrics.registry import FAITHFULNESS
 from attreval.papers.common.claims import note_verdicts, read_claims, score
 from attreval.workflow.step import Step
 
-NC, SOFT_NC, NS, SOFT_NS = range(len(METRICS))
+NC, SOFT_NC, NS, SOFT_NS = range(len(FAITHFULNESS))
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ def resample(pairs: pd.DataFrame, step: Step, setting: str = "main") -> Cells:
     """Cells of a setting on the sample and on every bootstrap draw, the same draws for whatever is compared."""
     part = pairs[pairs.setting == setting]
     tasks, methods = tasks_of_paper(list(dict.fromkeys(part.task))), list(dict.fromkeys(part.method))
-    wins = [f"win_{name}" for name in METRICS]
+    wins = [f"win_{name}" for name in FAITHFULNESS]
     spec, out = step.profile.bootstrap, []
     for task in tasks:
         mean = part[part.task == task].groupby(["instance", "method"], sort=False)[wins].mean()

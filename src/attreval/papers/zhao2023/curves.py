@@ -7,7 +7,7 @@ import pandas as pd
 
 from attreval.core.bootstrap import bootstrap_mean
 from attreval.explain import METHODS
-from attreval.metrics.diagnosticity import METRICS
+from attreval.metrics.registry import FAITHFULNESS
 from attreval.papers.zhao2023.erasure import MEASURES, RUN
 from attreval.workflow.step import Step
 
@@ -53,7 +53,7 @@ def by_instance(measured, pairs: pd.DataFrame) -> pd.DataFrame:
     hard = measured.curves.groupby(keys, sort=False)[list(MEASURES)].mean().reset_index()
     soft = measured.values[(measured.values.setting == "main") & (measured.values.role == "own")]
     won = pairs[pairs.setting == "main"]
-    parts = ((hard, list(MEASURES)), (soft, list(SOFT)), (won, [f"win_{metric}" for metric in METRICS]))
+    parts = ((hard, list(MEASURES)), (soft, list(SOFT)), (won, [f"win_{metric}" for metric in FAITHFULNESS]))
     return pd.concat([part.melt(keys, names, "measure") for part, names in parts], ignore_index=True)
 
 

@@ -11,8 +11,9 @@ import pandas as pd
 from attreval.config import Profile
 from attreval.core.bootstrap import bootstrap_mean
 from attreval.explain import METHODS
-from attreval.metrics.diagnosticity import COUNTERPART, METRICS, average_cells, compare, wins
+from attreval.metrics.diagnosticity import average_cells, compare, wins
 from attreval.metrics.protocol import Protocol
+from attreval.metrics.registry import FAITHFULNESS, HARD_OF
 from attreval.papers.zhao2023.erasure import RUN, list_changes
 from attreval.workflow.step import Step
 
@@ -51,7 +52,7 @@ def pair_up(values: pd.DataFrame, profile: Profile) -> pd.DataFrame:
     pairs = pd.concat(parts, ignore_index=True)
     for (setting, task), part in pairs.groupby(["setting", "task"], sort=False):
         protocol = protocol_of(profile, task, setting)
-        for metric in METRICS:
+        for metric in FAITHFULNESS:
             pairs.loc[part.index, f"win_{metric}"] = wins(part[metric], part[f"{metric}_rival"], protocol)
     return pairs
 
@@ -67,17 +68,17 @@ def diagnosticity_cells(pairs: pd.DataFrame, step: Step, setting: str = "main") 
     rows = []
     for (task, method), cell in part.groupby(["task", "method"], sort=False):
         # models and seeds of one instance are averaged first: the interval is over instances
-        wide = cell.groupby("instance", sort=False)[[f"win_{m}" for m in METRICS]].mean().to_numpy()
+        wide = cell.groupby("instance", sort=False)[[f"win_{m}" for m in FAITHFULNESS]].mean().to_numpy()
         spec = step.profile.bootstrap
         mean, low, high = bootstrap_mean(wide, spec.draws, spec.level, "diagnosticity", task)
-        rows += [(task, method, m, mean[i], low[i], high[i], len(wide)) for i, m in enumerate(METRICS)]
+        rows += [(task, method, m, mean[i], low[i], high[i], len(wide)) for i, m in enumerate(FAITHFULNESS)]
     return pd.DataFrame(rows, columns=["task", "method", "metric", "diagnosticity", "low", "high", "instances"])
 
 
 def widen(cells: pd.DataFrame) -> pd.DataFrame:
     """Cells with a column a metric."""
     wide = cells.pivot_table(index=["task", "method"], columns="metric", values="diagnosticity", sort=False)
-    return wide[[m for m in METRICS if m in wide]].reset_index()
+    return wide[[m for m in FAITHFULNESS if m in wide]].reset_index()
 
 
 def summary_table(pairs: pd.DataFrame, step: Step, by: str, setting: str = "main") -> pd.DataFrame:
@@ -89,8 +90,8 @@ def summary_table(pairs: pd.DataFrame, step: Step, by: str, setting: str = "main
     chosen = pairs[pairs.setting == setting]
     means = average_cells(widen(diagnosticity_cells(pairs, step, setting)), by)
     rows = []
-    for metric in METRICS:
-        hard = COUNTERPART.get(metric)
+    for metric in FAITHFULNESS:
+        hard = HARD_OF.get(metric)
         for name, value in means[metric].items():
             row = {by: name, "metric": metric, "diagnosticity": value}
             if hard and name != "sd":
@@ -119,7 +120,7 @@ def by_ratio(curves: pd.DataFrame, pairs: pd.DataFrame, step: Step) -> pd.DataFr
             rows.append((task, metric, ratio, *interval(part.groupby("instance", sort=False).win.mean(), step, task)))
     for task, part in pairs[pairs.setting == "main"].groupby("task", sort=False):
         one = part.groupby("instance", sort=False)
-        for metric in COUNTERPART:
+        for metric in HARD_OF:
             rows.append((task, metric, np.nan, *interval(one[f"win_{metric}"].mean(), step, task)))
     return pd.DataFrame(rows, columns=["task", "metric", "ratio", "diagnosticity", "low", "high"])
 
@@ -133,7 +134,7 @@ def interval(values: pd.Series, step: Step, task: str) -> tuple[float, float, fl
 
 def headline(pairs: pd.DataFrame) -> pd.Series:
     """Diagnosticity of each metric: mean over the methods of a task, then over tasks."""
-    return pairs.groupby(["task", "method"])[[f"win_{m}" for m in METRICS]].mean().groupby("task").mean().mean()
+    return pairs.groupby(["task", "method"])[[f"win_{m}" for m in FAITHFULNESS]].mean().groupby("task").mean().mean()
 
 
 def change_table(pairs: pd.DataFrame, step: Step) -> pd.DataFrame:
@@ -149,18 +150,18 @@ def change_table(pairs: pd.DataFrame, step: Step) -> pd.DataFrame:
     for setting, part in pairs[~pairs.setting.isin(["main", "control"])].groupby("setting", sort=False):
         keys = [*RUN, "instance", "method"]
         both = part.merge(base, on=keys, suffixes=("", "_base"), validate="one_to_one")
-        same = both[[*keys, *(f"win_{m}_base" for m in METRICS)]].rename(columns=lambda c: c.removesuffix("_base"))
+        same = both[[*keys, *(f"win_{m}_base" for m in FAITHFULNESS)]].rename(columns=lambda c: c.removesuffix("_base"))
         found, before = headline(both), headline(same)
         row = {"setting": setting, "title": titles[setting], "pairs": len(both), "tasks": both.task.nunique()}
         per = both.groupby(["task", "instance"], sort=False).mean(numeric_only=True)
         spec = step.profile.bootstrap
-        moves = np.stack([per[f"win_{m}"] - per[f"win_{m}_base"] for m in METRICS], axis=1)
+        moves = np.stack([per[f"win_{m}"] - per[f"win_{m}_base"] for m in FAITHFULNESS], axis=1)
         _, low, high = bootstrap_mean(moves, spec.draws, spec.level, "changes")
-        for i, m in enumerate(METRICS):
+        for i, m in enumerate(FAITHFULNESS):
             row |= {m: found[f"win_{m}"], f"{m}_change": found[f"win_{m}"] - before[f"win_{m}"]}
             row |= {f"{m}_low": low[i], f"{m}_high": high[i]}
         rows.append(row)
-    names = [name for m in METRICS for name in (m, f"{m}_change", f"{m}_low", f"{m}_high")]
+    names = [name for m in FAITHFULNESS for name in (m, f"{m}_change", f"{m}_low", f"{m}_high")]
     return pd.DataFrame(rows, columns=["setting", "title", "pairs", "tasks", *names])
 
 

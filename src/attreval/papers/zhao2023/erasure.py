@@ -20,7 +20,7 @@ from attreval.explain import METHODS
 from attreval.explain.method import Budget
 from attreval.metrics.erasure import Erasure, erase
 from attreval.metrics.protocol import OURS, RELEASED, SCALE, Change, Protocol, lay_out
-from attreval.metrics.soft_erasure import Softened, SoftValues, soften, value_softly
+from attreval.metrics.soft_erasure import SoftProbabilities, SoftValues, soft_erase, soft_values
 from attreval.papers.common.runs import budget_of, common_methods, load_model_once, load_records_once
 from attreval.papers.common.sample import to_explain
 from attreval.workflow.parallel import map_side_by_side
@@ -178,21 +178,21 @@ def account_of(case: Case) -> str:
 
 
 def judge(tokens: Tokens, case: Case, query: int | None):
-    """The conversation that judges one case, hard and then, where asked, softly: (Erasure, Softened or None)."""
+    """The conversation that judges one case, hard and then, where asked, softly: (Erasure, SoftProbabilities or None)."""
     ties = generator("ties", *case.names)
     hard = yield from erase(tokens, case.scores, None, ties, case.protocol, query, case.calls)
     if not case.soft:
         return hard, None
-    softened = yield from soften(tokens, case.scores, hard.target, case.names, case.protocol, query)
+    softened = yield from soft_erase(tokens, case.scores, hard.target, case.names, case.protocol, query)
     return hard, softened
 
 
-def sum_up(hard: Erasure, softened: Softened | None) -> tuple[float, ...]:
+def sum_up(hard: Erasure, softened: SoftProbabilities | None) -> tuple[float, ...]:
     """The numbers of one row of Measured.values."""
     area = (hard.normalised_comprehensiveness.mean(), hard.normalised_sufficiency.mean())
     if softened is None:
         return (*area, *[np.nan] * 5, hard.full, hard.erased)
-    soft: SoftValues = value_softly(hard, softened)
+    soft: SoftValues = soft_values(hard, softened)
     spread = (soft.each_comprehensiveness.std(ddof=0), soft.each_sufficiency.std(ddof=0))
     return (*area, soft.comprehensiveness, soft.sufficiency, *spread, softened.keep_rate, hard.full, hard.erased)
 

@@ -8,7 +8,7 @@ import seaborn as sns
 from matplotlib import pyplot as plt
 
 from attreval.explain import METHODS
-from attreval.metrics.diagnosticity import METRICS, TITLES
+from attreval.metrics.registry import FAITHFULNESS, METRICS
 from attreval.papers.common.style import method_markers, method_palette, task_title, use_style
 
 LOOKS = {  # a metric has one colour and marker in every figure; soft ones are filled
@@ -60,15 +60,15 @@ def draw_by_ratio(table: pd.DataFrame):
     for axes, task in zip(panels[0], tasks, strict=True):
         part = table[table.task == task]
         axes.axhline(0.5, color="#888888", linestyle="--", linewidth=1)
-        for metric in METRICS:
+        for metric in FAITHFULNESS:
             line, look = part[part.metric == metric], LOOKS[metric]
             if line.ratio.notna().any():
-                axes.plot(line.ratio, line.diagnosticity, label=TITLES[metric], **look)
+                axes.plot(line.ratio, line.diagnosticity, label=METRICS[metric].title, **look)
                 axes.fill_between(line.ratio, line.low, line.high, color=look["color"], alpha=0.1, linewidth=0)
             elif len(line):
                 level = line.iloc[0]
                 ends = [part.ratio.min(), part.ratio.max()]
-                axes.plot(ends, [level.diagnosticity] * 2, linewidth=2.4, label=TITLES[metric], **look)
+                axes.plot(ends, [level.diagnosticity] * 2, linewidth=2.4, label=METRICS[metric].title, **look)
                 axes.fill_between(ends, level.low, level.high, color=look["color"], alpha=0.1, linewidth=0)
         axes.set(title=task_title(task), xlabel="size of the rationale", ylim=(-0.02, 1.02))
     panels[0][0].set_ylabel("diagnosticity")
@@ -89,8 +89,8 @@ def draw_changes(table: pd.DataFrame):
     shown = table
     places = np.arange(len(shown))
     size = (10.5, 0.27 * len(shown) + 1.6)
-    _, panels = plt.subplots(1, len(METRICS), figsize=size, sharey=True, sharex=True, layout="constrained")
-    for axes, metric in zip(panels, METRICS, strict=True):
+    _, panels = plt.subplots(1, len(FAITHFULNESS), figsize=size, sharey=True, sharex=True, layout="constrained")
+    for axes, metric in zip(panels, FAITHFULNESS, strict=True):
         look = LOOKS[metric]
         base = shown[metric] - shown[f"{metric}_change"]
         axes.vlines(base, places - 0.45, places + 0.45, color="#888888", linewidth=1)
@@ -98,7 +98,7 @@ def draw_changes(table: pd.DataFrame):
             places, base + shown[f"{metric}_low"], base + shown[f"{metric}_high"], color=look["color"], linewidth=1
         )
         axes.plot(shown[metric], places, linestyle="none", markersize=5, **look)
-        axes.set(xlabel="diagnosticity", title=TITLES[metric], xlim=(-0.04, 1.04))
+        axes.set(xlabel="diagnosticity", title=METRICS[metric].title, xlim=(-0.04, 1.04))
         axes.axvline(0.5, color="#cccccc", linestyle="--", linewidth=1, zorder=0)
     panels[0].set(yticks=places, yticklabels=shown.title)
     panels[0].invert_yaxis()
@@ -135,9 +135,9 @@ def draw_keep_rates(pairs: pd.DataFrame, settings: dict[str, str]):
             wins = part[f"win_{metric}"].groupby(bins).agg(["mean", "size"])
             inside = wins[(wins.index >= 0) & (wins["size"] > 2)]
             middle = (edges[:-1] + edges[1:])[inside.index] / 2
-            axes.plot(middle, inside["mean"], label=TITLES[metric], **LOOKS[metric])
+            axes.plot(middle, inside["mean"], label=METRICS[metric].title, **LOOKS[metric])
             if -1 in wins.index:
-                axes.plot(0, wins.loc[-1, "mean"], markersize=8, label=TITLES[metric], **LOOKS[metric])
+                axes.plot(0, wins.loc[-1, "mean"], markersize=8, label=METRICS[metric].title, **LOOKS[metric])
         axes.axhline(0.5, color="#888888", linestyle="--", linewidth=1)
         axes.set_title(title, fontsize=10)
         axes.set(xlabel="keeps more by", xlim=(-0.55, 0.55), ylim=(-0.02, 1.02))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from attreval.metrics.diagnosticity import COUNTERPART, METRICS
+from attreval.metrics.registry import FAITHFULNESS, HARD_OF
 from attreval.models.loading import load_classifier
 from attreval.papers.zhao2023.diagnosticity import headline, method_title
 from attreval.workflow.step import Step
@@ -19,7 +19,7 @@ def note_diagnosticity(step: Step, pairs: pd.DataFrame, by_method: pd.DataFrame,
     step.number("diagnosticity.methods", main.method.nunique())
     step.number("diagnosticity.instances", len(main.drop_duplicates(["task", "instance"])))
     average = by_method[by_method.method == "average"].set_index("metric")
-    for metric in METRICS:
+    for metric in FAITHFULNESS:
         step.number(f"diagnosticity.{metric}", float(average.diagnosticity[metric]), 3)
         step.number(f"diagnosticity.{metric}_published", float(average.published[metric]), 3)
         of = by_task[(by_task.metric == metric) & ~by_task.task.isin(["average", "sd"])]
@@ -27,7 +27,7 @@ def note_diagnosticity(step: Step, pairs: pd.DataFrame, by_method: pd.DataFrame,
         step.number(f"diagnosticity.{metric}_highest", float(of.diagnosticity.max()), 3)
         ties = np.abs(main[metric] - main[f"{metric}_rival"]) < 1e-6
         step.number(f"diagnosticity.{metric}_ties", float(ties.mean()), percent=True)
-    for metric in COUNTERPART:
+    for metric in HARD_OF:
         step.number(f"diagnosticity.{metric}_difference", float(average.difference[metric]), 3)
         step.number(f"diagnosticity.{metric}_rank_sum", tell_p(average.rank_sum[metric]))
         step.number(f"diagnosticity.{metric}_paired", tell_p(average.paired[metric]))
@@ -47,10 +47,10 @@ def note_controls(step: Step, pairs: pd.DataFrame, changes: pd.DataFrame, keep: 
     step.number("diagnosticity.control_pairs", len(control))
     for setting in ("control", "permuted", "calibrated", "rank"):
         part = pairs[pairs.setting == setting]
-        found = headline(part) if len(part) else {f"win_{m}": float("nan") for m in METRICS}
-        for metric in METRICS:
+        found = headline(part) if len(part) else {f"win_{m}": float("nan") for m in FAITHFULNESS}
+        for metric in FAITHFULNESS:
             step.number(f"diagnosticity.{setting}.{metric}", float(found[f"win_{metric}"]), 3)
-        for metric, hard in COUNTERPART.items():
+        for metric, hard in HARD_OF.items():
             gain = float(found[f"win_{metric}"] - found[f"win_{hard}"])
             step.number(f"diagnosticity.{setting}.{metric}_difference", gain, 3)
     main = keep[keep.setting == "main"]
@@ -60,11 +60,11 @@ def note_controls(step: Step, pairs: pd.DataFrame, changes: pd.DataFrame, keep: 
     step.number("diagnosticity.keep.random", float(main.rival_keep_rate.mean()), 2)
     whole = pairs[pairs.setting == "main"]
     more = np.sign(whole.keep_rate - whole.keep_rate_rival)
-    for metric in COUNTERPART:
+    for metric in HARD_OF:
         lead = np.sign(whole[metric] - whole[f"{metric}_rival"])
         decided = (more != 0) & (lead != 0)
         step.number(f"diagnosticity.keep.follows_{metric}", float((more == lead)[decided].mean()), percent=True)
-    for metric in METRICS:
+    for metric in FAITHFULNESS:
         most = changes.loc[changes[f"{metric}_change"].abs().idxmax()] if len(changes) else None
         step.number(f"diagnosticity.largest.{metric}", most.title if most is not None else "not measured")
         step.number(f"diagnosticity.largest.{metric}_to", float(most[metric]) if most is not None else float("nan"), 3)
@@ -72,7 +72,7 @@ def note_controls(step: Step, pairs: pd.DataFrame, changes: pd.DataFrame, keep: 
 
 def note_draws(step: Step, spread: pd.DataFrame) -> None:
     """How much one text's soft measures vary from one random mask to the next."""
-    for metric in COUNTERPART:
+    for metric in HARD_OF:
         step.number(f"diagnosticity.draws.{metric}_sd", float(spread[f"{metric}_sd"].mean()), 3)
     step.number("diagnosticity.draws.main", step.profile.faithfulness.draws)
 

@@ -16,7 +16,8 @@ from attreval import corpora
 from attreval.core import project
 from attreval.core.alignment import to_words
 from attreval.explain import METHODS
-from attreval.metrics.diagnosticity import METRICS, PUBLISHED_METHODS, TITLES
+from attreval.metrics.diagnosticity import PUBLISHED_METHODS
+from attreval.metrics.registry import FAITHFULNESS, METRICS
 from attreval.papers.common.runs import load_attributions, load_model
 from attreval.papers.common.sample import to_explain
 from attreval.papers.zhao2023.claims import counterpart
@@ -37,9 +38,9 @@ def published(name: str) -> pd.DataFrame:
 
 def published_cells() -> pd.DataFrame:
     """Table 6 as published, in our words: dataset, method, and a column a metric."""
-    table = published("table6_full").rename(columns={title: metric for metric, title in TITLES.items()})
+    table = published("table6_full").rename(columns={METRICS[metric].title: metric for metric in FAITHFULNESS})
     ours = {theirs: name for name, theirs in PUBLISHED_METHODS.items()}
-    return table.assign(method=table.fa.map(ours))[["dataset", "method", *METRICS]]
+    return table.assign(method=table.fa.map(ours))[["dataset", "method", *FAITHFULNESS]]
 
 
 def beside_published(cells: pd.DataFrame) -> pd.DataFrame:
@@ -61,7 +62,7 @@ def summary_beside_published(summary: pd.DataFrame, by: str) -> pd.DataFrame:
     else:
         theirs = published("table3_diagnosticity_by_dataset").set_index("metric")
         names = {task: counterpart(task) for task in summary[by].unique()} | {"average": "avg", "sd": "sd"}
-    keys = zip(summary.metric.map(TITLES), summary[by].map(names), strict=True)
+    keys = zip(summary.metric.map(lambda name: METRICS[name].title), summary[by].map(names), strict=True)
     values = [theirs.loc[metric, name] if isinstance(name, str) else np.nan for metric, name in keys]
     return summary.assign(published=np.array(values, dtype=float))
 
@@ -158,9 +159,9 @@ def pick_examples(step: Step, pairs: pd.DataFrame) -> tuple[pd.DataFrame, list[E
         part = main[(main.task == task) & (main.method == method)]
         one = part.iloc[int((part.nc - part.nc_rival).abs().to_numpy().argmin())]
         for side, suffix in ((method, ""), ("random", "_rival")):
-            rows.append((number, one.task, one.instance, side, *(one[f"{metric}{suffix}"] for metric in METRICS)))
+            rows.append((number, one.task, one.instance, side, *(one[f"{metric}{suffix}"] for metric in FAITHFULNESS)))
         shown.append(read_example(step, one))
-    return pd.DataFrame(rows, columns=["example", "task", "instance", "method", *METRICS]), shown
+    return pd.DataFrame(rows, columns=["example", "task", "instance", "method", *FAITHFULNESS]), shown
 
 
 def read_example(step: Step, one) -> Example:
@@ -200,6 +201,6 @@ def lay_out_cells(cells: pd.DataFrame) -> pd.DataFrame:
 
 def spread_metrics(table: pd.DataFrame, rows: list[str]) -> pd.DataFrame:
     """A column a metric, filled from `text`, the rows in their order."""
-    wide = table.pivot(index=rows, columns="metric", values="text")[list(METRICS)]
+    wide = table.pivot(index=rows, columns="metric", values="text")[list(FAITHFULNESS)]
     order = table[rows].drop_duplicates()
     return order.merge(wide.reset_index(), on=rows)

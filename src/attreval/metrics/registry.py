@@ -1,0 +1,461 @@
+"""METRICS: every metric of this package, and all that is known of it.
+
+Which direction is better stands here and nowhere else, and a name means one quantity with one direction: what is turned
+round so that higher is better has a name of its own (`simplicity` is 1 less a share of `complexity`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import inf
+from typing import Any
+
+from attreval.metrics.agreement import agreement_at_k, agreement_of
+from attreval.metrics.diagnosticity import diagnosticity, wins
+from attreval.metrics.dynamic_k import local_maxima
+from attreval.metrics.erasure import erase
+from attreval.metrics.pairwise_difference import average_pairwise_difference
+from attreval.metrics.phrases import phrase_f1
+from attreval.metrics.planted.separation import separation
+from attreval.metrics.pointing_game import point
+from attreval.metrics.rank_correlation import tau_b
+from attreval.metrics.soft_erasure import soft_erase
+from attreval.metrics.unified.complexity import entropy, simplicity
+from attreval.metrics.unified.faithfulness import ask_changes
+from attreval.metrics.unified.plausibility import interaction_agreement, unit_agreement
+from attreval.metrics.unified.simulatability import agreement_f1
+
+# the judges of a profile: name in its `judges` -> heading with the paper
+JUDGES = {
+    "pointing": "Pointing (Poerner et al. 2018)",
+    "agreement": "Agreement (Kamp et al. 2023)",
+    "faithfulness": "Faithfulness (Zhao & Aletras 2023)",
+    "diagnosis": "Diagnosis (Sun et al. 2024)",
+}
+NEEDS = ("scores", "rivals", "marks", "relations", "model", "agent", "models", "metrics", "truth")
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One metric.
+
+    title: as figures and tables write it. judge: one of JUDGES, or empty. source: paper and section. about: what it
+    says, one sentence. needs: of NEEDS. range: the least and the greatest value. higher_is_better: None where neither
+    direction is. function: what computes it. level: `token`, or `pair` where it judges pairs alone.
+    stored: the measure's name in results/<profile>/instances, where values of single texts are kept. joint: the joint
+    study compares it. turned: of what it is the opposite, so that higher is better. hard: the counterpart of a soft
+    metric.
+    """
+
+    name: str
+    title: str
+    judge: str
+    source: str
+    about: str
+    needs: tuple[str, ...]
+    range: tuple[float, float]
+    higher_is_better: bool | None
+    function: Callable[..., Any]
+    level: str = "token"
+    stored: str = ""
+    joint: bool = False
+    turned: str = ""
+    hard: str = ""
+
+    @property
+    def sign(self) -> int:
+        """1 where higher is better, -1 where lower is, 0 where neither."""
+        return 0 if self.higher_is_better is None else 1 if self.higher_is_better else -1
+
+
+POERNER, KAMP = "Poerner et al. 2018, section 2", "Kamp et al. 2023, section 3"
+ZHAO, ZHAO_SOFT = "DeYoung et al. 2020; Zhao & Aletras 2023, section 3.1", "Zhao & Aletras 2023, section 3.2"
+ZHAO_WINS = "Zhao & Aletras 2023, section 4.5"
+SUN = "Sun et al. 2024, section"
+MODEL, MARKS, PEOPLE = ("scores", "model"), ("scores", "marks"), ("scores", "relations")
+UNIT = (0.0, 1.0)
+
+
+def _game(name: str, title: str, about: str) -> Metric:
+    """One game of the pointing game."""
+    about = f"1 where the highest-scored word {about}; ties by expectation."
+    return Metric(name, title, "pointing", POERNER, about, MARKS, UNIT, True, point, stored=name)
+
+
+def _win(metric: str, title: str, about: str) -> Metric:
+    """Whether a method beats random scores by one metric; its mean is diagnosticity."""
+    name, title = f"win_{metric}", f"Beats random scores by {title}"
+    return Metric(name, title, "faithfulness", ZHAO_WINS, about, MODEL, UNIT, True, wins, stored=name)
+
+
+_EVERY = (
+    Metric(
+        "pointing",
+        "Pointing",
+        "pointing",
+        POERNER,
+        "1 where the highest-scored word lies where the evidence must be; ties by expectation.",
+        MARKS,
+        UNIT,
+        True,
+        point,
+        joint=True,
+    ),
+    _game("hybrid", "Hit on the predicted class's fragment", "stands in a fragment of the predicted class"),
+    _game("hit_target", "Hit on the subject", "is the verb's subject"),
+    _game("hit_feat", "Hit on a noun of the right number", "is a noun that has the predicted number"),
+    _game("manual", "Hit on a word that people marked", "was marked as evidence"),
+    Metric(
+        "agreement",
+        "Agreement (fixed k)",
+        "agreement",
+        f"{KAMP}, eq. 1-2",
+        "How far methods select the same k tokens: k over the size of the union; ties by expectation.",
+        ("scores", "rivals"),
+        UNIT,
+        True,
+        agreement_at_k,
+        joint=True,
+    ),
+    Metric(
+        "agreement_dynamic",
+        "Agreement (dynamic k)",
+        "agreement",
+        "Kamp et al. 2023, section 4",
+        "How far the local maxima of methods are the same tokens.",
+        ("scores", "rivals"),
+        UNIT,
+        True,
+        agreement_of,
+        joint=True,
+    ),
+    Metric(
+        "people",
+        "People (fixed k)",
+        "agreement",
+        KAMP,
+        "How far a method selects the k tokens that most people mark.",
+        MARKS,
+        UNIT,
+        True,
+        agreement_at_k,
+        joint=True,
+    ),
+    Metric(
+        "people_dynamic",
+        "People (dynamic k)",
+        "agreement",
+        "Kamp et al. 2023, section 4",
+        "How far a method's local maxima are those of the share of people who mark a token.",
+        MARKS,
+        UNIT,
+        True,
+        agreement_of,
+        joint=True,
+    ),
+    Metric(
+        "dynamic_k",
+        "Dynamic k",
+        "agreement",
+        "Kamp et al. 2023, section 4",
+        "How many tokens a profile of scores puts forward by itself: its local maxima.",
+        ("scores",),
+        (0.0, inf),
+        None,
+        local_maxima,
+    ),
+    Metric(
+        "phrase_f1",
+        "Phrases (F1)",
+        "agreement",
+        "after Kamp et al. 2023, section 6",
+        "How far the phrases of a profile overlap those that people mark.",
+        MARKS,
+        UNIT,
+        True,
+        phrase_f1,
+    ),
+    Metric(
+        "average_pairwise_difference",
+        "Average pairwise difference",
+        "agreement",
+        "Kamp et al. 2023, appendix A",
+        "How far explanations move with the training seed.",
+        ("scores", "models"),
+        (0.0, 2.0),
+        False,
+        average_pairwise_difference,
+    ),
+    Metric(
+        "comprehensiveness",
+        "Comprehensiveness",
+        "faithfulness",
+        ZHAO,
+        "How far the class's probability falls when the top tokens are erased, mean over sizes of the rationale.",
+        MODEL,
+        (-1.0, 1.0),
+        True,
+        erase,
+        stored="comprehensiveness",
+    ),
+    Metric(
+        "sufficiency",
+        "Sufficiency",
+        "faithfulness",
+        ZHAO,
+        "How far it falls when only the top tokens stay, mean over sizes of the rationale.",
+        MODEL,
+        (-1.0, 1.0),
+        False,
+        erase,
+        stored="sufficiency",
+    ),
+    Metric(
+        "nc",
+        "NC",
+        "faithfulness",
+        f"{ZHAO}, eq. 2",
+        "Normalised comprehensiveness: comprehensiveness between 0 and 1, where 1 is what erasing the whole text does.",
+        MODEL,
+        UNIT,
+        True,
+        erase,
+        stored="normalised_comprehensiveness",
+        joint=True,
+    ),
+    Metric(
+        "ns",
+        "NS",
+        "faithfulness",
+        f"{ZHAO}, eq. 1",
+        "Normalised sufficiency: sufficiency between 0 and 1, where 0 is what erasing the whole text leaves.",
+        MODEL,
+        UNIT,
+        True,
+        erase,
+        stored="normalised_sufficiency",
+        joint=True,
+    ),
+    Metric(
+        "soft_nc",
+        "Soft-NC",
+        "faithfulness",
+        f"{ZHAO_SOFT}, eq. 5",
+        "Normalised comprehensiveness with vectors erased in part, in proportion to the scores.",
+        MODEL,
+        UNIT,
+        True,
+        soft_erase,
+        stored="soft_nc",
+        joint=True,
+        hard="nc",
+    ),
+    Metric(
+        "soft_ns",
+        "Soft-NS",
+        "faithfulness",
+        f"{ZHAO_SOFT}, eq. 4",
+        "Normalised sufficiency with vectors kept in part, in proportion to the scores.",
+        MODEL,
+        UNIT,
+        True,
+        soft_erase,
+        stored="soft_ns",
+        joint=True,
+        hard="ns",
+    ),
+    _win("nc", "NC", "1 where the method's NC is above that of random scores; its mean is diagnosticity."),
+    _win("soft_nc", "Soft-NC", "The same by Soft-NC."),
+    _win("ns", "NS", "The same by NS."),
+    _win("soft_ns", "Soft-NS", "The same by Soft-NS."),
+    Metric(
+        "diagnosticity",
+        "Diagnosticity",
+        "faithfulness",
+        ZHAO_WINS,
+        "The share of pairs (an explanation, random scores for the same text) in which the explanation wins.",
+        MODEL,
+        UNIT,
+        True,
+        diagnosticity,
+        joint=True,
+    ),
+    Metric(
+        "simplicity",
+        "Simplicity",
+        "",
+        "Bhatt et al. 2020",
+        "How few tokens hold a method's scores: 1 for one token, 0 where all count alike.",
+        ("scores",),
+        UNIT,
+        True,
+        simplicity,
+        joint=True,
+        turned="lower entropy: 1 - entropy / ln n",
+    ),
+    Metric(
+        "unified_comprehensiveness",
+        "Comprehensiveness (unified)",
+        "diagnosis",
+        f"{SUN} 2.2, eq. 4",
+        "How often the predicted class changes when the first pieces are masked, mean over numbers of pieces.",
+        MODEL,
+        UNIT,
+        True,
+        ask_changes,
+        stored="unified_comprehensiveness",
+        joint=True,
+    ),
+    Metric(
+        "unified_sufficiency",
+        "Sufficiency (unified)",
+        "diagnosis",
+        f"{SUN} 2.2, eq. 4",
+        "How often the predicted class changes when all but the first pieces are masked.",
+        MODEL,
+        UNIT,
+        False,
+        ask_changes,
+        stored="unified_sufficiency",
+    ),
+    Metric(
+        "unified_sufficiency_inverted",
+        "Sufficiency (unified)",
+        "diagnosis",
+        f"{SUN} 2.2, eq. 4",
+        "How often the predicted class stays when all but the first pieces are masked.",
+        MODEL,
+        UNIT,
+        True,
+        ask_changes,
+        joint=True,
+        turned="lower: 1 - share of changed classes",
+    ),
+    Metric(
+        "people_units",
+        "People (units)",
+        "diagnosis",
+        f"{SUN} 2.3, eq. 11",
+        "How well the explanation ranks the tokens that people marked: average precision.",
+        MARKS,
+        UNIT,
+        True,
+        unit_agreement,
+        stored="unit_agreement",
+        joint=True,
+    ),
+    Metric(
+        "people_interactions",
+        "People (interactions)",
+        "diagnosis",
+        f"{SUN} 2.3, eq. 11",
+        "How well the explanation ranks the relations that people gave: average precision.",
+        PEOPLE,
+        UNIT,
+        True,
+        interaction_agreement,
+        stored="interaction_agreement",
+        joint=True,
+    ),
+    Metric(
+        "complexity",
+        "Complexity (entropy)",
+        "diagnosis",
+        f"{SUN} 2.5, eq. 19; Bhatt et al. 2020",
+        "How evenly importance is spread over the pieces, in nats; lower is simpler.",
+        ("scores",),
+        (0.0, inf),
+        False,
+        entropy,
+        stored="complexity",
+    ),
+    Metric(
+        "simulatability",
+        "Simulatability",
+        "diagnosis",
+        f"{SUN} 2.4, eq. 14",
+        "1 where an agent that sees the explanation predicts what the model does; it is tested on other texts.",
+        ("scores", "model", "agent"),
+        UNIT,
+        True,
+        agreement_f1,
+        stored="simulated",
+        joint=True,
+    ),
+    Metric(
+        "unified_simplicity",
+        "Simplicity (unified)",
+        "diagnosis",
+        f"{SUN} 2.5, eq. 19",
+        "How few of its first pieces hold an explanation's importance: 1 for one piece, 0 where all count alike.",
+        ("scores",),
+        UNIT,
+        True,
+        simplicity,
+        joint=True,
+        turned="lower entropy: 1 - entropy / ln k",
+    ),
+    Metric(
+        "pair_comprehensiveness",
+        "Comprehensiveness (pairs)",
+        "diagnosis",
+        f"{SUN} 2.2, eq. 4",
+        "Unified comprehensiveness of pairs of tokens.",
+        MODEL,
+        UNIT,
+        True,
+        ask_changes,
+        level="pair",
+    ),
+    Metric(
+        "pair_sufficiency",
+        "Sufficiency (pairs)",
+        "diagnosis",
+        f"{SUN} 2.2, eq. 4",
+        "Unified sufficiency of pairs of tokens.",
+        MODEL,
+        UNIT,
+        False,
+        ask_changes,
+        level="pair",
+    ),
+    Metric(
+        "pair_interactions",
+        "Agreement with gold (pairs)",
+        "diagnosis",
+        f"{SUN} 2.3, eq. 11",
+        "How well the explanation ranks the pairs of tokens that decide together: average precision.",
+        PEOPLE,
+        UNIT,
+        True,
+        interaction_agreement,
+        level="pair",
+    ),
+    Metric(
+        "tau_b",
+        "Rank correlation",
+        "",
+        "Kendall 1945",
+        "How far two metrics put methods in the same order.",
+        ("metrics",),
+        (-1.0, 1.0),
+        None,
+        tau_b,
+    ),
+    Metric(
+        "separation",
+        "Separation",
+        "",
+        "after Chan et al. 2022",
+        "How often a metric puts the true importances before other scores, where the truth is planted.",
+        ("metrics", "truth"),
+        UNIT,
+        True,
+        separation,
+    ),
+)
+METRICS = {metric.name: metric for metric in _EVERY}
+FAITHFULNESS = ("nc", "soft_nc", "ns", "soft_ns")  # those of Zhao & Aletras (2023), in the order of their tables
+HARD_OF = {name: METRICS[name].hard for name in FAITHFULNESS if METRICS[name].hard}  # of soft metrics
+STORED = {metric.stored: metric for metric in METRICS.values() if metric.stored}  # by the measure's name in instances

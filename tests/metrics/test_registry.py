@@ -1,0 +1,93 @@
+"""METRICS: no metric lacks a fact, and a name means one quantity with one direction wherever it is written."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from attreval.explain.techniques import TECHNIQUES
+from attreval.metrics.planted.measures import PLANTED_METRICS
+from attreval.metrics.registry import JUDGES, METRICS, NEEDS, STORED
+from attreval.papers.joint import values
+from attreval.papers.sun2024 import contrasts, instances, tables
+
+RUN = {"task": "snli", "model": "m", "seed": 1}
+
+
+@pytest.mark.parametrize("metric", METRICS.values(), ids=METRICS)
+def test_no_metric_lacks_a_fact(metric):
+    assert metric.title and metric.source and metric.about.endswith(".")
+    assert metric.judge in ("", *JUDGES)
+    assert metric.needs and set(metric.needs) <= set(NEEDS)
+    assert metric.range[0] < metric.range[1]
+    assert callable(metric.function) and metric.function.__module__.startswith("attreval.metrics.")
+    assert metric.level in ("token", "pair")
+    assert not metric.hard or METRICS[metric.hard].sign == metric.sign
+    assert not metric.turned or metric.higher_is_better
+    assert not metric.joint or metric.higher_is_better, "the joint study compares what is better when higher"
+
+
+def test_measures_are_stored_under_one_name_each():
+    assert len(STORED) == sum(bool(metric.stored) for metric in METRICS.values())
+    assert all(metric.sign for metric in STORED.values())
+
+
+def diagnosis():
+    """What two techniques get: everything of the first differs from everything of the second."""
+    rows = []
+    for at, technique in enumerate(list(TECHNIQUES)[:2]):
+        row = RUN | {"instance": "a", "technique": technique, "type": "token", "k": 1, "form": "symbol"}
+        row |= {"comprehensiveness": 0.9 - at / 2, "sufficiency": 0.1 + at / 2, "drop_without": 0.0, "drop_only": 0.0}
+        row |= {"token": 0.8 - at / 2, "interaction": 0.7 - at / 2, "correct": 1.0 - at}
+        rows.append(row | {"units": 2, "entropy": 0.2 + at / 2, "random": 1.0, "uniform": 2.0})
+    frame = pd.DataFrame(rows)
+    return SimpleNamespace(changes=frame, agreement=frame, complexity=frame), frame
+
+
+def lead(part):
+    """By how much the first technique's value is above the second's."""
+    first, second = (part.loc[TECHNIQUES[t]["token"]] for t in list(TECHNIQUES)[:2])
+    return float(first - second)
+
+
+def test_two_tables_give_one_key_one_direction():
+    """The first technique is better in everything: whoever writes its values writes them as METRICS says."""
+    found, frame = diagnosis()
+    each = pd.concat([instances.each_instance(found), instances.read_agents(frame)])
+    stored = tables.by_instance(found, frame)
+    written = [(METRICS[name], part) for name, part in each.groupby("judge")]
+    written += [(STORED[name], part) for name, part in stored.groupby("measure")]
+    assert len(written) == 12
+    for metric, part in written:
+        values_of = part.set_index("method").value
+        assert np.sign(lead(values_of)) == metric.sign, metric.name
+    both = {m.name for m, part in written if "judge" in part} & {m.name for m, part in written if "measure" in part}
+    assert both
+    for name in both:
+        one, other = (part.set_index("method").value for m, part in written if m.name == name)
+        assert lead(one) == pytest.approx(lead(other)), name
+
+
+def test_simplicity_and_complexity_are_opposite():
+    few, many = np.array([1.0, 0, 0, 0]), np.ones(4)
+    reading = SimpleNamespace(scores={"few": few, "many": many}, pieces=range(4))
+    ((_, key, first), (_, _, second)) = values.count_shares(reading, ["few", "many"])
+    assert METRICS[key].sign == np.sign(first - second) == 1
+    text = SimpleNamespace()
+    gap = PLANTED_METRICS["complexity"].measure(text, few, ()) - PLANTED_METRICS["complexity"].measure(text, many, ())
+    assert METRICS["complexity"].sign == np.sign(gap) == -1
+
+
+@pytest.mark.parametrize("name", PLANTED_METRICS)
+def test_planted_metrics_are_those_of_the_registry(name):
+    assert PLANTED_METRICS[name].higher_is_better == METRICS[name].higher_is_better
+    assert PLANTED_METRICS[name].level == METRICS[name].level
+
+
+def test_properties_are_turned_as_the_registry_says():
+    for name, key in tables.PROPERTIES.items():
+        row = RUN | {"kind": "encoder", "technique": "t", "type": "token", "form": None, "instance": "a"}
+        frame = pd.DataFrame([row | {"property": name, "value": 0.5, "chance": 0.25}])
+        turned = contrasts.choose(frame, contrasts.TypeContrast(name, "token", ("span",)))
+        assert turned.value[0] == METRICS[key].sign * 0.5 and turned.chance[0] == METRICS[key].sign * 0.25
