@@ -13,11 +13,17 @@ def list_methods() -> list[dict]:
     return [
         {
             "name": m.name,
+            "title": m.title,
+            "kind": m.kind,
             "level": m.level,
             "models": list(m.families),
             "evaluations": m.evaluations,
             "signed": m.signed,
+            "sampled": m.sampled,
+            "limits": list(m.limits),
+            "stochastic": m.stochastic,
             "source": m.source,
+            "in_papers": {paper: name for paper, (_, name) in m.in_papers.items()},
         }
         for m in METHODS.values()
     ]

@@ -1,6 +1,7 @@
 """Profiles and parameters: what is not known or of the wrong type is an error that says what would do."""
 
 import math
+import pickle
 import re
 from importlib import import_module
 
@@ -11,6 +12,7 @@ import yaml
 from attreval import config
 from attreval.corpora import TASKS
 from attreval.explain import METHODS
+from attreval.explain.method import Budget
 from attreval.workflow import parameters, step
 
 GOOD = {
@@ -216,8 +218,12 @@ def test_a_run_begins_with_checked_parameters(home, monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["smoke", "quick", "reference"])
-def test_a_profile_without_its_optional_tasks_is_read_again_from_what_it_was_written_to(name, monkeypatch):
-    """Processes that judge side by side get it as text."""
+def test_a_profile_without_its_optional_tasks_reaches_another_process(name, monkeypatch):
     monkeypatch.delenv("ATTREVAL_CORPORA", raising=False)
     profile = config.load(name)
-    assert config.Profile.model_validate_json(profile.model_dump_json()) == profile
+    assert pickle.loads(pickle.dumps(profile)) == profile
+
+
+def test_every_field_of_what_methods_may_spend_is_a_key_of_explain_and_declared_once():
+    assert set(Budget.model_fields) < set(config.ExplainSpec.model_fields)
+    assert not set(Budget.model_fields) & set(vars(config.ExplainSpec)["__annotations__"])

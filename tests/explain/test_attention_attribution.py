@@ -7,7 +7,7 @@ from reference import attending, erasures, models
 
 from attreval.core.units import find_units
 from attreval.explain import METHODS
-from attreval.explain.method import Budget, Pieces
+from attreval.explain.method import Budget, UnitSettings
 from attreval.models.questions import HeadScores
 from attreval.models.scorer import Scorer
 from attreval.models.transformer import Transformer
@@ -29,7 +29,7 @@ def model(request):
 
 def ask(model, name, tokens, target=1, **settings):
     """The Scores of one method."""
-    budget = Budget(pieces=Pieces(**settings))
+    budget = Budget(units=UnitSettings(**settings))
     (found,) = Scorer(model, precision="float64").converse(
         [("x", METHODS[name].converse(tokens, target, budget, np.random.default_rng(0)))]
     )
@@ -155,7 +155,7 @@ def test_levels_of_a_technique_ask_once(tiny):
     from attreval.explain.techniques import TECHNIQUES
 
     one = models.instance(*PAIR, name="p")
-    budget = Budget(path_steps=4, path_steps_most=4, pieces=Pieces(unit="word", shapley_samples=40))
+    budget = Budget(path_steps=4, path_steps_most=4, units=UnitSettings(unit="word", shapley_samples=40))
     for methods in TECHNIQUES.values():
         (found,) = explain(Scorer(tiny), [one], list(methods.values()), budget, ("x",))
         costs = [found.attributions[m].cost.unique for m in methods.values()]

@@ -9,7 +9,7 @@ from reference import erasures, gradients, models, surrogate
 from attreval.core.seeds import generator
 from attreval.explain import METHODS, lime, methods_for
 from attreval.explain import occlusion as erasure
-from attreval.explain.method import Budget, Method, Pieces
+from attreval.explain.method import Budget, Method, UnitSettings
 from attreval.models.scorer import Scorer
 
 VOCABULARY = [w for w in models.WORDS.split() if not w.startswith("##")]
@@ -22,7 +22,7 @@ STEPS = 7
 def talk(scorer, tokens, target, method: Method | object, name="x"):
     """The Scores of one method on several texts that share batches."""
     run = getattr(method, "converse", method)
-    budget = Budget(STEPS, STEPS, lime_samples=40, pieces=Pieces(shapley_samples=40))
+    budget = Budget(path_steps=STEPS, path_steps_most=STEPS, lime_samples=40, units=UnitSettings(shapley_samples=40))
     return scorer.converse((name, run(t, target, budget, generator("twin", i))) for i, t in enumerate(tokens))
 
 

@@ -11,7 +11,7 @@ from reference import coalitions, erasures, models
 from attreval.core.units import find_units
 from attreval.explain import METHODS
 from attreval.explain.bivariate_shapley import bivariate_values, draw_coalitions, fit_values, shapley_values
-from attreval.explain.method import Budget, Pieces
+from attreval.explain.method import Budget, UnitSettings
 from attreval.models.scorer import Scorer
 from attreval.papers.sun2024 import oracle
 
@@ -163,7 +163,7 @@ def test_methods_on_a_model_are_brute_force_over_masked_texts(tiny, texts, which
         row = [tokens.mask_id if p in gone else i for p, i in enumerate(tokens.ids)]
         z = np.exp(erasures.logits(tiny.at("float64"), row, tokens.segments))
         values[code] = z[target] / z.sum()
-    budget = Budget(pieces=Pieces(unit=unit, shapley_samples=2**n))
+    budget = Budget(units=UnitSettings(unit=unit, shapley_samples=2**n))
     names = ("kernel_shap", "bivariate_shapley")
     talks = [(m, METHODS[m].converse(tokens, target, budget, np.random.default_rng(0))) for m in names]
     single, pairs = Scorer(tiny, precision="float64").converse(talks)

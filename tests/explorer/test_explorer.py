@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from reference import CHECKOUT
 from reference.explained_texts import ABOUT, HOSTILE, TASKS, make_text
 
-from attreval.config.agreement import AgreementSpec
+from attreval.config import AgreementSpec
 from attreval.core import tables
 from attreval.core.project import Results
 from attreval.explorer import pack
@@ -203,7 +203,7 @@ def test_what_is_kept_of_instances_averages_to_the_tables():
     from attreval.papers.sun2024 import tables as diagnosis_tables
     from attreval.papers.sun2024.properties import Diagnosis
     from attreval.papers.zhao2023 import curves as areas
-    from attreval.papers.zhao2023.erasure import MEASURES, Measured
+    from attreval.papers.zhao2023.erasure import MEASURES, ErasureValues
 
     rng = np.random.default_rng(1)
     run = {"task": "snli", "model": "tiny", "seed": 1}
@@ -215,7 +215,7 @@ def test_what_is_kept_of_instances_averages_to_the_tables():
     values = once.assign(setting="main", role="own", soft_nc=rng.random(6), soft_ns=rng.random(6))
     pairs = once[once.method == "lime"].assign(setting="main", **{f"win_{m}": 1.0 for m in FAITHFULNESS})
     other = values.assign(setting="control", soft_nc=9.0, soft_ns=9.0)
-    measured = Measured(curves, pd.concat([values, other]))
+    measured = ErasureValues(curves, pd.concat([values, other]))
     kept = areas.by_instance(measured, pairs)
     assert list(kept.columns) == tables.VALUE_SCHEMA.names and not kept.duplicated(tables.VALUE_SCHEMA.names[:-1]).any()
     means = kept.groupby(["measure", "method"]).value.mean()

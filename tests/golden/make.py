@@ -10,7 +10,7 @@ from reference.words import ARCHITECTURES, tiny_words
 
 from attreval.core.tables import write_json
 from attreval.explain import methods_for
-from attreval.explain.method import Budget, Pieces
+from attreval.explain.method import Budget, UnitSettings
 from attreval.explain.run import explain
 from attreval.models.scorer import Scorer
 
@@ -21,7 +21,7 @@ BUDGET = Budget(
     lime_samples=100,
     riemann_steps=10,
     limsse_epochs=100,
-    pieces=Pieces(shapley_samples=100),
+    units=UnitSettings(shapley_samples=100),
 )
 
 

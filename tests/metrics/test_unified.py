@@ -16,7 +16,7 @@ from attreval.core.records import Attribution
 from attreval.core.seeds import generator
 from attreval.core.units import find_units, mean_matrix, unit_scores
 from attreval.explain.combined import combine, trim
-from attreval.explain.method import Pieces, Scores
+from attreval.explain.method import Scores, UnitSettings
 from attreval.explain.spans import RULES, find_communities, find_spans, pair_graph
 from attreval.metrics.unified import complexity, plausibility
 from attreval.metrics.unified import faithfulness as diagnosis
@@ -25,7 +25,7 @@ from attreval.metrics.unified.ranking import held_by, rank, rank_pieces, reach, 
 WORDS = ["the", "film", "unbelievable", "good", "was", ",", "slow", "plot"]
 part = st.lists(st.sampled_from(WORDS), min_size=1, max_size=6).map(" ".join)
 seeds = st.integers(0, 999)
-SETTINGS = Pieces(unit="word")
+SETTINGS = UnitSettings(unit="word")
 
 
 def read(tiny, first, second, unit="word"):
@@ -85,7 +85,7 @@ def test_spans_are_runs_of_whole_words_of_one_community(tiny, first, second, see
     """And they are the same twice, do not overlap within a part, and hold no special token."""
     tokens, units = read(tiny, first, second, "word" if unit else "subword")
     matrix = some_matrix(units, seed, kind)
-    made = Pieces(unit="word" if unit else "subword", span_rule=rule)
+    made = UnitSettings(unit="word" if unit else "subword", span_rule=rule)
     found, again = (find_spans(tokens, units, matrix, made, generator("x", seed)) for _ in range(2))
     assert found.features == again.features and (found.values == again.values).all()
     communities = find_communities(units, matrix, made, generator("x", seed))
@@ -118,7 +118,7 @@ def blocks(units, split=(2, 2)):
 @pytest.mark.parametrize("rule", ["louvain", "greedy_modularity"])
 def test_two_blocks_are_two_communities(tiny, rule):
     tokens, units = read(tiny, "the film was good", "slow plot , the film")
-    found = find_spans(tokens, units, blocks(units), Pieces(unit="word", span_rule=rule), generator("x"))
+    found = find_spans(tokens, units, blocks(units), UnitSettings(unit="word", span_rule=rule), generator("x"))
     at = units.of_position()
     assert sorted(sorted({at[p] for p in f}) for f in found.features) == [[0, 1, 4, 5], [2, 3, 6, 7, 8]]
     assert found.values.tolist() == [1.0, 1.0]
@@ -135,7 +135,7 @@ def test_a_word_split_over_two_communities_is_in_no_span(tiny):
     texts = [tokens.texts[g[0]] for g in units.groups]
     assert texts == ["un", "##believ", "##able", "film", "slow", "plot"]
     group = np.array([0, 0, 1, 1, 0, 1])
-    found = find_spans(tokens, units, (group[:, None] == group).astype(float), Pieces(), generator("x"))
+    found = find_spans(tokens, units, (group[:, None] == group).astype(float), UnitSettings(), generator("x"))
     assert [[tokens.texts[p] for p in f] for f in found.features] == [["film", "plot"]]
 
 

@@ -7,7 +7,7 @@ from pydantic import ValidationError
 from reference import attending, models
 from transformers import BertConfig, BertModel
 
-from attreval.config.sections import ModelSpec
+from attreval.config import ModelSpec
 from attreval.models.loading import load_classifier, new_classifier
 from attreval.models.scorer import Scorer
 

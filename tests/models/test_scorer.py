@@ -8,12 +8,11 @@ import torch
 from reference import models
 
 from attreval.core.records import Cost
-from attreval.explain import methods_for
+from attreval.explain import METHODS, methods_for
 from attreval.explain.method import Budget
 from attreval.explain.run import explain
 from attreval.models.questions import Evaluate, PathGradient
 from attreval.models.scorer import Scorer, cut_batches, pad_rows
-from attreval.papers.pipeline.explaining import SAMPLED
 
 
 class Fake:
@@ -109,7 +108,10 @@ def test_precisions_are_kept_apart():
     assert scorer.logits([row(1, 2)], "bfloat16")[0, 2] == 1 and len(model.batches) == 2
 
 
-BUDGET = Budget(4, 4, riemann_steps=4, limsse_epochs=5)
+BUDGET = Budget(path_steps=4, path_steps_most=4, riemann_steps=4, limsse_epochs=5)
+
+
+SAMPLED = [name for name in methods_for("transformer") if METHODS[name].sampled]
 
 
 @pytest.mark.parametrize("name", SAMPLED)
@@ -118,8 +120,8 @@ def test_only_sampled_methods_may_be_asked_in_the_faster_precision(tiny, texts, 
     scorer = Scorer(recorder, sampled_precision="bfloat16")
     explain(scorer, texts[:3], [m for m in methods_for("transformer") if m not in SAMPLED], BUDGET)
     assert {p for _, _, p in recorder.batches} == {"float32"}
-    exact = explain(Scorer(tiny), texts[:3], [name], Budget(4, 30))
-    fast = explain(scorer, texts[:3], [name], Budget(4, 30))
+    exact = explain(Scorer(tiny), texts[:3], [name], Budget(path_steps=4, path_steps_most=30))
+    fast = explain(scorer, texts[:3], [name], Budget(path_steps=4, path_steps_most=30))
     assert {p for _, _, p in recorder.batches} == {"float32", "bfloat16"}
     for a, b in zip(exact, fast, strict=True):
         left, right = a.attributions[name].scores, b.attributions[name].scores

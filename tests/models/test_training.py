@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from reference import models
 
-from attreval.config.sections import TrainingSpec
+from attreval.config import TrainingSpec
 from attreval.models.training import batches, evaluate, publish, train
 from attreval.models.transformer import load_transformer
 

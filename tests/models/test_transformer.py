@@ -5,7 +5,7 @@ import pytest
 import torch
 from reference import models
 
-from attreval.config.sections import ModelSpec
+from attreval.config import ModelSpec
 from attreval.models.scorer import Scorer
 from attreval.models.transformer import load_transformer, match_labels, new_transformer, pick_precision
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 from reference import models, words
 
-from attreval.config.sections import ModelSpec, TrainingSpec
+from attreval.config import ModelSpec, TrainingSpec
 from attreval.models import training
 from attreval.models.loading import load_classifier, new_classifier
 from attreval.models.scorer import Scorer

@@ -10,13 +10,15 @@ from reference import models
 from attreval.core.alignment import tokenize
 from attreval.core.seeds import generator
 from attreval.explain import methods_for
-from attreval.explain.method import Budget, Pieces
+from attreval.explain.method import Budget, UnitSettings
 from attreval.explain.run import explain
 from attreval.metrics import agreement
 from attreval.metrics import erasure as faithfulness
 from attreval.models.scorer import Scorer
 
-BUDGET = Budget(path_steps=8, lime_samples=60, riemann_steps=8, limsse_epochs=20, pieces=Pieces(shapley_samples=60))
+BUDGET = Budget(
+    path_steps=8, lime_samples=60, riemann_steps=8, limsse_epochs=20, units=UnitSettings(shapley_samples=60)
+)
 METHODS = tuple(methods_for("transformer"))
 NAMES = ("test", "task", "model", 1)
 
@@ -163,12 +165,14 @@ WIDE = ("occlusion_3", "occlusion_7", "omission_3", "omission_7")  # wide window
 # the planted model has no layers to attend with, and none that captum could hook into
 BLIND = ("random", "last", *WIDE, "deeplift", "deeplift_released", "attention_head")
 BLIND += ("attention", "scaled_attention", "scaled_attention_squared")
-FEW = Pieces(shapley_samples=300)
+FEW = UnitSettings(shapley_samples=300)
 
 
 @pytest.mark.parametrize("method", [m for m in METHODS if m not in BLIND])
 def test_methods_find_the_planted_token(planted, method):
-    for found in explain(Scorer(planted), list(planted_texts()), [method], Budget(8, 200, pieces=FEW)):
+    for found in explain(
+        Scorer(planted), list(planted_texts()), [method], Budget(path_steps=8, path_steps_most=200, units=FEW)
+    ):
         _, truth = place_of_truth(planted, found.instance)
         scores = found.attributions[method].scores
         assert found.predicted == 1

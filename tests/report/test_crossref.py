@@ -77,15 +77,6 @@ def test_wide_tables_can_scroll_inside_and_outside_of_floats():
     assert len(re.findall(r'<div class="scroll"[^>]*>\s*<table', page)) == page.count("<table") == 2
 
 
-def test_callout_titles_are_no_sections():
-    page, numbers = html(
-        "# A {#sec-a}\n\n::: {.callout-note}\n## Beware\nText.\n:::\n\n"
-        "::: {.callout-tip}\nText.\n:::\n\n## B {#sec-b}\n"
-    )
-    assert numbers == {"sec-a": "1", "sec-b": "1.1"}
-    assert re.findall(r'callout-title">\s*(?:<p>)?([^<\n]+)', page) == ["Beware", "Tip"]
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from attreval.report import staging
 from attreval.report import tables as tabulating
 from attreval.report.errors import ReportError
+from attreval.report.markdown import escape, pipe_table
 from attreval.report.pandoc_route import pandoc
-from attreval.report.pandoc_route.markdown import escape, pipe_table
 
 ODD = [
     "a|b",

@@ -9,8 +9,9 @@ import panflute as pf
 import pytest
 
 from attreval.report.errors import ReportError
+from attreval.report.notebook import read_notebook
 from attreval.report.pandoc_route import pandoc
-from attreval.report.pandoc_route.notebook import notebook_markdown, outputs_markdown, read_notebook
+from attreval.report.pandoc_route.cells import notebook_markdown, outputs_markdown
 
 V4 = nbformat.v4
 PNG = base64.b64encode(b"\x89PNG not really").decode()
@@ -98,17 +99,6 @@ def test_printed_text_looks_as_in_a_terminal(tmp_path):
         )
     )
     assert blocks == ["step 2\nred <i> 👍 שלום\ufffd"]
-
-
-def test_cells_can_hide_themselves_their_code_or_their_output(tmp_path):
-    out = V4.new_output("stream", name="stdout", text="printed")
-    for option, sees_code, sees_output in (
-        ("echo", False, True),
-        ("output", True, False),
-        ("include", False, False),
-    ):
-        text = notebook_markdown(write(tmp_path, code(f"#| {option}: false\nsource", out)), "f", {})
-        assert ("source" in text, "printed" in text) == (sees_code, sees_output)
 
 
 def test_alternative_text_is_plain(tmp_path):

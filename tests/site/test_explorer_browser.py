@@ -11,7 +11,7 @@ import pytest
 from browsing import IN_BROWSER
 from reference.explained_texts import ABOUT, HOSTILE, TASKS, make_text
 
-from attreval.config.agreement import AgreementSpec
+from attreval.config import AgreementSpec
 from attreval.explorer.pack import pack_page
 from attreval.explorer.page import make_page
 from attreval.metrics.agreement import agreement_at_k, agreement_of

@@ -9,8 +9,9 @@ import pytest
 
 from attreval import config
 from attreval.core import project
+from attreval.workflow import parameters, step
 from attreval.workflow import run_snakemake as workflow
-from attreval.workflow.run_snakemake import Narrator, WorkflowFailed, forget_broken, hold, parameters, step
+from attreval.workflow.run_snakemake import Narrator, WorkflowFailed, forget_broken, hold
 
 PROFILE = config.Profile(
     name="mine",

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import BaseModel, Field, model_validator
 
-from attreval.config.agreement import AgreementSpec, SeedStudySpec
-from attreval.config.checks import check_keys, check_rows, explain_error
-from attreval.config.diagnosis import DiagnosisSpec
-from attreval.config.files import path_of, profiles, read_mapping
-from attreval.config.joint import JointSpec, MetaSpec
-from attreval.config.sections import (
-    BootstrapSpec,
-    ExplainSpec,
+from attreval.config.judges import (
+    AgreementSpec,
+    DiagnosisSpec,
     FaithfulnessSpec,
-    Judge,
-    ModelSpec,
+    JointSpec,
+    MetaSpec,
     PointingSpec,
-    Section,
-    TaskSpec,
-    TrainingSpec,
+    SeedStudySpec,
 )
-
-__all__ = ["Profile", "load", "path_of", "profiles"]
+from attreval.config.sections import BootstrapSpec, ExplainSpec, Judge, ModelSpec, TaskSpec, TrainingSpec
+from attreval.core.section import Section
+from attreval.corpora import TASKS, evidence_tasks
 
 Run = tuple[str, str, int]  # task, model, seed
 
@@ -53,8 +47,6 @@ class Profile(Section):
 
     @model_validator(mode="after")
     def known_names(self):
-        from attreval.corpora import TASKS
-
         for task, spec in self.tasks.items():
             if task not in TASKS:
                 raise ValueError(f"unknown task {task!r}; there are: {', '.join(TASKS)}")
@@ -87,8 +79,6 @@ class Profile(Section):
 
     def read_tasks(self) -> list[str]:
         """Every task whose table is read: those of the profile, those that they also train on or take evidence from."""
-        from attreval.corpora import evidence_tasks
-
         used = [self.task_of(task, model) for task, spec in self.tasks.items() for model in spec.models]
         also = [other for spec in used for other in spec.also_train]
         lent = [name for task, _, _ in self.explained_runs("diagnosis") for name in evidence_tasks(task)]
@@ -100,30 +90,29 @@ class Profile(Section):
         spec = self.tasks[task]
         changes = spec.of_model.get(model, {})
         training = spec.training | changes.get("training", {})
-        return TaskSpec.model_validate(spec.model_dump() | changes | {"training": training})
+        return spec.changed(**changes | {"training": training})
 
     def training_of(self, task: str, model: str) -> TrainingSpec:
         """How a model is trained on a task: the profile's training with the model's and then the task's changes."""
         changes = self.models[model].training | self.task_of(task, model).training
-        return TrainingSpec(**(self.training.model_dump() | changes))
+        return self.training.changed(**changes)
 
     def faithfulness_of(self, task: str) -> FaithfulnessSpec:
         """How faithfulness is judged on a task: the profile's way with the task's own changes."""
-        return FaithfulnessSpec(**(self.faithfulness.model_dump() | self.tasks[task].faithfulness))
+        return self.faithfulness.changed(**self.tasks[task].faithfulness)
 
     def explaining_of(self, task: str) -> ExplainSpec:
         """How a task is explained: the profile's way with the task's own changes."""
-        return ExplainSpec(**(self.explain.model_dump() | self.tasks[task].explain))
+        return self.explain.changed(**self.tasks[task].explain)
 
     def study_training(self) -> TrainingSpec:
         """How the models of the study of seeds are trained."""
         changes = self.models[self.seed_study.model].training | self.seed_study.training
-        return TrainingSpec(**(self.training.model_dump() | changes))
+        return self.training.changed(**changes)
 
     def study_explaining(self) -> ExplainSpec:
         """How they are explained."""
-        own = self.seed_study.explain | {"methods": self.seed_study.methods}
-        return ExplainSpec(**(self.explain.model_dump() | own))
+        return self.explain.changed(**self.seed_study.explain | {"methods": self.seed_study.methods})
 
     def rows_explained(self, task: str, model: str) -> int:
         """How many test instances of a task a model is explained on."""
@@ -131,8 +120,6 @@ class Profile(Section):
 
     def read_by(self, task: str) -> str:
         """The task whose models read a task's instances: its own, or the one that they are made from."""
-        from attreval.corpora import TASKS
-
         return TASKS[task].trained_on or task
 
     def trained_runs(self) -> list[Run]:
@@ -154,19 +141,27 @@ def all_runs(task: str, spec: TaskSpec) -> list[Run]:
     return [(task, model, seed) for model in spec.models for seed in spec.seeds]
 
 
-def load(profile: str) -> Profile:
-    """Read and check a profile, by name or path, without its optional tasks that are not at hand.
+def check_rows(profile: Profile, task: str) -> None:
+    """Raise ValueError where a task lacks the models that read it, or the rows that train them."""
+    spec, parent = profile.tasks[task], profile.read_by(task)
+    given = [name for name in ("train_rows", "dev_rows", "test_rows") if getattr(spec, name) is not None]
+    if parent == task:
+        if len(given) < 3:
+            raise ValueError(f"task {task!r} needs train_rows, dev_rows and test_rows; it has {given}")
+        return
+    if given:
+        raise ValueError(f"task {task!r} is read by the models of {parent!r}: it takes no {given[0]}")
+    read = profile.tasks.get(parent)
+    for name, values in (("models", spec.models), ("seeds", spec.seeds)):
+        there = getattr(read, name) if read else []
+        if missing := [value for value in values if value not in there]:
+            raise ValueError(
+                f"task {task!r} is read by the models of {parent!r}, whose {name} are {there}; got {missing[0]!r}"
+            )
 
-    Raises ValueError that says what is wrong and what is allowed.
-    """
-    from attreval import corpora
 
-    path, found = read_mapping(profile, Profile.model_fields)
-    try:
-        profile = Profile.model_validate(found)
-        gone = [task for task, spec in profile.tasks.items() if spec.optional and not corpora.at_hand(task)]
-        kept = {task: spec for task, spec in profile.tasks.items() if task not in gone}
-        return profile.model_copy(update={"tasks": kept, "left_out": gone})
-    except ValidationError as error:
-        lines = [explain_error(problem, Profile) for problem in error.errors()]
-        raise ValueError(f"{path.name} is not a valid profile:\n  " + "\n  ".join(lines)) from None
+def check_keys(whose: str, part: str, given: dict, schema: type[BaseModel]) -> None:
+    """Raise ValueError for a key that a section does not have."""
+    if unknown := [name for name in given if name not in schema.model_fields]:
+        allowed = ", ".join(schema.model_fields)
+        raise ValueError(f"{whose}: unknown {part} key {unknown[0]!r}; allowed are: {allowed}")

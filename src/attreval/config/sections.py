@@ -1,20 +1,17 @@
-"""The sections of a profile: what may be said of models, tasks, training, explaining and judging."""
+"""The sections of a profile about models, tasks, training, explaining and intervals; unknown keys are errors."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
+
+from attreval.core.section import Section
+from attreval.explain import METHODS
+from attreval.explain.method import Budget
 
 Precision = Literal["auto", "float32", "bfloat16"]
-Ratio = Annotated[float, Field(gt=0, le=1)]
 Judge = Literal["pointing", "agreement", "faithfulness", "diagnosis"]
-
-
-class Section(BaseModel):
-    """A part of a profile; unknown keys are errors."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class ModelSpec(Section):
@@ -24,7 +21,8 @@ class ModelSpec(Section):
     position_start: the first position, for RoBERTa and MPNet; the released code of Zhao & Aletras (2023) counts from 0.
     encoder_decoder: a small BART; start: the BERT-shaped encoder that lends it embeddings and its lowest layers.
     Word-level architectures: hidden counts units a direction (filters for cnn), embeddings where words start from,
-    kernel words in a window (qgru, qlstm, cnn), vocabulary words with the two reserved; order: see models.words.quasi_recurrent.
+    kernel words in a window (qgru, qlstm, cnn), vocabulary words with the two reserved; order: see
+    models.words.quasi_recurrent.
     training: what to change in the profile's training for this model; a task's own changes go before.
     """
 
@@ -138,75 +136,27 @@ class TrainingSpec(Section):
     tokens: int | None = Field(None, ge=8)
 
 
-class ExplainSpec(Section):
-    """Which methods explain, and what they may spend."""
+class ExplainSpec(Budget):
+    """Which methods explain, in how many shards, and what they may spend."""
 
     methods: list[str] = Field(min_length=1)
     target: Literal["predicted", "gold"] = "predicted"
-    path_steps: int = Field(50, ge=1)
-    path_steps_most: int = Field(50, ge=1)
-    gap_tolerance: float = Field(0.02, gt=0)
-    lime_samples: int = Field(5000, ge=2)
-    lime_kernel_width: float = Field(25.0, gt=0)
-    shap_evaluations: int = Field(500, ge=4)
-    riemann_steps: int = Field(50, ge=1)
-    limsse_samples: int = Field(3000, ge=1)
-    limsse_sampling: Literal["exhaustive", "random"] = "exhaustive"
-    limsse_solver: Literal["descent", "exact"] = "descent"
-    limsse_epochs: int = Field(1000, ge=1)
-    decomposition_output_gate: bool = True
     shards: int = Field(1, ge=1)
     token_budget: int | None = Field(None, ge=1)
     perturbation_precision: Precision = "auto"
 
     @model_validator(mode="after")
     def known_methods(self):
-        from attreval.explain import METHODS
-
-        if unknown := [name for name in self.methods if name not in METHODS]:
-            raise ValueError(f"unknown method {unknown[0]!r}; there are: {', '.join(METHODS)}")
-        if len(set(self.methods)) < len(self.methods):
-            raise ValueError("a method is named twice")
+        check_methods(self.methods)
         return self
 
 
-class PointingSpec(Section):
-    """The pointing game. ties: by expectation, or to the first, as the original. affix: see metrics.pointing_game."""
-
-    ties: Literal["expectation", "first"] = "expectation"
-    affix: Literal["code", "paper", "both"] = "code"
-
-
-class FaithfulnessSpec(Section):
-    """Erasure at these rationale ratios, and soft erasure of the scores of `methods`, each with `draws` random masks.
-
-    scale_rows: on how many of a task's first instances it is measured whether the scale of scores decides, by rivals
-    and masks of equal scale. control_rows: on how many everything else that could be done otherwise is measured (the
-    released code, other norms, the paper's alternatives). control_draws: random masks in both. noise_variances: of the
-    multiplicative noise.
-    """
-
-    ratios: list[Ratio] = [0.01, 0.05, 0.1, 0.2, 0.5]
-    methods: list[str] = [
-        "random",
-        "attention",
-        "scaled_attention",
-        "gradient_x_input_absolute",
-        "integrated_gradients_zero",
-        "deeplift",
-    ]
-    draws: int = Field(4, ge=1)
-    scale_rows: int = Field(0, ge=0)
-    control_rows: int = Field(0, ge=0)
-    control_draws: int = Field(1, ge=1)
-    noise_variances: list[Annotated[float, Field(gt=0)]] = [0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 2.0]
-
-    @model_validator(mode="after")
-    def known_methods(self):
-        ExplainSpec(methods=self.methods)
-        if "random" not in self.methods:
-            raise ValueError("methods need `random`: diagnosticity is a comparison with it")
-        return self
+def check_methods(names: list[str]) -> None:
+    """Raise ValueError for a method that is not known or is named twice."""
+    if unknown := [name for name in names if name not in METHODS]:
+        raise ValueError(f"unknown method {unknown[0]!r}; there are: {', '.join(METHODS)}")
+    if len(set(names)) < len(names):
+        raise ValueError("a method is named twice")
 
 
 class BootstrapSpec(Section):

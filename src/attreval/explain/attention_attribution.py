@@ -19,7 +19,7 @@ from attreval.models.questions import AttentionPath, HeadScores
 
 def ask_head(tokens, target, budget):
     """(L, L) attention weights, from token to token, of the head of the last encoder layer that matters most."""
-    settings = budget.pieces
+    settings = budget.units
     scores = yield HeadScores(tokens.ids, tokens.segments, target, settings.head_matrix, settings.head_state)
     answer = yield AttentionPath(tokens.ids, tokens.segments, target, layers=(-1,), nodes=(), weights=())
     ranked = np.argsort(-scores, kind="stable")
@@ -29,22 +29,22 @@ def ask_head(tokens, target, budget):
 def attention_head(tokens, target, budget, rng):
     """(n,) weights from the first token to each unit, a word's the mean of its pieces' (Jain & Wallace 2019)."""
     weights = yield from ask_head(tokens, target, budget)
-    units = find_units(tokens, budget.pieces.unit)
+    units = find_units(tokens, budget.units.unit)
     return Scores(np.array([weights[0, list(group)].mean() for group in units.groups]), features=units.groups)
 
 
 def attention_head_pairs(tokens, target, budget, rng):
     """Scores of pairs: the mean of the weights in both directions (Clark et al. 2019)."""
     weights = yield from ask_head(tokens, target, budget)
-    units = find_units(tokens, budget.pieces.unit)
-    return pair_scores(units, mean_matrix(weights, units, budget.pieces.subword_pairs))
+    units = find_units(tokens, budget.units.unit)
+    return pair_scores(units, mean_matrix(weights, units, budget.units.subword_pairs))
 
 
 def attention_head_spans(tokens, target, budget, rng):
     """Scores of pairs of spans from the weights of the head."""
     weights = yield from ask_head(tokens, target, budget)
-    units = find_units(tokens, budget.pieces.unit)
-    return find_spans(tokens, units, mean_matrix(weights, units, budget.pieces.subword_pairs), budget.pieces, rng)
+    units = find_units(tokens, budget.units.unit)
+    return find_spans(tokens, units, mean_matrix(weights, units, budget.units.subword_pairs), budget.units, rng)
 
 
 def ask_attribution(tokens, target, budget):
@@ -54,7 +54,7 @@ def ask_attribution(tokens, target, budget):
     and multiplied by them; then layers and heads are summed and what is below 0 is cut off. A layer's attributions
     must sum to what its attention adds to the probability: the number of nodes is doubled until they do.
     """
-    settings, steps = budget.pieces, budget.pieces.attention_steps
+    settings, steps = budget.units, budget.units.attention_steps
     while True:
         if settings.attention_rule == "gauss":
             nodes, weights = gauss_legendre(steps)
@@ -74,15 +74,15 @@ def ask_attribution(tokens, target, budget):
 def attention_attribution(tokens, target, budget, rng):
     """Scores of pairs: the mean of both directions of the attribution (Ye et al. 2021). The gap: a layer's largest."""
     matrix, gap = yield from ask_attribution(tokens, target, budget)
-    units = find_units(tokens, budget.pieces.unit)
-    found = pair_scores(units, mean_matrix(matrix, units, budget.pieces.subword_pairs))
+    units = find_units(tokens, budget.units.unit)
+    found = pair_scores(units, mean_matrix(matrix, units, budget.units.subword_pairs))
     return Scores(found.values, gap, found.features)
 
 
 def attention_attribution_spans(tokens, target, budget, rng):
     """Scores of pairs of spans from the attribution to links of attention."""
     matrix, gap = yield from ask_attribution(tokens, target, budget)
-    units = find_units(tokens, budget.pieces.unit)
-    settings = budget.pieces
+    units = find_units(tokens, budget.units.unit)
+    settings = budget.units
     found = find_spans(tokens, units, mean_matrix(matrix, units, settings.subword_pairs), settings, rng)
     return Scores(found.values, gap, found.features)

@@ -102,8 +102,8 @@ def bivariate_values(masks, weights, values: np.ndarray, empty: float, full: flo
 
 def ask_coalitions(tokens, target, budget, rng):
     """Ask for the class probability of coalitions: units, masks, weights, (N,) values, and those of nobody and all."""
-    units = find_units(tokens, budget.pieces.unit)
-    masks, weights = draw_coalitions(len(units), budget.pieces.shapley_samples, rng)
+    units = find_units(tokens, budget.units.unit)
+    masks, weights = draw_coalitions(len(units), budget.units.shapley_samples, rng)
     ends = np.array([[False], [True]]).repeat(len(units), axis=1)
     rows = mask_units(tokens, units, np.concatenate([ends, masks]))
     # what is enumerated is exact, and exact questions are asked exactly
@@ -141,4 +141,4 @@ def bivariate_shapley(tokens, target, budget, rng):
 def bivariate_shapley_spans(tokens, target, budget, rng):
     """Scores of pairs of spans by Bivariate Shapley."""
     units, matrix = yield from ask_bivariate(tokens, target, budget, rng)
-    return find_spans(tokens, units, matrix, budget.pieces, rng)
+    return find_spans(tokens, units, matrix, budget.units, rng)

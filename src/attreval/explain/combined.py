@@ -52,7 +52,7 @@ def combined(one, spans):
         single = yield from one(tokens, target, budget, rng)
         rng.bit_generator.state = state  # the same draws, so that the second finds its answers in the ledger
         pairs = yield from spans(tokens, target, budget, rng)
-        return combine(tokens, find_units(tokens, budget.pieces.unit), single, pairs)
+        return combine(tokens, find_units(tokens, budget.units.unit), single, pairs)
 
     return converse
 

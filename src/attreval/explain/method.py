@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
+from pydantic import Field
 
 from attreval.core.records import Tokens
+from attreval.core.section import Section
 from attreval.models.questions import Conversation
 
+SpanRule = Literal["louvain", "louvain_first_level", "greedy_modularity", "label_propagation", "strongest_link"]
 FAMILIES = ("transformer", "recurrent", "quasi", "convolutional")
+KINDS = ("gradient", "perturbation", "attention", "propagation", "baseline")  # by what they ask of the model
 
 
-@dataclass(frozen=True)
-class Pieces:
+class UnitSettings(Section):
     """How units, pairs and spans are made and scored (Sun et al. 2024).
 
-    unit: `word` or `subword`; subword_pairs: a pair of words scores the `mean` or the `max` of its pairs of pieces.
+    unit: `word` or `subword`; subword_pairs: a pair of words scores the `mean` or the `max` of its pairs of subwords.
     shapley_samples: coalitions, at most. head_rank: 0 the most
     important head, -1 the least; head_matrix, head_state: see questions.HeadScores. attention_rule: nodes on the way
     of attention weights from 0, `gauss` or `riemann` (left sums); doubled from attention_steps up to
@@ -25,24 +29,23 @@ class Pieces:
     what is negative. span_rule: see spans.RULES; louvain_drop_last: see spans.pair_graph.
     """
 
-    unit: str = "subword"
-    subword_pairs: str = "mean"
-    shapley_samples: int = 4096
+    unit: Literal["word", "subword"] = "subword"
+    subword_pairs: Literal["mean", "max"] = "mean"
+    shapley_samples: int = Field(4096, ge=2)
     head_rank: int = 0
-    head_matrix: str = "transposed"
-    head_state: str = "after"
-    attention_rule: str = "gauss"
-    attention_steps: int = 8
-    attention_steps_most: int = 32
-    attention_tolerance: float = 0.01
+    head_matrix: Literal["transposed", "code"] = "transposed"
+    head_state: Literal["after", "before"] = "after"
+    attention_rule: Literal["gauss", "riemann"] = "gauss"
+    attention_steps: int = Field(8, ge=1)
+    attention_steps_most: int = Field(32, ge=1)
+    attention_tolerance: float = Field(0.01, gt=0)
     attention_clip: bool = True
-    span_rule: str = "louvain"
+    span_rule: SpanRule = "louvain"
     louvain_drop_last: bool = False
 
 
-@dataclass(frozen=True)
-class Budget:
-    """What methods may spend.
+class Budget(Section):
+    """What methods may spend, and the choices that they leave open.
 
     path_steps: nodes on a gradient path; doubled up to path_steps_most while the completeness gap exceeds gap_tolerance
     of the sum owed (or of one logit, where that is more). lime_samples: perturbed texts, the full one included.
@@ -50,23 +53,23 @@ class Budget:
     riemann_steps: points of the averaged gradients of Poerner et al. (2018). limsse_samples: substrings, at most;
     limsse_sampling, limsse_solver: see explain.limsse; limsse_draw: another number gives other substrings.
     decomposition_output_gate: see questions.Decompose.
-    pieces: what methods of units, pairs and spans go by.
+    units: what methods of units, pairs and spans go by.
     """
 
-    path_steps: int = 50
-    path_steps_most: int = 50
-    gap_tolerance: float = 0.02
-    lime_samples: int = 5000
-    lime_kernel_width: float = 25.0
-    shap_evaluations: int = 500
-    riemann_steps: int = 50
-    limsse_samples: int = 3000
-    limsse_sampling: str = "exhaustive"
-    limsse_solver: str = "descent"
-    limsse_epochs: int = 1000
-    limsse_draw: int = 0
+    path_steps: int = Field(50, ge=1)
+    path_steps_most: int = Field(50, ge=1)
+    gap_tolerance: float = Field(0.02, gt=0)
+    lime_samples: int = Field(5000, ge=2)
+    lime_kernel_width: float = Field(25.0, gt=0)
+    shap_evaluations: int = Field(500, ge=4)
+    riemann_steps: int = Field(50, ge=1)
+    limsse_samples: int = Field(3000, ge=1)
+    limsse_sampling: Literal["exhaustive", "random"] = "exhaustive"
+    limsse_solver: Literal["descent", "exact"] = "descent"
+    limsse_epochs: int = Field(1000, ge=1)
+    limsse_draw: int = Field(0, ge=0)
     decomposition_output_gate: bool = True
-    pieces: Pieces = Pieces()
+    units: UnitSettings = UnitSettings()
 
 
 @dataclass(frozen=True)
@@ -80,12 +83,16 @@ class Scores:
 
 @dataclass(frozen=True)
 class Method:
-    """One way to explain a prediction.
+    """One way to explain a prediction, and all that is known of it.
 
     converse: (tokens, target, budget, rng) -> generator that yields questions to the Scorer and returns Scores.
-    evaluations: how many model evaluations it asks for, as a formula over L tokens and n content tokens.
-    signed: whether a score's sign tells evidence for from evidence against. families: models it applies to.
+    kind: one of KINDS. evaluations: how many model evaluations it asks for, as a formula over L tokens and n content
+    tokens. signed: whether a score's sign tells evidence for from evidence against. level: what it scores, a `token`
+    or unit, a `pair` or a `span` pair. families: models it applies to.
+    sampled: whether it asks questions that may be answered in the faster precision. limits: the fields of Budget that
+    say how much it may ask; without them the text's length does. stochastic: whether it draws random numbers.
     draws: methods that name the same draws are given the same random numbers, and so ask the same questions.
+    in_papers: paper -> its row in the paper's list of methods, and its name there.
     """
 
     name: str
@@ -93,7 +100,18 @@ class Method:
     converse: Callable[[Tokens, int, Budget, np.random.Generator], Conversation]
     evaluations: str
     source: str
-    signed: bool
+    kind: str
+    signed: bool = True
     level: str = "token"
     families: tuple[str, ...] = FAMILIES
+    sampled: bool = False
+    limits: tuple[str, ...] = ()
+    stochastic: bool = False
     draws: str = ""
+    in_papers: Mapping[str, tuple[int, str]] = field(default_factory=dict)
+
+    def limited(self, budget: Budget, size: int) -> Budget:
+        """A budget that lets this method ask for so much; a path gets a fixed number of nodes."""
+        fields = {name: size for name in self.limits if "." not in name}
+        units = {name.removeprefix("units."): size for name in self.limits if "." in name}
+        return budget.changed(units=budget.units.changed(**units), **fields)

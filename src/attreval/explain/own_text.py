@@ -9,7 +9,7 @@ import pandas as pd
 
 from attreval.core.records import Instance
 from attreval.explain import methods_for
-from attreval.explain.method import Budget, Pieces
+from attreval.explain.method import Budget, UnitSettings
 
 
 def explain_text(
@@ -35,7 +35,7 @@ def explain_text(
     classifier = load_classifier(folder, max_length=512)
     names = pick_methods(methods or methods_for(classifier.family), classifier.family)
     instance = Instance("text", tuple(segments), 0, words_of(segments))
-    budget = Budget(lime_samples=samples, pieces=Pieces(shapley_samples=samples))
+    budget = Budget(lime_samples=samples, units=UnitSettings(shapley_samples=samples))
     (found,) = explain(Scorer(classifier), [instance], names, budget, ("own",))
     frame = pd.DataFrame({"token": [found.tokens.texts[t] for t in found.tokens.content]})
     for name in names:

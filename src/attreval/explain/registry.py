@@ -1,54 +1,57 @@
-"""The list of explanation methods: the one place where a method gets its name."""
+"""METHODS, the registry of explanation methods: the one place where a method gets its name and all its facts.
+
+By what they ask of the model, methods are of five kinds: gradients with respect to what it reads; its answers to
+perturbed texts (also those to which LIME, LIMSSE and Kernel SHAP fit a surrogate); its attention weights; a
+propagation of the class score back through its layers (LRP, DeepLIFT, cell decomposition); nothing (baselines).
+"""
 
 from __future__ import annotations
 
 from attreval.explain import (
     attention,
+    baselines,
+    cell_decomposition,
+    last_token,
     lime,
     limsse,
+    lrp_deeplift,
+    occlusion,
+    partition_shap,
 )
-from attreval.explain import (
-    baselines as baseline,
-)
-from attreval.explain import (
-    cell_decomposition as decomposition,
-)
-from attreval.explain import (
-    integrated_gradients as gradient,
-)
-from attreval.explain import (
-    last_token as position,
-)
-from attreval.explain import (
-    lrp_deeplift as relevance,
-)
-from attreval.explain import (
-    occlusion as erasure,
-)
-from attreval.explain import (
-    partition_shap as partition,
-)
-from attreval.explain import (
-    zhao_gradients as erasable,
-)
-from attreval.explain.method import FAMILIES, Method
-from attreval.explain.techniques import LEVELLED
+from attreval.explain import integrated_gradients as gradients
+from attreval.explain import zhao_gradients as zhao
+from attreval.explain.method import Method
+from attreval.explain.registry_units import UNIT_METHODS
 
-P18, Z23 = "Poerner et al. 2018", "Zhao & Aletras 2023"
+P18, Z23, S17 = "Poerner et al. 2018", "Zhao & Aletras 2023", "Sundararajan et al. 2017"
+PAPER, RELEASED = f"{Z23}, section 4.3", f"{Z23}, released code"
 GATED = ("recurrent", "quasi")
 WORD_LEVEL = (*GATED, "convolutional")
+TRANSFORMER = ("transformer",)  # no other family has weights of attention
+PATH = ("path_steps", "path_steps_most")
+WALK = "path_steps to path_steps_most, + 2"
 
 
-def gradients() -> tuple[Method, ...]:
+def _poerner(row: int, name: str) -> dict[str, tuple[int, str]]:
+    return {"poerner2018": (row, name)}
+
+
+def _averaged_gradients() -> tuple[Method, ...]:
     """Those of the eight gradients of Poerner et al. that have no other name: gradient_l2 and gradient_x_input do."""
     return tuple(
         Method(
             f"gradient_{'integrated' if path else 'simple'}_{of}_{measure}",
             f"{'Integrated gradient' if path else 'Gradient'} of {of} ({measure.replace('l2', 'L2')})",
-            gradient.poerner(path, of, measure),
+            gradients.poerner(path, of, measure),
             "riemann_steps" if path else "1",
             f"{P18}, section 3.1",
+            "gradient",
             signed=measure == "dot",
+            limits=("riemann_steps",) if path else (),
+            in_papers=_poerner(
+                1 + 4 * (measure == "dot") + 2 * path + (of == "probability"),
+                f"grad_{'int_' if path else '1'}{'s' if of == 'logit' else 'p'}_{measure.replace('l2', 'L2')}",
+            ),
         )
         for path in (False, True)
         for of in ("logit", "probability")
@@ -57,16 +60,27 @@ def gradients() -> tuple[Method, ...]:
     )
 
 
-def wider_erasures() -> tuple[Method, ...]:
-    """Occlusion and omission of more than one token at a time."""
+def _windows(word: str, sizes: tuple[int, ...]) -> tuple[Method, ...]:
+    """Occlusion or omission of so many tokens at a time."""
+    make, first, short = {"Omission": (occlusion.omission, 9, "omit"), "Occlusion": (occlusion.occlusion, 12, "occ")}[
+        word
+    ]
+    single = {"Omission": "Kadar et al. 2017", "Occlusion": "Zeiler & Fergus 2014"}[word]
     return tuple(
-        Method(f"{word.lower()}_{size}", f"{word} ({size})", make(size), f"n - {size - 2}", f"{P18}, 3.5", signed=True)
-        for word, make in (("Occlusion", erasure.occlusion), ("Omission", erasure.omission))
-        for size in (3, 7)
+        Method(
+            f"{word.lower()}_{size}",
+            f"{word} ({size})",
+            make(size),
+            "n + 1" if size == 1 else f"n - {size - 2}",
+            single if size == 1 else f"{P18}, 3.5",
+            "perturbation",
+            in_papers=_poerner(first + (1, 3, 7).index(size), f"{short}_{size}"),
+        )
+        for size in sizes
     )
 
 
-def substring_surrogates() -> tuple[Method, ...]:
+def _limsse() -> tuple[Method, ...]:
     """LIMSSE with its three losses."""
     return tuple(
         Method(
@@ -75,118 +89,214 @@ def substring_surrogates() -> tuple[Method, ...]:
             limsse.limsse(loss),
             "min(6n - 15, limsse_samples)",
             f"{P18}, section 3.6",
-            signed=True,
+            "perturbation",
+            limits=("limsse_samples",),
+            stochastic=True,
+            in_papers=_poerner(18 + at, f"limsse_{name}"),
         )
-        for loss in ("class", "logit", "probability")
+        for at, (loss, name) in enumerate((("class", "bb"), ("logit", "ms_s"), ("probability", "ms_p")))
     )
 
 
-def zhao(name: str, title: str, converse, evaluations: str = "1", signed: bool = True, families=FAMILIES) -> Method:
-    """A method of Zhao & Aletras: by their paper, or, where the title says so, by their released code."""
-    where = "released code" if title.endswith("(released)") else "section 4.3"
-    return Method(name, title, converse, evaluations, f"{Z23}, {where}", signed, families=families)
-
-
-def faithful_and_released() -> tuple[Method, ...]:
-    """The methods of Zhao & Aletras that have no other name, and what their released code makes of them."""
-    weighed = {"families": ("transformer",)}  # no other family has weights of attention
-    plain, path = "gradient_x_input", "integrated_gradients"
-    return (
-        zhao("attention", "Attention", attention.attention, signed=False, **weighed),
-        zhao("scaled_attention", "Scaled attention", attention.scaled_attention, **weighed),
-        zhao(
-            "scaled_attention_squared",
-            "Scaled attention (released)",
-            attention.scaled_attention_squared,
-            signed=False,
-            **weighed,
-        ),
-        zhao(f"{plain}_absolute", "Gradient x Input (absolute)", erasable.gradient_x_input_absolute, signed=False),
-        zhao(f"{plain}_shared", "Gradient x Input (released)", erasable.gradient_x_input_shared, signed=False),
-        zhao(
-            f"{path}_zero",
-            "Integrated Gradients (from zero)",
-            erasable.integrated_gradients_zero,
-            "path_steps to path_steps_most, + 2",
-        ),
-        zhao(f"{path}_released", "Integrated Gradients (released)", erasable.integrated_gradients_released, "11"),
-        zhao("deeplift_released", "DeepLIFT (released)", erasable.deeplift_released, **weighed),
-    )
-
-
-METHODS: dict[str, Method] = {
-    method.name: method
-    for method in (
-        Method("random", "Random", baseline.random, "0", "Zhao & Aletras 2023, section 4.2", signed=True),
-        Method(
-            "gradient_l1",
-            "Gradient (L1)",
-            gradient.gradient_l1,
-            "1",
-            "Simonyan et al. 2014; Kamp et al. 2023",
-            signed=False,
-        ),
-        Method(
-            "gradient_l2",
-            "Gradient (L2)",
-            gradient.gradient_l2,
-            "1",
-            "Simonyan et al. 2014; Poerner et al. 2018",
-            signed=False,
-        ),
-        Method(
-            "gradient_x_input", "Gradient x Input", gradient.gradient_x_input, "1", "Shrikumar et al. 2017", signed=True
-        ),
-        Method(
-            "integrated_gradients",
-            "Integrated Gradients",
-            gradient.integrated_gradients,
-            "path_steps to path_steps_most, + 2",
-            "Sundararajan et al. 2017, eq. 1",
-            signed=True,
-        ),
-        Method(
-            "integrated_gradients_plain",
-            "Integrated Gradients (plain)",
-            gradient.integrated_gradients_plain,
-            "path_steps to path_steps_most, + 2",
-            "Kamp et al. 2023, IntGrad",
-            signed=True,
-        ),
-        Method("occlusion_1", "Occlusion (1)", erasure.occlusion(1), "n + 1", "Zeiler & Fergus 2014", signed=True),
-        Method("omission_1", "Omission (1)", erasure.omission(1), "n + 1", "Kadar et al. 2017", signed=True),
-        Method("lime", "LIME", lime.lime, "min(L^2, lime_samples)", "Ribeiro et al. 2016", signed=True),
-        Method(
-            "partition_shap",
-            "Partition SHAP",
-            partition.partition_shap,
-            "about min(2/3 n^2, shap_evaluations)",
-            "Lundberg & Lee 2017; Kamp et al. 2023",
-            signed=True,
-        ),
-        *gradients(),
-        *wider_erasures(),
-        *substring_surrogates(),
-        Method("lrp", "LRP", relevance.lrp, "1", f"{P18}, section 3.2", signed=True, families=WORD_LEVEL),
-        Method(
-            "deeplift", "DeepLIFT", relevance.deeplift, "1", f"{P18}, section 3.3; captum for transformers", signed=True
-        ),
-        Method(
-            "decomposition",
-            "Cell decomposition",
-            decomposition.decomposition,
-            "1",
-            "Murdoch & Szlam 2017; Poerner et al. 2018",
-            signed=True,
-            families=GATED,
-        ),
-        *faithful_and_released(),
-        Method("last", "Last token", position.last, "0", f"{P18}, section 4.4", signed=True),
-        *LEVELLED,
-    )
-}
+_LIST = (
+    Method("random", "Random", baselines.random, "0", f"{Z23}, section 4.2", "baseline", stochastic=True),
+    Method(
+        "gradient_l1",
+        "Gradient (L1)",
+        gradients.gradient_l1,
+        "1",
+        "Simonyan et al. 2014; Kamp et al. 2023",
+        "gradient",
+        signed=False,
+        in_papers={"kamp2023": (3, "VanillaGradient")},
+    ),
+    Method(
+        "gradient_l2",
+        "Gradient (L2)",
+        gradients.gradient_l2,
+        "1",
+        f"Simonyan et al. 2014; {P18}",
+        "gradient",
+        signed=False,
+        in_papers=_poerner(1, "grad_1s_L2"),
+    ),
+    Method(
+        "gradient_x_input",
+        "Gradient x Input",
+        gradients.gradient_x_input,
+        "1",
+        "Shrikumar et al. 2017",
+        "gradient",
+        in_papers=_poerner(5, "grad_1s_dot") | {"kamp2023": (4, "GradientXInput")},
+    ),
+    Method(
+        "integrated_gradients",
+        "Integrated Gradients",
+        gradients.integrated_gradients,
+        WALK,
+        f"{S17}, eq. 1",
+        "gradient",
+        limits=PATH,
+        in_papers={"kamp2023": (6, "IntegratedGradientXInput"), "sun2024": (9, "gradients token")},
+    ),
+    Method(
+        "integrated_gradients_plain",
+        "Integrated Gradients (plain)",
+        gradients.integrated_gradients_plain,
+        WALK,
+        "Kamp et al. 2023, IntGrad",
+        "gradient",
+        limits=PATH,
+        in_papers={"kamp2023": (5, "IntegratedGradient")},
+    ),
+    *_windows("Occlusion", (1,)),
+    *_windows("Omission", (1,)),
+    Method(
+        "lime",
+        "LIME",
+        lime.lime,
+        "min(L^2, lime_samples)",
+        "Ribeiro et al. 2016",
+        "perturbation",
+        sampled=True,
+        limits=("lime_samples",),
+        stochastic=True,
+        in_papers={"kamp2023": (2, "LIME")},
+    ),
+    Method(
+        "partition_shap",
+        "Partition SHAP",
+        partition_shap.partition_shap,
+        "about min(2/3 n^2, shap_evaluations)",
+        "Lundberg & Lee 2017; Kamp et al. 2023",
+        "perturbation",
+        sampled=True,
+        limits=("shap_evaluations",),
+        stochastic=True,
+        in_papers={"kamp2023": (1, "PartitionSHAP")},
+    ),
+    *_averaged_gradients(),
+    *_windows("Occlusion", (3, 7)),
+    *_windows("Omission", (3, 7)),
+    *_limsse(),
+    Method(
+        "lrp",
+        "LRP",
+        lrp_deeplift.lrp,
+        "1",
+        f"{P18}, section 3.2",
+        "propagation",
+        families=WORD_LEVEL,
+        in_papers=_poerner(16, "lrp"),
+    ),
+    Method(
+        "deeplift",
+        "DeepLIFT",
+        lrp_deeplift.deeplift,
+        "1",
+        f"{P18}, section 3.3; captum for transformers",
+        "propagation",
+        in_papers=_poerner(17, "deeplift") | {"zhao2023": (5, "DeepLift")},
+    ),
+    Method(
+        "decomposition",
+        "Cell decomposition",
+        cell_decomposition.decomposition,
+        "1",
+        f"Murdoch & Szlam 2017; {P18}",
+        "propagation",
+        families=GATED,
+        in_papers=_poerner(15, "decomp"),
+    ),
+    Method(
+        "attention",
+        "Attention",
+        attention.attention,
+        "1",
+        PAPER,
+        "attention",
+        signed=False,
+        families=TRANSFORMER,
+        in_papers={"zhao2023": (1, "Attention")},
+    ),
+    Method(
+        "scaled_attention",
+        "Scaled attention",
+        attention.scaled_attention,
+        "1",
+        PAPER,
+        "attention",
+        families=TRANSFORMER,
+        in_papers={"zhao2023": (2, "ScaledAttention")},
+    ),
+    Method(
+        "scaled_attention_squared",
+        "Scaled attention (released)",
+        attention.scaled_attention_squared,
+        "1",
+        RELEASED,
+        "attention",
+        signed=False,
+        families=TRANSFORMER,
+    ),
+    Method(
+        "gradient_x_input_absolute",
+        "Gradient x Input (absolute)",
+        zhao.gradient_x_input_absolute,
+        "1",
+        PAPER,
+        "gradient",
+        signed=False,
+        in_papers={"zhao2023": (3, "InputXGrad")},
+    ),
+    Method(
+        "gradient_x_input_shared",
+        "Gradient x Input (released)",
+        zhao.gradient_x_input_shared,
+        "1",
+        RELEASED,
+        "gradient",
+        signed=False,
+    ),
+    Method(
+        "integrated_gradients_zero",
+        "Integrated Gradients (from zero)",
+        zhao.integrated_gradients_zero,
+        WALK,
+        PAPER,
+        "gradient",
+        limits=PATH,
+        in_papers={"zhao2023": (4, "IG")},
+    ),
+    Method(
+        "integrated_gradients_released",
+        "Integrated Gradients (released)",
+        zhao.integrated_gradients_released,
+        "11",
+        RELEASED,
+        "gradient",
+    ),
+    Method(
+        "deeplift_released",
+        "DeepLIFT (released)",
+        zhao.deeplift_released,
+        "1",
+        RELEASED,
+        "propagation",
+        families=TRANSFORMER,
+    ),
+    Method("last", "Last token", last_token.last, "0", f"{P18}, section 4.4", "baseline"),
+    *UNIT_METHODS,
+)
+METHODS: dict[str, Method] = {method.name: method for method in _LIST}
 
 
 def methods_for(family: str, level: str = "token") -> list[str]:
     """The methods of a level that apply to a family of models."""
     return [name for name, m in METHODS.items() if family in m.families and m.level == level]
+
+
+def methods_in(paper: str) -> dict[str, str]:
+    """A paper's names of methods, in its own order, and ours: {"LIME": "lime", ...}."""
+    named = sorted((*m.in_papers[paper], m.name) for m in METHODS.values() if paper in m.in_papers)
+    return {theirs: ours for _, theirs, ours in named}

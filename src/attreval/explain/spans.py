@@ -112,7 +112,7 @@ def find_spans(tokens: Tokens, units: Units, matrix: np.ndarray, settings, rng: 
     """Scores of pairs of spans from the (n, n) scores of pairs of units; none where no community spans both parts.
 
     A pair of spans scores the mean over its pairs of units, both directions (Sun et al. 2024, appendix D).
-    settings: method.Pieces. Spans of one part never overlap, since communities do not.
+    settings: method.UnitSettings. Spans of one part never overlap, since communities do not.
     """
     both, at = (matrix + matrix.T) / 2, units.of_position()
     features, scores = [], []

@@ -16,8 +16,7 @@ from dataclasses import asdict
 import numpy as np
 
 from attreval import corpora
-from attreval.config import Run
-from attreval.config.agreement import AgreementSpec
+from attreval.config import AgreementSpec, Run
 from attreval.explain import METHODS
 from attreval.explorer.read import RUN, ExplainedText
 from attreval.metrics.dynamic_k import PEAK_RULES, PeakRule, local_maxima

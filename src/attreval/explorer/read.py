@@ -111,7 +111,7 @@ def read_texts(
             continue
         predicted, probability = predictions.get(name, (-1, float("nan")))
         target = next(iter(records.values())).target
-        units = find_units(tokens, profile.diagnosis.pieces.unit)
+        units = find_units(tokens, profile.diagnosis.units.unit)
         gold = read_gold(with_evidence(instance, borrowed), tokens, units) if name in typed else []
         text = ExplainedText(
             run,

@@ -14,13 +14,6 @@ import pandas as pd
 
 from attreval.metrics.protocol import Protocol
 
-PUBLISHED_METHODS = {
-    "attention": "Attention",
-    "scaled_attention": "ScaledAttention",
-    "gradient_x_input_absolute": "InputXGrad",
-    "integrated_gradients_zero": "IG",
-    "deeplift": "DeepLift",
-}
 PUBLISHED_TASKS = {"sst2": "SST", "evidence_inference": "EvInf", "ag_news": "AG", "multirc": "MultiRC"}
 STAND_INS = {"rotten_tomatoes": "SST", "bbc": "AG", "imdb": "EvInf", "snli": "MultiRC"}
 

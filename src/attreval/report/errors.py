@@ -1,4 +1,4 @@
-"""What goes wrong in the text's sources: always with the file, the line and what would work."""
+"""Errors in the text's sources: with the file, the line and what would work."""
 
 from __future__ import annotations
 

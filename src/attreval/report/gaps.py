@@ -1,4 +1,4 @@
-"""What does the text ask for that a run does not have? A profile of one's own is rendered too, with its gaps named.
+"""Gaps: what the text asks for and a run does not have. A profile of one's own is rendered with its gaps named.
 
 The text is written for the project's own profiles: there, what is missing is an error. Another profile may lack a
 task or a judge, and where the text speaks of these it says that they are not part of the run.
@@ -19,7 +19,7 @@ EMBED = re.compile(r"\{\{<\s*embed\s+\S*?([\w-]+)\.ipynb#([\w-]+)\s*>\}\}")
 VARIABLE = re.compile(r"\{\{<\s*var\s+(\S+)\s*>\}\}")
 
 
-def forgives(profile: str) -> bool:
+def allows_gaps(profile: str) -> bool:
     """Whether a run of this profile may lack what the text asks for."""
     return profile not in WRITTEN_FOR
 
@@ -47,7 +47,7 @@ def missing_notebooks(home: Path, there: set[str]) -> dict[str, str]:
 def empty_notebook(stem: str, labels: list[str]) -> str:
     """A notebook whose labelled cells show that they are not part of the run."""
     node = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell(f"# {stem}: {NOT_HERE}", id="title")])
-    picture = base64.b64encode(draw_gap()).decode()
+    picture = base64.b64encode(draw_missing_figure()).decode()
     for label in labels:
         output = nbformat.v4.new_output(
             "display_data", {"image/png": picture, "text/plain": f"This figure is {NOT_HERE}."}
@@ -57,7 +57,7 @@ def empty_notebook(stem: str, labels: list[str]) -> str:
     return nbformat.writes(node)
 
 
-def draw_gap() -> bytes:
+def draw_missing_figure() -> bytes:
     """A PNG that says that a figure is not part of the run."""
     from matplotlib import pyplot as plt
 

@@ -1,4 +1,4 @@
-"""Which results does the text show? Puts one profile's notebooks, tables and numbers where the pages look.
+"""Staging: puts one profile's notebooks, tables and numbers where the pages look for them.
 
 The places are fixed (paper/notebooks/, paper/tables/, _variables.yml): paths in a page cannot be parameters. The
 explorer's page is made here too, since both routes copy it as it is.
@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import shutil
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 
 import nbformat
@@ -19,14 +18,15 @@ import yaml
 import attreval
 from attreval.core import project
 from attreval.core.tables import write_whole
+from attreval.explorer.page import write_page
 from attreval.papers.common.claims import VERDICTS, scorecard
 from attreval.report.errors import ReportError
-from attreval.report.gaps import forgives, missing_notebooks, missing_numbers, missing_table
+from attreval.report.gaps import allows_gaps, missing_notebooks, missing_numbers, missing_table
+from attreval.report.markdown import escape
+from attreval.report.notebook import read_notebook
 from attreval.report.numbers import read_declared_numbers, read_numbers
-from attreval.report.pandoc_route.markdown import escape
-from attreval.report.pandoc_route.notebook import read_notebook
-from attreval.report.samples import JUDGES
 from attreval.report.tables import read_declarations, table_markdown
+from attreval.workflow.samples import JUDGES
 
 NOT_RECORDED = "not recorded"
 
@@ -57,13 +57,13 @@ def stage(profile: str) -> Staged:
     variables |= read_numbers(results.tables, read_declared_numbers(home / "paper" / "numbers.yml"))
     variables |= count_verdicts(results.tables)
     tables = {path.name: path for path in results.tables.glob("*.csv") if path.name[0] != "."}
-    copies = {path.name: publishable(path) for path in sources}
-    if forgives(profile):
+    copies = {path.name: without_machine_facts(path) for path in sources}
+    if allows_gaps(profile):
         variables |= missing_numbers(home, variables)
         stubs = missing_notebooks(home, {path.stem for path in sources})
         copies |= {f"{stem}.ipynb": text for stem, text in stubs.items()}
     texts = {
-        f"_{name}.md": write_table(name, declared, tables, variables, forgives(profile))
+        f"_{name}.md": write_table(name, declared, tables, variables, allows_gaps(profile))
         for name, declared in read_declarations(home / "paper" / "tables.yml").items()
     }
     texts["_notebooks.md"] = notebook_list(sources)
@@ -78,8 +78,7 @@ def stage(profile: str) -> Staged:
     remove_others(home / "paper" / "tables", set(texts))
     with write_whole(home / "_variables.yml") as part:
         part.write_text(yaml.safe_dump(nest(variables), allow_unicode=True, width=10_000), encoding="utf-8")
-    # by name: notebooks that read claims would otherwise count all that the page reads as their code
-    import_module("attreval.explorer.page").write_page(profile)
+    write_page(profile)
     return Staged(
         tuple(home / "paper" / "notebooks" / name for name in copies),
         tuple(home / "paper" / "tables" / name for name in sorted(texts)),
@@ -87,17 +86,19 @@ def stage(profile: str) -> Staged:
     )
 
 
-def write_table(name: str, declared: dict, tables: dict[str, Path], variables: dict[str, str], forgiving: bool) -> str:
+def write_table(
+    name: str, declared: dict, tables: dict[str, Path], variables: dict[str, str], gaps_allowed: bool
+) -> str:
     """A declared table as Markdown; where the run lacks it, an error, or a table that says so."""
     try:
         return table_markdown(name, declared, tables, variables)
     except ReportError:
-        if not forgiving:
+        if not gaps_allowed:
             raise
         return missing_table()
 
 
-def publishable(path: Path) -> str:
+def without_machine_facts(path: Path) -> str:
     """An executed notebook without what belongs to the machine that ran it: paths, times, warnings."""
     node = nbformat.read(path, as_version=4)
     for holder in (node, *node.cells):

@@ -1,4 +1,4 @@
-"""How does a table of the run look in the text? As paper/tables.yml declares it."""
+"""Tables of the text, as paper/tables.yml declares them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pandas as pd
 import yaml
 
 from attreval.report.errors import ReportError, hint
-from attreval.report.pandoc_route.markdown import pipe_table
+from attreval.report.markdown import pipe_table
 
 MISSING = "–"
 TABLE_KEYS = ("source", "spread", "where", "sort", "first", "names", "columns")

@@ -9,7 +9,7 @@ from pathlib import Path
 from attreval import __version__, config, corpora
 from attreval.core import project
 from attreval.core.tables import read_about, write_json
-from attreval.report.samples import describe_samples
+from attreval.workflow.samples import describe_samples
 
 
 def commit() -> str:

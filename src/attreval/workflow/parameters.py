@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import ConfigDict, Field, ValidationError
 
-from attreval.config.sections import Section
+from attreval.core.section import Section
 
 
 class Parameters(Section):

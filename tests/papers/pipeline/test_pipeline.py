@@ -10,8 +10,7 @@ import pytest
 from reference import models
 
 from attreval import corpora
-from attreval.config import Profile
-from attreval.config.sections import AlsoTrain, TaskSpec
+from attreval.config import AlsoTrain, Profile, TaskSpec
 from attreval.core.records import Attribution, Cost
 from attreval.explain.method import Budget
 from attreval.papers.kamp2023.agreement import group_of, matrix_at_k
@@ -85,7 +84,7 @@ def record(method, gap=float("nan"), cost=None, scores=(1.0, 2.0)):
 
 
 def test_a_gap_is_an_error_only_where_more_nodes_were_allowed():
-    free, fixed = Budget(8, 64, 0.02), Budget(50, 50, 0.02)
+    free, fixed = Budget(path_steps=8, path_steps_most=64), Budget(path_steps=50, path_steps_most=50)
     check_gaps([record("integrated_gradients", 0.05), record("lime")], free)  # 0.05 of about 3 owed: within 2 %
     with pytest.raises(ArithmeticError, match=r"miss the sum they owe .*path_steps_most"):
         check_gaps([record("integrated_gradients", 0.2)], free)
@@ -104,6 +103,10 @@ def test_pairs_are_named_by_what_they_ask():
     assert group_of("gradient_l1", "integrated_gradients") == "both gradient"
     assert group_of("occlusion_1", "lime") == "both perturbation"
     assert group_of("lime", "gradient_l2") == "gradient and perturbation"
+    assert group_of("attention", "scaled_attention") == "both attention"
+    assert group_of("deeplift", "lime") == group_of("occlusion_1", "deeplift") == "perturbation and propagation"
+    assert group_of("integrated_gradients_zero", "gradient_x_input_absolute") == "both gradient"
+    assert group_of("attention", "gradient_l1") == "gradient and attention"
 
 
 def test_the_matrix_is_symmetric_and_falls_back_to_the_largest_k():

@@ -9,7 +9,6 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
@@ -18,11 +17,10 @@ from reference import types as slow
 from reference.steps import Recorder
 
 from attreval import config, corpora
-from attreval.config import Profile
-from attreval.config.diagnosis import AgentsSpec, DiagnosisSpec
-from attreval.config.sections import ModelSpec
+from attreval.config import AgentsSpec, DiagnosisSpec, ModelSpec, Profile
 from attreval.core.project import Results
 from attreval.core.records import Attribution, Evidence
+from attreval.explain.method import UnitSettings
 from attreval.explain.registry import METHODS
 from attreval.explain.techniques import TECHNIQUES, TYPES
 from attreval.papers.common.claims import read_claims
@@ -303,7 +301,7 @@ def test_evidence_is_lent_where_its_files_are(tmp_path, monkeypatch):
     ("section", "given", "said"),
     [
         (DiagnosisSpec, {"row": 3}, "Extra inputs"),
-        (DiagnosisSpec, {"pieces": {"units": "word"}}, "Extra inputs"),
+        (DiagnosisSpec, {"units": {"units": "word"}}, "Extra inputs"),
         (DiagnosisSpec, {"techniques": ["lime"]}, "'shapley', 'attention' or 'gradients'"),
         (
             DiagnosisSpec,
@@ -347,11 +345,7 @@ def test_a_judge_may_hear_some_models_only():
         a_profile(name="rotten_tomatoes", judges=["diagnosis"])
 
 
-def test_pieces_of_the_profile_are_those_of_the_methods():
-    from attreval.explain.method import Pieces
-
-    settings = DiagnosisSpec().pieces.model_dump()
-    assert set(settings) == set(Pieces.__dataclass_fields__)
-    same = {name: value for name, value in settings.items() if name != "unit"}
-    assert all(getattr(Pieces(), name) == value for name, value in same.items())
-    assert yaml.safe_load(yaml.safe_dump(settings)) == settings
+def test_units_of_the_diagnosis_are_words_where_nothing_else_is_said():
+    made = [DiagnosisSpec.model_validate(given).units for given in ({}, {"units": {"head_rank": 1}})]
+    assert [(units.unit, units.head_rank) for units in made] == [("word", 0), ("word", 1)]
+    assert DiagnosisSpec(units={"unit": "subword"}).units == UnitSettings()

@@ -12,6 +12,7 @@ from reference import models
 from reference.words import tiny_words
 
 from attreval.config import Profile
+from attreval.explain import methods_in
 from attreval.metrics import diagnosticity
 from attreval.metrics import soft_erasure as soft
 from attreval.metrics.erasure import erase
@@ -32,7 +33,11 @@ def test_published_cells_average_to_the_published_tables(by, table, rows):
     found = diagnosticity.average_cells(cells, "task" if by == "dataset" else "method")
     name = "table2_diagnosticity_by_fa" if by == "method" else "table3_diagnosticity_by_dataset"
     printed = exhibiting.published(name).set_index("metric")
-    names = diagnosticity.PUBLISHED_METHODS if by == "method" else {n: n for n in found.index[:-2]}
+    names = (
+        {ours: theirs for theirs, ours in methods_in("zhao2023").items()}
+        if by == "method"
+        else {n: n for n in found.index[:-2]}
+    )
     assert len(found) == rows + 2
     for metric, title in ((m, METRICS[m].title) for m in FAITHFULNESS):
         for row, value in found[metric].items():
@@ -184,7 +189,7 @@ def made_up(settings=("main",), instances=4, methods=("random", "attention", "de
 
 def test_pairs_are_with_random_scores_of_the_same_text():
     values = made_up()
-    pairs = beating_random.pair_up(values, PROFILE)
+    pairs = beating_random.pair_with_rivals(values, PROFILE)
     assert len(pairs) == 2 * 4 * 2 and set(pairs.method) == {"attention", "deeplift"}
     index = values.set_index(["task", "instance", "method"])
     for row in pairs.itertuples():
@@ -197,7 +202,7 @@ def test_pairs_are_with_random_scores_of_the_same_text():
 def test_permuted_rivals_are_the_methods_own():
     values = made_up(("main", "permuted", "ties_half"))
     values.loc[values.setting == "ties_half", list(FAITHFULNESS)] = 0.25
-    pairs = beating_random.pair_up(values, PROFILE)
+    pairs = beating_random.pair_with_rivals(values, PROFILE)
     permuted = pairs[pairs.setting == "permuted"].iloc[0]
     index = values[values.setting == "permuted"].set_index(["task", "instance", "method", "role"])
     assert permuted.nc_rival == index.loc[(permuted.task, permuted.instance, permuted.method, "permuted"), "nc"]
@@ -206,7 +211,7 @@ def test_permuted_rivals_are_the_methods_own():
 
 
 def test_cells_and_summaries_are_means_of_wins():
-    pairs = beating_random.pair_up(made_up(instances=30), PROFILE)
+    pairs = beating_random.pair_with_rivals(made_up(instances=30), PROFILE)
     cells = beating_random.diagnosticity_cells(pairs, Stage)
     one = cells[(cells.task == "snli") & (cells.method == "deeplift") & (cells.metric == "ns")].iloc[0]
     part = pairs[(pairs.task == "snli") & (pairs.method == "deeplift")]
@@ -225,10 +230,10 @@ def test_changes_are_measured_from_the_control_instances():
     values = made_up(("main", "control", "rank", "ties_win"), instances=20)
     same = values[values.setting == "control"].drop(columns="setting")
     values = pd.concat([values[values.setting != "ties_win"], same.assign(setting="ties_win")], ignore_index=True)
-    pairs = beating_random.pair_up(values, PROFILE)
-    table = beating_random.change_table(pairs, Stage).set_index("setting")
+    pairs = beating_random.pair_with_rivals(values, PROFILE)
+    table = beating_random.changes_table(pairs, Stage).set_index("setting")
     assert set(table.index) == {"rank", "ties_win"}
-    base, rank = (beating_random.headline(pairs[pairs.setting == s]) for s in ("control", "rank"))
+    base, rank = (beating_random.mean_diagnosticity(pairs[pairs.setting == s]) for s in ("control", "rank"))
     for metric in FAITHFULNESS:
         np.testing.assert_allclose(table.loc["rank", f"{metric}_change"], rank[f"win_{metric}"] - base[f"win_{metric}"])
         np.testing.assert_allclose(table.loc["ties_win", f"{metric}_change"], 0, atol=1e-12)
@@ -238,17 +243,17 @@ def test_keep_rates_say_who_wins_when_nothing_else_does():
     values = made_up(("main",), instances=40)
     values["soft_ns"] = values.keep_rate
     values["soft_nc"] = 1 - values.keep_rate
-    table = beating_random.keep_table(beating_random.pair_up(values, PROFILE)).set_index("method")
+    table = beating_random.keep_rate_table(beating_random.pair_with_rivals(values, PROFILE)).set_index("method")
     assert (table.follows_ns == 1).all() and (table.follows_nc == 0).all()
     values["keep_rate"] = 0.5
-    assert beating_random.keep_table(beating_random.pair_up(values, PROFILE)).follows_ns.isna().all()
+    assert beating_random.keep_rate_table(beating_random.pair_with_rivals(values, PROFILE)).follows_ns.isna().all()
 
 
 def test_claims_come_from_the_cells_that_they_speak_of():
     values = made_up(instances=30)
     values["nc"], values["soft_nc"] = np.where(values.method == "random", 0.5, 0.4), 0.5
     values.loc[values.method != "random", "soft_nc"] = 0.6
-    pairs = beating_random.pair_up(values, PROFILE)
+    pairs = beating_random.pair_with_rivals(values, PROFILE)
     cells = claiming.resample(pairs, Stage)
     assert cells.values.shape == (51, 2, 2, 4) and cells.pairs == 120
     np.testing.assert_allclose(claiming.lead(cells, claiming.SOFT_NC, claiming.NC), 1.0)
@@ -262,7 +267,7 @@ def test_claims_come_from_the_cells_that_they_speak_of():
 def test_the_papers_own_tasks_are_what_its_averages_are_taken_over():
     assert claiming.tasks_of_paper(["snli", "sst2", "ag_news"]) == ["sst2", "ag_news"]
     assert claiming.tasks_of_paper(["snli", "bbc"]) == ["snli", "bbc"]
-    assert claiming.counterpart("bbc") == "AG" and claiming.counterpart("yelp") is None
+    assert claiming.published_dataset("bbc") == "AG" and claiming.published_dataset("yelp") is None
 
 
 def test_every_change_of_the_released_code_is_in_all():

@@ -9,9 +9,8 @@ import pandas as pd
 import yaml
 from pydantic import Field, ValidationError, model_validator
 
-from attreval.config import explain_error
-from attreval.config.sections import Section
 from attreval.core import project
+from attreval.core.section import Section, explain_error
 from attreval.workflow.step import Step
 
 VERDICTS = ("reproduced", "direction only", "not reproduced", "not testable here")

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from collections import OrderedDict
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
 
 import pandas as pd
 
 from attreval import corpora
-from attreval.config import ExplainSpec, Judge, Profile
+from attreval.config import Judge, Profile
 from attreval.core.project import Results
 from attreval.core.records import Attribution
 from attreval.core.tables import read_by_instance
 from attreval.explain import METHODS
-from attreval.explain.method import Budget
 from attreval.workflow.step import Step
 
 
@@ -22,11 +24,6 @@ def load_model(results: Results, task: str, model: str, seed: int, profile: Prof
 
     folder, labels = results.model(profile.read_by(task), model, seed), corpora.TASKS[task].labels
     return load_classifier(folder, model, profile.device, profile.models[model].max_length, labels)
-
-
-def budget_of(spec: ExplainSpec) -> Budget:
-    """What a profile lets methods spend."""
-    return Budget(**{name: getattr(spec, name) for name in Budget.__dataclass_fields__ if hasattr(spec, name)})
 
 
 def load_attributions(
@@ -47,16 +44,40 @@ def common_methods(records: dict[str, dict[str, Attribution]]) -> list[str]:
     return [name for name, method in METHODS.items() if name in explained and method.level == "token"]
 
 
-@lru_cache(maxsize=1)
-def load_model_once(results: Results, task: str, model: str, seed: int, profile_text: str):
+def kept_for_run(runs: int = 1) -> Callable[[Callable], Callable]:
+    """Decorate a function of (results, profile, task, model, seed): a process keeps what it gives for the last `runs`.
+
+    The key is the results folder and the run: a process works for one profile.
+    """
+
+    def decorate(load: Callable) -> Callable:
+        kept: OrderedDict[tuple, Any] = OrderedDict()
+
+        @wraps(load)
+        def load_once(results: Results, profile: Profile, *run):
+            key = (results.root, *run)
+            if key not in kept:
+                kept[key] = load(results, profile, *run)
+                while len(kept) > runs:
+                    kept.popitem(last=False)
+            return kept[key]
+
+        load_once.cache_clear = kept.clear
+        return load_once
+
+    return decorate
+
+
+@kept_for_run()
+def load_model_once(results: Results, profile: Profile, task: str, model: str, seed: int):
     """The model of a run; the parts that a process judges one after the other mostly share it."""
-    return load_model(results, task, model, seed, Profile.model_validate_json(profile_text))
+    return load_model(results, task, model, seed, profile)
 
 
-@lru_cache(maxsize=1)
-def load_records_once(results: Results, task: str, model: str, seed: int, profile_text: str):
+@kept_for_run()
+def load_records_once(results: Results, profile: Profile, task: str, model: str, seed: int):
     """The attributions of a run."""
-    return load_attributions(results, Profile.model_validate_json(profile_text), task, model, seed)
+    return load_attributions(results, profile, task, model, seed)
 
 
 def read_shards(step: Step, table: str, judge: Judge | None = None) -> pd.DataFrame:

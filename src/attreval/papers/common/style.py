@@ -12,8 +12,9 @@ GROUPS = {
     "both perturbation": ("#D55E00", "s"),
     "both gradient": ("#0072B2", "o"),
     "gradient and perturbation": ("#009E73", "^"),
+    "with attention or propagation": ("#CC79A7", "D"),
     "with random": ("#888888", "x"),
-}
+}  # of pairs of methods, by their kinds
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "h", "<", ">", "p")
 
 

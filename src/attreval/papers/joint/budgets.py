@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -12,10 +11,9 @@ from attreval.config import Profile
 from attreval.core.project import Results
 from attreval.core.seeds import generator
 from attreval.explain import METHODS
-from attreval.explain.budgets import DRAWS_NOTHING, LIMITS
 from attreval.metrics.pareto import overlap_at_k
 from attreval.metrics.rank_correlation import bounds
-from attreval.papers.common.runs import budget_of, load_model_once
+from attreval.papers.common.runs import load_model_once
 from attreval.papers.common.sample import to_explain
 from attreval.workflow.step import Step, set_threads
 
@@ -41,16 +39,17 @@ def explain_at_budgets(results: Results, profile: Profile, task: str, model: str
     from attreval.models.scorer import Scorer
 
     set_threads(profile.threads)
-    loaded = load_model_once(results, task, model, seed, profile.model_dump_json())
+    loaded = load_model_once(results, profile, task, model, seed)
     spec, explaining = profile.joint.budgets, profile.explaining_of(task)
     if loaded.family not in METHODS[method].families:
         return [], []
-    scorer, start = Scorer(loaded, explaining.token_budget), budget_of(explaining)
+    scorer = Scorer(loaded, explaining.token_budget)
+    start = explaining.changed(units=explaining.units.changed(unit="subword"))  # single tokens, whatever the profile's
     instances = to_explain(profile, task, model)[: spec.rows]
     rows, scores = [], []
     for size in spec.sizes_of.get(task, spec.sizes):
-        for draw in range(1, 2 if method in DRAWS_NOTHING else spec.seeds + 1):
-            budget = replace(LIMITS[method](start, size), limsse_draw=draw - 1)
+        for draw in range(1, spec.seeds + 1 if METHODS[method].stochastic else 2):
+            budget = METHODS[method].limited(start, size).changed(limsse_draw=draw - 1)
             names = ("budgets", task, model, seed, draw)
             for e in explain(scorer, instances, [method], budget, names, explaining.target):
                 record = e.attributions[method]
@@ -83,8 +82,8 @@ def overlap_table(step: Step, rows: pd.DataFrame, scores: list[np.ndarray]) -> p
     return pd.DataFrame(out, columns=["task", "model", "method", "k", "budget", "requested", "instances", *overlaps])
 
 
-def stability_table(overlaps: pd.DataFrame, stable: float) -> pd.DataFrame:
-    """One row a run and method: the budgets from which on its top tokens overlap by `stable`, in words.
+def stability_table(overlaps: pd.DataFrame, threshold: float) -> pd.DataFrame:
+    """One row a run and method: the budgets from which on its top tokens overlap by `threshold`, in words.
 
     stable_from: with those of the largest budget, which itself cannot tell; seeds_agree_from: those of two seeds.
     `more than` the largest budget where none of those tried is enough.
@@ -92,14 +91,19 @@ def stability_table(overlaps: pd.DataFrame, stable: float) -> pd.DataFrame:
     rows = []
     for (task, model, method), part in overlaps.groupby(["task", "model", "method"], sort=False):
         part = part.sort_values("budget")
-        sizes, largest = part.budget.to_numpy(), f"more than {part.budget.max():,}"
-        itself = first_lasting(sizes[:-1], part.to_largest.to_numpy()[:-1] >= stable, largest)
-        seeds = first_lasting(sizes, part.between.to_numpy() >= stable, largest)
-        rows.append((task, model, method, itself, "draws nothing" if method in DRAWS_NOTHING else seeds, stable))
+        sizes = part.budget.to_numpy()
+        stable_from = first_lasting(sizes[:-1], part.to_largest.to_numpy()[:-1] >= threshold)
+        agree_from = first_lasting(sizes, part.between.to_numpy() >= threshold)
+        words = [
+            f"more than {sizes[-1]:,}" if np.isnan(size) else f"{int(size):,}" for size in (stable_from, agree_from)
+        ]
+        if not METHODS[method].stochastic:
+            words[1] = "draws nothing"
+        rows.append((task, model, method, *words, threshold))
     return pd.DataFrame(rows, columns=["task", "model", "method", "stable_from", "seeds_agree_from", "threshold"])
 
 
-def first_lasting(sizes: np.ndarray, holds: np.ndarray, otherwise: str) -> str:
-    """The first of rising sizes from which on something holds to the end; `otherwise` where it does not at the end."""
+def first_lasting(sizes: np.ndarray, holds: np.ndarray) -> float:
+    """The first of rising sizes from which on something holds to the end; NaN where it does not hold at the end."""
     lasting = np.logical_and.accumulate(holds[::-1])[::-1]
-    return f"{sizes[lasting][0]:,}" if lasting.any() else otherwise
+    return float(sizes[lasting][0]) if lasting.any() else float("nan")

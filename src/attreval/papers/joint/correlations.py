@@ -57,7 +57,7 @@ def score_all(step: Step) -> JointScores:
 
 
 def draw_runs(values: pd.DataFrame, draws: int) -> dict[tuple[str, str, str], Drawn]:
-    """The metrics' means of every run with those of drawn texts; models of one task read the same texts, drawn alike."""
+    """The metrics' means of every run with those of drawn texts; models of a task read the same texts."""
     return {
         (task, model, granularity): draw_judges(*_as_arrays(part), draws, task, GRANULARITIES[granularity])
         for (task, model, granularity), part in values.groupby(RUN, sort=False)

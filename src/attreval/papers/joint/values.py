@@ -30,13 +30,20 @@ from attreval.papers.common.sample import to_explain
 from attreval.papers.kamp2023.readings import PEOPLE, Reading, read
 from attreval.papers.kamp2023.voting import at_k, at_peaks, peaks_of
 from attreval.papers.sun2024.instances import read_agents
-from attreval.papers.zhao2023.erasure import Case, judge, main_protocol, query_of, random_scores, sum_up
+from attreval.papers.zhao2023.erasure import (
+    ErasureInput,
+    ask_erasure,
+    erasure_values,
+    main_protocol,
+    query_segment,
+    random_scores,
+)
 from attreval.workflow.step import Step, set_threads
 
 BATCHED_TEXTS = 4  # instances that share batches
 COLUMNS = ["task", "model", "seed", "instance", "method", "metric", "value"]
 STORED_BY = ("04_poerner2018", "06_zhao2023")
-ERASURE = ("nc", "ns", "soft_nc", "soft_ns")  # in the order of zhao2023.erasure.sum_up
+ERASURE = ("nc", "ns", "soft_nc", "soft_ns")  # in the order of zhao2023.erasure.erasure_values
 GAMES = ("hybrid", "manual", "hit_target")  # of the pointing game
 STORED_METRICS = dict.fromkeys(GAMES, "pointing") | {METRICS[name].stored: name for name in ERASURE}
 JOINT = {name: metric for name, metric in METRICS.items() if metric.joint}
@@ -54,7 +61,7 @@ class _Text:
     target: int
     reading: Reading
     stored: ByMethod
-    cases: list[Case]
+    cases: list[ErasureInput]
 
 
 def joint_runs(profile: Profile) -> list[Run]:
@@ -80,23 +87,23 @@ def score_instances(results: Results, profile: Profile, task: str, model: str, s
     from attreval.models.scorer import Scorer
 
     set_threads(profile.threads)
-    run, settings = (task, model, seed), profile.model_dump_json()
-    scorer = Scorer(load_model_once(results, *run, settings), profile.explaining_of(task).token_budget)
-    records = load_records_once(results, *run, settings)
+    run = (task, model, seed)
+    scorer = Scorer(load_model_once(results, profile, *run), profile.explaining_of(task).token_budget)
+    records = load_records_once(results, profile, *run)
     explained = common_methods(records)
     methods = explained if "random" in explained else ["random", *explained]
     texts = _open_texts(scorer.model, results, profile, run, start, records, explained)
-    query = query_of(task)
-    talks = ((case.method, judge(text.tokens, case, query)) for text in texts for case in text.cases)
+    query = query_segment(task)
+    talks = ((case.method, ask_erasure(text.tokens, case, query)) for text in texts for case in text.cases)
     answers = iter(list(scorer.converse(talks)))
     rows = []
     for text in texts:
         erasure = _erasure_by_method(text, [next(answers) for _ in text.cases], explains_predicted(profile, task))
         values = [
             *agreement_values(text.reading, methods, profile.agreement),
-            *((m, "simplicity", simplicity(text.reading.scores[m])) for m in methods),
-            *((m, "pointing", text.stored[m]["pointing"]) for m in methods if "pointing" in text.stored.get(m, {})),
-            *erasure_values(erasure, methods),
+            *simplicity_values(text.reading, methods),
+            *pointing_values(text.stored, methods),
+            *faithfulness_values(erasure, methods),
         ]
         rows += [(*run, text.instance, *value) for value in values]
     return pd.DataFrame(rows, columns=COLUMNS), scorer.costs
@@ -118,7 +125,7 @@ def read_stored_metrics(results: Results, task: str, model: str, seed: int) -> d
     return out
 
 
-def cases_to_ask(profile: Profile, names: tuple, scores: dict[str, np.ndarray], known: ByMethod) -> list[Case]:
+def cases_to_ask(profile: Profile, names: tuple, scores: dict, known: ByMethod, asked: bool) -> list[ErasureInput]:
     """What the model is still to be asked about one instance; soft erasure alone where hard erasure is known.
 
     Soft erasure needs the whole and the erased text too: they are asked with one ratio, the same for every method.
@@ -126,11 +133,11 @@ def cases_to_ask(profile: Profile, names: tuple, scores: dict[str, np.ndarray], 
     protocol = main_protocol(profile, names[0])
     one_ratio = replace(protocol, ratios=(1.0,))
     cases = []
-    for m, values in scores.items():
+    for m, values in scores.items() if asked else ():
         found = known.get(m, {})
         if any(metric not in found for metric in FAITHFULNESS):
             hard_known = "nc" in found and "ns" in found
-            cases.append(Case("main", m, "own", values, one_ratio if hard_known else protocol, (*names, m)))
+            cases.append(ErasureInput("main", m, "own", values, one_ratio if hard_known else protocol, (*names, m)))
     return cases
 
 
@@ -154,7 +161,17 @@ def agreement_values(reading: Reading, methods: list[str], spec) -> Values:
             yield m, "people_dynamic", at_peaks(reading, [m, PEOPLE], spec)
 
 
-def erasure_values(values: ByMethod, methods: list[str]) -> Values:
+def simplicity_values(reading: Reading, methods: list[str]) -> Values:
+    """How few tokens hold a method's scores: 1 for one token, 0 where all count alike; NaN for a text of one token."""
+    return ((m, "simplicity", simplicity(reading.scores[m])) for m in methods)
+
+
+def pointing_values(stored: ByMethod, methods: list[str]) -> Values:
+    """Whether the highest word lies where the evidence must be, as notebook 04 has kept it."""
+    return ((m, "pointing", stored[m]["pointing"]) for m in methods if "pointing" in stored.get(m, {}))
+
+
+def faithfulness_values(values: ByMethod, methods: list[str]) -> Values:
     """The four erasure metrics, and diagnosticity: how many of them a method wins against random scores, ties at half.
 
     Diagnosticity needs all four. Random scores win half against others of their kind. A metric that not every method
@@ -195,7 +212,7 @@ def _open_texts(loaded, results: Results, profile: Profile, run: Run, start: int
         reading = read(with_evidence(instance, borrowed), tokens, {m: of_text[m] for m in explained})
         reading.scores.setdefault("random", random_scores(tokens, *names))  # where it did not explain
         usable = known if explains_predicted(profile, task) else {}
-        cases = cases_to_ask(profile, names, reading.scores, usable) if at < asked else []
+        cases = cases_to_ask(profile, names, reading.scores, usable, at < asked)
         texts.append(_Text(instance.id, tokens, next(iter(of_text.values())).target, reading, known, cases))
     return texts
 
@@ -204,7 +221,7 @@ def _erasure_by_method(text: _Text, answers: list[tuple], stored_counts: bool) -
     """The erasure metrics of each method: stored where that counts, else just answered; NaN for another class's."""
     values = {m: dict(text.stored.get(m, {})) if stored_counts else {} for m in text.reading.scores}
     for case, (hard, softened) in zip(text.cases, answers, strict=True):
-        found = dict(zip(ERASURE, sum_up(hard, softened), strict=False)) | values[case.method]
+        found = dict(zip(ERASURE, erasure_values(hard, softened), strict=False)) | values[case.method]
         same_class = text.target == hard.target
         values[case.method] = found if same_class else dict.fromkeys(found, float("nan"))
     return values

@@ -9,20 +9,20 @@ import pandas as pd
 
 from attreval.core.bootstrap import bootstrap_mean
 from attreval.explain import METHODS
+from attreval.explain.method import KINDS
 from attreval.metrics.agreement import agreement_at_k
 from attreval.papers.common.runs import common_methods, load_attributions
 from attreval.workflow.step import Step
 
 K_SHOWN = 4  # the mean number of tokens that people highlight on e-SNLI (Kamp et al. 2023)
-GRADIENT = {"gradient_l1", "gradient_l2", "gradient_x_input", "integrated_gradients", "integrated_gradients_plain"}
 
 
 def group_of(a: str, b: str) -> str:
-    """What kind of pair two methods are."""
+    """What kind of pair two methods are: of one kind (`both gradient`), of two (`gradient and attention`)."""
     if "random" in (a, b):
         return "with random"
-    sides = {"gradient" if name in GRADIENT else "perturbation" for name in (a, b)}
-    return "both " + sides.pop() if len(sides) == 1 else "gradient and perturbation"
+    first, second = sorted((METHODS[name].kind for name in (a, b)), key=KINDS.index)
+    return f"both {first}" if first == second else f"{first} and {second}"
 
 
 def agreement_table(step: Step) -> pd.DataFrame:

@@ -13,12 +13,14 @@ from attreval.papers.common.style import GROUPS, task_title, use_style
 def draw_agreement_curves(table: pd.DataFrame):
     """Mean agreement@k by k, a panel a task (Kamp et al. 2023, Fig. 2a).
 
-    A thin line is a pair of methods, a thick one the mean of its kind of pair.
+    A thin line is a pair of methods, a thick one the mean of its kind of pair; the kinds of pairs with a method of
+    attention or of propagation are drawn as one.
     """
     use_style()
     tasks = list(dict.fromkeys(table.task))
     figure, panels = plt.subplots(1, len(tasks), figsize=(5.2 * len(tasks), 4.4), sharey=True, squeeze=False)
     lines = table.groupby(["task", "group", "method_a", "method_b", "k"], sort=False).agreement.mean().reset_index()
+    lines["group"] = lines.group.where(lines.group.isin(list(GROUPS)), "with attention or propagation")
     for axes, task in zip(panels[0], tasks, strict=True):
         for group, (colour, marker) in GROUPS.items():
             inside = lines[(lines.task == task) & (lines.group == group)]
@@ -28,7 +30,8 @@ def draw_agreement_curves(table: pd.DataFrame):
             axes.plot(mean.index, mean, color=colour, linewidth=2.6, marker=marker, label=group)
         axes.set(xlabel="k", title=task_title(task), xticks=sorted(table.k.unique()), ylim=(0.48, 1.02))
     panels[0][0].set_ylabel("agreement@k")
-    figure.legend(*panels[0][0].get_legend_handles_labels(), loc="upper center", bbox_to_anchor=(0.5, 0.02), ncols=4)
+    handles, names = panels[0][0].get_legend_handles_labels()
+    figure.legend(handles, names, loc="upper center", bbox_to_anchor=(0.5, 0.02), ncols=len(GROUPS))
     figure.tight_layout()
     return panels[0][0]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from attreval.explain import METHODS
 from attreval.papers.kamp2023.readings import PEOPLE, SIX, read_run, voters
 from attreval.papers.kamp2023.voting import at_k, at_peaks, interval
 
-PERTURBATION = SIX[:2]
-GROUPS = {"all six": SIX, "perturbation": PERTURBATION, "gradient": SIX[2:]}
+GROUPS = {"all six": SIX} | {kind: [m for m in SIX if METHODS[m].kind == kind] for kind in ("perturbation", "gradient")}
 
 
 def group_table(step) -> pd.DataFrame:

@@ -4,28 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 
-from attreval.config import Run
+from attreval.config import Profile, Run
+from attreval.core.project import Results
 from attreval.core.records import Attribution, Instance, Tokens
 from attreval.core.tables import read_by_instance
-from attreval.explain import METHODS
+from attreval.explain import METHODS, methods_in
 from attreval.metrics.human_agreement import relevance, token_marks
-from attreval.papers.common.runs import load_attributions, load_model
+from attreval.papers.common.runs import kept_for_run, load_attributions, load_model
 from attreval.papers.common.sample import examples, to_explain
 from attreval.workflow.step import Step
 
 PEOPLE = "people"  # the name of the human voter in tables
-SIX = (  # the methods of Kamp et al. 2023, in their order
-    "partition_shap",
-    "lime",
-    "gradient_l1",
-    "gradient_x_input",
-    "integrated_gradients_plain",
-    "integrated_gradients",
-)
+SIX = tuple(methods_in("kamp2023").values())
 UNSIGNED = "_unsigned"  # what the name of a method ends in where the size of its scores is meant
 
 
@@ -71,14 +64,11 @@ def read(instance: Instance, tokens: Tokens, records: dict[str, Attribution]) ->
 
 def read_run(step: Step, run: Run) -> list[Reading]:
     """Every explained instance of a run, in the order of the task's table."""
-    return list(_read_run(step.results, step.profile.model_dump_json(), run))
+    return list(_read_run(step.results, step.profile, *run))
 
 
-@lru_cache(maxsize=32)  # every table of the notebook asks for the same runs
-def _read_run(results, profile_text: str, run: Run) -> tuple[Reading, ...]:
-    from attreval.config import Profile
-
-    profile = Profile.model_validate_json(profile_text)
+@kept_for_run(32)  # every table of the notebook asks for the same runs
+def _read_run(results: Results, profile: Profile, *run) -> tuple[Reading, ...]:
     model = load_model(results, *run, profile)
     records = load_attributions(results, profile, *run)
     return tuple(read(i, model.tokens(i), records[i.id]) for i in to_explain(profile, *run[:2]))

@@ -18,7 +18,7 @@ from attreval.core.records import Attribution
 from attreval.core.tables import read_attributions, write_attributions
 from attreval.metrics.pairwise_difference import average_pairwise_difference, lay_out
 from attreval.papers.common.published import reported
-from attreval.papers.common.runs import budget_of, load_attributions
+from attreval.papers.common.runs import load_attributions
 from attreval.papers.kamp2023.readings import SIX
 from attreval.workflow.parallel import map_side_by_side
 from attreval.workflow.step import set_threads
@@ -129,8 +129,7 @@ def one_seed(results: Results, profile: Profile, seed: int) -> float:
     scorer = Scorer(
         model, spec.token_budget, sampled_precision=pick_precision(spec.perturbation_precision, model.device)
     )
-    budget = budget_of(spec)
-    explained = explain(scorer, test[: study.explain_rows], spec.methods, budget, names, spec.target)
+    explained = explain(scorer, test[: study.explain_rows], spec.methods, spec, names, spec.target)
     records = [record for e in explained for record in e.attributions.values()]
     write_attributions(study_path(results, study, seed), records)
     return tested.accuracy

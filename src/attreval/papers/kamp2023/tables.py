@@ -4,16 +4,10 @@ from __future__ import annotations
 
 import pandas as pd
 
+from attreval.explain import methods_in
 from attreval.papers.common.published import reported
 
-KAMP_METHODS = {  # the published tables' names, and ours
-    "PartitionSHAP": "partition_shap",
-    "LIME": "lime",
-    "VanillaGradient": "gradient_l1",
-    "GradientXInput": "gradient_x_input",
-    "IntegratedGradient": "integrated_gradients_plain",
-    "IntegratedGradientXInput": "integrated_gradients",
-}
+KAMP_METHODS = methods_in("kamp2023")  # the published tables' names, and ours
 
 
 def beside_dynamic_k(ours: pd.DataFrame) -> pd.DataFrame:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from attreval.config.agreement import AgreementSpec
+from attreval.config import AgreementSpec
 from attreval.core.bootstrap import bootstrap_mean
 from attreval.core.seeds import generator
 from attreval.metrics.agreement import agreement_at_k, agreement_of

@@ -11,12 +11,11 @@ from attreval.core.records import Attribution, Cost
 from attreval.core.tables import write_attributions
 from attreval.explain import METHODS
 from attreval.explain.method import Budget
-from attreval.papers.common.runs import budget_of, load_model
+from attreval.papers.common.runs import load_model
 from attreval.papers.common.sample import examples, to_explain
 from attreval.workflow.step import Step
 
 CHECKED = 3  # instances on which the faster precision is compared with the exact one
-SAMPLED = ("lime", "partition_shap")  # methods that may be asked in the faster precision
 
 
 @dataclass(frozen=True)
@@ -41,14 +40,13 @@ def explain_shard(step: Step) -> Shard:
     model = load_model(step.results, given.task, given.model, given.seed, profile)
     sampled = pick_precision(spec.perturbation_precision, model.device)
     scorer = Scorer(model, spec.token_budget, sampled_precision=sampled)
-    budget = budget_of(spec)
     names = ("explain", given.task, given.model, given.seed)
     instances = to_explain(profile, given.task, given.model, given.shard, given.instances)
     explained = explain(
         scorer,
         instances,
         given.methods or [m for m in spec.methods if model.family in METHODS[m].families],
-        budget,
+        spec,
         names,
         spec.target,
         notify=step.progress("explaining"),
@@ -57,19 +55,11 @@ def explain_shard(step: Step) -> Shard:
     path = step.results.attributions(given.task, given.model, given.seed, step.name.split(f"s{given.seed}-", 1)[1])
     write_attributions(path, records)
     step.files.append(path)
-    check_gaps(records, budget)
+    check_gaps(records, spec)
     cost = sum_costs(records, scorer.costs.get("prediction", Cost()), len(instances))
     if given.shard == 0 and not (given.instances or given.methods):
-        explain_examples(step, scorer, budget, names)
-    checked = instances[:CHECKED]
-    precision = pd.DataFrame(
-        [
-            (method, sampled, precision_agreement(model, checked, method, budget, names, spec, sampled), len(checked))
-            for method in SAMPLED
-            if method in spec.methods and model.family in METHODS[method].families
-        ],
-        columns=["method", "precision", "correlation", "instances"],
-    )
+        explain_examples(step, scorer, names)
+    precision = precision_table(scorer, instances, spec.methods, spec, names, spec.target)
     return Shard(cost, lay_out(explained[0]), list_instances(explained), precision)
 
 
@@ -131,7 +121,7 @@ def list_instances(explained: list) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def explain_examples(step: Step, scorer, budget: Budget, names: tuple) -> None:
+def explain_examples(step: Step, scorer, names: tuple) -> None:
     """Explain the instances that the profile wants to show, and write them beside the first shard."""
     from attreval.explain.run import explain
 
@@ -140,25 +130,51 @@ def explain_examples(step: Step, scorer, budget: Budget, names: tuple) -> None:
     if not wanted:
         return
     methods = [m for m in spec.methods if scorer.model.family in METHODS[m].families]
-    explained = explain(scorer, examples(given.task, wanted), methods, budget, names, spec.target)
+    explained = explain(scorer, examples(given.task, wanted), methods, spec, names, spec.target)
     path = step.results.attributions(given.task, given.model, given.seed, "examples")
     write_attributions(path, [a for e in explained for a in e.attributions.values()])
     step.files.append(path)
 
 
-def precision_agreement(model, instances, method: str, budget, names, spec, sampled: str) -> float:
-    """Mean Pearson correlation of a method's scores in the faster and in the exact precision, same samples."""
+def precision_table(scorer, instances, methods, budget: Budget, names: tuple, target: str) -> pd.DataFrame:
+    """One row a method that asks in the faster precision: how its scores there correlate with those in float32."""
+    checked, precision = instances[:CHECKED], scorer.sampled_precision
+    chosen = [m for m in methods if METHODS[m].sampled and scorer.model.family in METHODS[m].families]
+    rows = [(m, precision, _correlate(scorer, checked, m, budget, names, target), len(checked)) for m in chosen]
+    return pd.DataFrame(rows, columns=["method", "precision", "correlation", "instances"])
+
+
+def _correlate(scorer, instances, method: str, budget: Budget, names: tuple, target: str) -> float:
+    """Mean Pearson correlation of a method's scores in the faster and in the exact precision, same samples.
+
+    Scores of spans are shared out over tokens, since other scores may make other spans. Texts with fewer than three
+    scores, or with scores that are all the same, do not count; NaN where none counts.
+    """
     from attreval.explain.run import explain
     from attreval.models.scorer import Scorer
 
-    if sampled == "float32":
+    if scorer.sampled_precision == "float32":
         return 1.0
     fast, exact = (
-        explain(Scorer(model, spec.token_budget, sampled_precision=p), instances, [method], budget, names, spec.target)
-        for p in (sampled, "float32")
+        explain(
+            Scorer(scorer.model, scorer.token_budget, sampled_precision=precision),
+            instances,
+            [method],
+            budget,
+            names,
+            target,
+        )
+        for precision in (scorer.sampled_precision, "float32")
     )
-    pairs = [(a.attributions[method].scores, b.attributions[method].scores) for a, b in zip(fast, exact, strict=True)]
-    return float(np.mean([np.corrcoef(a, b)[0, 1] for a, b in pairs if len(a) > 2]))
+    correlations = []
+    for found in zip(fast, exact, strict=True):
+        if METHODS[method].level == "span":
+            a, b = (e.attributions[method].on_tokens(len(e.tokens))[e.tokens.content] for e in found)
+        else:
+            a, b = (e.attributions[method].scores for e in found)
+        if len(a) > 2 and np.ptp(a) > 0 and np.ptp(b) > 0:
+            correlations.append(np.corrcoef(a, b)[0, 1])
+    return float(np.mean(correlations)) if correlations else float("nan")
 
 
 def lay_out(explained) -> pd.DataFrame:

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from attreval import corpora
-from attreval.config.sections import TaskSpec
+from attreval.config import TaskSpec
 from attreval.core.bootstrap import bootstrap_mean
 from attreval.core.records import Instance
 from attreval.workflow.step import Step

@@ -12,7 +12,7 @@ from pathlib import Path
 import pandas as pd
 
 from attreval.core import project
-from attreval.explain import METHODS
+from attreval.explain import METHODS, methods_in
 
 TASKS_OF = {
     "yelp hybrid": ("hybrid_yelp", "hybrid_imdb"),
@@ -20,24 +20,7 @@ TASKS_OF = {
     "20newsgroups manual": ("manual_newsgroups",),
     "morphosyntactic agreement": ("agreement_parsed", "agreement_ud", "agreement_linzen"),
 }
-NAMES = {
-    "grad_1s_L2": "gradient_l2",
-    "grad_1p_L2": "gradient_simple_probability_l2",
-    "grad_int_s_L2": "gradient_integrated_logit_l2",
-    "grad_int_p_L2": "gradient_integrated_probability_l2",
-    "grad_1s_dot": "gradient_x_input",
-    "grad_1p_dot": "gradient_simple_probability_dot",
-    "grad_int_s_dot": "gradient_integrated_logit_dot",
-    "grad_int_p_dot": "gradient_integrated_probability_dot",
-    **{f"omit_{n}": f"omission_{n}" for n in (1, 3, 7)},
-    **{f"occ_{n}": f"occlusion_{n}" for n in (1, 3, 7)},
-    "decomp": "decomposition",
-    "lrp": "lrp",
-    "deeplift": "deeplift",
-    "limsse_bb": "limsse_class",
-    "limsse_ms_s": "limsse_logit",
-    "limsse_ms_p": "limsse_probability",
-}  # the paper's row: our method
+NAMES = methods_in("poerner2018")  # the paper's row: our method
 FAMILY = {"GRU": "recurrent", "LSTM": "recurrent", "QGRU": "quasi", "QLSTM": "quasi", "CNN": "convolutional"}
 SPREAD = 0.05  # "underlined: within 5 points of top explanation method" (Table 2)
 BASELINES = ("random", "last")

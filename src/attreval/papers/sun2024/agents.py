@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from attreval import corpora
-from attreval.config.sections import TrainingSpec
+from attreval.config import TrainingSpec
 from attreval.core.records import Attribution, Instance, Tokens
 from attreval.core.seeds import generator
 from attreval.core.units import find_units
@@ -104,7 +104,7 @@ def tell_all(step: Step) -> list[Told]:
     out = []
     for instance in shown_to_agents(profile, given.task):
         tokens, shown = model.tokens(instance), {}
-        units = find_units(tokens, profile.diagnosis.pieces.unit)
+        units = find_units(tokens, profile.diagnosis.units.unit)
         for technique, kind, pieces in pieces_shown(instance, tokens, records[instance.id], profile, step.parameters):
             for form in settings.forms:
                 shown[technique, kind, form] = inform(tokens, units, pieces, marks, form, longest)
@@ -123,7 +123,7 @@ def pieces_shown(
 ) -> Iterator[tuple[str, str, list[Piece]]]:
     """(technique, type, pieces): the first pairs of spans, and of every type as many units as these hold."""
     settings = profile.diagnosis
-    units = find_units(tokens, settings.pieces.unit)
+    units = find_units(tokens, settings.units.unit)
     for technique in settings.agents.techniques:
         rankings = {
             kind: rank_pieces(

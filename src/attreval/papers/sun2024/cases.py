@@ -32,7 +32,7 @@ class Case:
 def read_case(instance: Instance, records: dict[str, Attribution], model, settings, names: tuple, lent: dict) -> Case:
     """An instance ready to be judged; techniques that found no pair of spans have no rankings."""
     tokens = model.tokens(instance)
-    units = find_units(tokens, settings.pieces.unit)
+    units = find_units(tokens, settings.units.unit)
     gold = read_gold(with_evidence(instance, lent), tokens, units, settings.annotators)
     rankings = {}
     for technique in settings.techniques:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -13,27 +13,27 @@ from attreval.core.project import Results
 from attreval.core.records import Attribution, Instance
 from attreval.core.tables import read_by_instance, write_attributions
 from attreval.explain import METHODS
-from attreval.explain.method import Budget, Pieces
+from attreval.explain.method import Budget
 from attreval.explain.techniques import TECHNIQUES
-from attreval.papers.common.runs import budget_of, load_model
-from attreval.papers.pipeline.explaining import sum_costs
+from attreval.papers.common.runs import load_model
+from attreval.papers.pipeline.explaining import precision_table, sum_costs
 from attreval.workflow.step import Step
 
 
 @dataclass(frozen=True)
 class Levels:
     """cost: one row a method. instances: one row each: what the model predicted, how many units, pieces by method.
-    example: the first pieces of one instance, a row each."""
+    example: the first pieces of one instance, a row each. precision: of pipeline.explaining.precision_table."""
 
     cost: pd.DataFrame
+    precision: pd.DataFrame
     instances: pd.DataFrame
     example: pd.DataFrame
 
 
 def diagnosis_budget(profile: Profile, task: str) -> Budget:
     """What methods of units, pairs and spans may spend on a task."""
-    pieces = Pieces(**profile.diagnosis.pieces.model_dump())
-    return replace(budget_of(profile.explaining_of(task)), pieces=pieces)
+    return profile.explaining_of(task).changed(units=profile.diagnosis.units)
 
 
 def evaluated_instances(profile: Profile, task: str) -> list[Instance]:
@@ -81,7 +81,9 @@ def explain_types(step: Step) -> Levels:
     step.files.append(path)
     fully = [e for e in explained if len(e.attributions) == len(methods_of(settings.techniques))]
     cost = sum_costs([a for e in fully for a in e.attributions.values()], scorer.costs["prediction"], len(fully))
-    return Levels(cost[cost.method != "prediction"], list_levels(explained), lay_out_pieces(fully[0]))
+    checked = every[: settings.rows][given.part :: settings.parts]
+    precision = precision_table(scorer, checked, methods_of(settings.techniques), budget, names, "predicted")
+    return Levels(cost[cost.method != "prediction"], precision, list_levels(explained), lay_out_pieces(fully[0]))
 
 
 def open_scorer(step: Step):

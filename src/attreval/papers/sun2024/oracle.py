@@ -93,14 +93,12 @@ def compare_with_oracle(step: Step) -> pd.DataFrame:
     if not settings.oracle.rows or given.part:
         return pd.DataFrame(columns=columns)
     scorer, rows = open_scorer(step), []
-    chosen = short_instances(
-        given.task, scorer.model, settings.pieces.unit, settings.oracle.units, settings.oracle.rows
-    )
+    chosen = short_instances(given.task, scorer.model, settings.units.unit, settings.oracle.units, settings.oracle.rows)
     budget = diagnosis_budget(step.profile, given.task)
     show = step.progress("asking every coalition")
     for done, instance in enumerate(chosen, start=1):
         tokens = scorer.model.tokens(instance)
-        units = find_units(tokens, settings.pieces.unit)
+        units = find_units(tokens, settings.units.unit)
         target = int(predict(scorer, [tokens])[0].argmax())
         rng = generator("oracle", given.task, given.model, given.seed, instance.id)
         other = [TECHNIQUES[t]["pair"] for t in settings.techniques if t != "shapley"]

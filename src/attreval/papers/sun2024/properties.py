@@ -12,7 +12,6 @@ from attreval.config import Profile
 from attreval.core.project import Results
 from attreval.core.records import Attribution
 from attreval.core.seeds import generator
-from attreval.explain.method import Pieces
 from attreval.explain.spans import find_spans
 from attreval.explain.techniques import TECHNIQUES
 from attreval.metrics.unified.faithfulness import ask_changes, match_budget, random_units
@@ -61,7 +60,7 @@ def diagnose_some(results: Results, profile: Profile, task: str, model: str, see
 
     set_threads(profile.threads)
     settings, names = profile.diagnosis, (task, model, seed)
-    loaded = load_model_once(results, task, model, seed, profile.model_dump_json())
+    loaded = load_model_once(results, profile, task, model, seed)
     scorer = Scorer(loaded, profile.explaining_of(task).token_budget)
     records, lent = load_typed_attributions(results, profile, *names), borrowed_evidence(task)
     part = evaluated_instances(profile, task)[start : start + TOGETHER]
@@ -127,7 +126,7 @@ def rule_sets(case: Case, settings, records: dict[str, Attribution], names: tupl
             matrix[a, b] = matrix[b, a] = score
         for rule in settings.span_rules:
             rng = generator("span rule", *names, case.instance.id, technique, rule)
-            made = Pieces(**settings.pieces.model_dump() | {"span_rule": rule})
+            made = settings.units.changed(span_rule=rule)
             spans = find_spans(case.tokens, case.units, matrix, made, rng)
             held = [tuple(sorted({at[p] for p in feature})) for feature in spans.features]
             ranking = rank(held, spans.values, case.units, rng)

@@ -33,7 +33,7 @@ class Cells:
 
     def task(self, published: str) -> int | None:
         """Where the task stands that is, or stands in for, a published one."""
-        fits = [i for i, name in enumerate(self.tasks) if counterpart(name) == published]
+        fits = [i for i, name in enumerate(self.tasks) if published_dataset(name) == published]
         return fits[0] if fits else None
 
     def method(self, name: str) -> int | None:
@@ -41,7 +41,7 @@ class Cells:
         return self.methods.index(name) if name in self.methods else None
 
 
-def counterpart(task: str) -> str | None:
+def published_dataset(task: str) -> str | None:
     """The data set of the paper that a task is, or stands in for."""
     return PUBLISHED_TASKS.get(task) or STAND_INS.get(task)
 
@@ -75,7 +75,7 @@ def lead(cells: Cells, soft: int, hard: int) -> np.ndarray:
 
 
 def share_of_cells(cells: Cells) -> np.ndarray:
-    """(b,) in how many of the means of Tables 2 and 3 the soft metric lies above its counterpart."""
+    """(b,) in how many of the means of Tables 2 and 3 the soft metric lies above its published_dataset."""
     by_method, by_task = cells.values.mean(axis=1), cells.values.mean(axis=2)
     better = [
         (means[..., soft] > means[..., hard])
@@ -85,13 +85,13 @@ def share_of_cells(cells: Cells) -> np.ndarray:
     return np.concatenate(better, axis=1).mean(axis=1)
 
 
-def least_gap(cells: Cells) -> np.ndarray:
+def comprehensiveness_lead(cells: Cells) -> np.ndarray:
     """(b,) the least of NC - NS and Soft-NC - Soft-NS over methods."""
     means = cells.values.mean(axis=1)
     return np.minimum(means[..., NC] - means[..., NS], means[..., SOFT_NC] - means[..., SOFT_NS]).min(axis=1)
 
 
-def steadiness(cells: Cells) -> np.ndarray:
+def sd_over_methods_gap(cells: Cells) -> np.ndarray:
     """(b,) sd over methods, hard less soft, the lesser of the two families of metrics."""
     sd = cells.values.mean(axis=1).std(axis=1)
     return np.minimum(sd[:, NC] - sd[:, SOFT_NC], sd[:, NS] - sd[:, SOFT_NS])
@@ -130,8 +130,8 @@ OF_CELLS: dict[str, Callable[[Cells], np.ndarray | None]] = {
     "soft-nc-over-nc": lambda cells: lead(cells, SOFT_NC, NC),
     "soft-ns-over-ns": lambda cells: lead(cells, SOFT_NS, NS),
     "soft-in-16-of-18": share_of_cells,
-    "comprehensiveness-over-sufficiency": least_gap,
-    "soft-varies-less-over-methods": steadiness,
+    "comprehensiveness-over-sufficiency": comprehensiveness_lead,
+    "soft-varies-less-over-methods": sd_over_methods_gap,
     "tasks-matter-more-than-methods": tasks_over_methods,
     "topics-trade-off": topic_trade_off,
     "deeplift-first-by-soft-nc": deeplift_lead(SOFT_NC, np.max),
@@ -196,9 +196,9 @@ def by_ratio_claims(ratios: pd.DataFrame, tasks: list[str]) -> dict[str, dict | 
         for hard, soft in (("nc", "soft_nc"), ("ns", "soft_ns")):
             line, level = wide[task, hard], wide[task, soft].iloc[0]
             last, top = line.iloc[-1], line.iloc[line.diagnosticity.to_numpy().argmax()]
-            if counterpart(task) in ("SST", "AG"):
+            if published_dataset(task) in ("SST", "AG"):
                 falls.append((top.diagnosticity - last.diagnosticity, top.low - last.high, top.high - last.low))
-            if counterpart(task) in ("MultiRC", "EvInf"):
+            if published_dataset(task) in ("MultiRC", "EvInf"):
                 above.append((level.diagnosticity - top.diagnosticity, level.low - top.high, level.high - top.low))
     return {
         "diagnosticity-falls-again": least(falls, "the least fall from the best ratio to the last"),

@@ -17,7 +17,7 @@ SOFT = ("soft_nc", "soft_ns")
 def erasure_curves(values: pd.DataFrame, step: Step) -> pd.DataFrame:
     """One row a task, model, seed, method, ratio and measure: the mean over instances with its interval.
 
-    values: the curves of `erasing.measure_all`.
+    values: the curves of `erasing.evaluate_erasure`.
     """
     return summarise(values, step, [*RUN, "method", "ratio"])
 
@@ -47,7 +47,7 @@ def summarise(values: pd.DataFrame, step: Step, keys: list[str]) -> pd.DataFrame
 def by_instance(measured, pairs: pd.DataFrame) -> pd.DataFrame:
     """What the main protocol says of single instances: measures averaged over ratios, soft ones, and wins of pairs.
 
-    measured: `erasing.Measured`. pairs: of `beating_random.pair_up`. A row an instance, method and measure.
+    measured: `erasing.ErasureValues`. pairs: of `beating_random.pair_with_rivals`. A row an instance, method and measure.
     """
     keys = [*RUN, "instance", "method"]
     hard = measured.curves.groupby(keys, sort=False)[list(MEASURES)].mean().reset_index()

@@ -33,10 +33,10 @@ def protocol_of(profile: Profile, task: str, setting: str) -> Protocol:
     return changes[setting].apply(Protocol()) if setting in changes else Protocol()
 
 
-def pair_up(values: pd.DataFrame, profile: Profile) -> pd.DataFrame:
+def pair_with_rivals(values: pd.DataFrame, profile: Profile) -> pd.DataFrame:
     """One row a setting, instance and method that is judged softly: its values, and 1 or 0 for each metric it wins.
 
-    values: of `erasing.measure_all`. The rival is the instance's random scores, or the method's own scores in a random
+    values: of `erasing.evaluate_erasure`. The rival is the instance's random scores, or the method's own scores in a random
     order where the setting has those. Columns `win_nc`, ... beside the values; `rival_keep_rate`.
     """
     soft = values[values.soft_nc.notna()]
@@ -75,7 +75,7 @@ def diagnosticity_cells(pairs: pd.DataFrame, step: Step, setting: str = "main") 
     return pd.DataFrame(rows, columns=["task", "method", "metric", "diagnosticity", "low", "high", "instances"])
 
 
-def widen(cells: pd.DataFrame) -> pd.DataFrame:
+def column_per_metric(cells: pd.DataFrame) -> pd.DataFrame:
     """Cells with a column a metric."""
     wide = cells.pivot_table(index=["task", "method"], columns="metric", values="diagnosticity", sort=False)
     return wide[[m for m in FAITHFULNESS if m in wide]].reset_index()
@@ -84,11 +84,11 @@ def widen(cells: pd.DataFrame) -> pd.DataFrame:
 def summary_table(pairs: pd.DataFrame, step: Step, by: str, setting: str = "main") -> pd.DataFrame:
     """One row a metric and a value of `by` (Table 2 by method, Table 3 by task), and its average and sd.
 
-    diagnosticity: mean of the cells. difference: to the hard counterpart. rank_sum, paired: p of the two tests on the
+    diagnosticity: mean of the cells. difference: to the hard published_dataset. rank_sum, paired: p of the two tests on the
     pairs that the row covers; NaN for hard metrics.
     """
     chosen = pairs[pairs.setting == setting]
-    means = average_cells(widen(diagnosticity_cells(pairs, step, setting)), by)
+    means = average_cells(column_per_metric(diagnosticity_cells(pairs, step, setting)), by)
     rows = []
     for metric in FAITHFULNESS:
         hard = HARD_OF.get(metric)
@@ -132,13 +132,13 @@ def interval(values: pd.Series, step: Step, task: str) -> tuple[float, float, fl
     return tuple(float(x) for x in found)
 
 
-def headline(pairs: pd.DataFrame) -> pd.Series:
+def mean_diagnosticity(pairs: pd.DataFrame) -> pd.Series:
     """Diagnosticity of each metric: mean over the methods of a task, then over tasks."""
     return pairs.groupby(["task", "method"])[[f"win_{m}" for m in FAITHFULNESS]].mean().groupby("task").mean().mean()
 
 
-def change_table(pairs: pd.DataFrame, step: Step) -> pd.DataFrame:
-    """One row a setting: the headline numbers on the control instances, and how far they are from the main protocol's.
+def changes_table(pairs: pd.DataFrame, step: Step) -> pd.DataFrame:
+    """One row a setting: the mean_diagnosticity numbers on the control instances, and how far they are from the main protocol's.
 
     A change that does not apply to every task is compared on the tasks that it applies to. low, high: of the change of
     each metric, over instances. Empty where the profile has no control instances.
@@ -151,7 +151,7 @@ def change_table(pairs: pd.DataFrame, step: Step) -> pd.DataFrame:
         keys = [*RUN, "instance", "method"]
         both = part.merge(base, on=keys, suffixes=("", "_base"), validate="one_to_one")
         same = both[[*keys, *(f"win_{m}_base" for m in FAITHFULNESS)]].rename(columns=lambda c: c.removesuffix("_base"))
-        found, before = headline(both), headline(same)
+        found, before = mean_diagnosticity(both), mean_diagnosticity(same)
         row = {"setting": setting, "title": titles[setting], "pairs": len(both), "tasks": both.task.nunique()}
         per = both.groupby(["task", "instance"], sort=False).mean(numeric_only=True)
         spec = step.profile.bootstrap
@@ -165,7 +165,7 @@ def change_table(pairs: pd.DataFrame, step: Step) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["setting", "title", "pairs", "tasks", *names])
 
 
-def keep_table(pairs: pd.DataFrame) -> pd.DataFrame:
+def keep_rate_table(pairs: pd.DataFrame) -> pd.DataFrame:
     """One row a setting and method: how much text its scores keep, how much its rival's do, and what decides pairs.
 
     keep_rate: mean share of entries that Soft-NS keeps. follows_ns: in how many of the pairs that are decided the side
@@ -185,7 +185,7 @@ def keep_table(pairs: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def draw_spread(values: pd.DataFrame) -> pd.DataFrame:
+def spread_over_draws(values: pd.DataFrame) -> pd.DataFrame:
     """One row a task and method: mean Soft-NC and Soft-NS by the main protocol, and their mean sd over draws."""
     main = values[(values.setting == "main") & values.soft_nc.notna()]
     columns = ["soft_nc", "soft_nc_sd", "soft_ns", "soft_ns_sd", "keep_rate"]

@@ -78,9 +78,9 @@ def draw_by_ratio(table: pd.DataFrame):
 
 
 def draw_changes(table: pd.DataFrame):
-    """What each change of protocol does to the four headline numbers: a row a change, a panel a metric.
+    """What each change of protocol does to the four mean_diagnosticity numbers: a row a change, a panel a metric.
 
-    table: of `beating_random.change_table`. Dots are the numbers with the change, vertical lines those of the main
+    table: of `beating_random.changes_table`. Dots are the numbers with the change, vertical lines those of the main
     protocol on the same texts; bars are intervals of the difference.
     """
     if not len(table):
@@ -117,7 +117,7 @@ def draw_nothing(why: str):
 def draw_keep_rates(pairs: pd.DataFrame, settings: dict[str, str]):
     """Who wins Soft-NS and Soft-NC, by how much more text the method's scores keep than its rival's.
 
-    pairs: of `beating_random.pair_up`. settings: those to draw, with their titles, a panel each. A line is the share of
+    pairs: of `beating_random.pair_with_rivals`. settings: those to draw, with their titles, a panel each. A line is the share of
     wins in bins of the difference in keep rate; where all differences are zero, one dot.
     """
     use_style()

@@ -7,7 +7,7 @@ import pandas as pd
 
 from attreval.metrics.registry import FAITHFULNESS, HARD_OF
 from attreval.models.loading import load_classifier
-from attreval.papers.zhao2023.diagnosticity import headline, method_title
+from attreval.papers.zhao2023.diagnosticity import mean_diagnosticity, method_title
 from attreval.workflow.step import Step
 
 
@@ -47,7 +47,7 @@ def note_controls(step: Step, pairs: pd.DataFrame, changes: pd.DataFrame, keep: 
     step.number("diagnosticity.control_pairs", len(control))
     for setting in ("control", "permuted", "calibrated", "rank"):
         part = pairs[pairs.setting == setting]
-        found = headline(part) if len(part) else {f"win_{m}": float("nan") for m in FAITHFULNESS}
+        found = mean_diagnosticity(part) if len(part) else {f"win_{m}": float("nan") for m in FAITHFULNESS}
         for metric in FAITHFULNESS:
             step.number(f"diagnosticity.{setting}.{metric}", float(found[f"win_{metric}"]), 3)
         for metric, hard in HARD_OF.items():

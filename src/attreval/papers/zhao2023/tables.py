@@ -15,12 +15,11 @@ import pyarrow.parquet as pq
 from attreval import corpora
 from attreval.core import project
 from attreval.core.alignment import to_words
-from attreval.explain import METHODS
-from attreval.metrics.diagnosticity import PUBLISHED_METHODS
+from attreval.explain import METHODS, methods_in
 from attreval.metrics.registry import FAITHFULNESS, METRICS
 from attreval.papers.common.runs import load_attributions, load_model
 from attreval.papers.common.sample import to_explain
-from attreval.papers.zhao2023.claims import counterpart
+from attreval.papers.zhao2023.claims import published_dataset
 from attreval.workflow.step import Step
 
 OF_PAPER = (  # its three examples: data set, method
@@ -39,8 +38,7 @@ def published(name: str) -> pd.DataFrame:
 def published_cells() -> pd.DataFrame:
     """Table 6 as published, in our words: dataset, method, and a column a metric."""
     table = published("table6_full").rename(columns={METRICS[metric].title: metric for metric in FAITHFULNESS})
-    ours = {theirs: name for name, theirs in PUBLISHED_METHODS.items()}
-    return table.assign(method=table.fa.map(ours))[["dataset", "method", *FAITHFULNESS]]
+    return table.assign(method=table.fa.map(methods_in("zhao2023")))[["dataset", "method", *FAITHFULNESS]]
 
 
 def beside_published(cells: pd.DataFrame) -> pd.DataFrame:
@@ -49,7 +47,7 @@ def beside_published(cells: pd.DataFrame) -> pd.DataFrame:
     cells: of `beating_random.diagnosticity_cells`. `same` says whether it is the same data set.
     """
     theirs = published_cells().melt(["dataset", "method"], var_name="metric", value_name="published")
-    ours = cells.assign(dataset=cells.task.map(counterpart))
+    ours = cells.assign(dataset=cells.task.map(published_dataset))
     return ours.merge(theirs, on=["dataset", "method", "metric"], how="left", validate="many_to_one")
 
 
@@ -57,11 +55,11 @@ def summary_beside_published(summary: pd.DataFrame, by: str) -> pd.DataFrame:
     """Tables 2 (by method) or 3 (by task) with the published value of each cell."""
     if by == "method":
         theirs = published("table2_diagnosticity_by_fa").set_index("metric")
-        names = PUBLISHED_METHODS | {"average": "avg", "sd": "sd"}
+        names = {ours: theirs for theirs, ours in methods_in("zhao2023").items()} | {"average": "avg", "sd": "sd"}
         names = {ours: column for ours, column in names.items() if column in theirs}
     else:
         theirs = published("table3_diagnosticity_by_dataset").set_index("metric")
-        names = {task: counterpart(task) for task in summary[by].unique()} | {"average": "avg", "sd": "sd"}
+        names = {task: published_dataset(task) for task in summary[by].unique()} | {"average": "avg", "sd": "sd"}
     keys = zip(summary.metric.map(lambda name: METRICS[name].title), summary[by].map(names), strict=True)
     values = [theirs.loc[metric, name] if isinstance(name, str) else np.nan for metric, name in keys]
     return summary.assign(published=np.array(values, dtype=float))
@@ -79,7 +77,7 @@ def data_table(step: Step) -> pd.DataFrame:
         if missing := [path for path in paths if not path.exists()]:
             raise FileNotFoundError(f"no table {missing[0]}: run notebook 02, or `attreval run`")
         scores = pd.concat([pd.read_csv(path) for path in paths])
-        name = counterpart(task)
+        name = published_dataset(task)
         row = {
             "task": task,
             "model": model,
@@ -111,7 +109,7 @@ def training_table(step: Step) -> pd.DataFrame:
     rows = []
     for task, model in dict.fromkeys(run[:2] for run in step.profile.explained_runs("faithfulness")):
         reader, spec = step.profile.read_by(task), step.profile.models[model]
-        used, name = step.profile.training_of(reader, model), counterpart(task)
+        used, name = step.profile.training_of(reader, model), published_dataset(task)
         rows.append(
             {
                 "task": task,
@@ -151,7 +149,7 @@ def pick_examples(step: Step, pairs: pd.DataFrame) -> tuple[pd.DataFrame, list[E
     goes to the first text.
     """
     main, rows, shown = pairs[pairs.setting == "main"], [], []
-    fits = {name: [t for t in dict.fromkeys(main.task) if counterpart(t) == name] for name, _ in OF_PAPER}
+    fits = {name: [t for t in dict.fromkeys(main.task) if published_dataset(t) == name] for name, _ in OF_PAPER}
     chosen = [(fits[name][0], method) for name, method in OF_PAPER if fits[name]]
     chosen = [(t, m) for t, m in chosen if ((main.task == t) & (main.method == m)).any()]
     # a profile without any of the three shows its first task and method
@@ -180,7 +178,7 @@ def read_example(step: Step, one) -> Example:
 def lay_out_summary(summary: pd.DataFrame, by: str) -> pd.DataFrame:
     """Tables 2 and 3 as they are printed: a row a value of `by`, a cell `ours (published)`.
 
-    A star: the soft measure differs from its counterpart by the rank-sum test at p < .01.
+    A star: the soft measure differs from its published_dataset by the rank-sum test at p < .01.
     """
     starred = summary.rank_sum < 0.01
     text = [

@@ -1,4 +1,4 @@
-"""Which figure, table or section is meant? Numbers them in a page and turns references into links.
+"""Numbering of sections, figures and tables of a page, and references to them as links.
 
 Works on pandoc's tree of a page. A figure is a div `::: {#fig-x}`, a table a div `::: {#tbl-x}`, both with a
 caption as last paragraph; a section is a heading `{#sec-x}`; a reference is `@fig-x`, to pandoc a citation.
@@ -15,13 +15,6 @@ import panflute as pf
 from attreval.report.errors import ReportError, hint
 
 KINDS = {"fig": "Figure", "tbl": "Table", "sec": "Section"}
-CALLOUTS = {
-    "note": "Note",
-    "tip": "Tip",
-    "important": "Important",
-    "warning": "Warning",
-    "caution": "Caution",
-}
 
 
 @dataclass
@@ -31,7 +24,7 @@ class Numbering:
     where: Callable[[str], str]
     numbers: dict[str, str] = field(default_factory=dict)
 
-    def give(self, identifier: str, number: str) -> None:
+    def define(self, identifier: str, number: str) -> None:
         """Note the number of an identifier; twice the same identifier is an error."""
         if identifier in self.numbers:
             raise ReportError(f"{self.where(identifier)}: {identifier!r} is defined twice")
@@ -60,7 +53,6 @@ def number(
     Raises ReportError for a reference to nothing, and a figure without picture, rows or caption.
     """
     state = Numbering(where)
-    doc.walk(lambda element, doc: draw_callout(element))  # first: its title is no section
     number_headings(doc, state, number_sections)
     count = dict.fromkeys(KINDS, 0)
 
@@ -69,14 +61,14 @@ def number(
             kind = element.identifier.partition("-")[0]
             if kind in ("fig", "tbl") and element.identifier.startswith(f"{kind}-"):
                 count[kind] += 1
-                state.give(element.identifier, str(count[kind]))
+                state.define(element.identifier, str(count[kind]))
 
     # In reading order, though panflute walks from the leaves up: figures and tables do not nest.
     doc.walk(floats)
     doc.walk(lambda element, doc: link_reference(element, state))
     doc.walk(lambda element, doc: (draw or draw_float)(found) if (found := find_float(element, state)) else None)
     if not draw:
-        doc.walk(lambda element, doc: draw_rest(element))
+        doc.walk(lambda element, doc: add_scrolling(element))
     return state.numbers
 
 
@@ -92,7 +84,7 @@ def number_headings(doc: pf.Doc, state: Numbering, shown: bool) -> None:
             counters[element.level :] = [0] * (6 - element.level)
             text = ".".join(str(n) for n in counters[: element.level])
             if element.identifier.startswith("sec-"):
-                state.give(element.identifier, text)
+                state.define(element.identifier, text)
             mark = pf.Span(pf.Str(text), classes=["header-section-number"])
             element.content = [mark, pf.Space, *element.content]
         element.level = min(element.level + 1, 6)
@@ -138,7 +130,7 @@ def find_float(element, state: Numbering) -> Float | None:
     if name.startswith("tbl-") and not any(holds(b, pf.Table) or "<table" in raw_text(b) for b in content):
         raise ReportError(f"{place}: {name} holds no table; include one from paper/tables/ or embed a cell")
     content, sources = unwrap_embeds(content)
-    describe(content, pf.stringify(caption).strip())
+    caption_as_alt_text(content, pf.stringify(caption).strip())
     label = f"{kind}\u00a0{state.numbers[name]}:"
     return Float(name, kind, list(element.classes), label, content, list(caption.content), sources)
 
@@ -180,7 +172,7 @@ def unwrap_embeds(blocks: list) -> tuple[list, list[pf.Link]]:
     return plain, list(links.values())
 
 
-def describe(blocks: list, text: str) -> None:
+def caption_as_alt_text(blocks: list, text: str) -> None:
     """Give pictures that have no description of their own the caption as alternative text."""
 
     def fill(element, doc):
@@ -191,8 +183,8 @@ def describe(blocks: list, text: str) -> None:
         block.walk(fill)
 
 
-def draw_rest(element):
-    """Embeds outside figures get a source line; tables and display formulas a box that scrolls sideways."""
+def add_scrolling(element):
+    """Tables and display formulas in a box that scrolls sideways; embeds outside figures with a source line."""
     if isinstance(element, pf.Div) and "embed" in element.classes:
         content, links = unwrap_embeds([element])
         return [*content, pf.Div(pf.Plain(pf.Str("Source:"), pf.Space, *links), classes=["source"])]
@@ -202,19 +194,6 @@ def draw_rest(element):
     if is_table and "scroll" not in getattr(element.parent, "classes", []):
         return pf.Div(element, classes=["scroll"], attributes={"tabindex": "0", "role": "group"})
     return None
-
-
-def draw_callout(element):
-    """`::: {.callout-note}` as a box; its title is its first heading, its `title`, or its kind's name."""
-    kinds = [c.removeprefix("callout-") for c in getattr(element, "classes", []) if c.startswith("callout-")]
-    if not isinstance(element, pf.Div) or not kinds:
-        return None
-    blocks, kind = list(element.content), kinds[0]
-    title = [pf.Str(element.attributes.get("title", CALLOUTS.get(kind, kind)))]
-    if blocks and isinstance(blocks[0], pf.Header):
-        title = list(blocks.pop(0).content)
-    heading = pf.Div(pf.Plain(*title), classes=["callout-title"])
-    return pf.Div(heading, *blocks, identifier=element.identifier, classes=["callout", f"callout-{kind}"])
 
 
 def holds(element, kind) -> bool:

@@ -1,4 +1,4 @@
-"""How does a page's Markdown become HTML? Through pandoc, with its tree in our hands in between."""
+"""Pandoc: Markdown to a tree that can be changed, and the tree to HTML or Typst."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How does the paper become a PDF? Through pandoc's tree and Typst, with the numbers that its page has."""
+"""The paper as a PDF, through pandoc's tree and Typst, with the numbers that its page has."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from pathlib import Path
 import panflute as pf
 import typst
 
+from attreval.report.notebook import read_notebook
 from attreval.report.pandoc_route import pandoc
+from attreval.report.pandoc_route.cells import outputs_markdown
 from attreval.report.pandoc_route.crossref import Float, number, wrap_embed
-from attreval.report.pandoc_route.notebook import outputs_markdown, read_notebook
 from attreval.report.pandoc_route.shortcodes import expand
 from attreval.report.pandoc_route.site import Site
 
@@ -32,7 +33,7 @@ def make_pdf(site: Site, source: Path) -> bytes:
     doc = pandoc.read(page.text)
     doc.walk(lambda element, doc: read_html(element))
     number(doc, page.where, bool(doc.get_metadata("number-sections")), draw_float)
-    doc.walk(lambda element, doc: settle(element))
+    doc.walk(lambda element, doc: fit_page(element))
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
         for name, data in pictures.items():
@@ -72,7 +73,7 @@ def draw_float(found: Float) -> list:
     ]
 
 
-def settle(element):
+def fit_page(element):
     """Headings one level up again, embeds without their box, links to other pages as plain text.
 
     Pictures keep no size of their own: the template fits them into the page.

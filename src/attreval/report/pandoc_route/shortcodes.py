@@ -1,4 +1,4 @@
-"""What does a page say once its includes, numbers and embedded outputs are filled in?
+"""Shortcodes of a page: its includes, numbers and embedded outputs, filled in.
 
 Only three shortcodes exist, with Quarto's meaning: `include` (alone on a line, its path relative to the page
 that is rendered, or to the project where it starts with a slash), `var`, and `embed` (alone on a line).
@@ -85,10 +85,10 @@ def include(argument, path, above, page, home, variables, embed) -> list[Line]:
     if not target.is_file():
         siblings = [file.name for file in target.parent.glob("*") if file.is_file()] if target.parent.is_dir() else []
         raise ReportError(
-            f"include of {argument!r}: no file {show(target, home)} (paths are relative to the page, "
+            f"include of {argument!r}: no file {below(target, home)} (paths are relative to the page, "
             f"{page.relative_to(home).as_posix()}); in that folder {hint(target.name, siblings)}"
         )
-    return [*expand_file(target, chain, page, home, variables, embed), Line("", f"{show(target, home)}:end")]
+    return [*expand_file(target, chain, page, home, variables, embed), Line("", f"{below(target, home)}:end")]
 
 
 def embed_cell(argument, page, home, embed) -> str:
@@ -99,7 +99,7 @@ def embed_cell(argument, page, home, embed) -> str:
     notebook = resolve(address, page, home)
     if not notebook.is_file():
         names = [file.name for file in notebook.parent.glob("*.ipynb")]
-        raise ReportError(f"embed of {argument!r}: no notebook {show(notebook, home)}; {hint(notebook.name, names)}")
+        raise ReportError(f"embed of {argument!r}: no notebook {below(notebook, home)}; {hint(notebook.name, names)}")
     return embed(notebook, label)
 
 
@@ -125,6 +125,6 @@ def resolve(address: str, page: Path, home: Path) -> Path:
     return path
 
 
-def show(path: Path, home: Path) -> str:
+def below(path: Path, home: Path) -> str:
     """A path below the project, for messages."""
     return path.relative_to(home).as_posix()

@@ -1,4 +1,4 @@
-"""What is on the site? Reads _quarto.yml and makes every page and file of the site with pandoc."""
+"""The site as _quarto.yml plans it: every page and file, made with pandoc."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ import panflute as pf
 import yaml
 
 from attreval.report.errors import ReportError, hint
+from attreval.report.notebook import read_notebook
 from attreval.report.pandoc_route import pandoc
+from attreval.report.pandoc_route.cells import notebook_markdown, outputs_markdown
 from attreval.report.pandoc_route.crossref import number, wrap_embed
-from attreval.report.pandoc_route.notebook import notebook_markdown, outputs_markdown, read_notebook
 from attreval.report.pandoc_route.shortcodes import SHORTCODE, Expanded, Line, expand, fill
 
 

@@ -1,4 +1,4 @@
-"""How does a whole folder change at once, so that a kill leaves the old or the new one?"""
+"""A folder that is replaced as a whole: a kill leaves the old or the new one."""
 
 from __future__ import annotations
 

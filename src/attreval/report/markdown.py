@@ -1,4 +1,4 @@
-"""How does arbitrary text become Markdown that shows exactly that text?"""
+"""Markdown that shows exactly a given text: escaping, pipe tables."""
 
 from __future__ import annotations
 

@@ -8,18 +8,19 @@ import sys
 
 import pytest
 
-from attreval.report import swap
+from attreval.report import replace_folder as module
+from attreval.report.replace_folder import replace_folder
 
 
 def fill(folder, text):
-    with swap.replace_folder(folder) as part:
+    with replace_folder(folder) as part:
         (part / "page").write_text(text)
 
 
 @pytest.mark.parametrize("can_exchange", [True, False])
 def test_a_folder_is_made_and_replaced(tmp_path, monkeypatch, can_exchange):
     if not can_exchange:
-        monkeypatch.setattr(swap, "exchange", lambda one, other: False)
+        monkeypatch.setattr(module, "exchange", lambda one, other: False)
     folder = tmp_path / "_site"
     for text in ("old", "new"):
         fill(folder, text)
@@ -30,7 +31,7 @@ def test_a_folder_is_made_and_replaced(tmp_path, monkeypatch, can_exchange):
 def test_an_error_leaves_the_old_folder(tmp_path):
     folder = tmp_path / "_site"
     fill(folder, "old")
-    with pytest.raises(RuntimeError), swap.replace_folder(folder) as part:
+    with pytest.raises(RuntimeError), replace_folder(folder) as part:
         (part / "page").write_text("half")
         raise RuntimeError
     assert (folder / "page").read_text() == "old" and len(list(tmp_path.iterdir())) == 1
@@ -40,7 +41,7 @@ def test_a_killed_process_leaves_the_old_folder_and_the_next_one_cleans_up(tmp_p
     folder = tmp_path / "_site"
     fill(folder, "old")
     code = (
-        "import os, signal, sys; from pathlib import Path; from attreval.report.swap import replace_folder\n"
+        "import os, signal, sys; from pathlib import Path; from attreval.report.replace_folder import replace_folder\n"
         "with replace_folder(Path(sys.argv[1])) as part:\n"
         " (part / 'page').write_text('half'); os.kill(os.getpid(), signal.SIGKILL)"
     )
@@ -58,7 +59,7 @@ def test_the_old_folder_comes_back_where_a_kill_fell_between_two_renames(tmp_pat
     old = tmp_path / f"_site.{int(gone.stdout)}.old.part"
     old.mkdir()
     (old / "page").write_text("old")
-    swap.clear_leftovers(tmp_path / "_site")
+    module.clear_leftovers(tmp_path / "_site")
     assert (tmp_path / "_site" / "page").read_text() == "old"
 
 

@@ -1,4 +1,4 @@
-"""How many texts, by which models, does a figure rest on? One sentence for each judge, for its captions."""
+"""Samples: how many texts, by which models, a judge's figures rest on, as a sentence for their captions."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ def describe_sample(profile: Profile, judge: str) -> str:
         models += [] if model in models else [model]
     parts: dict[str, list[str]] = {}
     for (task, rows), models in found.items():
-        parts.setdefault(join(models), []).append(f"{rows} ({TASKS[task].short})")
+        parts.setdefault(enumerate_words(models), []).append(f"{rows} ({TASKS[task].short})")
     if not parts:
         return f"Profile {profile.name}: no texts."
     seeds = len({seed for *_, seed in runs})
-    texts = "; ".join(f"{models} on n = {join(counts)} texts" for models, counts in parts.items())
+    texts = "; ".join(f"{models} on n = {enumerate_words(counts)} texts" for models, counts in parts.items())
     share = f"{profile.bootstrap.level:.0%}".replace("%", " %")
     seeded = f"{seeds} seed{'s' if seeds > 1 else ''}"
     return f"Profile {profile.name}: {texts}; {seeded}. Intervals: {share} bootstrap over texts."
 
 
-def join(words: list[str]) -> str:
+def enumerate_words(words: list[str]) -> str:
     """Words with commas, and `and` before the last."""
     return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)

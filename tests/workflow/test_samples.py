@@ -5,7 +5,7 @@ import re
 from reference import CHECKOUT
 
 from attreval import config
-from attreval.report.samples import describe_samples
+from attreval.workflow.samples import describe_samples
 
 
 def test_each_judge_names_its_models_texts_and_seeds():

@@ -1,0 +1,249 @@
+"""The sections of a profile that say how explanations are judged, a block a paper; unknown keys are errors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, field_validator, model_validator
+
+from attreval.config.sections import check_methods
+from attreval.core.section import Section
+from attreval.explain import METHODS
+from attreval.explain.method import SpanRule, UnitSettings
+
+Count = Annotated[int, Field(ge=1)]
+Ratio = Annotated[float, Field(gt=0, le=1)]
+Technique = Literal["shapley", "attention", "gradients"]
+
+# Poerner et al. 2018
+
+
+class PointingSpec(Section):
+    """The pointing game. ties: by expectation, or to the first, as the original. affix: see metrics.pointing_game."""
+
+    ties: Literal["expectation", "first"] = "expectation"
+    affix: Literal["code", "paper", "both"] = "code"
+
+
+# Kamp et al. 2023
+
+
+class AgreementSpec(Section):
+    """agreement@k for k = 1..largest_k, and dynamic k beside fixed_k, the mean number of tokens that people mark.
+
+    peaks: the rule of dynamic k, see metrics.dynamic_k.PEAK_RULES. ties: by their `expectation`, or broken at `random`
+    as the released code does. people: have a `top_k` of their own like any voter (the code), or vote by their `share`
+    (the paper's words). improvement: what Table 1 adds up over a method's pairs: `positive` differences, `signed` ones,
+    or their `mean`. lengths, length_tolerance: texts of so many tokens, give or take, are a group of Figure 6.
+    tie_draws: random tie-breaks compared with the expectation. apd_itself: see metrics.pairwise_difference.
+    """
+
+    largest_k: int = Field(10, ge=1)
+    fixed_k: int = Field(4, ge=1)
+    peaks: Literal["released", "paper", "around", "plateau_ends"] = "released"
+    ties: Literal["expectation", "random"] = "expectation"
+    people: Literal["top_k", "share"] = "top_k"
+    improvement: Literal["positive", "signed", "mean"] = "positive"
+    lengths: list[int] = [10, 15, 20, 25, 30, 35, 40]
+    length_tolerance: int = Field(0, ge=0)
+    tie_draws: int = Field(5, ge=1)
+    apd_itself: bool = True
+
+
+class SeedStudySpec(Section):
+    """Models of one task that differ in nothing but their seeds, each explained on the same instances.
+
+    training, explain: what to change in the profile's for these models.
+    """
+
+    task: str
+    model: str
+    seeds: list[int] = Field(min_length=2)
+    train_rows: Count
+    dev_rows: Count
+    test_rows: Count
+    explain_rows: Count
+    methods: list[str] = Field(min_length=1)
+    training: dict[str, Any] = {}
+    explain: dict[str, Any] = {}
+
+    @model_validator(mode="after")
+    def distinct_seeds(self):
+        if len(set(self.seeds)) < len(self.seeds):
+            raise ValueError(f"a seed is named twice: {self.seeds}")
+        return self
+
+    def check(self, models: Mapping, known: Mapping) -> None:
+        """Raise ValueError where the study asks for a task or a model that there is not."""
+        if self.task not in known or known[self.task].trained_on:
+            own = ", ".join(name for name, task in known.items() if not task.trained_on)
+            raise ValueError(f"seed_study: no models are trained on {self.task!r}; they are on: {own}")
+        if self.model not in models:
+            raise ValueError(f"seed_study asks for model {self.model!r}; defined are: {', '.join(models)}")
+
+
+# Zhao & Aletras 2023
+
+
+class FaithfulnessSpec(Section):
+    """Erasure at these rationale ratios, and soft erasure of the scores of `methods`, each with `draws` random masks.
+
+    scale_rows: on how many of a task's first instances it is measured whether the scale of scores decides, by rivals
+    and masks of equal scale. control_rows: on how many everything else that could be done otherwise is measured (the
+    released code, other norms, the paper's alternatives). control_draws: random masks in both. noise_variances: of the
+    multiplicative noise.
+    """
+
+    ratios: list[Ratio] = [0.01, 0.05, 0.1, 0.2, 0.5]
+    methods: list[str] = [
+        "random",
+        "attention",
+        "scaled_attention",
+        "gradient_x_input_absolute",
+        "integrated_gradients_zero",
+        "deeplift",
+    ]
+    draws: Count = 4
+    scale_rows: int = Field(0, ge=0)
+    control_rows: int = Field(0, ge=0)
+    control_draws: Count = 1
+    noise_variances: list[Annotated[float, Field(gt=0)]] = [0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 2.0]
+
+    @model_validator(mode="after")
+    def known_methods(self):
+        check_methods(self.methods)
+        if "random" not in self.methods:
+            raise ValueError("methods need `random`: diagnosticity is a comparison with it")
+        return self
+
+
+# Sun et al. 2024
+
+
+class AgentsSpec(Section):
+    """Agents that learn to predict the model's predictions, with and without explanations.
+
+    rows: test instances, cut by `split` into what agents train on, stop on and are tested on; 0 for no agents. pieces:
+    how many pairs of spans are shown, and of the other types as many units as these hold. training: what to change in
+    the task's training. seeds: of agents; their results are averaged.
+    """
+
+    rows: int = Field(4000, ge=0)
+    techniques: list[Technique] = ["shapley", "attention", "gradients"]
+    types: list[Literal["token", "pair", "span", "combined"]] = ["token", "pair", "span", "combined"]
+    forms: list[Literal["symbol", "text"]] = ["symbol", "text"]
+    pieces: Count = 3
+    split: tuple[float, float, float] = (0.8, 0.1, 0.1)
+    training: dict[str, Any] = {}
+    seeds: list[int] = [1]
+
+    @model_validator(mode="after")
+    def whole_split(self):
+        if abs(sum(self.split) - 1) > 1e-9 or min(self.split) <= 0:
+            raise ValueError(f"split must be three shares above 0 that sum to 1; got {self.split}")
+        return self
+
+
+class OracleSpec(Section):
+    """Short instances on which every coalition is asked. rows: how many; units: of at most so many units.
+
+    samples: budgets at which Bivariate Shapley is compared with the exact values.
+    """
+
+    rows: int = Field(20, ge=0)
+    units: int = Field(10, ge=2, le=16)
+    samples: list[Count] = [64, 256]
+
+
+class DiagnosisSpec(Section):
+    """Token, pair and span explanations under four properties (Sun et al. 2024).
+
+    rows: test instances explained by every technique; parts: into how many steps explaining is cut. units: how units,
+    pairs and spans are made; here of words, where nothing else is said. thresholds: numbers of pairs of spans to look
+    at, all from 1 to `most_pieces` where empty. random_draws: of the random baselines. match: when a piece is one that
+    people gave, see metrics.unified.plausibility; annotators: see metrics.unified.gold; random_scores: see
+    metrics.unified.complexity. span_rules: other ways to make spans, compared with Louvain's.
+    """
+
+    rows: Count = 400
+    parts: Count = 1
+    techniques: list[Technique] = ["shapley", "attention", "gradients"]
+    units: UnitSettings = UnitSettings(unit="word")
+    thresholds: list[Count] = []
+    most_pieces: Count = 10
+    random_draws: Count = 5
+    match: Literal["overlap", "exact", "iou50", "token_pairs"] = "overlap"
+    annotators: Literal["union", "majority", "each"] = "union"
+    random_scores: Literal["uniform", "exponential"] = "uniform"
+    span_rules: list[SpanRule] = ["louvain", "louvain_first_level", "greedy_modularity", "label_propagation"]
+    agents: AgentsSpec = AgentsSpec()
+    oracle: OracleSpec = OracleSpec()
+
+    @field_validator("units", mode="before")
+    @classmethod
+    def of_words(cls, given):
+        return {"unit": "word"} | given if isinstance(given, dict) else given
+
+    @model_validator(mode="after")
+    def agents_are_explained(self):
+        if unknown := [name for name in self.agents.techniques if name not in self.techniques]:
+            raise ValueError(f"agents ask for {unknown[0]!r}; explained by: {', '.join(self.techniques)}")
+        return self
+
+
+# All papers together, and the planted worlds
+
+
+class BudgetsSpec(Section):
+    """How much must sampled methods spend? tasks: for each task the methods that are asked, of its first model.
+
+    rows: instances; sizes: what a method may spend each time, sizes_of: otherwise for a task; seeds: of the draws.
+    stable: the mean overlap of the top tokens from which on an answer counts as standing still.
+    """
+
+    tasks: dict[str, list[str]] = {}
+    rows: Count = 5
+    sizes: list[Annotated[int, Field(ge=2)]] = [32, 64, 128, 256, 512]
+    sizes_of: dict[str, list[Annotated[int, Field(ge=2)]]] = {}
+    seeds: int = Field(2, ge=2)
+    stable: float = Field(0.9, gt=0, le=1)
+
+
+class JointSpec(Section):
+    """Every method before every judge. tasks: for each task on how many of its first instances judges are asked.
+
+    Where tasks is empty, `rows` of every task that is explained. asked: for a task on how many of these the model is
+    asked what no earlier notebook has asked it; on all where it is not named.
+    """
+
+    tasks: dict[str, Count] = {}
+    rows: Count = 100
+    asked: dict[str, Count] = {}
+    budgets: BudgetsSpec = BudgetsSpec()
+
+    def check(self, tasks) -> None:
+        """Raise ValueError where the study names a task or a method that there is not."""
+        for name in (*self.tasks, *self.asked, *self.budgets.tasks, *self.budgets.sizes_of):
+            if name not in tasks:
+                raise ValueError(f"joint: no task {name!r} in this profile; there are: {', '.join(tasks)}")
+        for name in (method for methods in self.budgets.tasks.values() for method in methods):
+            if name not in METHODS or not METHODS[name].limits:
+                limited = ", ".join(m.name for m in METHODS.values() if m.limits)
+                raise ValueError(f"joint.budgets: {name!r} has no budget to vary; these have: {limited}")
+
+    def rows_of(self, task: str, explained: int) -> int:
+        """How many of the explained instances of a task go before all judges; 0 for none."""
+        return min(explained, self.tasks.get(task, 0) if self.tasks else self.rows)
+
+    def asked_of(self, task: str, explained: int) -> int:
+        """On how many of them the model is asked."""
+        rows = self.rows_of(task, explained)
+        return min(rows, self.asked.get(task, rows))
+
+
+class MetaSpec(Section):
+    """Judging the judges: instances of each planted model, and draws of the explainers that are random."""
+
+    instances: int = Field(60, ge=4)
+    draws: Count = 4

@@ -1,0 +1,58 @@
+"""Reading a profile: config/<profile>.yaml, checked against the schema, with errors that say what is allowed."""
+
+from __future__ import annotations
+
+import difflib
+from pathlib import Path
+
+import yaml
+from pydantic import ValidationError
+
+from attreval import corpora
+from attreval.config.profile import Profile
+from attreval.core import project
+from attreval.core.section import explain_error
+
+
+def profiles() -> list[str]:
+    """The names of the profiles in config/."""
+    return sorted(path.stem for path in (project.home() / "config").glob("*.yaml"))
+
+
+def path_of(profile: str) -> Path:
+    """The file of a profile: `config/<profile>.yaml`, or `profile` itself if that ends in .yaml."""
+    given = Path(profile)
+    return given.resolve() if given.suffix in (".yaml", ".yml") else project.home() / "config" / f"{profile}.yaml"
+
+
+def load(profile: str) -> Profile:
+    """Read and check a profile, by name or path, without its optional tasks that are not at hand.
+
+    Raises ValueError that says what is wrong and what is allowed.
+    """
+    path, found = _read_mapping(profile)
+    try:
+        profile = Profile.model_validate(found)
+        gone = [task for task, spec in profile.tasks.items() if spec.optional and not corpora.at_hand(task)]
+        kept = {task: spec for task, spec in profile.tasks.items() if task not in gone}
+        return profile.model_copy(update={"tasks": kept, "left_out": gone})
+    except ValidationError as error:
+        lines = [explain_error(problem, Profile) for problem in error.errors()]
+        raise ValueError(f"{path.name} is not a valid profile:\n  " + "\n  ".join(lines)) from None
+
+
+def _read_mapping(profile: str) -> tuple[Path, dict]:
+    """The path of a profile and what it holds, unchecked. ValueError: no such profile, or no mapping of sections."""
+    path = path_of(profile)
+    if not path.exists():
+        names = profiles()
+        near = difflib.get_close_matches(profile, names, 1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise ValueError(f"unknown profile {profile!r}; there are: {', '.join(names)}{hint}")
+    try:
+        found = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except yaml.YAMLError as error:
+        raise ValueError(f"{path.name} is not valid YAML: {error}") from None
+    if not isinstance(found, dict):
+        raise ValueError(f"{path.name} holds no profile: a mapping of {', '.join(Profile.model_fields)} is needed")
+    return path, found
