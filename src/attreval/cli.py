@@ -41,7 +41,7 @@ def fetch(
     from attreval import config, corpora
     from attreval.corpora.fetch.fetching import with_tables
     from attreval.workflow.run_notebook import marked
-    from attreval.workflow.stamps import write_stamps
+    from attreval.workflow.staleness import write_stamps
 
     tasks, names = list(task or []), list(weights or [])
     if not tasks and not names:

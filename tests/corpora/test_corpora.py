@@ -36,8 +36,8 @@ from attreval.corpora import (
 )
 from attreval.corpora.fetch import lock, sources
 from attreval.corpora.fetch.errors import FetchError
-from attreval.corpora.fetch.making import with_words
 from attreval.corpora.spans import mark_spans
+from attreval.corpora.table import with_words
 from attreval.corpora.words import words_of
 
 HOME = CHECKOUT

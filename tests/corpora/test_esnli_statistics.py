@@ -8,7 +8,7 @@ import pytest
 
 from attreval.core.records import Instance
 from attreval.corpora import esnli
-from attreval.corpora.tasks import Counts
+from attreval.corpora.rows import Counts
 from attreval.corpora.words import find_words, join_segments
 from attreval.metrics.human_agreement import overlap, spaced_marks
 

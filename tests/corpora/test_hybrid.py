@@ -9,7 +9,7 @@ from reference.models import instance
 from attreval import corpora
 from attreval.core.tables import read_about, read_instances, write_instances
 from attreval.corpora import hybrid, mohseni, tasks
-from attreval.corpora.fetch.making import make_table
+from attreval.corpora.table import make_table
 
 KINDS = ("tide", "loom", "kiln")  # each class has its own word, so a sentence gives its class away
 

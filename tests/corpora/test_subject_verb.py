@@ -10,7 +10,7 @@ from attreval.core.records import Evidence, Instance
 from attreval.core.tables import read_instances, write_instances
 from attreval.corpora import linzen, tasks, ud_ewt
 from attreval.corpora import subject_verb as sv
-from attreval.corpora.fetch.making import with_words
+from attreval.corpora.table import with_words
 
 
 def sentence(*rows):

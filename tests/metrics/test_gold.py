@@ -10,8 +10,9 @@ from reference import models
 
 from attreval.core.records import Evidence
 from attreval.core.units import find_units
+from attreval.corpora.rows import Counts
 from attreval.corpora.spanex import build_spanex_fever, build_spanex_snli, inside
-from attreval.corpora.tasks import TASKS, Counts
+from attreval.corpora.tasks import TASKS
 from attreval.corpora.words import words_of
 from attreval.metrics.unified.gold import read_gold, stretches
 

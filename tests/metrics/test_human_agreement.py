@@ -13,7 +13,7 @@ from attreval.core.records import Evidence, Instance
 from attreval.core.tables import write_instances
 from attreval.corpora import rated
 from attreval.corpora.fetch import sources
-from attreval.corpora.task import Counts
+from attreval.corpora.rows import Counts
 from attreval.metrics import human_agreement as human
 
 

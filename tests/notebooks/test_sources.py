@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from pathlib import Path
 
 import nbformat
 import pytest
@@ -74,3 +75,11 @@ def test_every_profile_has_what_every_other_has():
     keys = {path.stem: set(yaml.safe_load(path.read_text())) for path in (CHECKOUT / "config").glob("*.yaml")}
     assert set(keys) == {"smoke", "quick", "reference", "reference_esnli", "paper"}
     assert all({"name", "models", "tasks", "explain"} <= found for found in keys.values())
+
+
+@pytest.mark.parametrize("notebook", ["03_overview", "04_poerner2018", "05_kamp2023"])
+def test_who_judges_stored_scores_loads_no_model(notebook):
+    files = {Path(path) for path in notebook_files(CHECKOUT / "notebooks" / f"{notebook}.ipynb")}
+    models = CHECKOUT / "src" / "attreval" / "models"
+    questions = {models / "__init__.py", *(models / "questions").glob("*.py")}  # what methods ask, without a network
+    assert not {path for path in files if path.is_relative_to(models)} - questions

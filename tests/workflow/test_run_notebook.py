@@ -99,41 +99,6 @@ def test_time_left_follows_the_pace(done, left):
     assert time_left(start, {"done": done, "at": 110.0, "of": 20}) == left
 
 
-def names(paths):
-    return {str(p.relative_to(dependencies.PACKAGE)) for p in paths}
-
-
-def test_imports_are_found_wherever_they_are():
-    source = "import os\nimport attreval.core.seeds as s\ndef f():\n    from attreval.judge import agreement"
-    assert dependencies.imported(source) == {"attreval.core.seeds", "attreval.judge", "attreval.metrics.agreement"}
-
-
-def test_the_closure_follows_imports_of_imports():
-    found = names(dependencies.closure(["from attreval.explain.run import explain"]))
-    assert {
-        "__init__.py",
-        "explain/run.py",
-        "explain/integrated_gradients.py",
-        "models/scorer.py",
-        "records.py",
-        "seeds.py",
-    } <= found
-    assert not {p for p in found if p.split("/")[0] in ("judge", "figures", "study", "report")}
-    assert names(dependencies.closure(["from attreval.core.seeds import seed_of"])) == {"__init__.py", "seeds.py"}
-    assert dependencies.closure(["import numpy"]) == []
-
-
-def test_a_change_of_a_judge_does_not_touch_training():
-    """The code that notebook 02 runs holds the trainer, and neither a method nor a judge."""
-    found = names(
-        dependencies.closure(
-            ["from attreval.workflow.step import begin", "from attreval.papers.pipeline.training import fit"]
-        )
-    )
-    assert {"models/training.py", "models/transformer.py", "papers/pipeline/training.py", "core/bootstrap.py"} <= found
-    assert not {p for p in found if p.startswith(("metrics/agreement", "metrics/erasure", "report/"))}
-
-
 def test_the_code_of_a_notebook_is_its_code_cells(tmp_path):
     cells = [v4.new_markdown_cell("import attreval.explain.own_text"), v4.new_code_cell("import attreval.core.seeds")]
     nbformat.write(v4.new_notebook(cells=cells), tmp_path / "n.ipynb")

@@ -79,9 +79,17 @@ class Results:
         """The attribution table of one shard, or of the `examples`."""
         return self.root / "attributions" / f"{task}-{model}-s{seed}-{shard}.parquet"
 
+    def tokens(self, task: str, model: str, seed: int, part: int | str) -> Path:
+        """How the model reads the instances of one shard, the `examples`, or all that people marked (`marked`)."""
+        return self.root / "tokens" / f"{task}-{model}-s{seed}-{part}.parquet"
+
     def typed_attributions(self, task: str, model: str, seed: int, part: int) -> Path:
         """The attributions of units, pairs and spans of one part of the instances that the diagnosis looks at."""
         return self.root / "attributions" / f"types-{task}-{model}-s{seed}-{part}.parquet"
+
+    def typed_tokens(self, task: str, model: str, seed: int, part: int) -> Path:
+        """How the model reads the instances of one part of these."""
+        return self.root / "tokens" / f"types-{task}-{model}-s{seed}-{part}.parquet"
 
 
 def results(profile: str) -> Results:

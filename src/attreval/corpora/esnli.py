@@ -14,7 +14,8 @@ from pathlib import Path
 import numpy as np
 
 from attreval.core.records import Evidence
-from attreval.corpora.tasks import TASKS, Counts, Row
+from attreval.corpora.rows import Counts, Row
+from attreval.corpora.tasks import TASKS
 
 PUNCTUATION = re.compile(r"[^\w\s]+")
 

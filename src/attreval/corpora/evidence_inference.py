@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
+from attreval.corpora.rows import Counts, Row
 from attreval.corpora.spans import mark_spans
-from attreval.corpora.tasks import TASKS, Counts, Row
+from attreval.corpora.tasks import TASKS
 
 FILE = "evidence_inference/evidence_inference_abstract.jsonl"
 SPLITS = {"train": "train", "validation": "dev", "test": "test"}

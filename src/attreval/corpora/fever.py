@@ -11,8 +11,9 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
+from attreval.corpora.rows import Counts, Row
 from attreval.corpora.splits import by_share, same_text
-from attreval.corpora.tasks import TASKS, Counts, Row
+from attreval.corpora.tasks import TASKS
 
 SHARES = {"train": 0.85, "dev": 0.15}
 NOT_ENOUGH = "NOT ENOUGH"

@@ -17,7 +17,7 @@ import numpy as np
 from attreval.core.records import Evidence
 from attreval.core.seeds import generator
 from attreval.core.tables import read_instances
-from attreval.corpora.tasks import Counts, Row
+from attreval.corpora.rows import Counts, Row
 
 SENTENCES = 10
 

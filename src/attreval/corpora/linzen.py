@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from attreval.core.tables import read_instances
+from attreval.corpora.rows import Counts, Row
 from attreval.corpora.subject_verb import (
     LONGEST,
     PARSER,
@@ -20,7 +21,6 @@ from attreval.corpora.subject_verb import (
     read_sentences,
     vocabulary_of,
 )
-from attreval.corpora.tasks import Counts, Row
 
 TEXT, GOLD = "linzen/subj_agr_filtered.text", "linzen/subj_agr_filtered.gold"
 END = "<eos>"

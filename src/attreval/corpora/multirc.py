@@ -9,8 +9,9 @@ from functools import cache, partial
 from pathlib import Path
 
 from attreval.corpora.fetch.errors import FetchError
+from attreval.corpora.rows import Counts, Row
 from attreval.corpora.spans import mark_spans
-from attreval.corpora.tasks import TASKS, Counts, Row
+from attreval.corpora.tasks import TASKS
 
 
 def build_multirc(sources: dict[str, Path], counts: Counts) -> Iterator[Row]:

@@ -16,8 +16,9 @@ from sklearn.datasets._twenty_newsgroups import (
     strip_newsgroup_quoting,
 )
 
+from attreval.corpora.rows import Counts, Row
 from attreval.corpora.splits import by_share, same_text
-from attreval.corpora.tasks import TASKS, Counts, Row
+from attreval.corpora.tasks import TASKS
 
 HALVES = {"dev": 0.5, "test": 0.5}
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from attreval.core.records import Evidence, Instance
 from attreval.core.tables import read_instances
-from attreval.corpora.tasks import Counts, Row
+from attreval.corpora.rows import Counts, Row
 
 NO_LETTER = re.compile(r"[\W_]+")
 SURE = 15  # letters from which one text inside another is no accident

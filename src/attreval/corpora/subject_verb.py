@@ -16,8 +16,8 @@ import numpy as np
 
 from attreval.core.records import Evidence, Instance
 from attreval.core.tables import read_instances
+from attreval.corpora.rows import Counts, Row
 from attreval.corpora.splits import by_share, same_text, share_of
-from attreval.corpora.tasks import Counts, Row
 
 NOUNS = {"NN": 0, "NNS": 1}
 VERBS = {"VBZ": 0, "VBP": 1}

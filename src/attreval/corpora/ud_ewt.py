@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from attreval.core.tables import read_instances
+from attreval.corpora.rows import Counts, Row
 from attreval.corpora.subject_verb import Sentence, choose_new, make_row, vocabulary_of
-from attreval.corpora.tasks import Counts, Row
 
 PARTS = ("train", "train.reconstructed", "dev", "test")
 FORM, TAG, HEAD, RELATION = 1, 4, 6, 7

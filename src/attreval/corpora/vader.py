@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from attreval.core.records import Evidence
+from attreval.corpora.rows import Counts, Row
 from attreval.corpora.splits import by_share, same_text
-from attreval.corpora.tasks import Counts, Row
 
 TOP = Path("vaderSentiment-3.3.2")
 RATINGS = TOP / "additional_resources" / "hutto_ICWSM_2014.tar.gz"

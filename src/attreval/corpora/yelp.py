@@ -9,8 +9,8 @@ import csv
 from collections.abc import Iterator
 from pathlib import Path
 
+from attreval.corpora.rows import Counts, Row
 from attreval.corpora.splits import by_share, same_text
-from attreval.corpora.tasks import Counts, Row
 
 SHARES = {"train": 0.9, "dev": 0.1}
 STARS = "Review Stars:"

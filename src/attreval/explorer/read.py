@@ -1,11 +1,11 @@
 """Explained texts as a run has left them: attributions, human evidence, and the metrics' values of each text.
 
-Only files are read, and models only for how they cut texts into tokens; nothing is asked of them.
+Only files are read; no model is loaded.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -24,12 +24,10 @@ from attreval.metrics.human_agreement import token_marks
 from attreval.metrics.pointing_game import find_games
 from attreval.metrics.unified.gold import read_gold
 from attreval.metrics.unified.ranking import Piece, rank_pieces
-from attreval.models.loading import load_classifier
 from attreval.papers.common.evidence import borrowed_evidence, with_evidence
-from attreval.papers.common.runs import load_attributions
-from attreval.papers.common.sample import to_explain
+from attreval.papers.common.runs import load_attributions, load_tokens, load_typed_attributions, load_typed_tokens
+from attreval.papers.common.sample import evaluated_instances, to_explain
 from attreval.papers.kamp2023.readings import PEOPLE
-from attreval.papers.sun2024.explanations import evaluated_instances, load_typed_attributions
 
 MOST_FEATURES = 12  # pairs, or pairs of spans, of one explanation
 RUN = ["task", "model", "seed"]
@@ -71,12 +69,14 @@ def find_runs(results: Results, profile: Profile) -> tuple[dict[Run, list[Instan
         shards, parts = range(profile.explaining_of(task).shards), range(profile.diagnosis.parts)
         explained = all(results.attributions(*run, shard).exists() for shard in shards)
         typed = all(results.typed_attributions(*run, part).exists() for part in parts)
+        token_tables = [results.tokens(*run, shard) for shard in shards] if explained else []
+        token_tables += [results.typed_tokens(*run, part) for part in parts] if typed else []
         if not (explained or typed):
             gaps.append(f"{name}: no explanations")
         elif not corpora.table_path(task).exists():
             gaps.append(f"{name}: the table of the task is not here")
-        elif not results.model(profile.read_by(task), model, seed).is_dir():
-            gaps.append(f"{name}: the model is not here")
+        elif not all(path.exists() for path in token_tables):
+            gaps.append(f"{name}: how the model reads the texts is not here")
         else:
             found[run] = to_explain(profile, task, model) if explained else evaluated_instances(profile, task)
     return found, gaps
@@ -91,13 +91,11 @@ def read_texts(
     results: Results, profile: Profile, run: Run, chosen: Iterable[Instance], values: pd.DataFrame
 ) -> list[ExplainedText]:
     """These instances of a run, those that somebody has explained. values: see `read_values_of_instances`."""
-    task, model, seed = run
-    labels = corpora.TASKS[task].labels
-    folder = results.model(profile.read_by(task), model, seed)
-    loaded = load_classifier(folder, model, "cpu", profile.models[model].max_length, labels)
+    tokens_of = _load_if_there(load_typed_tokens, results, profile, run)
+    tokens_of |= _load_if_there(load_tokens, results, profile, run)
     explained = _load_if_there(load_attributions, results, profile, run)
     typed = _load_if_there(load_typed_attributions, results, profile, run)
-    borrowed = borrowed_evidence(task) if typed else {}
+    borrowed = borrowed_evidence(run[0]) if typed else {}
     predictions = _read_predictions(results, profile, run)
     agreement = _read_text_agreement(results, run)
     metrics: dict[str, dict[str, dict[str, float]]] = {}
@@ -105,10 +103,11 @@ def read_texts(
         metrics.setdefault(row.instance, {}).setdefault(row.measure, {})[row.method] = row.value
     out = []
     for instance in chosen:
-        name, tokens = instance.id, loaded.tokens(instance)
+        name = instance.id
         records = {m: r for m, r in (typed.get(name, {}) | explained.get(name, {})).items() if m in METHODS}
         if not records:
             continue
+        tokens = tokens_of[name]
         predicted, probability = predictions.get(name, (-1, float("nan")))
         target = next(iter(records.values())).target
         units = find_units(tokens, profile.diagnosis.units.unit)
@@ -168,8 +167,8 @@ def _of_run(table: pd.DataFrame, run: Run) -> pd.DataFrame:
     return table[(table.task == task) & (table.model == model) & (table.seed == seed)]
 
 
-def _load_if_there(load, results: Results, profile: Profile, run: Run) -> dict[str, dict[str, Attribution]]:
-    """Attributions by instance and method; empty where the run has none of these."""
+def _load_if_there(load: Callable[..., dict], results: Results, profile: Profile, run: Run) -> dict:
+    """What `load` gives by instance; empty where the run has none of these."""
     try:
         return load(results, profile, *run)
     except FileNotFoundError:

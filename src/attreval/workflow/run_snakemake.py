@@ -17,7 +17,7 @@ from attreval import config, corpora
 from attreval.core import project
 from attreval.core.tables import sweep_parts
 from attreval.workflow.run_notebook import MARK, die_with_parent
-from attreval.workflow.stamps import stamp_path
+from attreval.workflow.staleness import stamp_path
 
 
 class WorkflowFailed(RuntimeError):

@@ -1,51 +1,23 @@
-"""What code does a notebook run? The modules of this package that it imports, and what those import in turn.
+"""Staleness: the files by which the workflow sees that a step must run again.
 
-The workflow makes a step run again when one of these files changes, and not when another does.
+A notebook depends on the modules of this package that it imports, and on what those import in turn; not on the schema
+of profiles, whose values the workflow looks at themselves (the params of its rules). A table of a task depends on its
+builder; what reads the table looks at a stamp beside it, which changes when, and only when, the table does.
 """
 
 from __future__ import annotations
 
-import ast
+import hashlib
+from collections.abc import Iterable
 from pathlib import Path
 
 import nbformat
 
-PACKAGE = Path(__file__).parent.parent
+from attreval.core import project
+from attreval.core.imports import closure
+from attreval.core.tables import write_json
 
-
-def imported(source: str) -> set[str]:
-    """Names of the modules of this package that a source imports anywhere, also inside functions."""
-    names = set()
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
-            names |= {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
-        elif isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
-    return {name for name in names if name.split(".")[0] == PACKAGE.name}
-
-
-def file_of(module: str) -> Path | None:
-    """The file of a module of this package, None where the name is not a module (but a function in one, say)."""
-    path = PACKAGE.parent.joinpath(*module.split("."))
-    for candidate in (path.with_suffix(".py"), path / "__init__.py"):
-        if candidate.exists():
-            return candidate
-    return None
-
-
-def closure(sources: list[str]) -> list[Path]:
-    """All files of this package that the sources need, directly or not, in a fixed order."""
-    found: set[Path] = set()
-    todo = list(sources)
-    while todo:
-        for module in imported(todo.pop()):
-            parts = module.split(".")
-            for i in range(1, len(parts) + 1):  # importing a.b.c runs a and a.b as well
-                path = file_of(".".join(parts[:i]))
-                if path and path not in found:
-                    found.add(path)
-                    todo.append(path.read_text(encoding="utf-8"))
-    return sorted(found)
+SCHEMA = ("attreval.config",)
 
 
 def code_of(notebook: Path) -> str:
@@ -56,4 +28,16 @@ def code_of(notebook: Path) -> str:
 
 def notebook_files(notebook: Path) -> list[str]:
     """The notebook and every file of the package that it runs."""
-    return [str(notebook), *map(str, closure([code_of(notebook)]))]
+    return [str(notebook), *map(str, closure([code_of(notebook)], leave_out=SCHEMA))]
+
+
+def stamp_path(name: str) -> Path:
+    """Where the stamp of a task's table lies, or that of pretrained weights."""
+    return project.processed() / f"{name}.json"
+
+
+def write_stamps(tasks: Iterable[str]) -> None:
+    """Write the stamp of each task's table."""
+    for task in tasks:
+        with (project.processed() / f"{task}.parquet").open("rb") as handle:
+            write_json(stamp_path(task), {"task": task, "sha256": hashlib.file_digest(handle, "sha256").hexdigest()})

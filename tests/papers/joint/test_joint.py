@@ -308,7 +308,7 @@ def test_what_the_diagnosis_says_of_each_text():
 def test_a_profile_names_its_tasks_and_methods():
     with pytest.raises(ValueError, match="joint: no task 'bbc'"):
         profile_of(joint={"tasks": {"bbc": 3}})
-    with pytest.raises(ValueError, match="has no budget to vary; these have: .*lime"):
+    with pytest.raises(ValueError, match=r"has no budget to vary; these have: .*lime"):
         profile_of(joint={"budgets": {"tasks": {"snli": ["gradient_l1"]}}})
     assert [run[0] for run in joint.joint_runs(profile_of())] == ["snli", "rotten_tomatoes"]
     assert [run[0] for run in joint.joint_runs(profile_of(joint={"tasks": {"snli": 3}}))] == ["snli"]

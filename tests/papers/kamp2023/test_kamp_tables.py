@@ -10,33 +10,18 @@ import pytest
 
 from attreval.config import Profile
 from attreval.metrics.dynamic_k import CHOICES
-from attreval.papers.common import published
+from attreval.papers.common.published import reported
 from attreval.papers.kamp2023 import (
-    choices as varying,
-)
-from attreval.papers.kamp2023 import (
-    claims as kamp_claims,
-)
-from attreval.papers.kamp2023 import (
-    dynamic_k as comparing,
-)
-from attreval.papers.kamp2023 import (
+    choices,
+    claims,
+    dynamic_k,
     figures,
-    voting,
-)
-from attreval.papers.kamp2023 import figures_peaks as peak_figures
-from attreval.papers.kamp2023 import figures_seeds as seed_figures
-from attreval.papers.kamp2023 import (
-    groups as grouping,
-)
-from attreval.papers.kamp2023 import (
-    people as annotating,
-)
-from attreval.papers.kamp2023 import (
-    readings as reading,
-)
-from attreval.papers.kamp2023 import (
-    seeds as seeding,
+    groups,
+    people,
+    profiles,
+    readings,
+    seeds,
+    tables,
 )
 from attreval.papers.kamp2023.readings import PEOPLE, SIX, Reading
 
@@ -61,9 +46,9 @@ def made_up(n: int = 8, texts: int = 6, seed: int = 0, people: int = 3) -> list[
 @pytest.fixture
 def step(monkeypatch):
     """A step whose runs are made-up readings; `step.numbers` holds what is kept."""
-    readings = made_up()
-    for module in (annotating, comparing, grouping, kamp_claims, varying):
-        monkeypatch.setattr(module, "read_run", lambda step, run: readings)
+    texts = made_up()
+    for module in (people, dynamic_k, groups, claims, choices):
+        monkeypatch.setattr(module, "read_run", lambda step, run: texts)
     profile = Profile(
         name="made-up",
         models=MODELS,
@@ -75,7 +60,7 @@ def step(monkeypatch):
     numbers = {}
     return SimpleNamespace(
         profile=profile,
-        readings=readings,
+        readings=texts,
         numbers=numbers,
         number=lambda key, value, digits=None, percent=False: numbers.__setitem__(key, value),
         progress=lambda what: lambda *_: None,
@@ -83,17 +68,17 @@ def step(monkeypatch):
 
 
 def test_dynamic_against_fixed(step):
-    table = comparing.compare_table(step)
-    assert len(table) == 21 * comparing.COMPARED
+    table = dynamic_k.compare_table(step)
+    assert len(table) == 21 * dynamic_k.COMPARED
     one = table[(table.a == "lime") & (table.b == "gradient_l1") & (table.k == 3)].iloc[0]
     spec = step.profile.agreement
-    dynamic = [voting.at_peaks(r, ("lime", "gradient_l1"), spec) for r in step.readings]
-    fixed = [voting.at_k(r, ("lime", "gradient_l1"), 3, spec) for r in step.readings]
+    dynamic = [r.agreement_at_peaks(("lime", "gradient_l1"), spec) for r in step.readings]
+    fixed = [r.agreement_at_k(("lime", "gradient_l1"), 3, spec) for r in step.readings]
     assert one.dynamic == pytest.approx(np.nanmean(dynamic)) and one.fixed == pytest.approx(np.mean(fixed))
     assert one.difference == pytest.approx(np.nanmean(np.subtract(dynamic, fixed)))
     assert one.difference_low <= one.difference <= one.difference_high and one.instances == 6
     assert (table[table.b == PEOPLE].instances == 5).all()  # one text is marked by nobody
-    matrix = comparing.mixed_matrices(table, 3)["snli"]
+    matrix = dynamic_k.mixed_matrices(table, 3)["snli"]
     assert matrix.loc["Gradient (L1)", "LIME"] == pytest.approx(one.dynamic)
     assert matrix.loc["LIME", "Gradient (L1)"] == pytest.approx(one.difference)
     assert list(matrix)[-1] == "People" and np.isnan(np.diag(matrix)).all()
@@ -103,59 +88,59 @@ def test_dynamic_against_fixed(step):
 def test_table_1_adds_up_a_methods_pairs(step, way):
     settings = step.profile.agreement.model_copy(update={"improvement": way})
     step.profile = step.profile.model_copy(update={"agreement": settings})
-    compared = comparing.compare_table(step)
-    table = comparing.improve_table(step, compared)
-    assert len(table) == 6 * comparing.IMPROVED
+    compared = dynamic_k.compare_table(step)
+    table = dynamic_k.improve_table(step, compared)
+    assert len(table) == 6 * dynamic_k.IMPROVED
     inside = compared[(compared.k == 2) & (compared.b != PEOPLE) & ((compared.a == "lime") | (compared.b == "lime"))]
     assert len(inside) == 5
     expected = {"positive": sum(d for d in inside.difference if d > 0), "signed": sum(inside.difference)}
     expected["mean"] = expected["signed"] / 5
     found = table[(table.method == "lime") & (table.k == 2)].improvement.iloc[0]
     assert found == pytest.approx(expected[way])
-    beside = published.beside_table_1(table)
+    beside = tables.beside_table_1(table)
     assert beside[(beside.method == "gradient_x_input") & (beside.k == 1)].published.iloc[0] == 0.10
     assert beside[beside.method == "lime"].published.isna().all()
 
 
 def test_peaks_are_counted_beside_the_published(step):
-    table = published.beside_dynamic_k(comparing.peak_table(step))
+    table = tables.beside_dynamic_k(dynamic_k.peak_table(step))
     assert list(table.voter) == [*SIX, PEOPLE]
     counts = [len(CHOICES["released"](r.scores["lime"])) for r in step.readings]
     row = table.set_index("voter").loc["lime"]
     assert row.k == pytest.approx(np.mean(counts)) and row.sd == pytest.approx(np.std(counts))
     assert row.published_k == pytest.approx(5.34) and np.isnan(table.set_index("voter").published_k[PEOPLE])
-    comparing.note_dynamic(step, comparing.compare_table(step), table)
+    dynamic_k.note_dynamic(step, dynamic_k.compare_table(step), table)
     assert step.numbers["dynamic.snli.lime.k"] == pytest.approx(row.k) and step.numbers["dynamic.snli.pairs"] == 15
 
 
 def test_groups_texts_and_lengths(step):
-    groups = grouping.group_table(step)
-    assert set(groups.group) == {"all six", "perturbation", "gradient"} and set(groups.k) == set(range(13))
-    six = groups[groups.group == "all six"].set_index("k").agreement
+    table = groups.group_table(step)
+    assert set(table.group) == {"all six", "perturbation", "gradient"} and set(table.k) == set(range(13))
+    six = table[table.group == "all six"].set_index("k").agreement
     assert 1 / 6 <= six[1] < six[12] <= 1
-    sentences = grouping.sentence_table(step)
+    sentences = groups.sentence_table(step)
     assert list(sentences.tokens) == [8, 9, 10, 11, 12, 13] and np.isnan(sentences.people[0])
     assert sentences.people[1:].between(1 / 3, 1).all() and "pieces" not in sentences
-    lengths = grouping.length_table(step)
+    lengths = groups.length_table(step)
     assert set(lengths.length) == {8, 10} and (lengths.instances == 1).all()  # nothing has 50 tokens
     ends = lengths[lengths.k >= lengths.length]
     assert np.allclose(ends.agreement, 1) and np.allclose(ends.chance, 1)
-    grouping.note_groups(step, groups, lengths)
+    groups.note_groups(step, table, lengths)
     assert step.numbers["agreement.snli.short"] == 8 and step.numbers["agreement.snli.long"] == 10
 
 
 def test_agreement_with_people(step):
-    table = annotating.human_table(step)
+    table = people.human_table(step)
     assert set(table.method) == {*SIX, "random"} and (table.instances == 5).all() and (table.unmarked == 1).all()
     reading = step.readings[3]
     spec = step.profile.agreement.model_copy(update={"people": "share"})
-    assert voting.at_k(reading, ("lime", PEOPLE), 4, spec) != voting.at_k(
-        reading, ("lime", PEOPLE), 4, step.profile.agreement
+    assert reading.agreement_at_k(("lime", PEOPLE), 4, spec) != reading.agreement_at_k(
+        ("lime", PEOPLE), 4, step.profile.agreement
     )
 
 
 def test_k_from_a_profile_against_peoples(step):
-    table = annotating.k_table(step)
+    table = people.k_table(step)
     assert len(table) == 6 * (len(CHOICES) - 1) + 2
     marked = step.readings[1:]
     given = np.array([r.marks.sum(axis=1).mean() for r in marked])
@@ -169,33 +154,33 @@ def test_k_from_a_profile_against_peoples(step):
 
 
 def test_phrases_against_peoples(step):
-    table = annotating.phrase_table(step)
+    table = people.phrase_table(step)
     assert set(table.selection) == {"fixed", "peaks", "phrases", "own"}
     fixed = table[table.selection == "fixed"]
     assert (fixed.tokens == step.profile.agreement.fixed_k).all() and table.f1.between(0, 1).all()
     marks = np.array([[1, 1, 0, 0], [1, 0, 0, 0], [1, 0, 0, 1]])
-    assert annotating.majority(marks).tolist() == [True, False, False, False]
-    assert annotating.majority(np.eye(3)).tolist() == [True] * 3  # no majority: what anybody marks
-    own, others = annotating.against_others(marks)[0]
+    assert people.majority(marks).tolist() == [True, False, False, False]
+    assert people.majority(np.eye(3)).tolist() == [True] * 3  # no majority: what anybody marks
+    own, others = people.against_others(marks)[0]
     assert own.tolist() == [True, True, False, False] and others.tolist() == [True, False, False, True]
 
 
 def test_what_small_choices_move(step):
-    ties = varying.tie_table(step)
+    ties = choices.tie_table(step)
     assert len(ties) == 21 and (ties.farthest >= 0).all()
-    signs = varying.sign_table(step)
+    signs = choices.sign_table(step)
     assert set(signs.method) == set(SIX) - {"gradient_l1"} and list(signs.sign[:2]) == ["signed", "unsigned"]
-    rules = varying.rule_table(step)
+    rules = choices.rule_table(step)
     by_rule = rules.groupby("rule").k.mean()
     assert by_rule["paper"] <= by_rule["around"] <= by_rule["released"] <= by_rule["plateau_ends"]
-    varying.note_choices(step, ties, signs, rules)
+    choices.note_choices(step, ties, signs, rules)
     assert step.numbers["choices.snli.released_k"] == pytest.approx(by_rule["released"])
 
 
 def test_unsigned_voters_have_names(step):
-    reading_ = step.readings[0]
-    assert (reading_.of("lime_unsigned") == np.abs(reading_.scores["lime"])).all()
-    assert reading.title("lime_unsigned") == "LIME, unsigned" and reading.title(PEOPLE) == "People"
+    reading = step.readings[0]
+    assert (reading.of("lime_unsigned") == np.abs(reading.scores["lime"])).all()
+    assert readings.voter_title("lime_unsigned") == "LIME, unsigned" and readings.voter_title(PEOPLE) == "People"
 
 
 def planted(low=(), agree=()):
@@ -211,16 +196,16 @@ def planted(low=(), agree=()):
 
 def test_claims_are_reproduced_where_they_were_planted(step, monkeypatch):
     def verdicts(readings):
-        monkeypatch.setattr(kamp_claims, "read_run", lambda step, run: readings)
-        return kamp_claims.agreement_claims(step, kamp_claims.measure_runs(step)).set_index("claim")
+        monkeypatch.setattr(claims, "read_run", lambda step, run: readings)
+        return claims.agreement_claims(step, claims.measure_runs(step)).set_index("claim")
 
     wanted = ["shap-lime-agree-most", "three-groups", "perturbation-nearer-to-people"]
-    table = verdicts(planted(low=kamp_claims.LOW, agree=("partition_shap", "lime")))
-    assert set(table.index) == set(kamp_claims.MEASURES) and table.value.notna().all()
+    table = verdicts(planted(low=claims.LOW, agree=("partition_shap", "lime")))
+    assert set(table.index) == set(claims.MEASURES) and table.value.notna().all()
     assert table.verdict[wanted].tolist() == ["reproduced"] * 3
     assert table.value[wanted[0]] == 1 and table.low[wanted[2]] > 0 and "30 texts" in table.basis[wanted[0]]
     assert step.numbers["claims.kamp2023.all"] == len(table)
-    again = verdicts(planted(low=("partition_shap", "lime"), agree=kamp_claims.LOW))
+    again = verdicts(planted(low=("partition_shap", "lime"), agree=claims.LOW))
     assert again.verdict[wanted].tolist() == ["not reproduced"] * 3
 
 
@@ -228,59 +213,59 @@ def test_claims_are_decided_on_the_papers_texts_where_they_can_be():
     known = {"value": 1.0, "low": 1.0, "high": 1.0}
     nan = dict.fromkeys(known, float("nan"))
     measured = {
-        (task, "m", 1): dict.fromkeys(kamp_claims.MEASURES, found | {"basis": task})
+        (task, "m", 1): dict.fromkeys(claims.MEASURES, found | {"basis": task})
         for task, found in (("rated_movies", known), ("snli", known), ("esnli", nan))
     }
     step = SimpleNamespace(number=lambda *_: None)
-    assert set(kamp_claims.agreement_claims(step, measured).basis) == {"snli"}
-    assert len(kamp_claims.claims_by_run(measured)) == 3 * len(kamp_claims.MEASURES)
-    assert kamp_claims.claims_by_run({}).empty
+    assert set(claims.agreement_claims(step, measured).basis) == {"snli"}
+    assert len(claims.claims_by_run(measured)) == 3 * len(claims.MEASURES)
+    assert claims.claims_by_run({}).empty
 
 
 def test_without_people_claims_about_them_are_not_testable(step, monkeypatch):
-    readings = [Reading(r.instance, r.pieces, r.scores, np.zeros((0, len(r.pieces)))) for r in step.readings]
-    for module in (annotating, kamp_claims):
-        monkeypatch.setattr(module, "read_run", lambda step, run: readings)
-    table = kamp_claims.agreement_claims(step, kamp_claims.measure_runs(step)).set_index("claim")
+    texts = [Reading(r.instance, r.tokens, r.scores, np.zeros((0, len(r.tokens)))) for r in step.readings]
+    for module in (people, claims):
+        monkeypatch.setattr(module, "read_run", lambda step, run: texts)
+    table = claims.agreement_claims(step, claims.measure_runs(step)).set_index("claim")
     untested = table.index[table.verdict == "not testable here"]
     assert set(untested) == {claim for claim in table.index if "people" in claim or claim == "advantage-vanishes"}
-    people = annotating.human_table(step)
-    assert people.empty and annotating.k_table(step).empty and annotating.phrase_table(step).empty
-    annotating.note_people(
-        step, pd.DataFrame(columns=["task", "quantity", "value"]), people, *(annotating.k_table(step),) * 2
+    with_people = people.human_table(step)
+    assert with_people.empty and people.k_table(step).empty and people.phrase_table(step).empty
+    people.note_people(
+        step, pd.DataFrame(columns=["task", "quantity", "value"]), with_people, *(people.k_table(step),) * 2
     )
-    assert figures.draw_human_curves(people).texts[0].get_text() == "nobody marked these texts"
+    assert figures.figure_2b(with_people).texts[0].get_text() == "nobody marked these texts"
 
 
 def test_seeds_are_compared_on_what_all_runs_have():
     a = {("t0", "lime"): np.ones(2), ("t1", "lime"): np.ones(3)}
     b = {("t1", "lime"): np.zeros(3), ("t0", "lime"): np.zeros(2), ("t2", "lime"): np.ones(1)}
-    left, right = seeding.align([a, b])
+    left, right = seeds.align([a, b])
     assert [len(scores) for scores in left] == [len(scores) for scores in right] == [2, 3]
     table = pd.DataFrame({"task": "snli", "model": "m", "seed": [1, 2], "accuracy": 0.5, "apd": [0.2, 0.1]})
-    beside = seeding.beside_published(table.assign(chosen=[False, True]))
+    beside = seeds.beside_published(table.assign(chosen=[False, True]))
     assert list(beside.seed) == [2, 1] and list(beside.published_apd) == [0.00595, 0.00599]
-    assert seed_figures.draw_seeds(beside).get_legend() is not None
+    assert figures.figure_seeds(beside).get_legend() is not None
 
 
 def test_figures_show_what_they_are_given(step):
-    compared = comparing.compare_table(step)
-    axes = figures.draw_mixed_matrix(comparing.mixed_matrices(compared, 4), 4)
+    compared = dynamic_k.compare_table(step)
+    axes = figures.figure_3(dynamic_k.mixed_matrices(compared, 4), 4)
     assert len(axes.texts) == 2 * 21
-    lengths = figures.draw_lengths(grouping.length_table(step))
+    lengths = figures.figure_6(groups.length_table(step))
     assert [line.get_label() for line in lengths.lines][::2] == ["8 tokens", "10 tokens"]
-    assert {p.get_label() for p in figures.draw_human_curves(annotating.human_table(step)).lines} >= {"LIME", "Random"}
-    reading_ = step.readings[0]
-    bars = peak_figures.draw_profile(reading_, "lime").patches
-    chosen = set(CHOICES["released"](reading_.scores["lime"]))
+    assert {p.get_label() for p in figures.figure_2b(people.human_table(step)).lines} >= {"LIME", "Random"}
+    reading = step.readings[0]
+    bars = profiles.draw_profile(reading, "lime").patches
+    chosen = set(CHOICES["released"](reading.scores["lime"]))
     assert {
         i for i, bar in enumerate(bars) if bar.get_facecolor() != bars[min(set(range(8)) - chosen)].get_facecolor()
     } == chosen
-    assert peak_figures.draw_spans(reading_, "lime").get_title(loc="left").startswith("each token")
+    assert profiles.draw_spans(reading, "lime").get_title(loc="left").startswith("each token")
     assert figures.kind_of("lime", "partition_shap") == "Partition SHAP and LIME"
-    assert figures.draw_predicted_k(annotating.k_table(step)).get_yticklabels()
+    assert figures.figure_predicted_k(people.k_table(step)).get_yticklabels()
 
 
 def test_an_unknown_published_table_names_those_there_are():
     with pytest.raises(FileNotFoundError, match="kamp_table1"):
-        published.reported("kamp_table9")
+        reported("kamp_table9")

@@ -11,6 +11,7 @@ from attreval.config import Profile
 from attreval.core import project
 from attreval.core.records import Attribution, Evidence, Tokens
 from attreval.core.tables import write_attributions, write_csv
+from attreval.core.token_tables import write_tokens
 from attreval.papers.poerner2018 import examples as showing
 from attreval.papers.poerner2018 import hits as pointing
 from attreval.papers.poerner2018.tables import paper_table
@@ -25,13 +26,11 @@ MODELS |= {
 }
 
 
-class ReadsWords:
-    """A model of which only its reading is asked: every word is a token."""
-
-    def tokens(self, instance):
-        n = len(instance.words)
-        none = np.zeros(n, bool)
-        return Tokens(np.arange(n), instance.words[:, 0], none, np.arange(n), instance.words, ("w",) * n, 0, 0)
+def word_tokens(instance) -> Tokens:
+    """Every word is a token."""
+    n = len(instance.words)
+    none = np.zeros(n, bool)
+    return Tokens(np.arange(n), instance.words[:, 0], none, np.arange(n), instance.words, ("w",) * n, 0, 0)
 
 
 @pytest.fixture
@@ -65,9 +64,9 @@ def step(tmp_path, monkeypatch):
             records.append(Attribution(f"doc-{at}", name, predicted, "token", places, scores))
     write_attributions(made.results.attributions("hybrid_bbc", "cnn", 1, 0), records)
     write_csv(made.results.tables / "03_explain-hybrid_bbc-cnn-s1-0_instances.csv", pd.DataFrame(said))
+    write_tokens(made.results.tokens("hybrid_bbc", "cnn", 1, 0), {i.id: word_tokens(i) for i in instances})
     for module in (pointing, showing):
         monkeypatch.setattr(module, "to_explain", lambda *_: instances)
-        monkeypatch.setattr(module, "load_model", lambda *_: ReadsWords())
     return made
 
 

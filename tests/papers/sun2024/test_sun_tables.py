@@ -239,7 +239,7 @@ def an_instance(tiny):
         for methods in TECHNIQUES.values()
         for kind, method in methods.items()
     }
-    return one, records, DiagnosisSpec(pieces={"unit": "word"}, random_draws=3)
+    return one, records, DiagnosisSpec(units={"unit": "word"}, random_draws=3)
 
 
 def test_a_case_is_judged_without_the_model(tiny):

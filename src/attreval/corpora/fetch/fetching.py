@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
+from attreval.core.tables import write_json
 from attreval.corpora.fetch.archives import is_open, open_package
 from attreval.corpora.fetch.download import download
 from attreval.corpora.fetch.errors import room_for
 from attreval.corpora.fetch.lock import Package, package
-from attreval.corpora.fetch.making import known_task, make_table, table_path
 from attreval.corpora.fetch.pretrained import Weights, assemble, is_assembled, known_weights
 from attreval.corpora.fetch.sources import digest, find_sources, given_folder
-from attreval.corpora.tasks import Task
+from attreval.corpora.table import make_table
+from attreval.corpora.tasks import Task, known_task, table_path
 
 Say = Callable[[str], None]
 
@@ -66,34 +68,42 @@ def fetch_parts(name: str, entry: Weights, say: Say) -> None:
 
 
 def fetch_table(task: Task, say: Say) -> None:
-    """Make the table of one task, unless the one there was made from the same sources by the same rules."""
+    """Make the table of one task, unless the one there was made from the same sources by the same code."""
     items = [package(name) for name in task.packages]
     named = [{"name": item.name, "version": item.version, "sha256": item.sha256} for item in items]
-    made_from = {"task": task.name, "labels": list(task.labels), "builder": task.version, "packages": named}
+    made_from = {"task": task.name, "labels": list(task.labels), "packages": named}
     tables = {name: table_path(name) for name in task.tables}
     if tables:
         made_from["tables"] = [{"name": name, "sha256": digest(found)} for name, found in tables.items()]
-    path = table_path(task.name)
-    if task.external and given_folder() is None and is_current(path, made_from):
+    if task.external and given_folder() is None and is_current(task, made_from):
         say(f"table {task.name}: already here")
         return
     files = find_sources(task, say)
     made_from["files"] = [{"name": name, "sha256": digest(found)} for name, found in files.items()]
-    if is_current(path, made_from):
+    if is_current(task, made_from):
         say(f"table {task.name}: already here")
         return
     sources = {item.name: item.folder for item in items} | files | tables
-    with room_for(f"the table of {task.name}", path.parent):
+    with room_for(f"the table of {task.name}", table_path(task.name).parent):
         make_table(task, sources, made_from, say)
+        write_json(code_path(task.name), {"sha256": task.code_hash()})
 
 
-def is_current(path: Path, made_from: dict) -> bool:
-    """Whether a whole table lies there whose metadata says that it was made from exactly this."""
+def code_path(task: str) -> Path:
+    """The note beside a table of the code that made it: not in the table, whose bytes are those of what it holds."""
+    return table_path(task).with_suffix(".code.json")
+
+
+def is_current(task: Task, made_from: dict) -> bool:
+    """Whether a whole table lies there that was made from exactly this, by the code that is here now."""
     import pyarrow as pa
 
     from attreval.core.tables import read_about
 
-    if not path.exists():
+    path, note = table_path(task.name), code_path(task.name)
+    if not path.exists() or not note.exists():
+        return False
+    if json.loads(note.read_text(encoding="utf-8")) != {"sha256": task.code_hash()}:
         return False
     try:
         about = read_about(path)

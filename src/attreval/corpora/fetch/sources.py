@@ -20,7 +20,7 @@ from attreval.core.tables import write_whole
 from attreval.corpora.fetch.archives import extract
 from attreval.corpora.fetch.download import clear_leftovers, sha256_of
 from attreval.corpora.fetch.errors import FetchError, room_for
-from attreval.corpora.tasks import Task
+from attreval.corpora.tasks import TASKS, Task
 
 VARIABLE = "ATTREVAL_CORPORA"
 
@@ -103,8 +103,6 @@ def find_sources(task: Task, say: Callable[[str], None]) -> dict[str, Path]:
 
 def at_hand(task: Task) -> bool:
     """Whether every file that a task needs from outside the registry lies here, without asking any address."""
-    from attreval.corpora.tasks import TASKS
-
     roots = [root for root in (given_folder(), own_folder()) if root]
     here = all(any((root / path).exists() for root in roots) for path in task.files)
     return here and all(at_hand(TASKS[name]) for name in task.tables)

@@ -1,29 +1,34 @@
-"""What a run (task, model, seed) of a profile has left: its model, its attributions, its tables."""
+"""What a run (task, model, seed) of a profile has left: attributions, tokens and tables; no model is loaded here.
+
+For models see `trained_models`.
+"""
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import wraps
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from attreval import corpora
 from attreval.config import Judge, Profile
 from attreval.core.project import Results
-from attreval.core.records import Attribution
+from attreval.core.records import Attribution, Tokens
 from attreval.core.tables import read_by_instance
+from attreval.core.token_tables import read_tokens
 from attreval.explain import METHODS
 from attreval.workflow.step import Step
 
 
-def load_model(results: Results, task: str, model: str, seed: int, profile: Profile):
-    """The trained model of a task, ready to be asked, its classes in the task's order."""
-    from attreval.models.loading import load_classifier
-
-    folder, labels = results.model(profile.read_by(task), model, seed), corpora.TASKS[task].labels
-    return load_classifier(folder, model, profile.device, profile.models[model].max_length, labels)
+def existing(paths: Sequence[Path], what: str, notebook: str, profile: Profile) -> Sequence[Path]:
+    """The paths, if all are there. Raises FileNotFoundError that says which notebook makes them."""
+    if missing := [path for path in paths if not path.exists()]:
+        raise FileNotFoundError(
+            f"no {what} at {missing[0]}: run notebook {notebook}, or `attreval run --profile {profile.name}`"
+        )
+    return paths
 
 
 def load_attributions(
@@ -31,11 +36,30 @@ def load_attributions(
 ) -> dict[str, dict[str, Attribution]]:
     """Attributions of every shard: instance id -> method -> record."""
     paths = [results.attributions(task, model, seed, shard) for shard in range(profile.explaining_of(task).shards)]
-    if missing := [path for path in paths if not path.exists()]:
-        raise FileNotFoundError(
-            f"no attributions at {missing[0]}: run notebook 03, or `attreval run --profile {profile.name}`"
-        )
-    return dict(sorted(read_by_instance(*paths).items()))
+    return dict(sorted(read_by_instance(*existing(paths, "attributions", "03_explain", profile)).items()))
+
+
+def load_tokens(
+    results: Results, profile: Profile, task: str, model: str, seed: int, part: str = ""
+) -> dict[str, Tokens]:
+    """How the model reads the instances of every shard, by instance id; or those of a part: `examples`, `marked`."""
+    parts = [part] if part else range(profile.explaining_of(task).shards)
+    paths = [results.tokens(task, model, seed, part) for part in parts]
+    return read_tokens(*existing(paths, "tokens", "03_explain", profile))
+
+
+def load_typed_attributions(
+    results: Results, profile: Profile, task: str, model: str, seed: int
+) -> dict[str, dict[str, Attribution]]:
+    """Attributions of all parts: instance id -> method -> record."""
+    paths = [results.typed_attributions(task, model, seed, part) for part in range(profile.diagnosis.parts)]
+    return read_by_instance(*existing(paths, "attributions", "07_sun2024_explanations", profile))
+
+
+def load_typed_tokens(results: Results, profile: Profile, task: str, model: str, seed: int) -> dict[str, Tokens]:
+    """How the model reads the instances of all parts, by instance id."""
+    paths = [results.typed_tokens(task, model, seed, part) for part in range(profile.diagnosis.parts)]
+    return read_tokens(*existing(paths, "tokens", "07_sun2024_explanations", profile))
 
 
 def common_methods(records: dict[str, dict[str, Attribution]]) -> list[str]:
@@ -69,12 +93,6 @@ def kept_for_run(runs: int = 1) -> Callable[[Callable], Callable]:
 
 
 @kept_for_run()
-def load_model_once(results: Results, profile: Profile, task: str, model: str, seed: int):
-    """The model of a run; the parts that a process judges one after the other mostly share it."""
-    return load_model(results, task, model, seed, profile)
-
-
-@kept_for_run()
 def load_records_once(results: Results, profile: Profile, task: str, model: str, seed: int):
     """The attributions of a run."""
     return load_attributions(results, profile, task, model, seed)
@@ -86,9 +104,6 @@ def read_shards(step: Step, table: str, judge: Judge | None = None) -> pd.DataFr
     for task, model, seed in step.profile.explained_runs(judge):
         for shard in range(step.profile.explaining_of(task).shards):
             path = step.results.tables / f"03_explain-{task}-{model}-s{seed}-{shard}_{table}.csv"
-            if not path.exists():
-                raise FileNotFoundError(
-                    f"no table {path}: run notebook 03, or `attreval run --profile {step.profile.name}`"
-                )
+            existing([path], "table", "03_explain", step.profile)
             parts.append(pd.read_csv(path).assign(task=task, model=model, seed=seed))
     return pd.concat(parts, ignore_index=True)

@@ -15,6 +15,16 @@ def to_explain(
     return chosen if shard is None else chosen[shard :: profile.explaining_of(task).shards]
 
 
+def evaluated_instances(profile: Profile, task: str) -> list[Instance]:
+    """The test instances that the diagnosis looks at."""
+    return corpora.load(task, "test", profile.diagnosis.rows)
+
+
+def marked_corpus(task: str) -> list[Instance]:
+    """All of a task's dev and test instances, as far as it has these splits."""
+    return [i for split in ("dev", "test") if split in corpora.TASKS[task].splits for i in corpora.load(task, split)]
+
+
 def examples(task: str, wanted: list[str]) -> list[Instance]:
     """The test instances of these ids, in this order. Raises ValueError where there is no such instance."""
     found = {instance.id: instance for instance in corpora.load(task, "test")} if wanted else {}

@@ -6,7 +6,6 @@ import seaborn as sns
 from matplotlib import pyplot as plt
 
 from attreval import corpora
-from attreval.explain import METHODS
 
 GROUPS = {
     "both perturbation": ("#D55E00", "s"),
@@ -15,7 +14,6 @@ GROUPS = {
     "with attention or propagation": ("#CC79A7", "D"),
     "with random": ("#888888", "x"),
 }  # of pairs of methods, by their kinds
-MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "h", "<", ">", "p")
 
 
 def use_style() -> None:
@@ -49,19 +47,3 @@ def draw_nothing(why: str):
 def task_title(task: str) -> str:
     """A task as a person would write it, without what it asks."""
     return corpora.TASKS[task].short if task in corpora.TASKS else task
-
-
-def method_palette(methods) -> dict[str, object]:
-    """A colour for each method title: the same method has the same colour in every figure, random is grey."""
-    hues = [i for i in range(10) if i != 7]  # the eighth is grey, and grey is random's
-    colours = [sns.color_palette(kind, 10)[i] for kind in ("colorblind", "dark") for i in hues]
-    order = [name for name in METHODS if name != "random"]
-    table = {METHODS[name].title: colours[i % len(colours)] for i, name in enumerate(order)}
-    table["Random"] = (0.45, 0.45, 0.45)
-    return {METHODS[m].title: table[METHODS[m].title] for m in methods}
-
-
-def method_markers(methods) -> dict[str, str]:
-    """A marker for each method title, so that lines can be told apart without colour."""
-    order = list(METHODS)
-    return {METHODS[m].title: MARKERS[order.index(m) % len(MARKERS)] for m in methods}

@@ -13,8 +13,8 @@ from attreval.core.seeds import generator
 from attreval.explain import METHODS
 from attreval.metrics.pareto import overlap_at_k
 from attreval.metrics.rank_correlation import bounds
-from attreval.papers.common.runs import load_model_once
 from attreval.papers.common.sample import to_explain
+from attreval.papers.common.trained_models import load_model_once
 from attreval.workflow.step import Step, set_threads
 
 BUDGET_COLUMNS = ["task", "model", "method", "budget", "seed", "instance", "requested"]

@@ -25,10 +25,10 @@ from attreval.metrics.protocol import Protocol
 from attreval.metrics.registry import FAITHFULNESS, METRICS
 from attreval.metrics.unified.complexity import simplicity
 from attreval.papers.common.evidence import borrowed_evidence, with_evidence
-from attreval.papers.common.runs import common_methods, load_model_once, load_records_once
+from attreval.papers.common.runs import common_methods, load_records_once
 from attreval.papers.common.sample import to_explain
-from attreval.papers.kamp2023.readings import PEOPLE, Reading, read
-from attreval.papers.kamp2023.voting import at_k, at_peaks, peaks_of
+from attreval.papers.common.trained_models import load_model_once
+from attreval.papers.kamp2023.readings import PEOPLE, Reading, make_reading
 from attreval.papers.sun2024.instances import read_agents
 from attreval.papers.zhao2023.erasure import (
     ErasureInput,
@@ -143,11 +143,11 @@ def cases_to_ask(profile: Profile, names: tuple, scores: dict, known: ByMethod, 
 
 def agreement_values(reading: Reading, methods: list[str], spec) -> Values:
     """Agreement of each method with the others (but not with random scores), and with people where they marked any."""
-    peaks = {m: peaks_of(reading, m, spec) for m in methods}
+    peaks = {m: reading.peaks(m, spec) for m in methods}
     fixed: dict[str, list[float]] = {m: [] for m in methods}
     dynamic: dict[str, list[float]] = {m: [] for m in methods}
     for a, b in combinations(methods, 2):
-        same_k = at_k(reading, [a, b], spec.fixed_k, spec)
+        same_k = reading.agreement_at_k([a, b], spec.fixed_k, spec)
         own_k = agreement_of([peaks[a], peaks[b]])
         for m, other in ((a, b), (b, a)):
             if other != "random":
@@ -157,8 +157,8 @@ def agreement_values(reading: Reading, methods: list[str], spec) -> Values:
         yield m, "agreement", _mean(fixed[m])
         yield m, "agreement_dynamic", _mean(dynamic[m])
         if reading.marked:
-            yield m, "people", at_k(reading, [m, PEOPLE], spec.fixed_k, spec)
-            yield m, "people_dynamic", at_peaks(reading, [m, PEOPLE], spec)
+            yield m, "people", reading.agreement_at_k([m, PEOPLE], spec.fixed_k, spec)
+            yield m, "people_dynamic", reading.agreement_at_peaks([m, PEOPLE], spec)
 
 
 def simplicity_values(reading: Reading, methods: list[str]) -> Values:
@@ -209,7 +209,7 @@ def _open_texts(loaded, results: Results, profile: Profile, run: Run, start: int
     for at, instance in enumerate(to_explain(profile, task, model)[start:end], start):
         tokens, names = loaded.tokens(instance), (*run, instance.id)
         of_text, known = records[instance.id], stored.get(instance.id, {})
-        reading = read(with_evidence(instance, borrowed), tokens, {m: of_text[m] for m in explained})
+        reading = make_reading(with_evidence(instance, borrowed), tokens, {m: of_text[m] for m in explained})
         reading.scores.setdefault("random", random_scores(tokens, *names))  # where it did not explain
         usable = known if explains_predicted(profile, task) else {}
         cases = cases_to_ask(profile, names, reading.scores, usable, at < asked)

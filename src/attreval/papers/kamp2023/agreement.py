@@ -17,6 +17,12 @@ from attreval.workflow.step import Step
 K_SHOWN = 4  # the mean number of tokens that people highlight on e-SNLI (Kamp et al. 2023)
 
 
+def mean_with_interval(step: Step, values: np.ndarray, run: tuple) -> tuple:
+    """Means over instances, lower and upper bounds; instances are drawn alike in every table of a run."""
+    settings = step.profile.bootstrap
+    return bootstrap_mean(values, settings.draws, settings.level, "agreement", *run)
+
+
 def group_of(a: str, b: str) -> str:
     """What kind of pair two methods are: of one kind (`both gradient`), of two (`gradient and attention`)."""
     if "random" in (a, b):

@@ -10,7 +10,6 @@ import pandas as pd
 from attreval.explain import METHODS
 from attreval.metrics.dynamic_k import PEAK_RULES
 from attreval.papers.kamp2023.readings import PEOPLE, UNSIGNED, Reading, read_run, voters
-from attreval.papers.kamp2023.voting import at_k, at_peaks, peaks_of
 
 
 def marked_of(readings: list[Reading]) -> list[Reading]:
@@ -29,9 +28,9 @@ def tie_table(step) -> pd.DataFrame:
         readings = read_run(step, run)
         for a, b in combinations([*voters(readings), *([PEOPLE] if marked_of(readings) else [])], 2):
             used = marked_of(readings) if b == PEOPLE else readings
-            exact = np.mean([at_k(r, (a, b), expected.fixed_k, expected) for r in used])
+            exact = np.mean([r.agreement_at_k((a, b), expected.fixed_k, expected) for r in used])
             draws = [
-                np.mean([at_k(r, (a, b), expected.fixed_k, expected, draw) for r in used])
+                np.mean([r.agreement_at_k((a, b), expected.fixed_k, expected, draw) for r in used])
                 for draw in range(expected.tie_draws)
             ]
             rows.append((*run, a, b, exact, np.mean(draws), np.std(draws), np.abs(draws - exact).max(), len(used)))
@@ -55,11 +54,13 @@ def sign_table(step) -> pd.DataFrame:
             for sign, voter in (("signed", method), ("unsigned", f"{method}{UNSIGNED}")):
                 pairs = [(voter, other) for other in others]
                 found = [
-                    np.mean([at_k(r, pair, spec.fixed_k, spec) for r in readings for pair in pairs]),
-                    np.nanmean([at_peaks(r, pair, spec) for r in readings for pair in pairs]),
-                    np.mean([at_k(r, (voter, PEOPLE), spec.fixed_k, spec) for r in marked]) if marked else np.nan,
-                    np.nanmean([at_peaks(r, (voter, PEOPLE), spec) for r in marked]) if marked else np.nan,
-                    np.mean([peaks_of(r, voter, spec).sum() for r in readings]),
+                    np.mean([r.agreement_at_k(pair, spec.fixed_k, spec) for r in readings for pair in pairs]),
+                    np.nanmean([r.agreement_at_peaks(pair, spec) for r in readings for pair in pairs]),
+                    np.mean([r.agreement_at_k((voter, PEOPLE), spec.fixed_k, spec) for r in marked])
+                    if marked
+                    else np.nan,
+                    np.nanmean([r.agreement_at_peaks((voter, PEOPLE), spec) for r in marked]) if marked else np.nan,
+                    np.mean([r.peaks(voter, spec).sum() for r in readings]),
                 ]
                 rows.append((*run, method, sign, *found, len(readings)))
     columns = ["task", "model", "seed", "method", "sign", "fixed", "dynamic", "people_fixed", "people_dynamic", "k"]
@@ -75,9 +76,9 @@ def rule_table(step) -> pd.DataFrame:
         for rule in PEAK_RULES:
             spec = step.profile.agreement.model_copy(update={"peaks": rule})
             for voter in names:
-                counts = np.array([peaks_of(r, voter, spec).sum() for r in readings])
+                counts = np.array([r.peaks(voter, spec).sum() for r in readings])
                 pairs = [(voter, other) for other in names if other != voter]
-                agreed = np.array([at_peaks(r, pair, spec) for r in readings for pair in pairs])
+                agreed = np.array([r.agreement_at_peaks(pair, spec) for r in readings for pair in pairs])
                 mean = np.nanmean(agreed) if np.isfinite(agreed).any() else np.nan
                 rows.append((*run, rule, voter, counts.mean(), (counts == 0).mean(), mean, len(readings)))
     columns = ["task", "model", "seed", "rule", "voter", "k", "without", "agreement", "instances"]

@@ -20,7 +20,6 @@ from attreval.papers.common.claims import note_verdicts, read_claims, score
 from attreval.papers.common.published import reported
 from attreval.papers.kamp2023.readings import PEOPLE, SIX, Reading, read_run, voters
 from attreval.papers.kamp2023.tables import KAMP_METHODS
-from attreval.papers.kamp2023.voting import at_k, at_peaks, peaks_of
 
 SHAP, LIME, GRADIENT, INPUT, PLAIN, PATH = SIX
 LOW, STRONG = (PLAIN, INPUT), (SHAP, LIME, GRADIENT)
@@ -124,20 +123,20 @@ MEASURES: dict[str, Callable[[Means], float]] = {
 def measure(readings: list[Reading], spec) -> tuple[list[tuple], np.ndarray]:
     """Names of columns, and (instances, columns) values: every mean that a claim speaks of."""
     ks = (DYNAMIC, *range(1, LARGE + 1))
-    lengths = np.array([len(r.pieces) for r in readings])
+    lengths = np.array([len(r.tokens) for r in readings])
     short, long = np.quantile(lengths, [1 / 3, 2 / 3])
 
     def agree(r, names, k):
-        return at_peaks(r, names, spec) if k == DYNAMIC else at_k(r, names, k, spec)
+        return r.agreement_at_peaks(names, spec) if k == DYNAMIC else r.agreement_at_k(names, k, spec)
 
     def row(r):
         values = {("pair", a, b, k): agree(r, (a, b), k) for a, b in pairs() for k in ks}
         values |= {(PEOPLE, m, k): agree(r, (m, PEOPLE), k) if r.marked else np.nan for m in SIX for k in ks}
-        values |= {("k", m): float(peaks_of(r, m, spec).sum()) for m in SIX}
-        rise = (at_k(r, SIX, LARGE, spec) - at_k(r, SIX, 1, spec)) / (LARGE - 1)
+        values |= {("k", m): float(r.peaks(m, spec).sum()) for m in SIX}
+        rise = (r.agreement_at_k(SIX, LARGE, spec) - r.agreement_at_k(SIX, 1, spec)) / (LARGE - 1)
         return values | {
-            ("rise", "short"): rise if len(r.pieces) <= short else np.nan,
-            ("rise", "long"): rise if len(r.pieces) >= long else np.nan,
+            ("rise", "short"): rise if len(r.tokens) <= short else np.nan,
+            ("rise", "long"): rise if len(r.tokens) >= long else np.nan,
         }
 
     rows = [row(r) for r in readings]

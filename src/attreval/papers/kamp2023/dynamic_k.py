@@ -7,8 +7,10 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
-from attreval.papers.kamp2023.readings import PEOPLE, read_run, title, voters
-from attreval.papers.kamp2023.voting import at_k, at_peaks, interval, peaks_of
+from attreval.papers.kamp2023.agreement import (
+    mean_with_interval,
+)
+from attreval.papers.kamp2023.readings import PEOPLE, read_run, voter_title, voters
 
 COMPARED = 10  # the largest fixed k that dynamic k is compared with
 IMPROVED = 5  # and the largest of the paper's Table 1
@@ -28,9 +30,9 @@ def compare_table(step) -> pd.DataFrame:
         marked = [r for r in readings if r.marked]
         for a, b in combinations([*voters(readings), *([PEOPLE] if marked else [])], 2):
             used = marked if b == PEOPLE else readings
-            dynamic = np.array([at_peaks(r, (a, b), spec) for r in used])
-            fixed = np.array([[at_k(r, (a, b), k, spec) for k in range(1, COMPARED + 1)] for r in used])
-            mean, low, high = interval(step, np.column_stack([dynamic, dynamic[:, None] - fixed]), run)
+            dynamic = np.array([r.agreement_at_peaks((a, b), spec) for r in used])
+            fixed = np.array([[r.agreement_at_k((a, b), k, spec) for k in range(1, COMPARED + 1)] for r in used])
+            mean, low, high = mean_with_interval(step, np.column_stack([dynamic, dynamic[:, None] - fixed]), run)
             undefined = int(np.isnan(dynamic).sum())
             for k in range(1, COMPARED + 1):
                 known = (*run, a, b, k, mean[0], low[0], high[0], fixed[:, k - 1].mean(), mean[k], low[k], high[k])
@@ -68,8 +70,8 @@ def peak_table(step) -> pd.DataFrame:
         marked = [r for r in readings if r.marked]
         for voter in [*voters(readings), *([PEOPLE] if marked else [])]:
             used = marked if voter == PEOPLE else readings
-            counts = np.array([peaks_of(r, voter, spec).sum() for r in used])
-            mean, low, high = interval(step, counts, run)
+            counts = np.array([r.peaks(voter, spec).sum() for r in used])
+            mean, low, high = mean_with_interval(step, counts, run)
             found = (float(mean), float(low), float(high), counts.std(), (counts == 0).mean(), len(used))
             rows.append((*run, voter, *found))
     columns = ["task", "model", "seed", "voter", "k", "low", "high", "sd", "without", "instances"]
@@ -84,7 +86,7 @@ def mixed_matrices(compared: pd.DataFrame, k: int) -> dict[str, pd.DataFrame]:
         matrix = pd.DataFrame(np.nan, index=names, columns=names)
         for (a, b), pair in part.groupby(["a", "b"], sort=False):
             matrix.loc[b, a], matrix.loc[a, b] = pair.dynamic.mean(), pair.difference.mean()
-        out[task] = matrix.rename(index=title, columns=title)
+        out[task] = matrix.rename(index=voter_title, columns=voter_title)
     return out
 
 
@@ -99,7 +101,7 @@ def note_dynamic(step, compared: pd.DataFrame, peaks: pd.DataFrame) -> None:
             step.number(f"dynamic.{task}.{voter}.sd", float(row.sd), 1)
         means = part[part.voter != PEOPLE].groupby("voter", sort=False).k.mean()
         for word, voter in (("most", means.idxmax()), ("fewest", means.idxmin())):
-            step.number(f"dynamic.{task}.{word}", title(voter))
+            step.number(f"dynamic.{task}.{word}", voter_title(voter))
             step.number(f"dynamic.{task}.{word}_k", float(means[voter]), 1)
     for task, part in compared[compared.k == min(k, COMPARED)].groupby("task", sort=False):
         pairs = part[part.b != PEOPLE].groupby(["a", "b"], sort=False)[["difference", "dynamic", "fixed"]].mean()

@@ -1,23 +1,64 @@
-"""How does agreement at fixed k compare with agreement at a k of each profile's own? (Kamp et al. 2023)"""
+"""The figures of Kamp et al. (2023) by their own numbers, and ours beside them.
+
+How far do methods and people agree at each k, at a k of each profile's own, and with another training seed?
+"""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 import numpy as np
 import pandas as pd
 import seaborn as sns
 from matplotlib import pyplot as plt
+from matplotlib.ticker import MaxNLocator
 
 from attreval.explain import METHODS
-from attreval.papers.common.style import draw_nothing, method_markers, method_palette, task_title, use_style
-from attreval.papers.kamp2023.readings import SIX
+from attreval.papers.common.method_style import method_markers, method_palette
+from attreval.papers.common.style import GROUPS, MARKERS, draw_nothing, task_title, use_style
+from attreval.papers.kamp2023.profiles import draw_profile, draw_spans
+from attreval.papers.kamp2023.readings import SIX, Reading
 
 NOBODY = "nobody marked these texts"
+FEW = "fewer than two of the paper's six methods explain these texts"
 LOW = {"integrated_gradients_plain", "gradient_x_input"}
 KINDS = {  # the paper's three groups of pairs
     "Partition SHAP and LIME": ("#DE8F05", "s"),
     "other pairs": ("#029E73", "o"),
     "pairs with plain integrated gradients or Gradient x Input": ("#7A3E9D", "^"),
 }
+CELLS = {"annot": True, "square": True, "linewidths": 0.5, "annot_kws": {"size": 9}}
+
+
+def figure_1(reading: Reading, rule: str = "released"):
+    """Dynamic k against fixed k on one text, by the gradient's L1 norm (Fig. 1)."""
+    return draw_profile(reading, "gradient_l1", rule)
+
+
+def figure_4(reading: Reading, rule: str = "released"):
+    """Dynamic k against fixed k on one text, by plain integrated gradients (Fig. 4)."""
+    return draw_profile(reading, "integrated_gradients_plain", rule)
+
+
+def figure_2a(table: pd.DataFrame):
+    """Mean agreement@k of the pairs of the paper's six methods, a panel a task, by its three groups (Fig. 2a).
+
+    table: as agreement.agreement_table makes it.
+    """
+    six = table[table.method_a.isin(SIX) & table.method_b.isin(SIX)]
+    if six.empty:
+        return draw_nothing(FEW)
+    figure, panels = _panels(six.task.unique(), 5.2, 3.9)
+    for task, axes in panels.items():
+        part = six[six.task == task].groupby(["method_a", "method_b", "k"], sort=False).agreement.mean().reset_index()
+        for (a, b), pair in part.groupby(["method_a", "method_b"], sort=False):
+            kind = kind_of(a, b)
+            colour, marker = KINDS[kind]
+            axes.plot(pair.k, pair.agreement, color=colour, marker=marker, markersize=4, linewidth=1.3, label=kind)
+        axes.set(xlabel="k", title=task_title(task), ylim=(0.48, 1.02))
+        _spare_ticks(axes, part.k)
+    figure.supylabel("agreement@k")
+    return _shared_legend(figure, 1)
 
 
 def kind_of(a: str, b: str) -> str:
@@ -28,124 +69,131 @@ def kind_of(a: str, b: str) -> str:
     return low if {a, b} & LOW else other
 
 
-def draw_three_groups(table: pd.DataFrame):
-    """Mean agreement@k of the pairs of the paper's six methods, a panel a task, by its three groups (Fig. 2a)."""
-    use_style()
-    six = table[table.method_a.isin(SIX) & table.method_b.isin(SIX)]
-    if six.empty:
-        return draw_nothing("fewer than two of the paper's six methods explain these texts")
-    tasks = list(dict.fromkeys(six.task))
-    figure, panels = lay_panels(tasks, 5.2, 3.9)
-    for axes, task in zip(panels, tasks, strict=True):
-        part = six[six.task == task].groupby(["method_a", "method_b", "k"], sort=False).agreement.mean().reset_index()
-        for (a, b), pair in part.groupby(["method_a", "method_b"], sort=False):
-            kind = kind_of(a, b)
-            colour, marker = KINDS[kind]
-            axes.plot(pair.k, pair.agreement, color=colour, marker=marker, markersize=4, linewidth=1.3, label=kind)
-        axes.set(xlabel="k", title=task_title(task), ylim=(0.48, 1.02))
-        spare_ticks(axes, part.k)
-    panels[0].figure.supylabel("agreement@k")
-    shared_legend(figure, panels, 1)
-    return panels[0]
+def figure_2b(table: pd.DataFrame):
+    """Mean agreement@k of each method with people, a panel a task (Fig. 2b); random as the floor.
 
-
-def draw_human_curves(table: pd.DataFrame):
-    """Mean agreement@k of each method with people, a panel a task (Fig. 2b); random as the floor."""
+    table: as people.human_agreement_table makes it.
+    """
     if table.empty:
         return draw_nothing(NOBODY)
-    use_style()
-    tasks = list(dict.fromkeys(table.task))
-    figure, panels = lay_panels(tasks, 5.4, 4.2)
-    methods = list(dict.fromkeys(table.method))
+    figure, panels = _panels(table.task.unique(), 5.4, 4.2)
+    methods = list(table.method.unique())
     palette, markers = method_palette(methods), method_markers(methods)
-    for axes, task in zip(panels, tasks, strict=True):
+    for task, axes in panels.items():
         part = table[table.task == task].groupby(["method", "k"], sort=False)[["agreement", "low", "high"]].mean()
         for method, line in part.reset_index().groupby("method", sort=False):
             name = METHODS[method].title
             axes.plot(line.k, line.agreement, color=palette[name], marker=markers[name], markersize=4, label=name)
             axes.fill_between(line.k, line.low, line.high, color=palette[name], alpha=0.12, linewidth=0)
         axes.set(xlabel="k", title=task_title(task))
-        spare_ticks(axes, table.k)
-    panels[0].figure.supylabel("agreement@k with people")
-    shared_legend(figure, panels, 4)
-    return panels[0]
+        _spare_ticks(axes, table.k)
+    figure.supylabel("agreement@k with people")
+    return _shared_legend(figure, 4)
 
 
-def draw_mixed_matrix(matrices: dict[str, pd.DataFrame], k: int):
-    """Agreement at dynamic k below the diagonal, its difference from a fixed k above, a panel a task (Fig. 3)."""
+def figure_3(matrices: dict[str, pd.DataFrame], k: int):
+    """Agreement at dynamic k below the diagonal, its difference from a fixed k above, a panel a task (Fig. 3).
+
+    matrices: voters by voters, by task, as dynamic_k.dynamic_matrices makes them.
+    """
     if not matrices:
-        return draw_nothing("fewer than two of the paper's six methods explain these texts")
-    use_style()
-    largest = max(np.nanmax(np.abs(upper(m))) for m in matrices.values())
-    figure, panels = lay_panels(list(matrices), 6.8, 5.8, layout="constrained", sharey=False)
-    for axes, (task, matrix) in zip(panels, matrices.items(), strict=True):
-        settings = {
-            "annot": True,
-            "square": True,
-            "linewidths": 0.5,
-            "annot_kws": {"size": 9},
-            "ax": axes,
-            "cbar": False,
-        }
-        sns.heatmap(lower(matrix), fmt=".2f", cmap="cividis", vmin=0.5, vmax=1, **settings)
-        sns.heatmap(upper(matrix), fmt="+.2f", cmap="PuOr_r", vmin=-largest, vmax=largest, **settings)
-        axes.grid(False)
-        axes.set_title(task_title(task))
-        axes.tick_params(length=0)
-        axes.set_xticklabels(axes.get_xticklabels(), rotation=40, ha="right")
-    bars = [
-        ("cividis", 0.5, 1.0, "below: agreement at dynamic k"),
-        ("PuOr_r", -largest, largest, f"above: minus agreement@{k}"),
-    ]
-    for cmap, least, most, words in bars:
-        shades = plt.cm.ScalarMappable(plt.Normalize(least, most), cmap)
-        figure.colorbar(shades, ax=panels, location="bottom", shrink=0.6, aspect=40, pad=0.02, label=words)
-    return panels[0]
+        return draw_nothing(FEW)
+    upper = {task: matrix.where(np.triu(np.ones(matrix.shape, bool), 1)) for task, matrix in matrices.items()}
+    largest = max(np.nanmax(np.abs(matrix)) for matrix in upper.values())
+    below = {"cmap": "cividis", "vmin": 0.5, "vmax": 1.0}
+    above = {"cmap": "PuOr_r", "vmin": -largest, "vmax": largest}
+    figure, panels = _panels(matrices, 6.8, 5.8, layout="constrained", sharey=False)
+    for task, axes in panels.items():
+        lower = matrices[task].where(np.tril(np.ones(matrices[task].shape, bool), -1))
+        sns.heatmap(lower, fmt=".2f", cbar=False, ax=axes, **below, **CELLS)
+        sns.heatmap(upper[task], fmt="+.2f", cbar=False, ax=axes, **above, **CELLS)
+        _finish_matrix(axes, task)
+    for shades, words in ((below, "below: agreement at dynamic k"), (above, f"above: minus agreement@{k}")):
+        scale = plt.cm.ScalarMappable(plt.Normalize(shades["vmin"], shades["vmax"]), shades["cmap"])
+        bar = {"location": "bottom", "shrink": 0.6, "aspect": 40, "pad": 0.02}
+        figure.colorbar(scale, ax=list(panels.values()), label=words, **bar)
+    return figure.axes[0]
 
 
-def lower(matrix: pd.DataFrame) -> pd.DataFrame:
-    """What is below the diagonal."""
-    return matrix.where(np.tril(np.ones(matrix.shape, bool), -1))
+def figure_5(reading: Reading, rule: str = "released"):
+    """From peaks to spans and phrases on one text, by the gradient's L1 norm (Fig. 5)."""
+    return draw_spans(reading, "gradient_l1", rule)
 
 
-def upper(matrix: pd.DataFrame) -> pd.DataFrame:
-    """What is above the diagonal."""
-    return matrix.where(np.triu(np.ones(matrix.shape, bool), 1))
+def figure_6(table: pd.DataFrame):
+    """Agreement of all six methods by k, a line a length, a panel a task (Fig. 6); dotted: random selections.
 
-
-def draw_lengths(table: pd.DataFrame):
-    """Agreement of all six methods by k, a line a length, a panel a task (Fig. 6); dotted: random selections."""
+    table: as groups.length_table makes it.
+    """
     if table.empty:
         return draw_nothing("no text has one of the lengths that the profile asks for")
-    use_style()
-    tasks = list(dict.fromkeys(table.task))
-    lengths = sorted(set(table.length))
+    lengths = sorted(table.length.unique())
     colours = dict(zip(lengths, sns.color_palette("viridis", len(lengths)), strict=True))
-    figure, panels = lay_panels(tasks, 5.2, 3.9)
-    for axes, task in zip(panels, tasks, strict=True):
+    figure, panels = _panels(table.task.unique(), 5.2, 3.9)
+    for task, axes in panels.items():
         part = table[table.task == task].groupby(["length", "k"])[["agreement", "chance"]].mean().reset_index()
         for length, line in part.groupby("length"):
             axes.plot(line.k, line.agreement, color=colours[length], marker="o", markersize=3, label=f"{length} tokens")
             axes.plot(line.k, line.chance, color=colours[length], linestyle=":", linewidth=1)
         axes.set(xlabel="k", title=task_title(task), ylim=(0, 1.03))
-        spare_ticks(axes, table.k)
-    panels[0].figure.supylabel("agreement@k of all six methods")
-    shared_legend(figure, panels, 4)
-    return panels[0]
+        _spare_ticks(axes, table.k)
+    figure.supylabel("agreement@k of all six methods")
+    return _shared_legend(figure, 4)
 
 
-def draw_predicted_k(table: pd.DataFrame):
+def figure_all_pairs(table: pd.DataFrame):
+    """Mean agreement@k of all pairs of methods, a panel a task: Figure 2a for every method of this package.
+
+    A thin line is a pair of methods, a thick one the mean of its kind of pair; the kinds of pairs with a method of
+    attention or of propagation are drawn as one.
+    """
+    use_style()
+    tasks = list(table.task.unique())
+    figure, panels = plt.subplots(1, len(tasks), figsize=(5.2 * len(tasks), 4.4), sharey=True, squeeze=False)
+    lines = table.groupby(["task", "group", "method_a", "method_b", "k"], sort=False).agreement.mean().reset_index()
+    lines["group"] = lines.group.where(lines.group.isin(list(GROUPS)), "with attention or propagation")
+    for axes, task in zip(panels[0], tasks, strict=True):
+        for group, (colour, marker) in GROUPS.items():
+            inside = lines[(lines.task == task) & (lines.group == group)]
+            for _, pair in inside.groupby(["method_a", "method_b"], sort=False):
+                axes.plot(pair.k, pair.agreement, color=colour, linewidth=0.8, alpha=0.45)
+            mean = inside.groupby("k").agreement.mean()
+            axes.plot(mean.index, mean, color=colour, linewidth=2.6, marker=marker, label=group)
+        axes.set(xlabel="k", title=task_title(task), xticks=sorted(table.k.unique()), ylim=(0.48, 1.02))
+    panels[0][0].set_ylabel("agreement@k")
+    handles, names = panels[0][0].get_legend_handles_labels()
+    figure.legend(handles, names, loc="upper center", bbox_to_anchor=(0.5, 0.02), ncols=len(GROUPS))
+    figure.tight_layout()
+    return panels[0][0]
+
+
+def figure_pair_matrix(matrices: dict[str, pd.DataFrame], k: int):
+    """Mean agreement at one k between all pairs of methods, a panel a task, the lower triangle.
+
+    matrices: methods by methods, by task.
+    """
+    use_style()
+    _, panels = plt.subplots(1, len(matrices), figsize=(6.2 * len(matrices), 5.6), squeeze=False, layout="constrained")
+    for axes, (task, matrix) in zip(panels[0], matrices.items(), strict=True):
+        shown, last = matrix.iloc[1:, :-1], task == list(matrices)[-1]
+        mask = np.triu(np.ones(shown.shape, bool), 1)
+        bar = {"cbar": last, "cbar_kws": {"label": f"agreement@{k}", "shrink": 0.7} if last else None}
+        shades = {"cmap": "cividis", "vmin": 0.5, "vmax": 1, "fmt": ".2f", "yticklabels": axes is panels[0][0]}
+        sns.heatmap(shown, mask=mask, ax=axes, **bar, **shades, **CELLS)
+        _finish_matrix(axes, task)
+    return panels[0][0]
+
+
+def figure_predicted_k(table: pd.DataFrame):
     """Mean size of the error of the k that each rule predicts, mean over methods as a bar and each method as a mark."""
     if table.empty:
         return draw_nothing(NOBODY)
-    use_style()
-    tasks = list(dict.fromkeys(table.task))
-    figure, panels = lay_panels(tasks, 5.8, 4.4)
-    rules = list(dict.fromkeys(table.rule))
+    figure, panels = _panels(table.task.unique(), 5.8, 4.4)
+    rules = list(table.rule.unique())
     names = {"one_for_all": "one k for all, from people", "quarter": "a quarter of the tokens"}
-    methods = [m for m in dict.fromkeys(table.method) if m in METHODS]
+    methods = [m for m in table.method.unique() if m in METHODS]
     palette, markers = method_palette(methods), method_markers(methods)
-    for axes, task in zip(panels, tasks, strict=True):
+    for task, axes in panels.items():
         part = table[table.task == task].groupby(["rule", "method"], sort=False).error.mean().reset_index()
         means = part.groupby("rule", sort=False).error.mean()
         axes.barh(range(len(rules)), means[rules], color="#DDDDDD", height=0.75)
@@ -156,31 +204,63 @@ def draw_predicted_k(table: pd.DataFrame):
         axes.set(xlabel="mean error of k, in tokens", title=task_title(task))
         axes.set_yticks(range(len(rules)), [names.get(rule, rule.replace("_", " ")) for rule in rules])
         axes.invert_yaxis()
-    shared_legend(figure, panels, 3)
-    return panels[0]
+    return _shared_legend(figure, 3)
 
 
-def lay_panels(tasks: list[str], width: float, height: float, sharey: bool = True, **more):
-    """A figure and one panel a task, two in a row."""
+def figure_seeds(table: pd.DataFrame):
+    """Pairwise difference over the smallest of its study, in order of size; a line a study, and the published.
+
+    table: as tables.table_2 makes it.
+    """
+    use_style()
+    figure, axes = plt.subplots(figsize=(6.4, 3.8))
+    colours = sns.color_palette("colorblind")
+    studies = table.groupby(["task", "model"], sort=False)
+    lines = {f"{task_title(task)}, {model}": part.apd for (task, model), part in studies}
+    lines["published: e-SNLI, DistilBERT"] = table.drop_duplicates("published_run").published_apd.dropna()
+    for number, (name, apd) in enumerate(lines.items()):
+        ordered = sorted(apd)
+        style = {"color": colours[number % 10], "marker": MARKERS[number % len(MARKERS)]}
+        axes.plot(range(1, len(ordered) + 1), [value / ordered[0] for value in ordered], label=name, **style)
+    axes.set(xlabel="runs, in order of size", ylabel="difference over the smallest")
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.legend()
+    figure.tight_layout()
+    return axes
+
+
+def _panels(tasks: Iterable[str], width: float, height: float, sharey: bool = True, **more):
+    """A figure and one panel a task, by task, two in a row."""
+    use_style()
+    tasks = list(tasks)
     columns, rows = min(2, len(tasks)), -(-len(tasks) // 2)
     size = (width * columns, height * rows)
     figure, grid = plt.subplots(rows, columns, figsize=size, sharey=sharey, squeeze=False, **more)
     for axes in grid.ravel()[len(tasks) :]:
         axes.set_axis_off()
-    return figure, list(grid.ravel()[: len(tasks)])
+    return figure, dict(zip(tasks, grid.ravel(), strict=False))
 
 
-def spare_ticks(axes, ks) -> None:
+def _spare_ticks(axes, ks) -> None:
     """A tick at each k, or at every fifth where there are many."""
     most = int(max(ks))
     axes.set_xticks(range(1, most + 1) if most <= 12 else [1, *range(5, most + 1, 5)])
 
 
-def shared_legend(figure, panels, columns: int) -> None:
-    """One legend below all panels, each entry once."""
+def _shared_legend(figure, columns: int):
+    """One legend below all panels, each entry once; the first panel."""
     entries = {}
-    for axes in panels:
+    for axes in figure.axes:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
             entries.setdefault(label, handle)
     figure.tight_layout()
     figure.legend(entries.values(), entries.keys(), loc="upper center", bbox_to_anchor=(0.5, 0.02), ncols=columns)
+    return figure.axes[0]
+
+
+def _finish_matrix(axes, task: str) -> None:
+    """Title and labels of a heat map."""
+    axes.grid(False)
+    axes.set_title(task_title(task))
+    axes.tick_params(length=0)
+    axes.set_xticklabels(axes.get_xticklabels(), rotation=40, ha="right")

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 
 from attreval.explain import METHODS
+from attreval.papers.kamp2023.agreement import mean_with_interval
 from attreval.papers.kamp2023.readings import PEOPLE, SIX, read_run, voters
-from attreval.papers.kamp2023.voting import at_k, at_peaks, interval
 
 GROUPS = {"all six": SIX} | {kind: [m for m in SIX if METHODS[m].kind == kind] for kind in ("perturbation", "gradient")}
 
@@ -22,8 +22,10 @@ def group_table(step) -> pd.DataFrame:
             names = voters(readings, among)
             if len(names) < 2:
                 continue
-            values = np.array([[at_peaks(r, names, spec), *(at_k(r, names, k, spec) for k in ks)] for r in readings])
-            mean, low, high = interval(step, values, run)
+            values = np.array(
+                [[r.agreement_at_peaks(names, spec), *(r.agreement_at_k(names, k, spec) for k in ks)] for r in readings]
+            )
+            mean, low, high = mean_with_interval(step, values, run)
             rows += [(*run, group, len(names), k, mean[k], low[k], high[k], len(readings)) for k in (0, *ks)]
     columns = ["task", "model", "seed", "group", "voters", "k", "agreement", "low", "high", "instances"]
     return pd.DataFrame(rows, columns=columns)
@@ -41,9 +43,15 @@ def sentence_table(step) -> pd.DataFrame:
         readings = read_run(step, run)
         names = voters(readings)
         for r in readings:
-            known = (*run, r.instance, len(r.pieces), at_k(r, names, spec.fixed_k, spec), at_peaks(r, names, spec))
+            known = (
+                *run,
+                r.instance,
+                len(r.tokens),
+                r.agreement_at_k(names, spec.fixed_k, spec),
+                r.agreement_at_peaks(names, spec),
+            )
             people = agreement_of(list(r.marks > 0)) if r.marked else np.nan
-            both = [at_k(r, (m, PEOPLE), spec.fixed_k, spec) for m in names] if r.marked else [np.nan]
+            both = [r.agreement_at_k((m, PEOPLE), spec.fixed_k, spec) for m in names] if r.marked else [np.nan]
             rows.append((*known, people, np.mean(both)))
     columns = ["task", "model", "seed", "instance", "tokens", "methods", "methods_dynamic", "people", "with_people"]
     return pd.DataFrame(rows, columns=columns)
@@ -59,12 +67,12 @@ def length_table(step) -> pd.DataFrame:
         readings = read_run(step, run)
         names = voters(readings)
         for length in spec.lengths:
-            inside = [r for r in readings if abs(len(r.pieces) - length) <= spec.length_tolerance]
+            inside = [r for r in readings if abs(len(r.tokens) - length) <= spec.length_tolerance]
             if not inside:
                 continue
             for k in range(1, spec.largest_k + 1):
-                values = [at_k(r, names, k, spec) for r in inside]
-                by_chance = [chance(len(r.pieces), k, len(names)) for r in inside]
+                values = [r.agreement_at_k(names, k, spec) for r in inside]
+                by_chance = [chance(len(r.tokens), k, len(names)) for r in inside]
                 rows.append((*run, length, k, np.mean(values), np.mean(by_chance), len(inside)))
     return pd.DataFrame(rows, columns=["task", "model", "seed", "length", "k", "agreement", "chance", "instances"])
 

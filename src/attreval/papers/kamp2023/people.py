@@ -14,9 +14,10 @@ from attreval.metrics.agreement import agreement_of, draw_top_k
 from attreval.metrics.dynamic_k import CHOICES, quarter
 from attreval.metrics.human_agreement import overlap, spaced_marks, token_marks
 from attreval.metrics.phrases import find_phrases, phrase_f1, phrase_tokens, true_runs
-from attreval.papers.common.runs import load_model
+from attreval.papers.common.runs import load_tokens
+from attreval.papers.common.sample import marked_corpus
+from attreval.papers.kamp2023.agreement import mean_with_interval
 from attreval.papers.kamp2023.readings import PEOPLE, Reading, read_run, voters
-from attreval.papers.kamp2023.voting import at_k, interval, peaks_of
 
 FEW = 5  # people who are named one by one
 NONE = "none"  # the method of a rule that looks at no scores
@@ -38,8 +39,8 @@ def human_table(step) -> pd.DataFrame:
         left_out = len(read_run(step, run)) - len(readings)
         for method in [*voters(readings), *voters(readings, ("random",))]:
             ks = range(1, spec.largest_k + 1)
-            values = np.array([[at_k(r, (method, PEOPLE), k, spec) for k in ks] for r in readings])
-            mean, low, high = interval(step, values, run)
+            values = np.array([[r.agreement_at_k((method, PEOPLE), k, spec) for k in ks] for r in readings])
+            mean, low, high = mean_with_interval(step, values, run)
             rows += [(*run, method, k, mean[i], low[i], high[i], len(readings), left_out) for i, k in enumerate(ks)]
     columns = ["task", "model", "seed", "method", "k", "agreement", "low", "high", "instances", "unmarked"]
     return pd.DataFrame(rows, columns=columns)
@@ -53,12 +54,11 @@ def people_table(step) -> pd.DataFrame:
     """
     rows = []
     for task in dict.fromkeys(run[0] for run, _ in marked_runs(step)):
-        run = next(run for run, _ in marked_runs(step) if run[0] == task)
-        model = load_model(step.results, *run, step.profile)
-        splits = [split for split in ("dev", "test") if split in corpora.TASKS[task].splits]
-        instances = [instance for split in splits for instance in corpora.load(task, split)]
+        run = next(run for run in step.profile.explained_runs("agreement") if run[0] == task)
+        tokens = load_tokens(step.results, step.profile, *run, "marked")
+        instances = marked_corpus(task)
         marks = [spaced_marks(i) for i in instances]
-        in_tokens = [token_marks(i, model.tokens(i)) for i in instances]
+        in_tokens = [token_marks(i, tokens[i.id]) for i in instances]
         rows.append((task, "instances", len(instances)))
         rows.append((task, "dropped", count_misfits(task)))
         counts = np.array([m.sum(axis=1) for m in marks])
@@ -107,11 +107,11 @@ def k_table(step) -> pd.DataFrame:
             for rule, choose in CHOICES.items()
             if choose is not quarter
         }
-        found[NONE, "quarter"] = [len(quarter(np.arange(len(r.pieces)))) for r in readings]
+        found[NONE, "quarter"] = [len(quarter(np.arange(len(r.tokens)))) for r in readings]
         found[NONE, "one_for_all"] = np.full(len(readings), given.mean())
         for (method, rule), chosen in found.items():
             apart = np.array(chosen) - given
-            mean, low, high = interval(step, np.column_stack([apart, np.abs(apart)]), run)
+            mean, low, high = mean_with_interval(step, np.column_stack([apart, np.abs(apart)]), run)
             rank = spearmanr(chosen, given).statistic if np.ptp(chosen) and np.ptp(given) else np.nan
             numbers = (np.mean(chosen), given.mean(), mean[0], low[0], high[0], mean[1], low[1], high[1], rank)
             rows.append((*run, method, rule, *numbers, len(readings)))
@@ -131,14 +131,14 @@ def phrase_table(step) -> pd.DataFrame:
         for method in voters(readings):
             ways = {
                 "fixed": [top(r, method, spec.fixed_k) for r in readings],
-                "peaks": [peaks_of(r, method, spec) for r in readings],
-                "phrases": [phrase_tokens(find_phrases(r.scores[method]), len(r.pieces)) for r in readings],
+                "peaks": [r.peaks(method, spec) for r in readings],
+                "phrases": [phrase_tokens(find_phrases(r.scores[method]), len(r.tokens)) for r in readings],
             }
             for way, selections in ways.items():
                 values = np.array([meet(s, majority(r.marks)) for s, r in zip(selections, readings, strict=True)])
-                rows.append((*run, method, way, *spread_out(interval(step, values, run)), len(readings)))
+                rows.append((*run, method, way, *spread_out(mean_with_interval(step, values, run)), len(readings)))
         values = [np.nanmean([meet(*pair) for pair in against_others(r.marks)], axis=0) for r in readings]
-        rows.append((*run, PEOPLE, "own", *spread_out(interval(step, np.array(values), run)), len(readings)))
+        rows.append((*run, PEOPLE, "own", *spread_out(mean_with_interval(step, np.array(values), run)), len(readings)))
     measures = [f"{name}{end}" for name in ("tokens", "phrases", "agreement", "f1") for end in ("", "_low", "_high")]
     return pd.DataFrame(rows, columns=["task", "model", "seed", "method", "selection", *measures, "instances"])
 

@@ -1,4 +1,4 @@
-"""What was explained, as judges of agreement see it: pieces of text, scores by voter, and what people marked."""
+"""What was explained, as judges of agreement see it: tokens of text, scores by voter, and what people marked."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from attreval.config import Profile, Run
+from attreval.config import AgreementSpec, Profile, Run
 from attreval.core.project import Results
 from attreval.core.records import Attribution, Instance, Tokens
+from attreval.core.seeds import generator
 from attreval.core.tables import read_by_instance
 from attreval.explain import METHODS, methods_in
-from attreval.metrics.human_agreement import relevance, token_marks
-from attreval.papers.common.runs import kept_for_run, load_attributions, load_model
+from attreval.metrics.agreement import agreement_at_k, agreement_of
+from attreval.metrics.dynamic_k import PEAK_RULES, local_maxima, select
+from attreval.metrics.human_agreement import agreement_with_share, relevance, selection_with_share, token_marks
+from attreval.papers.common.runs import kept_for_run, load_attributions, load_tokens
 from attreval.papers.common.sample import examples, to_explain
 from attreval.workflow.step import Step
 
@@ -24,10 +27,10 @@ UNSIGNED = "_unsigned"  # what the name of a method ends in where the size of it
 
 @dataclass(frozen=True)
 class Reading:
-    """One explained instance. pieces: its n content tokens. scores: (n,) by method. marks: (A, n), A = 0 for none."""
+    """One explained instance. tokens: its n content tokens. scores: (n,) by method. marks: (A, n), A = 0 for none."""
 
     instance: str
-    pieces: tuple[str, ...]
+    tokens: tuple[str, ...]
     scores: dict[str, np.ndarray]
     marks: np.ndarray
 
@@ -44,8 +47,30 @@ class Reading:
             return np.abs(self.scores[voter.removesuffix(UNSIGNED)])
         return self.scores[voter]
 
+    def peaks(self, voter: str, spec: AgreementSpec) -> np.ndarray:
+        """(n,) bool, the tokens that a voter's dynamic k selects."""
+        scores = self.of(voter)
+        return select(local_maxima(scores, PEAK_RULES[spec.peaks]), len(scores))
 
-def title(voter: str) -> str:
+    def agreement_at_k(self, voters: Sequence[str], k: int, spec: AgreementSpec, draw: int | None = None) -> float:
+        """agreement@k of voters (Kamp et al. 2023, eq. 1-2). draw: break ties at random, with the seed of this draw."""
+        if PEOPLE in voters and spec.people == "share":
+            (method,) = [name for name in voters if name != PEOPLE]
+            return agreement_with_share(self.of(method), self.of(PEOPLE), k)
+        if draw is None and spec.ties == "random":
+            draw = 0
+        rng = None if draw is None else generator("ties", draw, self.instance, k, *sorted(voters))
+        return agreement_at_k([self.of(name) for name in voters], k, rng)
+
+    def agreement_at_peaks(self, voters: Sequence[str], spec: AgreementSpec) -> float:
+        """Agreement of voters at their dynamic k (Kamp et al. 2023, section 4); NaN where nobody has a peak."""
+        if PEOPLE in voters and spec.people == "share":
+            (method,) = [name for name in voters if name != PEOPLE]
+            return selection_with_share(self.peaks(method, spec), self.of(PEOPLE))
+        return agreement_of([self.peaks(name, spec) for name in voters])
+
+
+def voter_title(voter: str) -> str:
     """What figures and texts call a voter."""
     if voter == PEOPLE:
         return "People"
@@ -54,7 +79,7 @@ def title(voter: str) -> str:
     return METHODS[voter].title
 
 
-def read(instance: Instance, tokens: Tokens, records: dict[str, Attribution]) -> Reading:
+def make_reading(instance: Instance, tokens: Tokens, records: dict[str, Attribution]) -> Reading:
     """One instance with its attributions of any level, projected to tokens."""
     content = tokens.content
     scores = {method: record.on_tokens(len(tokens))[content] for method, record in records.items()}
@@ -69,9 +94,9 @@ def read_run(step: Step, run: Run) -> list[Reading]:
 
 @kept_for_run(32)  # every table of the notebook asks for the same runs
 def _read_run(results: Results, profile: Profile, *run) -> tuple[Reading, ...]:
-    model = load_model(results, *run, profile)
+    tokens = load_tokens(results, profile, *run)
     records = load_attributions(results, profile, *run)
-    return tuple(read(i, model.tokens(i), records[i.id]) for i in to_explain(profile, *run[:2]))
+    return tuple(make_reading(i, tokens[i.id], records[i.id]) for i in to_explain(profile, *run[:2]))
 
 
 def read_examples(step: Step, run: Run) -> list[Reading]:
@@ -79,9 +104,9 @@ def read_examples(step: Step, run: Run) -> list[Reading]:
     wanted = step.profile.tasks[run[0]].examples
     if not wanted:
         return []
-    model = load_model(step.results, *run, step.profile)
+    tokens = load_tokens(step.results, step.profile, *run, "examples")
     records = read_by_instance(step.results.attributions(*run, "examples"))
-    return [read(i, model.tokens(i), records[i.id]) for i in examples(run[0], wanted)]
+    return [make_reading(i, tokens[i.id], records[i.id]) for i in examples(run[0], wanted)]
 
 
 def first_examples(step: Step) -> list[Reading]:

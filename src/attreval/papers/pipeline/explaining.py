@@ -7,12 +7,16 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from attreval.core.records import Attribution, Cost
+from attreval.core.records import Attribution, Cost, Instance
 from attreval.core.tables import write_attributions
+from attreval.core.token_tables import write_tokens
 from attreval.explain import METHODS
 from attreval.explain.method import Budget
-from attreval.papers.common.runs import load_model
-from attreval.papers.common.sample import examples, to_explain
+from attreval.explain.run import Explained, explain
+from attreval.models.scorer import Scorer
+from attreval.models.transformer import pick_precision
+from attreval.papers.common.sample import examples, marked_corpus, to_explain
+from attreval.papers.common.trained_models import load_model
 from attreval.workflow.step import Step
 
 CHECKED = 3  # instances on which the faster precision is compared with the exact one
@@ -31,10 +35,6 @@ class Shard:
 
 def explain_shard(step: Step) -> Shard:
     """Explain, write the attributions of the shard, check completeness, and give costs and an example."""
-    from attreval.explain.run import explain
-    from attreval.models.scorer import Scorer
-    from attreval.models.transformer import pick_precision
-
     given, profile = step.parameters, step.profile
     spec = profile.explaining_of(given.task)
     model = load_model(step.results, given.task, given.model, given.seed, profile)
@@ -52,13 +52,12 @@ def explain_shard(step: Step) -> Shard:
         notify=step.progress("explaining"),
     )
     records = [a for e in explained for a in e.attributions.values()]
-    path = step.results.attributions(given.task, given.model, given.seed, step.name.split(f"s{given.seed}-", 1)[1])
-    write_attributions(path, records)
-    step.files.append(path)
+    write_explained(step, step.name.split(f"s{given.seed}-", 1)[1], explained)
     check_gaps(records, spec)
     cost = sum_costs(records, scorer.costs.get("prediction", Cost()), len(instances))
     if given.shard == 0 and not (given.instances or given.methods):
         explain_examples(step, scorer, names)
+        write_marked_tokens(step, model, instances)
     precision = precision_table(scorer, instances, spec.methods, spec, names, spec.target)
     return Shard(cost, lay_out(explained[0]), list_instances(explained), precision)
 
@@ -123,16 +122,35 @@ def list_instances(explained: list) -> pd.DataFrame:
 
 def explain_examples(step: Step, scorer, names: tuple) -> None:
     """Explain the instances that the profile wants to show, and write them beside the first shard."""
-    from attreval.explain.run import explain
-
     given, spec = step.parameters, step.profile.explaining_of(step.parameters.task)
     wanted = step.profile.tasks[given.task].examples
     if not wanted:
         return
     methods = [m for m in spec.methods if scorer.model.family in METHODS[m].families]
     explained = explain(scorer, examples(given.task, wanted), methods, spec, names, spec.target)
-    path = step.results.attributions(given.task, given.model, given.seed, "examples")
-    write_attributions(path, [a for e in explained for a in e.attributions.values()])
+    write_explained(step, "examples", explained)
+
+
+def write_explained(step: Step, part: str, explained: list[Explained]) -> None:
+    """Write the attributions of a shard or of the examples, and beside them the tokens that they speak of."""
+    run = step.parameters.task, step.parameters.model, step.parameters.seed
+    attributions, tokens = step.results.attributions(*run, part), step.results.tokens(*run, part)
+    write_attributions(attributions, [a for e in explained for a in e.attributions.values()])
+    write_tokens(tokens, {e.instance.id: e.tokens for e in explained})
+    step.files += [attributions, tokens]
+
+
+def write_marked_tokens(step: Step, model, instances: list[Instance]) -> None:
+    """Write how the first model before the agreement judge reads all of dev and test, if people have marked the task.
+
+    Agreement among people in the model's tokens (notebook 05) is that of the whole corpus.
+    """
+    run = step.parameters.task, step.parameters.model, step.parameters.seed
+    runs = [run for run in step.profile.explained_runs("agreement") if run[0] == step.parameters.task]
+    if runs[:1] != [run] or not any(len(instance.evidence.marks) for instance in instances):
+        return
+    path = step.results.tokens(*run, "marked")
+    write_tokens(path, {i.id: model.tokens(i) for i in marked_corpus(step.parameters.task)})
     step.files.append(path)
 
 
@@ -150,9 +168,6 @@ def _correlate(scorer, instances, method: str, budget: Budget, names: tuple, tar
     Scores of spans are shared out over tokens, since other scores may make other spans. Texts with fewer than three
     scores, or with scores that are all the same, do not count; NaN where none counts.
     """
-    from attreval.explain.run import explain
-    from attreval.models.scorer import Scorer
-
     if scorer.sampled_precision == "float32":
         return 1.0
     fast, exact = (

@@ -11,7 +11,7 @@ from attreval.core.records import Attribution, Instance
 from attreval.corpora import TASKS
 from attreval.explain import METHODS
 from attreval.metrics.pointing_game import find_games
-from attreval.papers.common.runs import common_methods, load_attributions, load_model
+from attreval.papers.common.runs import common_methods, load_attributions, load_tokens
 from attreval.papers.common.sample import to_explain
 from attreval.papers.poerner2018.hits import AGREEMENT, BLOCKS, architectures, read_predictions
 from attreval.workflow.step import Step
@@ -101,12 +101,12 @@ def find_texts(
     profile, out = step.profile, []
     records = load_attributions(step.results, profile, task, model, seed)
     shown = [method for method in methods if method in common_methods(records)]
-    predictions, loaded = read_predictions(step), load_model(step.results, task, model, seed, profile)
+    tokens, predictions = load_tokens(step.results, profile, task, model, seed), read_predictions(step)
     for instance in to_explain(profile, task, model):
         said = int(predictions[task, model, seed, instance.id])
         if len(instance.words) < least_words or predicted not in (None, TASKS[task].labels[said]):
             continue
-        shares = overlap_shares(loaded.tokens(instance).offsets, instance.words)
+        shares = overlap_shares(tokens[instance.id].offsets, instance.words)
         game = find_games(instance, said, shares.any(axis=0), profile.pointing.affix)[0]
         if game.discarded:
             continue

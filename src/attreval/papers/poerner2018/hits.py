@@ -10,7 +10,7 @@ from attreval import corpora
 from attreval.config import Profile
 from attreval.explain import METHODS
 from attreval.metrics import pointing_game as pointing
-from attreval.papers.common.runs import common_methods, load_attributions, load_model, read_shards
+from attreval.papers.common.runs import common_methods, load_attributions, load_tokens, read_shards
 from attreval.papers.common.sample import to_explain
 from attreval.papers.poerner2018.tables import NAMES, lay_out
 from attreval.workflow.step import Step
@@ -54,11 +54,11 @@ def pointing_hits(step: Step) -> pd.DataFrame:
             raise ValueError(f"pointing judges explanations of the predicted class; {task!r} explains the gold one")
         records = load_attributions(step.results, profile, task, model, seed)
         methods = common_methods(records)
-        loaded = load_model(step.results, task, model, seed, profile)
+        tokens = load_tokens(step.results, profile, task, model, seed)
         for instance in to_explain(profile, task, model):
             rows = pointing.play(
                 instance,
-                loaded.tokens(instance),
+                tokens[instance.id],
                 int(predictions[task, model, seed, instance.id]),
                 {name: records[instance.id][name] for name in methods},
                 profile.pointing.ties,

@@ -17,7 +17,8 @@ from attreval.core.units import find_units
 from attreval.explain.techniques import TECHNIQUES
 from attreval.metrics.unified.ranking import Piece, rank_pieces, spend
 from attreval.metrics.unified.simulatability import agreement_f1, bootstrap_gain, inform, read_marks
-from attreval.papers.sun2024.explanations import load_typed_attributions, shown_to_agents
+from attreval.papers.common.runs import load_typed_attributions
+from attreval.papers.sun2024.explanations import shown_to_agents
 from attreval.workflow.step import Step
 
 UNTOLD = ("none", "none", "none")
@@ -93,7 +94,7 @@ def simulate(step: Step) -> Simulated:
 
 def tell_all(step: Step) -> list[Told]:
     """What agents see of every instance."""
-    from attreval.papers.common.runs import load_model
+    from attreval.papers.common.trained_models import load_model
 
     given, profile = step.parameters, step.profile
     settings = profile.diagnosis.agents

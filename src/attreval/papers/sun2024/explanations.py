@@ -9,13 +9,13 @@ import pandas as pd
 
 from attreval import corpora
 from attreval.config import Profile
-from attreval.core.project import Results
-from attreval.core.records import Attribution, Instance
-from attreval.core.tables import read_by_instance, write_attributions
+from attreval.core.records import Instance
+from attreval.core.tables import write_attributions
+from attreval.core.token_tables import write_tokens
 from attreval.explain import METHODS
 from attreval.explain.method import Budget
 from attreval.explain.techniques import TECHNIQUES
-from attreval.papers.common.runs import load_model
+from attreval.papers.common.trained_models import load_model
 from attreval.papers.pipeline.explaining import precision_table, sum_costs
 from attreval.workflow.step import Step
 
@@ -34,11 +34,6 @@ class Levels:
 def diagnosis_budget(profile: Profile, task: str) -> Budget:
     """What methods of units, pairs and spans may spend on a task."""
     return profile.explaining_of(task).changed(units=profile.diagnosis.units)
-
-
-def evaluated_instances(profile: Profile, task: str) -> list[Instance]:
-    """The test instances that the diagnosis looks at."""
-    return corpora.load(task, "test", profile.diagnosis.rows)
 
 
 def shown_to_agents(profile: Profile, task: str) -> list[Instance]:
@@ -78,7 +73,9 @@ def explain_types(step: Step) -> Levels:
     records = [a for e in explained for a in e.attributions.values()]
     path = step.results.typed_attributions(given.task, given.model, given.seed, given.part)
     write_attributions(path, records)
-    step.files.append(path)
+    tokens_path = step.results.typed_tokens(given.task, given.model, given.seed, given.part)
+    write_tokens(tokens_path, {e.instance.id: e.tokens for e in explained})
+    step.files += [path, tokens_path]
     fully = [e for e in explained if len(e.attributions) == len(methods_of(settings.techniques))]
     cost = sum_costs([a for e in fully for a in e.attributions.values()], scorer.costs["prediction"], len(fully))
     checked = every[: settings.rows][given.part :: settings.parts]
@@ -119,15 +116,3 @@ def lay_out_pieces(explained, first: int = 3) -> pd.DataFrame:
             shown = " | ".join(" ".join(side) for side in sides.values())
             rows.append((METHODS[method].title, rank, shown, float(record.scores[i])))
     return pd.DataFrame(rows, columns=["method", "rank", "piece", "score"])
-
-
-def load_typed_attributions(
-    results: Results, profile: Profile, task: str, model: str, seed: int
-) -> dict[str, dict[str, Attribution]]:
-    """Attributions of all parts: instance id -> method -> record."""
-    paths = [results.typed_attributions(task, model, seed, part) for part in range(profile.diagnosis.parts)]
-    if missing := [path for path in paths if not path.exists()]:
-        raise FileNotFoundError(
-            f"no explanations at {missing[0]}: run notebook 07_sun2024_explanations, or `attreval run --profile {profile.name}`"
-        )
-    return read_by_instance(*paths)

@@ -17,9 +17,10 @@ from attreval.explain.techniques import TECHNIQUES
 from attreval.metrics.unified.faithfulness import ask_changes, match_budget, random_units
 from attreval.metrics.unified.ranking import held_by, rank, spend, thresholds
 from attreval.papers.common.evidence import borrowed_evidence
-from attreval.papers.common.runs import load_model_once
+from attreval.papers.common.runs import load_typed_attributions
+from attreval.papers.common.sample import evaluated_instances
+from attreval.papers.common.trained_models import load_model_once
 from attreval.papers.sun2024.cases import Case, agreement_rows, complexity_rows, read_case
-from attreval.papers.sun2024.explanations import evaluated_instances, load_typed_attributions
 from attreval.workflow.parallel import map_side_by_side
 from attreval.workflow.step import Step, set_threads
 

@@ -8,7 +8,7 @@ import pandas as pd
 from attreval.core.bootstrap import bootstrap_mean
 from attreval.explain import METHODS
 from attreval.metrics.registry import FAITHFULNESS
-from attreval.papers.zhao2023.erasure import MEASURES, RUN
+from attreval.papers.zhao2023.erasure import HARD_MEASURES, RUN
 from attreval.workflow.step import Step
 
 SOFT = ("soft_nc", "soft_ns")
@@ -25,7 +25,7 @@ def erasure_curves(values: pd.DataFrame, step: Step) -> pd.DataFrame:
 def area_over_curve(values: pd.DataFrame, step: Step) -> pd.DataFrame:
     """AOPC: each measure averaged over the ratios, then over instances, with its interval."""
     keys = [*RUN, "method"]
-    by_instance = values.groupby([*keys, "instance"], sort=False)[list(MEASURES)].mean().reset_index()
+    by_instance = values.groupby([*keys, "instance"], sort=False)[list(HARD_MEASURES)].mean().reset_index()
     return summarise(by_instance, step, keys)
 
 
@@ -34,13 +34,13 @@ def summarise(values: pd.DataFrame, step: Step, keys: list[str]) -> pd.DataFrame
     rows = []
     for key, part in values.groupby(keys, sort=False):
         mean, low, high = bootstrap_mean(
-            part[list(MEASURES)].to_numpy(),
+            part[list(HARD_MEASURES)].to_numpy(),
             step.profile.bootstrap.draws,
             step.profile.bootstrap.level,
             "erasure",
             *key[:3],
         )
-        rows += [(*key, name, mean[i], low[i], high[i], len(part)) for i, name in enumerate(MEASURES)]
+        rows += [(*key, name, mean[i], low[i], high[i], len(part)) for i, name in enumerate(HARD_MEASURES)]
     return pd.DataFrame(rows, columns=[*keys, "measure", "mean", "low", "high", "instances"])
 
 
@@ -50,10 +50,10 @@ def by_instance(measured, pairs: pd.DataFrame) -> pd.DataFrame:
     measured: `erasing.ErasureValues`. pairs: of `beating_random.pair_with_rivals`. A row an instance, method and measure.
     """
     keys = [*RUN, "instance", "method"]
-    hard = measured.curves.groupby(keys, sort=False)[list(MEASURES)].mean().reset_index()
+    hard = measured.curves.groupby(keys, sort=False)[list(HARD_MEASURES)].mean().reset_index()
     soft = measured.values[(measured.values.setting == "main") & (measured.values.role == "own")]
     won = pairs[pairs.setting == "main"]
-    parts = ((hard, list(MEASURES)), (soft, list(SOFT)), (won, [f"win_{metric}" for metric in FAITHFULNESS]))
+    parts = ((hard, list(HARD_MEASURES)), (soft, list(SOFT)), (won, [f"win_{metric}" for metric in FAITHFULNESS]))
     return pd.concat([part.melt(keys, names, "measure") for part, names in parts], ignore_index=True)
 
 

@@ -21,8 +21,9 @@ from attreval.explain.method import Budget
 from attreval.metrics.erasure import Erasure, erase
 from attreval.metrics.protocol import OURS, RELEASED, SCALE, Change, Protocol, lay_out
 from attreval.metrics.soft_erasure import SoftProbabilities, SoftValues, soft_erase, soft_values
-from attreval.papers.common.runs import common_methods, load_model_once, load_records_once
+from attreval.papers.common.runs import common_methods, load_records_once
 from attreval.papers.common.sample import to_explain
+from attreval.papers.common.trained_models import load_model_once
 from attreval.workflow.parallel import map_side_by_side
 from attreval.workflow.step import Step, set_threads
 

@@ -9,7 +9,8 @@ from matplotlib import pyplot as plt
 
 from attreval.explain import METHODS
 from attreval.metrics.registry import FAITHFULNESS, METRICS
-from attreval.papers.common.style import method_markers, method_palette, task_title, use_style
+from attreval.papers.common.method_style import method_markers, method_palette
+from attreval.papers.common.style import task_title, use_style
 
 LOOKS = {  # a metric has one colour and marker in every figure; soft ones are filled
     "nc": {"color": "#0072B2", "marker": "o", "markerfacecolor": "white"},

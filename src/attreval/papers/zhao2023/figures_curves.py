@@ -6,7 +6,8 @@ import pandas as pd
 from matplotlib import pyplot as plt
 
 from attreval.explain import METHODS
-from attreval.papers.common.style import method_markers, method_palette, task_title, use_style
+from attreval.papers.common.method_style import method_markers, method_palette
+from attreval.papers.common.style import task_title, use_style
 
 PANELS = {"comprehensiveness": "comprehensiveness, higher is better", "sufficiency": "sufficiency, lower is better"}
 

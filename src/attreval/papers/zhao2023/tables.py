@@ -17,7 +17,7 @@ from attreval.core import project
 from attreval.core.alignment import to_words
 from attreval.explain import METHODS, methods_in
 from attreval.metrics.registry import FAITHFULNESS, METRICS
-from attreval.papers.common.runs import load_attributions, load_model
+from attreval.papers.common.runs import load_attributions, load_tokens
 from attreval.papers.common.sample import to_explain
 from attreval.papers.zhao2023.claims import published_dataset
 from attreval.workflow.step import Step
@@ -166,7 +166,7 @@ def read_example(step: Step, one) -> Example:
     """The words of the chosen text and what the two sides say of them."""
     profile, run = step.profile, (one.task, one.model, int(one.seed))
     instance = next(i for i in to_explain(profile, one.task, one.model) if i.id == one.instance)
-    tokens = load_model(step.results, *run, profile).tokens(instance)
+    tokens = load_tokens(step.results, profile, *run)[instance.id]
     records = load_attributions(step.results, profile, *run)[one.instance]
     read = np.unique(tokens.word[tokens.word >= 0])
     scores = {m: to_words(records[m].on_tokens(len(tokens)), tokens, instance)[read] for m in (one.method, "random")}

@@ -1,4 +1,4 @@
-"""From opened sources to one task table: find words, drop what is empty, order the rows, say what came in."""
+"""The table of a task: words are found in its rows, empty ones dropped, the rest ordered and counted."""
 
 from __future__ import annotations
 
@@ -7,25 +7,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from attreval import __version__
-from attreval.core import project
 from attreval.core.records import Evidence, Instance
+from attreval.corpora.rows import Counts, Row
 from attreval.corpora.splits import in_order
-from attreval.corpora.tasks import TASKS, Counts, Row, Task
+from attreval.corpora.tasks import Task, table_path
 from attreval.corpora.words import find_words, join_segments, writable
 
 STEP = 10_000
-
-
-def table_path(task: str) -> Path:
-    """Where the table of a task lies."""
-    return project.processed() / f"{known_task(task).name}.parquet"
-
-
-def known_task(name: str) -> Task:
-    """The task of that name; ValueError lists the names there are."""
-    if name not in TASKS:
-        raise ValueError(f"unknown task {name!r}; there are: {', '.join(TASKS)}")
-    return TASKS[name]
 
 
 def make_table(task: Task, sources: dict[str, Path], made_from: dict, say: Callable[[str], None]) -> Path:
