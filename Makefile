@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --quiet --no-input
 
-.PHONY: help report test smoke lab lint format doctor lock clean quarto
+.PHONY: help report test smoke lab lint format doctor lock clean quarto readme
 .DEFAULT_GOAL := help
 
 help:  ## list the targets
@@ -39,6 +39,9 @@ doctor: $(READY)  ## say what this machine has, and what follows
 
 quarto: $(READY)  ## install Quarto from its Python package (downloads a release), so that rendering uses it
 	@$(PIP) install '.[quarto]'
+
+readme: report  ## bring the README's picture up to date from the run of PROFILE (quick)
+	@cp results/$(PROFILE)/figures/08_joint_correlations.png results/reference/$(PROFILE)/figures/
 
 lock:  ## resolve the dependencies afresh into requirements.lock
 	@rm -rf .lock-venv && $(PYTHON) -m venv .lock-venv && .lock-venv/bin/python -m pip install --quiet --quiet '.[test]'

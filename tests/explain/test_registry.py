@@ -1,7 +1,5 @@
 """What the registry says of each method is what the method does: its kind, its limits, its draws, its precision."""
 
-from dataclasses import replace
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,7 +8,7 @@ from reference.words import tiny_words
 
 from attreval.core import project
 from attreval.explain import METHODS, methods_in
-from attreval.explain.method import FAMILIES, KINDS, Budget, Pieces
+from attreval.explain.method import FAMILIES, KINDS, Budget, UnitSettings
 from attreval.models.questions import AttentionPath, Decompose, Evaluate, HeadScores, PathGradient
 from attreval.models.scorer import Scorer
 
@@ -22,7 +20,7 @@ SMALL = Budget(
     riemann_steps=3,
     limsse_samples=10,
     limsse_epochs=3,
-    pieces=Pieces(shapley_samples=20, attention_steps=2, attention_steps_most=2),
+    units=UnitSettings(shapley_samples=20, attention_steps=2, attention_steps_most=2),
 )
 FIELDS = {
     name: METHODS[owner].limits
@@ -87,7 +85,8 @@ def test_every_fact_is_there(name):
     method = METHODS[name]
     assert method.name == name and method.title and method.evaluations and method.source
     assert method.kind in KINDS and method.level in ("token", "pair", "span") and set(method.families) <= set(FAMILIES)
-    assert all(name in Budget().__dict__ or name.split(".")[-1] in Pieces().__dict__ for name in method.limits)
+    known = {*Budget.model_fields, *(f"units.{name}" for name in UnitSettings.model_fields)}
+    assert set(method.limits) <= known
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -102,11 +101,11 @@ def test_kind_and_precision_are_told_by_the_questions(readers, name):
 
 
 def enlarge(budget: Budget, field: str) -> Budget:
-    """The budget with one field half as large again."""
-    if field.startswith("pieces."):
-        inner = field.removeprefix("pieces.")
-        return replace(budget, pieces=replace(budget.pieces, **{inner: 2 * getattr(budget.pieces, inner)}))
-    return replace(budget, **{field: 2 * getattr(budget, field)})
+    """The budget with one field doubled."""
+    if field.startswith("units."):
+        inner = field.removeprefix("units.")
+        return budget.changed(units=budget.units.changed(**{inner: 2 * getattr(budget.units, inner)}))
+    return budget.changed(**{field: 2 * getattr(budget, field)})
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -127,7 +126,7 @@ def test_who_draws_says_so(readers, name):
     """LIMSSE draws from a generator of its own, so that its three losses read the same substrings."""
     method = METHODS[name]
     heard = Overheard(method, readers[method.families[0]])
-    another = Overheard(method, readers[method.families[0]], replace(SMALL, limsse_draw=1))
+    another = Overheard(method, readers[method.families[0]], SMALL.changed(limsse_draw=1))
     own = not np.array_equal(heard.scores.values, another.scores.values)
     assert (heard.drew or own) == method.stochastic
 

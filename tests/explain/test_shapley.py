@@ -10,7 +10,9 @@ from reference import coalitions, erasures, models
 
 from attreval.core.units import find_units
 from attreval.explain import METHODS
-from attreval.explain.bivariate_shapley import bivariate_values, draw_coalitions, fit_values, shapley_values
+from attreval.explain.bivariate_shapley import bivariate_values
+from attreval.explain.coalitions import draw_coalitions, fit_values
+from attreval.explain.kernel_shap import shapley_values
 from attreval.explain.method import Budget, UnitSettings
 from attreval.models.scorer import Scorer
 from attreval.papers.sun2024 import oracle

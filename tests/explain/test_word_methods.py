@@ -139,8 +139,8 @@ def test_sums_over_substrings_and_their_transpose(n, w, seed):
     cuts = limsse.draw_substrings(n, w, "random", rng)
     design = ((cuts[:, :1] <= np.arange(n)) & (np.arange(n) < cuts[:, 1:])).astype(float)
     v, y = rng.standard_normal(n), rng.standard_normal(w)
-    np.testing.assert_allclose(limsse.present_sums(v, cuts), design @ v, atol=1e-12)
-    np.testing.assert_allclose(limsse.spread(y, cuts, n), design.T @ y, atol=1e-12)
+    np.testing.assert_allclose(limsse.substring_sums(v, cuts), design @ v, atol=1e-12)
+    np.testing.assert_allclose(limsse.covering_sums(y, cuts, n), design.T @ y, atol=1e-12)
 
 
 def test_each_distinct_substring_is_read_once():

@@ -202,24 +202,24 @@ def test_values_of_instances_are_written_without_what_is_no_number(tmp_path):
 def test_what_is_kept_of_instances_averages_to_the_tables():
     from attreval.papers.sun2024 import tables as diagnosis_tables
     from attreval.papers.sun2024.properties import Diagnosis
-    from attreval.papers.zhao2023 import curves as areas
-    from attreval.papers.zhao2023.erasure import MEASURES, ErasureValues
+    from attreval.papers.zhao2023.curves import values_by_instance
+    from attreval.papers.zhao2023.erasure import HARD_MEASURES, ErasureValues
 
     rng = np.random.default_rng(1)
     run = {"task": "snli", "model": "tiny", "seed": 1}
     rows = [
         run | {"instance": i, "method": m, "ratio": r} for i in "abc" for m in ("lime", "random") for r in (0.1, 0.5)
     ]
-    curves = pd.DataFrame(rows).assign(**{name: rng.random(len(rows)) for name in MEASURES})
-    once = curves[curves.ratio == 0.1].drop(columns=["ratio", *MEASURES]).reset_index(drop=True)
+    curves = pd.DataFrame(rows).assign(**{name: rng.random(len(rows)) for name in HARD_MEASURES})
+    once = curves[curves.ratio == 0.1].drop(columns=["ratio", *HARD_MEASURES]).reset_index(drop=True)
     values = once.assign(setting="main", role="own", soft_nc=rng.random(6), soft_ns=rng.random(6))
     pairs = once[once.method == "lime"].assign(setting="main", **{f"win_{m}": 1.0 for m in FAITHFULNESS})
     other = values.assign(setting="control", soft_nc=9.0, soft_ns=9.0)
     measured = ErasureValues(curves, pd.concat([values, other]))
-    kept = areas.by_instance(measured, pairs)
+    kept = values_by_instance(measured, pairs)
     assert list(kept.columns) == tables.VALUE_SCHEMA.names and not kept.duplicated(tables.VALUE_SCHEMA.names[:-1]).any()
     means = kept.groupby(["measure", "method"]).value.mean()
-    for name in MEASURES:
+    for name in HARD_MEASURES:
         assert means[name, "lime"] == pytest.approx(curves[curves.method == "lime"][name].mean())
     assert means["soft_ns", "random"] == pytest.approx(values[values.method == "random"].soft_ns.mean())
     assert means["win_nc", "lime"] == 1 and ("win_nc", "random") not in means.index

@@ -148,7 +148,7 @@ unit = st.floats(0, 1)
     only=st.lists(unit, min_size=2, max_size=2),
 )
 def test_normalised_measures_lie_between_nought_and_one(full, erased, without, only):
-    one = faithfulness.measure(full, erased, np.array(without), np.array(only), (0.1, 0.5))
+    one = faithfulness.erasure_measures(full, erased, np.array(without), np.array(only), (0.1, 0.5))
     for values in (one.normalised_comprehensiveness, one.normalised_sufficiency):
         assert ((values >= 0) & (values <= 1)).all()
     if erased >= full:  # the erased text is as sure, so nothing can be told
@@ -158,10 +158,10 @@ def test_normalised_measures_lie_between_nought_and_one(full, erased, without, o
 @given(scores=st.lists(few_values, min_size=1, max_size=9), seed=st.integers(0, 99))
 def test_ranks_fall_and_ties_are_drawn(scores, seed):
     scores = np.array(scores)
-    order = faithfulness.rank(scores, np.random.default_rng(seed))
+    order = faithfulness.rank_tokens(scores, np.random.default_rng(seed))
     assert sorted(order) == list(range(len(scores)))
     assert (np.diff(scores[order]) <= 0).all()
-    assert faithfulness.rank(scores).tolist() == sorted(range(len(scores)), key=lambda i: (-scores[i], i))
+    assert faithfulness.rank_tokens(scores).tolist() == sorted(range(len(scores)), key=lambda i: (-scores[i], i))
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])

@@ -23,7 +23,7 @@ from attreval.metrics import (
 from attreval.metrics import (
     pairwise_difference as spread,
 )
-from attreval.papers.kamp2023.groups import chance
+from attreval.papers.kamp2023.groups import chance_agreement
 
 few = st.sampled_from([-1.0, -0.25, 0.0, 0.5, 2.0])  # few, so that plateaus are common; sums are exact
 profile = st.lists(few, min_size=0, max_size=12).map(np.array)
@@ -219,7 +219,7 @@ def test_average_pairwise_difference(runs, itself):
 
 
 def test_profiles_are_normalised_and_padded():
-    matrix = spread.lay_out([np.array([1.0, -3.0]), np.zeros(3), np.array([2.0])], 4)
+    matrix = spread.profile_matrix([np.array([1.0, -3.0]), np.zeros(3), np.array([2.0])], 4)
     assert matrix.tolist() == [[0.25, -0.75, 0, 0], [0, 0, 0, 0], [1, 0, 0, 0]]
     with pytest.raises(ValueError, match="at least two runs; got 1"):
         spread.average_pairwise_difference([matrix])
@@ -229,11 +229,11 @@ def test_profiles_are_normalised_and_padded():
 
 @pytest.mark.parametrize(("n", "k", "m"), [(1, 1, 2), (4, 2, 2), (4, 1, 3), (5, 3, 2), (3, 9, 2), (4, 2, 3)])
 def test_chance_equals_every_way_to_choose(n, k, m):
-    assert chance(n, k, m) == pytest.approx(slow.chance(n, k, m))
+    assert chance_agreement(n, k, m) == pytest.approx(slow.chance(n, k, m))
 
 
 def test_chance_of_two_is_what_constants_score():
-    assert chance(9, 4, 2) == pytest.approx(agreement.agreement_at_k([np.zeros(9), np.ones(9)], 4))
+    assert chance_agreement(9, 4, 2) == pytest.approx(agreement.agreement_at_k([np.zeros(9), np.ones(9)], 4))
 
 
 def test_the_interval_of_a_mean_is_the_interval_of_its_statistic():

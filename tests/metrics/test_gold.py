@@ -9,12 +9,13 @@ import pytest
 from reference import models
 
 from attreval.core.records import Evidence
+from attreval.core.runs import consecutive_runs
 from attreval.core.units import find_units
 from attreval.corpora.rows import Counts
 from attreval.corpora.spanex import build_spanex_fever, build_spanex_snli, inside
 from attreval.corpora.tasks import TASKS
 from attreval.corpora.words import words_of
-from attreval.metrics.unified.gold import read_gold, stretches
+from attreval.metrics.unified.gold import read_gold
 
 PREMISE, HYPOTHESIS = "The brave film was good .", "A film was not bad ."
 
@@ -115,12 +116,12 @@ def spanex():
 def test_relations_as_gold(tiny):
     """A dangler gives the units of its own side, the named one or the one that is no whole part, and no piece."""
     (gold,) = read_gold(*case(tiny, spanex()))
-    assert gold.pieces == {"low": (((2,), (7,)),), "high": (((3, 4), (9, 10)),)}
+    assert gold.interactions == {"low": (((2,), (7,)),), "high": (((3, 4), (9, 10)),)}
     assert gold.units == {"low": {2, 7}, "high": {0, 1, 3, 4, 6, 7, 9, 10}}
     first, second = read_gold(*case(tiny, spanex()), "each")
     assert first.units["high"] == {3, 4, 9, 10} and second.units["high"] == {0, 1, 6, 7}
     (most,) = read_gold(*case(tiny, spanex()), "majority")
-    assert most.units == {"low": {2, 7}, "high": set()} and most.pieces["high"] == ()
+    assert most.units == {"low": {2, 7}, "high": set()} and most.interactions["high"] == ()
 
 
 def test_highlights_as_gold(tiny):
@@ -130,10 +131,10 @@ def test_highlights_as_gold(tiny):
     marks[2, [7]] = 1
     (gold,) = read_gold(*case(tiny, Evidence(marks=marks)))
     assert gold.units["low"] == gold.units["high"] == {3, 4, 7, 9, 10}
-    assert set(gold.pieces["low"]) == {((3,), (9,)), ((4,), (9,)), ((4,), (10,))}
-    assert set(gold.pieces["high"]) == {((3, 4), (9,)), ((4,), (9, 10))}
+    assert set(gold.interactions["low"]) == {((3,), (9,)), ((4,), (9,)), ((4,), (10,))}
+    assert set(gold.interactions["high"]) == {((3, 4), (9,)), ((4,), (9, 10))}
     (most,) = read_gold(*case(tiny, Evidence(marks=marks)), "majority")
-    assert most.units["low"] == {4, 9} and most.pieces["low"] == (((4,), (9,)),)
+    assert most.units["low"] == {4, 9} and most.interactions["low"] == (((4,), (9,)),)
 
 
 def test_nobody_marked_anything(tiny):
@@ -149,11 +150,11 @@ def test_words_beyond_what_the_model_reads_are_nobodys(tiny):
     units = find_units(tokens, "word")
     (gold,) = read_gold(one, tokens, units)
     assert gold.units["low"] <= set(range(len(units)))
-    for pieces in gold.pieces.values():
+    for pieces in gold.interactions.values():
         assert all(a and b for a, b in pieces)
 
 
 def test_stretches():
-    assert stretches(()) == []
-    assert stretches((2,)) == [(2,)]
-    assert stretches((1, 2, 4, 7, 8)) == [(1, 2), (4,), (7, 8)]
+    assert consecutive_runs(()) == []
+    assert consecutive_runs((2,)) == [(2,)]
+    assert consecutive_runs((1, 2, 4, 7, 8)) == [(1, 2), (4,), (7, 8)]

@@ -16,7 +16,7 @@ from attreval.explain.method import Budget
 from attreval.metrics import diagnosticity
 from attreval.metrics import soft_erasure as soft
 from attreval.metrics.erasure import erase
-from attreval.metrics.protocol import OURS, RELEASED, SCALE, Protocol, lay_out
+from attreval.metrics.protocol import OURS, RELEASED, SCALE, Protocol, find_layout
 from attreval.metrics.registry import FAITHFULNESS
 from attreval.models.questions import AttentionPath, Disturb, Evaluate, PathGradient
 from attreval.models.questions.soft_erasure import draw_factors
@@ -127,7 +127,7 @@ def test_attention_has_layers_and_only_transformers_have_it(exact, tiny):
 @settings(max_examples=40)
 @given(scores=st.lists(few_values, min_size=1, max_size=7), norm=st.sampled_from(NORMS), rate=st.floats(0.05, 0.95))
 def test_norms_equal_their_twins(scores, norm, rate):
-    found = soft.normalise(np.array(scores), norm, rate)
+    found = soft.to_unit_interval(np.array(scores), norm, rate)
     np.testing.assert_allclose(found, softness.importance(scores, norm, rate), atol=1e-9)
     assert ((found >= 0) & (found <= 1)).all()
     order = np.argsort(scores, kind="stable")
@@ -141,12 +141,12 @@ def test_norms_equal_their_twins(scores, norm, rate):
 @pytest.mark.parametrize("norm", NORMS)
 def test_norms_refuse_what_is_no_number(norm):
     with pytest.raises(ValueError, match="must be finite"):
-        soft.normalise(np.array([1.0, np.nan]), norm)
+        soft.to_unit_interval(np.array([1.0, np.nan]), norm)
 
 
 def test_an_unknown_norm_says_which_there_are():
     with pytest.raises(ValueError, match=r"'other'; there are: minmax"):
-        soft.normalise(np.zeros(2), "other")
+        soft.to_unit_interval(np.zeros(2), "other")
 
 
 @settings(max_examples=8)
@@ -281,9 +281,9 @@ def test_every_change_runs_and_changes_what_it_says(tiny, name):
     change, query = CHANGES[name], 1 if CHANGES[name].queries_only else None
     tokens = tiny.tokens(models.instance("the brave film was not very good , not bad", "good plot"))
     before, protocol = Protocol(draws=3), change.apply(Protocol(draws=3))
-    n = len(lay_out(tokens, protocol, query).scored)
+    n = len(find_layout(tokens, protocol, query).scored)
     scores = np.random.default_rng(3).standard_normal(n)
-    plain = scores[: len(lay_out(tokens, before, query).scored)].copy()
+    plain = scores[: len(find_layout(tokens, before, query).scored)].copy()
     scores[len(plain) :] = 9.0  # of the separator, where it has a score
     hard, _, values = soft_erase(tiny, tokens, scores, protocol, query=query)
     old, _, soft_before = soft_erase(tiny, tokens, plain, before, query=query)

@@ -41,3 +41,15 @@ def test_only_the_route_without_quarto_imports_pandoc_and_typst():
                 if {name.split(".")[0] for name in names} & {"panflute", "pypandoc", "typst"}:
                     importing.add(path.parent.relative_to(package).as_posix())
     assert importing == {"report/pandoc_route"}
+
+
+def test_the_readmes_pictures_are_kept_figures_of_a_notebook():
+    readme, make = ((CHECKOUT / name).read_text(encoding="utf-8") for name in ("README.md", "Makefile"))
+    pictures = re.findall(r"!\[[^\]]*\]\(([^)]+)\)", readme)
+    assert pictures
+    for picture in pictures:
+        profile, name = re.fullmatch(r"results/reference/(\w+)/figures/(.+)\.png", picture).groups()
+        stem, _, label = name.rpartition("_")
+        assert (CHECKOUT / picture).is_file()
+        assert f'step.figure(\\"{label}\\"' in (CHECKOUT / "notebooks" / f"{stem}.ipynb").read_text(encoding="utf-8")
+        assert f"/figures/{name}.png results/reference/$(PROFILE)/figures/" in make

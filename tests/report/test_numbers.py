@@ -33,6 +33,7 @@ FRAME = pd.DataFrame(
         ({"where": {"passes": True}, "column": "task", "take": "list"}, "snli, imdb"),
         ({"where": {"task": ["imdb", "yelp"]}, "column": "method", "label": "methods"}, "LIME"),
         ({"where": {"task": "yelp"}, "column": "task", "take": "list"}, "none"),
+        ({"where": {"task": "= imdb"}, "take": "count"}, "1"),
         ({"highest": "share", "column": "task"}, "imdb"),
         ({"lowest": "texts", "column": "task"}, "imdb"),
         ({"column": "method", "take": "distinct"}, "2"),
@@ -54,6 +55,13 @@ def test_a_number_is_what_its_cell_says(given, text):
 def test_what_no_single_cell_answers_is_an_error(given, said):
     with pytest.raises(ReportError, match=said):
         number_text("key", FRAME, given)
+
+
+def test_a_value_that_begins_with_not_is_written_with_a_sign():
+    verdicts = pd.DataFrame({"verdict": ["not reproduced", "reproduced", "not testable here"]})
+    assert number_text("key", verdicts, {"where": {"verdict": "= not reproduced"}, "take": "count"}) == "1"
+    with pytest.raises(ReportError, match="write '= not reproduced'"):
+        number_text("key", verdicts, {"where": {"verdict": "not reproduced"}, "take": "count"})
 
 
 @pytest.mark.parametrize(

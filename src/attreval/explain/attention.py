@@ -1,4 +1,4 @@
-"""What does the classifier's first token attend to, and does the class score depend on it?
+"""Attention, and attention scaled by its gradient (Serrano & Smith 2019; Jain et al. 2020; Zhao & Aletras 2023).
 
 The attention of the first token ([CLS], `<s>`) in the last encoder layer, mean over heads; for transformers only.
 Letters used for shapes: L tokens, n content tokens, H heads.
@@ -10,7 +10,7 @@ from attreval.explain.method import Scores
 from attreval.models.questions import AttentionPath
 
 
-def ask_attention(tokens, target):
+def _ask_attention(tokens, target):
     """Ask for the (L,) attention of the first token in the last layer and its (L,) gradient, means over heads.
 
     All three methods ask the same question, so that the ledger answers two of them.
@@ -21,17 +21,17 @@ def ask_attention(tokens, target):
 
 def attention(tokens, target, budget, rng):
     """(n,) attention weights (Jain et al. 2020; Zhao & Aletras 2023, section 4.3)."""
-    weights, _ = yield from ask_attention(tokens, target)
+    weights, _ = yield from _ask_attention(tokens, target)
     return Scores(weights[tokens.content])
 
 
 def scaled_attention(tokens, target, budget, rng):
     """(n,) attention weights times the gradient of the class score (Serrano & Smith 2019; Zhao & Aletras 2023, 4.3)."""
-    weights, gradient = yield from ask_attention(tokens, target)
+    weights, gradient = yield from _ask_attention(tokens, target)
     return Scores((weights * gradient)[tokens.content])
 
 
 def scaled_attention_squared(tokens, target, budget, rng):
     """(n,) attention weights times themselves: what the released code of Zhao & Aletras (2023) computes instead."""
-    weights, _ = yield from ask_attention(tokens, target)
+    weights, _ = yield from _ask_attention(tokens, target)
     return Scores((weights * weights)[tokens.content])

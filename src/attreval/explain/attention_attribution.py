@@ -1,4 +1,4 @@
-"""Whom does the head attend to that matters most for the class, and which links of attention carry the prediction?
+"""Attention of the most important head, and layer-wise attention attribution (Hao et al. 2021).
 
 The most important head of the last encoder layer (Ray Choudhury et al. 2023) gives scores of units, of pairs and of
 spans; layer-wise attention attribution (Hao et al. 2021; Ye et al. 2021) gives scores of pairs and of spans.
@@ -10,14 +10,13 @@ from __future__ import annotations
 import numpy as np
 
 from attreval.core.units import find_units, mean_matrix
-from attreval.explain.bivariate_shapley import pair_scores
 from attreval.explain.integrated_gradients import gauss_legendre
 from attreval.explain.method import Scores
-from attreval.explain.spans import find_spans
+from attreval.explain.spans import find_spans, pair_scores
 from attreval.models.questions import AttentionPath, HeadScores
 
 
-def ask_head(tokens, target, budget):
+def _ask_head(tokens, target, budget):
     """(L, L) attention weights, from token to token, of the head of the last encoder layer that matters most."""
     settings = budget.units
     scores = yield HeadScores(tokens.ids, tokens.segments, target, settings.head_matrix, settings.head_state)
@@ -28,26 +27,26 @@ def ask_head(tokens, target, budget):
 
 def attention_head(tokens, target, budget, rng):
     """(n,) weights from the first token to each unit, a word's the mean of its pieces' (Jain & Wallace 2019)."""
-    weights = yield from ask_head(tokens, target, budget)
+    weights = yield from _ask_head(tokens, target, budget)
     units = find_units(tokens, budget.units.unit)
     return Scores(np.array([weights[0, list(group)].mean() for group in units.groups]), features=units.groups)
 
 
 def attention_head_pairs(tokens, target, budget, rng):
     """Scores of pairs: the mean of the weights in both directions (Clark et al. 2019)."""
-    weights = yield from ask_head(tokens, target, budget)
+    weights = yield from _ask_head(tokens, target, budget)
     units = find_units(tokens, budget.units.unit)
     return pair_scores(units, mean_matrix(weights, units, budget.units.subword_pairs))
 
 
 def attention_head_spans(tokens, target, budget, rng):
     """Scores of pairs of spans from the weights of the head."""
-    weights = yield from ask_head(tokens, target, budget)
+    weights = yield from _ask_head(tokens, target, budget)
     units = find_units(tokens, budget.units.unit)
     return find_spans(tokens, units, mean_matrix(weights, units, budget.units.subword_pairs), budget.units, rng)
 
 
-def ask_attribution(tokens, target, budget):
+def _ask_attribution(tokens, target, budget):
     """(L, L) attribution of the class probability to links of attention, and the largest gap of a layer.
 
     For each layer apart, the gradient with respect to its weights is averaged while they grow from 0 to their own size,
@@ -73,7 +72,7 @@ def ask_attribution(tokens, target, budget):
 
 def attention_attribution(tokens, target, budget, rng):
     """Scores of pairs: the mean of both directions of the attribution (Ye et al. 2021). The gap: a layer's largest."""
-    matrix, gap = yield from ask_attribution(tokens, target, budget)
+    matrix, gap = yield from _ask_attribution(tokens, target, budget)
     units = find_units(tokens, budget.units.unit)
     found = pair_scores(units, mean_matrix(matrix, units, budget.units.subword_pairs))
     return Scores(found.values, gap, found.features)
@@ -81,7 +80,7 @@ def attention_attribution(tokens, target, budget, rng):
 
 def attention_attribution_spans(tokens, target, budget, rng):
     """Scores of pairs of spans from the attribution to links of attention."""
-    matrix, gap = yield from ask_attribution(tokens, target, budget)
+    matrix, gap = yield from _ask_attribution(tokens, target, budget)
     units = find_units(tokens, budget.units.unit)
     settings = budget.units
     found = find_spans(tokens, units, mean_matrix(matrix, units, settings.subword_pairs), settings, rng)

@@ -1,4 +1,4 @@
-"""What did each word leave in the cells that the classifier reads at the end?"""
+"""Cell decomposition (Murdoch & Szlam 2017): what each word left in the cells that the classifier reads at the end."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from attreval.explain.method import Scores
 from attreval.models.questions import Decompose
 
 
-def decomposition(tokens, target, budget, rng):
+def cell_decomposition(tokens, target, budget, rng):
     """(n,) parts of the class score less its bias (Murdoch & Szlam 2017; Poerner et al. 2018, section 3.4)."""
     parts = yield Decompose(tokens.ids, tokens.segments, budget.decomposition_output_gate)
     return Scores(parts[tokens.content, target])

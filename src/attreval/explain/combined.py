@@ -1,4 +1,4 @@
-"""Can the coherence of spans be had with the faithfulness of single units? One try at what Sun et al. (2024) call for.
+"""Combined spans: the coherence of spans with the faithfulness of single units, which Sun et al. (2024) call for.
 
 The spans are those of the technique's pairs, but the scores of its single units decide what stays of them and which
 come first: at the ends of a span, words that score below the text's mean go, and a pair of spans scores the mean over
@@ -11,15 +11,10 @@ from __future__ import annotations
 import numpy as np
 
 from attreval.core.units import Units, find_units, unit_scores
-from attreval.explain import (
-    attention_attribution as attended,
-)
-from attreval.explain import (
-    bivariate_shapley as shapley,
-)
-from attreval.explain import (
-    integrated_gradients as gradient,
-)
+from attreval.explain.attention_attribution import attention_attribution_spans, attention_head, attention_head_spans
+from attreval.explain.bivariate_shapley import bivariate_shapley_spans
+from attreval.explain.integrated_gradients import integrated_gradients
+from attreval.explain.kernel_shap import kernel_shap
 from attreval.explain.method import Scores
 
 
@@ -57,6 +52,6 @@ def combined(one, spans):
     return converse
 
 
-shapley_combined = combined(shapley.kernel_shap, shapley.bivariate_shapley_spans)
-attention_combined = combined(attended.attention_head, attended.attention_head_spans)
-gradients_combined = combined(gradient.integrated_gradients, attended.attention_attribution_spans)
+shapley_combined = combined(kernel_shap, bivariate_shapley_spans)
+attention_combined = combined(attention_head, attention_head_spans)
+gradients_combined = combined(integrated_gradients, attention_attribution_spans)

@@ -1,4 +1,4 @@
-"""How does a library that wants to call the model take part in a conversation? In a thread that waits while it asks.
+"""Conversations of libraries that call the model themselves: the library runs in a thread that waits while it asks.
 
 Only one of the two ever runs: the conversation waits for the library's next question, the library for its answer. So
 what the library draws from NumPy's global generator can be its own, whoever else is talking to the ledger.
@@ -19,7 +19,7 @@ from attreval.models.questions import Conversation, Question
 Work = Callable[[Callable[[Question], Any]], Any]
 
 
-class Abandoned(BaseException):
+class _Abandoned(BaseException):
     """Raised inside the library's call when the conversation has ended without it."""
 
 
@@ -29,47 +29,47 @@ def converse_by_calls(work: Work, rng: np.random.Generator) -> Conversation:
     rng: seeds what `work` draws from NumPy's global generator; nobody else's draws move. An exception in `work` is
     raised here, and one that ends the conversation ends the thread too.
     """
-    said, heard = SimpleQueue(), SimpleQueue()
-    thread = Thread(target=run, args=(work, said, heard), daemon=True)
+    requests, replies = SimpleQueue(), SimpleQueue()
+    thread = Thread(target=_run_library, args=(work, requests, replies), daemon=True)
     own = np.random.RandomState(rng.integers(2**32)).get_state()
     try:
-        with global_draws(own) as after:
+        with _global_draws(own) as after:
             thread.start()
-            kind, value = said.get()
+            kind, value = requests.get()
         while kind == "asks":
             answer = yield value
-            with global_draws(after[0]) as after:
-                heard.put(answer)
-                kind, value = said.get()
+            with _global_draws(after[0]) as after:
+                replies.put(answer)
+                kind, value = requests.get()
     finally:
         if thread.is_alive():
-            heard.put(Abandoned())
+            replies.put(_Abandoned())
             thread.join()
     if kind == "raises":
         raise value
     return value
 
 
-def run(work: Work, said: SimpleQueue, heard: SimpleQueue) -> None:
-    """The library's side: do the work, say what it asks, what it ends with, or what it raises."""
+def _run_library(work: Work, requests: SimpleQueue, replies: SimpleQueue) -> None:
+    """The library's side: do the work, and report what it asks, returns or raises."""
 
     def ask(question: Question) -> Any:
-        said.put(("asks", question))
-        answer = heard.get()
-        if isinstance(answer, Abandoned):
+        requests.put(("asks", question))
+        answer = replies.get()
+        if isinstance(answer, _Abandoned):
             raise answer
         return answer
 
     try:
-        said.put(("returns", work(ask)))
-    except Abandoned:
+        requests.put(("returns", work(ask)))
+    except _Abandoned:
         pass
     except BaseException as error:
-        said.put(("raises", error))
+        requests.put(("raises", error))
 
 
 @contextmanager
-def global_draws(state: tuple) -> Iterator[list[tuple]]:
+def _global_draws(state: tuple) -> Iterator[list[tuple]]:
     """Let NumPy's global generator go on from `state` inside the block; gives a list for where it got to."""
     outside, after = np.random.get_state(), []  # noqa: NPY002 - that is where libraries draw
     np.random.set_state(state)  # noqa: NPY002 - that is where libraries draw

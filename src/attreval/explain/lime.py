@@ -1,6 +1,6 @@
-"""Which linear model, fitted to the class probability of texts with masked tokens, stands in for the classifier here?
+"""LIME (Ribeiro et al. 2016): a linear surrogate, fitted to the class probability of texts with masked tokens.
 
-LIME (Ribeiro et al. 2016) over token ids, with the sampling, kernel and surrogate that Kamp et al. (2023) used:
+Over token ids, with the sampling, kernel and surrogate that Kamp et al. (2023) used:
 positions are features, special tokens included; a removed one becomes the mask token, without decoding and tokenising.
 Letters used for shapes: B samples, L tokens, n content tokens.
 """

@@ -1,10 +1,10 @@
-"""Which linear model over the words of short substrings stands in for the classifier here? LIMSSE.
+"""LIMSSE (Poerner et al. 2018, section 3.6): a linear surrogate over the words of short substrings.
 
 The classifier reads every substring of one to six tokens on its own, and a linear model over the tokens' presence is
-fitted to its answers (Poerner et al. 2018, section 3.6). As in the released code all substrings are read where there
+fitted to its answers. As in the released code all substrings are read where there
 are at most `limsse_samples` of them, and the fit is that code's: stochastic gradient descent without the noise, with
 momentum and an L1 penalty, which the paper does not mention. A transformer keeps its special tokens around a substring.
-Where the penalty holds a weight at 0, descent trembles around it by up to RATE * PENALTY / (1 - MOMENTUM) = 0.001: so
+Where the penalty holds a weight at 0, descent oscillates around it by up to RATE * PENALTY / (1 - MOMENTUM) = 0.001: so
 far may a score in float32 differ from the same text's in other company. `limsse_solver: exact` has no penalty.
 Letters used for shapes: n content tokens, w substrings.
 """
@@ -41,7 +41,7 @@ def draw_substrings(n: int, samples: int, how: str, rng: np.random.Generator) ->
     return drawn
 
 
-def read_substrings(tokens, cuts: np.ndarray):
+def _read_substrings(tokens, cuts: np.ndarray):
     """Ask for the (w, K) logits of each substring; those of one length share a question."""
     special, lengths, logits = np.flatnonzero(tokens.special), cuts[:, 1] - cuts[:, 0], []
     for length in np.unique(lengths):
@@ -57,19 +57,19 @@ def logistic(a: np.ndarray) -> np.ndarray:
     return np.exp(-np.logaddexp(0, -a))
 
 
-def present_sums(weights: np.ndarray, cuts: np.ndarray) -> np.ndarray:
+def substring_sums(weights: np.ndarray, cuts: np.ndarray) -> np.ndarray:
     """(w,) sums of the weights of each substring."""
     running = np.concatenate([[0.0], np.cumsum(weights)])
     return running[cuts[:, 1]] - running[cuts[:, 0]]
 
 
-def spread(values: np.ndarray, cuts: np.ndarray, n: int) -> np.ndarray:
-    """(n,) sums of the values of the substrings that hold each token: the transpose of `present_sums`."""
+def covering_sums(values: np.ndarray, cuts: np.ndarray, n: int) -> np.ndarray:
+    """(n,) sums of the values of the substrings that hold each token: the transpose of `substring_sums`."""
     edges = np.bincount(cuts[:, 0], values, n + 1) - np.bincount(cuts[:, 1], values, n + 1)
     return np.cumsum(edges)[:n]
 
 
-def fit_descent(cuts: np.ndarray, n: int, values: np.ndarray, classify: bool, epochs: int) -> np.ndarray:
+def _fit_descent(cuts: np.ndarray, n: int, values: np.ndarray, classify: bool, epochs: int) -> np.ndarray:
     """(n,) weights by full-batch descent with Nesterov momentum; mean loss plus PENALTY times the sum of |weights|.
 
     classify: cross entropy on 0/1 values, else squared error. The start is the code's: Glorot uniform, seed 12345.
@@ -77,15 +77,15 @@ def fit_descent(cuts: np.ndarray, n: int, values: np.ndarray, classify: bool, ep
     limit = np.sqrt(6 / (n + 1))
     weights, step = np.random.RandomState(SEED).uniform(-limit, limit, n), np.zeros(n)
     for _ in range(epochs):
-        sums = present_sums(weights, cuts)
+        sums = substring_sums(weights, cuts)
         errors = logistic(sums) - values if classify else 2 * (sums - values)
-        slope = spread(errors / len(cuts), cuts, n) + PENALTY * np.sign(weights)
+        slope = covering_sums(errors / len(cuts), cuts, n) + PENALTY * np.sign(weights)
         step = MOMENTUM * step - RATE * slope
         weights = weights + MOMENTUM * step - RATE * slope
     return weights
 
 
-def fit_exactly(cuts: np.ndarray, n: int, values: np.ndarray, classify: bool) -> np.ndarray:
+def _fit_exactly(cuts: np.ndarray, n: int, values: np.ndarray, classify: bool) -> np.ndarray:
     """(n,) weights that minimise the mean loss without the L1 penalty, with a ridge of 1e-6."""
     inside = (cuts[:, :1] <= np.arange(n)) & (np.arange(n) < cuts[:, 1:])
     design = inside.astype(float)
@@ -113,7 +113,7 @@ def limsse(loss: str):
         # not from rng: the three losses read the same substrings, so the ledger answers two of them
         shared = generator("limsse", tokens.ids.tolist(), *([budget.limsse_draw] if budget.limsse_draw else []))
         cuts = draw_substrings(n, budget.limsse_samples, budget.limsse_sampling, shared)
-        logits = yield from read_substrings(tokens, cuts)
+        logits = yield from _read_substrings(tokens, cuts)
         if loss == "class":
             values = (logits.argmax(axis=1) == target).astype(float)
         elif loss == "logit":
@@ -121,7 +121,7 @@ def limsse(loss: str):
         else:
             values = np.exp(logits[:, target] - np.logaddexp.reduce(logits, axis=1))
         if budget.limsse_solver == "exact":
-            return Scores(fit_exactly(cuts, n, values, loss == "class"))
-        return Scores(fit_descent(cuts, n, values, loss == "class", budget.limsse_epochs))
+            return Scores(_fit_exactly(cuts, n, values, loss == "class"))
+        return Scores(_fit_descent(cuts, n, values, loss == "class", budget.limsse_epochs))
 
     return converse

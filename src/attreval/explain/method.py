@@ -1,4 +1,4 @@
-"""What an explanation method is: a conversation with the model that ends in scores."""
+"""An explanation method: a conversation with the model that ends in scores, and all that is known of it."""
 
 from __future__ import annotations
 

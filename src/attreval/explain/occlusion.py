@@ -1,6 +1,6 @@
-"""How does the class score change when words are taken away? Omission shortens the text, occlusion masks in place.
+"""Occlusion (Zeiler & Fergus 2014) and omission (Kadar et al. 2017): the class score when words are taken away.
 
-Every window of `size` content tokens next to each other is erased in turn; a token's score is the mean effect of
+Omission shortens the text, occlusion masks in place. Every window of `size` content tokens next to each other is erased in turn; a token's score is the mean effect of
 the windows that hold it, counted as `size` windows also at the borders (Poerner et al. 2018, section 3.5).
 Letters used for shapes: L tokens, n content tokens, w windows.
 """
@@ -19,7 +19,7 @@ def windows(n: int, size: int) -> list[np.ndarray]:
     return [np.arange(start, start + size) for start in range(n - size + 1)]
 
 
-def share_effects(effects: np.ndarray, cut: list[np.ndarray], n: int, size: int) -> np.ndarray:
+def _share_effects(effects: np.ndarray, cut: list[np.ndarray], n: int, size: int) -> np.ndarray:
     """(n,) token scores from (w,) window effects."""
     scores = np.zeros(n)
     for window, effect in zip(cut, effects, strict=True):
@@ -38,7 +38,7 @@ def occlusion(size: int):
             row[content[window]] = tokens.mask_id
         hint = Windows(tokens.ids, size, blank=True)
         logits = (yield Evaluate(ids, tokens.segments, windows=hint))[:, target]
-        return Scores(share_effects(logits[0] - logits[1:], cut, len(content), size))
+        return Scores(_share_effects(logits[0] - logits[1:], cut, len(content), size))
 
     return converse
 
@@ -53,6 +53,6 @@ def omission(size: int):
         kept = np.stack([np.delete(np.arange(len(tokens)), content[window]) for window in cut])
         hint = Windows(tokens.ids, size, blank=False)
         logits = (yield Evaluate(tokens.ids[kept], tokens.segments[kept], windows=hint))[:, target]
-        return Scores(share_effects(full - logits, cut, len(content), size))
+        return Scores(_share_effects(full - logits, cut, len(content), size))
 
     return converse

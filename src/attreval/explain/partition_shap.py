@@ -1,6 +1,6 @@
-"""What does each token add, alone and together with its phrase, when phrases are taken apart step by step?
+"""Partition SHAP (Lundberg & Lee 2017): what tokens add when phrases are taken apart step by step.
 
-Partition SHAP: Owen values down a tree of the text's phrases, by shap's own explainer, with the tree and settings that
+Owen values down a tree of the text's phrases, by shap's own explainer, with the tree and settings that
 Kamp et al. (2023) had from ferret 0.4.1. Tokens outside a coalition become the mask token; special tokens stay.
 Letters used for shapes: L tokens, n content tokens, K classes, c coalitions.
 """
@@ -26,7 +26,7 @@ LETTER = re.compile("[A-Za-z]")
 
 
 @dataclass(frozen=True)
-class Coalitions:
+class _Masker:
     """A shap masker that hands the coalitions themselves, (c, n) bool, to the model function."""
 
     shape: tuple[int, int]
@@ -71,7 +71,7 @@ def owen_values(probabilities: Callable[[np.ndarray], np.ndarray], tokens: Token
     """(n, K) Owen values of a function from (c, n) bool coalitions to (c, K), by shap's explainer down the phrases."""
     shap = load_shap()
     n = len(tokens.content)
-    explainer = shap.PartitionExplainer(probabilities, Coalitions((1, n), phrase_tree(tokens)))
+    explainer = shap.PartitionExplainer(probabilities, _Masker((1, n), phrase_tree(tokens)))
     settings = {"main_effects": False, "error_bounds": False, "outputs": None, "silent": True, "batch_size": AT_ONCE}
     return explainer.explain_row(np.zeros(n), max_evals=evaluations, **settings)["values"]
 
@@ -132,11 +132,11 @@ def name_leaves(tokens: Tokens) -> tuple[list[str], list[int | None]]:
             texts.append(SEPARATOR)
             places.append(None)
             before = None
-        piece = plain_piece(tokens.texts[t])
+        piece = _plain_piece(tokens.texts[t])
         goes_on = (
             before is not None
             and tokens.offsets[before, 2] == tokens.offsets[t, 1]
-            and re.fullmatch(r"\w", plain_piece(tokens.texts[before])[-1:])
+            and re.fullmatch(r"\w", _plain_piece(tokens.texts[before])[-1:])
             and LETTER.match(piece)
         )
         texts.append(f"##{piece}" if goes_on else piece)
@@ -145,7 +145,7 @@ def name_leaves(tokens: Tokens) -> tuple[list[str], list[int | None]]:
     return texts, places
 
 
-def plain_piece(text: str) -> str:
+def _plain_piece(text: str) -> str:
     """A token's string without its tokenizer's mark of a word's start or continuation."""
     for mark in ("##", "\u0120", "\u2581"):
         if text.startswith(mark) and len(text) > len(mark):

@@ -11,15 +11,14 @@ from attreval.explain import (
     attention,
     baselines,
     cell_decomposition,
-    last_token,
+    gradients,
+    integrated_gradients,
     lime,
     limsse,
     lrp_deeplift,
     occlusion,
     partition_shap,
 )
-from attreval.explain import integrated_gradients as gradients
-from attreval.explain import zhao_gradients as zhao
 from attreval.explain.method import Method
 from attreval.explain.registry_units import UNIT_METHODS
 
@@ -42,7 +41,7 @@ def _averaged_gradients() -> tuple[Method, ...]:
         Method(
             f"gradient_{'integrated' if path else 'simple'}_{of}_{measure}",
             f"{'Integrated gradient' if path else 'Gradient'} of {of} ({measure.replace('l2', 'L2')})",
-            gradients.poerner(path, of, measure),
+            gradients.averaged_gradient(path, of, measure),
             "riemann_steps" if path else "1",
             f"{P18}, section 3.1",
             "gradient",
@@ -132,7 +131,7 @@ _LIST = (
     Method(
         "integrated_gradients",
         "Integrated Gradients",
-        gradients.integrated_gradients,
+        integrated_gradients.integrated_gradients,
         WALK,
         f"{S17}, eq. 1",
         "gradient",
@@ -142,7 +141,7 @@ _LIST = (
     Method(
         "integrated_gradients_plain",
         "Integrated Gradients (plain)",
-        gradients.integrated_gradients_plain,
+        integrated_gradients.integrated_gradients_plain,
         WALK,
         "Kamp et al. 2023, IntGrad",
         "gradient",
@@ -201,7 +200,7 @@ _LIST = (
     Method(
         "decomposition",
         "Cell decomposition",
-        cell_decomposition.decomposition,
+        cell_decomposition.cell_decomposition,
         "1",
         f"Murdoch & Szlam 2017; {P18}",
         "propagation",
@@ -242,7 +241,7 @@ _LIST = (
     Method(
         "gradient_x_input_absolute",
         "Gradient x Input (absolute)",
-        zhao.gradient_x_input_absolute,
+        gradients.gradient_x_input_absolute,
         "1",
         PAPER,
         "gradient",
@@ -252,7 +251,7 @@ _LIST = (
     Method(
         "gradient_x_input_shared",
         "Gradient x Input (released)",
-        zhao.gradient_x_input_shared,
+        gradients.gradient_x_input_shared,
         "1",
         RELEASED,
         "gradient",
@@ -261,7 +260,7 @@ _LIST = (
     Method(
         "integrated_gradients_zero",
         "Integrated Gradients (from zero)",
-        zhao.integrated_gradients_zero,
+        integrated_gradients.integrated_gradients_zero,
         WALK,
         PAPER,
         "gradient",
@@ -271,7 +270,7 @@ _LIST = (
     Method(
         "integrated_gradients_released",
         "Integrated Gradients (released)",
-        zhao.integrated_gradients_released,
+        integrated_gradients.integrated_gradients_released,
         "11",
         RELEASED,
         "gradient",
@@ -279,13 +278,13 @@ _LIST = (
     Method(
         "deeplift_released",
         "DeepLIFT (released)",
-        zhao.deeplift_released,
+        lrp_deeplift.deeplift_released,
         "1",
         RELEASED,
         "propagation",
         families=TRANSFORMER,
     ),
-    Method("last", "Last token", last_token.last, "0", f"{P18}, section 4.4", "baseline"),
+    Method("last", "Last token", baselines.last_token, "0", f"{P18}, section 4.4", "baseline"),
     *UNIT_METHODS,
 )
 METHODS: dict[str, Method] = {method.name: method for method in _LIST}

@@ -6,8 +6,7 @@ With them stand the combined ones, which are ours.
 from __future__ import annotations
 
 from attreval.explain import attention_attribution as attention
-from attreval.explain import bivariate_shapley as shapley
-from attreval.explain import combined
+from attreval.explain import bivariate_shapley, combined, kernel_shap
 from attreval.explain.method import Method
 
 S24 = "Sun et al. 2024"
@@ -38,7 +37,7 @@ UNIT_METHODS = (
     Method(
         "kernel_shap",
         "Kernel SHAP",
-        shapley.kernel_shap,
+        kernel_shap.kernel_shap,
         source="Lundberg & Lee 2017",
         in_papers=_sun(1, "shapley token"),
         **SHAPLEY,
@@ -46,7 +45,7 @@ UNIT_METHODS = (
     Method(
         "bivariate_shapley",
         "Bivariate Shapley",
-        shapley.bivariate_shapley,
+        bivariate_shapley.bivariate_shapley,
         source="Masoomi et al. 2023",
         level="pair",
         in_papers=_sun(2, "shapley pair"),
@@ -55,7 +54,7 @@ UNIT_METHODS = (
     Method(
         "bivariate_shapley_spans",
         "Bivariate Shapley, spans",
-        shapley.bivariate_shapley_spans,
+        bivariate_shapley.bivariate_shapley_spans,
         source=SPANS,
         level="span",
         in_papers=_sun(3, "shapley span"),

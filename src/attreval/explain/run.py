@@ -1,4 +1,4 @@
-"""Explain instances: every method talks to one ledger, so that what one has asked the others have for free."""
+"""Explaining instances: all methods ask one ledger, so that what one has asked the others have for free."""
 
 from __future__ import annotations
 

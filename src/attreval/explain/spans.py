@@ -1,4 +1,4 @@
-"""Which stretches of the two parts belong together? Communities of the graph that pair scores make, read as spans.
+"""Pairs of spans by Louvain's method (Blondel et al. 2008), from the scores of pairs of units.
 
 Units are nodes; the score of a pair across the parts is the weight of its edge. Words of one community that stand side
 by side are a span, and every span of one part makes a piece with every span of the other part in the same community
@@ -15,6 +15,7 @@ import networkx as nx
 import numpy as np
 
 from attreval.core.records import Tokens
+from attreval.core.runs import find_runs
 from attreval.core.units import Units, find_units
 from attreval.explain.method import Scores
 
@@ -60,6 +61,14 @@ RULES: dict[str, Callable[[nx.DiGraph, int], Communities]] = {
 }
 
 
+def pair_scores(units: Units, matrix: np.ndarray) -> Scores:
+    """Scores of pairs of units: the mean of both directions of an (n, n) matrix (Sun et al. 2024, appendix D)."""
+    pairs = units.pairs()
+    a, b = pairs.T
+    features = tuple(tuple(sorted((*units.groups[i], *units.groups[j]))) for i, j in pairs.tolist())
+    return Scores((matrix[a, b] + matrix[b, a]) / 2, features=features)
+
+
 def pair_graph(units: Units, matrix: np.ndarray, drop_last: bool = False) -> nx.DiGraph:
     """The graph of an (n, n) matrix: an edge where a pair across the parts scores above 0, both directions apart.
 
@@ -86,7 +95,7 @@ def find_communities(units: Units, matrix: np.ndarray, settings, rng: np.random.
     return sorted(map(set, RULES[settings.span_rule](graph, int(rng.integers(2**31)))), key=min)
 
 
-def whole_words(tokens: Tokens, units: Units, community: set[int]) -> list[tuple[int, int, tuple[int, ...]]]:
+def _whole_words(tokens: Tokens, units: Units, community: set[int]) -> list[tuple[int, int, tuple[int, ...]]]:
     """(part, place among the part's words, token positions) of the words all of whose tokens are in a community."""
     inside = set(units.covered(community).tolist())
     words, place, out = find_units(tokens, "word"), {}, []
@@ -97,15 +106,10 @@ def whole_words(tokens: Tokens, units: Units, community: set[int]) -> list[tuple
     return out
 
 
-def runs(words: Sequence[tuple[int, int, tuple[int, ...]]]) -> list[tuple[int, tuple[int, ...]]]:
-    """(part, token positions) of the longest stretches of words that stand side by side."""
-    out: list[list] = []
-    for side, place, group in words:
-        if out and out[-1][0] == side and out[-1][1] + 1 == place:
-            out[-1][1:] = place, out[-1][2] + group
-        else:
-            out.append([side, place, group])
-    return [(side, group) for side, _, group in out]
+def _adjacent_runs(words: Sequence[tuple[int, int, tuple[int, ...]]]) -> list[tuple[int, tuple[int, ...]]]:
+    """(part, token positions) of the longest runs of words that stand side by side."""
+    found = find_runs(words, lambda a, b: a[0] == b[0] and a[1] + 1 == b[1])
+    return [(words[a][0], sum((group for _, _, group in words[a:b]), ())) for a, b in found]
 
 
 def find_spans(tokens: Tokens, units: Units, matrix: np.ndarray, settings, rng: np.random.Generator) -> Scores:
@@ -117,7 +121,7 @@ def find_spans(tokens: Tokens, units: Units, matrix: np.ndarray, settings, rng: 
     both, at = (matrix + matrix.T) / 2, units.of_position()
     features, scores = [], []
     for community in find_communities(units, matrix, settings, rng):
-        found = runs(whole_words(tokens, units, community))
+        found = _adjacent_runs(_whole_words(tokens, units, community))
         for (side, a), (other, b) in product(found, repeat=2):
             if side < other or (len(np.unique(units.side)) == 1 and a < b):
                 features.append(tuple(sorted(a + b)))

@@ -23,7 +23,7 @@ from attreval.explain import METHODS
 from attreval.metrics.human_agreement import token_marks
 from attreval.metrics.pointing_game import find_games
 from attreval.metrics.unified.gold import read_gold
-from attreval.metrics.unified.ranking import Piece, rank_pieces
+from attreval.metrics.unified.ranking import Feature, rank_features
 from attreval.papers.common.evidence import borrowed_evidence, with_evidence
 from attreval.papers.common.runs import load_attributions, load_tokens, load_typed_attributions, load_typed_tokens
 from attreval.papers.common.sample import evaluated_instances, to_explain
@@ -51,10 +51,10 @@ class ExplainedText:
     predicted: int
     probability: float
     scores: dict[str, np.ndarray]
-    features: dict[str, list[tuple[Piece, float]]] = field(default_factory=dict)
+    features: dict[str, list[tuple[Feature, float]]] = field(default_factory=dict)
     marks: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
     evidence: dict[str, np.ndarray] = field(default_factory=dict)
-    relations: tuple[Piece, ...] = ()
+    relations: tuple[Feature, ...] = ()
     metrics: dict[str, dict[str, float]] = field(default_factory=dict)
     text_agreement: dict[str, float] = field(default_factory=dict)
 
@@ -175,18 +175,18 @@ def _load_if_there(load: Callable[..., dict], results: Results, profile: Profile
         return {}
 
 
-def _on_content(piece: Piece, tokens: Tokens, units: Units) -> Piece:
-    """A piece of units as places among the content tokens."""
+def _on_content(feature: Feature, tokens: Tokens, units: Units) -> Feature:
+    """A feature of units as places among the content tokens."""
     place = {position: at for at, position in enumerate(tokens.content.tolist())}
-    first, second = (tuple(place[p] for u in part for p in units.groups[u] if p in place) for part in piece)
+    first, second = (tuple(place[p] for u in part for p in units.groups[u] if p in place) for part in feature)
     return first, second
 
 
-def _first_features(record: Attribution, tokens: Tokens, units: Units, run: Run) -> list[tuple[Piece, float]]:
+def _first_features(record: Attribution, tokens: Tokens, units: Units, run: Run) -> list[tuple[Feature, float]]:
     """The highest pairs or spans of an explanation, in the order in which the metrics take them."""
-    ranking = rank_pieces(record, units, generator("ties", *run, record.instance, record.method))
-    pairs = zip(ranking.pieces[:MOST_FEATURES], ranking.scores, strict=False)
-    return [(_on_content(piece, tokens, units), float(score)) for piece, score in pairs]
+    ranking = rank_features(record, units, generator("ties", *run, record.instance, record.method))
+    pairs = zip(ranking.features[:MOST_FEATURES], ranking.scores, strict=False)
+    return [(_on_content(feature, tokens, units), float(score)) for feature, score in pairs]
 
 
 def _read_evidence(

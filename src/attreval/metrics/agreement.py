@@ -1,4 +1,4 @@
-"""Do two explanations select the same tokens? agreement@k (Kamp et al. 2023, section 3), ties by expectation.
+"""agreement@k: do explanations select the same tokens? (Kamp et al. 2023, section 3), ties by expectation.
 
 A voter is one vector of token scores; its top k are the k highest scores. Where scores are equal at the border, every
 choice among them is equally likely, and the expectation over these choices is computed in closed form.
@@ -121,7 +121,10 @@ def union_sizes(ties: Sequence[tuple[np.ndarray, int]], covered: np.ndarray) -> 
 
 
 def relevance_at_k(voters: Sequence[np.ndarray], k: int) -> np.ndarray:
-    """(n,) expected share of voters that select each token among their top k (Kamp et al. 2023, eq. 1)."""
+    """(n,) expected share of voters that select each token among their top k (Kamp et al. 2023, eq. 1).
+
+    Of one voter: the chance of each token to be among its k highest.
+    """
     total = np.zeros(count_tokens(voters))
     for scores in voters:
         sure, tied, left = top_k(scores, k)

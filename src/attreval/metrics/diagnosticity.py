@@ -1,4 +1,4 @@
-"""How often does a faithfulness measure prefer an explanation to random scores? (Zhao & Aletras 2023, section 4.5)
+"""Diagnosticity: how often a metric prefers an explanation to random scores (Zhao & Aletras 2023, section 4.5).
 
 Diagnosticity is the share of pairs (an explanation, random scores for the same text) in which the explanation wins. A
 tie is a loss, as the published values far below one half imply; counted as half a win, chance is exactly one half.
@@ -13,9 +13,6 @@ import numpy as np
 import pandas as pd
 
 from attreval.metrics.protocol import Protocol
-
-PUBLISHED_TASKS = {"sst2": "SST", "evidence_inference": "EvInf", "ag_news": "AG", "multirc": "MultiRC"}
-STAND_INS = {"rotten_tomatoes": "SST", "bbc": "AG", "imdb": "EvInf", "snli": "MultiRC"}
 
 
 def wins(own: np.ndarray, rival: np.ndarray, protocol: Protocol = Protocol()) -> np.ndarray:  # noqa: B008 - frozen

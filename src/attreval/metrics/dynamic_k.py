@@ -1,6 +1,6 @@
-"""How many tokens does a profile of scores put forward by itself? Peaks of the scores as a sequence.
+"""Dynamic k: as many tokens as a profile of scores has local maxima (Kamp et al. 2023, section 4).
 
-The rule of Kamp et al. (2023, section 4): a token is a peak where its score exceeds both neighbours' and the mean.
+The rule: a token is a peak where its score exceeds both neighbours' and the mean.
 Their released code differs at the mean, at both ends and on plateaus, so each of these is a setting; ways to choose k
 that come from elsewhere stand beside it. Special tokens are left out, so the two texts of a pair follow each other.
 Letters used for shapes: n tokens, p peaks.
@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+
+from attreval.core.runs import find_runs
 
 
 @dataclass(frozen=True)
@@ -49,12 +51,6 @@ def check_scores(scores: np.ndarray) -> np.ndarray:
     return scores
 
 
-def runs(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(r,) first and last positions of the maximal runs of equal scores."""
-    starts = np.flatnonzero(np.concatenate([[True], scores[1:] != scores[:-1]]))
-    return starts, np.concatenate([starts[1:], [len(scores)]]) - 1
-
-
 def local_maxima(scores: np.ndarray, rule: PeakRule = RELEASED) -> np.ndarray:
     """(p,) positions of the peaks of (n,) scores, in order (Kamp et al. 2023, section 4; their code by default).
 
@@ -64,12 +60,12 @@ def local_maxima(scores: np.ndarray, rule: PeakRule = RELEASED) -> np.ndarray:
     n = len(scores)
     if n < 2:
         return np.zeros(0, dtype=int)
-    level = scores.mean()
-    first, last = runs(scores)
+    mean = scores.mean()
     peaks = []
-    for a, b in zip(first, last, strict=True):
+    for a, end in find_runs(scores.tolist()):
+        b = end - 1
         value, flat, at_end = scores[a], b > a, a == 0 or b == n - 1
-        high = value > level if rule.above_mean else value >= level
+        high = value > mean if rule.above_mean else value >= mean
         if not high or (a == 0 and b == n - 1):
             continue
         left, right = a == 0 or scores[a - 1] < value, b == n - 1 or scores[b + 1] < value
@@ -93,26 +89,26 @@ def select(positions: np.ndarray, n: int) -> np.ndarray:
 def prominent_peaks(scores: np.ndarray, share: float = 0.25) -> np.ndarray:
     """(p,) peaks at or above the mean that rise from their surroundings by a share of the range (scipy.signal)."""
     scores = check_scores(scores)
-    return scipy_peaks(scores, height=scores.mean(), prominence=share * np.ptp(scores)) if len(scores) else no_peak()
+    return _scipy_peaks(scores, height=scores.mean(), prominence=share * np.ptp(scores)) if len(scores) else _no_peak()
 
 
 def distant_peaks(scores: np.ndarray, distance: int = 3) -> np.ndarray:
     """(p,) peaks at or above the mean, of several closer than `distance` tokens only the highest (scipy.signal)."""
     scores = check_scores(scores)
-    return scipy_peaks(scores, height=scores.mean(), distance=distance) if len(scores) else no_peak()
+    return _scipy_peaks(scores, height=scores.mean(), distance=distance) if len(scores) else _no_peak()
 
 
-def no_peak() -> np.ndarray:
+def _no_peak() -> np.ndarray:
     """(0,) positions."""
     return np.zeros(0, dtype=int)
 
 
-def scipy_peaks(scores: np.ndarray, **conditions) -> np.ndarray:
+def _scipy_peaks(scores: np.ndarray, **conditions) -> np.ndarray:
     """(p,) positions by scipy.signal.find_peaks, a token at either end compared with its one neighbour."""
     from scipy.signal import find_peaks
 
     if np.ptp(scores) == 0:
-        return no_peak()
+        return _no_peak()
     floor = scores.min() - np.ptp(scores)  # a step down at both ends makes peaks there possible
     found, _ = find_peaks(np.concatenate([[floor], scores, [floor]]), **conditions)
     return found - 1
@@ -124,7 +120,7 @@ def wavelet_peaks(scores: np.ndarray, widths: tuple[int, ...] = (1, 2, 3)) -> np
 
     scores = check_scores(scores)
     if len(scores) < 2 or np.ptp(scores) == 0:
-        return no_peak()
+        return _no_peak()
     found = np.asarray(find_peaks_cwt(scores - scores.min(), np.array(widths)), dtype=int)
     return found[scores[found] >= scores.mean()]
 
@@ -132,20 +128,20 @@ def wavelet_peaks(scores: np.ndarray, widths: tuple[int, ...] = (1, 2, 3)) -> np
 def above_mean(scores: np.ndarray) -> np.ndarray:
     """(p,) every token whose score exceeds the mean: the rule without its neighbours."""
     scores = check_scores(scores)
-    return np.flatnonzero(scores > scores.mean()) if len(scores) else no_peak()
+    return np.flatnonzero(scores > scores.mean()) if len(scores) else _no_peak()
 
 
 def above_deviation(scores: np.ndarray) -> np.ndarray:
     """(p,) every token whose score exceeds the mean by one standard deviation."""
     scores = check_scores(scores)
-    return np.flatnonzero(scores > scores.mean() + scores.std()) if len(scores) else no_peak()
+    return np.flatnonzero(scores > scores.mean() + scores.std()) if len(scores) else _no_peak()
 
 
 def largest_gap(scores: np.ndarray) -> np.ndarray:
     """(p,) the tokens above the largest gap between neighbours in rank, the lower gap of several as large."""
     scores = check_scores(scores)
     if len(scores) < 2 or np.ptp(scores) == 0:
-        return no_peak()
+        return _no_peak()
     ranked = np.sort(scores)
     gaps = np.diff(ranked)
     return np.flatnonzero(scores >= ranked[gaps.argmax() + 1])

@@ -1,4 +1,4 @@
-"""Does the prediction follow the attributed importance? Hard erasure: comprehensiveness and sufficiency.
+"""Comprehensiveness and sufficiency, and their normalised forms NC and NS: hard erasure of rationales.
 
 A rationale is the ceil(ratio * n) highest-scored of the n tokens that may be erased. Comprehensiveness erases it,
 sufficiency erases all others; special tokens and the query of a two-part text stay. Erased ids become the first id of
@@ -16,7 +16,7 @@ from math import ceil
 import numpy as np
 
 from attreval.core.records import Tokens
-from attreval.metrics.protocol import Layout, Protocol, lay_out
+from attreval.metrics.protocol import Layout, Protocol, find_layout
 from attreval.models.questions import Disturb, Evaluate
 
 BASELINE_MARGIN = 1e-4  # what the released code takes off the zero-baseline sufficiency
@@ -26,6 +26,8 @@ LEAST_ROOM = 1e-8  # below it the erased text is as sure as the whole one, and n
 @dataclass(frozen=True)
 class Erasure:
     """(r,) measures at each ratio, and the probability of the explained class on the whole and on the erased text.
+
+    Their means over ratios are the areas over the perturbation curve: NC and NS.
 
     comprehensiveness and sufficiency are differences of probabilities; the normalised forms lie in [0, 1], where
     1 is most faithful for both. target: the explained class.
@@ -41,7 +43,7 @@ class Erasure:
     target: int
 
 
-def rank(scores: np.ndarray, rng: np.random.Generator | None = None) -> np.ndarray:
+def rank_tokens(scores: np.ndarray, rng: np.random.Generator | None = None) -> np.ndarray:
     """(n,) indices by falling score; ties in random order, or lowest index first where rng is None."""
     scores = np.asarray(scores, dtype=float)
     if not np.isfinite(scores).all():
@@ -69,22 +71,22 @@ def erase(
 
     scores: (n,) over content tokens (those of the query are not looked at), or over the tokens that the layout scores.
     The explained class is the one predicted on the whole text. ratios: None takes the protocol's. query: see
-    protocol.lay_out. calls: numbers computed before on this text, for the drift. Raises ValueError for other shapes.
+    protocol.find_layout. calls: numbers computed before on this text, for the drift. ValueError for other shapes.
     """
-    ratios, layout = tuple(ratios or protocol.ratios), lay_out(tokens, protocol, query)
-    order = layout.scored[rank(fit_scores(tokens, layout, scores), rng)]
+    ratios, layout = tuple(ratios or protocol.ratios), find_layout(tokens, protocol, query)
+    order = layout.scored[rank_tokens(fit_scores(tokens, layout, scores), rng)]
     without, only = [], []
     for size in rationale_sizes(layout.size, ratios):
         chosen = np.isin(np.arange(len(tokens)), order[:size]) & layout.erasable
         without.append(chosen | layout.beside)
         only.append(layout.erasable & ~chosen)
     gone = np.stack([layout.base, *without, *only])
-    logits = yield from read_erased(tokens, gone, protocol.erased)
+    logits = yield from _ask_erased(tokens, gone, protocol.erased)
     probabilities = np.exp(logits - np.logaddexp.reduce(logits, axis=1, keepdims=True))
     target = int(logits[0].argmax())
     p = probabilities[:, target]
     drifted = calls + np.arange(len(ratios)) if protocol.drift else 0
-    return measure(p[0], p[1], p[2 : 2 + len(ratios)], p[2 + len(ratios) :], ratios, target, drifted)
+    return erasure_measures(p[0], p[1], p[2 : 2 + len(ratios)], p[2 + len(ratios) :], ratios, target, drifted)
 
 
 def fit_scores(tokens: Tokens, layout: Layout, scores: np.ndarray) -> np.ndarray:
@@ -99,7 +101,7 @@ def fit_scores(tokens: Tokens, layout: Layout, scores: np.ndarray) -> np.ndarray
     return np.asarray(scores, dtype=float)[np.isin(content, layout.scored)]
 
 
-def read_erased(tokens: Tokens, gone: np.ndarray, erased: str):
+def _ask_erased(tokens: Tokens, gone: np.ndarray, erased: str):
     """Ask for the (1 + m, K) logits of the text and of it with the (m, L) tokens gone."""
     if erased == "vector":
         whole = yield Evaluate(tokens.ids[None], tokens.segments)
@@ -110,7 +112,7 @@ def read_erased(tokens: Tokens, gone: np.ndarray, erased: str):
     return (yield Evaluate(rows, tokens.segments))
 
 
-def measure(
+def erasure_measures(
     full: float,
     erased: float,
     without: np.ndarray,
@@ -128,23 +130,25 @@ def measure(
         ratios=ratios,
         comprehensiveness=full - without,
         sufficiency=full - only,
-        normalised_comprehensiveness=normalise_drop(full, erased, without, drifted),
-        normalised_sufficiency=normalise_rest(full, erased, only, drifted),
+        normalised_comprehensiveness=normalised_comprehensiveness(full, erased, without, drifted),
+        normalised_sufficiency=normalised_sufficiency(full, erased, only, drifted),
         full=float(full),
         erased=float(erased),
         target=target,
     )
 
 
-def normalise_drop(full: float, erased: float, left: np.ndarray, drifted: np.ndarray | int = 0) -> np.ndarray:
-    """Comprehensiveness in [0, 1] from probabilities after erasure (eq. 2 and 5); 0 where nothing can be told."""
+def normalised_comprehensiveness(
+    full: float, erased: float, left: np.ndarray, drifted: np.ndarray | int = 0
+) -> np.ndarray:
+    """NC: comprehensiveness in [0, 1] from probabilities after erasure (eq. 2 and 5); 0 where nothing can be told."""
     room = min(1.0, max(0.0, full - erased)) + BASELINE_MARGIN * np.asarray(drifted)
     drop = np.maximum(0, full - left)
     return np.where(room >= LEAST_ROOM, np.clip(drop / np.maximum(room, LEAST_ROOM), 0, 1), 0.0)
 
 
-def normalise_rest(full: float, erased: float, left: np.ndarray, drifted: np.ndarray | int = 0) -> np.ndarray:
-    """Sufficiency in [0, 1] from probabilities of what is left (eq. 1 and 4)."""
+def normalised_sufficiency(full: float, erased: float, left: np.ndarray, drifted: np.ndarray | int = 0) -> np.ndarray:
+    """NS: sufficiency in [0, 1] from probabilities of what is left (eq. 1 and 4)."""
     floor = 1 - max(0.0, full - erased) - BASELINE_MARGIN * (1 + np.asarray(drifted))
     rest = 1 - np.maximum(0, full - left)
     return np.clip((rest - floor) / (1 - floor), 0, 1)

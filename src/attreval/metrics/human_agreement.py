@@ -1,4 +1,4 @@
-"""Which tokens do people find important, how far do they agree, and how far do methods agree with them?
+"""Agreement with people: which tokens they mark, and how far methods agree with them (Kamp et al. 2023, section 3).
 
 Evidence holds one row of word marks for each of A people, any number of them. Every piece of a marked word is marked,
 punctuation never is: annotators could not tell it from the word beside it (the released code of Kamp et al. 2023).

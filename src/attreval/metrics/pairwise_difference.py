@@ -1,4 +1,4 @@
-"""How far do explanations move when only the training seed changes? Average pairwise difference.
+"""Average pairwise difference: how far explanations move when only the training seed changes.
 
 Kamp et al. (2023, appendix A) train one model ten times and explain with the one whose attributions differ least from
 the others'. Letters used for shapes: r runs, i instances, m methods, n longest text in tokens.
@@ -11,18 +11,18 @@ from collections.abc import Sequence
 import numpy as np
 
 
-def normalise(scores: np.ndarray) -> np.ndarray:
+def to_shares(scores: np.ndarray) -> np.ndarray:
     """Scores divided by the sum of their sizes; zeros stay zeros."""
     scores = np.asarray(scores, dtype=float)
     total = np.abs(scores).sum()
     return scores / total if total > 0 else scores
 
 
-def lay_out(profiles: Sequence[np.ndarray], longest: int) -> np.ndarray:
+def profile_matrix(profiles: Sequence[np.ndarray], longest: int) -> np.ndarray:
     """(i * m, n) matrix of one run: a normalised profile a row, padded with zeros at the end."""
     matrix = np.zeros((len(profiles), longest))
     for row, scores in zip(matrix, profiles, strict=True):
-        row[: len(scores)] = normalise(scores)
+        row[: len(scores)] = to_shares(scores)
     return matrix
 
 

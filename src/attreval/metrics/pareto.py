@@ -1,21 +1,20 @@
-"""Which methods are worth their price, and how much must a method spend before its answer stands still?
+"""Pareto front of cost and quality, and the overlap of top tokens between two budgets or seeds of one method.
 
-A method is undominated where no other is as good for less, or better for as little (Pareto). An answer stands still
-where the tokens that it puts first no longer change.
-Letters used for shapes: m methods, n tokens, d draws.
+A method is on the front (undominated) where no other is as good for less, or better for as little. A method's budget
+is enough where the tokens that it puts first no longer change. Letters used for shapes: m methods, n tokens, d draws.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from attreval.metrics.agreement import top_k
+from attreval.metrics.agreement import relevance_at_k
 
 
-def undominated(cost: np.ndarray, quality: np.ndarray) -> np.ndarray:
+def pareto_front(cost: np.ndarray, quality: np.ndarray) -> np.ndarray:
     """(..., m) bool: no other method has at most the cost and at least the quality, and one of both strictly.
 
-    cost: (m,); quality: (..., m), higher is better. Methods whose cost or quality is NaN are never undominated, and
+    cost: (m,); quality: (..., m), higher is better. Methods whose cost or quality is NaN are never on it, and
     dominate nobody. Raises ValueError for different numbers of methods.
     """
     cost, quality = np.asarray(cost, dtype=float), np.asarray(quality, dtype=float)
@@ -30,12 +29,6 @@ def undominated(cost: np.ndarray, quality: np.ndarray) -> np.ndarray:
     return known & ~beats.any(axis=-2)
 
 
-def chances_at_k(scores: np.ndarray, k: int) -> np.ndarray:
-    """(n,) the chance of each token to be among the k highest, ties at the border broken at random."""
-    sure, tied, left = top_k(scores, k)
-    return sure + tied * (left / max(1, tied.sum()))
-
-
 def overlap_at_k(a: np.ndarray, b: np.ndarray, k: int) -> float:
     """Expected share of the k highest of one explanation that are among the k highest of the other, from 0 to 1.
 
@@ -45,4 +38,4 @@ def overlap_at_k(a: np.ndarray, b: np.ndarray, k: int) -> float:
         raise ValueError(f"two explanations of the same tokens are compared; got {len(a)} and {len(b)} scores")
     if not len(a):
         return float("nan")
-    return float(chances_at_k(a, k) @ chances_at_k(b, k) / min(k, len(a)))
+    return float(relevance_at_k([a], k) @ relevance_at_k([b], k) / min(k, len(a)))

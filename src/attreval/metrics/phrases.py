@@ -1,7 +1,7 @@
-"""Which phrases, not only which tokens, does a profile of scores put forward?
+"""Phrases that a profile of scores puts forward, not only tokens, and their F1 (after Kamp et al. 2023, section 6).
 
-Kamp et al. (2023, section 6) leave spans to future work and sketch one way in their Figure 5: each token goes to the
-nearest peak. Here, besides, a phrase is a run of neighbouring tokens that stay above the mean around a peak; peaks
+The paper leaves spans to future work and sketches one way in its Figure 5: each token goes to the nearest peak. Here,
+besides, a phrase is a run of neighbouring tokens that stay above the mean around a peak; peaks
 with nothing below the mean between them make one phrase. Letters used for shapes: n tokens, p peaks, s phrases.
 """
 
@@ -11,8 +11,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from attreval.core.runs import true_runs
 from attreval.metrics.dynamic_k import RELEASED, PeakRule, check_scores, local_maxima
-from attreval.metrics.pairwise_difference import normalise
+from attreval.metrics.pairwise_difference import to_shares
 
 Phrase = tuple[int, int]  # first token, and the one behind the last
 
@@ -23,7 +24,7 @@ def nearest_peaks(scores: np.ndarray, peaks: np.ndarray) -> np.ndarray:
     Scores count as shares of the sum of their sizes, as those of Kamp et al. (2023, Fig. 5) do. The first of several
     as near; -1 where there is no peak.
     """
-    scores = normalise(check_scores(scores))
+    scores = to_shares(check_scores(scores))
     if not len(peaks):
         return np.full(len(scores), -1)
     places = np.arange(len(scores))
@@ -43,23 +44,17 @@ def find_phrases(scores: np.ndarray, rule: PeakRule = RELEASED, most: int | None
     out = []
     for start, end in true_runs(high):
         if peaks.intersection(range(start, end)):
-            out.append((start, end) if most is None else shorten(scores, start, end, most))
+            out.append((start, end) if most is None else _shorten(scores, start, end, most))
     return out
 
 
-def shorten(scores: np.ndarray, start: int, end: int, most: int) -> Phrase:
+def _shorten(scores: np.ndarray, start: int, end: int, most: int) -> Phrase:
     """At most so many neighbouring tokens of a run, those with the highest sum; the first of several as high."""
     if end - start <= most:
         return start, end
     sums = [scores[a : a + most].sum() for a in range(start, end - most + 1)]
     best = start + int(np.argmax(sums))
     return best, best + most
-
-
-def true_runs(flags: np.ndarray) -> list[Phrase]:
-    """The maximal runs of True, as first position and the one behind the last."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], np.asarray(flags, dtype=bool), [False]]).astype(int)))
-    return [(int(a), int(b)) for a, b in zip(edges[::2], edges[1::2], strict=True)]
 
 
 def phrase_tokens(phrases: Sequence[Phrase], n: int) -> np.ndarray:
@@ -71,7 +66,7 @@ def phrase_tokens(phrases: Sequence[Phrase], n: int) -> np.ndarray:
 
 
 def phrase_f1(found: Sequence[Phrase], given: Sequence[Phrase]) -> float:
-    """F1 of phrases: one counts as found when it overlaps a given one, and a given one as met when it is overlapped.
+    """F1 of phrases: one is right when it overlaps a given one, and a given one is covered when it is overlapped.
 
     NaN where neither side has a phrase, 0 where only one has.
     """
@@ -80,6 +75,6 @@ def phrase_f1(found: Sequence[Phrase], given: Sequence[Phrase]) -> float:
     if not found or not given:
         return 0.0
     hits = [any(a < d and c < b for c, d in given) for a, b in found]
-    met = [any(a < d and c < b for a, b in found) for c, d in given]
-    precision, recall = np.mean(hits), np.mean(met)
+    covered = [any(a < d and c < b for a, b in found) for c, d in given]
+    precision, recall = np.mean(hits), np.mean(covered)
     return float(2 * precision * recall / (precision + recall)) if precision + recall else 0.0

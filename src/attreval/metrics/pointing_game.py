@@ -1,4 +1,4 @@
-"""Does the most relevant word lie where the evidence must be? The pointing game (Poerner et al. 2018, section 2).
+"""The pointing game: does the most relevant word lie where the evidence must be? (Poerner et al. 2018, section 2)
 
 An explanation points at its highest signed score and scores a hit where evidence lies there. Of equal highest scores
 each is equally likely to be pointed at; the expected hit is the share of them that lie on evidence. The original takes

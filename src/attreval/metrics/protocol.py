@@ -1,4 +1,4 @@
-"""What exactly does a faithfulness measure do? Where Zhao & Aletras (2023) and their released code part, both are here.
+"""The protocol of NC, NS, Soft-NC and Soft-NS: where Zhao & Aletras (2023) and their released code part, both are here.
 
 The defaults are the paper's, and where the paper is silent ours. `RELEASED` switches on, one at a time, what the
 released code does otherwise; `docs/decisions.md` says why the defaults are what they are.
@@ -29,9 +29,9 @@ class Protocol:
     drift: the margin at the baseline grows by each number computed.
     soft: entries of vectors are kept at random (`keep`), multiplied by noise whose standard deviation (`noise`) or
     variance (`variance`) follows the score, or tokens are attended to in part (`attend`). norm: how scores become
-    numbers in [0, 1], see metrics.soft_erasure. keep_rate: the mean that `calibrated` brings them to. inverted: sufficiency keeps
-    what has low scores. protect: special tokens and the query are never disturbed. draws: disturbed texts for a
-    measure. variance: of the noise at a score of 1.
+    numbers in [0, 1], see metrics.soft_erasure. keep_rate: the mean that `calibrated` brings them to. inverted:
+    sufficiency keeps what has low scores. protect: special tokens and the query are never disturbed. draws: disturbed
+    texts for a measure. variance: of the noise at a score of 1.
     margin, ties: by how much a method must beat random scores, and whether a tie is a loss, half a win, or a win.
     """
 
@@ -67,8 +67,8 @@ class Protocol:
 
 
 @dataclass(frozen=True)
-class Change:
-    """One thing that is done otherwise. fields: of the protocol. methods: explanation methods that take others' place.
+class Deviation:
+    """One deviation from the protocol. fields: of the protocol. methods: explanation methods that take others' place.
 
     permuted: the rival of a method's scores is a permutation of them, not random scores.
     """
@@ -80,52 +80,46 @@ class Change:
     queries_only: bool = False
 
     def apply(self, protocol: Protocol) -> Protocol:
-        """The protocol with this change."""
+        """The protocol with this deviation."""
         return replace(protocol, **self.fields)
 
 
 SEVEN = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
-SWAPS = {
-    "scaled_attention": "scaled_attention_squared",
-    "gradient_x_input_absolute": "gradient_x_input_shared",
-    "integrated_gradients_zero": "integrated_gradients_released",
-    "deeplift": "deeplift_released",
-}
-SAID = {
-    "scaled_attention": "scaled attention: attention squared",
-    "gradient_x_input_absolute": "gradient shared by all places of a token",
-    "integrated_gradients_zero": "integrated gradients behind the embeddings",
-    "deeplift": "DeepLIFT of bare word embeddings",
+RELEASED_METHODS = {  # method -> what the released code runs in its place, and how that differs
+    "scaled_attention": ("scaled_attention_squared", "scaled attention: attention squared"),
+    "gradient_x_input_absolute": ("gradient_x_input_shared", "gradient shared by all places of a token"),
+    "integrated_gradients_zero": ("integrated_gradients_released", "integrated gradients behind the embeddings"),
+    "deeplift": ("deeplift_released", "DeepLIFT of bare word embeddings"),
 }
 RELEASED = {
-    "inverted": Change("soft measures keep what scores low", {"inverted": True}),
-    "norm": Change("sigmoid for Soft-NS, whole row for Soft-NC", {"norm": "released"}),
-    "unprotected": Change("special tokens and query disturbed as well", {"protect": False}),
-    "ratios": Change("seven ratios, up to the whole text", {"ratios": SEVEN}),
-    "drift": Change("baseline drifts with each number computed", {"drift": True}),
-    "count_first": Change("[CLS] counts for the rationale's size", {"count_first": True}),
-    "separator": Change("[SEP] takes a place in rankings", {"separator": True}),
-    "query_erased": Change("comprehensiveness erases the query", {"query_erased": True}, queries_only=True),
-    "ties_win": Change("a tie is a win", {"margin": 0.0, "ties": "win"}),
-    **{f"swap_{name}": Change(SAID[name], methods={name: other}) for name, other in SWAPS.items()},
+    "inverted": Deviation("soft measures keep what scores low", {"inverted": True}),
+    "norm": Deviation("sigmoid for Soft-NS, whole row for Soft-NC", {"norm": "released"}),
+    "unprotected": Deviation("special tokens and query disturbed as well", {"protect": False}),
+    "ratios": Deviation("seven ratios, up to the whole text", {"ratios": SEVEN}),
+    "drift": Deviation("baseline drifts with each number computed", {"drift": True}),
+    "count_first": Deviation("[CLS] counts for the rationale's size", {"count_first": True}),
+    "separator": Deviation("[SEP] takes a place in rankings", {"separator": True}),
+    "query_erased": Deviation("comprehensiveness erases the query", {"query_erased": True}, queries_only=True),
+    "ties_win": Deviation("a tie is a win", {"margin": 0.0, "ties": "win"}),
+    **{f"swap_{name}": Deviation(title, methods={name: other}) for name, (other, title) in RELEASED_METHODS.items()},
 }
-RELEASED["all"] = Change(
+RELEASED["all"] = Deviation(
     "all of the above: the released code",
     {name: value for change in list(RELEASED.values()) for name, value in change.fields.items()},
-    SWAPS,
+    {name: other for name, (other, _) in RELEASED_METHODS.items()},
 )
 OURS = {
-    "ties_half": Change("a tie is half a win", {"ties": "half"}),
-    "content": Change("baseline keeps special tokens", {"baseline": "content"}),
-    "mask": Change("erased tokens become the mask token", {"erased": "mask"}),
-    "vector": Change("erased tokens become zero vectors", {"erased": "vector"}),
-    "sigmoid": Change("scores through the sigmoid", {"norm": "sigmoid"}),
-    "softmax": Change("scores through the softmax", {"norm": "softmax"}),
+    "ties_half": Deviation("a tie is half a win", {"ties": "half"}),
+    "content": Deviation("baseline keeps special tokens", {"baseline": "content"}),
+    "mask": Deviation("erased tokens become the mask token", {"erased": "mask"}),
+    "vector": Deviation("erased tokens become zero vectors", {"erased": "vector"}),
+    "sigmoid": Deviation("scores through the sigmoid", {"norm": "sigmoid"}),
+    "softmax": Deviation("scores through the softmax", {"norm": "softmax"}),
 }
 SCALE = {  # whoever is compared keeps equally much of a text
-    "permuted": Change("rival: own scores permuted", permuted=True),
-    "calibrated": Change("masks of equal mean for all methods", {"norm": "calibrated"}),
-    "rank": Change("scores replaced by their ranks", {"norm": "rank"}),
+    "permuted": Deviation("rival: own scores permuted", permuted=True),
+    "calibrated": Deviation("masks of equal mean for all methods", {"norm": "calibrated"}),
+    "rank": Deviation("scores replaced by their ranks", {"norm": "rank"}),
 }
 
 
@@ -145,7 +139,7 @@ class Layout:
     size: int
 
 
-def lay_out(tokens: Tokens, protocol: Protocol, query: int | None = None) -> Layout:
+def find_layout(tokens: Tokens, protocol: Protocol, query: int | None = None) -> Layout:
     """The layout of a text. query: which of its segments is asked about the other, and is never erased.
 
     ValueError where no token is left to be erased.

@@ -1,4 +1,4 @@
-"""Do two judges put explanation methods in the same order? Kendall's tau-b, bootstrapped over instances and seeds.
+"""Kendall's tau-b of two metrics' orders of methods (Kendall 1945), bootstrapped over instances and seeds.
 
 The same drawn instances and seeds go into the means of every judge, since all of them heard the same explanations.
 Letters used for shapes: S seeds, N instances, m methods, d draws.

@@ -1,4 +1,4 @@
-"""Does the prediction follow the scores themselves, not only their ranking? Soft erasure (Zhao & Aletras 2023, 3.2).
+"""Soft-NC and Soft-NS: erasure in proportion to the scores, not to their ranking (Zhao & Aletras 2023, section 3.2).
 
 Every token's vector loses entries at random: for Soft-NS an entry stays with the token's normalised score a as its
 probability, for Soft-NC with 1 - a. The paper does not say how scores become probabilities. With any rule that lets the
@@ -16,8 +16,8 @@ import numpy as np
 
 from attreval.core.records import Tokens
 from attreval.core.seeds import seed_of
-from attreval.metrics.erasure import Erasure, fit_scores, normalise_drop, normalise_rest
-from attreval.metrics.protocol import Layout, Protocol, lay_out
+from attreval.metrics.erasure import Erasure, fit_scores, normalised_comprehensiveness, normalised_sufficiency
+from attreval.metrics.protocol import Layout, Protocol, find_layout
 from attreval.models.questions import Disturb
 
 EDGE = 1e-3  # how close to 0 and 1 a score may come before its log-odds are shifted
@@ -55,17 +55,17 @@ def soft_erase(
 ):
     """The conversation that softly erases one attribution: yields one question, returns SoftProbabilities.
 
-    scores: as for faithfulness.erase. target: the explained class. names: what the draws derive from; keeping by a and
+    scores: as for erasure.erase. target: the explained class. names: what the draws derive from; keeping by a and
     by 1 - a draw apart, whichever measure asks.
     """
-    layout = lay_out(tokens, protocol, query)
+    layout = find_layout(tokens, protocol, query)
     scores = fit_scores(tokens, layout, scores)
     rows, seeds = [], []
     for measure in ("sufficiency", "comprehensiveness"):
-        importance = spread(tokens, layout, scores, norm_of(protocol.norm, measure), protocol.keep_rate)
+        importance = token_importances(tokens, layout, scores, _norm_of(protocol.norm, measure), protocol.keep_rate)
         kept = (measure == "sufficiency") != protocol.inverted
         chance = importance if kept else 1 - importance
-        rows += [strengths(tokens, layout, chance, protocol)] * protocol.soft_draws
+        rows += [_disturbance_strengths(tokens, layout, chance, protocol)] * protocol.soft_draws
         seeds += [seed_of("soft", *names, "a" if kept else "1-a", draw) for draw in range(protocol.soft_draws)]
     kind = "noise" if protocol.soft == "variance" else protocol.soft
     logits = yield Disturb(tokens.ids, tokens.segments, np.stack(rows), tuple(seeds), kind)
@@ -74,26 +74,26 @@ def soft_erase(
     return SoftProbabilities(p[:half], p[half:], float(rows[0][layout.erasable].mean()))
 
 
-def spread(tokens: Tokens, layout: Layout, scores: np.ndarray, norm: str, keep_rate: float) -> np.ndarray:
+def token_importances(tokens: Tokens, layout: Layout, scores: np.ndarray, norm: str, keep_rate: float) -> np.ndarray:
     """(L,) importances in [0, 1]; those of tokens without a score follow the rule, and are 0 by most."""
     if norm == "minmax_released":
         # the released code gives tokens without a score -1 and then takes the range of the whole row
         row = np.full(len(tokens), -1.0)
         row[layout.scored] = scores
-        return normalise(row, "minmax")
+        return to_unit_interval(row, "minmax")
     row = np.zeros(len(tokens))
-    row[layout.scored] = normalise(scores, norm, keep_rate)
+    row[layout.scored] = to_unit_interval(scores, norm, keep_rate)
     return row
 
 
-def norm_of(norm: str, measure: str) -> str:
+def _norm_of(norm: str, measure: str) -> str:
     """The rule for one of the two measures; the released code runs with one and takes its Soft-NS, then the other."""
     if norm != "released":
         return norm
     return "sigmoid" if measure == "sufficiency" else "minmax_released"
 
 
-def normalise(scores: np.ndarray, norm: str, keep_rate: float = 0.5) -> np.ndarray:
+def to_unit_interval(scores: np.ndarray, norm: str, keep_rate: float = 0.5) -> np.ndarray:
     """(n,) numbers in [0, 1] from scores.
 
     minmax: from the least to the greatest score, 1/2 where all are equal. sigmoid, softmax: of the scores. rank: ranks
@@ -115,11 +115,11 @@ def normalise(scores: np.ndarray, norm: str, keep_rate: float = 0.5) -> np.ndarr
 
         return (rankdata(scores) - 1) / (len(scores) - 1) if len(scores) > 1 else np.full(1, 0.5)
     if norm == "calibrated":
-        return shift_odds(normalise(scores, "minmax"), keep_rate)
+        return _shift_odds(to_unit_interval(scores, "minmax"), keep_rate)
     raise ValueError(f"unknown norm {norm!r}; there are: minmax, sigmoid, softmax, rank, calibrated")
 
 
-def shift_odds(chances: np.ndarray, mean: float) -> np.ndarray:
+def _shift_odds(chances: np.ndarray, mean: float) -> np.ndarray:
     """(n,) chances in the same order with a given mean: one number is added to the log-odds of all."""
     from scipy.optimize import brentq
     from scipy.special import expit, logit
@@ -129,7 +129,7 @@ def shift_odds(chances: np.ndarray, mean: float) -> np.ndarray:
     return expit(odds + brentq(lambda shift: expit(odds + shift).mean() - mean, -reach, reach, xtol=1e-12))
 
 
-def strengths(tokens: Tokens, layout: Layout, chance: np.ndarray, protocol: Protocol) -> np.ndarray:
+def _disturbance_strengths(tokens: Tokens, layout: Layout, chance: np.ndarray, protocol: Protocol) -> np.ndarray:
     """(L,) strengths of the disturbance from the chance to stay; tokens under protection are left as they are."""
     free = layout.erasable if protocol.protect else np.ones(len(tokens), bool)
     if protocol.soft == "attend":
@@ -141,15 +141,12 @@ def strengths(tokens: Tokens, layout: Layout, chance: np.ndarray, protocol: Prot
     return np.where(free, np.sqrt(scale), 0.0)
 
 
-def soft_values(erasure: Erasure, softened: SoftProbabilities) -> SoftValues:
+def soft_values(erasure: Erasure, soft: SoftProbabilities) -> SoftValues:
     """Soft-NS and Soft-NC (eq. 4-5), with the probabilities of the whole and of the erased text from hard erasure."""
-
-    def of(normalise_one, p):
-        return normalise_one(erasure.full, erasure.erased, p)
-
+    ends = erasure.full, erasure.erased
     return SoftValues(
-        sufficiency=float(of(normalise_rest, softened.sufficiency.mean())),
-        comprehensiveness=float(of(normalise_drop, softened.comprehensiveness.mean())),
-        each_sufficiency=of(normalise_rest, softened.sufficiency),
-        each_comprehensiveness=of(normalise_drop, softened.comprehensiveness),
+        sufficiency=float(normalised_sufficiency(*ends, soft.sufficiency.mean())),
+        comprehensiveness=float(normalised_comprehensiveness(*ends, soft.comprehensiveness.mean())),
+        each_sufficiency=normalised_sufficiency(*ends, soft.sufficiency),
+        each_comprehensiveness=normalised_comprehensiveness(*ends, soft.comprehensiveness),
     )

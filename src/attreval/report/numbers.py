@@ -16,7 +16,14 @@ from attreval.report.errors import ReportError, hint
 
 KEYS = ("table", "where", "highest", "lowest", "column", "take", "label", "format", "otherwise")
 TAKES = ("value", "first", "count", "sum", "mean", "min", "max", "distinct", "list")
-COMPARISONS = {">=": operator.ge, "<=": operator.le, "not": operator.ne, ">": operator.gt, "<": operator.lt}
+COMPARISONS = {
+    ">=": operator.ge,
+    "<=": operator.le,
+    ">": operator.gt,
+    "<": operator.lt,
+    "=": operator.eq,
+    "not": operator.ne,
+}
 UNKNOWN = "not measured"
 
 
@@ -91,10 +98,15 @@ def number_text(key: str, frame: pd.DataFrame, given: dict[str, Any]) -> str | N
 
 
 def _matches(column: pd.Series, wanted: Any) -> pd.Series:
-    """Which cells are what is wanted: a value, one of several, or `> 0`, `not random` and the like."""
+    """Which cells are what is wanted: a value, one of several, or `> 0`, `not random` and the like.
+
+    `= not reproduced` is the text behind the sign. ReportError where `not ...` is itself a value of the column.
+    """
     if isinstance(wanted, list):
         return pd.concat([_matches(column, one) for one in wanted], axis=1).any(axis=1)
     sign, _, operand = wanted.partition(" ") if isinstance(wanted, str) else ("", "", "")
+    if sign == "not" and (column == wanted).any():
+        raise ReportError(f"{column.name} has the value {wanted!r}; write '= {wanted}' where it is meant")
     if sign in COMPARISONS and operand:
         return COMPARISONS[sign](column, float(operand) if pd.api.types.is_numeric_dtype(column) else operand)
     return column.astype(str) == str(wanted) if isinstance(wanted, str) else column == wanted

@@ -47,8 +47,7 @@ def made_up(n: int = 8, texts: int = 6, seed: int = 0, people: int = 3) -> list[
 def step(monkeypatch):
     """A step whose runs are made-up readings; `step.numbers` holds what is kept."""
     texts = made_up()
-    for module in (people, dynamic_k, groups, claims, choices):
-        monkeypatch.setattr(module, "read_run", lambda step, run: texts)
+    monkeypatch.setattr(readings, "read_run", lambda step, run: texts)
     profile = Profile(
         name="made-up",
         models=MODELS,
@@ -68,7 +67,7 @@ def step(monkeypatch):
 
 
 def test_dynamic_against_fixed(step):
-    table = dynamic_k.compare_table(step)
+    table = dynamic_k.dynamic_against_fixed(step)
     assert len(table) == 21 * dynamic_k.COMPARED
     one = table[(table.a == "lime") & (table.b == "gradient_l1") & (table.k == 3)].iloc[0]
     spec = step.profile.agreement
@@ -78,7 +77,7 @@ def test_dynamic_against_fixed(step):
     assert one.difference == pytest.approx(np.nanmean(np.subtract(dynamic, fixed)))
     assert one.difference_low <= one.difference <= one.difference_high and one.instances == 6
     assert (table[table.b == PEOPLE].instances == 5).all()  # one text is marked by nobody
-    matrix = dynamic_k.mixed_matrices(table, 3)["snli"]
+    matrix = dynamic_k.dynamic_matrices(table, 3)["snli"]
     assert matrix.loc["Gradient (L1)", "LIME"] == pytest.approx(one.dynamic)
     assert matrix.loc["LIME", "Gradient (L1)"] == pytest.approx(one.difference)
     assert list(matrix)[-1] == "People" and np.isnan(np.diag(matrix)).all()
@@ -88,8 +87,8 @@ def test_dynamic_against_fixed(step):
 def test_table_1_adds_up_a_methods_pairs(step, way):
     settings = step.profile.agreement.model_copy(update={"improvement": way})
     step.profile = step.profile.model_copy(update={"agreement": settings})
-    compared = dynamic_k.compare_table(step)
-    table = dynamic_k.improve_table(step, compared)
+    compared = dynamic_k.dynamic_against_fixed(step)
+    table = dynamic_k.improvement_table(step, compared)
     assert len(table) == 6 * dynamic_k.IMPROVED
     inside = compared[(compared.k == 2) & (compared.b != PEOPLE) & ((compared.a == "lime") | (compared.b == "lime"))]
     assert len(inside) == 5
@@ -103,13 +102,13 @@ def test_table_1_adds_up_a_methods_pairs(step, way):
 
 
 def test_peaks_are_counted_beside_the_published(step):
-    table = tables.beside_dynamic_k(dynamic_k.peak_table(step))
+    table = tables.beside_dynamic_k(dynamic_k.dynamic_k_table(step))
     assert list(table.voter) == [*SIX, PEOPLE]
     counts = [len(CHOICES["released"](r.scores["lime"])) for r in step.readings]
     row = table.set_index("voter").loc["lime"]
     assert row.k == pytest.approx(np.mean(counts)) and row.sd == pytest.approx(np.std(counts))
     assert row.published_k == pytest.approx(5.34) and np.isnan(table.set_index("voter").published_k[PEOPLE])
-    dynamic_k.note_dynamic(step, dynamic_k.compare_table(step), table)
+    dynamic_k.note_dynamic(step, dynamic_k.dynamic_against_fixed(step), table)
     assert step.numbers["dynamic.snli.lime.k"] == pytest.approx(row.k) and step.numbers["dynamic.snli.pairs"] == 15
 
 
@@ -130,7 +129,7 @@ def test_groups_texts_and_lengths(step):
 
 
 def test_agreement_with_people(step):
-    table = people.human_table(step)
+    table = people.human_agreement_table(step)
     assert set(table.method) == {*SIX, "random"} and (table.instances == 5).all() and (table.unmarked == 1).all()
     reading = step.readings[3]
     spec = step.profile.agreement.model_copy(update={"people": "share"})
@@ -140,7 +139,7 @@ def test_agreement_with_people(step):
 
 
 def test_k_from_a_profile_against_peoples(step):
-    table = people.k_table(step)
+    table = people.predicted_k_table(step)
     assert len(table) == 6 * (len(CHOICES) - 1) + 2
     marked = step.readings[1:]
     given = np.array([r.marks.sum(axis=1).mean() for r in marked])
@@ -161,7 +160,7 @@ def test_phrases_against_peoples(step):
     marks = np.array([[1, 1, 0, 0], [1, 0, 0, 0], [1, 0, 0, 1]])
     assert people.majority(marks).tolist() == [True, False, False, False]
     assert people.majority(np.eye(3)).tolist() == [True] * 3  # no majority: what anybody marks
-    own, others = people.against_others(marks)[0]
+    own, others = people.each_against_others(marks)[0]
     assert own.tolist() == [True, True, False, False] and others.tolist() == [True, False, False, True]
 
 
@@ -195,13 +194,13 @@ def planted(low=(), agree=()):
 
 
 def test_claims_are_reproduced_where_they_were_planted(step, monkeypatch):
-    def verdicts(readings):
-        monkeypatch.setattr(claims, "read_run", lambda step, run: readings)
-        return claims.agreement_claims(step, claims.measure_runs(step)).set_index("claim")
+    def verdicts(texts):
+        monkeypatch.setattr(readings, "read_run", lambda step, run: texts)
+        return claims.claims_table(step, claims.statistics_by_run(step)).set_index("claim")
 
     wanted = ["shap-lime-agree-most", "three-groups", "perturbation-nearer-to-people"]
     table = verdicts(planted(low=claims.LOW, agree=("partition_shap", "lime")))
-    assert set(table.index) == set(claims.MEASURES) and table.value.notna().all()
+    assert set(table.index) == set(claims.STATISTICS) and table.value.notna().all()
     assert table.verdict[wanted].tolist() == ["reproduced"] * 3
     assert table.value[wanted[0]] == 1 and table.low[wanted[2]] > 0 and "30 texts" in table.basis[wanted[0]]
     assert step.numbers["claims.kamp2023.all"] == len(table)
@@ -213,26 +212,25 @@ def test_claims_are_decided_on_the_papers_texts_where_they_can_be():
     known = {"value": 1.0, "low": 1.0, "high": 1.0}
     nan = dict.fromkeys(known, float("nan"))
     measured = {
-        (task, "m", 1): dict.fromkeys(claims.MEASURES, found | {"basis": task})
+        (task, "m", 1): dict.fromkeys(claims.STATISTICS, found | {"basis": task})
         for task, found in (("rated_movies", known), ("snli", known), ("esnli", nan))
     }
     step = SimpleNamespace(number=lambda *_: None)
-    assert set(claims.agreement_claims(step, measured).basis) == {"snli"}
-    assert len(claims.claims_by_run(measured)) == 3 * len(claims.MEASURES)
+    assert set(claims.claims_table(step, measured).basis) == {"snli"}
+    assert len(claims.claims_by_run(measured)) == 3 * len(claims.STATISTICS)
     assert claims.claims_by_run({}).empty
 
 
 def test_without_people_claims_about_them_are_not_testable(step, monkeypatch):
     texts = [Reading(r.instance, r.tokens, r.scores, np.zeros((0, len(r.tokens)))) for r in step.readings]
-    for module in (people, claims):
-        monkeypatch.setattr(module, "read_run", lambda step, run: texts)
-    table = claims.agreement_claims(step, claims.measure_runs(step)).set_index("claim")
+    monkeypatch.setattr(readings, "read_run", lambda step, run: texts)
+    table = claims.claims_table(step, claims.statistics_by_run(step)).set_index("claim")
     untested = table.index[table.verdict == "not testable here"]
     assert set(untested) == {claim for claim in table.index if "people" in claim or claim == "advantage-vanishes"}
-    with_people = people.human_table(step)
-    assert with_people.empty and people.k_table(step).empty and people.phrase_table(step).empty
+    with_people = people.human_agreement_table(step)
+    assert with_people.empty and people.predicted_k_table(step).empty and people.phrase_table(step).empty
     people.note_people(
-        step, pd.DataFrame(columns=["task", "quantity", "value"]), with_people, *(people.k_table(step),) * 2
+        step, pd.DataFrame(columns=["task", "quantity", "value"]), with_people, *(people.predicted_k_table(step),) * 2
     )
     assert figures.figure_2b(with_people).texts[0].get_text() == "nobody marked these texts"
 
@@ -249,12 +247,12 @@ def test_seeds_are_compared_on_what_all_runs_have():
 
 
 def test_figures_show_what_they_are_given(step):
-    compared = dynamic_k.compare_table(step)
-    axes = figures.figure_3(dynamic_k.mixed_matrices(compared, 4), 4)
+    compared = dynamic_k.dynamic_against_fixed(step)
+    axes = figures.figure_3(dynamic_k.dynamic_matrices(compared, 4), 4)
     assert len(axes.texts) == 2 * 21
     lengths = figures.figure_6(groups.length_table(step))
     assert [line.get_label() for line in lengths.lines][::2] == ["8 tokens", "10 tokens"]
-    assert {p.get_label() for p in figures.figure_2b(people.human_table(step)).lines} >= {"LIME", "Random"}
+    assert {p.get_label() for p in figures.figure_2b(people.human_agreement_table(step)).lines} >= {"LIME", "Random"}
     reading = step.readings[0]
     bars = profiles.draw_profile(reading, "lime").patches
     chosen = set(CHOICES["released"](reading.scores["lime"]))
@@ -263,7 +261,7 @@ def test_figures_show_what_they_are_given(step):
     } == chosen
     assert profiles.draw_spans(reading, "lime").get_title(loc="left").startswith("each token")
     assert figures.kind_of("lime", "partition_shap") == "Partition SHAP and LIME"
-    assert figures.figure_predicted_k(people.k_table(step)).get_yticklabels()
+    assert figures.figure_predicted_k(people.predicted_k_table(step)).get_yticklabels()
 
 
 def test_an_unknown_published_table_names_those_there_are():

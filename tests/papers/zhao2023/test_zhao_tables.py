@@ -16,12 +16,12 @@ from attreval.explain import methods_in
 from attreval.metrics import diagnosticity
 from attreval.metrics import soft_erasure as soft
 from attreval.metrics.erasure import erase
-from attreval.metrics.protocol import RELEASED, Protocol, lay_out
+from attreval.metrics.protocol import RELEASED, Protocol, find_layout
 from attreval.metrics.registry import FAITHFULNESS, METRICS
 from attreval.models.scorer import Scorer
-from attreval.papers.zhao2023 import claims as claiming
-from attreval.papers.zhao2023 import diagnosticity as beating_random
-from attreval.papers.zhao2023 import tables as exhibiting
+from attreval.papers.common.published import reported
+from attreval.papers.zhao2023 import claims, protocol_changes, tables
+from attreval.papers.zhao2023 import diagnosticity as zhao_diagnosticity
 
 PAIR = models.instance("the film was good , not bad", "good plot")
 
@@ -29,10 +29,10 @@ PAIR = models.instance("the film was good , not bad", "good plot")
 @pytest.mark.parametrize("by, table, rows", [("method", "table2", 5), ("dataset", "table3", 4)])
 def test_published_cells_average_to_the_published_tables(by, table, rows):
     """The averages of Table 6 are those of Tables 2 and 3, to the digits that are printed; so is the average's sd."""
-    cells = exhibiting.published_cells().rename(columns={"dataset": "task"})
+    cells = tables.published_cells().rename(columns={"dataset": "task"})
     found = diagnosticity.average_cells(cells, "task" if by == "dataset" else "method")
     name = "table2_diagnosticity_by_fa" if by == "method" else "table3_diagnosticity_by_dataset"
-    printed = exhibiting.published(name).set_index("metric")
+    printed = reported(f"zhao_{name}").set_index("metric")
     names = (
         {ours: theirs for theirs, ours in methods_in("zhao2023").items()}
         if by == "method"
@@ -46,33 +46,33 @@ def test_published_cells_average_to_the_published_tables(by, table, rows):
 
 
 def test_all_published_cells_are_there():
-    cells = exhibiting.published_cells()
+    cells = tables.published_cells()
     assert len(cells) == 20 and cells.notna().all(axis=None)
-    assert set(cells.dataset) == set(diagnosticity.PUBLISHED_TASKS.values())
+    assert set(cells.dataset) == set(tables.PUBLISHED_TASKS.values())
 
 
 def test_a_query_is_never_erased_and_its_separators_stay_in_the_baseline(tiny):
     tokens = tiny.tokens(PAIR)
-    alone, asked = lay_out(tokens, Protocol()), lay_out(tokens, Protocol(), query=1)
+    alone, asked = find_layout(tokens, Protocol()), find_layout(tokens, Protocol(), query=1)
     assert alone.erasable.sum() == len(tokens.content) and alone.base.all()
     of_query = tokens.offsets[:, 0] == 1
     assert not (asked.erasable & (of_query | tokens.special)).any() and asked.size == 7
     places = np.flatnonzero(tokens.special)
     assert list(np.flatnonzero(~asked.base)) == list(range(places[1], places[2] + 1))
     assert not asked.beside.any()
-    released = lay_out(tokens, Protocol(query_erased=True), query=1)
+    released = find_layout(tokens, Protocol(query_erased=True), query=1)
     assert (released.beside == of_query).all()
 
 
 def test_layouts_count_what_the_protocol_says(tiny):
     tokens = tiny.tokens(models.instance("the film was good"))
-    assert lay_out(tokens, Protocol()).size == 4 and lay_out(tokens, Protocol(count_first=True)).size == 5
-    assert list(lay_out(tokens, Protocol(separator=True)).scored) == [1, 2, 3, 4, 5]
-    assert (lay_out(tokens, Protocol(baseline="content")).base == ~tokens.special).all()
+    assert find_layout(tokens, Protocol()).size == 4 and find_layout(tokens, Protocol(count_first=True)).size == 5
+    assert list(find_layout(tokens, Protocol(separator=True)).scored) == [1, 2, 3, 4, 5]
+    assert (find_layout(tokens, Protocol(baseline="content")).base == ~tokens.special).all()
     words = tiny_words("gru").tokens(models.instance("the film"))
-    assert lay_out(words, Protocol(separator=True, count_first=True)).size == 2
+    assert find_layout(words, Protocol(separator=True, count_first=True)).size == 2
     with pytest.raises(ValueError, match="no token can be erased: all 4"):
-        lay_out(tiny.tokens(models.instance("good film")), Protocol(), query=0)
+        find_layout(tiny.tokens(models.instance("good film")), Protocol(), query=0)
 
 
 @pytest.mark.parametrize(
@@ -189,7 +189,7 @@ def made_up(settings=("main",), instances=4, methods=("random", "attention", "de
 
 def test_pairs_are_with_random_scores_of_the_same_text():
     values = made_up()
-    pairs = beating_random.pair_with_rivals(values, PROFILE)
+    pairs = zhao_diagnosticity.pair_with_rivals(values, PROFILE)
     assert len(pairs) == 2 * 4 * 2 and set(pairs.method) == {"attention", "deeplift"}
     index = values.set_index(["task", "instance", "method"])
     for row in pairs.itertuples():
@@ -202,7 +202,7 @@ def test_pairs_are_with_random_scores_of_the_same_text():
 def test_permuted_rivals_are_the_methods_own():
     values = made_up(("main", "permuted", "ties_half"))
     values.loc[values.setting == "ties_half", list(FAITHFULNESS)] = 0.25
-    pairs = beating_random.pair_with_rivals(values, PROFILE)
+    pairs = zhao_diagnosticity.pair_with_rivals(values, PROFILE)
     permuted = pairs[pairs.setting == "permuted"].iloc[0]
     index = values[values.setting == "permuted"].set_index(["task", "instance", "method", "role"])
     assert permuted.nc_rival == index.loc[(permuted.task, permuted.instance, permuted.method, "permuted"), "nc"]
@@ -211,13 +211,13 @@ def test_permuted_rivals_are_the_methods_own():
 
 
 def test_cells_and_summaries_are_means_of_wins():
-    pairs = beating_random.pair_with_rivals(made_up(instances=30), PROFILE)
-    cells = beating_random.diagnosticity_cells(pairs, Stage)
+    pairs = zhao_diagnosticity.pair_with_rivals(made_up(instances=30), PROFILE)
+    cells = zhao_diagnosticity.diagnosticity_cells(pairs, Stage)
     one = cells[(cells.task == "snli") & (cells.method == "deeplift") & (cells.metric == "ns")].iloc[0]
     part = pairs[(pairs.task == "snli") & (pairs.method == "deeplift")]
     np.testing.assert_allclose(one.diagnosticity, part.win_ns.mean())
     assert one.low <= one.diagnosticity <= one.high and one.instances == 30
-    table = beating_random.summary_table(pairs, Stage, "method").set_index(["metric", "method"])
+    table = zhao_diagnosticity.summary_table(pairs, Stage, "method").set_index(["metric", "method"])
     np.testing.assert_allclose(
         table.loc[("ns", "deeplift"), "diagnosticity"], pairs[pairs.method == "deeplift"].win_ns.mean()
     )
@@ -230,10 +230,10 @@ def test_changes_are_measured_from_the_control_instances():
     values = made_up(("main", "control", "rank", "ties_win"), instances=20)
     same = values[values.setting == "control"].drop(columns="setting")
     values = pd.concat([values[values.setting != "ties_win"], same.assign(setting="ties_win")], ignore_index=True)
-    pairs = beating_random.pair_with_rivals(values, PROFILE)
-    table = beating_random.changes_table(pairs, Stage).set_index("setting")
+    pairs = zhao_diagnosticity.pair_with_rivals(values, PROFILE)
+    table = protocol_changes.changes_table(pairs, Stage).set_index("setting")
     assert set(table.index) == {"rank", "ties_win"}
-    base, rank = (beating_random.mean_diagnosticity(pairs[pairs.setting == s]) for s in ("control", "rank"))
+    base, rank = (zhao_diagnosticity.mean_diagnosticity(pairs[pairs.setting == s]) for s in ("control", "rank"))
     for metric in FAITHFULNESS:
         np.testing.assert_allclose(table.loc["rank", f"{metric}_change"], rank[f"win_{metric}"] - base[f"win_{metric}"])
         np.testing.assert_allclose(table.loc["ties_win", f"{metric}_change"], 0, atol=1e-12)
@@ -243,31 +243,33 @@ def test_keep_rates_say_who_wins_when_nothing_else_does():
     values = made_up(("main",), instances=40)
     values["soft_ns"] = values.keep_rate
     values["soft_nc"] = 1 - values.keep_rate
-    table = beating_random.keep_rate_table(beating_random.pair_with_rivals(values, PROFILE)).set_index("method")
+    table = protocol_changes.keep_rate_table(zhao_diagnosticity.pair_with_rivals(values, PROFILE)).set_index("method")
     assert (table.follows_ns == 1).all() and (table.follows_nc == 0).all()
     values["keep_rate"] = 0.5
-    assert beating_random.keep_rate_table(beating_random.pair_with_rivals(values, PROFILE)).follows_ns.isna().all()
+    assert (
+        protocol_changes.keep_rate_table(zhao_diagnosticity.pair_with_rivals(values, PROFILE)).follows_ns.isna().all()
+    )
 
 
 def test_claims_come_from_the_cells_that_they_speak_of():
     values = made_up(instances=30)
     values["nc"], values["soft_nc"] = np.where(values.method == "random", 0.5, 0.4), 0.5
     values.loc[values.method != "random", "soft_nc"] = 0.6
-    pairs = beating_random.pair_with_rivals(values, PROFILE)
-    cells = claiming.resample(pairs, Stage)
+    pairs = zhao_diagnosticity.pair_with_rivals(values, PROFILE)
+    cells = claims.resample(pairs, Stage)
     assert cells.values.shape == (51, 2, 2, 4) and cells.pairs == 120
-    np.testing.assert_allclose(claiming.lead(cells, claiming.SOFT_NC, claiming.NC), 1.0)
-    found = claiming.bound(claiming.lead(cells, claiming.SOFT_NC, claiming.NC), Stage, "all")
+    np.testing.assert_allclose(claims.mean_difference(cells, claims.SOFT_NC, claims.NC), 1.0)
+    found = claims.with_interval(claims.mean_difference(cells, claims.SOFT_NC, claims.NC), Stage, "all")
     np.testing.assert_allclose([found["value"], found["low"], found["high"]], 1)
-    assert cells.task("SST") == 0 and cells.task("AG") is None and claiming.topic_trade_off(cells) is None
+    assert cells.task("SST") == 0 and cells.task("AG") is None and claims.topic_trade_off(cells) is None
     wide = pairs[pairs.task == "snli"].groupby("method", sort=False)[["win_ns"]].mean()
-    np.testing.assert_allclose(cells.values[0, 1, :, claiming.NS], wide.win_ns)
+    np.testing.assert_allclose(cells.values[0, 1, :, claims.NS], wide.win_ns)
 
 
 def test_the_papers_own_tasks_are_what_its_averages_are_taken_over():
-    assert claiming.tasks_of_paper(["snli", "sst2", "ag_news"]) == ["sst2", "ag_news"]
-    assert claiming.tasks_of_paper(["snli", "bbc"]) == ["snli", "bbc"]
-    assert claiming.published_dataset("bbc") == "AG" and claiming.published_dataset("yelp") is None
+    assert claims.tasks_of_paper(["snli", "sst2", "ag_news"]) == ["sst2", "ag_news"]
+    assert claims.tasks_of_paper(["snli", "bbc"]) == ["snli", "bbc"]
+    assert tables.published_dataset("bbc") == "AG" and tables.published_dataset("yelp") is None
 
 
 def test_every_change_of_the_released_code_is_in_all():

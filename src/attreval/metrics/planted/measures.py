@@ -20,7 +20,7 @@ from attreval.metrics.soft_erasure import soft_erase, soft_values
 from attreval.metrics.unified.complexity import entropy
 from attreval.metrics.unified.faithfulness import ask_changes
 from attreval.metrics.unified.plausibility import interaction_agreement
-from attreval.metrics.unified.ranking import held_by, rank_pieces, spend
+from attreval.metrics.unified.ranking import rank_features, take_units, units_in
 
 PROTOCOL = Protocol(ratios=(0.1, 0.2, 0.5), draws=2, ties="half")
 SIZES = (2, 4, 6)  # units that are masked or kept, for explanations of every type alike
@@ -76,8 +76,8 @@ def unified(kind: str, level: str):
 
     def measure(text: Planted, scores: np.ndarray, names):
         rng = generator("ties", *names)
-        ranking = rank_pieces(text.attribution(scores, level), text.units, rng)
-        found = yield from ask_changes(text.tokens, text.units, [held_by(spend(ranking, size)) for size in SIZES])
+        ranking = rank_features(text.attribution(scores, level), text.units, rng)
+        found = yield from ask_changes(text.tokens, text.units, [units_in(take_units(ranking, size)) for size in SIZES])
         return (found.flips_without if kind == "comprehensiveness" else found.flips_only).mean()
 
     return measure
@@ -85,9 +85,9 @@ def unified(kind: str, level: str):
 
 def interactions(text: Planted, scores: np.ndarray, names) -> float:
     """Average precision of the pairs, from first to last, against the one that decides."""
-    ranking = rank_pieces(text.attribution(scores, "pair"), text.units, generator("ties", *names))
+    ranking = rank_features(text.attribution(scores, "pair"), text.units, generator("ties", *names))
     gold = [tuple((u,) for u in pair) for pair in text.units.pairs()[text.pair_truth > 0].tolist()]
-    found = [ranking.pieces[: k + 1] for k in range(len(ranking))]
+    found = [ranking.features[: k + 1] for k in range(len(ranking))]
     return interaction_agreement(found, gold, "exact")
 
 

@@ -1,4 +1,4 @@
-"""Models whose true importances are known because they were planted, and texts of made-up words for them.
+"""Planted models: their true importances are known; and texts of made-up words for them.
 
 Three worlds. `one`: one token decides the class. `additive`: every token has a worth, and the sum decides.
 `interaction`: two tokens, one in each part of the text, decide together, and either alone does nothing. All have three

@@ -1,8 +1,7 @@
-"""How evenly is importance spread over the pieces of an explanation? Entropy, the same number of pieces for each type.
+"""Unified complexity: entropy of an explanation's scores (Sun et al. 2024, section 2.5; Bhatt et al. 2020).
 
-Unified complexity (Sun et al. 2024, section 2.5; Bhatt et al. 2021): the entropy of the shares that the first k pieces
-have of their importance, k the number of pairs of spans. Lower is simpler.
-Letters used for shapes: k pieces.
+The entropy of the shares that the first k features have of their importance, k the number of pairs of spans, the same
+for each type of explanation. Lower is simpler. Letters used for shapes: k features.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Does the prediction change when the units of an explanation go, or when only they stay? At equal numbers of units.
+"""Unified comprehensiveness and sufficiency (Sun et al. 2024, section 2.2), at equal numbers of units.
 
-Unified comprehensiveness and sufficiency (Sun et al. 2024, section 2.2): 1 where the predicted class changes, else 0,
-averaged over numbers of pieces and then over instances. Units that go become the mask token.
+1 where the predicted class changes when the units of an explanation go, or when only they stay, else 0; averaged over
+numbers of features and then over instances. Units that go become the mask token.
 Letters used for shapes: m sets of units.
 """
 
@@ -14,7 +14,7 @@ import numpy as np
 
 from attreval.core.records import Tokens
 from attreval.core.units import Units, mask_units
-from attreval.metrics.unified.ranking import Ranking, held_by, spend
+from attreval.metrics.unified.ranking import Ranking, take_units, units_in
 from attreval.models.questions import Evaluate
 
 
@@ -33,7 +33,7 @@ def match_budget(rankings: dict[str, Ranking], k: int) -> dict[str, set[int]]:
     """Of each type of explanation its first units, as many as the first k pairs of spans hold (eq. 5-7)."""
     size = len(rankings["span"].units(k))
     fill = rankings.get("token")
-    return {kind: held_by(spend(ranking, size, fill)) for kind, ranking in rankings.items()}
+    return {kind: units_in(take_units(ranking, size, fill)) for kind, ranking in rankings.items()}
 
 
 def random_units(n: int, size: int, draws: int, rng: np.random.Generator) -> list[set[int]]:

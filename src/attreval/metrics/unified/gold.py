@@ -1,7 +1,7 @@
-"""What did people mark, as units and as pieces of an explanation? Highlights of words, or relations between spans.
+"""Human annotation as units and as interactions: highlights of words, or relations between spans.
 
 Relations of SpanEx come at two levels: `low` ones are pairs of words, `high` ones pairs of spans. Where there are only
-highlights (e-SNLI), a person's highlighted words of the two parts are paired with each other, and so are the stretches
+highlights (e-SNLI), a person's highlighted words of the two parts are paired with each other, and so are the runs
 that they form (Sun et al. 2024, section 2.3 and appendix B; the pairing of highlights is ours).
 """
 
@@ -14,19 +14,20 @@ from itertools import product
 import numpy as np
 
 from attreval.core.records import Instance, Tokens
+from attreval.core.runs import consecutive_runs
 from attreval.core.units import Units
-from attreval.metrics.unified.ranking import Piece
+from attreval.metrics.unified.ranking import Feature
 
 ANNOTATORS = ("union", "majority", "each")
-LEVELS = {"token": "low", "pair": "low", "span": "high", "combined": "high"}
+GOLD_LEVELS = {"token": "low", "pair": "low", "span": "high", "combined": "high"}
 
 
 @dataclass(frozen=True)
 class Gold:
-    """units: level (low, high) -> units that people marked. pieces: level -> interactions that they gave."""
+    """units: level (low, high) -> units that people marked. interactions: level -> those that they gave."""
 
     units: dict[str, set[int]]
-    pieces: dict[str, tuple[Piece, ...]]
+    interactions: dict[str, tuple[Feature, ...]]
 
 
 def read_gold(instance: Instance, tokens: Tokens, units: Units, annotators: str = "union") -> list[Gold]:
@@ -39,32 +40,32 @@ def read_gold(instance: Instance, tokens: Tokens, units: Units, annotators: str 
     of_word: dict[int, list[int]] = {}
     for u, group in enumerate(units.groups):
         of_word.setdefault(int(tokens.word[group[0]]), []).append(u)
-    people = read_relations(instance, units, of_word) or read_highlights(instance, units, of_word)
+    people = _read_relations(instance, units, of_word) or _read_highlights(instance, units, of_word)
     if annotators == "each" or len(people) < 2:
         return people
     needed = 1 if annotators == "union" else len(people) // 2 + 1
     return [
         Gold(
-            {level: set(held_by_most([g.units[level] for g in people], needed)) for level in ("low", "high")},
-            {level: held_by_most([g.pieces[level] for g in people], needed) for level in ("low", "high")},
+            {level: set(_marked_by_at_least([g.units[level] for g in people], needed)) for level in ("low", "high")},
+            {level: _marked_by_at_least([g.interactions[level] for g in people], needed) for level in ("low", "high")},
         )
     ]
 
 
-def held_by_most(answers: list[Iterable], needed: int) -> tuple:
+def _marked_by_at_least(answers: list[Iterable], needed: int) -> tuple:
     """What at least `needed` answers hold, in order of first mention."""
     every = list(dict.fromkeys(one for answer in answers for one in answer))
     return tuple(one for one in every if sum(one in answer for answer in answers) >= needed)
 
 
-def piece_of(units: Units, chosen: Iterable[int]) -> Piece:
-    """Units as a piece: those of the first part, those of the second."""
+def _feature_of(units: Units, chosen: Iterable[int]) -> Feature:
+    """Units as a feature: those of the first part, those of the second."""
     first, chosen = units.side.min(), sorted(chosen)
     return tuple(u for u in chosen if units.side[u] == first), tuple(u for u in chosen if units.side[u] != first)
 
 
-def read_relations(instance: Instance, units: Units, of_word: dict[int, list[int]]) -> list[Gold]:
-    """The relations of each annotator. A `Dangler` is a span without counterpart: it gives units, but no piece."""
+def _read_relations(instance: Instance, units: Units, of_word: dict[int, list[int]]) -> list[Gold]:
+    """The relations of each annotator. A `Dangler`, a span without counterpart, gives units but no interaction."""
     found: dict[str, list] = {}
     for *ends, name in instance.evidence.interactions:
         level, _, label = name.partition(" ")
@@ -74,38 +75,32 @@ def read_relations(instance: Instance, units: Units, of_word: dict[int, list[int
     people = []
     for relations in found.values():
         held = {"low": set(), "high": set()}
-        pieces = {"low": [], "high": []}
+        given = {"low": [], "high": []}
         for level, label, sides in relations:
             if label.startswith("Dangler"):
-                held[level].update(dangling(label, sides, units))
+                held[level].update(_dangling(label, sides, units))
             elif all(sides):
                 held[level].update(*sides)
-                pieces[level].append(piece_of(units, sides[0] + sides[1]))
-        people.append(Gold(held, {level: tuple(dict.fromkeys(all_of)) for level, all_of in pieces.items()}))
+                given[level].append(_feature_of(units, sides[0] + sides[1]))
+        people.append(Gold(held, {level: tuple(dict.fromkeys(all_of)) for level, all_of in given.items()}))
     return people
 
 
-def dangling(label: str, sides: list[list[int]], units: Units) -> list[int]:
-    """The units of the side that a dangling span stands on: the one named, else the one that is not a whole part."""
+def _dangling(label: str, sides: list[list[int]], units: Units) -> list[int]:
+    """The units of the side that a _dangling span stands on: the one named, else the one that is not a whole part."""
     if "PREMISE" in label.upper() or "HYPOTHESIS" in label.upper():
         return sides["HYPOTHESIS" in label.upper()]
     whole = [len(side) == (units.side == part).sum() for side, part in zip(sides, np.unique(units.side), strict=True)]
     return [u for side, every in zip(sides, whole, strict=True) if not every for u in side]
 
 
-def read_highlights(instance: Instance, units: Units, of_word: dict[int, list[int]]) -> list[Gold]:
+def _read_highlights(instance: Instance, units: Units, of_word: dict[int, list[int]]) -> list[Gold]:
     """The highlights of each annotator, the words of one part paired with those of the other."""
     people = []
     for row in instance.evidence.marks:
         marked = sorted(u for w in np.flatnonzero(row > 0).tolist() for u in of_word.get(w, ()))
-        first, second = piece_of(units, marked)
+        first, second = _feature_of(units, marked)
         pairs = tuple(((a,), (b,)) for a in first for b in second)
-        spans = tuple(product(stretches(first), stretches(second)))
+        spans = tuple(product(consecutive_runs(first), consecutive_runs(second)))
         people.append(Gold({"low": set(marked), "high": set(marked)}, {"low": pairs, "high": spans}))
     return people
-
-
-def stretches(chosen: tuple[int, ...]) -> list[tuple[int, ...]]:
-    """Rising units as the longest runs without a gap."""
-    edges = [i for i in range(1, len(chosen)) if chosen[i] != chosen[i - 1] + 1]
-    return [chosen[a:b] for a, b in zip([0, *edges], [*edges, len(chosen)], strict=True) if a < b]

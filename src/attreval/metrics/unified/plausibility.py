@@ -1,8 +1,7 @@
-"""Do people point at the same units, and at the same interactions? Average precision, at equal numbers of units.
+"""Unified agreement with human annotation, by average precision (Sun et al. 2024, section 2.3, eq. 8-12).
 
-Unified agreement with human annotation (Sun et al. 2024, section 2.3, eq. 8-12): every distinct score of a pair of
-spans is a threshold; the pieces above it are compared with what people marked. The other types of explanation are cut
-where they hold as many units.
+Every distinct score of a pair of spans is a threshold; the features above it are compared with the units and with the
+interactions that people marked. The other types of explanation are cut where they hold as many units.
 """
 
 from __future__ import annotations
@@ -11,9 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
-from attreval.metrics.unified.ranking import Piece, Ranking, held_by, reach, spend
-
-RULES = ("overlap", "exact", "iou50", "token_pairs")
+from attreval.metrics.unified.ranking import Feature, Ranking, features_needed, take_units, units_in
 
 
 def average_precision(steps: Iterable[tuple[float, float]]) -> float:
@@ -25,21 +22,21 @@ def average_precision(steps: Iterable[tuple[float, float]]) -> float:
     return total
 
 
-def cuts(spans: Ranking) -> list[int]:
+def threshold_counts(spans: Ranking) -> list[int]:
     """How many pairs of spans score at least as high as each distinct score (eq. 8-9)."""
     return [int((spans.scores >= score).sum()) for score in dict.fromkeys(spans.scores.tolist())]
 
 
 def units_at(ranking: Ranking, spans: Ranking, fill: Ranking | None = None) -> list[set[int]]:
     """The first units of an explanation at each threshold, exactly as many as the pairs of spans hold there."""
-    return [held_by(spend(ranking, len(spans.units(k)), fill)) for k in cuts(spans)]
+    return [units_in(take_units(ranking, len(spans.units(k)), fill)) for k in threshold_counts(spans)]
 
 
-def pieces_at(ranking: Ranking, spans: Ranking) -> list[tuple[Piece, ...]]:
-    """The first pieces of an explanation at each threshold, whole, as many as it takes to hold those units."""
+def features_at(ranking: Ranking, spans: Ranking) -> list[tuple[Feature, ...]]:
+    """The first features of an explanation at each threshold, whole, as many as it takes to hold those units."""
     if ranking is spans:
-        return [spans.pieces[:k] for k in cuts(spans)]
-    return [ranking.pieces[: reach(ranking, len(spans.units(k)))] for k in cuts(spans)]
+        return [spans.features[:k] for k in threshold_counts(spans)]
+    return [ranking.features[: features_needed(ranking, len(spans.units(k)))] for k in threshold_counts(spans)]
 
 
 def unit_agreement(found: Sequence[set[int]], gold: set[int]) -> float:
@@ -49,52 +46,52 @@ def unit_agreement(found: Sequence[set[int]], gold: set[int]) -> float:
     return average_precision((len(held & gold) / len(held), len(held & gold) / len(gold)) for held in found if held)
 
 
-def overlaps(a: Piece, b: Piece) -> bool:
-    """Whether two pieces share a unit in both parts."""
+def _overlaps(a: Feature, b: Feature) -> bool:
+    """Whether two features share a unit in both parts."""
     return all(set(x) & set(y) for x, y in zip(a, b, strict=True))
 
 
-def coincide(a: Piece, b: Piece) -> bool:
-    """Whether two pieces are the same."""
+def _coincide(a: Feature, b: Feature) -> bool:
+    """Whether two features are the same."""
     return all(set(x) == set(y) for x, y in zip(a, b, strict=True))
 
 
-def share_half(a: Piece, b: Piece) -> bool:
-    """Whether two pieces share at least half of the units that either has, in both parts."""
+def _share_half(a: Feature, b: Feature) -> bool:
+    """Whether two features share at least half of the units that either has, in both parts."""
     return all(2 * len(set(x) & set(y)) >= len(set(x) | set(y)) > 0 for x, y in zip(a, b, strict=True))
 
 
-MATCHES: dict[str, Callable[[Piece, Piece], bool]] = {
-    "overlap": overlaps,
-    "exact": coincide,
-    "iou50": share_half,
-    "token_pairs": coincide,
+MATCHES: dict[str, Callable[[Feature, Feature], bool]] = {
+    "overlap": _overlaps,
+    "exact": _coincide,
+    "iou50": _share_half,
+    "token_pairs": _coincide,
 }
 
 
-def unit_pairs(pieces: Iterable[Piece]) -> list[Piece]:
-    """Every pair of units across the parts of each piece, once."""
-    return list(dict.fromkeys(((a,), (b,)) for first, second in pieces for a in first for b in second))
+def unit_pairs(features: Iterable[Feature]) -> list[Feature]:
+    """Every pair of units across the parts of each feature, once."""
+    return list(dict.fromkeys(((a,), (b,)) for first, second in features for a in first for b in second))
 
 
-def interaction_agreement(found: Sequence[Sequence[Piece]], gold: Sequence[Piece], rule: str) -> float:
-    """Average precision of pieces at each threshold; a piece is right where it matches one of those people gave.
+def interaction_agreement(found: Sequence[Sequence[Feature]], gold: Sequence[Feature], rule: str) -> float:
+    """Average precision of features at each threshold; one is right where it matches one of those that people gave.
 
-    rule: `overlap` in both parts, the `exact` same piece, `iou50` (half of the units in both parts), or `token_pairs`:
-    pieces are taken apart into pairs of units, which must be the same. NaN where people gave none.
+    rule: `overlap` in both parts, the `exact` same feature, `iou50` (half of the units in both parts), or
+    `token_pairs`: features are taken apart into pairs of units, which must be the same. NaN where people gave none.
     """
     if rule not in MATCHES:
-        raise ValueError(f"matching rule {rule!r} is not known; there are: {', '.join(RULES)}")
+        raise ValueError(f"matching rule {rule!r} is not known; there are: {', '.join(MATCHES)}")
     if not gold:
         return float("nan")
     if rule == "token_pairs":
-        found, gold = [unit_pairs(pieces) for pieces in found], unit_pairs(gold)
+        found, gold = [unit_pairs(features) for features in found], unit_pairs(gold)
     hits = {}
-    for piece in dict.fromkeys(piece for pieces in found for piece in pieces):
-        hits[piece] = np.array([MATCHES[rule](piece, g) for g in gold])
+    for feature in dict.fromkeys(feature for features in found for feature in features):
+        hits[feature] = np.array([MATCHES[rule](feature, g) for g in gold])
     steps = []
-    for pieces in found:
-        if pieces:
-            table = np.stack([hits[piece] for piece in pieces])
+    for features in found:
+        if features:
+            table = np.stack([hits[feature] for feature in features])
             steps.append((table.any(axis=1).mean(), table.any(axis=0).mean()))
     return float(average_precision(steps))

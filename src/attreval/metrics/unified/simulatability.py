@@ -1,8 +1,8 @@
-"""How is an explanation shown to an agent that learns to predict what the model predicts? On token ids.
+"""Simulatability: an agent that is shown explanations predicts the model (Sun et al. 2024, section 2.4, appendix A).
 
-`symbol`: every unit or span of the first pieces is quoted in place, with the ranks of its pieces behind it; `text`: the
-pieces follow the input, best first (Sun et al. 2024, section 2.4 and appendix A). The symbols are lost in the paper's
-text: `<`, `>` and the number of the rank are ours, and no vocabulary is added.
+An explanation is shown on token ids in one of two forms. `symbol`: every unit or span of the first features is quoted
+in place, with the ranks of its features behind it; `text`: the features follow the input, best first. The symbols are
+lost in the paper's text: `<`, `>` and the number of the rank are ours, and no vocabulary is added.
 Letters used for shapes: L tokens.
 """
 
@@ -14,8 +14,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from attreval.core.records import Tokens
+from attreval.core.runs import consecutive_runs
 from attreval.core.units import Units
-from attreval.metrics.unified.ranking import Piece
+from attreval.metrics.unified.ranking import Feature
 
 FORMS = ("symbol", "text")
 
@@ -43,15 +44,15 @@ def read_marks(tokenizer, most: int) -> Marks:
     return Marks(ids(" <"), ids(" >"), ids(","), ids(";"), ranks, separator)
 
 
-def insert_symbols(tokens: Tokens, units: Units, pieces: Sequence[Piece], marks: Marks) -> Tokens:
-    """The tokens with each part of each piece quoted, followed by the ranks of all pieces that it is a part of.
+def insert_symbols(tokens: Tokens, units: Units, features: Sequence[Feature], marks: Marks) -> Tokens:
+    """The tokens with each part of each feature quoted, followed by the ranks of all features that it is a part of.
 
     What is quoted twice in the same place is quoted once; longer quotes go around shorter ones.
     """
     ranks: dict[tuple[int, int], list[int]] = {}
-    for rank, piece in enumerate(pieces):
-        for part in filter(None, piece):
-            for start, end in stretch_ends(part, units):
+    for rank, feature in enumerate(features):
+        for part in filter(None, feature):
+            for start, end in _run_ends(part, units):
                 ranks.setdefault((start, end), []).append(rank)
     before: dict[int, list[int]] = {}
     behind: dict[int, list[int]] = {}
@@ -67,19 +68,17 @@ def insert_symbols(tokens: Tokens, units: Units, pieces: Sequence[Piece], marks:
     return replace(tokens, ids=np.array(ids), segments=np.array(segments))
 
 
-def stretch_ends(part: tuple[int, ...], units: Units) -> list[tuple[int, int]]:
-    """First and last token position of each stretch of neighbouring units."""
-    cuts = [i for i in range(1, len(part)) if part[i] != part[i - 1] + 1]
-    runs = [part[a:b] for a, b in zip([0, *cuts], [*cuts, len(part)], strict=True)]
-    return [(units.groups[run[0]][0], units.groups[run[-1]][-1]) for run in runs]
+def _run_ends(part: tuple[int, ...], units: Units) -> list[tuple[int, int]]:
+    """First and last token position of each run of neighbouring units."""
+    return [(units.groups[run[0]][0], units.groups[run[-1]][-1]) for run in consecutive_runs(part)]
 
 
-def append_text(tokens: Tokens, units: Units, pieces: Sequence[Piece], marks: Marks) -> Tokens:
-    """The tokens, which end with a separator, and behind them the pieces: parts parted by `,`, pieces by `;`."""
+def append_text(tokens: Tokens, units: Units, features: Sequence[Feature], marks: Marks) -> Tokens:
+    """The tokens, which end with a separator, and behind them the features: parts parted by `,`, features by `;`."""
     text: list[int] = []
-    for piece in pieces:
+    for feature in features:
         text += marks.between if text else ()
-        for i, part in enumerate(filter(None, piece)):
+        for i, part in enumerate(filter(None, feature)):
             text += marks.within if i else ()
             text += tokens.ids[units.covered(part)].tolist()
     added = [*text, marks.separator]
@@ -87,18 +86,18 @@ def append_text(tokens: Tokens, units: Units, pieces: Sequence[Piece], marks: Ma
     return replace(tokens, ids=np.concatenate([tokens.ids, added]), segments=segments)
 
 
-def inform(tokens: Tokens, units: Units, pieces: Sequence[Piece], marks: Marks, form: str, longest: int) -> Tokens:
-    """The tokens with an explanation, in one of the two forms; the last pieces are left out while it is too long.
+def inform(tokens: Tokens, units: Units, features: Sequence[Feature], marks: Marks, form: str, longest: int) -> Tokens:
+    """The tokens with an explanation, in one of the two forms; the last features are left out while it is too long.
 
     Only ids and segments are those of the longer text. ValueError for another form.
     """
     if form not in FORMS:
         raise ValueError(f"an explanation is shown as {' or '.join(FORMS)}; got {form!r}")
     insert = insert_symbols if form == "symbol" else append_text
-    for count in range(len(pieces), 0, -1):
-        told = insert(tokens, units, pieces[:count], marks)
-        if len(told) <= longest:
-            return told
+    for count in range(len(features), 0, -1):
+        informed = insert(tokens, units, features[:count], marks)
+        if len(informed) <= longest:
+            return informed
     return tokens
 
 
@@ -120,10 +119,12 @@ def weighted_f1(predicted: np.ndarray, labels: np.ndarray, weights: np.ndarray) 
     return np.sum(scores, axis=0) / np.sum(there, axis=0)
 
 
-def bootstrap_gain(told: np.ndarray, untold: np.ndarray, labels: np.ndarray, draws: int, level: float, rng) -> tuple:
-    """(F1 of the told agent minus that of the other, lower, upper) with a percentile bootstrap over instances."""
+def bootstrap_gain(
+    informed: np.ndarray, uninformed: np.ndarray, labels: np.ndarray, draws: int, level: float, rng
+) -> tuple:
+    """(F1 of the informed agent less that of the other, lower, upper) with a percentile bootstrap over instances."""
     n = len(labels)
     weights = rng.multinomial(n, np.full(n, 1 / n), size=draws).astype(float)
-    gains = weighted_f1(told, labels, weights) - weighted_f1(untold, labels, weights)
+    gains = weighted_f1(informed, labels, weights) - weighted_f1(uninformed, labels, weights)
     low, high = np.quantile(gains, [(1 - level) / 2, (1 + level) / 2])
-    return agreement_f1(told, labels) - agreement_f1(untold, labels), float(low), float(high)
+    return agreement_f1(informed, labels) - agreement_f1(uninformed, labels), float(low), float(high)

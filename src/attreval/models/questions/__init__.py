@@ -104,6 +104,10 @@ class PathAnswer:
     difference: np.ndarray
     values: np.ndarray
 
+    def dot(self) -> np.ndarray:
+        """(L,) dot products of gradient and difference."""
+        return (self.gradient * self.difference).sum(axis=1)
+
 
 @dataclass(frozen=True)
 class Decompose:

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from attreval.explain import METHODS
-from attreval.metrics.pareto import undominated
+from attreval.metrics.pareto import pareto_front
 from attreval.papers.joint.correlations import RUN, JointScores
 from attreval.papers.joint.values import JOINT, joint_runs
 from attreval.workflow.step import Step
@@ -49,8 +49,8 @@ def pareto_table(scores: JointScores, costs: pd.DataFrame) -> pd.DataFrame:
         unique = np.array([cost["unique"] for cost in paid], dtype=float)
         for metric in drawn.means:
             quality = drawn.means[metric][kept]
-            front, front_unique = undominated(requested, quality), undominated(unique, quality)
-            share = undominated(requested, drawn.drawn[metric][:, kept]).mean(axis=0)
+            front, front_unique = pareto_front(requested, quality), pareto_front(unique, quality)
+            share = pareto_front(requested, drawn.drawn[metric][:, kept]).mean(axis=0)
             rows += [
                 (*run, metric, m, quality[i], requested[i], unique[i], front[i], front_unique[i], share[i])
                 for i, m in enumerate(methods)

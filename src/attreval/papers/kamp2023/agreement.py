@@ -1,4 +1,4 @@
-"""How far do methods agree on the tokens they select, for each k?"""
+"""agreement@k of pairs of methods (Kamp et al. 2023, section 3): how far do two select the same tokens, for each k?"""
 
 from __future__ import annotations
 
@@ -41,9 +41,7 @@ def agreement_table(step: Step) -> pd.DataFrame:
         ks = range(1, profile.agreement.largest_k + 1)
         for a, b in combinations(common_methods(records), 2):
             values = np.array([[agreement_at_k([r[a].scores, r[b].scores], k) for k in ks] for r in records.values()])
-            mean, low, high = bootstrap_mean(
-                values, profile.bootstrap.draws, profile.bootstrap.level, "agreement", task, model, seed
-            )
+            mean, low, high = mean_with_interval(step, values, (task, model, seed))
             for i, k in enumerate(ks):
                 rows.append((task, model, seed, a, b, group_of(a, b), k, mean[i], low[i], high[i], len(values)))
         show(done + 1, len(runs))
@@ -55,22 +53,6 @@ def most_methods(table: pd.DataFrame) -> pd.DataFrame:
     """The part of an agreement table on the tasks that most methods explain, for figures of all pairs."""
     pairs = table.groupby("task", sort=False)[["method_a", "method_b"]].nunique().sum(axis=1)
     return table[table.task.isin(pairs.index[pairs == pairs.max()])]
-
-
-def note_extremes(step: Step, table: pd.DataFrame, k: int = K_SHOWN) -> None:
-    """Keep which pairs agree most and least at one k, random left out."""
-    for task, part in table.groupby("task", sort=False):
-        at_k = part[(part.k == min(k, part.k.max())) & (part.group != "with random")]
-        at_k = at_k.groupby(["method_a", "method_b"], sort=False)[["agreement"]].mean()
-        for word, pair in (("highest", at_k.agreement.idxmax()), ("lowest", at_k.agreement.idxmin())):
-            step.number(f"agreement.{task}.{word}_pair", " and ".join(METHODS[m].title for m in pair))
-            step.number(f"agreement.{task}.{word}_agreement", float(at_k.agreement[pair]), 2)
-        noise = part[(part.k == min(k, part.k.max())) & (part.group == "with random")]
-        if len(noise):
-            step.number(f"agreement.{task}.random_agreement", float(noise.agreement.mean()), 2)
-        step.number(f"agreement.{task}.instances", int(part.instances.max()))
-    step.number("agreement.k", min(k, int(table.k.max())))
-    step.number("agreement.largest_k", int(table.k.max()))
 
 
 def matrix_at_k(table: pd.DataFrame, k: int) -> dict[str, pd.DataFrame]:

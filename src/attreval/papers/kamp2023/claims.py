@@ -1,4 +1,4 @@
-"""Which claims of Kamp et al. (2023) hold on our runs? Each as a statistic of means over instances.
+"""The claims of Kamp et al. (2023) on our runs, each as a statistic of means over instances.
 
 So its interval comes from drawing instances. Claims about an order are counted as the share of comparisons that come
 out as the paper says. What the paper claims, and what counts as reproducing it, stands in paper/claims.yml.
@@ -18,7 +18,7 @@ from attreval.config import Run
 from attreval.core.bootstrap import bootstrap_statistic
 from attreval.papers.common.claims import note_verdicts, read_claims, score
 from attreval.papers.common.published import reported
-from attreval.papers.kamp2023.readings import PEOPLE, SIX, Reading, read_run, voters
+from attreval.papers.kamp2023.readings import PEOPLE, SIX, Reading, read_runs, voters
 from attreval.papers.kamp2023.tables import KAMP_METHODS
 
 SHAP, LIME, GRADIENT, INPUT, PLAIN, PATH = SIX
@@ -51,21 +51,25 @@ def share_above(differences: Iterable[float]) -> float:
 
 
 def highest_pair(means: Means) -> float:
+    """Share of pairs and small k at which Partition SHAP and LIME agree more than the pair."""
     others = [p for p in pairs() if p != (SHAP, LIME)]
     ks = range(1, SMALL + 1)
     return share_above(pair(means, SHAP, LIME, k) - pair(means, *other, k) for k in ks for other in others)
 
 
 def three_groups(means: Means) -> float:
+    """Share of comparisons at k = 4 in which a pair without the two weak methods agrees more than one with them."""
     others = [p for p in pairs() if p not in low_pairs()]
     return share_above(pair(means, *other, 4) - pair(means, *low, 4) for low in low_pairs() for other in others)
 
 
 def rises_with_k(means: Means) -> float:
+    """Share of pairs, but for Partition SHAP and LIME, that agree more at the largest k than at 1."""
     return share_above(pair(means, *p, LARGE) - pair(means, *p, 1) for p in pairs() if p != (SHAP, LIME))
 
 
 def rises_with_k_for_people(means: Means) -> float:
+    """Share of methods that agree more with people at the largest k than at 1."""
     return share_above(means[PEOPLE, m, LARGE] - means[PEOPLE, m, 1] for m in SIX)
 
 
@@ -82,7 +86,7 @@ def gain(method: str, k: int) -> Callable[[Means], float]:
     return lambda means: float(np.mean([pair(means, *p, DYNAMIC) - pair(means, *p, k) for p in mine]))
 
 
-def order_of_k(means: Means) -> float:
+def rank_correlation_of_k(means: Means) -> float:
     """Spearman's correlation of our six mean dynamic k with the published ones."""
     theirs = reported("kamp_dynamic_k_means")
     theirs = dict(zip(theirs.method.map(KAMP_METHODS), theirs.mean_dynamic_k, strict=True))
@@ -90,18 +94,18 @@ def order_of_k(means: Means) -> float:
     return float(np.corrcoef(ours, rankdata([theirs[m] for m in SIX]))[0, 1])
 
 
-def shrinks(means: Means) -> float:
+def gain_falls_with_k(means: Means) -> float:
     """Share of steps from k to k + 1, up to 5, at which the improvement of the two weak methods falls."""
     steps = [(m, k) for m in LOW for k in range(1, SETTLED)]
     return share_above(gain(m, k)(means) - gain(m, k + 1)(means) for m, k in steps)
 
 
-def settled(means: Means) -> float:
+def gain_above_five(means: Means) -> float:
     """The largest improvement of the two weak methods over any k above 5; the paper reports none."""
     return max(gain(m, k)(means) for m in LOW for k in range(SETTLED + 1, LARGE + 1))
 
 
-MEASURES: dict[str, Callable[[Means], float]] = {
+STATISTICS: dict[str, Callable[[Means], float]] = {
     "shap-lime-agree-most": highest_pair,
     "three-groups": three_groups,
     "agreement-rises-with-k": rises_with_k,
@@ -111,16 +115,16 @@ MEASURES: dict[str, Callable[[Means], float]] = {
     "dynamic-k-helps-plain-ig": gain(PLAIN, 4),
     "dynamic-k-helps-gradient-x-input": gain(INPUT, 4),
     "advantage-vanishes": advantage(STRONG, (INPUT, PLAIN, PATH), DYNAMIC),
-    "dynamic-k-order": order_of_k,
+    "dynamic-k-order": rank_correlation_of_k,
     "dynamic-k-shap": lambda means: means["k", SHAP],
     "dynamic-k-plain-ig": lambda means: means["k", PLAIN],
-    "improvement-shrinks": shrinks,
-    "no-improvement-above-five": settled,
+    "improvement-shrinks": gain_falls_with_k,
+    "no-improvement-above-five": gain_above_five,
     "length-bias": lambda means: means["rise", "short"] - means["rise", "long"],
 }
 
 
-def measure(readings: list[Reading], spec) -> tuple[list[tuple], np.ndarray]:
+def values_by_instance(readings: list[Reading], spec) -> tuple[list[tuple], np.ndarray]:
     """Names of columns, and (instances, columns) values: every mean that a claim speaks of."""
     ks = (DYNAMIC, *range(1, LARGE + 1))
     lengths = np.array([len(r.tokens) for r in readings])
@@ -143,17 +147,16 @@ def measure(readings: list[Reading], spec) -> tuple[list[tuple], np.ndarray]:
     return list(rows[0]), np.array([list(values.values()) for values in rows])
 
 
-def measure_runs(step) -> dict[Run, dict[str, dict]]:
+def statistics_by_run(step) -> dict[Run, dict[str, dict]]:
     """By run that explains by all six methods, and claim: our value with its interval, and what it rests on."""
     out, settings = {}, step.profile.bootstrap
-    for run in step.profile.explained_runs("agreement"):
-        readings = read_run(step, run)
+    for run, readings in read_runs(step):
         if len(voters(readings)) < len(SIX):
             continue
-        names, values = measure(readings, step.profile.agreement)
+        names, values = values_by_instance(readings, step.profile.agreement)
         basis = f"{corpora.TASKS[run[0]].short}, {run[1]}, seed {run[2]}: {len(readings)} texts"
         out[run] = {}
-        for claim, statistic in MEASURES.items():
+        for claim, statistic in STATISTICS.items():
             found = bootstrap_statistic(
                 values,
                 lambda means, f=statistic, names=names: f(dict(zip(names, means, strict=True))),
@@ -163,14 +166,14 @@ def measure_runs(step) -> dict[Run, dict[str, dict]]:
     return out
 
 
-def agreement_claims(step, measured: dict[Run, dict[str, dict]]) -> pd.DataFrame:
+def claims_table(step, measured: dict[Run, dict[str, dict]]) -> pd.DataFrame:
     """One row a claim of Kamp et al. 2023 with our value, its interval and a verdict.
 
     A claim is decided on the first run that can test it: on the paper's texts where the profile has them.
     """
     order = sorted(measured, key=lambda run: (*(run[0] != task for task in PREFERRED), list(measured).index(run)))
     found = {}
-    for claim in MEASURES:
+    for claim in STATISTICS:
         tests = [measured[run][claim] for run in order if np.isfinite(measured[run][claim]["value"])]
         if tests:
             found[claim] = tests[0]

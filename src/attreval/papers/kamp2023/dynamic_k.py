@@ -1,4 +1,7 @@
-"""Does a k of each profile's own bring methods, and people, closer together than one k for all? (Kamp et al. 2023)"""
+"""Dynamic k (Kamp et al. 2023, section 4, Figure 3 and Table 1).
+
+Does a k of each profile's own bring methods, and people, closer together than one k for all?
+"""
 
 from __future__ import annotations
 
@@ -10,13 +13,13 @@ import pandas as pd
 from attreval.papers.kamp2023.agreement import (
     mean_with_interval,
 )
-from attreval.papers.kamp2023.readings import PEOPLE, read_run, voter_title, voters
+from attreval.papers.kamp2023.readings import PEOPLE, read_runs, shared_readings, voter_title, voters_and_people
 
 COMPARED = 10  # the largest fixed k that dynamic k is compared with
 IMPROVED = 5  # and the largest of the paper's Table 1
 
 
-def compare_table(step) -> pd.DataFrame:
+def dynamic_against_fixed(step) -> pd.DataFrame:
     """One row a run, pair of voters (methods, people) and fixed k: agreement at dynamic k, at that k, the difference.
 
     difference: dynamic minus fixed, over the instances where dynamic agreement is defined; undefined counts the others,
@@ -25,25 +28,24 @@ def compare_table(step) -> pd.DataFrame:
     spec, rows = step.profile.agreement, []
     runs = step.profile.explained_runs("agreement")
     show = step.progress("comparing with dynamic k")
-    for done, run in enumerate(runs):
-        readings = read_run(step, run)
-        marked = [r for r in readings if r.marked]
-        for a, b in combinations([*voters(readings), *([PEOPLE] if marked else [])], 2):
-            used = marked if b == PEOPLE else readings
+    ks = range(1, COMPARED + 1)
+    for done, (run, readings) in enumerate(read_runs(step), 1):
+        for a, b in combinations(voters_and_people(readings), 2):
+            used = shared_readings(readings, a, b)
             dynamic = np.array([r.agreement_at_peaks((a, b), spec) for r in used])
-            fixed = np.array([[r.agreement_at_k((a, b), k, spec) for k in range(1, COMPARED + 1)] for r in used])
+            fixed = np.array([[r.agreement_at_k((a, b), k, spec) for k in ks] for r in used])
             mean, low, high = mean_with_interval(step, np.column_stack([dynamic, dynamic[:, None] - fixed]), run)
             undefined = int(np.isnan(dynamic).sum())
-            for k in range(1, COMPARED + 1):
+            for k in ks:
                 known = (*run, a, b, k, mean[0], low[0], high[0], fixed[:, k - 1].mean(), mean[k], low[k], high[k])
                 rows.append((*known, len(used), undefined))
-        show(done + 1, len(runs))
+        show(done, len(runs))
     columns = ["task", "model", "seed", "a", "b", "k", "dynamic", "low", "high", "fixed"]
     columns += ["difference", "difference_low", "difference_high", "instances", "undefined"]
     return pd.DataFrame(rows, columns=columns)
 
 
-def improve_table(step, compared: pd.DataFrame) -> pd.DataFrame:
+def improvement_table(step, compared: pd.DataFrame) -> pd.DataFrame:
     """One row a run, method and fixed k: what dynamic k improves over the method's pairs (Kamp et al. 2023, Table 1).
 
     The released code ends before its last step; `agreement.improvement` names what is done with a method's pairs.
@@ -62,14 +64,12 @@ def improve_table(step, compared: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["task", "model", "seed", "method", "k", "improvement", "least", "most"])
 
 
-def peak_table(step) -> pd.DataFrame:
+def dynamic_k_table(step) -> pd.DataFrame:
     """One row a run and voter: mean and spread of dynamic k, and the share of instances without any peak."""
     spec, rows = step.profile.agreement, []
-    for run in step.profile.explained_runs("agreement"):
-        readings = read_run(step, run)
-        marked = [r for r in readings if r.marked]
-        for voter in [*voters(readings), *([PEOPLE] if marked else [])]:
-            used = marked if voter == PEOPLE else readings
+    for run, readings in read_runs(step):
+        for voter in voters_and_people(readings):
+            used = shared_readings(readings, voter)
             counts = np.array([r.peaks(voter, spec).sum() for r in used])
             mean, low, high = mean_with_interval(step, counts, run)
             found = (float(mean), float(low), float(high), counts.std(), (counts == 0).mean(), len(used))
@@ -78,7 +78,7 @@ def peak_table(step) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns)
 
 
-def mixed_matrices(compared: pd.DataFrame, k: int) -> dict[str, pd.DataFrame]:
+def dynamic_matrices(compared: pd.DataFrame, k: int) -> dict[str, pd.DataFrame]:
     """By task, voters by voters: agreement at dynamic k below the diagonal, its difference from a fixed k above."""
     out = {}
     for task, part in compared[compared.k == min(k, compared.k.max())].groupby("task", sort=False):
@@ -88,24 +88,3 @@ def mixed_matrices(compared: pd.DataFrame, k: int) -> dict[str, pd.DataFrame]:
             matrix.loc[b, a], matrix.loc[a, b] = pair.dynamic.mean(), pair.difference.mean()
         out[task] = matrix.rename(index=voter_title, columns=voter_title)
     return out
-
-
-def note_dynamic(step, compared: pd.DataFrame, peaks: pd.DataFrame) -> None:
-    """Keep the dynamic k of each method, and how many pairs it brings closer together."""
-    k = step.profile.agreement.fixed_k
-    step.number("dynamic.fixed_k", k)
-    step.number("dynamic.rule", step.profile.agreement.peaks)
-    for task, part in peaks.groupby("task", sort=False):
-        for voter, row in part.groupby("voter", sort=False)[["k", "sd", "without"]].mean().iterrows():
-            step.number(f"dynamic.{task}.{voter}.k", float(row.k), 1)
-            step.number(f"dynamic.{task}.{voter}.sd", float(row.sd), 1)
-        means = part[part.voter != PEOPLE].groupby("voter", sort=False).k.mean()
-        for word, voter in (("most", means.idxmax()), ("fewest", means.idxmin())):
-            step.number(f"dynamic.{task}.{word}", voter_title(voter))
-            step.number(f"dynamic.{task}.{word}_k", float(means[voter]), 1)
-    for task, part in compared[compared.k == min(k, COMPARED)].groupby("task", sort=False):
-        pairs = part[part.b != PEOPLE].groupby(["a", "b"], sort=False)[["difference", "dynamic", "fixed"]].mean()
-        step.number(f"dynamic.{task}.pairs", len(pairs))
-        step.number(f"dynamic.{task}.closer", int((pairs.difference > 0).sum()))
-        step.number(f"dynamic.{task}.spread_fixed", float(np.ptp(pairs.fixed)), 2)
-        step.number(f"dynamic.{task}.spread_dynamic", float(np.ptp(pairs.dynamic)), 2)

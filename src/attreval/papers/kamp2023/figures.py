@@ -14,8 +14,8 @@ from matplotlib import pyplot as plt
 from matplotlib.ticker import MaxNLocator
 
 from attreval.explain import METHODS
-from attreval.papers.common.method_style import method_markers, method_palette
-from attreval.papers.common.style import GROUPS, MARKERS, draw_nothing, task_title, use_style
+from attreval.papers.common.method_style import MARKERS, method_markers, method_palette
+from attreval.papers.common.style import GROUPS, draw_nothing, task_title, use_style
 from attreval.papers.kamp2023.profiles import draw_profile, draw_spans
 from attreval.papers.kamp2023.readings import SIX, Reading
 

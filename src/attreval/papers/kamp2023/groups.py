@@ -1,13 +1,18 @@
-"""How far do several methods agree at once, in each sentence, and how much of that is the length of the sentence?"""
+"""agreement@k of more than two methods (Kamp et al. 2023, section 3 and appendix C).
+
+How far do they agree at once, in each sentence, and how much of that is the length of the sentence?
+"""
 
 from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+from scipy.stats import hypergeom
 
 from attreval.explain import METHODS
+from attreval.metrics.agreement import agreement_of
 from attreval.papers.kamp2023.agreement import mean_with_interval
-from attreval.papers.kamp2023.readings import PEOPLE, SIX, read_run, voters
+from attreval.papers.kamp2023.readings import PEOPLE, SIX, read_runs, voters
 
 GROUPS = {"all six": SIX} | {kind: [m for m in SIX if METHODS[m].kind == kind] for kind in ("perturbation", "gradient")}
 
@@ -15,8 +20,7 @@ GROUPS = {"all six": SIX} | {kind: [m for m in SIX if METHODS[m].kind == kind] f
 def group_table(step) -> pd.DataFrame:
     """One row a run, group of methods and k: mean agreement of the whole group; k 0 stands for dynamic k."""
     spec, rows = step.profile.agreement, []
-    for run in step.profile.explained_runs("agreement"):
-        readings = read_run(step, run)
+    for run, readings in read_runs(step):
         ks = range(1, spec.largest_k + 1)
         for group, among in GROUPS.items():
             names = voters(readings, among)
@@ -36,23 +40,16 @@ def sentence_table(step) -> pd.DataFrame:
 
     with_people: mean over methods, at the fixed k. people: agreement of each person's own tokens.
     """
-    from attreval.metrics.agreement import agreement_of
-
     spec, rows = step.profile.agreement, []
-    for run in step.profile.explained_runs("agreement"):
-        readings = read_run(step, run)
+    for run, readings in read_runs(step):
         names = voters(readings)
         for r in readings:
-            known = (
-                *run,
-                r.instance,
-                len(r.tokens),
-                r.agreement_at_k(names, spec.fixed_k, spec),
-                r.agreement_at_peaks(names, spec),
-            )
-            people = agreement_of(list(r.marks > 0)) if r.marked else np.nan
-            both = [r.agreement_at_k((m, PEOPLE), spec.fixed_k, spec) for m in names] if r.marked else [np.nan]
-            rows.append((*known, people, np.mean(both)))
+            people, together = np.nan, np.nan
+            if r.marked:
+                people = agreement_of(list(r.marks > 0))
+                together = np.mean([r.agreement_at_k((m, PEOPLE), spec.fixed_k, spec) for m in names])
+            found = (r.agreement_at_k(names, spec.fixed_k, spec), r.agreement_at_peaks(names, spec), people, together)
+            rows.append((*run, r.instance, len(r.tokens), *found))
     columns = ["task", "model", "seed", "instance", "tokens", "methods", "methods_dynamic", "people", "with_people"]
     return pd.DataFrame(rows, columns=columns)
 
@@ -63,8 +60,7 @@ def length_table(step) -> pd.DataFrame:
     chance: what as many random selections would reach in expectation. Lengths that no text has are left out.
     """
     spec, rows = step.profile.agreement, []
-    for run in step.profile.explained_runs("agreement"):
-        readings = read_run(step, run)
+    for run, readings in read_runs(step):
         names = voters(readings)
         for length in spec.lengths:
             inside = [r for r in readings if abs(len(r.tokens) - length) <= spec.length_tolerance]
@@ -72,18 +68,16 @@ def length_table(step) -> pd.DataFrame:
                 continue
             for k in range(1, spec.largest_k + 1):
                 values = [r.agreement_at_k(names, k, spec) for r in inside]
-                by_chance = [chance(len(r.tokens), k, len(names)) for r in inside]
+                by_chance = [chance_agreement(len(r.tokens), k, len(names)) for r in inside]
                 rows.append((*run, length, k, np.mean(values), np.mean(by_chance), len(inside)))
     return pd.DataFrame(rows, columns=["task", "model", "seed", "length", "k", "agreement", "chance", "instances"])
 
 
-def chance(n: int, k: int, m: int) -> float:
+def chance_agreement(n: int, k: int, m: int) -> float:
     """Expected agreement@k of m independent uniformly random selections of min(k, n) of n tokens.
 
     The union of the selections grows voter by voter; its size follows a chain of hypergeometric draws.
     """
-    from scipy.stats import hypergeom
-
     k = min(k, n)
     sizes = np.zeros(n + 1)
     sizes[k] = 1.0
@@ -95,22 +89,3 @@ def chance(n: int, k: int, m: int) -> float:
         sizes = grown
     reached = np.flatnonzero(sizes)
     return float((sizes[reached] * k / reached).sum())
-
-
-def note_groups(step, groups: pd.DataFrame, lengths: pd.DataFrame) -> None:
-    """Keep the agreement of all six at the fixed k and at dynamic k, and how k moves it in short and long texts."""
-    k = min(step.profile.agreement.fixed_k, step.profile.agreement.largest_k)
-    for task, part in groups[groups.group == "all six"].groupby("task", sort=False):
-        step.number(f"agreement.{task}.all_fixed", float(part[part.k == k].agreement.mean()), 2)
-        step.number(f"agreement.{task}.all_dynamic", float(part[part.k == 0].agreement.mean()), 2)
-    for task, part in lengths.groupby("task", sort=False):
-        rise = part.groupby("length").apply(rise_with_k, include_groups=False)
-        for word, length in (("short", rise.index.min()), ("long", rise.index.max())):
-            step.number(f"agreement.{task}.{word}", int(length))
-            step.number(f"agreement.{task}.{word}_rise", float(rise[length]), 3)
-
-
-def rise_with_k(part: pd.DataFrame) -> float:
-    """By how much agreement rises with each k, from k = 1 to the largest; 0 where there is one k only."""
-    by_k = part.groupby("k").agreement.mean()
-    return float((by_k.iloc[-1] - by_k.iloc[0]) / max(1, len(by_k) - 1))

@@ -1,8 +1,11 @@
-"""What was explained, as judges of agreement see it: tokens of text, scores by voter, and what people marked."""
+"""Attribution profiles of explained texts and the marks of people on them, as voters (Kamp et al. 2023, section 3).
+
+What do methods and people select of one text, and how far do they agree?
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -99,6 +102,12 @@ def _read_run(results: Results, profile: Profile, *run) -> tuple[Reading, ...]:
     return tuple(make_reading(i, tokens[i.id], records[i.id]) for i in to_explain(profile, *run[:2]))
 
 
+def read_runs(step: Step) -> Iterator[tuple[Run, list[Reading]]]:
+    """Every run of which the profile judges agreement, with its readings."""
+    for run in step.profile.explained_runs("agreement"):
+        yield run, read_run(step, run)
+
+
 def read_examples(step: Step, run: Run) -> list[Reading]:
     """The instances of a run that the profile wants to show; none where it names none."""
     wanted = step.profile.tasks[run[0]].examples
@@ -118,3 +127,18 @@ def first_examples(step: Step) -> list[Reading]:
 def voters(readings: Sequence[Reading], among: Sequence[str] = SIX) -> list[str]:
     """Those of the methods that explain every instance."""
     return [method for method in among if all(method in reading.scores for reading in readings)]
+
+
+def marked(readings: Sequence[Reading]) -> list[Reading]:
+    """Those that people have marked."""
+    return [reading for reading in readings if reading.marked]
+
+
+def voters_and_people(readings: Sequence[Reading]) -> list[str]:
+    """The methods of the paper that explain every instance, and people where they marked any."""
+    return [*voters(readings), *([PEOPLE] if marked(readings) else [])]
+
+
+def shared_readings(readings: Sequence[Reading], *names: str) -> Sequence[Reading]:
+    """Those on which all of these voters have something to say: what nobody marked does not count for people."""
+    return marked(readings) if PEOPLE in names else readings

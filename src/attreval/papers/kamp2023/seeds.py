@@ -1,4 +1,6 @@
-"""How far do explanations move when nothing but the training seed changes? (Kamp et al. 2023, appendix A.)
+"""Average pairwise difference (APD) over training seeds (Kamp et al. 2023, appendix A and Table 2).
+
+How far do explanations move when nothing but the seed changes?
 
 Runs of a profile's tasks that differ in the seed alone are compared as they are; where a profile has a study of seeds,
 its models are trained and explained here, each seed by itself, so that they may run side by side.
@@ -16,7 +18,7 @@ from attreval.config import Profile
 from attreval.core.project import Results
 from attreval.core.records import Attribution
 from attreval.core.tables import read_attributions, write_attributions
-from attreval.metrics.pairwise_difference import average_pairwise_difference, lay_out
+from attreval.metrics.pairwise_difference import average_pairwise_difference, profile_matrix
 from attreval.papers.common.published import reported
 from attreval.papers.common.runs import load_attributions
 from attreval.papers.kamp2023.readings import SIX
@@ -26,16 +28,19 @@ from attreval.workflow.step import set_threads
 STUDY = "study"  # what the task of a study's runs is called in the names of files
 
 
-def seed_table(step) -> pd.DataFrame:
+def apd_table(step) -> pd.DataFrame:
     """One row a task, model and seed: accuracy on test where known, average pairwise difference, and the one chosen.
 
-    apd: over all runs as `agreement.apd_itself` says. Profiles are normalised and padded as in metrics.pairwise_difference.
+    apd: over all runs as `agreement.apd_itself` says. Profiles are normalised and padded, see
+    metrics.pairwise_difference.
     """
     rows = []
     for task, model, runs in [*seeds_of_tasks(step), *seeds_of_study(step)]:
         profiles = align([profiles for _, _, profiles in runs])
         longest = max(len(scores) for scores in profiles[0])
-        apd = average_pairwise_difference([lay_out(p, longest) for p in profiles], step.profile.agreement.apd_itself)
+        apd = average_pairwise_difference(
+            [profile_matrix(p, longest) for p in profiles], step.profile.agreement.apd_itself
+        )
         for at, (seed, accuracy, _) in enumerate(runs):
             rows.append((task, model, seed, accuracy, apd[at], at == apd.argmin(), len(profiles[0]), longest))
     columns = ["task", "model", "seed", "accuracy", "apd", "chosen", "profiles", "longest"]
@@ -48,7 +53,7 @@ def align(runs: list[dict[tuple[str, str], np.ndarray]]) -> list[list[np.ndarray
     return [[run[key] for key in keys] for run in runs]
 
 
-def by_key(records: list[Attribution]) -> dict[tuple[str, str], np.ndarray]:
+def _profiles_of(records: list[Attribution]) -> dict[tuple[str, str], np.ndarray]:
     """Scores by instance and method, of the six methods where they are among them, else of all."""
     six = [r for r in records if r.method in SIX]
     return {(r.instance, r.method): r.scores for r in six or records}
@@ -65,7 +70,7 @@ def seeds_of_tasks(step) -> list[tuple[str, str, list[tuple]]]:
         for seed in seeds:
             loaded = load_attributions(step.results, profile, task, model, seed)
             records = [record for by_method in loaded.values() for record in by_method.values()]
-            found.append((seed, read_accuracy(step.results, profile.read_by(task), model, seed), by_key(records)))
+            found.append((seed, read_accuracy(step.results, profile.read_by(task), model, seed), _profiles_of(records)))
         out.append((task, model, found))
     return out
 
@@ -82,13 +87,13 @@ def seeds_of_study(step) -> list[tuple[str, str, list[tuple]]]:
         return []
     jobs = [(step.results, step.profile, seed) for seed in study.seeds]
     accuracies = map_side_by_side(
-        one_seed, jobs, step.profile.workers, step.progress("training and explaining, by seed")
+        train_and_explain, jobs, step.profile.workers, step.progress("training and explaining, by seed")
     )
     found = []
     for seed, accuracy in zip(study.seeds, accuracies, strict=True):
         path = study_path(step.results, study, seed)
         step.files.append(path)
-        found.append((seed, accuracy, by_key(read_attributions(path))))
+        found.append((seed, accuracy, _profiles_of(read_attributions(path))))
     return [(study.task, study.model, found)]
 
 
@@ -97,7 +102,7 @@ def study_path(results: Results, study, seed: int):
     return results.attributions(f"{STUDY}_{study.task}", study.model, seed, "all")
 
 
-def one_seed(results: Results, profile: Profile, seed: int) -> float:
+def train_and_explain(results: Results, profile: Profile, seed: int) -> float:
     """Train one model, explain with it, write the attributions; its accuracy on test."""
     from attreval.explain.run import explain
     from attreval.models.loading import new_classifier
@@ -135,32 +140,25 @@ def one_seed(results: Results, profile: Profile, seed: int) -> float:
     return tested.accuracy
 
 
-def beside_published(table: pd.DataFrame) -> pd.DataFrame:
-    """Ours beside the ten published values, each in the order of its size: runs have no counterparts."""
-    ours = table.sort_values(["task", "model", "apd"]).assign(
-        rank=lambda t: t.groupby(["task", "model"]).cumcount() + 1
-    )
-    theirs = reported("kamp_table2_apd").sort_values("apd").reset_index(drop=True)
-    theirs = theirs.assign(rank=theirs.index + 1).rename(columns={"run": "published_run", "apd": "published_apd"})
-    return ours.merge(theirs[["rank", "published_run", "published_apd"]], on="rank", how="left")
+def spread_table(step, apd: pd.DataFrame) -> pd.DataFrame:
+    """One row a study (`main`, `other`, `published`): runs, least and largest APD, and their distance over the least.
+
+    main: the profile's study of seeds, or else the first task with several. apd: as `apd_table` makes it.
+    """
+    profile, rows = step.profile, []
+    by_study = list(apd.groupby(["task", "model"], sort=False))
+    main = (profile.seed_study.task, profile.seed_study.model) if profile.seed_study else by_study[0][0]
+    for (task, model), part in by_study:
+        is_study = profile.seed_study is not None and (task, model) == main
+        trained = profile.seed_study if is_study else profile.tasks[profile.read_by(task)]
+        explained = profile.seed_study if is_study else profile.tasks[task]
+        name = "main" if (task, model) == main else "other"
+        rows.append((name, task, model, *_spread(part.apd), trained.train_rows, explained.explain_rows))
+    rows.append(("published", "esnli", "DistilBERT", *_spread(reported("kamp_table2_apd").apd), None, None))
+    columns = ["study", "task", "model", "runs", "least", "most", "spread", "train_rows", "explain_rows"]
+    return pd.DataFrame(rows, columns=columns).astype({"train_rows": "Int64", "explain_rows": "Int64"})
 
 
-def note_seeds(step, table: pd.DataFrame) -> None:
-    """Keep how far the seeds lie apart, in our runs and in the published ones; `main` is the study of seeds, or else
-    the first task with several."""
-    study, theirs = step.profile.seed_study, reported("kamp_table2_apd").apd
-    step.number("seeds.published_spread", float((theirs.max() - theirs.min()) / theirs.min()), percent=True)
-    runs = dict(list(table.groupby(["task", "model"], sort=False)))
-    main = (study.task, study.model) if study else next(iter(runs))
-    for (task, model), part in runs.items():
-        for key in [f"seeds.{task}_{model}", *(["seeds.main"] if (task, model) == main else [])]:
-            step.number(f"{key}.runs", len(part))
-            step.number(f"{key}.least", float(part.apd.min()), 5)
-            step.number(f"{key}.most", float(part.apd.max()), 5)
-            step.number(f"{key}.spread", float((part.apd.max() - part.apd.min()) / part.apd.min()), percent=True)
-            step.number(f"{key}.chosen", int(part.seed[part.chosen].iloc[0]))
-    settings = study or step.profile.tasks[step.profile.read_by(main[0])]
-    step.number("seeds.main.task", corpora.TASKS[main[0]].short)
-    step.number("seeds.main.model", main[1])
-    step.number("seeds.main.train_rows", settings.train_rows)
-    step.number("seeds.main.explain_rows", (study or step.profile.tasks[main[0]]).explain_rows)
+def _spread(apd: pd.Series) -> tuple[int, float, float, float]:
+    """How many, the least, the largest, and by which share of the least the largest exceeds it."""
+    return len(apd), apd.min(), apd.max(), (apd.max() - apd.min()) / apd.min()

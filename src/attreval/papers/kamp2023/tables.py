@@ -1,4 +1,4 @@
-"""The tables of Kamp et al. (2023) beside the published values."""
+"""The tables of Kamp et al. (2023) by their own numbers, beside the published values."""
 
 from __future__ import annotations
 
@@ -10,18 +10,13 @@ from attreval.papers.common.published import reported
 KAMP_METHODS = methods_in("kamp2023")  # the published tables' names, and ours
 
 
-def beside_dynamic_k(ours: pd.DataFrame) -> pd.DataFrame:
-    """Our mean dynamic k with the published mean and spread of the same method (Kamp et al. 2023, from its code)."""
-    theirs = reported("kamp_dynamic_k_means")
-    theirs = theirs.assign(voter=theirs.method.map(KAMP_METHODS))
-    theirs = theirs.rename(columns={"mean_dynamic_k": "published_k", "sd": "published_sd"})
-    return ours.merge(theirs[["voter", "published_k", "published_sd"]], on="voter", how="left")
+def table_1(improvement: pd.DataFrame) -> pd.DataFrame:
+    """Table 1, what dynamic k adds to agreement@k: a row a task and method, mean over runs, and the published rows.
 
-
-def lay_out_table_1(ours: pd.DataFrame) -> pd.DataFrame:
-    """Table 1 with a column for each k: a row a task and method, mean over runs, and the published rows."""
-    parts = [(task, part) for task, part in ours.groupby("task", sort=False)]
-    theirs = ours.dropna(subset="published").drop_duplicates(["method", "k"])
+    improvement: as `with_published_improvement` makes it. Columns: task, method, k1, k2, ...
+    """
+    parts = [(task, part) for task, part in improvement.groupby("task", sort=False)]
+    theirs = improvement.dropna(subset="published").drop_duplicates(["method", "k"])
     parts.append(("published", theirs.assign(improvement=theirs.published)))
     rows = []
     for task, part in parts:
@@ -31,8 +26,28 @@ def lay_out_table_1(ours: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def beside_table_1(ours: pd.DataFrame) -> pd.DataFrame:
-    """Our improvements with the published ones; the paper prints the two methods that improve (Kamp et al. 2023)."""
+def with_published_improvement(improvement: pd.DataFrame) -> pd.DataFrame:
+    """Our improvements with those of Table 1, which prints the two methods that improve."""
     theirs = reported("kamp_table1")
     theirs = theirs.assign(method=theirs.method.map(KAMP_METHODS), published=theirs.improvement_over_fixed_k)
-    return ours.merge(theirs[["method", "k", "published"]], on=["method", "k"], how="left")
+    return improvement.merge(theirs[["method", "k", "published"]], on=["method", "k"], how="left")
+
+
+def with_published_k(dynamic_k: pd.DataFrame) -> pd.DataFrame:
+    """Our mean dynamic k with the mean and spread that the released code notes for the same method."""
+    theirs = reported("kamp_dynamic_k_means")
+    theirs = theirs.assign(voter=theirs.method.map(KAMP_METHODS))
+    theirs = theirs.rename(columns={"mean_dynamic_k": "published_k", "sd": "published_sd"})
+    return dynamic_k.merge(theirs[["voter", "published_k", "published_sd"]], on="voter", how="left")
+
+
+def table_2(apd: pd.DataFrame) -> pd.DataFrame:
+    """Table 2, average pairwise difference of ten runs: ours beside the published, each in the order of its size.
+
+    apd: as seeds.apd_table makes it. Runs have no counterparts, so rows are matched by rank alone.
+    """
+    ours = apd.sort_values(["task", "model", "apd"])
+    ours = ours.assign(rank=ours.groupby(["task", "model"]).cumcount() + 1)
+    theirs = reported("kamp_table2_apd").sort_values("apd").reset_index(drop=True)
+    theirs = theirs.assign(rank=theirs.index + 1).rename(columns={"run": "published_run", "apd": "published_apd"})
+    return ours.merge(theirs[["rank", "published_run", "published_apd"]], on="rank", how="left")

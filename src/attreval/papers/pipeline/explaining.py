@@ -1,7 +1,8 @@
-"""Explain one shard of a task's test instances by every method, and say what that cost."""
+"""Notebook 03: explain one shard of a task's test instances by every method, and say what that cost."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,32 +35,58 @@ class Shard:
 
 
 def explain_shard(step: Step) -> Shard:
-    """Explain, write the attributions of the shard, check completeness, and give costs and an example."""
-    given, profile = step.parameters, step.profile
-    spec = profile.explaining_of(given.task)
-    model = load_model(step.results, given.task, given.model, given.seed, profile)
-    sampled = pick_precision(spec.perturbation_precision, model.device)
-    scorer = Scorer(model, spec.token_budget, sampled_precision=sampled)
+    """Explain the shard, write attributions and tokens, and give its tables; the first shard also does the examples."""
+    given, spec = step.parameters, step.profile.explaining_of(step.parameters.task)
+    scorer = open_scorer(step)
     names = ("explain", given.task, given.model, given.seed)
-    instances = to_explain(profile, given.task, given.model, given.shard, given.instances)
-    explained = explain(
-        scorer,
-        instances,
-        given.methods or [m for m in spec.methods if model.family in METHODS[m].families],
-        spec,
-        names,
-        spec.target,
-        notify=step.progress("explaining"),
-    )
+    instances = to_explain(step.profile, given.task, given.model, given.shard, given.instances)
+    methods = given.methods or _applicable(spec.methods, scorer)
+    explained = explain(scorer, instances, methods, spec, names, spec.target, notify=step.progress("explaining"))
+    _write(step, step.name.split(f"s{given.seed}-", 1)[1], explained)
     records = [a for e in explained for a in e.attributions.values()]
-    write_explained(step, step.name.split(f"s{given.seed}-", 1)[1], explained)
     check_gaps(records, spec)
     cost = sum_costs(records, scorer.costs.get("prediction", Cost()), len(instances))
     if given.shard == 0 and not (given.instances or given.methods):
-        explain_examples(step, scorer, names)
-        write_marked_tokens(step, model, instances)
+        if wanted := examples(given.task, step.profile.tasks[given.task].examples):
+            chosen = _applicable(spec.methods, scorer)
+            _write(step, "examples", explain(scorer, wanted, chosen, spec, names, spec.target))
+        _write_marked_tokens(step, scorer.model, instances)
     precision = precision_table(scorer, instances, spec.methods, spec, names, spec.target)
-    return Shard(cost, lay_out(explained[0]), list_instances(explained), precision)
+    return Shard(cost, _scaled_scores(explained[0]), instance_table(explained), precision)
+
+
+def open_scorer(step: Step) -> Scorer:
+    """The ledger of the step's trained model, in the precision that the profile allows sampled methods."""
+    given, spec = step.parameters, step.profile.explaining_of(step.parameters.task)
+    model = load_model(step.results, given.task, given.model, given.seed, step.profile)
+    return Scorer(model, spec.token_budget, sampled_precision=pick_precision(spec.perturbation_precision, model.device))
+
+
+def _applicable(methods: Sequence[str], scorer: Scorer) -> list[str]:
+    """Those of the methods that apply to the family of the scorer's model."""
+    return [method for method in methods if scorer.model.family in METHODS[method].families]
+
+
+def _write(step: Step, part: str, explained: list[Explained]) -> None:
+    """Write the attributions of a shard or of the examples, and beside them the tokens that they speak of."""
+    run = step.parameters.task, step.parameters.model, step.parameters.seed
+    attributions, tokens = step.results.attributions(*run, part), step.results.tokens(*run, part)
+    write_attributions(attributions, [a for e in explained for a in e.attributions.values()])
+    write_tokens(tokens, {e.instance.id: e.tokens for e in explained})
+    step.files += [attributions, tokens]
+
+
+def _write_marked_tokens(step: Step, model, instances: list[Instance]) -> None:
+    """Write how the first model of the agreement judge reads all of dev and test, if people have marked the task.
+
+    How far people agree, in the model's tokens (notebook 05), is said of the whole corpus.
+    """
+    run = step.parameters.task, step.parameters.model, step.parameters.seed
+    runs = [run for run in step.profile.explained_runs("agreement") if run[0] == step.parameters.task]
+    if runs[:1] == [run] and any(len(instance.evidence.marks) for instance in instances):
+        path = step.results.tokens(*run, "marked")
+        write_tokens(path, {i.id: model.tokens(i) for i in marked_corpus(step.parameters.task)})
+        step.files.append(path)
 
 
 def check_gaps(records: list[Attribution], budget: Budget) -> None:
@@ -80,24 +107,15 @@ def sum_costs(records: list[Attribution], prediction: Cost, instances: int) -> p
     totals = {"prediction": prediction}
     for record in records:
         totals[record.method] = totals.get(record.method, Cost()) + record.cost
-    return pd.DataFrame(
-        [
-            {
-                "method": name,
-                "instances": instances,
-                "requested": cost.requested / instances,
-                "unique": cost.unique / instances,
-                "reused": cost.reused / instances,
-                "requested_tokens": cost.requested_tokens / instances,
-                "unique_tokens": cost.unique_tokens / instances,
-                "gradients": cost.gradients / instances,
-            }
-            for name, cost in totals.items()
-        ]
-    )
+    counts = ("requested", "unique", "reused", "requested_tokens", "unique_tokens", "gradients")
+    rows = [
+        {"method": name, "instances": instances} | {count: getattr(cost, count) / instances for count in counts}
+        for name, cost in totals.items()
+    ]
+    return pd.DataFrame(rows)
 
 
-def list_instances(explained: list) -> pd.DataFrame:
+def instance_table(explained: list[Explained]) -> pd.DataFrame:
     """One row an instance: what the model predicted, how sure, tokens read, what integrated gradients miss.
 
     gap: the largest completeness gap, in logits. gap_share: the same, as a share of the sum owed or of one logit.
@@ -120,49 +138,19 @@ def list_instances(explained: list) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def explain_examples(step: Step, scorer, names: tuple) -> None:
-    """Explain the instances that the profile wants to show, and write them beside the first shard."""
-    given, spec = step.parameters, step.profile.explaining_of(step.parameters.task)
-    wanted = step.profile.tasks[given.task].examples
-    if not wanted:
-        return
-    methods = [m for m in spec.methods if scorer.model.family in METHODS[m].families]
-    explained = explain(scorer, examples(given.task, wanted), methods, spec, names, spec.target)
-    write_explained(step, "examples", explained)
-
-
-def write_explained(step: Step, part: str, explained: list[Explained]) -> None:
-    """Write the attributions of a shard or of the examples, and beside them the tokens that they speak of."""
-    run = step.parameters.task, step.parameters.model, step.parameters.seed
-    attributions, tokens = step.results.attributions(*run, part), step.results.tokens(*run, part)
-    write_attributions(attributions, [a for e in explained for a in e.attributions.values()])
-    write_tokens(tokens, {e.instance.id: e.tokens for e in explained})
-    step.files += [attributions, tokens]
-
-
-def write_marked_tokens(step: Step, model, instances: list[Instance]) -> None:
-    """Write how the first model before the agreement judge reads all of dev and test, if people have marked the task.
-
-    Agreement among people in the model's tokens (notebook 05) is that of the whole corpus.
-    """
-    run = step.parameters.task, step.parameters.model, step.parameters.seed
-    runs = [run for run in step.profile.explained_runs("agreement") if run[0] == step.parameters.task]
-    if runs[:1] != [run] or not any(len(instance.evidence.marks) for instance in instances):
-        return
-    path = step.results.tokens(*run, "marked")
-    write_tokens(path, {i.id: model.tokens(i) for i in marked_corpus(step.parameters.task)})
-    step.files.append(path)
-
-
-def precision_table(scorer, instances, methods, budget: Budget, names: tuple, target: str) -> pd.DataFrame:
+def precision_table(
+    scorer: Scorer, instances: list[Instance], methods: Sequence[str], budget: Budget, names: tuple, target: str
+) -> pd.DataFrame:
     """One row a method that asks in the faster precision: how its scores there correlate with those in float32."""
     checked, precision = instances[:CHECKED], scorer.sampled_precision
-    chosen = [m for m in methods if METHODS[m].sampled and scorer.model.family in METHODS[m].families]
+    chosen = [method for method in _applicable(methods, scorer) if METHODS[method].sampled]
     rows = [(m, precision, _correlate(scorer, checked, m, budget, names, target), len(checked)) for m in chosen]
     return pd.DataFrame(rows, columns=["method", "precision", "correlation", "instances"])
 
 
-def _correlate(scorer, instances, method: str, budget: Budget, names: tuple, target: str) -> float:
+def _correlate(
+    scorer: Scorer, instances: list[Instance], method: str, budget: Budget, names: tuple, target: str
+) -> float:
     """Mean Pearson correlation of a method's scores in the faster and in the exact precision, same samples.
 
     Scores of spans are shared out over tokens, since other scores may make other spans. Texts with fewer than three
@@ -192,7 +180,7 @@ def _correlate(scorer, instances, method: str, budget: Budget, names: tuple, tar
     return float(np.mean(correlations)) if correlations else float("nan")
 
 
-def lay_out(explained) -> pd.DataFrame:
+def _scaled_scores(explained: Explained) -> pd.DataFrame:
     """The scores of one instance: a row a content token, a column a method, each scaled to a largest magnitude of 1."""
     tokens = explained.tokens
     columns = {"token": [tokens.texts[t] for t in tokens.content]}

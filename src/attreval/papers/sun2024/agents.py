@@ -15,7 +15,7 @@ from attreval.core.records import Attribution, Instance, Tokens
 from attreval.core.seeds import generator
 from attreval.core.units import find_units
 from attreval.explain.techniques import TECHNIQUES
-from attreval.metrics.unified.ranking import Piece, rank_pieces, spend
+from attreval.metrics.unified.ranking import Feature, rank_features, take_units
 from attreval.metrics.unified.simulatability import agreement_f1, bootstrap_gain, inform, read_marks
 from attreval.papers.common.runs import load_typed_attributions
 from attreval.papers.sun2024.explanations import shown_to_agents
@@ -121,20 +121,20 @@ def most_ranks(pieces: int) -> int:
 
 def pieces_shown(
     instance: Instance, tokens: Tokens, records: dict[str, Attribution], profile, given
-) -> Iterator[tuple[str, str, list[Piece]]]:
+) -> Iterator[tuple[str, str, list[Feature]]]:
     """(technique, type, pieces): the first pairs of spans, and of every type as many units as these hold."""
     settings = profile.diagnosis
     units = find_units(tokens, settings.units.unit)
     for technique in settings.agents.techniques:
         rankings = {
-            kind: rank_pieces(
+            kind: rank_features(
                 records[method], units, generator("ties", given.task, given.model, given.seed, instance.id, method)
             )
             for kind, method in TECHNIQUES[technique].items()
         }
         size = len(rankings["span"].units(settings.agents.pieces))
         for kind in settings.agents.types:
-            yield technique, kind, spend(rankings[kind], size, rankings["token"])
+            yield technique, kind, take_units(rankings[kind], size, rankings["token"])
 
 
 def train_agent(step: Step, sets: list[list], kind: tuple[str, str, str], seed: int) -> np.ndarray:

@@ -12,9 +12,9 @@ from attreval.core.seeds import generator
 from attreval.core.units import Units, find_units
 from attreval.explain.techniques import TECHNIQUES, TYPES
 from attreval.metrics.unified.complexity import random_entropy, unified_entropy
-from attreval.metrics.unified.gold import LEVELS, Gold, read_gold
-from attreval.metrics.unified.plausibility import interaction_agreement, pieces_at, unit_agreement, units_at
-from attreval.metrics.unified.ranking import Ranking, rank, rank_pieces
+from attreval.metrics.unified.gold import GOLD_LEVELS, Gold, read_gold
+from attreval.metrics.unified.plausibility import features_at, interaction_agreement, unit_agreement, units_at
+from attreval.metrics.unified.ranking import Ranking, make_ranking, rank_features
 from attreval.papers.common.evidence import with_evidence
 
 
@@ -37,7 +37,7 @@ def read_case(instance: Instance, records: dict[str, Attribution], model, settin
     rankings = {}
     for technique in settings.techniques:
         by_type = {
-            kind: rank_pieces(records[method], units, generator("ties", *names, instance.id, method))
+            kind: rank_features(records[method], units, generator("ties", *names, instance.id, method))
             for kind, method in TECHNIQUES[technique].items()
         }
         if len(by_type["span"]):
@@ -63,13 +63,13 @@ def agreement_rows(case: Case, settings, names: tuple) -> Iterator[tuple]:
 
 def score_agreement(ranking: Ranking, rankings: dict, kind: str, gold: list[Gold], rule: str) -> tuple[float, float]:
     """Average precision of units and of interactions, mean over people; interactions are for pairs and spans."""
-    spans, level = rankings["span"], LEVELS[kind]
+    spans, level = rankings["span"], GOLD_LEVELS[kind]
     held = units_at(ranking, spans, rankings["token"])
     single = nan_mean([unit_agreement(held, g.units[level]) for g in gold])
     if kind == "token":
         return single, float("nan")
-    found = pieces_at(ranking, spans)
-    return single, nan_mean([interaction_agreement(found, g.pieces[level], rule) for g in gold])
+    found = features_at(ranking, spans)
+    return single, nan_mean([interaction_agreement(found, g.interactions[level], rule) for g in gold])
 
 
 def nan_mean(values: list[float]) -> float:
@@ -87,14 +87,14 @@ def random_rankings(case: Case, rng: np.random.Generator) -> dict[str, Ranking]:
     for _ in range(count):
         piece = []
         for part, side in enumerate(sides):
-            length = int(rng.choice([len(p[part]) for r in real for p in r.pieces]))
+            length = int(rng.choice([len(p[part]) for r in real for p in r.features]))
             start = int(rng.integers(len(side) - length + 1))
             piece += side[start : start + length].tolist()
         held.append(tuple(piece))
     pairs = [tuple(pair) for pair in case.units.pairs().tolist()]
     single = [(u,) for u in range(len(case.units))]
     made = {"span": held, "pair": pairs, "token": single}
-    return {kind: rank(some, rng.random(len(some)), case.units, rng) for kind, some in made.items()}
+    return {kind: make_ranking(some, rng.random(len(some)), case.units, rng) for kind, some in made.items()}
 
 
 def complexity_rows(case: Case, settings) -> Iterator[tuple]:

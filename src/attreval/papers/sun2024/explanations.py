@@ -15,8 +15,7 @@ from attreval.core.token_tables import write_tokens
 from attreval.explain import METHODS
 from attreval.explain.method import Budget
 from attreval.explain.techniques import TECHNIQUES
-from attreval.papers.common.trained_models import load_model
-from attreval.papers.pipeline.explaining import precision_table, sum_costs
+from attreval.papers.pipeline.explaining import open_scorer, precision_table, sum_costs
 from attreval.workflow.step import Step
 
 
@@ -81,16 +80,6 @@ def explain_types(step: Step) -> Levels:
     checked = every[: settings.rows][given.part :: settings.parts]
     precision = precision_table(scorer, checked, methods_of(settings.techniques), budget, names, "predicted")
     return Levels(cost[cost.method != "prediction"], precision, list_levels(explained), lay_out_pieces(fully[0]))
-
-
-def open_scorer(step: Step):
-    """The ledger of the step's model."""
-    from attreval.models.scorer import Scorer
-    from attreval.models.transformer import pick_precision
-
-    given, spec = step.parameters, step.profile.explaining_of(step.parameters.task)
-    model = load_model(step.results, given.task, given.model, given.seed, step.profile)
-    return Scorer(model, spec.token_budget, sampled_precision=pick_precision(spec.perturbation_precision, model.device))
 
 
 def list_levels(explained: list) -> pd.DataFrame:

@@ -18,7 +18,9 @@ from attreval.core.records import Instance
 from attreval.core.seeds import generator
 from attreval.core.units import Units, find_units, mask_units
 from attreval.explain import METHODS
-from attreval.explain.bivariate_shapley import bivariate_values, draw_coalitions, pair_scores
+from attreval.explain.bivariate_shapley import bivariate_values
+from attreval.explain.coalitions import draw_coalitions
+from attreval.explain.spans import pair_scores
 from attreval.explain.techniques import TECHNIQUES
 from attreval.models.questions import Evaluate
 from attreval.papers.sun2024.explanations import diagnosis_budget, open_scorer

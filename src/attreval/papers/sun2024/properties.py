@@ -15,7 +15,7 @@ from attreval.core.seeds import generator
 from attreval.explain.spans import find_spans
 from attreval.explain.techniques import TECHNIQUES
 from attreval.metrics.unified.faithfulness import ask_changes, match_budget, random_units
-from attreval.metrics.unified.ranking import held_by, rank, spend, thresholds
+from attreval.metrics.unified.ranking import make_ranking, piece_counts, take_units, units_in
 from attreval.papers.common.evidence import borrowed_evidence
 from attreval.papers.common.runs import load_typed_attributions
 from attreval.papers.common.sample import evaluated_instances
@@ -100,7 +100,7 @@ def jobs_of(case: Case, settings, records: dict[str, Attribution], names: tuple)
     """What is to be asked about an instance: its explanations, random units, spans by other rules."""
     sets, sizes = [], {}
     for technique, rankings in case.rankings.items():
-        for k in thresholds(rankings["span"], settings.thresholds, settings.most_pieces):
+        for k in piece_counts(rankings["span"], settings.thresholds, settings.most_pieces):
             size = len(rankings["span"].units(k))
             sizes.setdefault(k, []).append(size)
             for kind, chosen in match_budget(rankings, k).items():
@@ -130,9 +130,9 @@ def rule_sets(case: Case, settings, records: dict[str, Attribution], names: tupl
             made = settings.units.changed(span_rule=rule)
             spans = find_spans(case.tokens, case.units, matrix, made, rng)
             held = [tuple(sorted({at[p] for p in feature})) for feature in spans.features]
-            ranking = rank(held, spans.values, case.units, rng)
-            for k in thresholds(ranking, settings.thresholds, settings.most_pieces):
+            ranking = make_ranking(held, spans.values, case.units, rng)
+            for k in piece_counts(ranking, settings.thresholds, settings.most_pieces):
                 size = len(ranking.units(k))
                 key = (technique, rule, "span", k, len(ranking), size)
                 yield key, ranking.units(k)
-                yield (*key[:2], "token", *key[3:]), held_by(spend(rankings["token"], size))
+                yield (*key[:2], "token", *key[3:]), units_in(take_units(rankings["token"], size))

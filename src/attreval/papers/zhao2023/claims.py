@@ -1,4 +1,4 @@
-"""Which of the claims of Zhao & Aletras (2023) hold here? Every number with its interval over instances.
+"""Claims of Zhao & Aletras (2023): our value of each, with its interval over instances, and a verdict.
 
 A claim is a function of the cells of their Table 6 (task, method, metric). The instances of each task are drawn anew,
 the cells computed from them, and the function of the cells gives the interval.
@@ -14,9 +14,9 @@ import numpy as np
 import pandas as pd
 
 from attreval.core.seeds import generator
-from attreval.metrics.diagnosticity import PUBLISHED_TASKS, STAND_INS
 from attreval.metrics.registry import FAITHFULNESS
-from attreval.papers.common.claims import note_verdicts, read_claims, score
+from attreval.papers.common.claims import read_claims, score
+from attreval.papers.zhao2023.tables import PUBLISHED_TASKS, published_dataset
 from attreval.workflow.step import Step
 
 NC, SOFT_NC, NS, SOFT_NS = range(len(FAITHFULNESS))
@@ -41,14 +41,15 @@ class Cells:
         return self.methods.index(name) if name in self.methods else None
 
 
-def published_dataset(task: str) -> str | None:
-    """The data set of the paper that a task is, or stands in for."""
-    return PUBLISHED_TASKS.get(task) or STAND_INS.get(task)
-
-
 def tasks_of_paper(tasks: list[str]) -> list[str]:
     """The tasks over which the paper's averages are taken: its own where there is one, else all."""
     return [task for task in tasks if task in PUBLISHED_TASKS] or list(tasks)
+
+
+def instance_weights(n: int, task: str, step: Step) -> np.ndarray:
+    """(b, n) the share of each instance in the sample itself and in every bootstrap draw."""
+    draws = generator("bootstrap", "claims", task).multinomial(n, np.full(n, 1 / n), size=step.profile.bootstrap.draws)
+    return np.concatenate([np.ones((1, n)), draws]) / n
 
 
 def resample(pairs: pd.DataFrame, step: Step, setting: str = "main") -> Cells:
@@ -56,20 +57,17 @@ def resample(pairs: pd.DataFrame, step: Step, setting: str = "main") -> Cells:
     part = pairs[pairs.setting == setting]
     tasks, methods = tasks_of_paper(list(dict.fromkeys(part.task))), list(dict.fromkeys(part.method))
     wins = [f"win_{name}" for name in FAITHFULNESS]
-    spec, out = step.profile.bootstrap, []
+    out = []
     for task in tasks:
         mean = part[part.task == task].groupby(["instance", "method"], sort=False)[wins].mean()
         table = np.stack(
             [mean.xs(m, level="method").to_numpy() if m in mean.index.levels[1] else 0 for m in methods], 1
         )
-        n = len(table)
-        rng = generator("bootstrap", "claims", task)
-        counts = np.concatenate([np.ones((1, n)), rng.multinomial(n, np.full(n, 1 / n), size=spec.draws)])
-        out.append(np.einsum("bi,imk->bmk", counts / n, table))
+        out.append(np.einsum("bi,imk->bmk", instance_weights(len(table), task, step), table))
     return Cells(np.stack(out, axis=1), tuple(tasks), tuple(methods), len(part[part.task.isin(tasks)]))
 
 
-def lead(cells: Cells, soft: int, hard: int) -> np.ndarray:
+def mean_difference(cells: Cells, soft: int, hard: int) -> np.ndarray:
     """(b,) mean of one metric less that of another."""
     return (cells.values[..., soft] - cells.values[..., hard]).mean(axis=(1, 2))
 
@@ -116,19 +114,19 @@ def topic_trade_off(cells: Cells) -> np.ndarray | None:
 def deeplift_lead(metric: int, of: Callable) -> Callable[[Cells], np.ndarray | None]:
     """By how much DeepLIFT's mean of a metric is above what `of` (max, mean) gives for the other methods."""
 
-    def measure(cells: Cells) -> np.ndarray | None:
+    def difference(cells: Cells) -> np.ndarray | None:
         at = cells.method("deeplift")
         if at is None or len(cells.methods) < 2:
             return None
         means = cells.values.mean(axis=1)[..., metric]
         return means[:, at] - of(np.delete(means, at, axis=1), axis=1)
 
-    return measure
+    return difference
 
 
 OF_CELLS: dict[str, Callable[[Cells], np.ndarray | None]] = {
-    "soft-nc-over-nc": lambda cells: lead(cells, SOFT_NC, NC),
-    "soft-ns-over-ns": lambda cells: lead(cells, SOFT_NS, NS),
+    "soft-nc-over-nc": lambda cells: mean_difference(cells, SOFT_NC, NC),
+    "soft-ns-over-ns": lambda cells: mean_difference(cells, SOFT_NS, NS),
     "soft-in-16-of-18": share_of_cells,
     "comprehensiveness-over-sufficiency": comprehensiveness_lead,
     "soft-varies-less-over-methods": sd_over_methods_gap,
@@ -140,20 +138,21 @@ OF_CELLS: dict[str, Callable[[Cells], np.ndarray | None]] = {
 
 
 def claim_values(step: Step, pairs: pd.DataFrame, curves: pd.DataFrame, ratios: pd.DataFrame) -> dict[str, dict]:
-    """By claim: value, low, high, and what they rest on. pairs, curves, ratios: see papers.zhao2023.diagnosticity and .erasing.
+    """By claim: value, low, high, and what they rest on. pairs, curves, ratios: see
+    papers.zhao2023.diagnosticity and .erasure.
 
     A claim that this profile cannot test is left out.
     """
     cells = resample(pairs, step)
     basis = f"{', '.join(cells.tasks)}; {len(cells.methods)} methods; {cells.pairs:,} pairs"
-    found = {name: bound(of(cells), step, basis) for name, of in OF_CELLS.items()}
-    found["rises-with-ratio"] = rising(step, curves, list(cells.tasks), list(cells.methods))
+    found = {name: with_interval(of(cells), step, basis) for name, of in OF_CELLS.items()}
+    found["rises-with-ratio"] = rising_steps(step, curves, list(cells.tasks), list(cells.methods))
     found |= by_ratio_claims(ratios, list(cells.tasks))
     found["dropout-over-alternatives"] = over_alternatives(step, pairs)
     return {name: values for name, values in found.items() if values is not None}
 
 
-def bound(values: np.ndarray | None, step: Step, basis: str) -> dict | None:
+def with_interval(values: np.ndarray | None, step: Step, basis: str) -> dict | None:
     """The sample's value, and the percentile interval of the draws."""
     if values is None:
         return None
@@ -162,27 +161,21 @@ def bound(values: np.ndarray | None, step: Step, basis: str) -> dict | None:
     return {"value": float(values[0]), "low": float(low), "high": float(high), "basis": basis}
 
 
-def rising(step: Step, curves: pd.DataFrame, tasks: list[str], methods: list[str]) -> dict | None:
+def rising_steps(step: Step, curves: pd.DataFrame, tasks: list[str], methods: list[str]) -> dict | None:
     """In how many steps from one ratio to the next the mean NC or NS of a task and method does not fall."""
     names = ["normalised_comprehensiveness", "normalised_sufficiency"]
     part = curves[curves.task.isin(tasks) & curves.method.isin(methods)]
-    if part.ratio.nunique() < 2:
+    ratios = part.ratio.nunique()
+    if ratios < 2:
         return None
-    spec, grown = step.profile.bootstrap, []
+    rises = []
     for (task, _), cell in part.groupby(["task", "method"], sort=False):
-        wide = (
-            cell.groupby(["instance", "ratio"])[names]
-            .mean()
-            .unstack("ratio")
-            .to_numpy()
-            .reshape(-1, 2, part.ratio.nunique())
-        )
-        n = len(wide)
-        rng = generator("bootstrap", "claims", task)
-        counts = np.concatenate([np.ones((1, n)), rng.multinomial(n, np.full(n, 1 / n), size=spec.draws)])
-        grown.append(np.diff(np.einsum("bi,ikr->bkr", counts / n, wide), axis=2) >= -1e-9)
-    steps = np.stack(grown, axis=1)
-    return bound(steps.mean(axis=(1, 2, 3)), step, f"{steps[0].size} steps")
+        means = cell.groupby(["instance", "ratio"])[names].mean().unstack("ratio")  # columns: measure, then ratio
+        values = means.to_numpy().reshape(-1, len(names), ratios)
+        curve = np.einsum("bi,ikr->bkr", instance_weights(len(values), task, step), values)
+        rises.append(np.diff(curve, axis=2) >= -1e-9)
+    steps = np.stack(rises, axis=1)  # (b, cells, measures, steps)
+    return with_interval(steps.mean(axis=(1, 2, 3)), step, f"{steps[0].size} steps")
 
 
 def by_ratio_claims(ratios: pd.DataFrame, tasks: list[str]) -> dict[str, dict | None]:
@@ -201,12 +194,12 @@ def by_ratio_claims(ratios: pd.DataFrame, tasks: list[str]) -> dict[str, dict | 
             if published_dataset(task) in ("MultiRC", "EvInf"):
                 above.append((level.diagnosticity - top.diagnosticity, level.low - top.high, level.high - top.low))
     return {
-        "diagnosticity-falls-again": least(falls, "the least fall from the best ratio to the last"),
-        "soft-above-all-ratios": least(above, "the least lead over the best ratio"),
+        "diagnosticity-falls-again": smallest(falls, "the least fall from the best ratio to the last"),
+        "soft-above-all-ratios": smallest(above, "the least lead over the best ratio"),
     }
 
 
-def least(found: list[tuple[float, float, float]], basis: str) -> dict | None:
+def smallest(found: list[tuple[float, float, float]], basis: str) -> dict | None:
     """The least of several (value, low, high)."""
     if not found:
         return None
@@ -223,10 +216,9 @@ def over_alternatives(step: Step, pairs: pd.DataFrame) -> dict | None:
     others = np.stack([resample(pairs, step, setting).values.mean(axis=(1, 2)) for setting in settings])
     ours = base.values.mean(axis=(1, 2))
     leads = [ours[:, metric] - others[..., metric].max(axis=0) for metric in (SOFT_NC, SOFT_NS)]
-    return bound(np.minimum(*leads), step, f"{len(settings)} alternatives; {base.pairs:,} pairs")
+    return with_interval(np.minimum(*leads), step, f"{len(settings)} alternatives; {base.pairs:,} pairs")
 
 
 def faithfulness_claims(step: Step, pairs: pd.DataFrame, curves: pd.DataFrame, ratios: pd.DataFrame) -> pd.DataFrame:
     """One row a claim of Zhao & Aletras 2023 with our value, its interval and a verdict."""
-    found = claim_values(step, pairs, curves, ratios)
-    return note_verdicts(step, "zhao2023", score(read_claims("zhao2023"), found))
+    return score(read_claims("zhao2023"), claim_values(step, pairs, curves, ratios))

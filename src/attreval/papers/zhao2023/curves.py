@@ -1,4 +1,4 @@
-"""How do the hard erasure measures of each method move with the size of the rationale, and which method leads?"""
+"""Curves of hard erasure over the size of the rationale, and the area over them (AOPC; Zhao & Aletras 2023, section 3.1)."""
 
 from __future__ import annotations
 
@@ -6,69 +6,66 @@ import numpy as np
 import pandas as pd
 
 from attreval.core.bootstrap import bootstrap_mean
-from attreval.explain import METHODS
-from attreval.metrics.registry import FAITHFULNESS
-from attreval.papers.zhao2023.erasure import HARD_MEASURES, RUN
+from attreval.metrics.registry import FAITHFULNESS, HARD_OF
+from attreval.papers.zhao2023.erasure import HARD_MEASURES, RUN, ErasureValues
 from attreval.workflow.step import Step
-
-SOFT = ("soft_nc", "soft_ns")
 
 
 def erasure_curves(values: pd.DataFrame, step: Step) -> pd.DataFrame:
     """One row a task, model, seed, method, ratio and measure: the mean over instances with its interval.
 
-    values: the curves of `erasing.evaluate_erasure`.
+    values: the curves of `erasure.evaluate_erasure`.
     """
-    return summarise(values, step, [*RUN, "method", "ratio"])
+    return _means(values, step, [*RUN, "method", "ratio"])
 
 
 def area_over_curve(values: pd.DataFrame, step: Step) -> pd.DataFrame:
-    """AOPC: each measure averaged over the ratios, then over instances, with its interval."""
+    """AOPC: each measure averaged over the ratios, then over instances, with its interval.
+
+    Raises ArithmeticError where a mean is not a number.
+    """
     keys = [*RUN, "method"]
-    by_instance = values.groupby([*keys, "instance"], sort=False)[list(HARD_MEASURES)].mean().reset_index()
-    return summarise(by_instance, step, keys)
+    over_ratios = values.groupby([*keys, "instance"], sort=False)[list(HARD_MEASURES)].mean().reset_index()
+    area = _means(over_ratios, step, keys)
+    if not np.isfinite(area["mean"]).all():
+        raise ArithmeticError("a mean of erasure measures is not a number; see the curves of the notebook")
+    return area
 
 
-def summarise(values: pd.DataFrame, step: Step, keys: list[str]) -> pd.DataFrame:
+def _means(values: pd.DataFrame, step: Step, keys: list[str]) -> pd.DataFrame:
     """Means over instances with bootstrap intervals, one row a combination of keys and a measure."""
-    rows = []
+    spec, rows = step.profile.bootstrap, []
     for key, part in values.groupby(keys, sort=False):
         mean, low, high = bootstrap_mean(
-            part[list(HARD_MEASURES)].to_numpy(),
-            step.profile.bootstrap.draws,
-            step.profile.bootstrap.level,
-            "erasure",
-            *key[:3],
+            part[list(HARD_MEASURES)].to_numpy(), spec.draws, spec.level, "erasure", *key[:3]
         )
         rows += [(*key, name, mean[i], low[i], high[i], len(part)) for i, name in enumerate(HARD_MEASURES)]
     return pd.DataFrame(rows, columns=[*keys, "measure", "mean", "low", "high", "instances"])
 
 
-def by_instance(measured, pairs: pd.DataFrame) -> pd.DataFrame:
-    """What the main protocol says of single instances: measures averaged over ratios, soft ones, and wins of pairs.
+def best_methods(area: pd.DataFrame) -> pd.DataFrame:
+    """One row a task and measure: the method that it puts first, mean over models and seeds, and what random scores get.
 
-    measured: `erasing.ErasureValues`. pairs: of `beating_random.pair_with_rivals`. A row an instance, method and measure.
+    Lower sufficiency is better. area: of `area_over_curve`.
+    """
+    rows = []
+    for task, part in area.groupby("task", sort=False):
+        for measure, best in (("comprehensiveness", "idxmax"), ("sufficiency", "idxmin")):
+            means = part[part.measure == measure].groupby("method", sort=False)["mean"].mean()
+            others = means.drop("random", errors="ignore")
+            method = getattr(others, best)()
+            rows.append((task, measure, method, others[method], means.get("random", np.nan), part.instances.max()))
+    return pd.DataFrame(rows, columns=["task", "measure", "method", "mean", "random", "instances"])
+
+
+def values_by_instance(erased: ErasureValues, pairs: pd.DataFrame) -> pd.DataFrame:
+    """One row an instance, method and measure by the main protocol: hard ones averaged over ratios, soft ones, wins.
+
+    pairs: of `diagnosticity.pair_with_rivals`.
     """
     keys = [*RUN, "instance", "method"]
-    hard = measured.curves.groupby(keys, sort=False)[list(HARD_MEASURES)].mean().reset_index()
-    soft = measured.values[(measured.values.setting == "main") & (measured.values.role == "own")]
+    hard = erased.curves.groupby(keys, sort=False)[list(HARD_MEASURES)].mean().reset_index()
+    soft = erased.values[(erased.values.setting == "main") & (erased.values.role == "own")]
     won = pairs[pairs.setting == "main"]
-    parts = ((hard, list(HARD_MEASURES)), (soft, list(SOFT)), (won, [f"win_{metric}" for metric in FAITHFULNESS]))
+    parts = ((hard, list(HARD_MEASURES)), (soft, list(HARD_OF)), (won, [f"win_{metric}" for metric in FAITHFULNESS]))
     return pd.concat([part.melt(keys, names, "measure") for part, names in parts], ignore_index=True)
-
-
-def note_best(step: Step, area: pd.DataFrame) -> None:
-    """Keep which method each measure puts first, and what random scores."""
-    for task, part in area.groupby("task", sort=False):
-        step.number(f"faithfulness.{task}.instances", int(part.instances.max()))
-        for measure, highest in (("comprehensiveness", True), ("sufficiency", False)):
-            means = part[part.measure == measure].groupby("method", sort=False)["mean"].mean()
-            if "random" in means:
-                step.number(f"faithfulness.{task}.random_{measure}", float(means["random"]), 3)
-            means = means.drop("random", errors="ignore")
-            best = means.idxmax() if highest else means.idxmin()
-            step.number(f"faithfulness.{task}.best_{measure}_method", METHODS[best].title)
-            step.number(f"faithfulness.{task}.best_{measure}", float(means[best]), 3)
-    step.number("faithfulness.ratios", ", ".join(f"{r:g}" for r in step.profile.faithfulness.ratios))
-    if not np.isfinite(area["mean"]).all():
-        raise ArithmeticError("a mean of erasure measures is no number; see the table of the notebook")

@@ -19,7 +19,7 @@ from attreval.corpora import TASKS
 from attreval.explain import METHODS
 from attreval.explain.method import Budget
 from attreval.metrics.erasure import Erasure, erase
-from attreval.metrics.protocol import OURS, RELEASED, SCALE, Change, Protocol, lay_out
+from attreval.metrics.protocol import OURS, RELEASED, SCALE, Deviation, Protocol, find_layout
 from attreval.metrics.soft_erasure import SoftProbabilities, SoftValues, soft_erase, soft_values
 from attreval.papers.common.runs import common_methods, load_records_once
 from attreval.papers.common.sample import to_explain
@@ -67,28 +67,28 @@ def main_protocol(profile: Profile, task: str) -> Protocol:
     return Protocol(ratios=tuple(spec.ratios), draws=spec.draws)
 
 
-def list_changes(profile: Profile, task: str, at: int | None = None) -> dict[str, Change]:
+def list_changes(profile: Profile, task: str, at: int | None = None) -> dict[str, Deviation]:
     """Every change that is measured on a task's instance number `at`, or on any of them where that is None.
 
     The scale of scores, the released code, other choices, the paper's alternatives; `control` is what they are
     compared with.
     """
     spec = profile.faithfulness_of(task)
-    control, at = {"control": Change("as in the main run")}, -1 if at is None else at
+    control, at = {"control": Deviation("as in the main run")}, -1 if at is None else at
     scale = control | SCALE if at < spec.scale_rows else {}
     if at >= spec.control_rows:
         return scale
     noises = {
-        f"{kind}_{variance:g}": Change(f"{title} {variance:g}", {"soft": kind, "variance": variance})
+        f"{kind}_{variance:g}": Deviation(f"{title} {variance:g}", {"soft": kind, "variance": variance})
         for kind, title, variances in (
             ("noise", "noise scaled by the score, variance", spec.noise_variances),
             ("variance", "noise of variance up to", (1.0,)),
         )
         for variance in variances
     }
-    alternatives = noises | {"attend": Change("soft attention mask", {"soft": "attend"})}
+    alternatives = noises | {"attend": Deviation("soft attention mask", {"soft": "attend"})}
     query = query_segment(task) is not None
-    draws = {"draws": Change(f"{spec.draws} random masks, not {spec.control_draws}", {"draws": spec.draws})}
+    draws = {"draws": Deviation(f"{spec.draws} random masks, not {spec.control_draws}", {"draws": spec.draws})}
     found = control | RELEASED | OURS | draws | alternatives | scale
     return {name: change for name, change in found.items() if query or not change.queries_only}
 
@@ -198,11 +198,11 @@ def erasure_values(hard: Erasure, probabilities: SoftProbabilities | None) -> tu
 
 
 def scores_under_change(
-    scorer, tokens, target: int, budget: Budget, known: dict, change: Change, names: tuple, protocol, query
+    scorer, tokens, target: int, budget: Budget, known: dict, change: Deviation, names: tuple, protocol, query
 ) -> dict:
     """Method -> scores under a change: as explained, by other methods in their place, or with the separator scored."""
     wanted = {m: change.methods.get(m, m) for m in known}
-    layout = lay_out(tokens, protocol, query)
+    layout = find_layout(tokens, protocol, query)
     if tokens.special[layout.scored].any():
         tokens = replace(tokens, special=~np.isin(np.arange(len(tokens)), layout.scored))
         asked = list(wanted)
@@ -220,7 +220,7 @@ def scores_under_change(
 
 
 def inputs_under_change(
-    setting: str, change: Change, scores: dict, protocol: Protocol, names: tuple
+    setting: str, change: Deviation, scores: dict, protocol: Protocol, names: tuple
 ) -> list[ErasureInput]:
     """The inputs of one setting: every method, random scores, and where wanted permutations of each method's scores."""
     calls = len(protocol.ratios)  # of one input

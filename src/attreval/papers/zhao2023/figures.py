@@ -1,4 +1,4 @@
-"""How well does each faithfulness measure tell explanations from random scores, by ratio and by protocol?"""
+"""Figures of Zhao & Aletras (2023), by the paper's numbers, and ours: erasure curves, changes of protocol, keep rates."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from matplotlib import pyplot as plt
 from attreval.explain import METHODS
 from attreval.metrics.registry import FAITHFULNESS, METRICS
 from attreval.papers.common.method_style import method_markers, method_palette
-from attreval.papers.common.style import task_title, use_style
+from attreval.papers.common.style import draw_nothing, task_title, use_style
 
 LOOKS = {  # a metric has one colour and marker in every figure; soft ones are filled
     "nc": {"color": "#0072B2", "marker": "o", "markerfacecolor": "white"},
@@ -18,20 +18,21 @@ LOOKS = {  # a metric has one colour and marker in every figure; soft ones are f
     "ns": {"color": "#D55E00", "marker": "s", "markerfacecolor": "white"},
     "soft_ns": {"color": "#D55E00", "marker": "s"},
 }
-PANELS = {"normalised_comprehensiveness": "NC", "normalised_sufficiency": "NS"}
+NORMALISED = {"normalised_comprehensiveness": "NC", "normalised_sufficiency": "NS"}
+RAW = {"comprehensiveness": "comprehensiveness, higher is better", "sufficiency": "sufficiency, lower is better"}
 
 
-def draw_normalised_curves(curves: pd.DataFrame, methods: list[str]):
-    """Mean NC and NS by rationale ratio, a column a task, a line a method (Zhao & Aletras 2023, Figure 2).
+def figure_2(curves: pd.DataFrame, methods: list[str]):
+    """Mean NC and NS by rationale ratio, a column a task, a line a method.
 
-    curves: of `erasing.erasure_curves`. methods: those to draw, random scores dotted.
+    curves: of `curves.erasure_curves`. methods: those to draw, random scores dotted.
     """
     use_style()
     tasks = list(dict.fromkeys(curves.task))
     colours, markers = method_palette(methods), method_markers(methods)
     size = (2.5 * len(tasks) + 0.8, 5.4)
     figure, grid = plt.subplots(2, len(tasks), figsize=size, sharex=True, sharey="row", squeeze=False)
-    for row, (measure, title) in zip(grid, PANELS.items(), strict=True):
+    for row, (measure, title) in zip(grid, NORMALISED.items(), strict=True):
         for axes, task in zip(row, tasks, strict=True):
             part = curves[(curves.task == task) & (curves.measure == measure)]
             for method in methods:
@@ -49,10 +50,10 @@ def draw_normalised_curves(curves: pd.DataFrame, methods: list[str]):
     return grid[0][0]
 
 
-def draw_by_ratio(table: pd.DataFrame):
-    """Diagnosticity by rationale ratio, a panel a task; soft metrics level (Zhao & Aletras 2023, Figure 3).
+def figure_3(table: pd.DataFrame):
+    """Diagnosticity by rationale ratio, a panel a task; soft metrics level.
 
-    table: of `beating_random.by_ratio`. The dashed grey line is what a coin would get.
+    table: of `diagnosticity.diagnosticity_by_ratio`. The dashed grey line is what a coin would get.
     """
     use_style()
     tasks = list(dict.fromkeys(table.task))
@@ -78,10 +79,38 @@ def draw_by_ratio(table: pd.DataFrame):
     return panels[0][0]
 
 
+def draw_erasure_curves(curves: pd.DataFrame):
+    """Mean comprehensiveness and sufficiency by rationale ratio, a row a task, a line a method, a band its interval."""
+    use_style()
+    tasks, methods = list(dict.fromkeys(curves.task)), list(dict.fromkeys(curves.method))
+    colours, markers = method_palette(methods), method_markers(methods)
+    figure, grid = plt.subplots(len(tasks), 2, figsize=(10, 3.9 * len(tasks)), sharex=True, squeeze=False)
+    for row, task in zip(grid, tasks, strict=True):
+        for axes, (measure, label) in zip(row, RAW.items(), strict=True):
+            part = curves[(curves.task == task) & (curves.measure == measure)]
+            for method in methods:
+                line = part[part.method == method].groupby("ratio")[["mean", "low", "high"]].mean()
+                title = METHODS[method].title
+                style = {
+                    "color": colours[title],
+                    "marker": markers[title],
+                    "linestyle": ":" if method == "random" else "-",
+                }
+                axes.plot(line.index, line["mean"], label=title, **style)
+                axes.fill_between(line.index, line.low, line.high, color=colours[title], alpha=0.08, linewidth=0)
+            axes.set_title(f"{task_title(task)}: {label}", fontsize=11)
+        row[0].set_ylabel("drop in probability")
+    for axes in grid[-1]:
+        axes.set_xlabel("share of tokens in the rationale")
+    figure.legend(*grid[0][0].get_legend_handles_labels(), loc="upper center", bbox_to_anchor=(0.5, 0.01), ncols=3)
+    figure.tight_layout()
+    return grid[0][0]
+
+
 def draw_changes(table: pd.DataFrame):
     """What each change of protocol does to the four mean_diagnosticity numbers: a row a change, a panel a metric.
 
-    table: of `beating_random.changes_table`. Dots are the numbers with the change, vertical lines those of the main
+    table: of `protocol_changes.changes_table`. Dots are the numbers with the change, vertical lines those of the main
     protocol on the same texts; bars are intervals of the difference.
     """
     if not len(table):
@@ -106,19 +135,10 @@ def draw_changes(table: pd.DataFrame):
     return panels[0]
 
 
-def draw_nothing(why: str):
-    """An empty figure that says why it is empty."""
-    use_style()
-    _, axes = plt.subplots(figsize=(7, 1))
-    axes.text(0.5, 0.5, why, ha="center", va="center")
-    axes.set_axis_off()
-    return axes
-
-
 def draw_keep_rates(pairs: pd.DataFrame, settings: dict[str, str]):
     """Who wins Soft-NS and Soft-NC, by how much more text the method's scores keep than its rival's.
 
-    pairs: of `beating_random.pair_with_rivals`. settings: those to draw, with their titles, a panel each. A line is the share of
+    pairs: of `diagnosticity.pair_with_rivals`. settings: those to draw, with their titles, a panel each. A line is the share of
     wins in bins of the difference in keep rate; where all differences are zero, one dot.
     """
     use_style()

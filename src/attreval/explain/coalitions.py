@@ -1,0 +1,92 @@
+"""Coalitions of units, and the values of the games that they play: what Kernel SHAP and Bivariate Shapley share.
+
+Coalitions of units are masked into the text, and the values of the game follow from one weighted least-squares fit
+(Lundberg & Lee 2017; as Sun et al. 2024, appendix D, use it).
+Letters used for shapes: N coalitions, n units, R games.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+from math import comb
+
+import numpy as np
+from scipy.linalg import helmert
+
+from attreval.core.units import find_units, mask_units
+from attreval.models.questions import Evaluate
+
+
+def draw_coalitions(n: int, samples: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """(N, n) bool coalitions, neither empty nor whole, and their (N,) weights: every one where `samples` suffices.
+
+    Otherwise the sizes whose kernel weight asks for it are enumerated, smallest and largest first, and the others are
+    drawn by their weight, each coalition with its complement (as the code of Lundberg & Lee and of Masoomi et al.).
+    """
+    if n < 2:
+        return np.zeros((0, n), bool), np.zeros(0)
+    enumerate_all = n < 63 and samples >= 2**n - 2
+    sizes = np.arange(1, n // 2 + 1)  # a size stands for itself and its complement
+    mirrored = np.where(2 * sizes == n, 1, 2)
+    weight = mirrored * (n - 1) / (sizes * (n - sizes))
+    weight /= weight.sum()
+    rows, weights, left, rest = [], [], samples, 1.0
+    for size, double, share in zip(sizes.tolist(), mirrored, weight, strict=True):
+        count = comb(n, size) * int(double)
+        if not enumerate_all and left * share / rest < count * (1 - 1e-8):
+            break
+        chosen = np.array(list(combinations(range(n), size)))
+        block = np.zeros((len(chosen), n), bool)
+        np.put_along_axis(block, chosen, True, axis=1)
+        rows.append(np.concatenate([block, ~block]) if double == 2 else block)
+        weights.append(np.full(count, share / count))
+        left, rest = left - count, rest - share
+        if size == sizes[-1]:
+            return np.concatenate(rows), np.concatenate(weights)
+    sizes, weight = sizes[len(rows) :], weight[len(rows) :]
+    block, counts = _draw_mirrored(n, max(1, left // 2), sizes, weight / weight.sum(), rng)
+    return np.concatenate([*rows, block]), np.concatenate([*weights, rest * counts / counts.sum()])
+
+
+def _draw_mirrored(n: int, pairs: int, sizes: np.ndarray, chances: np.ndarray, rng: np.random.Generator):
+    """(M, n) coalitions of random sizes, each beside its complement, and (M,) how often they were drawn.
+
+    Draws go on until there are so many different pairs, or four times as many draws.
+    """
+    drawn = rng.choice(sizes, size=4 * pairs, p=chances)
+    some = rng.random((len(drawn), n)).argsort(axis=1).argsort(axis=1) < drawn[:, None]
+    some ^= some[:, :1]  # of a coalition and its complement, the one without the first unit stands for both
+    _, first, which = np.unique(some, axis=0, return_index=True, return_inverse=True)
+    end = np.sort(first)[pairs] if len(first) > pairs else len(some)
+    counts = np.bincount(np.ravel(which)[:end], minlength=len(first))
+    kept = some[first[counts > 0]]
+    return np.concatenate([kept, ~kept]), np.tile(counts[counts > 0], 2)
+
+
+def fit_values(masks: np.ndarray, weights: np.ndarray, targets: np.ndarray, totals: np.ndarray) -> np.ndarray:
+    """(n, R) values of R games: weighted least squares of (N, R) targets, each game's values summing to its total.
+
+    The constraint is met by fitting in the n - 1 directions in which the sum does not change, so that no unit is
+    eliminated before the others; where coalitions are too few to tell units apart, these share alike.
+    """
+    n = masks.shape[1]
+    even = np.broadcast_to(np.asarray(totals, float) / n, (targets.shape[1],))
+    if n == 1:
+        return even[None].copy()
+    basis, root = helmert(n).T, np.sqrt(weights)[:, None]  # (n, n - 1), orthonormal, columns sum to 0
+    rest = targets - masks.sum(axis=1)[:, None] * even
+    found = np.linalg.lstsq(root * (masks.astype(float) @ basis), root * rest, rcond=None)[0]
+    return even + basis @ found
+
+
+def ask_coalitions(tokens, target, budget, rng):
+    """Ask for the class probability of coalitions: units, masks, weights, (N,) values, and those of nobody and all."""
+    units = find_units(tokens, budget.units.unit)
+    masks, weights = draw_coalitions(len(units), budget.units.shapley_samples, rng)
+    ends = np.array([[False], [True]]).repeat(len(units), axis=1)
+    rows = mask_units(tokens, units, np.concatenate([ends, masks]))
+    # what is enumerated is exact, and exact questions are asked exactly
+    sampled = len(masks) < 2 ** min(len(units), 62) - 2
+    logits = yield Evaluate(rows, tokens.segments, sampled=sampled)
+    p = np.exp(logits[:, target] - np.logaddexp.reduce(logits, axis=1))
+    return units, masks, weights, p[2:], p[0], p[1]
