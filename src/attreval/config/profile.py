@@ -58,15 +58,15 @@ class Profile(Section):
                     raise ValueError(
                         f"task {task!r} cannot also train on {other!r}; it can on: {', '.join(fit) or 'none'}"
                     )
-            check_keys(f"task {task!r}", "training", spec.training, TrainingSpec)
-            check_keys(f"task {task!r}", "explain", spec.explain, ExplainSpec)
-            check_keys(f"task {task!r}", "faithfulness", spec.faithfulness, FaithfulnessSpec)
+            _check_keys(f"task {task!r}", "training", spec.training, TrainingSpec)
+            _check_keys(f"task {task!r}", "explain", spec.explain, ExplainSpec)
+            _check_keys(f"task {task!r}", "faithfulness", spec.faithfulness, FaithfulnessSpec)
             for model in spec.models:
-                check_keys(f"model {model!r}", "training", self.models[model].training, TrainingSpec)
-                check_keys(f"task {task!r}", "training", self.task_of(task, model).training, TrainingSpec)
+                _check_keys(f"model {model!r}", "training", self.models[model].training, TrainingSpec)
+                _check_keys(f"task {task!r}", "training", self.task_of(task, model).training, TrainingSpec)
                 self.training_of(task, model)
             self.explaining_of(task), self.faithfulness_of(task)
-            check_rows(self, task)
+            _check_rows(self, task)
             heard = {judge for model in spec.models for judge in self.task_of(task, model).judges}
             if "diagnosis" in heard and len(TASKS[task].segments) < 2:
                 fit = [name for name, known in TASKS.items() if len(known.segments) == 2]
@@ -124,24 +124,24 @@ class Profile(Section):
 
     def trained_runs(self) -> list[Run]:
         """Every model that is trained, or taken as it is."""
-        return [run for task, spec in self.tasks.items() if self.read_by(task) == task for run in all_runs(task, spec)]
+        return [run for task, spec in self.tasks.items() if self.read_by(task) == task for run in _all_runs(task, spec)]
 
     def explained_runs(self, judge: Judge | None = None) -> list[Run]:
         """Every run that notebook 03 explains, or those that go before one judge (diagnosis explains by itself)."""
         asked = {judge} if judge else {"pointing", "agreement", "faithfulness"}
-        runs = [run for task, spec in self.tasks.items() for run in all_runs(task, spec)]
+        runs = [run for task, spec in self.tasks.items() for run in _all_runs(task, spec)]
         used = {run: self.task_of(*run[:2]) for run in runs}
         return [
             run for run in runs if asked & set(used[run].judges) and (used[run].explain_rows or judge == "diagnosis")
         ]
 
 
-def all_runs(task: str, spec: TaskSpec) -> list[Run]:
+def _all_runs(task: str, spec: TaskSpec) -> list[Run]:
     """(task, model, seed) of every model and seed of a task."""
     return [(task, model, seed) for model in spec.models for seed in spec.seeds]
 
 
-def check_rows(profile: Profile, task: str) -> None:
+def _check_rows(profile: Profile, task: str) -> None:
     """Raise ValueError where a task lacks the models that read it, or the rows that train them."""
     spec, parent = profile.tasks[task], profile.read_by(task)
     given = [name for name in ("train_rows", "dev_rows", "test_rows") if getattr(spec, name) is not None]
@@ -160,7 +160,7 @@ def check_rows(profile: Profile, task: str) -> None:
             )
 
 
-def check_keys(whose: str, part: str, given: dict, schema: type[BaseModel]) -> None:
+def _check_keys(whose: str, part: str, given: dict, schema: type[BaseModel]) -> None:
     """Raise ValueError for a key that a section does not have."""
     if unknown := [name for name in given if name not in schema.model_fields]:
         allowed = ", ".join(schema.model_fields)

@@ -20,19 +20,19 @@ def home() -> Path:
     )
 
 
-def data_folder() -> Path:
+def _data_folder() -> Path:
     """The folder for downloads and task tables: ATTREVAL_DATA, or `data/` in the project."""
     return Path(os.environ["ATTREVAL_DATA"]).resolve() if os.environ.get("ATTREVAL_DATA") else home() / "data"
 
 
 def raw() -> Path:
     """Downloaded archives, never changed after their hash was checked."""
-    return data_folder() / "raw"
+    return _data_folder() / "raw"
 
 
 def processed() -> Path:
     """Task tables made from the downloads."""
-    return data_folder() / "processed"
+    return _data_folder() / "processed"
 
 
 @dataclass(frozen=True)

@@ -116,7 +116,7 @@ def write_instances(path: Path | str, instances: Iterable[Instance], about: dict
         "split": [i.split for i in kept],
         "segments": [list(i.segments) for i in kept],
         "label": [i.label for i in kept],
-        "words": words_column([i.words for i in kept]),
+        "words": _words_column([i.words for i in kept]),
         "marks": [i.evidence.marks.tolist() for i in kept],
         "spans": [[list(span) for span in i.evidence.spans] for i in kept],
         "interactions": [[dict(zip(INTERACTION, x, strict=True)) for x in i.evidence.interactions] for i in kept],
@@ -129,7 +129,7 @@ def write_instances(path: Path | str, instances: Iterable[Instance], about: dict
         pq.write_table(pa.table(columns, schema=schema), part, compression="zstd")
 
 
-def words_column(words: list[np.ndarray]) -> pa.Array:
+def _words_column(words: list[np.ndarray]) -> pa.Array:
     """A column of (W, 3) tables; built from one flat array, since a corpus has millions of words."""
     ends = np.cumsum([0, *map(len, words)], dtype=np.int32)
     flat = np.concatenate(words).ravel().astype(np.int32) if words else np.zeros(0, np.int32)

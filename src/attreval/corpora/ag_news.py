@@ -21,27 +21,27 @@ SMALL = {"train": "ag_news/small_train.csv", "dev": "ag_news/small_dev.csv"}
 
 def build_ag_news(sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
     """Rows of train and dev (from the files there are) and official test; no text of test elsewhere."""
-    test = read_lines(sources["ag_news/test.csv"])
+    test = _read_lines(sources["ag_news/test.csv"])
     seen = {
-        same_text(unescape(text)) for _, title, description in test for text in (f"{title} {description}", description)
+        same_text(_unescape(text)) for _, title, description in test for text in (f"{title} {description}", description)
     }
     if "ag_news/train.csv" in sources:
-        yield from split_official(read_lines(sources["ag_news/train.csv"]), seen, counts)
+        yield from _split_official(_read_lines(sources["ag_news/train.csv"]), seen, counts)
     elif all(name in sources for name in SMALL.values()):
-        yield from split_small(sources, seen, counts)
+        yield from _split_small(sources, seen, counts)
     else:
         raise FetchError(
             "ag_news needs a training file: ag_news/train.csv (class, title, description), or both of "
             f"{' and '.join(SMALL.values())} (text, label), in the folder that ATTREVAL_CORPORA names"
         )
     for number, (label, _, description) in enumerate(test):
-        yield Row(f"ag_news/test/{number}", "test", (unescape(description),), int(label) - 1)
+        yield Row(f"ag_news/test/{number}", "test", (_unescape(description),), int(label) - 1)
 
 
-def split_official(lines: list[list[str]], seen: set[str], counts: Counts) -> Iterator[Row]:
+def _split_official(lines: list[list[str]], seen: set[str], counts: Counts) -> Iterator[Row]:
     """Train and dev from the official training file: 15 % of the descriptions, by hash, are dev."""
     for number, (label, _, description) in enumerate(lines):
-        text = unescape(description)
+        text = _unescape(description)
         if (key := same_text(text)) in seen:
             counts.dropped["training text that is also in test"] += 1
             continue
@@ -49,26 +49,26 @@ def split_official(lines: list[list[str]], seen: set[str], counts: Counts) -> It
         yield Row(f"ag_news/{split}/{number}", split, (text,), int(label) - 1)
 
 
-def split_small(sources: dict[str, Path], seen: set[str], counts: Counts) -> Iterator[Row]:
+def _split_small(sources: dict[str, Path], seen: set[str], counts: Counts) -> Iterator[Row]:
     """Dev as published; train without what is in dev."""
     dropped = {"dev": "dev text that is also in test", "train": "training text that is also in dev or test"}
     for split in ("dev", "train"):
-        for number, (text, label) in enumerate(read_lines(sources[SMALL[split]])):
-            text = unescape(text)
+        for number, (text, label) in enumerate(_read_lines(sources[SMALL[split]])):
+            text = _unescape(text)
             if same_text(text) in seen:
                 counts.dropped[dropped[split]] += 1
             else:
                 yield Row(f"ag_news/{split}/small-{number}", split, (text,), int(label))
         if split == "dev":
-            seen = seen | {same_text(unescape(text)) for text, _ in read_lines(sources[SMALL["dev"]])}
+            seen = seen | {same_text(_unescape(text)) for text, _ in _read_lines(sources[SMALL["dev"]])}
 
 
-def read_lines(path: Path) -> list[list[str]]:
+def _read_lines(path: Path) -> list[list[str]]:
     """The lines of a comma-separated file without a header."""
     with path.open(encoding="utf-8", newline="") as handle:
         return list(csv.reader(handle))
 
 
-def unescape(text: str) -> str:
+def _unescape(text: str) -> str:
     """A backslash stands for a line break in these files: it becomes a space."""
     return text.replace("\\", " ")

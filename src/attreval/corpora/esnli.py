@@ -27,7 +27,7 @@ def build_esnli(sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
             yield from annotated_row(pair, split, counts)
 
 
-def make_row(pair_id: str, split: str, segments: tuple[str, str], label: str, evidence=None) -> Row:
+def _make_row(pair_id: str, split: str, segments: tuple[str, str], label: str, evidence=None) -> Row:
     """One pair as a row."""
     return Row(f"esnli/{split}/{pair_id}", split, segments, TASKS["esnli"].labels.index(label), evidence)
 
@@ -50,7 +50,7 @@ def annotated_row(pair: dict[str, str], split: str, counts: Counts) -> Iterator[
             counts.dropped[f"a highlight does not fit its sentence ({split})"] += 1
             return
         people.append(inside)
-    yield make_row(pair["pairID"], split, segments, pair["gold_label"], partial(mark_words, people))
+    yield _make_row(pair["pairID"], split, segments, pair["gold_label"], partial(_mark_words, people))
 
 
 def locate_highlights(text: str, marked: str) -> np.ndarray | None:
@@ -78,7 +78,7 @@ def locate_highlights(text: str, marked: str) -> np.ndarray | None:
     return flags if not text[at:].strip() else None
 
 
-def mark_words(people: list[list[np.ndarray]], segments: tuple[str, ...], words: np.ndarray) -> Evidence:
+def _mark_words(people: list[list[np.ndarray]], segments: tuple[str, ...], words: np.ndarray) -> Evidence:
     """(people, W) marks: 1 where a highlight covers any character of a word that is not punctuation only."""
     spoken = [PUNCTUATION.fullmatch(segments[s][a:b]) is None for s, a, b in words]
     marks = [

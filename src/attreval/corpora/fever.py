@@ -33,13 +33,13 @@ def build_fever(sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
             claim = same_text(item["query"])
             split = part if len(parts) == 3 or part == "test" else by_share(claim, SHARES, "fever")
             split = split_of.setdefault(claim, split)
-            evidence = join_evidence((piece["docid"], piece["text"]) for piece in item["evidences"][0])
+            evidence = _join_evidence((piece["docid"], piece["text"]) for piece in item["evidences"][0])
             label = TASKS["fever"].labels.index(item["classification"])
             yield Row(f"fever/{split}/{item['annotation_id']}", split, (evidence, item["query"]), label)
-    yield from read_insufficient(sources["fever/fever_sufficient_facts.jsonl"], split_of, counts)
+    yield from _read_insufficient(sources["fever/fever_sufficient_facts.jsonl"], split_of, counts)
 
 
-def read_insufficient(path: Path, split_of: dict[str, str], counts: Counts) -> Iterator[Row]:
+def _read_insufficient(path: Path, split_of: dict[str, str], counts: Counts) -> Iterator[Row]:
     """Rows whose remaining evidence is not enough; where it still is, the row is dropped."""
     label = TASKS["fever"].labels.index("NOT ENOUGH INFO")
     for number, item in enumerate(read_items(path)):
@@ -51,7 +51,7 @@ def read_insufficient(path: Path, split_of: dict[str, str], counts: Counts) -> I
         yield Row(
             f"fever/{split}/sufficient-facts-{number}",
             split,
-            (join_evidence(item["evidence"]), item["claim"]),
+            (_join_evidence(item["evidence"]), item["claim"]),
             label,
         )
 
@@ -62,7 +62,7 @@ def read_items(path: Path) -> Iterator[dict]:
         yield from map(json.loads, handle)
 
 
-def join_evidence(pieces) -> str:
+def _join_evidence(pieces) -> str:
     """Page title (underscores as spaces), a space, the sentence; pieces joined by spaces.
 
     The sources write brackets and quotes in two ways, which would give the third label away: made alike here.

@@ -51,14 +51,14 @@ def build_hybrid(parent: str, sources: dict[str, Path], counts: Counts) -> Itera
     counts.noted["sentences"] += len(pool)
     for number, start in enumerate(range(0, len(pool), SENTENCES)):
         chosen = [pool[at] for at in order[start : start + SENTENCES]]
-        text, evidence = " ".join(sentence for sentence, _ in chosen), label_words(chosen)
+        text, evidence = " ".join(sentence for sentence, _ in chosen), _label_words(chosen)
         sizes: Counter[int] = Counter()
         for sentence, label in chosen:
             sizes[label] += len(sentence.split())
         yield Row(f"hybrid_{parent}/test/{number}", "test", (text,), min(sizes, key=lambda k: (-sizes[k], k)), evidence)
 
 
-def label_words(chosen: list[tuple[str, int]]) -> Callable[[tuple[str, ...], np.ndarray], Evidence]:
+def _label_words(chosen: list[tuple[str, int]]) -> Callable[[tuple[str, ...], np.ndarray], Evidence]:
     """What gives every word of the joined sentences the label of its sentence."""
     starts = np.cumsum([0, *(len(sentence) + 1 for sentence, _ in chosen)])
     labels = np.array([label for _, label in chosen])

@@ -42,7 +42,7 @@ def build_agreement_linzen(sources: dict[str, Path], counts: Counts) -> Iterator
             counts.dropped["two forms of which neither is the singular"] += 1
         else:
             kept.append((number, words, int(verb), label, int(attractors)))
-    parsed = parse_words(load_parser(sources[PARSER]), [words for _, words, *_ in kept])
+    parsed = _parse_words(load_parser(sources[PARSER]), [words for _, words, *_ in kept])
     for (number, _, verb, label, attractors), sentence in zip(kept, parsed, strict=True):
         found = next((a for a in find_agreements(sentence) if (a.verb, a.number) == (verb, label)), None)
         if found is None:
@@ -59,7 +59,7 @@ def number_of(right: str, wrong: str) -> int | None:
     return int(max(forms, key=len) == wrong)
 
 
-def parse_words(parser, texts: list[list[str]]) -> Iterator[Sentence]:
+def _parse_words(parser, texts: list[list[str]]) -> Iterator[Sentence]:
     """One parsed sentence a list of words, which stay the words they are."""
     import spacy
 

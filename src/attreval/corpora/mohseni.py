@@ -23,7 +23,7 @@ def build_manual_newsgroups(sources: dict[str, Path], counts: Counts) -> Iterato
     Posts of the official training part are dropped: the model has learned from them.
     """
     lists = {
-        (group, path.stem): read_list(path) for group in GROUPS for path in sources[f"mohseni/{group}"].glob("*.json")
+        (group, path.stem): _read_list(path) for group in GROUPS for path in sources[f"mohseni/{group}"].glob("*.json")
     }
     for part, group, number, content in read_posts(sources["newsgroups/20news-bydate.tar.gz"]):
         relevant = lists.pop((group, number), None) if part == "test" else None
@@ -40,7 +40,7 @@ def build_manual_newsgroups(sources: dict[str, Path], counts: Counts) -> Iterato
         counts.dropped["a list whose post is not in the official test part"] += len(lists)
 
 
-def read_list(path: Path) -> list[str]:
+def _read_list(path: Path) -> list[str]:
     """The relevant words of a post, in lower case; their weights are not used."""
     return [word.strip().lower() for word, _ in json.loads(path.read_text(encoding="utf-8"))["words"] if word.strip()]
 

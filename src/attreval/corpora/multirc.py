@@ -22,10 +22,10 @@ def build_multirc(sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
     for split, name in (("train", train), ("dev", "multirc/val.jsonl"), ("test", "multirc/test.jsonl")):
         with sources[name].open(encoding="utf-8") as handle:
             for item in map(json.loads, handle):
-                yield make_row(item, split, sources["multirc/docs"])
+                yield _make_row(item, split, sources["multirc/docs"])
 
 
-def make_row(item: dict, split: str, documents: Path) -> Row:
+def _make_row(item: dict, split: str, documents: Path) -> Row:
     """One question-answer pair on its document, with the spans of the evidence sentences."""
     text, tokens = read_document(documents / item["annotation_id"].split(":")[0])
     pieces = [piece for group in item["evidences"] for piece in group]

@@ -34,14 +34,14 @@ def build_rated_movies(sources: dict[str, Path], counts: Counts) -> Iterator[Row
             counts.dropped["in train or dev of rotten_tomatoes"] += 1
         elif text != instance.segments[0]:
             counts.dropped["holds HTML entities, so its words are not where the ratings are"] += 1
-        elif not (marks := side_with(instance)).any():
+        elif not (marks := _side_with(instance)).any():
             counts.dropped["no word rated like the sentence"] += 1
         else:
             name = f"rated_movies/test/{instance.id.rsplit('/', 1)[1]}"
             yield Row(name, "test", instance.segments, instance.label, keep(marks), instance.words)
 
 
-def side_with(instance: Instance) -> np.ndarray:
+def _side_with(instance: Instance) -> np.ndarray:
     """(10, W) 1 where a rating of the word speaks for the label: positive for 1, negative for 0."""
     sign = 1 if instance.label else -1
     return (sign * instance.evidence.marks > 0).astype(float)

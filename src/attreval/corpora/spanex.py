@@ -44,11 +44,11 @@ def build(task: str, path: Path, counts: Counts) -> Iterator[Row]:
             counts.dropped[f"label {item['label']!r} is none of the task's"] += 1
             continue
         segments = (item["premise"], item["hypothesis"])
-        found = partial(relate_words, item["relations"], counts)
+        found = partial(_relate_words, item["relations"], counts)
         yield Row(f"{task}/test/{item['id']}", "test", segments, labels[name], found)
 
 
-def relate_words(relations: list[dict], counts: Counts, segments: tuple[str, ...], words: np.ndarray) -> Evidence:
+def _relate_words(relations: list[dict], counts: Counts, segments: tuple[str, ...], words: np.ndarray) -> Evidence:
     """Evidence whose interactions are the relations, named `level label annotator`, over words."""
     found = []
     for relation in relations:

@@ -128,7 +128,7 @@ def read_sentences(document) -> Iterator[Sentence]:
         )
 
 
-def parse_some(parser, texts: Sequence[str], words: int) -> Iterator[Sentence]:
+def _parse_some(parser, texts: Sequence[str], words: int) -> Iterator[Sentence]:
     """Sentences of the first texts that hold this many words between them."""
     sizes = accumulate(len(parser.tokenizer(text)) for text in texts)
     enough = next((at + 1 for at, size in enumerate(sizes) if size >= words), len(texts))
@@ -158,7 +158,7 @@ def build_agreement_parsed(sources: dict[str, Path], counts: Counts) -> Iterator
     kept: list[tuple[str, Sentence, Agreement]] = []
     for corpus, words in PARSED_WORDS.items():
         texts = [instance.segments[0] for instance in read_instances(sources[corpus])]
-        for number, sentence in enumerate(parse_some(parser, texts, words)):
+        for number, sentence in enumerate(_parse_some(parser, texts, words)):
             counts.noted[f"sentences of {corpus}"] += 1
             if found := choose_new(sentence, seen, counts):
                 kept.append((f"{corpus}-{number}", sentence, found))

@@ -292,7 +292,7 @@ _TASKS = (
 )
 
 
-def spanex_of(parent: Task) -> Task:
+def _spanex_of(parent: Task) -> Task:
     """The instances of SNLI or FEVER in which people related spans of the two parts."""
     return Task(
         name=f"spanex_{parent.name}",
@@ -308,7 +308,7 @@ def spanex_of(parent: Task) -> Task:
     )
 
 
-def hybrid_of(parent: Task) -> Task:
+def _hybrid_of(parent: Task) -> Task:
     """The hybrid documents made from the test instances of a task (Poerner et al. 2018, section 4.1)."""
     return Task(
         name=f"hybrid_{parent.name}",
@@ -324,7 +324,7 @@ def hybrid_of(parent: Task) -> Task:
     )
 
 
-def manual_of(newsgroups: Task) -> Task:
+def _manual_of(newsgroups: Task) -> Task:
     """The posts of 20 newsgroups whose relevant words a person has listed."""
     return Task(
         name="manual_newsgroups",
@@ -341,8 +341,8 @@ def manual_of(newsgroups: Task) -> Task:
 
 
 TASKS: dict[str, Task] = {task.name: task for task in _TASKS}
-_MADE = (*(hybrid_of(TASKS[name]) for name in ("bbc", "imdb", "newsgroups", "yelp")), manual_of(TASKS["newsgroups"]))
-_MADE += tuple(spanex_of(TASKS[name]) for name in ("snli", "fever"))
+_MADE = (*(_hybrid_of(TASKS[name]) for name in ("bbc", "imdb", "newsgroups", "yelp")), _manual_of(TASKS["newsgroups"]))
+_MADE += tuple(_spanex_of(TASKS[name]) for name in ("snli", "fever"))
 TASKS |= {task.name: task for task in _MADE}
 
 

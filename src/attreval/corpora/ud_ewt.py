@@ -19,12 +19,12 @@ def build_agreement_ud(sources: dict[str, Path], counts: Counts) -> Iterator[Row
     seen: set[str] = set()
     for part in PARTS:
         path = sources.get(f"ud_ewt/en_ewt-ud-{part}.conllu")
-        for number, sentence in enumerate(read_trees(path) if path else ()):
+        for number, sentence in enumerate(_read_trees(path) if path else ()):
             if found := choose_new(sentence, seen, counts):
                 yield make_row(f"agreement_ud/test/{part}-{number}", sentence, found, known)
 
 
-def read_trees(path: Path) -> Iterator[Sentence]:
+def _read_trees(path: Path) -> Iterator[Sentence]:
     """The trees of a CoNLL-U file, syntactic words only; ranges (`3-4`) and empty nodes (`5.1`) are left out."""
     for block in path.read_text(encoding="utf-8").split("\n\n"):
         lines = [line.split("\t") for line in block.splitlines() if line and not line.startswith("#")]

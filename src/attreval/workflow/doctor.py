@@ -14,7 +14,7 @@ from attreval.core import project
 
 def examine() -> list[str]:
     """One line a finding: what there is, and what follows."""
-    return [*look_at_machine(), *look_at_tools(), *look_at_data()]
+    return [*_look_at_machine(), *_look_at_tools(), *_look_at_data()]
 
 
 def line(name: str, found: str, follows: str) -> str:
@@ -22,7 +22,7 @@ def line(name: str, found: str, follows: str) -> str:
     return f"{name:<10} {found:<44} {follows}"
 
 
-def look_at_machine() -> list[str]:
+def _look_at_machine() -> list[str]:
     """Processors, accelerator, memory, disk."""
     import torch
 
@@ -41,7 +41,7 @@ def look_at_machine() -> list[str]:
     ]
 
 
-def look_at_tools() -> list[str]:
+def _look_at_tools() -> list[str]:
     """Quarto, pandoc, browser."""
     import pypandoc
 
@@ -54,7 +54,7 @@ def look_at_tools() -> list[str]:
     ]
 
 
-def look_at_data() -> list[str]:
+def _look_at_data() -> list[str]:
     """Corpora outside the registry, task tables, results."""
     folder = os.environ.get("ATTREVAL_CORPORA")
     there = bool(folder) and Path(folder).is_dir()

