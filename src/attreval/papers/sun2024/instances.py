@@ -64,7 +64,7 @@ def by_instance(diagnosis, predictions: pd.DataFrame) -> pd.DataFrame:
     """What the properties say of single instances: a row an instance, method and measure, see OF_INSTANCE.
 
     diagnosis: `diagnosing.Diagnosis`. predictions: of agents; those told by symbols count, as in the main text. The
-    method of a technique and type is that of explain.levels.TECHNIQUES; random explanations are `random`.
+    method of a technique and type is that of explain.techniques.TECHNIQUES; random explanations are `random`.
     """
     told = predictions[predictions.form == "symbol"]
     tables = {
