@@ -9,15 +9,17 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from reference import CHECKOUT
 from reference import pointing as slow
 from reference.steps import Recorder
 
 from attreval import corpora
 from attreval.explain import METHODS
 from attreval.metrics.pointing_game import BASELINES
-from attreval.papers.common.claims import VERDICTS, Expectation, decide, note_verdicts, read_claims, score, scorecard
-from attreval.papers.poerner2018.claims import measure
+from attreval.papers.common.claims import VERDICTS, Expectation, decide, read_claims, score, scorecard
+from attreval.papers.poerner2018.claims import claim_value
 from attreval.papers.poerner2018.contrasts import CONDITIONS_OF, MethodContrast, contrast_methods
+from attreval.report.numbers import read_declared_numbers, read_numbers
 
 METHOD_NAMES = ("a", "b", "c", "random")
 
@@ -177,14 +179,17 @@ def test_scores_say_what_they_rest_on(tmp_path):
         scorecard(tmp_path / "nothing")
 
 
-def test_a_claim_is_measured_on_hits_and_one_without_columns_is_not_testable():
+def test_a_claim_is_measured_on_hits_and_one_without_columns_is_not_testable(tmp_path):
     claim = next(claim for claim in read_claims() if claim.id == "lrp-over-gradient")
     columns = {("one", "GRU"): {"lrp": [1.0] * 6, "gradient_x_input": [0.0] * 6}}
     step = Recorder()
-    found = measure(claim, hits_of(columns), step)
+    found = claim_value(claim, hits_of(columns), step)
     assert (found["value"], found["basis"]) == (1.0, "positive in 1 of 1 columns")
-    nothing = measure(claim, hits_of({("one", "CNN"): {"lrp": [1.0]}}), step)
+    nothing = claim_value(claim, hits_of({("one", "CNN"): {"lrp": [1.0]}}), step)
     assert np.isnan(nothing["value"]) and "no task" in nothing["basis"]
-    table = note_verdicts(step, "poerner2018", score([claim], {claim.id: found}))
+    table = score([claim], {claim.id: found})
     assert table.verdict.tolist() == ["reproduced"]
-    assert step.numbers["claims.poerner2018.reproduced"] == 1 and step.numbers["claims.poerner2018.all"] == 1
+    table.to_csv(tmp_path / "04_poerner2018_claims.csv", index=False)
+    numbers = read_numbers(tmp_path, read_declared_numbers(CHECKOUT / "paper" / "numbers.yml"))
+    assert numbers["claims.poerner2018.reproduced"] == "1" and numbers["claims.poerner2018.all"] == "1"
+    assert numbers["claims.poerner2018.not_reproduced"] == numbers["claims.poerner2018.not_testable_here"] == "0"

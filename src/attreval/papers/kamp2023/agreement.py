@@ -14,6 +14,7 @@ from attreval.metrics.agreement import agreement_at_k
 from attreval.papers.common.runs import common_methods, load_attributions
 from attreval.workflow.step import Step
 
+LOW = ("integrated_gradients_plain", "gradient_x_input")  # methods whose pairs agree least in the paper
 K_SHOWN = 4  # the mean number of tokens that people highlight on e-SNLI (Kamp et al. 2023)
 
 

@@ -32,6 +32,8 @@ def pointing_hits(step: Step) -> pd.DataFrame:
         records = load_attributions(step.results, profile, task, model, seed)
         methods = common_methods(records)
         tokens = load_tokens(step.results, profile, task, model, seed)
+        architecture = architecture_names(profile, task)[model]
+        known = {"task": task, "model": model, "architecture": architecture, "seed": seed}
         for instance in to_explain(profile, task, model):
             rows = pointing_game.play(
                 instance,
@@ -42,12 +44,6 @@ def pointing_hits(step: Step) -> pd.DataFrame:
                 profile.pointing.affix,
                 (task, model, seed),
             )
-            known = {
-                "task": task,
-                "model": model,
-                "architecture": architecture_names(profile, task)[model],
-                "seed": seed,
-            }
             out += [known | row for row in rows]
         show(done + 1, len(runs))
     return pd.DataFrame(out)

@@ -7,7 +7,7 @@ from typing import get_type_hints
 import pandas as pd
 
 from attreval.core import project
-from attreval.papers.common.claims import Claim, note_verdicts, read_claims, score
+from attreval.papers.common.claims import Claim, read_claims, score
 from attreval.papers.sun2024.contrasts import TypeContrast, contrast_types, count_cells
 from attreval.workflow.step import Step
 
@@ -109,7 +109,7 @@ def diagnosis_claims(step: Step, values: pd.DataFrame) -> pd.DataFrame:
         if claim.contrast:
             held, cells = count_published(claim)
             step.number(f"diagnosis.published.{claim.id}", f"{held} of {cells}")
-    return note_verdicts(step, "sun2024", score(claims, found))
+    return score(claims, found)
 
 
 def measure(claim: Claim, values: pd.DataFrame, step: Step) -> dict:
