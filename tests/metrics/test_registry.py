@@ -55,7 +55,7 @@ def test_two_tables_give_one_key_one_direction():
     """The first technique is better in everything: whoever writes its values writes them as METRICS says."""
     found, frame = diagnosis()
     each = pd.concat([instances.each_instance(found), instances.read_agents(frame)])
-    stored = tables.by_instance(found, frame)
+    stored = instances.by_instance(found, frame)
     written = [(METRICS[name], part) for name, part in each.groupby("judge")]
     written += [(STORED[name], part) for name, part in stored.groupby("measure")]
     assert len(written) == 12
@@ -72,7 +72,7 @@ def test_two_tables_give_one_key_one_direction():
 def test_simplicity_and_complexity_are_opposite():
     few, many = np.array([1.0, 0, 0, 0]), np.ones(4)
     reading = SimpleNamespace(scores={"few": few, "many": many}, pieces=range(4))
-    ((_, key, first), (_, _, second)) = values.count_shares(reading, ["few", "many"])
+    ((_, key, first), (_, _, second)) = values.simplicity_values(reading, ["few", "many"])
     assert METRICS[key].sign == np.sign(first - second) == 1
     text = SimpleNamespace()
     gap = PLANTED_METRICS["complexity"].measure(text, few, ()) - PLANTED_METRICS["complexity"].measure(text, many, ())
