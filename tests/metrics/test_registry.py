@@ -55,7 +55,7 @@ def test_two_tables_give_one_key_one_direction():
     """The first technique is better in everything: whoever writes its values writes them as METRICS says."""
     found, frame = diagnosis()
     each = pd.concat([instances.each_instance(found), instances.read_agents(frame)])
-    stored = tables.by_instance(found, frame)
+    stored = instances.by_instance(found, frame)
     written = [(METRICS[name], part) for name, part in each.groupby("judge")]
     written += [(STORED[name], part) for name, part in stored.groupby("measure")]
     assert len(written) == 12

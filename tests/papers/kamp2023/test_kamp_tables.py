@@ -234,7 +234,6 @@ def test_claims_are_reproduced_where_they_were_planted(step, monkeypatch):
     assert set(table.index) == set(claims.STATISTICS) and table.value.notna().all()
     assert table.verdict[wanted].tolist() == ["reproduced"] * 3
     assert table.value[wanted[0]] == 1 and table.low[wanted[2]] > 0 and "30 texts" in table.basis[wanted[0]]
-    assert step.numbers["claims.kamp2023.all"] == len(table)
     again = verdicts(planted(low=("partition_shap", "lime"), agree=claims.LOW))
     assert again.verdict[wanted].tolist() == ["not reproduced"] * 3
 
