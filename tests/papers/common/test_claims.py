@@ -17,8 +17,8 @@ from attreval import corpora
 from attreval.explain import METHODS
 from attreval.metrics.pointing_game import BASELINES
 from attreval.papers.common.claims import VERDICTS, Expectation, decide, read_claims, score, scorecard
-from attreval.papers.common.contrasts import CONDITIONS_OF, Contrast, contrast
 from attreval.papers.poerner2018.claims import claim_value
+from attreval.papers.poerner2018.contrasts import CONDITIONS_OF, MethodContrast, contrast_methods
 from attreval.report.numbers import read_declared_numbers, read_numbers
 
 METHOD_NAMES = ("a", "b", "c", "random")
@@ -51,7 +51,7 @@ def tables(draw):
 @given(columns=tables(), pick=st.sampled_from(["mean", "best"]), others=st.booleans())
 def test_a_contrast_equals_its_slow_twin(columns, pick, others):
     better, worse = ("a",), () if others else ("b", "c")
-    found = contrast(hits_of(columns), Contrast(better, worse, pick), 50, 0.9)
+    found = contrast_methods(hits_of(columns), MethodContrast(better, worse, pick), 50, 0.9)
     expected = slow.contrast(columns.values(), better, ("b", "c"), pick)
     if expected is None:
         assert found is None
@@ -62,27 +62,27 @@ def test_a_contrast_equals_its_slow_twin(columns, pick, others):
 
 def test_a_contrast_is_sure_where_every_instance_is():
     columns = {("one", "GRU"): {"a": [1.0] * 8, "b": [0.0] * 8}, ("one", "CNN"): {"a": [0.0] * 8, "b": [0.0] * 8}}
-    found = contrast(hits_of(columns), Contrast(("a",), ("b",)), 200, 0.95)
-    assert (found.value, found.low, found.high, found.positive, found.columns) == (0.5, 0.5, 0.5, 1, 2)
-    only = contrast(hits_of(columns), Contrast(("a",), ("b",), architectures=("CNN",)), 200, 0.95)
-    assert only.value == 0 and only.columns == 1
-    assert contrast(hits_of(columns), Contrast(("a",), ("b",), tasks=("three",)), 200, 0.95) is None
+    found = contrast_methods(hits_of(columns), MethodContrast(("a",), ("b",)), 200, 0.95)
+    assert (found.value, found.low, found.high, found.positive, found.cells) == (0.5, 0.5, 0.5, 1, 2)
+    only = contrast_methods(hits_of(columns), MethodContrast(("a",), ("b",), architectures=("CNN",)), 200, 0.95)
+    assert only.value == 0 and only.cells == 1
+    assert contrast_methods(hits_of(columns), MethodContrast(("a",), ("b",), tasks=("three",)), 200, 0.95) is None
 
 
 def test_models_of_a_task_share_their_draws():
     values = [0.0, 1.0] * 10
     opposite = [1.0, 0.0] * 10
     columns = {("one", "GRU"): {"a": values, "b": [0.5] * 20}, ("one", "CNN"): {"a": opposite, "b": [0.5] * 20}}
-    found = contrast(hits_of(columns), Contrast(("a",), ("b",)), 300, 0.95)
+    found = contrast_methods(hits_of(columns), MethodContrast(("a",), ("b",)), 300, 0.95)
     assert found.low == pytest.approx(0) and found.high == pytest.approx(0), "what one loses the other gains"
 
 
 def test_kinds_of_predictions_are_columns_of_their_own():
     rows = hits_of({("one", "GRU"): {"a": [1.0, 0.0], "b": [0.0, 0.0]}}).assign(metric="hit_feat")
     rows["correct"] = rows.instance == "one-0"
-    found = contrast(rows, Contrast(("a",), ("b",), games=("hit_feat",)), 50, 0.9)
-    assert found.columns == 2 and found.value == 0.5 and found.positive == 1
-    assert contrast(rows.assign(discarded="why"), Contrast(("a",), ("b",)), 50, 0.9) is None
+    found = contrast_methods(rows, MethodContrast(("a",), ("b",), games=("hit_feat",)), 50, 0.9)
+    assert found.cells == 2 and found.value == 0.5 and found.positive == 1
+    assert contrast_methods(rows.assign(discarded="why"), MethodContrast(("a",), ("b",)), 50, 0.9) is None
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_every_claim_on_pointing_can_be_asked():
     for claim in read_claims("poerner2018"):
         if claim.contrast is None:
             continue
-        assert set(claim.contrast) <= {field.name for field in fields(Contrast)}, claim.id
+        assert set(claim.contrast) <= {field.name for field in fields(MethodContrast)}, claim.id
         named = [*claim.contrast["better"], *claim.contrast.get("worse", [])]
         assert not [name for name in named if name not in METHODS and name not in BASELINES], claim.id
         assert not set(claim.contrast.get("games", [])) - set(CONDITIONS_OF), claim.id

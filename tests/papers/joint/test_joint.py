@@ -7,10 +7,11 @@ import pandas as pd
 import pytest
 
 from attreval.config import Profile
+from attreval.core.bootstrap import percentile_interval
 from attreval.core.records import Cost
 from attreval.explain import METHODS as EVERY
 from attreval.explain.method import Budget
-from attreval.metrics.rank_correlation import bounds, draw_judges, pool, verdict
+from attreval.metrics.rank_correlation import draw_judges, pool, verdict
 from attreval.papers.joint import budgets
 from attreval.papers.joint import correlations as judging
 from attreval.papers.joint import numbers as noting_judges
@@ -106,7 +107,7 @@ def test_the_floor_says_who_is_below_random(step):
 def test_pooled_runs_count_alike():
     tau, drawn, runs = pool([(1.0, np.ones(4), 5), (0.0, np.array([0, 0, np.nan, 0]), 5), (np.nan, np.ones(4), 2)])
     assert (tau, runs) == (0.5, 2) and drawn.tolist() == [0.5, 0.5, 1.0, 0.5]
-    assert np.isnan(pool([])[0]) and verdict(*bounds(pool([])[1], 0.95)) == "not measured"
+    assert np.isnan(pool([])[0]) and verdict(*percentile_interval(pool([])[1], 0.95)) == "not measured"
     assert [verdict(-2, -1), verdict(-1, 1), verdict(0.1, 1)] == ["contradict", "cannot be told", "agree"]
 
 

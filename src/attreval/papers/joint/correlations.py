@@ -8,9 +8,10 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
+from attreval.core.bootstrap import percentile_interval
 from attreval.explain import METHODS
 from attreval.metrics.pareto import pareto_front
-from attreval.metrics.rank_correlation import Drawn, bounds, correlate, draw_judges, pool, verdict
+from attreval.metrics.rank_correlation import Drawn, correlate, draw_judges, pool, verdict
 from attreval.metrics.registry import METRICS
 from attreval.papers.joint import budgets
 from attreval.papers.joint import values as joint
@@ -98,12 +99,12 @@ def stack(part: pd.DataFrame) -> tuple[dict[str, np.ndarray], list[str]]:
     return out, methods
 
 
-def summary_table(hearing: Hearing, level: float) -> pd.DataFrame:
+def summary_table(hearing: Hearing, confidence: float) -> pd.DataFrame:
     """One row a run, method and judge: mean, interval, n (texts times seeds), what the judge itself finds better."""
     rows = []
     for run, found in hearing.runs.items():
         for judge in found.means:
-            low, high = bounds(found.drawn[judge], level)
+            low, high = percentile_interval(found.drawn[judge], confidence)
             rows += [
                 (
                     *run,
@@ -121,7 +122,7 @@ def summary_table(hearing: Hearing, level: float) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=[*RUN, "method", "judge", "better", "mean", "low", "high", "n"])
 
 
-def correlation_table(hearing: Hearing, level: float) -> pd.DataFrame:
+def correlation_table(hearing: Hearing, confidence: float) -> pd.DataFrame:
     """One row a pair of judges and run, and one for all runs of a level: tau-b over methods, random left out.
 
     methods: over how many; runs: how many are pooled. verdict: see metrics.rank_correlation.verdict.
@@ -134,17 +135,17 @@ def correlation_table(hearing: Hearing, level: float) -> pd.DataFrame:
                 if run[2] == kind and a in heard.means and b in heard.means:
                     tau, drawn, methods = correlate(heard, a, b)
                     found.append((tau, drawn, methods))
-                    low, high = (float(x) for x in bounds(drawn, level))
+                    low, high = (float(x) for x in percentile_interval(drawn, confidence))
                     rows.append((*run, a, b, tau, low, high, methods, 1, verdict(low, high)))
             if found:
                 tau, drawn, runs = pool(found)
-                low, high = (float(x) for x in bounds(drawn, level))
+                low, high = (float(x) for x in percentile_interval(drawn, confidence))
                 rows.append((POOLED, POOLED, kind, a, b, tau, low, high, None, runs, verdict(low, high)))
     columns = [*RUN, "judge_a", "judge_b", "tau", "low", "high", "methods", "runs", "verdict"]
     return pd.DataFrame(rows, columns=columns).astype({"methods": "Int64"})
 
 
-def floor_table(hearing: Hearing, level: float) -> pd.DataFrame:
+def floor_table(hearing: Hearing, confidence: float) -> pd.DataFrame:
     """One row a run and judge: where random scores stand among the methods.
 
     below: methods with a lower mean; surely_below: those whose difference to random has an interval wholly below 0.
@@ -159,7 +160,7 @@ def floor_table(hearing: Hearing, level: float) -> pd.DataFrame:
             heard = ~np.isnan(means) & (np.arange(len(means)) != at)
             if np.isnan(means[at]) or not heard.any():
                 continue
-            _, high = bounds(found.drawn[judge] - found.drawn[judge][:, at : at + 1], level)
+            _, high = percentile_interval(found.drawn[judge] - found.drawn[judge][:, at : at + 1], confidence)
             below = int((means[heard] < means[at]).sum())
             sure = int((high[heard] < 0).sum())
             rows.append((*run, judge, means[at], int(heard.sum()), below, sure, below <= FLOOR_SHARE * heard.sum()))

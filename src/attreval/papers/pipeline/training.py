@@ -41,7 +41,7 @@ def train_and_test(step: Step) -> Trained:
     tested = evaluate(model, test, precision, notify=running_total(step.progress("testing"), len(test)))
     gold = np.array([i.label for i in test])
     names = ("accuracy", given.task, given.model, given.seed)
-    interval = bootstrap_mean(tested.correct, profile.bootstrap.draws, profile.bootstrap.level, *names)
+    interval = bootstrap_mean(tested.correct, profile.bootstrap.draws, profile.bootstrap.confidence, *names)
     row = {
         "task": given.task,
         "model": given.model,
