@@ -121,7 +121,7 @@ def explore(profile: ProfileName = "quick"):
     import webbrowser
 
     from attreval import config
-    from attreval.explorer import write_page
+    from attreval.explorer.page import write_page
     from attreval.workflow.manifest import make_manifest
 
     make_manifest(profile)

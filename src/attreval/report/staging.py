@@ -18,7 +18,7 @@ import yaml
 import attreval
 from attreval.core import project
 from attreval.core.tables import write_whole
-from attreval.explorer import write_page
+from attreval.explorer.page import write_page
 from attreval.papers.common.claims import VERDICTS, scorecard
 from attreval.report.errors import ReportError
 from attreval.report.gaps import allows_gaps, missing_notebooks, missing_numbers, missing_table
