@@ -168,10 +168,10 @@ def test_an_unknown_notebook_names_the_known():
 
 def test_runs_of_a_notebook_are_told_apart():
     check = parameters.check
-    assert check("01_data", {}).variant() == []
-    assert check("02_train", {"task": "a", "model": "b", "seed": 3}).variant() == ["a", "b", "s3"]
-    assert check("03_explain", {"shard": 2}).variant()[-1] == "2"
-    names = [check("03_explain", given).variant() for given in ({}, {"instances": 3}, {"methods": ["lime"]})]
+    assert check("01_data", {}).run() == ()
+    assert check("02_train", {"task": "a", "model": "b", "seed": 3}).run() == ("a", "b", 3)
+    assert check("03_explain", {"shard": 2}).run()[-1] == 2
+    names = [check("03_explain", given).run() for given in ({}, {"instances": 3}, {"methods": ["lime"]})]
     assert names[1] != names[0] != names[2]
 
 

@@ -48,7 +48,7 @@ def test_the_readmes_pictures_are_kept_figures_of_a_notebook():
     pictures = re.findall(r"!\[[^\]]*\]\(([^)]+)\)", readme)
     assert pictures
     for picture in pictures:
-        profile, name = re.fullmatch(r"results/reference/(\w+)/figures/(.+)\.png", picture).groups()
+        _, name = re.fullmatch(r"results/reference/(\w+)/figures/(.+)\.png", picture).groups()
         stem, _, label = name.rpartition("_")
         assert (CHECKOUT / picture).is_file()
         assert f'step.figure(\\"{label}\\"' in (CHECKOUT / "notebooks" / f"{stem}.ipynb").read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Notebooks run aside: a finished one takes its place, a failed one is kept apart, its code is known."""
+"""Notebooks run aside: a finished one takes its place, a failed one is kept apart."""
 
 import nbformat
 import pytest
@@ -6,7 +6,6 @@ import yaml
 from nbformat import v4
 
 from attreval.core import project
-from attreval.workflow import staleness as dependencies
 from attreval.workflow.run_notebook import StepFailed, run_notebook, time_left
 
 PROFILE = {
@@ -97,11 +96,3 @@ def test_bad_parameters_stop_before_anything_runs(home, notebook, given, words):
 def test_time_left_follows_the_pace(done, left):
     start = {"done": 10, "at": 100.0, "of": 20}
     assert time_left(start, {"done": done, "at": 110.0, "of": 20}) == left
-
-
-def test_the_code_of_a_notebook_is_its_code_cells(tmp_path):
-    cells = [v4.new_markdown_cell("import attreval.explain.own_text"), v4.new_code_cell("import attreval.core.seeds")]
-    nbformat.write(v4.new_notebook(cells=cells), tmp_path / "n.ipynb")
-    first, *rest = dependencies.notebook_files(tmp_path / "n.ipynb")
-    assert first == str(tmp_path / "n.ipynb")
-    assert [r.rsplit("/", 1)[1] for r in rest] == ["__init__.py", "seeds.py"]

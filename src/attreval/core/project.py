@@ -37,7 +37,7 @@ def processed() -> Path:
 
 @dataclass(frozen=True)
 class Results:
-    """The folders of one profile's results."""
+    """The folders and files of one profile's results: no path of them is put together elsewhere."""
 
     root: Path
 
@@ -71,25 +71,63 @@ class Results:
         """What each step was given and what it took: seconds, evaluations, versions."""
         return self.root / "steps"
 
+    def table(self, name: str, notebook: str, *run: object) -> Path:
+        """A CSV table of a notebook, of one of its runs where it has several (task, model, seed and part)."""
+        return self.tables / f"{step_name(notebook, *run)}_{name}.csv"
+
+    def read_table(self, name: str, notebook: str, *run: object):
+        """Such a table, as a pandas DataFrame. FileNotFoundError: the notebook has not run; it says how it does."""
+        import pandas as pd
+
+        return pd.read_csv(self.existing(self.table(name, notebook, *run), notebook))
+
+    def existing(self, path: Path, notebook: str) -> Path:
+        """The path, if it is there; FileNotFoundError says what to run otherwise."""
+        if not path.exists():
+            raise FileNotFoundError(f"no {path}: run notebook {notebook}, or `attreval run --profile {self.root.name}`")
+        return path
+
+    def executed(self, step: str) -> Path:
+        """The executed copy of a notebook."""
+        return self.notebooks / f"{step}.ipynb"
+
+    def record(self, step: str) -> Path:
+        """The record of a step."""
+        return self.steps / f"{step}.json"
+
     def model(self, task: str, model: str, seed: int) -> Path:
         """The folder of one trained model."""
-        return self.root / "models" / f"{task}-{model}-s{seed}"
+        return self.root / "models" / run_name(task, model, seed)
 
-    def attributions(self, task: str, model: str, seed: int, shard: int | str) -> Path:
+    def agent(self, task: str, model: str, seed: int, *kind: object) -> Path:
+        """The folder of an agent that learns to predict that model."""
+        return self.root / "agents" / run_name(task, model, seed, *kind)
+
+    def attributions(self, task: str, model: str, seed: int, part: int | str) -> Path:
         """The attribution table of one shard, or of the `examples`."""
-        return self.root / "attributions" / f"{task}-{model}-s{seed}-{shard}.parquet"
+        return self.root / "attributions" / f"{run_name(task, model, seed, part)}.parquet"
 
     def tokens(self, task: str, model: str, seed: int, part: int | str) -> Path:
         """How the model reads the instances of one shard, the `examples`, or all that people marked (`marked`)."""
-        return self.root / "tokens" / f"{task}-{model}-s{seed}-{part}.parquet"
+        return self.root / "tokens" / f"{run_name(task, model, seed, part)}.parquet"
 
-    def typed_attributions(self, task: str, model: str, seed: int, part: int) -> Path:
+    def typed_attributions(self, task: str, model: str, seed: int, part: int | str) -> Path:
         """The attributions of units, pairs and spans of one part of the instances that the diagnosis looks at."""
-        return self.root / "attributions" / f"types-{task}-{model}-s{seed}-{part}.parquet"
+        return self.root / "attributions" / f"types-{run_name(task, model, seed, part)}.parquet"
 
-    def typed_tokens(self, task: str, model: str, seed: int, part: int) -> Path:
+    def typed_tokens(self, task: str, model: str, seed: int, part: int | str) -> Path:
         """How the model reads the instances of one part of these."""
-        return self.root / "tokens" / f"types-{task}-{model}-s{seed}-{part}.parquet"
+        return self.root / "tokens" / f"types-{run_name(task, model, seed, part)}.parquet"
+
+
+def run_name(task: str, model: str, seed: int | str, *part: object) -> str:
+    """What the files of a run (and of a part of it) are named by."""
+    return "-".join([task, model, f"s{seed}", *map(str, part)])
+
+
+def step_name(notebook: str, *run: object) -> str:
+    """The name of a notebook's run: `03_explain-snli-minilm-s1-0`."""
+    return "-".join([notebook, run_name(*run)]) if run else notebook
 
 
 def results(profile: str) -> Results:

@@ -202,11 +202,10 @@ def _read_evidence(
 
 
 def _read_predictions(results: Results, profile: Profile, run: Run) -> dict[str, tuple[int, float]]:
-    """The predicted class and its probability by instance, by notebooks 03 and 07_sun2024_explanations."""
-    task, model, seed = run
-    ends = [f"07_sun2024_explanations-{task}-{model}-s{seed}-{part}" for part in range(profile.diagnosis.parts)]
-    ends += [f"03_explain-{task}-{model}-s{seed}-{shard}" for shard in range(profile.explaining_of(task).shards)]
-    rows = [row for end in ends for row in _read_table(results.tables / f"{end}_instances.csv").to_dict("records")]
+    """The predicted class and its probability by instance, by notebooks 03_explain and 07_sun2024_explanations."""
+    steps = [("07_sun2024_explanations", *run, part) for part in range(profile.diagnosis.parts)]
+    steps += [("03_explain", *run, shard) for shard in range(profile.explaining_of(run[0]).shards)]
+    rows = [row for step in steps for row in _read_table(results.table("instances", *step)).to_dict("records")]
     return {row["instance"]: (int(row["predicted"]), float(row.get("probability", np.nan))) for row in rows}
 
 

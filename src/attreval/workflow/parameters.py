@@ -16,9 +16,9 @@ class Parameters(Section):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
     profile: str = "quick"
 
-    def variant(self) -> list[str]:
-        """What tells this run of the notebook from its other runs in the same profile."""
-        return []
+    def run(self) -> tuple:
+        """What tells this run of the notebook from its other runs in the same profile: task, model, seed and part."""
+        return ()
 
 
 class OneModel(Parameters):
@@ -28,8 +28,8 @@ class OneModel(Parameters):
     model: str = "minilm"
     seed: int = Field(1, ge=0)
 
-    def variant(self) -> list[str]:
-        return [self.task, self.model, f"s{self.seed}"]
+    def run(self) -> tuple:
+        return (self.task, self.model, self.seed)
 
 
 class Explaining(OneModel):
@@ -39,9 +39,9 @@ class Explaining(OneModel):
     instances: int | None = Field(None, ge=1)
     methods: list[str] | None = Field(None, min_length=1)
 
-    def variant(self) -> list[str]:
-        custom = [] if self.instances is None and self.methods is None else ["custom"]
-        return [*super().variant(), str(self.shard), *custom]
+    def run(self) -> tuple:
+        custom = self.instances is not None or self.methods is not None
+        return (*super().run(), f"{self.shard}-custom" if custom else self.shard)
 
 
 class ExplanationPart(OneModel):
@@ -49,8 +49,8 @@ class ExplanationPart(OneModel):
 
     part: int = Field(0, ge=0)
 
-    def variant(self) -> list[str]:
-        return [*super().variant(), str(self.part)]
+    def run(self) -> tuple:
+        return (*super().run(), self.part)
 
 
 NOTEBOOKS: dict[str, type[Parameters]] = {

@@ -47,9 +47,9 @@ def run_notebook(notebook: str, given: dict[str, object]) -> Path:
     profile = config.load(checked.profile)
     if isinstance(checked, parameters.OneModel):
         step.check_choice(profile, checked, notebook)
-    name = "-".join([notebook, *checked.variant()])
+    name = project.step_name(notebook, *checked.run())
     folder = project.results(profile.name)
-    target = folder.notebooks / f"{name}.ipynb"
+    target = folder.executed(name)
     failed = folder.root / "failed" / target.name
     step.set_threads(profile.threads)
     os.environ["PYTHONHASHSEED"] = "0"

@@ -67,7 +67,7 @@ def run_workflow(
         for name in broken:
             print(f"{name}: files of an earlier run are gone, it runs again", flush=True)
         if broken:  # snakemake does not ask for what lies between, as long as the site is there
-            targets = [*(targets or ["site"]), *(str(folder.steps / f"{name}.json") for name in broken)]
+            targets = [*(targets or ["site"]), *(str(folder.record(name)) for name in broken)]
         command = [
             *(sys.executable, "-m", "snakemake", "--snakefile", str(project.home() / "workflow" / "Snakefile")),
             *("--directory", str(project.home()), "--config", f"profile={profile}", "--cores", str(cores)),

@@ -47,11 +47,11 @@ class Step:
     @property
     def name(self) -> str:
         """The name of this run."""
-        return "-".join([self.notebook, *self.parameters.variant()])
+        return project.step_name(self.notebook, *self.parameters.run())
 
     def table(self, name: str, frame: pd.DataFrame) -> pd.DataFrame:
         """Write a table to tables/<run>_<name>.csv and give it back."""
-        path = self.results.tables / f"{self.name}_{name}.csv"
+        path = self.results.table(name, self.notebook, *self.parameters.run())
         write_csv(path, frame)
         self.files.append(path)
         return frame
@@ -144,7 +144,7 @@ class Step:
             "processor_seconds": round(sum(os.times()[:4]), 1),
             "files": sorted(str(path.relative_to(self.results.root)) for path in set(self.files)),
         }
-        path = self.results.steps / f"{self.name}.json"
+        path = self.results.record(self.name)
         drop_stale(self.results.root, path, record["files"])
         write_json(path, record | self.notes)
         shown = [*dict.fromkeys(self.files), path]

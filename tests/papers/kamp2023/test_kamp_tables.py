@@ -21,6 +21,7 @@ from attreval.papers.kamp2023 import (
     profiles,
     readings,
     seeds,
+    summary,
     tables,
 )
 from attreval.papers.kamp2023.readings import PEOPLE, SIX, Reading
@@ -96,20 +97,18 @@ def test_table_1_adds_up_a_methods_pairs(step, way):
     expected["mean"] = expected["signed"] / 5
     found = table[(table.method == "lime") & (table.k == 2)].improvement.iloc[0]
     assert found == pytest.approx(expected[way])
-    beside = tables.beside_table_1(table)
+    beside = tables.with_published_improvement(table)
     assert beside[(beside.method == "gradient_x_input") & (beside.k == 1)].published.iloc[0] == 0.10
     assert beside[beside.method == "lime"].published.isna().all()
 
 
 def test_peaks_are_counted_beside_the_published(step):
-    table = tables.beside_dynamic_k(dynamic_k.dynamic_k_table(step))
+    table = tables.with_published_k(dynamic_k.dynamic_k_table(step))
     assert list(table.voter) == [*SIX, PEOPLE]
     counts = [len(CHOICES["released"](r.scores["lime"])) for r in step.readings]
     row = table.set_index("voter").loc["lime"]
     assert row.k == pytest.approx(np.mean(counts)) and row.sd == pytest.approx(np.std(counts))
     assert row.published_k == pytest.approx(5.34) and np.isnan(table.set_index("voter").published_k[PEOPLE])
-    dynamic_k.note_dynamic(step, dynamic_k.dynamic_against_fixed(step), table)
-    assert step.numbers["dynamic.snli.lime.k"] == pytest.approx(row.k) and step.numbers["dynamic.snli.pairs"] == 15
 
 
 def test_groups_texts_and_lengths(step):
@@ -124,8 +123,42 @@ def test_groups_texts_and_lengths(step):
     assert set(lengths.length) == {8, 10} and (lengths.instances == 1).all()  # nothing has 50 tokens
     ends = lengths[lengths.k >= lengths.length]
     assert np.allclose(ends.agreement, 1) and np.allclose(ends.chance, 1)
-    groups.note_groups(step, table, lengths)
-    assert step.numbers["agreement.snli.short"] == 8 and step.numbers["agreement.snli.long"] == 10
+
+
+def test_the_summary_says_who_is_highest_and_lowest(step):
+    columns = ["task", "model", "seed", "method_a", "method_b", "group", "k", "agreement", "instances"]
+    pairs = [
+        (*RUN, "lime", "gradient_l1", "gradient and perturbation", 4, 0.9, 6),
+        (*RUN, "lime", "deeplift", "perturbation and propagation", 4, 0.6, 6),
+        (*RUN, "random", "lime", "with random", 4, 0.5, 6),
+        (*RUN, "lime", "deeplift", "perturbation and propagation", 5, 1.0, 6),  # not at the k that is shown
+    ]
+    found = {
+        "groups": groups.group_table(step),
+        "lengths": groups.length_table(step),
+        "with_people": people.human_agreement_table(step),
+        "dynamic": dynamic_k.dynamic_against_fixed(step),
+        "dynamic_k": dynamic_k.dynamic_k_table(step),
+        "predicted_k": people.predicted_k_table(step),
+    }
+    table = summary.summary_table(step, agreement=pd.DataFrame(pairs, columns=columns), **found)
+    by_name = table.set_index(["task", "quantity"])
+    assert by_name.index.is_unique and by_name.value[("all", "fixed_k")] == 4
+    texts = by_name.loc["snli"]
+    assert texts.name["pairs_highest"] == "LIME and Gradient (L1)" and texts.value["pairs_highest"] == 0.9
+    assert texts.name["pairs_lowest"] == "LIME and DeepLIFT" and texts.value["pairs_random"] == 0.5
+    assert texts.value["short"] == 8 and texts.value["long"] == 10 and texts.value["pairs"] == 15
+    peaks = found["dynamic_k"].set_index("voter").k.drop(PEOPLE)
+    assert texts.value["dynamic_k_highest"] == peaks.max() > texts.value["dynamic_k_lowest"] == peaks.min()
+    assert texts.name["dynamic_k_highest"] == readings.voter_title(peaks.idxmax())
+    differences = found["dynamic"].query("k == 4 and b != @PEOPLE").difference
+    assert texts.value["closer_pairs"] == (differences > 0).sum()
+    random = found["with_people"].query("k == 4 and method == 'random'").agreement.iloc[0]
+    assert texts.value["people_random"] == random and texts.value["people_lowest"] < texts.value["people_highest"]
+    assert texts.value["best_rule"] == found["predicted_k"].groupby("rule").error.mean().drop("one_for_all").min()
+    nobody = {name: part.iloc[:0] if "predicted" in name or "people" in name else part for name, part in found.items()}
+    without = summary.summary_table(step, agreement=pd.DataFrame(pairs, columns=columns), **nobody)
+    assert not {"best_rule", "people_highest", "people_random"} & set(without.quantity)
 
 
 def test_agreement_with_people(step):
@@ -172,8 +205,6 @@ def test_what_small_choices_move(step):
     rules = choices.rule_table(step)
     by_rule = rules.groupby("rule").k.mean()
     assert by_rule["paper"] <= by_rule["around"] <= by_rule["released"] <= by_rule["plateau_ends"]
-    choices.note_choices(step, ties, signs, rules)
-    assert step.numbers["choices.snli.released_k"] == pytest.approx(by_rule["released"])
 
 
 def test_unsigned_voters_have_names(step):
@@ -229,9 +260,6 @@ def test_without_people_claims_about_them_are_not_testable(step, monkeypatch):
     assert set(untested) == {claim for claim in table.index if "people" in claim or claim == "advantage-vanishes"}
     with_people = people.human_agreement_table(step)
     assert with_people.empty and people.predicted_k_table(step).empty and people.phrase_table(step).empty
-    people.note_people(
-        step, pd.DataFrame(columns=["task", "quantity", "value"]), with_people, *(people.predicted_k_table(step),) * 2
-    )
     assert figures.figure_2b(with_people).texts[0].get_text() == "nobody marked these texts"
 
 
@@ -241,9 +269,17 @@ def test_seeds_are_compared_on_what_all_runs_have():
     left, right = seeds.align([a, b])
     assert [len(scores) for scores in left] == [len(scores) for scores in right] == [2, 3]
     table = pd.DataFrame({"task": "snli", "model": "m", "seed": [1, 2], "accuracy": 0.5, "apd": [0.2, 0.1]})
-    beside = seeds.beside_published(table.assign(chosen=[False, True]))
+    beside = tables.table_2(table.assign(chosen=[False, True]))
     assert list(beside.seed) == [2, 1] and list(beside.published_apd) == [0.00595, 0.00599]
     assert figures.figure_seeds(beside).get_legend() is not None
+
+
+def test_spread_is_the_distance_over_the_least_run(step):
+    apd = pd.DataFrame({"task": "snli", "model": "tiny", "seed": [1, 2], "apd": [0.2, 0.25]})
+    table = seeds.spread_table(step, apd).set_index("study")
+    assert list(table.index) == ["main", "published"] and table.spread["main"] == pytest.approx(0.25)
+    assert table.train_rows["main"] == 4 and table.runs["published"] == 10
+    assert table.spread["published"] == pytest.approx(0.0555, abs=1e-4)
 
 
 def test_figures_show_what_they_are_given(step):

@@ -6,9 +6,8 @@ For models see `trained_models`.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import wraps
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -22,21 +21,12 @@ from attreval.explain import METHODS
 from attreval.workflow.step import Step
 
 
-def existing(paths: Sequence[Path], what: str, notebook: str, profile: Profile) -> Sequence[Path]:
-    """The paths, if all are there. Raises FileNotFoundError that says which notebook makes them."""
-    if missing := [path for path in paths if not path.exists()]:
-        raise FileNotFoundError(
-            f"no {what} at {missing[0]}: run notebook {notebook}, or `attreval run --profile {profile.name}`"
-        )
-    return paths
-
-
 def load_attributions(
     results: Results, profile: Profile, task: str, model: str, seed: int
 ) -> dict[str, dict[str, Attribution]]:
     """Attributions of every shard: instance id -> method -> record."""
     paths = [results.attributions(task, model, seed, shard) for shard in range(profile.explaining_of(task).shards)]
-    return dict(sorted(read_by_instance(*existing(paths, "attributions", "03_explain", profile)).items()))
+    return dict(sorted(read_by_instance(*(results.existing(path, "03_explain") for path in paths)).items()))
 
 
 def load_tokens(
@@ -45,7 +35,7 @@ def load_tokens(
     """How the model reads the instances of every shard, by instance id; or those of a part: `examples`, `marked`."""
     parts = [part] if part else range(profile.explaining_of(task).shards)
     paths = [results.tokens(task, model, seed, part) for part in parts]
-    return read_tokens(*existing(paths, "tokens", "03_explain", profile))
+    return read_tokens(*(results.existing(path, "03_explain") for path in paths))
 
 
 def load_typed_attributions(
@@ -53,13 +43,13 @@ def load_typed_attributions(
 ) -> dict[str, dict[str, Attribution]]:
     """Attributions of all parts: instance id -> method -> record."""
     paths = [results.typed_attributions(task, model, seed, part) for part in range(profile.diagnosis.parts)]
-    return read_by_instance(*existing(paths, "attributions", "07_sun2024_explanations", profile))
+    return read_by_instance(*(results.existing(path, "07_sun2024_explanations") for path in paths))
 
 
 def load_typed_tokens(results: Results, profile: Profile, task: str, model: str, seed: int) -> dict[str, Tokens]:
     """How the model reads the instances of all parts, by instance id."""
     paths = [results.typed_tokens(task, model, seed, part) for part in range(profile.diagnosis.parts)]
-    return read_tokens(*existing(paths, "tokens", "07_sun2024_explanations", profile))
+    return read_tokens(*(results.existing(path, "07_sun2024_explanations") for path in paths))
 
 
 def common_methods(records: dict[str, dict[str, Attribution]]) -> list[str]:
@@ -103,7 +93,6 @@ def read_shards(step: Step, table: str, judge: Judge | None = None) -> pd.DataFr
     parts = []
     for task, model, seed in step.profile.explained_runs(judge):
         for shard in range(step.profile.explaining_of(task).shards):
-            path = step.results.tables / f"03_explain-{task}-{model}-s{seed}-{shard}_{table}.csv"
-            existing([path], "table", "03_explain", step.profile)
-            parts.append(pd.read_csv(path).assign(task=task, model=model, seed=seed))
+            found = step.results.read_table(table, "03_explain", task, model, seed, shard)
+            parts.append(found.assign(task=task, model=model, seed=seed))
     return pd.concat(parts, ignore_index=True)

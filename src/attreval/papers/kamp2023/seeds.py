@@ -77,7 +77,7 @@ def seeds_of_tasks(step) -> list[tuple[str, str, list[tuple]]]:
 
 def read_accuracy(results: Results, task: str, model: str, seed: int) -> float:
     """The test accuracy that notebook 02 wrote."""
-    return float(pd.read_csv(results.tables / f"02_train-{task}-{model}-s{seed}_accuracy.csv").accuracy[0])
+    return float(results.read_table("accuracy", "02_train", task, model, seed).accuracy[0])
 
 
 def seeds_of_study(step) -> list[tuple[str, str, list[tuple]]]:

@@ -42,7 +42,7 @@ def explain_shard(step: Step) -> Shard:
     instances = to_explain(step.profile, given.task, given.model, given.shard, given.instances)
     methods = given.methods or _applicable(spec.methods, scorer)
     explained = explain(scorer, instances, methods, spec, names, spec.target, notify=step.progress("explaining"))
-    _write(step, step.name.split(f"s{given.seed}-", 1)[1], explained)
+    _write(step, given.run()[-1], explained)
     records = [a for e in explained for a in e.attributions.values()]
     check_gaps(records, spec)
     cost = sum_costs(records, scorer.costs.get("prediction", Cost()), len(instances))

@@ -14,8 +14,8 @@ PER_INSTANCE = ["requested", "unique", "reused", "requested_tokens", "unique_tok
 
 def model_table(step: Step) -> pd.DataFrame:
     """One row a task, model and seed: how well the model does on test."""
-    names = [f"02_train-{task}-{model}-s{seed}_accuracy.csv" for task, model, seed in step.profile.trained_runs()]
-    table = pd.concat([pd.read_csv(step.results.tables / name) for name in names], ignore_index=True)
+    runs = step.profile.trained_runs()
+    table = pd.concat([step.results.read_table("accuracy", "02_train", *run) for run in runs], ignore_index=True)
     for task, part in table.groupby("task", sort=False):
         for name in ("accuracy", "macro_f1", "majority"):
             step.number(f"train.{task}.{name}", float(part[name].mean()), 3)

@@ -1,4 +1,4 @@
-"""Which of the claims that compare methods by their hits hold here?"""
+"""Claims of Poerner et al. (2018), section 5: which hold here? Each compares methods by their hits."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from attreval.workflow.step import Step
 def pointing_claims(step: Step, hits: pd.DataFrame) -> pd.DataFrame:
     """One row a claim of Poerner et al. 2018 with our value, its interval and a verdict."""
     claims = read_claims("poerner2018")
-    found = {claim.id: measure(claim, hits, step) for claim in claims if claim.contrast and not claim.why_not}
+    found = {claim.id: _contrast_of(claim, hits, step) for claim in claims if claim.contrast and not claim.why_not}
     return note_verdicts(step, "poerner2018", score(claims, found))
 
 
-def measure(claim: Claim, hits: pd.DataFrame, step: Step) -> dict:
+def _contrast_of(claim: Claim, hits: pd.DataFrame, step: Step) -> dict:
     """Our value of a claim that is a contrast of methods."""
     settings = {key: tuple(value) if isinstance(value, list) else value for key, value in claim.contrast.items()}
     found = contrast(hits, Contrast(**settings), step.profile.bootstrap.draws, step.profile.bootstrap.level)

@@ -1,88 +1,66 @@
-"""What does an explanation look like on a text whose evidence is known? Texts to be shown in colour."""
+"""Examples of explanations on texts whose evidence is known, to be shown in colour (Poerner et al. 2018, Figs. 1-3)."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 
+from attreval.config import Run
 from attreval.core.alignment import overlap_shares
 from attreval.core.records import Attribution, Instance
 from attreval.corpora import TASKS
 from attreval.explain import METHODS
 from attreval.metrics.pointing_game import find_games
+from attreval.papers.common.coloured_text import ColouredText
 from attreval.papers.common.runs import common_methods, load_attributions, load_tokens
 from attreval.papers.common.sample import to_explain
-from attreval.papers.poerner2018.hits import AGREEMENT, BLOCKS, architectures, read_predictions
+from attreval.papers.poerner2018.hits import architecture_names, read_predictions
 from attreval.workflow.step import Step
 
 
-@dataclass(frozen=True)
-class Example:
-    """One text to be shown in colour: its words, the scores of the words by method title, which words are evidence,
-    and what follows the text. `parts` is what the drawing functions take."""
-
-    words: tuple[str, ...]
-    rows: dict[str, np.ndarray]
-    evidence: np.ndarray
-    after: str = ""
-
-    @property
-    def parts(self) -> tuple:
-        """words, rows, evidence, after."""
-        return self.words, self.rows, self.evidence, self.after
-
-
-def show_hybrid(step: Step, kind: str, architecture: str, methods: list[str]) -> Example:
-    """A hybrid document of `topics` or `sentiment`, see `show`."""
-    return show(step, kind, BLOCKS[kind].tasks, architecture, methods)
-
-
-def show_agreement(step: Step, architecture: str, methods: list[str], predicted: str) -> Example:
-    """The words before a verb that is predicted to be `singular` or `plural`, see `show`; five of them or more."""
-    return show(step, predicted, AGREEMENT, architecture, methods, predicted, 5)
-
-
-def show(
+def shortest_example(
     step: Step,
-    name: str,
-    tasks: tuple[str, ...],
+    tasks: Sequence[str],
     architecture: str,
-    methods: list[str],
+    methods: Sequence[str],
     predicted: str | None = None,
     least_words: int = 1,
-) -> Example:
+) -> ColouredText:
     """The shortest explained text in which the methods do not all point at the same word, or the shortest of all.
 
-    The first of the tasks that the profile has, the model of the architecture (the first where there is none), and
-    those of the methods that have explained it; with no such task, an example without words. Numbers say what it is.
+    Of the first of the tasks that the profile has, the model of the architecture (the first where there is none), and
+    those of the methods that have explained it. predicted: the label that it must have. Without words where the
+    profile has none of the tasks.
     """
-    profile = step.profile
-    runs = [run for run in profile.explained_runs("pointing") if run[0] in tasks]
-    chosen = [run for run in runs if profile.models[run[1]].architecture == architecture] or runs
-    texts = find_texts(step, *chosen[0], methods, predicted, least_words) if chosen else []
-    key = f"pointing.example.{name}"
-    if not texts:
-        step.number(f"{key}.model", "no model of this profile")
-        step.number(f"{key}.predicted", "nothing")
-        return Example((), {}, np.zeros(0, bool))
+    runs = [run for run in step.profile.explained_runs("pointing") if run[0] in tasks]
+    chosen = [run for run in runs if step.profile.models[run[1]].architecture == architecture] or runs
+    found = _candidates(step, chosen[0], methods, predicted, least_words) if chosen else []
+    if not found:
+        return ColouredText((), {}, np.zeros(0, bool), model="no model of this profile", predicted="nothing")
     task, model, _ = chosen[0]
-    found = min(texts, key=lambda text: text.order)
-    instance, said, shares = found.instance, found.predicted, found.shares
-    labels = TASKS[task].labels
-    step.number(f"{key}.model", architectures(profile, task)[model])
-    step.number(f"{key}.predicted", labels[said])
-    covered = shares.any(axis=0)
+    one = min(found, key=lambda candidate: candidate.order)
+    covered = one.shares.any(axis=0)
     rows = {
-        METHODS[method].title: (shares.T @ record.on_tokens(len(shares)))[covered]
-        for method, record in found.records.items()
+        METHODS[method].title: (one.shares.T @ record.on_tokens(len(one.shares)))[covered]
+        for method, record in one.records.items()
     }
-    words = tuple(word for word, read in zip(instance.word_texts(), covered, strict=True) if read)
-    return Example(words, rows, found.evidence[covered], f"{labels[said]} verb" if instance.evidence.tags else "")
+    words = tuple(word for word, read in zip(one.instance.word_texts(), covered, strict=True) if read)
+    label = TASKS[task].labels[one.predicted]
+    after = f"{label} verb" if one.instance.evidence.tags else ""
+    return ColouredText(words, rows, one.evidence[covered], after, architecture_names(step.profile, task)[model], label)
+
+
+def example_table(examples: dict[str, ColouredText]) -> pd.DataFrame:
+    """One row an example: its name, the model that read it, and the label that it predicts."""
+    rows = [(name, example.model, example.predicted) for name, example in examples.items()]
+    return pd.DataFrame(rows, columns=["example", "model", "predicted"])
 
 
 @dataclass(frozen=True)
-class Text:
+class _Candidate:
     """An explained text with evidence for its predicted class. shares: (L, W), see overlap_shares. order: the smaller,
     the better to be shown."""
 
@@ -94,24 +72,23 @@ class Text:
     order: tuple[bool, int, str]
 
 
-def find_texts(
-    step: Step, task: str, model: str, seed: int, methods: list[str], predicted: str | None, least_words: int
-) -> list[Text]:
-    """The explained texts that can be shown."""
+def _candidates(step: Step, run: Run, methods: Sequence[str], label: str | None, least_words: int) -> list[_Candidate]:
+    """The explained texts of a run that can be shown."""
     profile, out = step.profile, []
-    records = load_attributions(step.results, profile, task, model, seed)
+    task, model, seed = run
+    records, tokens = load_attributions(step.results, profile, *run), load_tokens(step.results, profile, *run)
     shown = [method for method in methods if method in common_methods(records)]
-    tokens, predictions = load_tokens(step.results, profile, task, model, seed), read_predictions(step)
+    predictions = read_predictions(step)
     for instance in to_explain(profile, task, model):
-        said = int(predictions[task, model, seed, instance.id])
-        if len(instance.words) < least_words or predicted not in (None, TASKS[task].labels[said]):
+        predicted = int(predictions[task, model, seed, instance.id])
+        if len(instance.words) < least_words or label not in (None, TASKS[task].labels[predicted]):
             continue
         shares = overlap_shares(tokens[instance.id].offsets, instance.words)
-        game = find_games(instance, said, shares.any(axis=0), profile.pointing.affix)[0]
+        game = find_games(instance, predicted, shares.any(axis=0), profile.pointing.affix)[0]
         if game.discarded:
             continue
         chosen = {method: records[instance.id][method] for method in shown}
         tops = {record.features[int(record.scores.argmax())] for record in chosen.values()}
         order = (len(tops) < 2, len(instance.words), instance.id)
-        out.append(Text(instance, said, shares, game.evidence, chosen, order))
+        out.append(_Candidate(instance, predicted, shares, game.evidence, chosen, order))
     return out

@@ -1,4 +1,4 @@
-"""How often do explanations point at the evidence, and how does that compare with what was published?"""
+"""Figures 1-3 of Poerner et al. (2018), coloured texts; and hits beside their Table 2, and by the number of attractors."""
 
 from __future__ import annotations
 
@@ -8,8 +8,12 @@ import seaborn as sns
 from matplotlib import pyplot as plt
 
 from attreval.explain import METHODS
-from attreval.papers.common.style import MARKERS, draw_nothing, task_title, use_style
-from attreval.papers.poerner2018.tables import NAMES
+from attreval.papers.common.coloured_text import ColouredText
+from attreval.papers.common.method_style import MARKERS
+from attreval.papers.common.style import draw_nothing, task_title, use_style
+from attreval.papers.poerner2018.examples import shortest_example
+from attreval.papers.poerner2018.tables import AGREEMENT, BLOCKS, NAMES
+from attreval.workflow.step import Step
 
 WORDS = {
     "hybrid": "right fragment",
@@ -20,16 +24,33 @@ WORDS = {
 CONDITIONS = {"all": "", "correct": ", right predictions", "wrong": ", wrong predictions"}
 
 
-def method_title(name: str) -> str:
+def figure_1(step: Step) -> ColouredText:
+    """A hybrid document of news sentences, read by the convolutional network."""
+    return shortest_example(step, BLOCKS["topics"].tasks, "cnn", ["gradient_l2", "lrp", "limsse_logit"])
+
+
+def figure_2(step: Step, predicted: str = "singular") -> ColouredText:
+    """Five words or more before a verb: a `singular`, predicted by the GRU, or a `plural`, by the LSTM (also Fig. 3)."""
+    architecture, fifth = {"singular": ("gru", "occlusion_1"), "plural": ("lstm", "decomposition")}[predicted]
+    methods = ["gradient_l2", "gradient_x_input", "lrp", "deeplift", fifth, "limsse_probability"]
+    return shortest_example(step, AGREEMENT, architecture, methods, predicted, least_words=5)
+
+
+def figure_3(step: Step) -> ColouredText:
+    """A hybrid document of review sentences, read by the quasi-recurrent LSTM."""
+    return shortest_example(step, BLOCKS["sentiment"].tasks, "qlstm", ["lrp", "limsse_probability"])
+
+
+def _method_title(name: str) -> str:
     """A method as the figures name it."""
     name = NAMES.get(name, name)
     return METHODS[name].title if name in METHODS else name.replace("_", " ")
 
 
-def draw_pointing(table: pd.DataFrame):
+def draw_table_2(table: pd.DataFrame):
     """Poerner et al. 2018, Table 2: a panel an experiment and measure, a row a method, a colour an architecture.
 
-    table: of `pointing_table.paper_table`. Filled marks are ours with their intervals, hollow ones published; those
+    table: of `tables.table_2`. Filled marks are ours with their intervals, hollow ones published; those
     whose reading is not sure (L) are left out.
     """
     use_style()
@@ -59,7 +80,7 @@ def draw_pointing(table: pd.DataFrame):
             sure = cells.published.where(cells.confidence.isin(["H", "M"]))
             style = {"markersize": 5, "markerfacecolor": "none", "alpha": 0.7}
             axes.plot(sure, places, marker, color=colour, label=f"{architecture}, published", **style)
-        axes.set(yticks=range(len(names)), yticklabels=[method_title(name) for name in names], xlim=(-0.02, 1.02))
+        axes.set(yticks=range(len(names)), yticklabels=[_method_title(name) for name in names], xlim=(-0.02, 1.02))
         axes.set(xlabel=f"share of hits: {WORDS[metric]}")
         axes.set_title(f"{task_title(task)}{CONDITIONS[condition]}", fontsize=11)
     grid[0][0].invert_yaxis()
@@ -77,7 +98,7 @@ def draw_attractors(
 ):
     """Hits by the number of attractors, a panel a model, a line a method, a band its interval; the model in black.
 
-    table: of `pointing.summarise_by_attractors`, one task. shown: of which methods. Points of fewer than FEW texts
+    table: of `hits.attractor_table`, one task. shown: of which methods. Points of fewer than FEW texts
     are left out.
     """
     use_style()
@@ -97,7 +118,7 @@ def draw_attractors(
         for at, method in enumerate(methods):
             line = part[(part.model == model) & (part.method == method)].sort_values("attractors")
             style = {"color": colours[method], "marker": MARKERS[at % len(MARKERS)], "markersize": 4}
-            axes.plot(line.attractors, line.accuracy, label=method_title(method), **style)
+            axes.plot(line.attractors, line.accuracy, label=_method_title(method), **style)
             axes.fill_between(line.attractors, line.low, line.high, color=colours[method], alpha=0.08, linewidth=0)
         whole = table[(table.model == model) & (table.metric == metric) & (table.condition == "all")]
         right = whole.groupby("attractors").right.first()

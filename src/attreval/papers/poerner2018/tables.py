@@ -1,4 +1,4 @@
-"""What did Poerner et al. 2018 find, and what do we? Their Table 2, ours beside it, cell by cell.
+"""Table 2 of Poerner et al. (2018): the share of hits of each method, ours beside the published, cell by cell.
 
 The published values stand in paper/reported/ with how sure we are of having read each: H, M and L; the L ones are no
 targets. A cell that we do not have says why.
@@ -7,71 +7,79 @@ targets. A cell that we do not have says why.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
+from dataclasses import dataclass
 
 import pandas as pd
 
-from attreval.core import project
 from attreval.explain import METHODS, methods_in
+from attreval.papers.common.published import reported
+from attreval.workflow.step import Step
 
+AGREEMENT = ("agreement_parsed", "agreement_ud", "agreement_linzen")
 TASKS_OF = {
     "yelp hybrid": ("hybrid_yelp", "hybrid_imdb"),
     "20newsgroups hybrid": ("hybrid_newsgroups", "hybrid_bbc"),
     "20newsgroups manual": ("manual_newsgroups",),
-    "morphosyntactic agreement": ("agreement_parsed", "agreement_ud", "agreement_linzen"),
+    "morphosyntactic agreement": AGREEMENT,
 }
 NAMES = methods_in("poerner2018")  # the paper's row: our method
 FAMILY = {"GRU": "recurrent", "LSTM": "recurrent", "QGRU": "quasi", "QLSTM": "quasi", "CNN": "convolutional"}
 SPREAD = 0.05  # "underlined: within 5 points of top explanation method" (Table 2)
 BASELINES = ("random", "last")
-COLUMNS = [
-    "row",
-    "method",
-    "column",
-    "experiment",
-    "architecture",
-    "metric",
-    "condition",
-    "task",
-    "ours",
-    "low",
-    "high",
-]
-COLUMNS += ["instances", "published", "confidence", "reason", "best", "near"]
+CELL = ("row", "method", "column", "experiment", "architecture", "metric", "condition")
+COLUMNS = [*CELL, "task", "ours", "low", "high", "instances", "published", "confidence", "reason", "best", "near"]
+ARCHITECTURES = ("GRU", "QGRU", "LSTM", "QLSTM", "CNN", "MINILM")  # of the blocks, whether a profile has them or not
 
 
-def read_published(folder: Path | None = None) -> pd.DataFrame:
+@dataclass(frozen=True)
+class Block:
+    """What the text speaks of: the first of these tasks that a profile has, one game, and one kind of prediction."""
+
+    tasks: tuple[str, ...]
+    metric: str = "hybrid"
+    condition: str = "all"
+
+    def task(self, table: pd.DataFrame) -> tuple[str | None, pd.DataFrame]:
+        """The block's task (None where the table has none) and its rows; table: columns task, metric, condition."""
+        part = table[(table.metric == self.metric) & (table.condition == self.condition)]
+        task = next((task for task in self.tasks if task in set(part.task)), None)
+        return task, part[part.task == task]
+
+
+BLOCKS = {
+    "topics": Block(("hybrid_newsgroups", "hybrid_bbc")),
+    "sentiment": Block(("hybrid_yelp", "hybrid_imdb")),
+    "manual": Block(("manual_newsgroups",), "manual"),
+    "subject": Block(AGREEMENT, "hit_target", "correct"),
+    "number": Block(AGREEMENT, "hit_feat", "correct"),
+    "number_wrong": Block(AGREEMENT, "hit_feat", "wrong"),
+}
+
+
+def published_table_2() -> pd.DataFrame:
     """One row a published cell: row, column, experiment, architecture, metric, condition, published, confidence."""
-    folder = folder or project.home() / "paper" / "reported"
-    values = pd.read_csv(folder / "poerner_table2.csv").melt("method", var_name="column", value_name="published")
-    sure = pd.read_csv(folder / "poerner_table2_confidence.csv").melt(
-        "method", var_name="column", value_name="confidence"
-    )
-    about = pd.read_csv(folder / "poerner_table2_columns.csv")
-    order = {name: at for at, name in enumerate(dict.fromkeys(values.method))}
-    kinds = [read_metric(row.experiment, row.metric) for row in about.itertuples()]
+    values = reported("poerner_table2").melt("method", var_name="column", value_name="published")
+    sure = reported("poerner_table2_confidence").melt("method", var_name="column", value_name="confidence")
+    about = reported("poerner_table2_columns").rename(columns={"task_method": "architecture"})
+    kinds = [_metric_of(row.experiment, row.metric) for row in about.itertuples()]
     about = about.assign(metric=[m for m, _ in kinds], condition=[c for _, c in kinds])
+    order = {name: at for at, name in enumerate(dict.fromkeys(values.method))}
     joined = values.merge(sure, on=["method", "column"]).merge(about, on="column")
-    joined["confidence"] = joined.confidence.replace("-", "")
-    joined["row"] = joined.method.map(order)
-    joined = joined.rename(columns={"task_method": "architecture"})
-    return joined[
-        ["row", "method", "column", "experiment", "architecture", "metric", "condition", "published", "confidence"]
-    ]
+    joined = joined.assign(confidence=joined.confidence.replace("-", ""), row=joined.method.map(order))
+    return joined[[*CELL, "published", "confidence"]]
 
 
-def read_metric(experiment: str, said: str) -> tuple[str, str]:
+def _metric_of(experiment: str, said: str) -> tuple[str, str]:
     """Our metric and condition of a column: hit_feat and wrong for `hit_feat, f(X)!=y(X)`."""
     if "agreement" not in experiment:
         return experiment.split()[-1], "all"
     return said.split(",")[0], "wrong" if "!=" in said else "correct"
 
 
-def paper_table(
+def table_2(
     summary: pd.DataFrame,
     names: Mapping[str, str] | None = None,
     impossible: Mapping[tuple[str, str], str] | None = None,
-    folder: Path | None = None,
 ) -> pd.DataFrame:
     """One row a cell of Table 2 and task of ours, and after these the architectures that the paper does not have.
 
@@ -81,38 +89,33 @@ def paper_table(
     column, or within five points of it; baselines do not compete.
     """
     names, impossible = NAMES if names is None else names, impossible or {}
-    cells = read_published(folder)
+    cells = published_table_2()
     if "architecture" not in summary:
         summary = summary.assign(architecture=summary.model.str.upper())
     ours = summary.set_index(["task", "architecture", "metric", "condition", "method"])
-    cells = pd.concat([cells, new_columns(cells, summary)], ignore_index=True)
+    cells = pd.concat([cells, _new_architectures(cells, summary)], ignore_index=True)
     rows = []
     for cell in cells.to_dict("records"):
-        for task in tasks_in(summary, cell["experiment"]) or [""]:
-            key = (
-                task,
-                cell["architecture"],
-                cell["metric"],
-                cell["condition"],
-                names.get(cell["method"], cell["method"]),
-            )
+        for task in _tasks_in(summary, cell["experiment"]) or [""]:
+            ours_of = names.get(cell["method"], cell["method"])
+            key = (task, cell["architecture"], cell["metric"], cell["condition"], ours_of)
             if key in ours.index:
                 found = ours.loc[key]
                 rows.append(cell | {"task": task, "ours": found.accuracy, "low": found.low, "high": found.high})
                 rows[-1] |= {"instances": int(found.instances), "reason": ""}
             else:
-                rows.append(cell | {"task": task, "reason": why_missing(cell, task, key, ours.index, impossible)})
+                rows.append(cell | {"task": task, "reason": _why_missing(cell, task, key, ours.index, impossible)})
     table = pd.DataFrame(rows).reindex(columns=COLUMNS)
-    return mark_best(table)
+    return _mark_best(table)
 
 
-def tasks_in(summary: pd.DataFrame, experiment: str) -> list[str]:
+def _tasks_in(summary: pd.DataFrame, experiment: str) -> list[str]:
     """The tasks of ours that stand for an experiment of the paper's."""
     there = set(summary.task)
     return [task for task in TASKS_OF[experiment] if task in there]
 
 
-def new_columns(cells: pd.DataFrame, summary: pd.DataFrame) -> pd.DataFrame:
+def _new_architectures(cells: pd.DataFrame, summary: pd.DataFrame) -> pd.DataFrame:
     """Cells of the same rows for architectures that the paper did not test in an experiment."""
     kinds = cells.drop_duplicates(["experiment", "metric", "condition"])
     parts = []
@@ -127,7 +130,7 @@ def new_columns(cells: pd.DataFrame, summary: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True) if parts else cells.iloc[:0]
 
 
-def why_missing(cell: dict, task: str, key: tuple, there: pd.MultiIndex, impossible: Mapping) -> str:
+def _why_missing(cell: dict, task: str, key: tuple, there: pd.MultiIndex, impossible: Mapping) -> str:
     """Why a cell of Table 2 has no value of ours."""
     method, architecture = cell["method"], cell["architecture"]
     if said := impossible.get((method, architecture)):
@@ -149,7 +152,7 @@ def why_missing(cell: dict, task: str, key: tuple, there: pd.MultiIndex, impossi
     return "not run: this method is not in this profile"
 
 
-def mark_best(table: pd.DataFrame) -> pd.DataFrame:
+def _mark_best(table: pd.DataFrame) -> pd.DataFrame:
     """The table with best and near filled in."""
     group = ["task", "architecture", "experiment", "metric", "condition"]
     top = table.ours.where(~table.method.isin(BASELINES)).groupby([table[name] for name in group]).transform("max")
@@ -157,7 +160,19 @@ def mark_best(table: pd.DataFrame) -> pd.DataFrame:
     return table.assign(best=compete & (table.ours == top), near=compete & (table.ours >= top - SPREAD))
 
 
-def lay_out(table: pd.DataFrame, experiment: str, task: str, metric: str, condition: str = "all") -> pd.DataFrame:
+def write_blocks(step: Step, table: pd.DataFrame) -> None:
+    """Write the blocks of Table 2 to read, each under the name that the text knows; see BLOCKS."""
+    for name, block in BLOCKS.items():
+        task, part = block.task(table[table.ours.notna()])
+        found = pd.DataFrame()
+        if task:
+            found = block_to_read(table, part.experiment.iloc[0], task, block.metric, block.condition)
+        first = ["method", *ARCHITECTURES]
+        found = found.reindex(columns=[*first, *(column for column in found.columns if column not in first)])
+        step.table(f"table2_{name}", found)
+
+
+def block_to_read(table: pd.DataFrame, experiment: str, task: str, metric: str, condition: str = "all") -> pd.DataFrame:
     """One block of Table 2 to read: a row a method, a column an architecture, ours and in brackets the published.
 
     The best of a column has an asterisk. A published value whose reading is not sure (L) has a question mark. An empty
@@ -169,13 +184,13 @@ def lay_out(table: pd.DataFrame, experiment: str, task: str, metric: str, condit
     for architecture, cells in part.groupby("architecture", sort=False):
         by = cells.set_index("method").reindex(out.method)
         if by.ours.notna().any():
-            out[architecture] = [write_cell(cell) for cell in by.itertuples()]
+            out[architecture] = [_cell_text(cell) for cell in by.itertuples()]
     titles = {method: METHODS[NAMES[method]].title for method in NAMES if NAMES[method] in METHODS}
     out["method"] = [titles.get(method, method.capitalize()) for method in out.method]
     return out
 
 
-def write_cell(cell) -> str:
+def _cell_text(cell) -> str:
     """`0.83* (0.91)`: ours, with an asterisk if the best, and the published."""
     if pd.isna(cell.ours):
         return ""

@@ -155,8 +155,8 @@ def train_agent(step: Step, sets: list[list], kind: tuple[str, str, str], seed: 
         corpora.resolve_weights,
     )
     spec = TrainingSpec(**(profile.training_of(task, given.model).model_dump() | profile.diagnosis.agents.training))
-    folder = step.results.root / "agents" / "-".join([*given.variant(), *kind, str(seed)])
-    train(agent, sets[0], sets[1], spec, folder, ("agent", *given.variant(), seed))
+    folder = step.results.agent(*given.run(), *kind, seed)
+    train(agent, sets[0], sets[1], spec, folder, ("agent", given.task, given.model, f"s{given.seed}", seed))
     predicted = evaluate(agent, sets[2]).predicted
     shutil.rmtree(folder)  # agents are many, and only what they predict is of interest
     return predicted

@@ -7,7 +7,7 @@ from html import escape
 import pandas as pd
 from IPython.display import HTML
 
-from attreval.papers.common.heat import colour
+from attreval.papers.common.coloured_text import colour
 
 CELL = '<td style="text-align:left"><span style="padding:0 .2em;border-radius:.2em;background:{}">{}</span></td>'
 

@@ -51,10 +51,8 @@ def lay_out_models(step, diagnosis, agents: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for task, model in dict.fromkeys((task, model) for task, model, _ in step.profile.explained_runs("diagnosis")):
         seeds = step.profile.tasks[task].seeds
-        paths = [
-            step.results.tables / f"02_train-{step.profile.read_by(task)}-{model}-s{s}_accuracy.csv" for s in seeds
-        ]
-        f1 = 100 * float(np.mean([pd.read_csv(path).macro_f1.iloc[0] for path in paths]))
+        trained = [step.results.read_table("accuracy", "02_train", step.profile.read_by(task), model, s) for s in seeds]
+        f1 = 100 * float(np.mean([table.macro_f1.iloc[0] for table in trained]))
         found = {name: part[(part.task == task) & (part.model == model)] for name, part in vars(diagnosis).items()}
         complete = found["complexity"].groupby("instance").technique.nunique()
         told = agents[(agents.task == task) & (agents.model == model)]

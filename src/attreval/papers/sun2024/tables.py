@@ -111,18 +111,12 @@ def rules_table(rules: pd.DataFrame, step: Step) -> pd.DataFrame:
     return out.reset_index()
 
 
-def read_runs(step: Step, notebook: str, name: str, ends: tuple[str, ...] = ("",)) -> pd.DataFrame:
-    """A table that a notebook leaves for each run that the diagnosis hears, put together."""
+def read_runs(step: Step, notebook: str, name: str, *part: int) -> pd.DataFrame:
+    """A table that a notebook leaves for each run under diagnosis (or a part of it), put together."""
     parts = []
     for task, model, seed in step.profile.explained_runs("diagnosis"):
-        for end in ends:
-            path = step.results.tables / f"{notebook}-{task}-{model}-s{seed}{end}_{name}.csv"
-            if not path.exists():
-                raise FileNotFoundError(
-                    f"no table {path}: run notebook {notebook}, or `attreval run --profile {step.profile.name}`"
-                )
-            frame = pd.read_csv(path)
-            parts.append(frame.assign(**{k: v for k, v in zip(RUN, (task, model, seed), strict=True)}))
+        found = step.results.read_table(name, notebook, task, model, seed, *part)
+        parts.append(found.assign(task=task, model=model, seed=seed))
     return pd.concat([part for part in parts if len(part)] or parts, ignore_index=True)
 
 
@@ -138,7 +132,7 @@ def predictions_table(step: Step) -> pd.DataFrame:
 
 def oracle_table(step: Step) -> pd.DataFrame:
     """How close each estimate comes to the exact values, mean over short instances."""
-    table = read_runs(step, "07_sun2024_explanations", "oracle", ("-0",))
+    table = read_runs(step, "07_sun2024_explanations", "oracle", 0)
     keys = [*RUN, "estimate", "samples", "exact"]
     out = table.groupby(keys, sort=False)[["spearman", "pearson", "error"]].mean().reset_index()
     return out.assign(instances=table.instance.nunique(), units=table.units.mean())

@@ -73,7 +73,7 @@ def mean_difference(cells: Cells, soft: int, hard: int) -> np.ndarray:
 
 
 def share_of_cells(cells: Cells) -> np.ndarray:
-    """(b,) in how many of the means of Tables 2 and 3 the soft metric lies above its published_dataset."""
+    """(b,) in how many of the means of Tables 2 and 3 the soft metric lies above its hard counterpart."""
     by_method, by_task = cells.values.mean(axis=1), cells.values.mean(axis=2)
     better = [
         (means[..., soft] > means[..., hard])

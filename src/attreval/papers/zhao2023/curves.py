@@ -1,4 +1,4 @@
-"""Curves of hard erasure over the size of the rationale, and the area over them (AOPC; Zhao & Aletras 2023, section 3.1)."""
+"""Curves of hard erasure by size of the rationale, and the area over them (AOPC; Zhao & Aletras 2023, section 3.1)."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _means(values: pd.DataFrame, step: Step, keys: list[str]) -> pd.DataFrame:
 
 
 def best_methods(area: pd.DataFrame) -> pd.DataFrame:
-    """One row a task and measure: the method that it puts first, mean over models and seeds, and what random scores get.
+    """One row a task and measure: the method that it puts first, over models and seeds, and what random scores get.
 
     Lower sufficiency is better. area: of `area_over_curve`.
     """

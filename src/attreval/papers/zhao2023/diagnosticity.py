@@ -1,4 +1,4 @@
-"""Diagnosticity: how often each metric prefers an explanation to random scores (Zhao & Aletras 2023, sections 4.5 and 5).
+"""Diagnosticity: how often a metric prefers an explanation to random scores (Zhao & Aletras 2023, section 4.5).
 
 By method, task, size of the rationale and change of protocol; all from the values of papers.zhao2023.erasure.
 """
@@ -35,8 +35,8 @@ def _winning_rule(profile: Profile, task: str, setting: str) -> Protocol:
 def pair_with_rivals(values: pd.DataFrame, profile: Profile) -> pd.DataFrame:
     """One row a setting, instance and method that is judged softly: its values, and 1 or 0 for each metric it wins.
 
-    values: of `erasure.evaluate_erasure`. The rival is the instance's random scores, or the method's own scores in a random
-    order where the setting has those. Columns `win_nc`, ... beside the values; `rival_keep_rate`.
+    values: of `erasure.evaluate_erasure`. The rival is the instance's random scores, or the method's own scores in a
+    random order where the setting has those. Columns `win_nc`, ... beside the values; `rival_keep_rate`.
     """
     soft = values[values.soft_nc.notna()]
     own = soft[(soft.role == "own") & (soft.method != "random")]
@@ -77,7 +77,7 @@ def diagnosticity_cells(pairs: pd.DataFrame, step: Step, setting: str = "main") 
 def summary_table(pairs: pd.DataFrame, step: Step, by: str, setting: str = "main") -> pd.DataFrame:
     """One row a metric and a value of `by` (Table 2 by method, Table 3 by task), and its average and sd.
 
-    diagnosticity: mean of the cells. difference: to the hard published_dataset. rank_sum, paired: p of the two tests on the
+    diagnosticity: mean of the cells. difference: to the hard counterpart. rank_sum, paired: p of the two tests on the
     pairs that the row covers; NaN for hard metrics.
     """
     chosen = pairs[pairs.setting == setting]

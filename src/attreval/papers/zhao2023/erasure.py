@@ -188,7 +188,7 @@ def ask_erasure(tokens: Tokens, given: ErasureInput, query: int | None):
 
 
 def erasure_values(hard: Erasure, probabilities: SoftProbabilities | None) -> tuple[float, ...]:
-    """NC, NS, Soft-NC, Soft-NS, the sd of the soft two over draws, keep rate, probability of the whole and erased text."""
+    """NC, NS, Soft-NC, Soft-NS, sd of the soft two over draws, keep rate, probability of the whole and erased text."""
     area = (hard.normalised_comprehensiveness.mean(), hard.normalised_sufficiency.mean())
     if probabilities is None:
         return (*area, *[np.nan] * 5, hard.full, hard.erased)

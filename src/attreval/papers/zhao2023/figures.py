@@ -1,4 +1,4 @@
-"""Figures of Zhao & Aletras (2023), by the paper's numbers, and ours: erasure curves, changes of protocol, keep rates."""
+"""Figures of Zhao & Aletras (2023), by their numbers, and ours: erasure curves, changes of protocol, keep rates."""
 
 from __future__ import annotations
 
@@ -138,8 +138,8 @@ def draw_changes(table: pd.DataFrame):
 def draw_keep_rates(pairs: pd.DataFrame, settings: dict[str, str]):
     """Who wins Soft-NS and Soft-NC, by how much more text the method's scores keep than its rival's.
 
-    pairs: of `diagnosticity.pair_with_rivals`. settings: those to draw, with their titles, a panel each. A line is the share of
-    wins in bins of the difference in keep rate; where all differences are zero, one dot.
+    pairs: of `diagnosticity.pair_with_rivals`. settings: those to draw, with their titles, a panel each. A line is the
+    share of wins in bins of the difference in keep rate; where all differences are zero, one dot.
     """
     use_style()
     settings = {name: title for name, title in settings.items() if (pairs.setting == name).any()}

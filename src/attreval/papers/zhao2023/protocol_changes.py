@@ -68,7 +68,7 @@ def _follows(pairs: pd.DataFrame, metric: str) -> float:
 
 
 def settings_table(pairs: pd.DataFrame, step: Step) -> pd.DataFrame:
-    """One row a setting, `main` and `control` among them: its pairs, mean diagnosticities, ties, and what decides pairs.
+    """One row a setting, `main` and `control` among them: pairs, mean diagnosticities, ties, what decides pairs.
 
     A metric's `_difference` is to its hard counterpart, `_ties` the share of pairs with equal values, `_follows` as in
     `keep_rate_table` over all methods. no_effect: the share of texts whose erased form is as sure as the whole. draws:

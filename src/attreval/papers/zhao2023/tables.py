@@ -1,4 +1,4 @@
-"""Tables of Zhao & Aletras (2023): data (1), diagnosticity by method (2), by task (3), in full (6), examples (4), training (5)."""
+"""Tables of Zhao & Aletras (2023): data (1), diagnosticity (2, 3 and 6), examples (4), training (5)."""
 
 from __future__ import annotations
 
@@ -40,17 +40,14 @@ def published_cells() -> pd.DataFrame:
 
 
 def table_1(step: Step) -> pd.DataFrame:
-    """Data and models: a row a task and model with sizes, mean words, classes and macro F1 over seeds, and the published F1."""
+    """Data and models: a row a task and model with sizes, mean words, classes, macro F1 over seeds, published F1."""
     theirs = reported("zhao_table1_data").set_index("dataset")
     runs = step.profile.explained_runs("faithfulness")
     rows = []
     for task, model in dict.fromkeys(run[:2] for run in runs):
         reader = step.profile.read_by(task)
         seeds = [seed for t, m, seed in runs if (t, m) == (task, model)]
-        paths = [step.results.tables / f"02_train-{reader}-{model}-s{seed}_accuracy.csv" for seed in seeds]
-        if missing := [path for path in paths if not path.exists()]:
-            raise FileNotFoundError(f"no table {missing[0]}: run notebook 02, or `attreval run`")
-        scores = pd.concat([pd.read_csv(path) for path in paths])
+        scores = pd.concat([step.results.read_table("accuracy", "02_train", reader, model, seed) for seed in seeds])
         name = published_dataset(task)
         row = {
             "task": task,
@@ -174,7 +171,7 @@ def table_5(step: Step) -> pd.DataFrame:
 
 
 def table_6(pairs: pd.DataFrame, step: Step) -> pd.DataFrame:
-    """Diagnosticity of every task, method and metric, with the published value of the data set it is or stands in for."""
+    """Diagnosticity of every task, method and metric, with the published value of its data set."""
     theirs = published_cells().melt(["dataset", "method"], var_name="metric", value_name="published")
     cells = diagnosticity_cells(pairs, step)
     ours = cells.assign(dataset=cells.task.map(published_dataset))
