@@ -9,6 +9,7 @@ from reference import CHECKOUT
 
 from attreval.config import Profile
 from attreval.core.bootstrap import percentile_interval
+from attreval.core.project import Results
 from attreval.core.records import Cost
 from attreval.explain import METHODS as EVERY
 from attreval.explain.method import Budget
@@ -38,7 +39,7 @@ def profile_of(**more):
 def step(tmp_path):
     """A step that keeps its numbers in a dictionary."""
     numbers = {}
-    made = SimpleNamespace(profile=profile_of(), numbers=numbers, notes={}, results=SimpleNamespace(tables=tmp_path))
+    made = SimpleNamespace(profile=profile_of(), numbers=numbers, notes={}, results=Results(tmp_path))
     made.number = lambda key, value, digits=None, percent=False: numbers.__setitem__(key, value)
     return made
 
@@ -131,6 +132,7 @@ def test_costs_are_means_over_shards(step):
         cost = pd.DataFrame(
             {"method": ["prediction", "lime"], "instances": instances, "requested": asked, "unique": 1.0}
         )
+        step.results.tables.mkdir(exist_ok=True)
         cost.to_csv(step.results.tables / f"03_explain-snli-small-s1-{shard}_cost.csv", index=False)
     step.profile = profile_of(joint={"tasks": {"snli": 2}}).model_copy(
         update={"explain": step.profile.explain.model_copy(update={"shards": 2})}

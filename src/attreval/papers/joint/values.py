@@ -188,14 +188,12 @@ def faithfulness_values(values: ByMethod, methods: list[str]) -> Values:
 
 def read_unified_values(step: Step) -> pd.DataFrame:
     """What notebooks 07 have measured of explanations of several types, a text each; empty where a profile has none."""
-    runs, tables = step.profile.explained_runs("diagnosis"), step.results.tables
+    runs, results = step.profile.explained_runs("diagnosis"), step.results
     if not runs:
         return pd.DataFrame(columns=COLUMNS)
-    path = tables / "07_sun2024_each.csv"
-    if not path.exists():
-        raise FileNotFoundError(f"no table {path}: run notebook 07_sun2024, or `attreval run`")
-    agents = [tables / f"07_sun2024_agents-{task}-{model}-s{seed}_predictions.csv" for task, model, seed in runs]
-    parts = [pd.read_csv(path), *(read_agents(pd.read_csv(told)) for told in agents if told.exists())]
+    agents = [results.table("predictions", "07_sun2024_agents", *run) for run in runs]
+    informed = [read_agents(pd.read_csv(path)) for path in agents if path.exists()]
+    parts = [results.read_table("each", "07_sun2024"), *informed]
     return pd.concat([part for part in parts if len(part)], ignore_index=True).rename(columns={"judge": "metric"})
 
 
