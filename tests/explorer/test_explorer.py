@@ -12,13 +12,13 @@ from bs4 import BeautifulSoup
 from hypothesis import given
 from hypothesis import strategies as st
 from reference import CHECKOUT
-from reference.shown import ABOUT, HOSTILE, TASKS, make_shown
+from reference.explained_texts import ABOUT, HOSTILE, TASKS, make_text
 
 from attreval.config import AgreementSpec
 from attreval.core import tables
 from attreval.core.project import Results
-from attreval.explorer import assembling, make_page, packing
-from attreval.explorer.choosing import take_turns
+from attreval.explorer import pack
+from attreval.explorer.page import gather_page, make_page
 from attreval.metrics.agreement import top_k
 from attreval.metrics.dynamic_k import PEAK_RULES, local_maxima
 from attreval.metrics.registry import FAITHFULNESS, JUDGES, STORED
@@ -33,7 +33,7 @@ SCORES = st.lists(st.one_of(LEVELS, st.floats(-1e6, 1e6, allow_subnormal=False))
 
 @given(RUNS, st.integers(0, 60))
 def test_turns_are_shared_evenly_over_tasks_and_then_runs(counts, most):
-    turns = take_turns(counts, most)
+    turns = pack.take_turns(counts, most)
     assert len(turns) == len(set(turns)) == min(most, sum(counts.values()))
     taken = {run: [place for r, place in turns if r == run] for run in counts}
     assert all(places == list(range(len(places))) and len(places) <= counts[run] for run, places in taken.items())
@@ -51,7 +51,7 @@ def test_turns_are_shared_evenly_over_tasks_and_then_runs(counts, most):
 def test_packed_scores_select_the_same_tokens_and_have_the_same_peaks(scores, largest_k):
     scores = np.array(scores)
     for rule in PEAK_RULES.values():
-        unit, values, *told = packing.pack_scores(scores, largest_k, rule)
+        unit, values, *told = pack.pack_scores(scores, largest_k, rule)
         kept = np.array(values, dtype=float)
         np.testing.assert_allclose(unit * kept, scores, atol=0.0051 * np.abs(scores).max())
         for k in range(1, largest_k + 1):
@@ -63,7 +63,7 @@ def test_packed_scores_select_the_same_tokens_and_have_the_same_peaks(scores, la
 
 def test_usual_scores_take_few_digits():
     rng = np.random.default_rng(0)
-    packed = [packing.pack_scores(rng.standard_normal(25), 10, PEAK_RULES["released"]) for _ in range(50)]
+    packed = [pack.pack_scores(rng.standard_normal(25), 10, PEAK_RULES["released"]) for _ in range(50)]
     digits = [len(str(max(abs(v) for v in values))) - 1 for _, values, *_ in packed]
     assert all(isinstance(v, int) for _, values, *_ in packed for v in values)
     assert np.mean(digits) < 3.5 and max(digits) <= 6
@@ -71,8 +71,8 @@ def test_usual_scores_take_few_digits():
 
 @pytest.mark.parametrize("task", TASKS)
 def test_a_text_can_be_put_together_again(task):
-    shown = make_shown(task, 0)
-    texts, steps, rest = packing.pack_layout(shown)
+    shown = make_text(task, 0)
+    texts, steps, rest = pack.pack_layout(shown)
     assert tuple(texts) == shown.instance.segments and rest == [0] * len(texts)
     spans = [
         (part, sum(run[: i + 1]), sum(run[: i + 2])) for part, run in enumerate(steps) for i in range(0, len(run), 2)
@@ -81,31 +81,31 @@ def test_a_text_can_be_put_together_again(task):
 
 
 def test_what_a_model_did_not_read_is_counted():
-    shown = make_shown("rated_movies", 0, ("the film " * 400,))
-    (text,), (steps,), (rest,) = packing.pack_layout(shown)
+    shown = make_text("rated_movies", 0, ("the film " * 400,))
+    (text,), (steps,), (rest,) = pack.pack_layout(shown)
     assert len(steps) == 2 * 510 and sum(steps) == len(text) and rest == 9 * 400 - len(text)
 
 
 def gather(shown, **more) -> dict:
     """The data of made-up texts."""
-    return assembling.assemble(shown, {}, ABOUT, AgreementSpec(), [], **more)
+    return pack.pack_page(shown, {}, ABOUT, AgreementSpec(), [], **more)
 
 
 def test_two_hundred_long_texts_fit_and_are_taken_in_turn():
-    long = [make_shown("snli", i, ("the film was good " * 40, "a plot " * 60)) for i in range(8)]
+    long = [make_text("snli", i, ("the film was good " * 40, "a plot " * 60)) for i in range(8)]
     many = [long[i % 8] for i in range(200)]
     data = gather(many)
-    assert len(data["runs"][0]["shown"]) == 200 and len(data["layouts"]) == 1
+    assert len(data["runs"][0]["texts"]) == 200 and len(data["layouts"]) == 1
     page = make_page(data)
     assert len(page.encode()) < 3_000_000
     small = gather(many, most_bytes=200_000)
-    kept = len(small["runs"][0]["shown"])
-    assert 0 < kept < 200 and small["runs"][0]["shown"] == data["runs"][0]["shown"][:kept]
+    kept = len(small["runs"][0]["texts"])
+    assert 0 < kept < 200 and small["runs"][0]["texts"] == data["runs"][0]["texts"][:kept]
     assert len(make_page(small).encode()) < 260_000
 
 
 def test_nothing_in_the_data_ends_its_element():
-    data = gather([make_shown(task, 1) for task in TASKS])
+    data = gather([make_text(task, 1) for task in TASKS])
     page = make_page(data)
     parsed = BeautifulSoup(page, "html.parser")
     kept = json.loads(parsed.find("script", id="data").string)
@@ -116,37 +116,37 @@ def test_nothing_in_the_data_ends_its_element():
 
 
 def test_the_page_is_the_same_bytes_every_time():
-    assert make_page(gather([make_shown("snli", 1)])) == make_page(gather([make_shown("snli", 1)]))
+    assert make_page(gather([make_text("snli", 1)])) == make_page(gather([make_text("snli", 1)]))
 
 
 def test_columns_follow_the_methods_of_their_run():
-    shown = make_shown("snli", 3)
-    (run,) = gather([shown, make_shown("snli", 4, linked=False)])["runs"]
-    first, second = run["shown"]
+    shown = make_text("snli", 3)
+    (run,) = gather([shown, make_text("snli", 4, linked=False)])["runs"]
+    first, second = run["texts"]
     assert set(run["methods"]) == set(shown.scores)
-    for name, column in first["judged"].items():
+    for name, column in first["metrics"].items():
         for method, value in zip(run["methods"], column, strict=True):
-            expected = shown.judged[name].get(method)
+            expected = shown.metrics[name].get(method)
             assert value is None if expected is None else value == pytest.approx(expected, rel=1e-5)
     at = run["methods"].index("bivariate_shapley")
-    assert [piece[2] for piece in first["pieces"][str(at)]] == pytest.approx([1, 1 / 2, 1 / 3], rel=1e-3)
-    assert second["scores"][at] is None and "pieces" not in second and first["scores"][at] is not None
+    assert [piece[2] for piece in first["features"][str(at)]] == pytest.approx([1, 1 / 2, 1 / 3], rel=1e-3)
+    assert second["scores"][at] is None and "features" not in second and first["scores"][at] is not None
 
 
 def test_pages_with_gaps():
     empty = make_page(gather([]))
     assert json.loads(BeautifulSoup(empty, "html.parser").find("script", id="data").string)["runs"] == []
-    one = make_shown("snli", 5, linked=False)
+    one = make_text("snli", 5, linked=False)
     alone = type(one)(
         **{n: getattr(one, n) for n in one.__dataclass_fields__}
-        | {"scores": {"lime": one.scores["lime"]}, "judged": {}, "facts": {}, "probability": float("nan")}
+        | {"scores": {"lime": one.scores["lime"]}, "metrics": {}, "text_agreement": {}, "probability": float("nan")}
     )
     (run,) = gather([alone])["runs"]
-    assert run["methods"] == ["lime"] and run["shown"][0]["judged"] == {} and run["shown"][0]["p"] is None
+    assert run["methods"] == ["lime"] and run["texts"][0]["metrics"] == {} and run["texts"][0]["probability"] is None
 
 
 def test_a_run_without_results_has_an_empty_page_that_says_so(tmp_path):
-    data = assembling.gather(Results(tmp_path / "mine"))
+    data = gather_page(Results(tmp_path / "mine"))
     assert data["runs"] == [] and data["about"]["profile"] == "mine"
 
 
@@ -157,7 +157,7 @@ def test_what_is_not_at_hand_is_named(tmp_path, monkeypatch):
     monkeypatch.setenv("ATTREVAL_HOME", str(CHECKOUT))
     profile = config.load("smoke")
     (tmp_path / "manifest.json").write_text(json.dumps({"profile": "smoke", "settings": profile.model_dump()}))
-    data = assembling.gather(Results(tmp_path))
+    data = gather_page(Results(tmp_path))
     assert data["runs"] == [] and len(data["gaps"]) == len(
         dict.fromkeys([*profile.explained_runs(), *profile.explained_runs("diagnosis")])
     )
@@ -166,19 +166,19 @@ def test_what_is_not_at_hand_is_named(tmp_path, monkeypatch):
 
 def test_means_stand_at_the_places_of_their_methods():
     means = {
-        "judged": {"soft_nc": {"lime": (0.25, 7)}, "unknown": {"lime": (1.0, 1)}},
+        "metrics": {"soft_nc": {"lime": (0.25, 7)}, "unknown": {"lime": (1.0, 1)}},
         "pairs": {
             ("lime", "random"): ({1: 0.5, 2: 0.75}, 9),
             ("lime", "people"): ({1: 0.6}, 8),
             ("lime", "gone"): ({1: 1.0}, 9),
         },
         "dynamic": {("random", "lime"): (0.7, 5), ("lime", "people"): (float("nan"), 0)},
-        "facts": {"people": 0.9},
+        "text_agreement": {"people": 0.9},
     }
-    packed = assembling.pack_means(means, ["random", "gradient_l1", "lime"])
+    packed = pack.pack_means(means, ["random", "gradient_l1", "lime"])
     assert packed["means"] == {"soft_nc": [None, None, [0.25, 7]]}
     assert packed["pairs"] == {"0-2": [[0.5, 0.75], 9], "2-people": [[0.6], 8]}
-    assert packed["dynamic"] == {"0-2": [0.7, 5], "2-people": [None, 0]} and packed["facts"] == {"people": 0.9}
+    assert packed["dynamic"] == {"0-2": [0.7, 5], "2-people": [None, 0]} and packed["text_agreement"] == {"people": 0.9}
 
 
 def test_every_measure_has_a_judge_and_a_direction():

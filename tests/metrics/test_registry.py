@@ -62,7 +62,7 @@ def test_values_of_instances_have_the_direction_of_their_key():
 def test_simplicity_and_complexity_are_opposite():
     few, many = np.array([1.0, 0, 0, 0]), np.ones(4)
     reading = SimpleNamespace(scores={"few": few, "many": many}, pieces=range(4))
-    ((_, key, first), (_, _, second)) = values.count_shares(reading, ["few", "many"])
+    ((_, key, first), (_, _, second)) = values.simplicity_values(reading, ["few", "many"])
     assert METRICS[key].sign == np.sign(first - second) == 1
     text = SimpleNamespace()
     gap = PLANTED_METRICS["complexity"].measure(text, few, ()) - PLANTED_METRICS["complexity"].measure(text, many, ())

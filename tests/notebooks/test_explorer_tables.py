@@ -37,9 +37,9 @@ def judged(page):
     """Means over the page's texts by task, model, seed, method and measure; smoke has room for every text."""
     rows = []
     for run in page["runs"]:
-        assert len(run["shown"]) == run["explained"]
-        for one in run["shown"]:
-            for measure, column in one["judged"].items():
+        assert len(run["texts"]) == run["explained"]
+        for one in run["texts"]:
+            for measure, column in one["metrics"].items():
                 values = zip(run["methods"], column, strict=True)
                 rows += [(*(run[n] for n in RUN), method, measure, v) for method, v in values if v is not None]
     frame = pd.DataFrame(rows, columns=[*RUN, "method", "measure", "value"])
@@ -111,9 +111,9 @@ def test_agreement_is_that_of_the_agreement_tables(finished, page):
     for run in page["runs"]:
         key, places = tuple(run[n] for n in RUN), {m: i for i, m in enumerate(run["methods"])}
         read_of = {
-            m: [selections(one["scores"][i]) for one in run["shown"] if one["scores"][i]] for m, i in places.items()
+            m: [selections(one["scores"][i]) for one in run["texts"] if one["scores"][i]] for m, i in places.items()
         }
-        marks = [np.array(one["people"][1], dtype=float) for one in run["shown"] if "people" in one]
+        marks = [np.array(one["people"][1], dtype=float) for one in run["texts"] if "people" in one]
         if marks:
             read_of["people"] = [(m, select(local_maxima(m), len(m))) for m in marks]
         for a, b in combinations(read_of, 2):

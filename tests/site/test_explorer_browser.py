@@ -9,21 +9,21 @@ from urllib.parse import parse_qs, urlsplit
 import numpy as np
 import pytest
 from browsing import IN_BROWSER
-from reference.shown import ABOUT, HOSTILE, TASKS, make_shown
+from reference.explained_texts import ABOUT, HOSTILE, TASKS, make_text
 
 from attreval.config import AgreementSpec
-from attreval.explorer import make_page
-from attreval.explorer.assembling import assemble
+from attreval.explorer.pack import pack_page
+from attreval.explorer.page import make_page
 from attreval.metrics.agreement import agreement_at_k, agreement_of
 from attreval.metrics.dynamic_k import PEAK_RULES, local_maxima, select
 from attreval.metrics.human_agreement import agreement_with_share, relevance, selection_with_share
 
 pytestmark = IN_BROWSER
-SHOWN = [make_shown(task, number) for number in range(4) for task in TASKS]
+SHOWN = [make_text(task, number) for number in range(4) for task in TASKS]
 RUN = ("snli", "tiny", 1)
 MEANS = {
     RUN: {
-        "judged": {"soft_nc": {"lime": (0.125, 9)}},
+        "metrics": {"soft_nc": {"lime": (0.125, 9)}},
         "pairs": {("lime", "random"): ({k: k / 10 for k in range(1, 11)}, 8)},
     }
 }
@@ -49,7 +49,7 @@ CONTRAST = """() => {
 def write(folder, shown, **settings):
     """The address of a page of these texts."""
     path = folder / "explorer.html"
-    path.write_text(make_page(assemble(shown, MEANS, ABOUT, AgreementSpec(**settings), [])), encoding="utf-8")
+    path.write_text(make_page(pack_page(shown, MEANS, ABOUT, AgreementSpec(**settings), [])), encoding="utf-8")
     return path.as_uri()
 
 
@@ -86,25 +86,25 @@ def state_of(page) -> dict[str, str]:
     return {name: values[0] for name, values in parse_qs(urlsplit(page.url).fragment).items()}
 
 
-def numbers_of(page, measure: str) -> list[str]:
-    """What the cells of a row of the judges' table say."""
-    return page.eval_on_selector_all(f'tr[data-measure="{measure}"] td', "cells => cells.map(c => c.innerText)")
+def numbers_of(page, metric: str) -> list[str]:
+    """What the cells of a row of the table of metrics say."""
+    return page.eval_on_selector_all(f'tr[data-metric="{metric}"] td', "cells => cells.map(c => c.innerText)")
 
 
 def test_agreement_and_peaks_are_the_packages(visit, address):
     found = visit(address).evaluate(
         """(rules) => { const e = explorer, out = [];
-          for (const run of e.data.runs) for (const one of run.shown) {
-            const read = run.methods.map((m) => e.read(run, one, m)), people = e.peopleOf(one);
+          for (const run of e.data.runs) for (const one of run.texts) {
+            const read = run.methods.map((m) => e.readMethod(run, one, m)), people = e.humanMarks(one);
             read.forEach((a, i) => { if (!a) return;
               out.push(["peaks", one.id, a.name, a.peaks]);
               for (const [name, rule] of Object.entries(rules))
                 if (one.scores[i].length < 3) out.push(["rule", one.id, a.name, name, e.localMaxima(a.values, rule)]);
               read.slice(i + 1).forEach((b) => { if (!b) return;
-                for (const k of [1, 2, 3, 5, 10]) out.push(["fixed", one.id, a.name, b.name, k, e.agree(a, b, k)]);
-                out.push(["dynamic", one.id, a.name, b.name, e.agree(a, b, "dynamic")]); });
+                for (const k of [1, 2, 3, 5, 10]) out.push(["fixed", one.id, a.name, b.name, k, e.agreement(a, b, k)]);
+                out.push(["dynamic", one.id, a.name, b.name, e.agreement(a, b, "dynamic")]); });
               if (people) for (const k of [1, 4, 10]) {
-                out.push(["people", one.id, a.name, k, e.agree(a, people, k)]);
+                out.push(["people", one.id, a.name, k, e.agreement(a, people, k)]);
                 out.push(["share", one.id, a.name, k, e.agreementWithShare(a.values, people.share, k),
                   e.selectionWithShare(a.peaks, people.share)]); } }); }
           return out; }""",
@@ -143,11 +143,11 @@ def test_what_is_shown_are_the_numbers_of_the_data(visit, address):
     shown = next(s for s in SHOWN if s.instance.id == "snli/2")
     both = [shown.scores["random"], shown.scores["lime"]]
     assert numbers_of(page, "fixed") == [f"{agreement_at_k(both, 3):.3f}", "0.300", "8"]
-    for measure in ("comprehensiveness", "soft_ns", "win_nc"):
-        expected = [f"{shown.judged[measure][m]:.3f}" for m in ("random", "lime")]
-        assert numbers_of(page, measure)[:2] == expected
-        better = expected.index(min(expected) if measure == "sufficiency" else max(expected))
-        assert page.locator(f'tr[data-measure="{measure}"] td').nth(better).locator("b").count() == 1
+    for metric in ("comprehensiveness", "soft_ns", "win_nc"):
+        expected = [f"{shown.metrics[metric][m]:.3f}" for m in ("random", "lime")]
+        assert numbers_of(page, metric)[:2] == expected
+        better = expected.index(min(expected) if metric == "sufficiency" else max(expected))
+        assert page.locator(f'tr[data-metric="{metric}"] td').nth(better).locator("b").count() == 1
     assert numbers_of(page, "soft_nc")[2:] == ["–", "0.125", "9"]
     top = page.locator('[data-method="random"] .t.chosen')
     places = sorted(np.argsort(-shown.scores["random"])[:3].tolist())
@@ -230,9 +230,9 @@ def test_texts_are_text(visit, address):
 
 
 def test_pairs_and_spans_are_linked(visit, address):
-    page = visit(f"{address}#task=snli&a=bivariate_shapley&b=bivariate_shapley_spans&pieces=2")
+    page = visit(f"{address}#task=snli&a=bivariate_shapley&b=bivariate_shapley_spans&features=2")
     panel = page.locator('[data-method="bivariate_shapley_spans"]')
-    assert panel.locator("ol.pieces li").count() == 2 and panel.locator("path.arc").count() == 2
+    assert panel.locator("ol.features li").count() == 2 and panel.locator("path.arc").count() == 2
     assert panel.locator("path.arc.against").count() == 1 and panel.locator(".t.held").count() == 6
     assert page.locator("#human").is_visible() and "subject" in page.locator("#human").inner_text()
     page.get_by_label("Pairs or spans shown").fill("1")
@@ -282,7 +282,7 @@ def test_on_paper_the_controls_are_gone(visit, address):
 
 
 def test_two_hundred_texts_draw_no_more_than_one(visit, tmp_path):
-    many = [make_shown("snli", number) for number in range(200)]
+    many = [make_text("snli", number) for number in range(200)]
     page = visit(write(tmp_path, many))
     assert page.locator("#text option").count() == 200
     assert page.evaluate("document.querySelectorAll('main *:not(option)').length") < 1200
@@ -291,10 +291,15 @@ def test_two_hundred_texts_draw_no_more_than_one(visit, tmp_path):
 def test_pages_with_gaps_are_drawn(visit, tmp_path):
     page = visit(write(tmp_path, []))
     assert "Nothing to show" in page.locator("main").inner_text() and page.locator("#choose").is_hidden()
-    one = make_shown("rated_movies", 1, linked=False)
+    one = make_text("rated_movies", 1, linked=False)
     fields = {name: getattr(one, name) for name in one.__dataclass_fields__}
-    bare = fields | {"scores": {"lime": one.scores["lime"]}, "marks": np.zeros((0, 0)), "judged": {}, "facts": {}}
-    page = visit(write(tmp_path, [type(one)(**bare | {"probability": float("nan")})]))
+    bare = fields | {
+        "scores": {"lime": one.scores["lime"]},
+        "marks": np.zeros((0, 0)),
+        "metrics": {},
+        "text_agreement": {},
+    }
+    page = visit(write(tmp_path, [type(one)(**fields | bare | {"probability": float("nan")})]))
     assert page.locator("#panels section").count() == 2 and page.locator("#human").is_hidden()
     itself = agreement_at_k([one.scores["lime"]] * 2, 4)
     assert (

@@ -1,22 +1,23 @@
-"""The joint study on planted tables: judges that agree, that oppose each other, that are missing."""
+"""The joint study on planted tables: metrics that agree, that oppose each other, that are missing."""
 
 from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
+from reference import CHECKOUT
 
 from attreval.config import Profile
+from attreval.core.bootstrap import percentile_interval
 from attreval.core.records import Cost
 from attreval.explain import METHODS as EVERY
 from attreval.explain.method import Budget
-from attreval.metrics.rank_correlation import bounds, draw_judges, pool, verdict
-from attreval.papers.joint import budgets
-from attreval.papers.joint import correlations as judging
-from attreval.papers.joint import numbers as noting_judges
+from attreval.metrics.rank_correlation import pool, verdict
+from attreval.papers.joint import budgets, correlations, pareto
 from attreval.papers.joint import values as joint
-from attreval.papers.joint.figures import draw_bargains, draw_budgets, draw_correlations
+from attreval.papers.joint.figures import draw_budgets, draw_correlations, draw_pareto
 from attreval.papers.sun2024 import instances as diagnosis_each
+from attreval.report.numbers import read_declared_numbers, read_numbers
 
 METHODS = ("random", "gradient_l1", "gradient_l2", "gradient_x_input", "occlusion_1", "omission_1", "lime")
 ROWS = {"models": ["small"], "train_rows": 1, "dev_rows": 1, "test_rows": 1, "explain_rows": 8}
@@ -42,88 +43,87 @@ def step(tmp_path):
     return made
 
 
-def planted_values(seeds=(1,), texts=20, judges=("nc", "ns", "agreement")):
+def planted_values(seeds=(1,), texts=20, metrics=("nc", "ns", "agreement")):
     """`nc` and `ns` order the methods alike, `agreement` the other way round; random is at the bottom of the first."""
     rng, rows = np.random.default_rng(0), []
     for seed in seeds:
         for text in range(texts):
             for worth, method in enumerate(METHODS):
-                for judge in judges:
-                    sign = -1 if judge == "agreement" else 1
-                    rows.append(("snli", "small", seed, f"t{text}", method, judge, sign * worth + 0.3 * rng.random()))
-    return pd.DataFrame(rows, columns=joint.COLUMNS).assign(level="tokens")
+                for metric in metrics:
+                    sign = -1 if metric == "agreement" else 1
+                    rows.append(("snli", "small", seed, f"t{text}", method, metric, sign * worth + 0.3 * rng.random()))
+    return pd.DataFrame(rows, columns=joint.COLUMNS).assign(granularity="tokens")
 
 
-def hearing_of(values):
-    runs = {
-        run: draw_judges(*judging.stack(part), 60, run[0], run[2])
-        for run, part in values.groupby(judging.RUN, sort=False)
-    }
-    return judging.Hearing(values, runs, pd.DataFrame(columns=budgets.ASKED), [])
+def scores_of(values):
+    empty = pd.DataFrame(columns=budgets.BUDGET_COLUMNS)
+    return correlations.JointScores(values, correlations.draw_runs(values, 60), empty, [])
 
 
 @pytest.mark.parametrize("seeds", [(1,), (1, 2)])
-def test_judges_that_agree_and_that_oppose_each_other(seeds):
-    table = judging.correlation_table(hearing_of(planted_values(seeds)), 0.95)
-    for where in ("snli", judging.POOLED):
-        part = table[table.task == where].set_index(["judge_a", "judge_b"])
+def test_metrics_that_agree_and_that_oppose_each_other(seeds):
+    table = correlations.correlation_table(scores_of(planted_values(seeds)), 0.95)
+    for where in ("snli", correlations.POOLED):
+        part = table[table.task == where].set_index(["metric_a", "metric_b"])
         assert part.tau["nc", "ns"] == 1 and part.verdict["nc", "ns"] == "agree"
         assert part.tau["agreement", "nc"] == -1 and part.verdict["agreement", "nc"] == "contradict"
         assert part.high["agreement", "nc"] < 0 < part.low["nc", "ns"]
     assert (table[table.task == "snli"].methods == len(METHODS) - 1).all()  # random is left out
 
 
-def test_judges_that_draw_lots_cannot_be_told():
+def test_metrics_that_draw_lots_cannot_be_told():
     values = planted_values()
     noise = np.random.default_rng(3).random(len(values))
-    values["value"] = values.value.where(values.judge != "ns", noise)
-    table = judging.correlation_table(hearing_of(values), 0.95).set_index(["task", "judge_a", "judge_b"])
+    values["value"] = values.value.where(values.metric != "ns", noise)
+    table = correlations.correlation_table(scores_of(values), 0.95).set_index(["task", "metric_a", "metric_b"])
     assert table.verdict["snli", "nc", "ns"] == "cannot be told"
 
 
 def test_what_was_not_measured_is_left_out():
     values = planted_values()
-    values = values[(values.judge != "ns") | values.method.isin(METHODS[:4])]  # random and three methods
+    values = values[(values.metric != "ns") | values.method.isin(METHODS[:4])]  # random and three methods
     values.loc[values.instance == "t0", "value"] = np.nan
-    hearing = hearing_of(values)
-    table = judging.correlation_table(hearing, 0.95).set_index(["task", "judge_a", "judge_b"])
+    scores = scores_of(values)
+    table = correlations.correlation_table(scores, 0.95).set_index(["task", "metric_a", "metric_b"])
     assert table.verdict["snli", "nc", "ns"] == "not measured" and table.methods["snli", "nc", "ns"] == 3
-    summary = judging.summary_table(hearing, 0.95)
-    assert set(summary[summary.judge == "ns"].method) == set(METHODS[:4]) and (summary.n == 19).all()
+    summary = correlations.summary_table(scores, 0.95)
+    assert set(summary[summary.metric == "ns"].method) == set(METHODS[:4]) and (summary.n == 19).all()
     assert (summary.low <= summary["mean"]).all() and (summary["mean"] <= summary.high).all()
 
 
-def test_the_floor_says_who_is_below_random(step):
-    floor = judging.floor_table(hearing_of(planted_values()), 0.95).set_index("judge")
-    assert floor.below["nc"] == 0 and floor.at_bottom["nc"]
-    assert floor.below["agreement"] == floor.surely_below["agreement"] == 6 and not floor.at_bottom["agreement"]
-    found = noting_judges.floor_by_judge(step, floor.reset_index())
-    assert step.numbers["joint.floor.exceptions"] == 1
-    assert step.numbers["joint.floor.blind"] == joint.METRICS["agreement"].title
+def test_the_baseline_says_who_is_below_random(step):
+    baseline = correlations.random_baseline_table(scores_of(planted_values()), 0.95).set_index("metric")
+    assert baseline.below["nc"] == 0 and baseline.at_bottom["nc"]
+    assert (
+        baseline.below["agreement"] == baseline.surely_below["agreement"] == 6 and not baseline.at_bottom["agreement"]
+    )
+    found = correlations.random_baseline_by_metric(baseline.reset_index())
+    assert (~baseline.at_bottom).sum() == 1
+    assert found[~found.mostly_at_bottom].title.tolist() == [joint.METRICS["agreement"].title]
     assert found.at_bottom.tolist() == [0, 1, 1]
 
 
 def test_pooled_runs_count_alike():
     tau, drawn, runs = pool([(1.0, np.ones(4), 5), (0.0, np.array([0, 0, np.nan, 0]), 5), (np.nan, np.ones(4), 2)])
     assert (tau, runs) == (0.5, 2) and drawn.tolist() == [0.5, 0.5, 1.0, 0.5]
-    assert np.isnan(pool([])[0]) and verdict(*bounds(pool([])[1], 0.95)) == "not measured"
+    assert np.isnan(pool([])[0]) and verdict(*percentile_interval(pool([])[1], 0.95)) == "not measured"
     assert [verdict(-2, -1), verdict(-1, 1), verdict(0.1, 1)] == ["contradict", "cannot be told", "agree"]
 
 
 def test_prices_and_who_is_undominated():
-    hearing = hearing_of(planted_values())
+    scores = scores_of(planted_values())
     paid = dict(zip(METHODS, (0, 1, 1, 1, 20, 30, 300), strict=True))
     costs = pd.DataFrame([("snli", "small", "tokens", m, c, c / 2) for m, c in paid.items()])
-    costs.columns = [*judging.RUN, "method", "requested", "unique"]
-    table = judging.bargain_table(hearing, costs.set_index([*judging.RUN, "method"]))
-    best = table[(table.judge == "nc") & table.undominated]
+    costs.columns = [*correlations.RUN, "method", "requested", "unique"]
+    table = pareto.pareto_table(scores, costs.set_index([*correlations.RUN, "method"]))
+    best = table[(table.metric == "nc") & table.undominated]
     assert list(best.method) == ["random", "gradient_x_input", "occlusion_1", "omission_1", "lime"]
     assert (best.share == 1).all()
-    assert list(table[(table.judge == "agreement") & table.undominated].method) == ["random"]
-    named = judging.name_bargains(table)
-    assert list(named.judge) == ["agreement", "nc", "ns"] and named.undominated[0] == ""
+    assert list(table[(table.metric == "agreement") & table.undominated].method) == ["random"]
+    named = pareto.pareto_by_metric(table)
+    assert list(named.metric) == ["agreement", "nc", "ns"] and named.undominated[0] == ""
     assert "LIME (1)" in named.undominated[1]
-    assert draw_bargains(table) is not None
+    assert draw_pareto(table) is not None
 
 
 def test_costs_are_means_over_shards(step):
@@ -135,65 +135,79 @@ def test_costs_are_means_over_shards(step):
     step.profile = profile_of(joint={"tasks": {"snli": 2}}).model_copy(
         update={"explain": step.profile.explain.model_copy(update={"shards": 2})}
     )
-    costs = judging.read_costs(step)
+    costs = pareto.read_costs(step)
     assert costs.requested.to_dict() == {("snli", "small", "tokens", "lime"): 17.5}
 
 
-def test_a_profile_without_judges_gives_empty_tables_and_words(step):
-    hearing = hearing_of(pd.DataFrame(columns=[*joint.COLUMNS, "level"]))
-    summary, table = judging.summary_table(hearing, 0.95), judging.correlation_table(hearing, 0.95)
-    floor, empty = judging.floor_table(hearing, 0.95), pd.DataFrame(columns=["requested", "unique"])
-    bargains = judging.bargain_table(hearing, empty)
-    named = judging.name_bargains(bargains)
-    overlaps = budgets.overlap_table(step, hearing.asked, [])
-    needed = budgets.needed_table(step, overlaps)
-    noting_judges.note_joint(step, hearing.values, summary)
-    noting_judges.note_correlations(step, table)
-    noting_judges.floor_by_judge(step, floor)
-    noting_judges.note_bargains(step, bargains, named)
-    noting_judges.note_needed(step, needed)
-    assert len(noting_judges.lay_out_needed(needed)) == len(noting_judges.lay_out_pooled(table, "pieces")) == 0
-    assert step.numbers["joint.runs"] == step.numbers["joint.tokens.pairs"] == 0
-    assert np.isnan(step.numbers["joint.budgets.lime"]) and np.isnan(step.numbers["joint.tokens.highest"])
+def declared_texts(folder, **tables):
+    """The texts of the joint study's declared numbers, from these tables."""
+    for name, table in tables.items():
+        table.to_csv(folder / f"08_joint_{name}.csv", index=False)
+    declared = read_declared_numbers(CHECKOUT / "paper" / "numbers.yml")
+    return read_numbers(folder, {key: given for key, given in declared.items() if key.startswith("joint.")})
+
+
+def test_a_profile_without_runs_gives_empty_tables_and_words(step, tmp_path):
+    scores = scores_of(pd.DataFrame(columns=[*joint.COLUMNS, "granularity"]))
+    values, table = correlations.summary_table(scores, 0.95), correlations.correlation_table(scores, 0.95)
+    baseline, empty = correlations.random_baseline_table(scores, 0.95), pd.DataFrame(columns=["requested", "unique"])
+    front = pareto.pareto_table(scores, empty)
+    overlaps = budgets.overlap_table(step, scores.budgets, [])
+    stability, pooled = budgets.stability_table(overlaps, 0.9), correlations.pooled_table(table)
+    assert len(stability) == len(pooled) == 0
+    texts = declared_texts(
+        tmp_path,
+        values=values,
+        counts=correlations.counts_table(scores.values),
+        correlations_pooled=pooled,
+        verdicts=correlations.verdict_table(pooled),
+        random_baseline=baseline,
+        random_baseline_by_metric=correlations.random_baseline_by_metric(baseline),
+        pareto=front,
+        pareto_by_method=pareto.pareto_by_method(front),
+        pareto_by_metric=pareto.pareto_by_metric(front),
+        stability=stability,
+    )
+    assert texts["joint.runs"] == texts["joint.tokens.pairs"] == "0"
+    assert texts["joint.budgets.lime"] == texts["joint.tokens.highest"] == "not measured"
+    assert texts["joint.random.blind"] == texts["joint.tokens.contradict_pairs"] == "none"
     for drawn in (
-        draw_correlations(table, "tokens", judging.POOLED),
-        draw_bargains(bargains),
+        draw_correlations(table, "tokens"),
+        draw_pareto(front),
         draw_budgets(overlaps, 0.9),
     ):
         assert any(word in drawn.texts[0].get_text() for word in ("this run", "this profile"))
 
 
 def test_figures_of_planted_tables_are_drawn():
-    table = judging.correlation_table(hearing_of(planted_values()), 0.95)
-    axes = draw_correlations(table, "tokens", judging.POOLED)
+    table = correlations.correlation_table(scores_of(planted_values()), 0.95)
+    axes = draw_correlations(table, "tokens")
     said = {text.get_text() for text in axes.texts}
     assert {"1.00", "-1.00", "-1.00 to -1.00"} <= said
 
 
-def test_budgets_stand_still_from_where_they_last(step):
+def test_explanations_are_stable_from_where_they_last(step, tmp_path):
     sizes = np.array([8, 16, 32])
-    assert budgets.first_from(sizes, np.array([True, False, True])) == 32
-    assert budgets.first_from(sizes, np.array([True, True, True])) == 8
-    assert np.isnan(budgets.first_from(sizes, np.array([True, True, False])))
+    assert budgets.first_lasting(sizes, np.array([True, False, True])) == 32
+    assert budgets.first_lasting(sizes, np.array([True, True, True])) == 8
+    assert np.isnan(budgets.first_lasting(sizes, np.array([True, True, False])))
     rng, rows, scores = np.random.default_rng(0), [], []
     for size in sizes:
         for seed in (1, 2):
             for text in "ab":
                 rows.append(("snli", "small", "lime", size, seed, text, size))
                 scores.append(np.arange(9.0) if size > 8 else rng.permutation(9).astype(float))
-    overlaps = budgets.overlap_table(step, pd.DataFrame(rows, columns=budgets.ASKED), scores)
+    overlaps = budgets.overlap_table(step, pd.DataFrame(rows, columns=budgets.BUDGET_COLUMNS), scores)
     assert overlaps.to_largest.tolist()[1:] == overlaps.between.tolist()[1:] == [1, 1]
     assert overlaps.to_largest[0] < 1 and (overlaps.k == 4).all()
-    needed = budgets.needed_table(step, overlaps)
-    assert needed.stands_still.tolist() == needed.seeds_agree.tolist() == [16]
-    noting_judges.note_needed(step, needed)
-    assert step.numbers["joint.budgets.lime"] == "16"
-    once = pd.DataFrame(rows, columns=budgets.ASKED).assign(method="integrated_gradients")
+    stability = budgets.stability_table(overlaps, 0.9)
+    assert stability.stable_from.tolist() == stability.seeds_agree_from.tolist() == ["16"]
+    assert declared_texts(tmp_path, stability=stability)["joint.budgets.lime"] == "16"
+    once = pd.DataFrame(rows, columns=budgets.BUDGET_COLUMNS).assign(method="integrated_gradients")
     once = once[once.seed == 1]
     overlaps = budgets.overlap_table(step, once, scores)
     assert overlaps.between.isna().all() and overlaps.to_largest.notna().all()
-    noting_judges.note_needed(step, budgets.needed_table(step, overlaps))
-    assert step.numbers["joint.budgets.integrated_gradients_seeds"] == "draws nothing"
+    assert budgets.stability_table(overlaps, 0.9).seeds_agree_from.tolist() == ["draws nothing"]
 
 
 @pytest.mark.parametrize("method", [m.name for m in EVERY.values() if m.limits and m.level == "token"])
@@ -220,37 +234,37 @@ def test_agreement_with_others_leaves_random_out():
 
     up, down = np.arange(8.0), -np.arange(8.0)
     reading = Reading("t", tuple("abcdefgh"), {"random": down, "lime": up, "occlusion_1": up}, np.zeros((0, 8)))
-    found = {(m, j): v for m, j, v in joint.count_agreement(reading, list(reading.scores), AgreementSpec(fixed_k=2))}
+    found = {(m, j): v for m, j, v in joint.agreement_values(reading, list(reading.scores), AgreementSpec(fixed_k=2))}
     assert found["lime", "agreement"] == found["occlusion_1", "agreement"] == 1
     assert found["random", "agreement"] == 0.5 and ("lime", "people") not in found
-    shares = {m: v for m, _, v in joint.count_shares(reading, ["lime"])}
+    shares = {m: v for m, _, v in joint.simplicity_values(reading, ["lime"])}
     assert 0 < shares["lime"] < 1
 
 
 def test_wins_over_random_scores_and_what_not_every_method_has():
     high, low = dict.fromkeys(joint.FAITHFULNESS, 0.9), dict.fromkeys(joint.FAITHFULNESS, 0.1)
-    found = {(m, j): v for m, j, v in joint.compare_with_random({"lime": high, "random": low}, ["lime", "random"])}
+    found = {(m, j): v for m, j, v in joint.faithfulness_values({"lime": high, "random": low}, ["lime", "random"])}
     assert (
         found["lime", "diagnosticity"] == 1 and found["random", "diagnosticity"] == 0.5 and found["lime", "nc"] == 0.9
     )
-    tied = {(m, j): v for m, j, v in joint.compare_with_random({"lime": low, "random": low}, ["lime", "random"])}
+    tied = {(m, j): v for m, j, v in joint.faithfulness_values({"lime": low, "random": low}, ["lime", "random"])}
     assert tied["lime", "diagnosticity"] == 0.5
     for gap in ({"nc": 0.1, "ns": 0.1}, low | {"soft_nc": np.nan, "soft_ns": np.nan}):
-        found = {(m, j) for m, j, _ in joint.compare_with_random({"lime": gap, "random": low}, ["lime", "random"])}
+        found = {(m, j) for m, j, _ in joint.faithfulness_values({"lime": gap, "random": low}, ["lime", "random"])}
         assert found == {(m, j) for m in ("lime", "random") for j in ("nc", "ns")}
     nothing = dict.fromkeys(joint.FAITHFULNESS, np.nan)  # explained for another class than the predicted one
-    assert not list(joint.compare_with_random({"lime": nothing, "random": low}, ["lime", "random"]))
+    assert not list(joint.faithfulness_values({"lime": nothing, "random": low}, ["lime", "random"]))
 
 
 def test_the_model_is_asked_only_what_nobody_has_asked():
     profile, names = profile_of(), ("snli", "small", 1, "t")
     scores = {m: np.arange(3.0) for m in ("lime", "random", "gradient_l1")}
     known = {"lime": dict.fromkeys(joint.FAITHFULNESS, 0.5), "random": {"nc": 0.5, "ns": 0.5}}
-    cases = joint.list_cases(profile, names, scores, known, True)
+    cases = joint.cases_to_ask(profile, names, scores, known, True)
     assert [case.method for case in cases] == ["random", "gradient_l1"]
     assert cases[0].protocol.ratios == (1.0,) and len(cases[1].protocol.ratios) == 5
-    assert not joint.list_cases(profile, names, scores, known, False)
-    assert list(joint.pointed({"lime": {"pointing": 1.0}, "random": {}}, ["lime", "random"])) == [
+    assert not joint.cases_to_ask(profile, names, scores, known, False)
+    assert list(joint.pointing_values({"lime": {"pointing": 1.0}, "random": {}}, ["lime", "random"])) == [
         ("lime", "pointing", 1.0)
     ]
 

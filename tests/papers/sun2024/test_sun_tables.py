@@ -62,7 +62,7 @@ def test_a_contrast_equals_its_slow_twin(rows, asked):
     if expected is None:
         assert found is None
     else:
-        assert (found.positive, found.columns) == expected[1:]
+        assert (found.positive, found.cells) == expected[1:]
         assert found.value == pytest.approx(expected[0])
         assert found.low <= found.high
 
@@ -75,7 +75,7 @@ def test_what_is_asked_of_some_models_leaves_the_others_out():
     ]
     asked = TypeContrast("complexity", "token", ("span",))
     both = contrast_types(pd.DataFrame(rows), asked, 20, 0.9)
-    assert (both.value, both.positive, both.columns) == (-1.0, 1, 2)  # lower is simpler
+    assert (both.value, both.positive, both.cells) == (-1.0, 1, 2)  # lower is simpler
     one = contrast_types(pd.DataFrame(rows), replace(asked, kinds=("encoder",)), 20, 0.9)
     assert (one.value, one.low, one.high) == (2.0, 2.0, 2.0)
     assert contrast_types(pd.DataFrame(rows), replace(asked, techniques=("attention",)), 20, 0.9) is None

@@ -1,4 +1,4 @@
-"""How much must a method that samples spend before the tokens that it puts first stand still?"""
+"""Stability of sampled explanations: from which budget on do the tokens that a method puts first no longer change?"""
 
 from __future__ import annotations
 
@@ -8,20 +8,21 @@ import numpy as np
 import pandas as pd
 
 from attreval.config import Profile
+from attreval.core.bootstrap import draw_counts, percentile_interval
 from attreval.core.project import Results
 from attreval.core.seeds import generator
 from attreval.explain import METHODS
 from attreval.metrics.pareto import overlap_at_k
-from attreval.metrics.rank_correlation import bounds
 from attreval.papers.common.sample import to_explain
 from attreval.papers.common.trained_models import load_model_once
 from attreval.workflow.step import Step, set_threads
 
-ASKED = ["task", "model", "method", "budget", "seed", "instance", "requested"]
+BUDGET_COLUMNS = ["task", "model", "method", "budget", "seed", "instance", "requested"]
+OVERLAPS = ("to_largest", "between")
 
 
-def jobs_of(step: Step) -> list[tuple]:
-    """What `spend` is to be called with: the first run of each task of the study, a method each."""
+def budget_jobs(step: Step) -> list[tuple]:
+    """What `explain_at_budgets` is to be called with: the first run of each task of the study, a method each."""
     profile, jobs = step.profile, []
     for task, methods in profile.joint.budgets.tasks.items():
         run = next((run for run in profile.explained_runs() if run[0] == task), None)
@@ -29,10 +30,10 @@ def jobs_of(step: Step) -> list[tuple]:
     return jobs
 
 
-def spend(results: Results, profile: Profile, task: str, model: str, seed: int, method: str):
+def explain_at_budgets(results: Results, profile: Profile, task: str, model: str, seed: int, method: str):
     """(rows, scores) of one method at growing budgets, with several seeds of its draws.
 
-    rows: one a budget, seed and instance, with the evaluations asked for (ASKED); scores: (n,) of each row.
+    rows: one a budget, seed and instance, with the evaluations requested (BUDGET_COLUMNS); scores: (n,) of each row.
     """
     from attreval.explain.run import explain
     from attreval.models.scorer import Scorer
@@ -45,7 +46,7 @@ def spend(results: Results, profile: Profile, task: str, model: str, seed: int, 
     scorer = Scorer(loaded, explaining.token_budget)
     start = explaining.changed(units=explaining.units.changed(unit="subword"))  # single tokens, whatever the profile's
     instances = to_explain(profile, task, model)[: spec.rows]
-    rows, found = [], []
+    rows, scores = [], []
     for size in spec.sizes_of.get(task, spec.sizes):
         for draw in range(1, spec.seeds + 1 if METHODS[method].stochastic else 2):
             budget = METHODS[method].limited(start, size).changed(limsse_draw=draw - 1)
@@ -53,53 +54,55 @@ def spend(results: Results, profile: Profile, task: str, model: str, seed: int, 
             for e in explain(scorer, instances, [method], budget, names, explaining.target):
                 record = e.attributions[method]
                 rows.append((task, model, method, size, draw, e.instance.id, record.cost.requested))
-                found.append(record.on_tokens(len(e.tokens))[e.tokens.content])
-    return rows, found
+                scores.append(record.on_tokens(len(e.tokens))[e.tokens.content])
+    return rows, scores
 
 
-def overlap_table(step: Step, asked: pd.DataFrame, scores: list[np.ndarray]) -> pd.DataFrame:
+def overlap_table(step: Step, rows: pd.DataFrame, scores: list[np.ndarray]) -> pd.DataFrame:
     """One row a run, method and budget: overlap of the top tokens, with its bootstrap interval over instances.
 
     to_largest: with what the same seed gives at the largest budget; between: of two seeds at this budget, NaN for a
-    method that draws nothing.
+    method that draws nothing. rows, scores: of `explain_at_budgets`.
     """
-    settings, k, rows = step.profile.bootstrap, step.profile.agreement.fixed_k, []
-    for (task, model, method), part in asked.groupby(["task", "model", "method"], sort=False):
+    settings, k, out = step.profile.bootstrap, step.profile.agreement.fixed_k, []
+    for (task, model, method), part in rows.groupby(["task", "model", "method"], sort=False):
         by = {(r.budget, r.seed, r.instance): scores[at] for at, r in zip(part.index, part.itertuples(), strict=True)}
         sizes, seeds, ids = (list(dict.fromkeys(part[name])) for name in ("budget", "seed", "instance"))
-        drawn = generator("budgets", task, model, method).multinomial(
-            len(ids), np.full(len(ids), 1 / len(ids)), settings.draws
-        )
+        counts = draw_counts(generator("budgets", task, model, method), len(ids), settings.draws)
         for size in sizes:
             ends = [[overlap_at_k(by[size, s, i], by[max(sizes), s, i], k) for s in seeds] for i in ids]
             pairs = [[overlap_at_k(by[size, a, i], by[size, b, i], k) for a, b in combinations(seeds, 2)] for i in ids]
             row = [task, model, method, k, size, part[part.budget == size].requested.mean(), len(ids)]
             for values in (np.mean(ends, axis=1), np.mean(pairs, axis=1) if pairs[0] else np.full(len(ids), np.nan)):
-                low, high = bounds(drawn @ values / len(ids), settings.level)
+                low, high = percentile_interval(counts @ values / len(ids), settings.confidence)
                 row += [values.mean(), float(low), float(high)]
-            rows.append(row)
-    measures = [f"{name}{end}" for name in ("to_largest", "between") for end in ("", "_low", "_high")]
-    return pd.DataFrame(rows, columns=["task", "model", "method", "k", "budget", "requested", "instances", *measures])
+            out.append(row)
+    overlaps = [f"{name}{end}" for name in OVERLAPS for end in ("", "_low", "_high")]
+    return pd.DataFrame(out, columns=["task", "model", "method", "k", "budget", "requested", "instances", *overlaps])
 
 
-def needed_table(step: Step, overlaps: pd.DataFrame) -> pd.DataFrame:
-    """One row a run and method: the first budget from which on its top tokens stand still, and what it then asks for.
+def stability_table(overlaps: pd.DataFrame, threshold: float) -> pd.DataFrame:
+    """One row a run and method: the budgets from which on its top tokens overlap by `threshold`, in words.
 
-    seeds_agree: from which on two seeds agree as much. NaN where it takes more than the largest budget looked at; the
-    largest itself tells nothing of the first column, as it is what the others are compared with.
+    stable_from: with those of the largest budget, which itself cannot tell; seeds_agree_from: those of two seeds.
+    `more than` the largest budget where none of those tried is enough.
     """
-    rows, stable = [], step.profile.joint.budgets.stable
+    rows = []
     for (task, model, method), part in overlaps.groupby(["task", "model", "method"], sort=False):
         part = part.sort_values("budget")
-        still = first_from(part.budget.to_numpy()[:-1], part.to_largest.to_numpy()[:-1] >= stable)
-        alike = first_from(part.budget.to_numpy(), part.between.to_numpy() >= stable)
-        asked = part.set_index("budget").requested.get(still, np.nan)
-        rows.append((task, model, method, still, asked, alike, int(part.budget.max()), int(part.instances.max())))
-    columns = ["task", "model", "method", "stands_still", "requested", "seeds_agree", "largest", "instances"]
-    return pd.DataFrame(rows, columns=columns)
+        sizes = part.budget.to_numpy()
+        stable_from = first_lasting(sizes[:-1], part.to_largest.to_numpy()[:-1] >= threshold)
+        agree_from = first_lasting(sizes, part.between.to_numpy() >= threshold)
+        words = [
+            f"more than {sizes[-1]:,}" if np.isnan(size) else f"{int(size):,}" for size in (stable_from, agree_from)
+        ]
+        if not METHODS[method].stochastic:
+            words[1] = "draws nothing"
+        rows.append((task, model, method, *words, threshold))
+    return pd.DataFrame(rows, columns=["task", "model", "method", "stable_from", "seeds_agree_from", "threshold"])
 
 
-def first_from(sizes: np.ndarray, holds: np.ndarray) -> float:
+def first_lasting(sizes: np.ndarray, holds: np.ndarray) -> float:
     """The first of rising sizes from which on something holds to the end; NaN where it does not hold at the end."""
     lasting = np.logical_and.accumulate(holds[::-1])[::-1]
     return float(sizes[lasting][0]) if lasting.any() else float("nan")

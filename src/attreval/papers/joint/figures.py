@@ -1,4 +1,4 @@
-"""Do the judges agree, what is worth its price, and when does an explanation stand still? Figures of notebook 08."""
+"""Figures of notebook 08: rank correlations of metrics, the Pareto front, and the stability of sampled explanations."""
 
 from __future__ import annotations
 
@@ -9,44 +9,35 @@ from matplotlib import pyplot as plt
 from matplotlib.patches import Rectangle
 
 from attreval.explain import METHODS
-from attreval.metrics.registry import METRICS
 from attreval.papers.common.method_style import method_markers, method_palette
 from attreval.papers.common.style import draw_nothing, task_title, use_style
+from attreval.papers.joint.correlations import POOLED
 from attreval.papers.joint.values import JOINT
 
 PALETTE = "RdBu"  # red to blue through white: told apart by the colour-blind too
-OUTSIDE = (
-    "pointing",
-    "people",
-    "people_units",
-    "diagnosticity",
-)  # judges who know more than the model, the first there
+EXTERNAL = ("pointing", "people", "people_units", "diagnosticity")  # the first there is drawn beside the usual three
 
 
-def draw_correlations(table: pd.DataFrame, level: str, pooled: str):
-    """Rank correlations of pooled judges, a cell a pair with its interval; framed where the interval leaves out 0."""
+def draw_correlations(table: pd.DataFrame, granularity: str):
+    """Pooled rank correlations of metrics, a cell a pair with its interval; framed where the interval leaves out 0."""
     use_style()
-    part = table[(table.task == pooled) & (table.level == level) & table.tau.notna()]
-    names = [name for name in JOINT if name in {*part.judge_a, *part.judge_b}]
+    part = table[(table.task == POOLED) & (table.granularity == granularity) & table.tau.notna()]
+    names = [name for name in JOINT if name in {*part.metric_a, *part.metric_b}]
     if len(names) < 2:
-        return draw_nothing("No two judges have heard the same methods in this run.")
+        return draw_nothing("No two metrics have judged the same methods in this run.")
     size = 0.95 * len(names) + 2.2
     figure, axes = plt.subplots(figsize=(size, 0.72 * size))
     colours = sns.color_palette(PALETTE, as_cmap=True)
     for row in part.itertuples():
-        y, x = sorted((names.index(row.judge_a), names.index(row.judge_b)))[::-1]
+        y, x = sorted((names.index(row.metric_a), names.index(row.metric_b)))[::-1]
         axes.add_patch(Rectangle((x, y), 1, 1, facecolor=colours((row.tau + 1) / 2), edgecolor="white", linewidth=1.5))
-        told = row.verdict in ("agree", "contradict")
-        if told:
+        framed = row.verdict in ("agree", "contradict")
+        if framed:
             axes.add_patch(Rectangle((x + 0.04, y + 0.04), 0.92, 0.92, fill=False, edgecolor="black", linewidth=1.3))
-        ink = "white" if abs(row.tau) > 0.62 else "black"
-        axes.text(
-            x + 0.5, y + 0.4, f"{row.tau:.2f}", ha="center", va="center", color=ink, weight="bold" if told else "normal"
-        )
-        axes.text(
-            x + 0.5, y + 0.72, f"{row.low:.2f} to {row.high:.2f}", ha="center", va="center", color=ink, fontsize=7.5
-        )
-    titles = [METRICS[name].title for name in names]
+        style = {"ha": "center", "va": "center", "color": "white" if abs(row.tau) > 0.62 else "black"}
+        axes.text(x + 0.5, y + 0.4, f"{row.tau:.2f}", weight="bold" if framed else "normal", **style)
+        axes.text(x + 0.5, y + 0.72, f"{row.low:.2f} to {row.high:.2f}", fontsize=7.5, **style)
+    titles = [JOINT[name].title for name in names]
     axes.set(xlim=(0, len(names) - 1), ylim=(len(names), 1))
     axes.set_xticks(np.arange(len(names) - 1) + 0.5, titles[:-1], rotation=35, ha="right")
     axes.set_yticks(np.arange(1, len(names)) + 0.5, titles[1:])
@@ -60,72 +51,60 @@ def draw_correlations(table: pd.DataFrame, level: str, pooled: str):
     return axes
 
 
-def pick_runs(part: pd.DataFrame) -> list[tuple[str, str]]:
-    """The run with most methods of each kind: judged by no one from outside, by people, and by pointing."""
-    runs = part.groupby(["task", "model"], sort=False)
-    order = (-runs.method.nunique()).sort_values(kind="stable").index
-    heard = runs.judge.agg(set).reindex(order)
-    kinds = [next((judge for judge in ("people", "pointing") if judge in judges), "") for judges in heard]
-    return [heard.index[kinds.index(kind)] for kind in ("", "people", "pointing") if kind in kinds]
-
-
-def draw_bargains(table: pd.DataFrame):
-    """Quality by evaluations asked for, a row a run, a column a judge; undominated methods are filled and joined."""
+def draw_pareto(table: pd.DataFrame):
+    """Quality by evaluations requested, a row a run, a column a metric; undominated methods are filled and joined."""
     use_style()
-    part = table[table.level == "tokens"]
+    part = table[table.granularity == "tokens"]
     runs = pick_runs(part)
     if not runs:
         return draw_nothing("No run with a price is part of this profile.")
     methods = [m for m in METHODS if m in set(part.method)]
     colours, markers = method_palette(methods), method_markers(methods)
     figure, grid = plt.subplots(len(runs), 4, figsize=(12.5, 3.2 * len(runs)), squeeze=False)
-    shown = {}
+    shown = set()
     for row, (task, model) in zip(grid, runs, strict=True):
-        of = part[(part.task == task) & (part.model == model)]
-        outside = next((judge for judge in OUTSIDE if judge in set(of.judge)), OUTSIDE[-1])
-        for axes, judge in zip(row, ("agreement", "nc", "ns", outside), strict=True):
-            here = of[of.judge == judge]
-            best = here[here.undominated].sort_values(["requested", "quality"])
-            axes.step(best.requested, best.quality, where="post", color="#999999", linewidth=1, zorder=1)
-            for r in here.itertuples():
+        of_run = part[(part.task == task) & (part.model == model)]
+        external = next((metric for metric in EXTERNAL if metric in set(of_run.metric)), EXTERNAL[-1])
+        for axes, metric in zip(row, ("agreement", "nc", "ns", external), strict=True):
+            cell = of_run[of_run.metric == metric]
+            front = cell[cell.undominated].sort_values(["requested", "quality"])
+            axes.step(front.requested, front.quality, where="post", color="#999999", linewidth=1, zorder=1)
+            for r in cell.itertuples():
                 title = METHODS[r.method].title
-                filled = {} if r.undominated else {"facecolors": "none"}
-                style = {"edgecolors": [colours[title]], "color": [colours[title]]} | filled
-                if filled:
-                    style.pop("color")
-                dot = axes.scatter(
-                    r.requested, r.quality, marker=markers[title].replace("x", "o"), s=46, zorder=2, **style
-                )
-                shown.setdefault(title, dot) if r.undominated or title not in shown else None
+                shown.add(title)
+                fill = {"color": [colours[title]]} if r.undominated else {"facecolors": "none"}
+                style = {"edgecolors": [colours[title]], "marker": markers[title].replace("x", "o")} | fill
+                axes.scatter(r.requested, r.quality, s=46, zorder=2, **style)
             axes.set_xscale("symlog", linthresh=1)
-            axes.set_xlim(-0.2, max(10, here.requested.max() * 2) if len(here) else 10)
-            axes.set_title(f"{task_title(task)}, {model}\n{METRICS[judge].title}", fontsize=10)
+            axes.set_xlim(-0.2, max(10, cell.requested.max() * 2) if len(cell) else 10)
+            axes.set_title(f"{task_title(task)}, {model}\n{JOINT[metric].title}", fontsize=10)
     for axes in grid[-1]:
         axes.set_xlabel("evaluations asked for", fontsize=10)
     for row in grid:
         row[0].set_ylabel("mean over texts", fontsize=10)
+    titles = [METHODS[m].title for m in methods if METHODS[m].title in shown]
     handles = [
-        plt.Line2D(
-            [],
-            [],
-            color=colours[METHODS[m].title],
-            marker=markers[METHODS[m].title].replace("x", "o"),
-            linestyle="",
-            label=METHODS[m].title,
-        )
-        for m in methods
-        if METHODS[m].title in shown
+        plt.Line2D([], [], color=colours[t], marker=markers[t].replace("x", "o"), linestyle="", label=t) for t in titles
     ]
     figure.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, 0.01), ncols=4, fontsize=9)
     figure.tight_layout()
     return grid[0][0]
 
 
-def draw_budgets(overlaps: pd.DataFrame, stable: float):
-    """Overlap of the top tokens by evaluations asked for: with the largest budget, of two seeds; a line a method."""
+def pick_runs(part: pd.DataFrame) -> list[tuple[str, str]]:
+    """The run with most methods of each kind: without evidence from outside, with people's, and with planted."""
+    runs = part.groupby(["task", "model"], sort=False)
+    order = (-runs.method.nunique()).sort_values(kind="stable").index
+    metrics = runs.metric.agg(set).reindex(order)
+    kinds = [next((metric for metric in ("people", "pointing") if metric in found), "") for found in metrics]
+    return [metrics.index[kinds.index(kind)] for kind in ("", "people", "pointing") if kind in kinds]
+
+
+def draw_budgets(overlaps: pd.DataFrame, threshold: float):
+    """Overlap of the top tokens by evaluations requested: with the largest budget, of two seeds; a line a method."""
     use_style()
     if not len(overlaps):
-        return draw_nothing("No method was asked to spend more in this profile.")
+        return draw_nothing("No method was given growing budgets in this profile.")
     overlaps = overlaps.sort_values(["task", "model", "method", "budget"], kind="stable")
     figure, panels = plt.subplots(1, 2, figsize=(10.5, 4.2), sharey=True)
     methods = [m for m in METHODS if m in set(overlaps.method)]
@@ -135,13 +114,11 @@ def draw_budgets(overlaps: pd.DataFrame, stable: float):
         for (task, model, method), line in overlaps.groupby(["task", "model", "method"], sort=False):
             # compared with itself, the largest budget says nothing
             line = line.iloc[:-1] if name == "to_largest" else line
-            said = METHODS[method].title
-            style = {"color": colours[said], "marker": markers[said], "label": f"{said} ({task_title(task)}, {model})"}
-            axes.plot(line.requested, line[name], **style)
-            axes.fill_between(
-                line.requested, line[f"{name}_low"], line[f"{name}_high"], color=colours[said], alpha=0.08
-            )
-        axes.axhline(stable, color="#666666", linestyle=":", linewidth=1)
+            label = METHODS[method].title
+            colour, where = colours[label], f"{label} ({task_title(task)}, {model})"
+            axes.plot(line.requested, line[name], color=colour, marker=markers[label], label=where)
+            axes.fill_between(line.requested, line[f"{name}_low"], line[f"{name}_high"], color=colour, alpha=0.08)
+        axes.axhline(threshold, color="#666666", linestyle=":", linewidth=1)
         axes.set(xscale="log", ylim=(0, 1.03), xlabel="evaluations asked for", title=title)
         axes.set_xticks(sizes := sorted(set(overlaps.budget)), [f"{size:,}" for size in sizes])
         axes.minorticks_off()

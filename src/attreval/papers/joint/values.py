@@ -1,14 +1,14 @@
-"""What does every judge say of every explanation, on the same models and texts?
+"""Joint scores: what every metric gives every explanation of the same models and texts, higher is better.
 
-The judges of single tokens hear what notebook 03 has stored, on the first instances of a run: what needs no model is
-counted, what notebooks 04 and 06 have kept is read, and what nobody has asked the model is asked through the ledger.
-The judges of tokens, pairs and spans have spoken in notebooks 07. All values are turned so that higher is better.
+Explanations of tokens: agreement and simplicity are computed from what notebook 03 has stored, what notebooks 04 and 06
+have kept of single texts is read, and the erasure that nobody has asked the model for yet is asked through the ledger.
+Explanations of several types: what notebook 07_sun2024 has kept of single texts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import combinations
 
@@ -17,7 +17,9 @@ import pandas as pd
 
 from attreval.config import Profile, Run
 from attreval.core.project import Results
+from attreval.core.records import Tokens
 from attreval.core.tables import read_values
+from attreval.metrics.agreement import agreement_of
 from attreval.metrics.diagnosticity import diagnosticity
 from attreval.metrics.protocol import Protocol
 from attreval.metrics.registry import FAITHFULNESS, METRICS
@@ -27,6 +29,7 @@ from attreval.papers.common.runs import common_methods, load_records_once
 from attreval.papers.common.sample import to_explain
 from attreval.papers.common.trained_models import load_model_once
 from attreval.papers.kamp2023.readings import PEOPLE, Reading, make_reading
+from attreval.papers.sun2024.instances import read_agents
 from attreval.papers.zhao2023.erasure import (
     ErasureInput,
     ask_erasure,
@@ -37,145 +40,141 @@ from attreval.papers.zhao2023.erasure import (
 )
 from attreval.workflow.step import Step, set_threads
 
-TOGETHER = 4  # instances that share batches
-COLUMNS = ["task", "model", "seed", "instance", "method", "judge", "value"]
+BATCHED_TEXTS = 4  # instances that share batches
+COLUMNS = ["task", "model", "seed", "instance", "method", "metric", "value"]
 STORED_BY = ("04_poerner2018", "06_zhao2023")
-GAMES = ("hybrid", "manual", "hit_target")  # what notebook 04 keeps of single instances -> pointing
-ASKED = ("nc", "ns", "soft_nc", "soft_ns")  # in the order of erasure_values
-STORED = dict.fromkeys(GAMES, "pointing") | {METRICS[name].stored: name for name in ASKED}
+ERASURE = ("nc", "ns", "soft_nc", "soft_ns")  # in the order of zhao2023.erasure.erasure_values
+GAMES = ("hybrid", "manual", "hit_target")  # of the pointing game
+STORED_METRICS = dict.fromkeys(GAMES, "pointing") | {METRICS[name].stored: name for name in ERASURE}
 JOINT = {name: metric for name, metric in METRICS.items() if metric.joint}
+
+ByMethod = dict[str, dict[str, float]]  # method -> metric -> value
+Values = Iterator[tuple[str, str, float]]  # method, metric, value
+
+
+@dataclass(frozen=True)
+class _Text:
+    """One instance. target: the explained class; stored: see `read_stored_metrics`; cases: what the model is asked."""
+
+    instance: str
+    tokens: Tokens
+    target: int
+    reading: Reading
+    stored: ByMethod
+    cases: list[ErasureInput]
 
 
 def joint_runs(profile: Profile) -> list[Run]:
     """The explained runs that the study takes in."""
-    runs = profile.explained_runs()
-    return [run for run in runs if profile.joint.rows_of(run[0], profile.rows_explained(*run[:2]))]
+    return [run for run in profile.explained_runs() if _rows_of(profile, *run[:2])]
 
 
-def jobs_of(step: Step) -> list[tuple]:
-    """What `hear_some` is to be called with, a few instances each."""
+def token_jobs(step: Step) -> list[tuple]:
+    """What `score_instances` is to be called with, a few instances each."""
     profile = step.profile
     return [
         (step.results, profile, *run, start)
         for run in joint_runs(profile)
-        for start in range(0, profile.joint.rows_of(run[0], profile.rows_explained(*run[:2])), TOGETHER)
+        for start in range(0, _rows_of(profile, *run[:2]), BATCHED_TEXTS)
     ]
 
 
-def hear_some(results: Results, profile: Profile, task: str, model: str, seed: int, start: int):
-    """(values, costs by account) of the instances from `start`.
+def score_instances(results: Results, profile: Profile, task: str, model: str, seed: int, start: int):
+    """(values, costs by account) of the token explanations of a few instances from `start`.
 
-    values: one row a task, model, seed, instance, method and judge of single tokens, see JOINT; they may be NaN.
+    values: one row a task, model, seed, instance, method and metric (COLUMNS); they may be NaN.
     """
     from attreval.models.scorer import Scorer
 
     set_threads(profile.threads)
-    run, explained = (task, model, seed), profile.rows_explained(task, model)
-    loaded = load_model_once(results, profile, *run)
-    scorer = Scorer(loaded, profile.explaining_of(task).token_budget)
-    records, lent, said = load_records_once(results, profile, *run), borrowed_evidence(task), read_said(results, *run)
-    stored, asked = common_methods(records), profile.joint.asked_of(task, explained)
-    methods = stored if "random" in stored else ["random", *stored]
-    end = min(start + TOGETHER, profile.joint.rows_of(task, explained))
-    rows, talks = [], []
-    for at, instance in enumerate(to_explain(profile, task, model)[start:end], start):
-        tokens, names, known = loaded.tokens(instance), (*run, instance.id), said.get(instance.id, {})
-        reading = make_reading(with_evidence(instance, lent), tokens, {m: records[instance.id][m] for m in stored})
-        reading.scores.setdefault("random", random_scores(tokens, *names))  # the floor, where it did not explain
-        counted = [*count_agreement(reading, methods, profile.agreement), *count_shares(reading, methods)]
-        rows += [(*names, *row) for row in (*counted, *pointed(known, methods))]
-        wanted = list_cases(profile, names, reading.scores, known if is_told(profile, task) else {}, at < asked)
-        talks.append((instance.id, known, wanted, tokens))
-    every = [(case, tokens) for _, _, wanted, tokens in talks for case in wanted]
+    run = (task, model, seed)
+    scorer = Scorer(load_model_once(results, profile, *run), profile.explaining_of(task).token_budget)
+    records = load_records_once(results, profile, *run)
+    explained = common_methods(records)
+    methods = explained if "random" in explained else ["random", *explained]
+    texts = _open_texts(scorer.model, results, profile, run, start, records, explained)
     query = query_segment(task)
-    found = iter(scorer.converse((case.method, ask_erasure(tokens, case, query)) for case, tokens in every))
-    for name, known, wanted, _ in talks:
-        values = {m: dict(known.get(m, {})) if is_told(profile, task) else {} for m in methods}
-        for case, (hard, softened) in zip(wanted, found, strict=False):
-            heard = next(iter(records[name].values())).target == hard.target
-            fresh = dict(zip(ASKED, erasure_values(hard, softened), strict=False))
-            values[case.method] = {k: v if heard else float("nan") for k, v in (fresh | values[case.method]).items()}
-        rows += [(*run, name, *row) for row in compare_with_random(values, methods)]
+    talks = ((case.method, ask_erasure(text.tokens, case, query)) for text in texts for case in text.cases)
+    answers = iter(list(scorer.converse(talks)))
+    rows = []
+    for text in texts:
+        erasure = _erasure_by_method(text, [next(answers) for _ in text.cases], explains_predicted(profile, task))
+        values = [
+            *agreement_values(text.reading, methods, profile.agreement),
+            *simplicity_values(text.reading, methods),
+            *pointing_values(text.stored, methods),
+            *faithfulness_values(erasure, methods),
+        ]
+        rows += [(*run, text.instance, *value) for value in values]
     return pd.DataFrame(rows, columns=COLUMNS), scorer.costs
 
 
-def is_told(profile: Profile, task: str) -> bool:
-    """Whether what notebook 06 says of a task is of the explained class: it asks about the predicted one."""
+def explains_predicted(profile: Profile, task: str) -> bool:
+    """Whether a task's explanations are of the predicted class, which notebook 06 asks about."""
     return profile.explaining_of(task).target == "predicted"
 
 
 @lru_cache(maxsize=4)
-def read_said(results: Results, task: str, model: str, seed: int) -> dict[str, dict[str, dict[str, float]]]:
-    """Instance -> method -> judge -> value: what notebooks 04 and 06 have kept of a run."""
-    paths = [path for name in STORED_BY if (path := results.instances / f"{name}.parquet").exists()]
-    every = read_values(*paths)
-    chosen = every[
-        (every.task == task) & (every.model == model) & (every.seed == seed) & every.measure.isin(list(STORED))
-    ]
-    out: dict[str, dict[str, dict[str, float]]] = {}
-    for row in chosen.itertuples():
-        out.setdefault(row.instance, {}).setdefault(row.method, {})[STORED[row.measure]] = row.value
+def read_stored_metrics(results: Results, task: str, model: str, seed: int) -> dict[str, ByMethod]:
+    """Instance -> method -> metric -> value: what notebooks 04 and 06 have kept of a run."""
+    table = read_values(*(path for name in STORED_BY if (path := results.instances / f"{name}.parquet").exists()))
+    of_run = (table.task == task) & (table.model == model) & (table.seed == seed)
+    out: dict[str, ByMethod] = {}
+    for row in table[of_run & table.measure.isin(list(STORED_METRICS))].itertuples():
+        out.setdefault(row.instance, {}).setdefault(row.method, {})[STORED_METRICS[row.measure]] = row.value
     return out
 
 
-def list_cases(profile: Profile, names: tuple, scores: dict, known: dict, asked: bool) -> list[ErasureInput]:
-    """What the model is still to be asked about one instance; softly alone where hard erasure is known.
+def cases_to_ask(profile: Profile, names: tuple, scores: dict, known: ByMethod, asked: bool) -> list[ErasureInput]:
+    """What the model is still to be asked about one instance; soft erasure alone where hard erasure is known.
 
     Soft erasure needs the whole and the erased text too: they are asked with one ratio, the same for every method.
     """
     protocol = main_protocol(profile, names[0])
-    softly, cases = replace(protocol, ratios=(1.0,)), []
+    one_ratio = replace(protocol, ratios=(1.0,))
+    cases = []
     for m, values in scores.items() if asked else ():
-        there = known.get(m, {})
-        if any(metric not in there for metric in FAITHFULNESS):
-            hard = all(metric in there for metric in ("nc", "ns"))
-            cases.append(ErasureInput("main", m, "own", values, softly if hard else protocol, (*names, m)))
+        found = known.get(m, {})
+        if any(metric not in found for metric in FAITHFULNESS):
+            hard_known = "nc" in found and "ns" in found
+            cases.append(ErasureInput("main", m, "own", values, one_ratio if hard_known else protocol, (*names, m)))
     return cases
 
 
-def pointed(known: dict, methods: list[str]) -> Iterator[tuple[str, str, float]]:
-    """Whether the highest word lies where the evidence must be, as notebook 04 says."""
-    for m in methods:
-        if "pointing" in known.get(m, {}):
-            yield m, "pointing", known[m]["pointing"]
-
-
-def count_agreement(reading: Reading, methods: list[str], spec) -> Iterator[tuple[str, str, float]]:
+def agreement_values(reading: Reading, methods: list[str], spec) -> Values:
     """Agreement of each method with the others (but not with random scores), and with people where they marked any."""
-    from attreval.metrics.agreement import agreement_of
-
     peaks = {m: reading.peaks(m, spec) for m in methods}
-    fixed, dynamic = ({m: [] for m in methods} for _ in range(2))
+    fixed: dict[str, list[float]] = {m: [] for m in methods}
+    dynamic: dict[str, list[float]] = {m: [] for m in methods}
     for a, b in combinations(methods, 2):
-        pair = reading.agreement_at_k([a, b], spec.fixed_k, spec), agreement_of([peaks[a], peaks[b]])
+        same_k = reading.agreement_at_k([a, b], spec.fixed_k, spec)
+        own_k = agreement_of([peaks[a], peaks[b]])
         for m, other in ((a, b), (b, a)):
             if other != "random":
-                fixed[m].append(pair[0])
-                dynamic[m].append(pair[1])
+                fixed[m].append(same_k)
+                dynamic[m].append(own_k)
     for m in methods:
-        yield m, "agreement", mean_of(fixed[m])
-        yield m, "agreement_dynamic", mean_of(dynamic[m])
+        yield m, "agreement", _mean(fixed[m])
+        yield m, "agreement_dynamic", _mean(dynamic[m])
         if reading.marked:
             yield m, "people", reading.agreement_at_k([m, PEOPLE], spec.fixed_k, spec)
             yield m, "people_dynamic", reading.agreement_at_peaks([m, PEOPLE], spec)
 
 
-def mean_of(values: list[float]) -> float:
-    """The mean of what is a number; NaN where nothing is."""
-    known = [value for value in values if not np.isnan(value)]
-    return float(np.mean(known)) if known else float("nan")
-
-
-def count_shares(reading: Reading, methods: list[str]) -> Iterator[tuple[str, str, float]]:
+def simplicity_values(reading: Reading, methods: list[str]) -> Values:
     """How few tokens hold a method's scores: 1 for one token, 0 where all count alike; NaN for a text of one token."""
-    for m in methods:
-        yield m, "simplicity", simplicity(reading.scores[m])
+    return ((m, "simplicity", simplicity(reading.scores[m])) for m in methods)
 
 
-def compare_with_random(values: dict, methods: list[str]) -> Iterator[tuple[str, str, float]]:
-    """The four measures of erasure, and how many of them a method wins against random scores, a tie counting half.
+def pointing_values(stored: ByMethod, methods: list[str]) -> Values:
+    """Whether the highest word lies where the evidence must be, as notebook 04 has kept it."""
+    return ((m, "pointing", stored[m]["pointing"]) for m in methods if "pointing" in stored.get(m, {}))
 
-    Diagnosticity needs all four. Random scores win half against others of their kind. A measure that not every method
+
+def faithfulness_values(values: ByMethod, methods: list[str]) -> Values:
+    """The four erasure metrics, and diagnosticity: how many of them a method wins against random scores, ties at half.
+
+    Diagnosticity needs all four. Random scores win half against others of their kind. A metric that not every method
     has on this text is left out: methods are compared on the same texts.
     """
     known = [x for x in FAITHFULNESS if all(not np.isnan(values[m].get(x, np.nan)) for m in methods)]
@@ -185,3 +184,55 @@ def compare_with_random(values: dict, methods: list[str]) -> Iterator[tuple[str,
         if "random" in methods and len(known) == len(FAITHFULNESS):
             own, rival = ([values[x][metric] for metric in FAITHFULNESS] for x in (m, "random"))
             yield m, "diagnosticity", 0.5 if m == "random" else diagnosticity(own, rival, Protocol(ties="half"))
+
+
+def read_unified_values(step: Step) -> pd.DataFrame:
+    """What notebooks 07 have measured of explanations of several types, a text each; empty where a profile has none."""
+    runs, tables = step.profile.explained_runs("diagnosis"), step.results.tables
+    if not runs:
+        return pd.DataFrame(columns=COLUMNS)
+    path = tables / "07_sun2024_each.csv"
+    if not path.exists():
+        raise FileNotFoundError(f"no table {path}: run notebook 07_sun2024, or `attreval run`")
+    agents = [tables / f"07_sun2024_agents-{task}-{model}-s{seed}_predictions.csv" for task, model, seed in runs]
+    parts = [pd.read_csv(path), *(read_agents(pd.read_csv(told)) for told in agents if told.exists())]
+    return pd.concat([part for part in parts if len(part)], ignore_index=True).rename(columns={"judge": "metric"})
+
+
+def _open_texts(loaded, results: Results, profile: Profile, run: Run, start: int, records, explained) -> list[_Text]:
+    """The instances from `start` with all that is known of them before the model is asked anything."""
+    task, model, _ = run
+    borrowed, stored = borrowed_evidence(task), read_stored_metrics(results, *run)
+    asked = profile.joint.asked_of(task, profile.rows_explained(task, model))
+    end = min(start + BATCHED_TEXTS, _rows_of(profile, task, model))
+    texts = []
+    for at, instance in enumerate(to_explain(profile, task, model)[start:end], start):
+        tokens, names = loaded.tokens(instance), (*run, instance.id)
+        of_text, known = records[instance.id], stored.get(instance.id, {})
+        reading = make_reading(with_evidence(instance, borrowed), tokens, {m: of_text[m] for m in explained})
+        reading.scores.setdefault("random", random_scores(tokens, *names))  # where it did not explain
+        usable = known if explains_predicted(profile, task) else {}
+        cases = cases_to_ask(profile, names, reading.scores, usable, at < asked)
+        texts.append(_Text(instance.id, tokens, next(iter(of_text.values())).target, reading, known, cases))
+    return texts
+
+
+def _erasure_by_method(text: _Text, answers: list[tuple], stored_counts: bool) -> ByMethod:
+    """The erasure metrics of each method: stored where that counts, else just answered; NaN for another class's."""
+    values = {m: dict(text.stored.get(m, {})) if stored_counts else {} for m in text.reading.scores}
+    for case, (hard, softened) in zip(text.cases, answers, strict=True):
+        found = dict(zip(ERASURE, erasure_values(hard, softened), strict=False)) | values[case.method]
+        same_class = text.target == hard.target
+        values[case.method] = found if same_class else dict.fromkeys(found, float("nan"))
+    return values
+
+
+def _rows_of(profile: Profile, task: str, model: str) -> int:
+    """How many instances of a run go before all metrics."""
+    return profile.joint.rows_of(task, profile.rows_explained(task, model))
+
+
+def _mean(values: list[float]) -> float:
+    """The mean of what is a number; NaN where nothing is."""
+    known = [value for value in values if not np.isnan(value)]
+    return float(np.mean(known)) if known else float("nan")

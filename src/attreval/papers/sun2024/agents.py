@@ -63,7 +63,7 @@ def simulate(step: Step) -> Simulation:
         labels = np.array([one.label for one in test])
         for condition, by_seed in predicted.items():
             gains = [
-                bootstrap_gain(own, other, labels, bootstrap.draws, bootstrap.level, generator("gain", *run))
+                bootstrap_gain(own, other, labels, bootstrap.draws, bootstrap.confidence, generator("gain", *run))
                 for own, other in zip(by_seed, predicted[UNINFORMED], strict=True)
             ]
             points = [float("nan")] * 3 if condition == UNINFORMED else (100 * np.mean(gains, axis=0)).tolist()

@@ -75,11 +75,11 @@ def claims_table(step: Step, values: pd.DataFrame) -> pd.DataFrame:
 def _our_value(claim: Claim, values: pd.DataFrame, step: Step) -> dict:
     """Our value of a claim that sets one type of explanation, or technique, against others."""
     bootstrap = step.profile.bootstrap
-    found = contrast_types(values, read_contrast(claim), bootstrap.draws, bootstrap.level)
+    found = contrast_types(values, read_contrast(claim), bootstrap.draws, bootstrap.confidence)
     if found is None:
         nan = float("nan")
         return {"value": nan, "low": nan, "high": nan, "basis": "nothing in this run tests it"}
-    basis = f"{found.positive} of {found.columns} cells"
+    basis = f"{found.positive} of {found.cells} cells"
     return {"value": found.value, "low": found.low, "high": found.high, "basis": basis}
 
 
@@ -103,6 +103,6 @@ def combined_table(step: Step, values: pd.DataFrame) -> pd.DataFrame:
         forms = ("symbol",) if name == "simulatability" else None
         for other in ("span", "token"):
             asked = TypeContrast(name, "combined", (other,), forms=forms)
-            if found := contrast_types(values, asked, bootstrap.draws, bootstrap.level):
-                rows.append((name, other, found.value, found.low, found.high, found.positive, found.columns))
+            if found := contrast_types(values, asked, bootstrap.draws, bootstrap.confidence):
+                rows.append((name, other, found.value, found.low, found.high, found.positive, found.cells))
     return pd.DataFrame(rows, columns=["property", "against", "difference", "low", "high", "better_in", "cells"])

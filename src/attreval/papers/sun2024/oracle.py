@@ -55,8 +55,8 @@ def shapley_interactions(values: np.ndarray) -> np.ndarray:
 
 def ask_all(tokens, target: int, units: Units):
     """The conversation that asks for the class probability of every coalition: (2^n,)."""
-    logits = yield Evaluate(mask_units(tokens, units, all_coalitions(len(units))), tokens.segments)
-    return np.exp(logits[:, target] - np.logaddexp.reduce(logits, axis=1))
+    rows = mask_units(tokens, units, all_coalitions(len(units)))
+    return (yield Evaluate(rows, tokens.segments, of="probability"))[:, target]
 
 
 def bivariate_from_values(values: np.ndarray, samples: int, rng: np.random.Generator) -> np.ndarray:

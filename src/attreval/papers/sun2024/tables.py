@@ -180,7 +180,7 @@ def bootstrap_means(values: pd.DataFrame, measures: list[str], step: Step) -> pd
         for measure in measures:
             known = part[measure].dropna()
             if len(known):
-                found = bootstrap_mean(known.to_numpy(), bootstrap.draws, bootstrap.level, "diagnosis", *key[:3])
+                found = bootstrap_mean(known.to_numpy(), bootstrap.draws, bootstrap.confidence, "diagnosis", *key[:3])
                 rows.append((*key, measure, *(float(x) for x in found), len(known)))
     return pd.DataFrame(rows, columns=[*CELL, "measure", "mean", "low", "high", "instances"])
 

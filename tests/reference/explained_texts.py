@@ -1,4 +1,4 @@
-"""Made-up texts as the explorer is given them: scores with ties, marks, evidence, pairs and spans, judges' values."""
+"""Made-up texts as the explorer is given them: scores with ties, marks, evidence, pairs and spans, metrics."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from attreval.core.alignment import tokenize
 from attreval.explain.registry import METHODS
-from attreval.explorer.gathering import Shown
+from attreval.explorer.read import ExplainedText
 from attreval.metrics.registry import STORED
 from reference.models import instance, tiny_tokenizer
 
@@ -28,27 +28,27 @@ def draw_scores(n: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
     return dict(zip(PLAIN, kinds, strict=True))
 
 
-def make_shown(
+def make_text(
     task: str, number: int, segments: tuple[str, ...] = (), model: str = "tiny", linked: bool = True
-) -> Shown:
+) -> ExplainedText:
     """One text of a task, drawn by its number; linked: with pairs and spans, where it has two parts."""
     rng = np.random.default_rng(number)
     one = instance(*(segments or TASKS[task]), name=f"{task}/{number}", label=1)
     tokens = tokenize(one, tiny_tokenizer(), 512)
     n = len(tokens.content)
-    scores, pieces = draw_scores(n, rng), {}
+    scores, features = draw_scores(n, rng), {}
     if len(one.segments) == 2 and linked:
         border = int((tokens.offsets[tokens.content, 0] == 0).sum())
-        pieces["bivariate_shapley"] = [(((i,), (border + i,)), 1.0 / (i + 1)) for i in range(3)]
-        pieces["bivariate_shapley_spans"] = [(((0, 1), (border, border + 1)), 0.5), (((2,), (n - 1,)), -0.25)]
-        scores |= {m: rng.standard_normal(n) for m in pieces}
+        features["bivariate_shapley"] = [(((i,), (border + i,)), 1.0 / (i + 1)) for i in range(3)]
+        features["bivariate_shapley_spans"] = [(((0, 1), (border, border + 1)), 0.5), (((2,), (n - 1,)), -0.25)]
+        scores |= {m: rng.standard_normal(n) for m in features}
     marks = (rng.random((3, n)) < 0.3).astype(float) if task == "rated_movies" else np.zeros((0, n))
     values = {
         name: {method: float(rng.random()) for method in scores}
         for name, m in STORED.items()
         if m.judge == "faithfulness"
     }
-    return Shown(
+    return ExplainedText(
         (task, model, 1),
         one,
         tokens,
@@ -56,9 +56,9 @@ def make_shown(
         predicted=0,
         probability=0.5 + rng.random() / 2,
         scores={m: scores[m] for m in METHODS if m in scores},
-        pieces=pieces,
+        features=features,
         marks=marks,
         evidence={"hit_target": np.arange(n) == 1} if task == "snli" else {},
-        judged=values | {"complexity": {"bivariate_shapley": 0.75}},
-        facts={"methods": 0.5},
+        metrics=values | {"complexity": {"bivariate_shapley": 0.75}},
+        text_agreement={"methods": 0.5},
     )

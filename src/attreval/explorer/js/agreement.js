@@ -1,5 +1,5 @@
 "use strict";
-// What a pair of explanations shares on one text: the same rules as attreval.judge.agreement, .dynamic and .human.
+// What a pair of explanations shares on one text: the same rules as attreval.metrics.agreement, .dynamic_k and .human_agreement.
 // A voter is an array of n scores; ties at the border of a top k are resolved by expectation, in closed form.
 
 function choose(n, k) {
@@ -70,7 +70,7 @@ function agreementWithShare(scores, share, k) {
   return total;
 }
 
-// Positions of the peaks of a profile, by a rule with the fields of attreval.judge.dynamic.PeakRule.
+// Positions of the peaks of a profile, by a rule with the fields of attreval.metrics.dynamic_k.PeakRule.
 function localMaxima(scores, rule) {
   const n = scores.length, peaks = [];
   if (n < 2) return peaks;
@@ -103,8 +103,8 @@ function selectionWithShare(chosen, share) {
   return covered.length ? covered.reduce((a, b) => a + b, 0) / covered.length : NaN;
 }
 
-// Places in the ranking, from 1; equal scores share the first of their places.
-function placesOf(scores) {
+// Ranks from 1; equal scores share the first of theirs.
+function ranksOf(scores) {
   const sorted = [...scores].sort((a, b) => b - a), first = new Map();
   sorted.forEach((s, i) => first.has(s) || first.set(s, i + 1));
   return scores.map((s) => first.get(s));

@@ -1,4 +1,4 @@
-// How a text, a profile and pieces are drawn. Texts enter the page as text only, never as HTML.
+// How a text, a profile and features are drawn. Texts enter the page as text only, never as HTML.
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -14,8 +14,8 @@ function el(tag, attributes, ...children) {
   return made;
 }
 
-function plural(n, one, many) {
-  return `${n} ${n === 1 ? one : many || one + "s"}`;
+function plural(n, item, many) {
+  return `${n} ${n === 1 ? item : many || item + "s"}`;
 }
 
 // [[{before, text, at}], after, rest] for each part of a text; `at` counts content tokens through all parts.
@@ -38,12 +38,12 @@ function wordsOf(layout) {
   return partsOf(layout).flatMap((part) => part.tokens.map((token) => token.text));
 }
 
-// A text whose tokens look as `look(at)` says: {classes, style, title, badge}.
-function drawText(layout, names, look) {
+// A text whose tokens styleOf as `styleOf(at)` says: {classes, style, title, badge}.
+function drawText(layout, names, styleOf) {
   const parts = partsOf(layout);
   return parts.map((part, p) => {
     const shown = part.tokens.flatMap((token) => {
-      const { classes, style, title, badge } = look(token.at);
+      const { classes, style, title, badge } = styleOf(token.at);
       const span = el("span", { class: `t ${classes || ""}`.trim(), "data-at": token.at, style, title }, token.text);
       if (badge) span.append(el("sup", {}, badge));
       return token.before ? [token.before, span] : [span];
@@ -77,14 +77,14 @@ function drawProfile({ words, scores, peaks, selected, title, width }) {
     const size = { x: x + step * 0.1, y: Math.min(y(score), y(0)), width: step * 0.8 };
     size.height = Math.max(1, Math.abs(y(score) - y(0)));
     const bar = el("rect", { class: `bar ${score >= 0 ? "for" : "against"} ${picked}`.trim(), ...size });
-    bar.append(el("title", {}, `${words[i]}: ${tell(score)}${at.has(i) ? ", a peak" : ""}`));
+    bar.append(el("title", {}, `${words[i]}: ${formatNumber(score)}${at.has(i) ? ", a peak" : ""}`));
     const peak = at.has(i) ? el("path", { class: "peak", d: `M${middle - 3.5} ${y(score) - 9}h7l-3.5 6z` }) : null;
     const place = { transform: `translate(${middle + 3} ${height + 8}) rotate(-55)`, "text-anchor": "end" };
     const label = { class: picked ? "chosen" : "", ...place };
     return el("g", {}, bar, peak, labelled ? el("text", label, words[i].slice(0, 11)) : null);
   });
   const line = el("line", { class: "mean", x1: 0, x2: total, y1: y(mean), y2: y(mean) });
-  line.append(el("title", {}, `mean: ${tell(mean)}`));
+  line.append(el("title", {}, `mean: ${formatNumber(mean)}`));
   const zero = el("line", { class: "zero", x1: 0, x2: total, y1: y(0), y2: y(0) });
   const box = { viewBox: `-14 -2 ${total + 16} ${height + below}`, width: total + 16, height: height + below };
   const svg = el("svg", { ...box, role: "img", "aria-label": title }, bars, zero, line);
@@ -92,11 +92,11 @@ function drawProfile({ words, scores, peaks, selected, title, width }) {
   return el("div", { class: "scroll profile", ...(total + 16 > width ? wide : {}) }, svg);
 }
 
-// Curves between the two sides of each piece, over a text that lies in `box`.
-function drawArcs(box, pieces) {
+// Curves between the two sides of each feature, over a text that lies in `box`.
+function drawArcs(box, features) {
   box.querySelector("svg.arcs")?.remove();
   const outer = box.getBoundingClientRect();
-  if (!pieces.length || !outer.width) return;
+  if (!features.length || !outer.width) return;
   const middle = (places) => {
     const boxes = places.map((at) => box.querySelector(`[data-at="${at}"]`)?.getClientRects()[0]).filter(Boolean);
     if (!boxes.length) return null;
@@ -104,27 +104,27 @@ function drawArcs(box, pieces) {
     const left = Math.min(...line.map((b) => b.left)), right = Math.max(...line.map((b) => b.right));
     return { x: (left + right) / 2 - outer.left, top: boxes[0].top - outer.top, bottom: boxes[0].bottom - outer.top };
   };
-  const largest = Math.max(...pieces.map((piece) => Math.abs(piece[2] ?? 1))) || 1;
-  const paths = pieces.map(([first, second, score], i) => {
+  const largest = Math.max(...features.map((feature) => Math.abs(feature[2] ?? 1))) || 1;
+  const paths = features.map(([first, second, score], i) => {
     const a = middle(first), b = middle(second);
     if (!a || !b) return null;
     const from = a.bottom + 1, to = b.top - 1, bend = Math.max(14, (to - from) / 2);
     const width = 1 + 2.5 * (Math.abs(score ?? largest) / largest);
     const kind = score === undefined ? "people" : score >= 0 ? "for" : "against";
     const d = `M${a.x} ${from}C${a.x} ${from + bend} ${b.x} ${to - bend} ${b.x} ${to}`;
-    return el("path", { class: `arc ${kind}`, "stroke-width": width, d, "data-piece": i + 1 });
+    return el("path", { class: `arc ${kind}`, "stroke-width": width, d, "data-feature": i + 1 });
   });
   const size = { width: outer.width, height: outer.height };
   box.append(el("svg", { class: "arcs", ...size, "aria-hidden": "true" }, paths));
 }
 
 // Places among the tokens as words, with dots where something is left out.
-function tellPlaces(words, places) {
+function joinTokens(words, places) {
   return places.map((at, i) => (i && at !== places[i - 1] + 1 ? "… " : "") + words[at]).join(" ");
 }
 
 // A number for people: three digits after the point, or two significant ones where that would show nothing.
-function tell(value) {
+function formatNumber(value) {
   if (value === null || value === undefined || Number.isNaN(value)) return "–";
   if (Number.isInteger(value)) return String(value);
   const text = Math.abs(value) < 0.0005 ? value.toExponential(1) : value.toFixed(3);

@@ -17,16 +17,16 @@ function drawLegend(pair, state) {
   return [
     swatch("for", "for the class (line below)"),
     signed.some(Boolean) ? swatch("against", "against it (dotted line)") : null,
-    swatch("chosen", state.mode === "fixed" ? "selected, with its place" : "selected: a peak"),
-    chances.some((p) => p > 0 && p < 1) ? swatch("tied", "tied for the last places") : null,
+    swatch("chosen", state.mode === "fixed" ? "selected, with its rank" : "selected: a peak"),
+    chances.some((p) => p > 0 && p < 1) ? swatch("tied", "tied for the last ranks") : null,
     signed.every(Boolean) ? null : el("li", {}, "Methods marked “size only” do not tell for from against."),
   ].filter(Boolean);
 }
 
-// How each token of a method's text looks; tokens at the end of a piece carry the piece's number.
-function lookOf(method, words, chosen, places, pieces, state) {
+// How each token of a method's text looks; tokens at the end of a feature carry the feature's number.
+function tokenStyles(method, words, chosen, ranks, features, state) {
   const colour = colouring(method.values), held = new Set(), ends = new Map();
-  pieces.forEach(([first, second], i) => {
+  features.forEach(([first, second], i) => {
     for (const side of [first, second]) {
       side.forEach((at) => held.add(at));
       if (side.length) ends.set(side.at(-1), [...(ends.get(side.at(-1)) || []), i + 1]);
@@ -35,31 +35,31 @@ function lookOf(method, words, chosen, places, pieces, state) {
   return (at) => {
     const { side, share } = colour(at), picked = chosen[at] > 0;
     const kinds = [side, picked && (chosen[at] < 1 ? "tied" : "chosen"), held.has(at) && "held"];
-    const place = picked && state.mode === "fixed" ? places[at] : "";
+    const rank = picked && state.mode === "fixed" ? ranks[at] : "";
     return {
       classes: kinds.filter(Boolean).join(" "),
       style: { "--a": share.toFixed(3) },
-      title: `${words[at]}: ${tell(method.scores[at])}, place ${places[at]} of ${words.length}`,
-      badge: method.pieces ? (ends.get(at) || []).join(",") : place,
+      title: `${words[at]}: ${formatNumber(method.scores[at])}, rank ${ranks[at]} of ${words.length}`,
+      badge: method.features ? (ends.get(at) || []).join(",") : rank,
     };
   };
 }
 
-function summarise(words, chosen, places, state) {
+function selectionSummary(words, chosen, ranks, state) {
   const picks = words.map((word, at) => at).filter((at) => chosen[at] > 0);
-  picks.sort((x, y) => places[x] - places[y]);
+  picks.sort((x, y) => ranks[x] - ranks[y]);
   const name = (at) => (chosen[at] < 1 ? `(${words[at]})` : words[at]);
   const list = picks.slice(0, 12).map(name).join(", ") || "none";
   const more = picks.length > 12 ? ` and ${picks.length - 12} more` : "";
-  const ties = picks.some((at) => chosen[at] < 1) ? "; those in brackets tie for the last places" : "";
+  const ties = picks.some((at) => chosen[at] < 1) ? "; those in brackets tie for the last ranks" : "";
   return `${state.mode === "dynamic" ? plural(picks.length, "peak") : `Top ${state.k}`}: ${list}${more}${ties}`;
 }
 
-function drawPanel(letter, method, one, run, state) {
-  const layout = layouts[one.layout], words = wordsOf(layout), { title, level, signed } = method.about;
-  const chosen = selectionOf(method, state), places = placesOf(method.values);
-  const pieces = method.pieces ? method.pieces.slice(0, state.pieces) : [];
-  const look = lookOf(method, words, chosen, places, pieces, state);
+function drawPanel(letter, method, item, run, state) {
+  const layout = layouts[item.layout], words = wordsOf(layout), { title, level, signed } = method.about;
+  const chosen = selectionOf(method, state), ranks = ranksOf(method.values);
+  const features = method.features ? method.features.slice(0, state.features) : [];
+  const styleOf = tokenStyles(method, words, chosen, ranks, features, state);
   const shape = `${plural(words.length, "token")}, ${plural(method.peaks.length, "peak")}`;
   const room = window.innerWidth >= 900 ? Math.min(window.innerWidth, 1216) / 2 : window.innerWidth;
   const kinds = [level === "token" ? "" : `${level}s, shared out over their tokens`, signed ? "" : "size only"];
@@ -76,28 +76,28 @@ function drawPanel(letter, method, one, run, state) {
     "section",
     { class: "panel", "aria-label": `Method ${letter}: ${title}`, "data-method": method.name },
     el("h2", {}, el("span", { class: "letter" }, letter), title, small ? el("small", {}, ` ${small}`) : null),
-    el("p", { class: "summary" }, summarise(words, chosen, places, state)),
-    el("div", { class: `words${method.pieces ? " linked" : ""}` }, drawText(layout, tasks[run.task].parts, look)),
-    method.pieces ? drawPieces(pieces, words, method) : null,
+    el("p", { class: "summary" }, selectionSummary(words, chosen, ranks, state)),
+    el("div", { class: `words${method.features ? " linked" : ""}` }, drawText(layout, tasks[run.task].parts, styleOf)),
+    method.features ? drawFeatures(features, words, method) : null,
     drawProfile(profile),
   );
 }
 
-function drawPieces(pieces, words, method) {
-  if (!method.pieces.length) return el("p", { class: "summary" }, "This explanation has no piece.");
-  const items = pieces.map(([first, second, score]) => {
-    const sides = [first, second].filter((side) => side.length).map((side) => tellPlaces(words, side));
-    return el("li", {}, sides.join(" ↔ "), el("span", { class: "value" }, ` ${tell(score)}`));
+function drawFeatures(features, words, method) {
+  if (!method.features.length) return el("p", { class: "summary" }, "This explanation has no feature.");
+  const items = features.map(([first, second, score]) => {
+    const sides = [first, second].filter((side) => side.length).map((side) => joinTokens(words, side));
+    return el("li", {}, sides.join(" ↔ "), el("span", { class: "value" }, ` ${formatNumber(score)}`));
   });
-  return el("ol", { class: "pieces", "aria-label": `First ${method.about.level}s of ${method.about.title}` }, items);
+  return el("ol", { class: "features", "aria-label": `First ${method.about.level}s of ${method.about.title}` }, items);
 }
 
 // What people marked or related, and where evidence is known to lie; nothing where nobody says anything.
-function drawPeople(one, run) {
-  const people = peopleOf(one), layout = layouts[one.layout], out = [];
-  const add = (text, look, linked) => {
+function drawPeople(item, run) {
+  const people = humanMarks(item), layout = layouts[item.layout], out = [];
+  const add = (text, styleOf, linked) => {
     out.push(el("p", { class: "summary" }, text));
-    out.push(el("div", { class: `words${linked ? " linked" : ""}` }, drawText(layout, tasks[run.task].parts, look)));
+    out.push(el("div", { class: `words${linked ? " linked" : ""}` }, drawText(layout, tasks[run.task].parts, styleOf)));
   };
   if (people) {
     const several = people.of > 1;
@@ -109,24 +109,24 @@ function drawPeople(one, run) {
       title: `marked by ${people.values[at]} of ${people.of}`,
     }));
   }
-  for (const [game, places] of Object.entries(one.evidence || {})) {
+  for (const [game, places] of Object.entries(item.evidence || {})) {
     const inside = new Set(places);
     add(`Evidence: ${EVIDENCE[game]}`, (at) => ({ classes: inside.has(at) ? "marked" : "", style: { "--a": 0.8 } }));
   }
-  if (one.relations) {
-    const inside = new Set(one.relations.flat(2)), pairs = plural(one.relations.length, "pair");
-    const text = `${pairs} of spans, one in each part, that people marked.`;
+  if (item.relations) {
+    const inside = new Set(item.relations.flat(2)), pairs = plural(item.relations.length, "pair");
+    const text = `${pairs} of spans, item in each part, that people marked.`;
     add(text, (at) => ({ classes: inside.has(at) ? "held" : "" }), true);
   }
   return out;
 }
 
-function drawTokens(one, pair) {
-  const words = wordsOf(layouts[one.layout]), people = peopleOf(one);
-  const places = pair.map((method) => placesOf(method.values));
-  const heads = ["Token", "A", "place", "B", "place", ...(people ? ["people"] : [])];
+function drawTokens(item, pair) {
+  const words = wordsOf(layouts[item.layout]), people = humanMarks(item);
+  const ranks = pair.map((method) => ranksOf(method.values));
+  const heads = ["Token", "A", "rank", "B", "rank", ...(people ? ["people"] : [])];
   const rows = words.map((word, at) => {
-    const cells = pair.flatMap((method, i) => [tell(method.scores[at]), String(places[i][at])]);
+    const cells = pair.flatMap((method, i) => [formatNumber(method.scores[at]), String(ranks[i][at])]);
     if (people) cells.push(`${people.values[at]} of ${people.of}`);
     return el("tr", {}, el("th", { scope: "row" }, word), cells.map((text) => el("td", {}, text)));
   });

@@ -1,40 +1,40 @@
 // The page's data, and what is asked of it: a method's scores, peaks and selection on one text, people's marks.
 
 const data = JSON.parse(document.getElementById("data").textContent);
-const { runs, layouts, settings, measures, methods, tasks } = data;
+const { runs, layouts, settings, metrics, methods, tasks } = data;
 
-function runName(run) {
+function runTitle(run) {
   const alike = runs.some((other) => other !== run && other.task === run.task && other.model === run.model);
   return alike ? `${run.model}, seed ${run.seed}` : run.model;
 }
 
-function availableOn(one, run) {
-  return run.methods.filter((name, i) => one.scores[i] !== null);
+function availableOn(item, run) {
+  return run.methods.filter((name, i) => item.scores[i] !== null);
 }
 
 // One method on one text. values: whole numbers in proportion to the scores, which everything is computed from.
-function read(run, one, name) {
-  const place = run.methods.indexOf(name), packed = one.scores[place];
-  if (place < 0 || !packed) return null;
-  const [unit, values, told] = packed;
-  const peaks = told || localMaxima(values, settings.rule);
+function readMethod(run, item, name) {
+  const column = run.methods.indexOf(name), packed = item.scores[column];
+  if (column < 0 || !packed) return null;
+  const [unit, values, listed] = packed;
+  const peaks = listed || localMaxima(values, settings.rule);
   const scores = values.map((value) => value * unit);
-  return { name, place, values, scores, peaks, about: methods[name], pieces: one.pieces?.[place] || null };
+  return { name, column, values, scores, peaks, about: methods[name], features: item.features?.[column] || null };
 }
 
 // People as a voter: how many of them marked each token.
-function peopleOf(one) {
-  if (!one.people) return null;
-  const [of, values] = one.people, share = values.map((value) => value / of);
+function humanMarks(item) {
+  if (!item.people) return null;
+  const [of, values] = item.people, share = values.map((value) => value / of);
   return { values, of, share, peaks: localMaxima(share, settings.rule) };
 }
 
-function agree(a, b, k) {
+function agreement(a, b, k) {
   return k === "dynamic" ? agreementOf(a.peaks, b.peaks) : agreementAtK(a.values, b.values, k);
 }
 
-function agreeWithPeople(a, people, k) {
-  if (settings.people !== "share") return agree(a, people, k);
+function agreementWithPeople(a, people, k) {
+  if (settings.people !== "share") return agreement(a, people, k);
   if (k === "dynamic") return selectionWithShare(a.peaks, people.share);
   return agreementWithShare(a.values, people.share, k);
 }

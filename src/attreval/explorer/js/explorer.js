@@ -2,8 +2,8 @@
 
 (() => {
   const $ = (id) => document.getElementById(id);
-  const state = { task: "", run: 0, text: "", a: "", b: "", k: settings.fixed_k, mode: "fixed", pieces: 3 };
-  const WISHES = [
+  const state = { task: "", run: 0, text: "", a: "", b: "", k: settings.fixed_k, mode: "fixed", features: 3 };
+  const SUGGESTED_PAIRS = [
     ["lime", "partition_shap"],
     ["limsse_logit", "lrp"],
     ["integrated_gradients_zero", "deeplift"],
@@ -11,32 +11,32 @@
   ];
 
   const chosenRun = () => runs[state.run];
-  const chosenText = () => chosenRun().shown.find((one) => one.id === state.text) || chosenRun().shown[0];
+  const chosenText = () => chosenRun().texts.find((item) => item.id === state.text) || chosenRun().texts[0];
   const within = (value, least, most) => Math.max(least, Math.min(most, Math.round(value)));
 
   // Bring the state to something that there is, nearest to what was asked for.
-  function settle() {
+  function resolveState() {
     if (!Object.hasOwn(tasks, state.task)) state.task = runs[0].task;
     if (runs[state.run]?.task !== state.task) state.run = runs.findIndex((run) => run.task === state.task);
-    const run = chosenRun(), one = chosenText(), here = availableOn(one, run);
-    const most = within(Math.min(settings.largest_k, wordsOf(layouts[one.layout]).length), 1, Infinity);
-    state.text = one.id;
+    const run = chosenRun(), item = chosenText(), here = availableOn(item, run);
+    const most = within(Math.min(settings.largest_k, wordsOf(layouts[item.layout]).length), 1, Infinity);
+    state.text = item.id;
     state.k = within(state.k || settings.fixed_k, 1, settings.largest_k);
-    state.pieces = within(state.pieces, 0, 12);
+    state.features = within(state.features, 0, 12);
     if (!["fixed", "dynamic"].includes(state.mode)) state.mode = "fixed";
     // what nobody has chosen, or this text does not have, is filled with methods that say something
-    const wish = WISHES.find((pair) => pair.every((name) => here.includes(name))) || [];
-    const usual = [...wish, ...here.filter((name) => name !== "random"), ...here];
+    const suggested = SUGGESTED_PAIRS.find((pair) => pair.every((name) => here.includes(name))) || [];
+    const usual = [...suggested, ...here.filter((name) => name !== "random"), ...here];
     const a = here.includes(state.a) ? state.a : usual[0];
     const b = here.includes(state.b) ? state.b : usual.find((name) => name !== a) || a;
-    const names = [a, b], pair = names.map((name) => read(run, one, name));
-    return { run, one, here, most, k: Math.min(state.k, most), names, pair };
+    const names = [a, b], pair = names.map((name) => readMethod(run, item, name));
+    return { run, item, here, most, k: Math.min(state.k, most), names, pair };
   }
 
   function readAddress() {
     const asked = new URLSearchParams(location.hash.slice(1));
     for (const name of ["task", "text", "a", "b", "mode"]) if (asked.get(name)) state[name] = asked.get(name);
-    for (const name of ["k", "pieces"]) if (asked.get(name)) state[name] = Number(asked.get(name)) || 0;
+    for (const name of ["k", "features"]) if (asked.get(name)) state[name] = Number(asked.get(name)) || 0;
     if (asked.get("model")) {
       const same = (run) => run.task === asked.get("task") && run.model === asked.get("model");
       const found = runs.findIndex((run) => same(run) && String(run.seed) === asked.get("seed"));
@@ -45,8 +45,8 @@
   }
 
   function writeAddress([a, b]) {
-    const { task, text, k, mode, pieces } = state, { model, seed } = chosenRun();
-    const hash = new URLSearchParams({ task, model, seed, text, a, b, mode, k, pieces });
+    const { task, text, k, mode, features } = state, { model, seed } = chosenRun();
+    const hash = new URLSearchParams({ task, model, seed, text, a, b, mode, k, features });
     history.replaceState(null, "", `#${hash}`);
   }
 
@@ -55,61 +55,61 @@
     select.value = value;
   }
 
-  function shorten(one) {
-    const text = layouts[one.layout][0].join(" / ").replace(/\s+/g, " ").trim();
+  function shorten(item) {
+    const text = layouts[item.layout][0].join(" / ").replace(/\s+/g, " ").trim();
     return text.length > 60 ? `${text.slice(0, 58)}…` : text;
   }
 
-  function drawControls({ run, one, here, most, k, names, pair }) {
-    const at = run.shown.indexOf(one), options = here.map((name) => [name, methods[name].title]);
+  function drawControls({ run, item, here, most, k, names, pair }) {
+    const at = run.texts.indexOf(item), options = here.map((name) => [name, methods[name].title]);
     fill($("task"), Object.entries(tasks).map(([name, task]) => [name, task.short]), state.task);
-    fill($("run"), runs.flatMap((r, i) => (r.task === state.task ? [[i, runName(r)]] : [])), state.run);
-    fill($("text"), run.shown.map((item, i) => [item.id, `${i + 1}. ${shorten(item)}`]), one.id);
+    fill($("run"), runs.flatMap((r, i) => (r.task === state.task ? [[i, runTitle(r)]] : [])), state.run);
+    fill($("text"), run.texts.map((item, i) => [item.id, `${i + 1}. ${shorten(item)}`]), item.id);
     fill($("a"), options, names[0]);
     fill($("b"), options, names[1]);
     $("previous").disabled = at === 0;
-    $("next").disabled = at === run.shown.length - 1;
+    $("next").disabled = at === run.texts.length - 1;
     $("k").max = most;
     $("k").value = $("kout").value = k;
     $("k").disabled = state.mode === "dynamic";
     $(state.mode).checked = true;
-    $("piecebox").hidden = !pair.some((method) => method.pieces);
-    $("pieces").value = $("pout").value = state.pieces;
+    $("featurebox").hidden = !pair.some((method) => method.features);
+    $("features").value = $("pout").value = state.features;
   }
 
-  function tellPrediction({ run, one }) {
-    const labels = tasks[run.task].labels, sure = one.p === null ? "" : ` with probability ${one.p.toFixed(2)}`;
-    const place = `Text ${run.shown.indexOf(one) + 1} of ${run.shown.length}.`;
-    const said = `${runName(run)} predicts ${labels[one.predicted]}${sure}; labelled ${labels[one.label]}.`;
-    const other = one.target === one.predicted ? "" : ` The scores explain the label, ${labels[one.target]}.`;
+  function predictionText({ run, item }) {
+    const labels = tasks[run.task].labels, sure = item.probability === null ? "" : ` with probability ${item.probability.toFixed(2)}`;
+    const place = `Text ${run.texts.indexOf(item) + 1} of ${run.texts.length}.`;
+    const said = `${runTitle(run)} predicts ${labels[item.predicted]}${sure}; labelled ${labels[item.label]}.`;
+    const other = item.target === item.predicted ? "" : ` The scores explain the label, ${labels[item.target]}.`;
     return `${place} ${said}${other}`;
   }
 
   function draw() {
-    const shown = settle(), { run, one, k, names, pair } = shown, people = drawPeople(one, run);
+    const shown = resolveState(), { run, item, k, names, pair } = shown, people = drawPeople(item, run);
     const set = { ...state, k };
     drawControls(shown);
-    $("what").textContent = tellPrediction(shown);
+    $("what").textContent = predictionText(shown);
     $("legend").replaceChildren(...drawLegend(pair, set));
-    $("panels").replaceChildren(...pair.map((method, i) => drawPanel("AB"[i], method, one, run, set)));
+    $("panels").replaceChildren(...pair.map((method, i) => drawPanel("AB"[i], method, item, run, set)));
     $("human").hidden = !people.length;
-    $("humanhead").textContent = one.people || one.relations ? "What people say" : "Where the evidence lies";
+    $("humanhead").textContent = item.people || item.relations ? "What people say" : "Where the evidence lies";
     $("humanbody").replaceChildren(...people);
-    $("scores").replaceChildren(drawScores(run, one, pair, k));
-    if ($("tokens").open) $("tokenbody").replaceChildren(drawTokens(one, pair));
+    $("scores").replaceChildren(drawMetricTable(run, item, pair, k));
+    if ($("tokens").open) $("tokenbody").replaceChildren(drawTokens(item, pair));
     connect();
     writeAddress(names);
   }
 
   // Curves follow the text as it breaks into lines, so they are drawn once it stands.
   function connect() {
-    const { one, pair } = settle();
+    const { item, pair } = resolveState();
     document.querySelectorAll("#panels .panel").forEach((panel, i) => {
       const box = panel.querySelector(".words.linked");
-      if (box) drawArcs(box, pair[i].pieces.slice(0, state.pieces));
+      if (box) drawArcs(box, pair[i].features.slice(0, state.features));
     });
     const box = document.querySelector("#humanbody .words.linked");
-    if (box) drawArcs(box, one.relations);
+    if (box) drawArcs(box, item.relations);
   }
 
   function set(changes) {
@@ -118,7 +118,7 @@
   }
 
   function move(by) {
-    const shown = chosenRun().shown, to = shown.indexOf(chosenText()) + by;
+    const shown = chosenRun().texts, to = shown.indexOf(chosenText()) + by;
     if (to >= 0 && to < shown.length) set({ text: shown[to].id });
   }
 
@@ -135,7 +135,7 @@
     $("run").onchange = (event) => set({ run: Number(event.target.value) });
     $("text").onchange = (event) => set({ text: event.target.value });
     for (const letter of ["a", "b"]) $(letter).onchange = (event) => set({ [letter]: event.target.value });
-    for (const name of ["k", "pieces"]) $(name).oninput = (event) => set({ [name]: Number(event.target.value) });
+    for (const name of ["k", "features"]) $(name).oninput = (event) => set({ [name]: Number(event.target.value) });
     for (const mode of ["fixed", "dynamic"]) $(mode).onchange = () => set({ mode });
     $("previous").onclick = () => move(-1);
     $("next").onclick = () => move(1);
@@ -153,12 +153,12 @@
 
   function drawNotes() {
     const { rule, people, ties } = settings;
-    const asked = measures.filter((m) => runs.some((run) => run.means[m.name]));
-    $("measures").append(...asked.flatMap((m) => [el("dt", {}, m.title), el("dd", {}, m.about)]));
+    const asked = metrics.filter((m) => runs.some((run) => run.means[m.name]));
+    $("definitions").append(...asked.flatMap((m) => [el("dt", {}, m.title), el("dd", {}, m.about)]));
     const notes = [
       "Tasks take turns, and within a task its models and seeds, each with the next of its texts, until 200 are " +
         "taken or the page is full. The tables of texts lie in a random order.",
-      "The means are those of the paper's tables, over all texts of the run; “–” where a judge was not asked. " +
+      "The means are those of the paper's tables, over all texts of the run; “–” where a metric was not computed. " +
         "The scores of this text are among those that they are the means of.",
       "Agreement is computed on this page by the formulas of the package: ties by expectation, dynamic k by the " +
         `rule “${rule.name}”${people === "share" ? ", people by the share that marked a token" : ""}.` +
@@ -171,17 +171,17 @@
   function start() {
     const sum = (count) => runs.reduce((total, run) => total + count(run), 0), { profile } = data.about;
     if (!runs.length) {
-      $("lead").textContent = "Choose a text and two methods, and see what each judge says of them.";
+      $("lead").textContent = "Choose a text and two methods, and compare them by every metric.";
       const how = `attreval run --profile ${profile} makes them.`;
       $("empty").textContent = `Nothing to show: the profile ${profile} has no explained texts here. ${how}`;
       $("empty").hidden = false;
       return;
     }
-    const shown = sum((run) => run.shown.length), explained = sum((run) => run.explained);
+    const shown = sum((run) => run.texts.length), explained = sum((run) => run.explained);
     const share = shown === explained ? `All ${shown}` : `${shown} of ${explained}`;
     $("lead").textContent =
       "Choose a text and two methods: what each says of the same prediction, which tokens it puts forward, and how " +
-      `each judge scores it. ${share} explained texts of the profile ${profile}.`;
+      `every metric scores it. ${share} explained texts of the profile ${profile}.`;
     $("all").hidden = false;
     drawNotes();
     listen();
@@ -189,7 +189,7 @@
     draw();
   }
 
-  window.explorer = { data, state, draw, read, peopleOf, agree };
+  window.explorer = { data, state, draw, readMethod, humanMarks, agreement };
   Object.assign(window.explorer, { localMaxima, agreementWithShare, selectionWithShare });
   start();
 })();
