@@ -200,9 +200,9 @@ def test_values_of_instances_are_written_without_what_is_no_number(tmp_path):
 
 
 def test_what_is_kept_of_instances_averages_to_the_tables():
-    from attreval.papers.sun2024 import instances
     from attreval.papers.sun2024 import tables as sun_tables
     from attreval.papers.sun2024.properties import Properties
+    from attreval.papers.sun2024.properties import values_by_instance as sun_values
     from attreval.papers.zhao2023.curves import values_by_instance
     from attreval.papers.zhao2023.erasure import HARD_MEASURES, ErasureValues
 
@@ -229,9 +229,12 @@ def test_what_is_kept_of_instances_averages_to_the_tables():
     changes = pd.concat([cells.assign(k=k, **{n: rng.random(len(cells)) for n in sun_tables.CHANGED}) for k in (1, 2)])
     agreed = cells.assign(token=0.5, interaction=np.nan)
     empty = pd.DataFrame(columns=[*run, "instance", "technique", "type", "form", "correct"])
-    properties = Properties(changes, agreed, cells.assign(entropy=2.0), pd.DataFrame())
-    kept = instances.by_instance(properties, empty)
+    properties = Properties(
+        changes, agreed, cells[cells.technique != "random"].assign(entropy=2.0, random=3.0, uniform=4.0), pd.DataFrame()
+    )
+    kept = sun_values(properties, empty)
     means = kept.groupby(["measure", "method"]).value.mean()
     spans = changes[changes.type == "span"].comprehensiveness.mean()
     assert means["unified_comprehensiveness", "bivariate_shapley_spans"] == pytest.approx(spans)
-    assert means["unit_agreement", "kernel_shap"] == 0.5 and ("unified_sufficiency", "random") in means.index
+    assert means["people_units", "kernel_shap"] == 0.5 and ("unified_sufficiency_inverted", "random") in means.index
+    assert means["unified_simplicity", "kernel_shap"] == 0.5 and means["unified_simplicity", "random"] == 0.25

@@ -322,3 +322,13 @@ def test_costs_of_methods_on_one_text(tiny):
     assert costs["omission_1"].unique_tokens == 4 * 5 and costs["occlusion_1"].unique_tokens == 4 * 6
     assert costs["lime"].unique <= 29 and costs["lime"].requested_tokens == 30 * 6
     assert scorer.costs == {"prediction": Cost(1, 1, 6, 6)}
+
+
+def test_probabilities_are_the_softmax_of_the_same_answers(tiny, texts):
+    scorer = Scorer(tiny)
+    tokens = tiny.tokens(texts[0])
+    logits, p = scorer.answer(
+        [Evaluate(tokens.ids[None], tokens.segments, of=of) for of in ("logit", "probability")], ["a", "b"]
+    )
+    np.testing.assert_allclose(p, np.exp(logits) / np.exp(logits).sum(), atol=1e-12)
+    assert scorer.costs["a"].unique == 1 and scorer.costs["b"].unique == 0

@@ -13,12 +13,13 @@ from bs4 import BeautifulSoup
 from attreval.explain.techniques import TECHNIQUES
 from attreval.metrics.agreement import agreement_at_k, agreement_of
 from attreval.metrics.dynamic_k import local_maxima, select
+from attreval.metrics.registry import METRICS
 
 pytestmark = pytest.mark.workflow
 RUN = ["task", "model", "seed"]
 SUN = {
     "unified_comprehensiveness": ("faithfulness", "comprehensiveness"),
-    "unified_sufficiency": ("faithfulness", "sufficiency"),
+    "unified_sufficiency_inverted": ("faithfulness", "sufficiency"),
     "complexity": ("complexity", "entropy"),
 }
 
@@ -88,7 +89,8 @@ def test_properties_are_those_of_the_diagnosis_tables(finished, judged):
         table = read(finished, f"07_sun2024_{name}")
         table = table[(table.measure == column) & (table.technique != "random")]
         names = [TECHNIQUES[row.technique][row.type] for row in table.itertuples()]
-        rows = table.assign(method=names, measure=measure)[[*RUN, "method", "measure", "mean"]]
+        means = 1 - table["mean"] if METRICS[measure].turned else table["mean"]
+        rows = table.assign(method=names, measure=measure, mean=means)[[*RUN, "method", "measure", "mean"]]
         check(judged, rows.itertuples(index=False))
 
 

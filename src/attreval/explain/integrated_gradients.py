@@ -16,7 +16,7 @@ from attreval.explain.gradients import shared_dot
 from attreval.explain.method import Scores
 from attreval.models.questions import Evaluate, PathGradient
 
-RELEASED_NODES = (*(i / 10 for i in range(10)), 1.0)  # ten points from 0 on, and the text itself
+_RELEASED_NODES = (*(i / 10 for i in range(10)), 1.0)  # ten points from 0 on, and the text itself
 
 
 @cache
@@ -89,6 +89,6 @@ def integrated_gradients_released(tokens, target, budget, rng):
 
     Eleven points scale all that enters the encoder; the gradient at the word embeddings is shared by a token's places.
     """
-    nodes, share = RELEASED_NODES, 1 / len(RELEASED_NODES)
+    nodes, share = _RELEASED_NODES, 1 / len(_RELEASED_NODES)
     answer = yield PathGradient(tokens.ids, tokens.segments, target, nodes, (share,) * len(nodes), where="entry")
     return Scores(shared_dot(tokens, answer)[tokens.content])

@@ -20,9 +20,9 @@ from attreval.explain.library_calls import converse_by_calls
 from attreval.explain.method import Scores
 from attreval.models.questions import Evaluate
 
-AT_ONCE = 5  # coalitions asked for before the tree is looked at again, as in shap's masker for text
-SEPARATOR = "[SEP]"
-LETTER = re.compile("[A-Za-z]")
+_AT_ONCE = 5  # coalitions asked for before the tree is looked at again, as in shap's masker for text
+_SEPARATOR = "[SEP]"
+_LETTER = re.compile("[A-Za-z]")
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def owen_values(probabilities: Callable[[np.ndarray], np.ndarray], tokens: Token
     shap = load_shap()
     n = len(tokens.content)
     explainer = shap.PartitionExplainer(probabilities, _Masker((1, n), phrase_tree(tokens)))
-    settings = {"main_effects": False, "error_bounds": False, "outputs": None, "silent": True, "batch_size": AT_ONCE}
+    settings = {"main_effects": False, "error_bounds": False, "outputs": None, "silent": True, "batch_size": _AT_ONCE}
     return explainer.explain_row(np.zeros(n), max_evals=evaluations, **settings)["values"]
 
 
@@ -98,7 +98,7 @@ def phrase_tree(tokens: Tokens) -> np.ndarray:
     guide that and are then taken out: they are never masked, so they would only spend evaluations.
     """
     texts, places = name_leaves(tokens)
-    whole = load_shap().maskers._text.partition_tree(texts, [SEPARATOR])
+    whole = load_shap().maskers._text.partition_tree(texts, [_SEPARATOR])
     n = sum(place is not None for place in places)
     cluster: list[int | None] = list(places)  # of each node of shap's tree, the node of ours
     sizes, rows = [1] * n, []
@@ -123,12 +123,12 @@ def name_leaves(tokens: Tokens) -> tuple[list[str], list[int | None]]:
     last = tokens.content[-1]
     for t in range(len(tokens)):
         if tokens.special[t]:
-            texts.append(SEPARATOR if places and 0 < t < last and number else "")
+            texts.append(_SEPARATOR if places and 0 < t < last and number else "")
             places.append(None)
             continue
         before = t - 1 if t and not tokens.special[t - 1] else None
         if before is not None and tokens.offsets[before, 0] != tokens.offsets[t, 0]:
-            texts.append(SEPARATOR)
+            texts.append(_SEPARATOR)
             places.append(None)
             before = None
         piece = _plain_piece(tokens.texts[t])
@@ -136,7 +136,7 @@ def name_leaves(tokens: Tokens) -> tuple[list[str], list[int | None]]:
             before is not None
             and tokens.offsets[before, 2] == tokens.offsets[t, 1]
             and re.fullmatch(r"\w", _plain_piece(tokens.texts[before])[-1:])
-            and LETTER.match(piece)
+            and _LETTER.match(piece)
         )
         texts.append(f"##{piece}" if goes_on else piece)
         places.append(number)

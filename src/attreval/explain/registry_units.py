@@ -10,11 +10,11 @@ from attreval.explain import bivariate_shapley, combined, kernel_shap
 from attreval.explain.method import Method
 
 S24 = "Sun et al. 2024"
-OURS = f"ours, after the outlook of {S24}"
-SPANS = f"{S24}, appendix D"
-LINKS = "layers x attention_steps to attention_steps_most, + layers + 1"
-LINK_LIMITS = ("units.attention_steps", "units.attention_steps_most")
-SHAPLEY = {
+_OURS = f"ours, after the outlook of {S24}"
+_SPANS = f"{S24}, appendix D"
+_LINKS = "layers x attention_steps to attention_steps_most, + layers + 1"
+_LINK_LIMITS = ("units.attention_steps", "units.attention_steps_most")
+_SHAPLEY = {
     "evaluations": "min(2^n, shapley_samples + 2)",
     "kind": "perturbation",
     "sampled": True,
@@ -22,10 +22,10 @@ SHAPLEY = {
     "stochastic": True,
     "draws": "coalitions",
 }
-HEAD = {"evaluations": "2", "kind": "attention", "signed": False, "families": ("transformer",)}
-HEAD_SPANS = HEAD | {"level": "span", "stochastic": True, "draws": "attention_head"}
-LINKED = HEAD | {"evaluations": LINKS, "limits": LINK_LIMITS}
-LINKED_SPANS = LINKED | {"level": "span", "stochastic": True, "draws": "attention_attribution"}
+_HEAD = {"evaluations": "2", "kind": "attention", "signed": False, "families": ("transformer",)}
+_HEAD_SPANS = _HEAD | {"level": "span", "stochastic": True, "draws": "attention_head"}
+_LINKED = _HEAD | {"evaluations": _LINKS, "limits": _LINK_LIMITS}
+_LINKED_SPANS = _LINKED | {"level": "span", "stochastic": True, "draws": "attention_attribution"}
 
 
 def _sun(row: int, name: str) -> dict[str, tuple[int, str]]:
@@ -40,7 +40,7 @@ UNIT_METHODS = (
         kernel_shap.kernel_shap,
         source="Lundberg & Lee 2017",
         in_papers=_sun(1, "shapley token"),
-        **SHAPLEY,
+        **_SHAPLEY,
     ),
     Method(
         "bivariate_shapley",
@@ -49,16 +49,16 @@ UNIT_METHODS = (
         source="Masoomi et al. 2023",
         level="pair",
         in_papers=_sun(2, "shapley pair"),
-        **SHAPLEY,
+        **_SHAPLEY,
     ),
     Method(
         "bivariate_shapley_spans",
         "Bivariate Shapley, spans",
         bivariate_shapley.bivariate_shapley_spans,
-        source=SPANS,
+        source=_SPANS,
         level="span",
         in_papers=_sun(3, "shapley span"),
-        **SHAPLEY,
+        **_SHAPLEY,
     ),
     Method(
         "attention_head",
@@ -66,7 +66,7 @@ UNIT_METHODS = (
         attention.attention_head,
         source="Jain & Wallace 2019; Ray Choudhury et al. 2023",
         in_papers=_sun(5, "attention token"),
-        **HEAD,
+        **_HEAD,
     ),
     Method(
         "attention_head_pairs",
@@ -75,15 +75,15 @@ UNIT_METHODS = (
         source="Clark et al. 2019",
         level="pair",
         in_papers=_sun(6, "attention pair"),
-        **HEAD,
+        **_HEAD,
     ),
     Method(
         "attention_head_spans",
         "Attention of the head, spans",
         attention.attention_head_spans,
-        source=SPANS,
+        source=_SPANS,
         in_papers=_sun(7, "attention span"),
-        **HEAD_SPANS,
+        **_HEAD_SPANS,
     ),
     Method(
         "attention_attribution",
@@ -92,44 +92,44 @@ UNIT_METHODS = (
         source="Hao et al. 2021; Ye et al. 2021",
         level="pair",
         in_papers=_sun(10, "gradients pair"),
-        **LINKED,
+        **_LINKED,
     ),
     Method(
         "attention_attribution_spans",
         "Attention attribution, spans",
         attention.attention_attribution_spans,
-        source=SPANS,
+        source=_SPANS,
         in_papers=_sun(11, "gradients span"),
-        **LINKED_SPANS,
+        **_LINKED_SPANS,
     ),
     Method(
         "shapley_combined",
         "Shapley, combined",
         combined.shapley_combined,
-        source=OURS,
+        source=_OURS,
         level="span",
         in_papers=_sun(4, "shapley combined"),
-        **SHAPLEY,
+        **_SHAPLEY,
     ),
     Method(
         "attention_combined",
         "Attention of the head, combined",
         combined.attention_combined,
-        source=OURS,
+        source=_OURS,
         in_papers=_sun(8, "attention combined"),
-        **HEAD_SPANS,
+        **_HEAD_SPANS,
     ),
     Method(
         "gradients_combined",
         "Integrated gradients, combined",
         combined.gradients_combined,
-        source=OURS,
+        source=_OURS,
         in_papers=_sun(12, "gradients combined"),
-        evaluations=f"path_steps to path_steps_most, + 2, and {LINKS}",
+        evaluations=f"path_steps to path_steps_most, + 2, and {_LINKS}",
         kind="gradient",
         level="span",
         families=("transformer",),
-        limits=("path_steps", "path_steps_most", *LINK_LIMITS),
+        limits=("path_steps", "path_steps_most", *_LINK_LIMITS),
         stochastic=True,
         draws="attention_attribution",
     ),

@@ -202,7 +202,7 @@ def _read_evidence(
 
 
 def _read_predictions(results: Results, profile: Profile, run: Run) -> dict[str, tuple[int, float]]:
-    """The predicted class and its probability by instance, by notebooks 03 and 07_sun2024_explanations."""
+    """The predicted class and its probability by instance, by notebooks 03_explain and 07_sun2024_explanations."""
     steps = [("07_sun2024_explanations", *run, part) for part in range(profile.diagnosis.parts)]
     steps += [("03_explain", *run, shard) for shard in range(profile.explaining_of(run[0]).shards)]
     rows = [row for step in steps for row in _read_table(results.table("instances", *step)).to_dict("records")]

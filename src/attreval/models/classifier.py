@@ -1,12 +1,12 @@
 """What a model is to the ledger and to the methods: a classifier of token ids, or of word embeddings.
 
 `Transformer`, `WordClassifier` and the planted models of metrics.planted are classifiers, without a common base class.
-Letters used for shapes: B rows, L tokens, D embedding width, K classes, H heads, w windows.
+Letters used for shapes: B rows, L tokens, D embedding width, K classes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
 from attreval.core.records import Instance, Tokens
@@ -17,7 +17,11 @@ if TYPE_CHECKING:  # slow to import, and the list of methods is read by every co
 
 
 class Classifier(Protocol):
-    """A classifier in evaluation mode. family: one of explain.method.FAMILIES. labels: K class names."""
+    """A classifier in evaluation mode. family: one of explain.method.FAMILIES. labels: K class names.
+
+    Further methods serve single types of question: `attend` of a transformer, `decompose` of a gated network; `erased`
+    where it has `reuse_from`, the number of windows from which on that is cheaper than whole texts.
+    """
 
     labels: tuple[str, ...]
     family: str
@@ -50,32 +54,3 @@ class Classifier(Protocol):
 
         entering: changes the vectors that enter the network.
         """
-
-
-class AttentionClassifier(Classifier, Protocol):
-    """A transformer: it has attention weights, by layer and head."""
-
-    layers: int
-
-    def attend(
-        self,
-        ids: Tensor,
-        mask: Tensor,
-        segments: Tensor,
-        precision: str = "float32",
-        wanted: Sequence[int] = (),
-        factors: dict[int, Tensor] | None = None,
-    ) -> tuple[Tensor, dict[int, Tensor]]:
-        """(B, K) logits and, of each wanted layer, (B, H, L, L) attention weights that gradients reach."""
-
-
-class WindowClassifier(Classifier, Protocol):
-    """A classifier that reads a text with each of its windows erased at less than the price of whole texts.
-
-    reuse_from: number of windows from which on that is so.
-    """
-
-    reuse_from: float
-
-    def erased(self, ids: Tensor, size: int, blank: bool, precision: str = "float32") -> Tensor:
-        """(w, K) logits of (L,) ids with each window of `size` words blanked or deleted."""

@@ -39,9 +39,9 @@ def cut_batches(lengths: Sequence[int], budget: int) -> list[range]:
 
 
 # measured: on a processor small batches stay in its cache, on a GPU large ones fill it
-FAST_BUDGETS = {"cpu": 1024, "cuda": 65536}
+_FAST_BUDGETS = {"cpu": 1024, "cuda": 65536}
 # measured on a processor: a layer that walks through the text wants many rows for each of its steps
-STEPWISE_BUDGETS = {"cpu": 16384, "cuda": 262144}
+_STEPWISE_BUDGETS = {"cpu": 16384, "cuda": 262144}
 
 
 class Scorer:
@@ -61,7 +61,7 @@ class Scorer:
         notify: Callable[[int], None] | None = None,
     ):
         self.model, self.notify = model, notify
-        fast = STEPWISE_BUDGETS if model.family in ("recurrent", "quasi") else FAST_BUDGETS
+        fast = _STEPWISE_BUDGETS if model.family in ("recurrent", "quasi") else _FAST_BUDGETS
         self.token_budget = token_budget or fast.get(torch.device(model.device).type, 1024)
         self.precision, self.sampled_precision = precision, sampled_precision or precision
         self.answers: dict[Hashable, Any] = {}

@@ -88,7 +88,7 @@ def batches(lengths: np.ndarray, batch_rows: int, rng: np.random.Generator, wind
     return [out[i] for i in rng.permutation(len(out))]
 
 
-def plan_steps(network: torch.nn.Module, spec, total: int):
+def _plan_steps(network: torch.nn.Module, spec, total: int):
     """AdamW, no weight decay on biases and layer normalisation, and a linear warm-up and decay over `total` steps.
 
     Without a schedule (None) where the rate is halved when dev stagnates.
@@ -140,7 +140,7 @@ def train(
     gold = torch.tensor([i.label for i in train_set], device=model.device)
     per_epoch = math.ceil(len(train_set) / spec.batch_rows)
     total = per_epoch * spec.epochs
-    optimizer, schedule = plan_steps(network, spec, total)
+    optimizer, schedule = _plan_steps(network, spec, total)
     averaged = AveragedModel(network, multi_avg_fn=get_ema_multi_avg_fn(spec.averaging))
     kept = replace(reader, network=averaged.module, copies={})  # what is checked and saved
     check_every = math.ceil(per_epoch / spec.evaluations_per_epoch)

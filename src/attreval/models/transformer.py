@@ -22,7 +22,7 @@ from attreval.models.captum_deeplift import deeplift
 from attreval.models.questions import Rule
 from attreval.models.transformer_hooks import AttentionWeights, changed_entry
 
-DTYPES = {"float64": torch.float64, "float32": torch.float32, "bfloat16": torch.bfloat16}
+_DTYPES = {"float64": torch.float64, "float32": torch.float32, "bfloat16": torch.bfloat16}
 
 
 @dataclass
@@ -156,7 +156,7 @@ class Transformer:
 
 def in_precision(network, copies: dict[str, torch.nn.Module], precision: str):
     """A network in a precision: itself where it has that, else a copy, made once and kept in `copies`."""
-    dtype = DTYPES[precision]
+    dtype = _DTYPES[precision]
     if network.dtype == dtype:
         return network
     if precision not in copies:

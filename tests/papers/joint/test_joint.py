@@ -9,6 +9,7 @@ from reference import CHECKOUT
 
 from attreval.config import Profile
 from attreval.core.bootstrap import percentile_interval
+from attreval.core.project import Results
 from attreval.core.records import Cost
 from attreval.explain import METHODS as EVERY
 from attreval.explain.method import Budget
@@ -16,7 +17,7 @@ from attreval.metrics.rank_correlation import pool, verdict
 from attreval.papers.joint import budgets, correlations, pareto
 from attreval.papers.joint import values as joint
 from attreval.papers.joint.figures import draw_budgets, draw_correlations, draw_pareto
-from attreval.papers.sun2024 import instances as diagnosis_each
+from attreval.papers.sun2024.properties import Properties, values_by_instance
 from attreval.report.numbers import read_declared_numbers, read_numbers
 
 METHODS = ("random", "gradient_l1", "gradient_l2", "gradient_x_input", "occlusion_1", "omission_1", "lime")
@@ -38,7 +39,7 @@ def profile_of(**more):
 def step(tmp_path):
     """A step that keeps its numbers in a dictionary."""
     numbers = {}
-    made = SimpleNamespace(profile=profile_of(), numbers=numbers, notes={}, results=SimpleNamespace(tables=tmp_path))
+    made = SimpleNamespace(profile=profile_of(), numbers=numbers, notes={}, results=Results(tmp_path))
     made.number = lambda key, value, digits=None, percent=False: numbers.__setitem__(key, value)
     return made
 
@@ -131,6 +132,7 @@ def test_costs_are_means_over_shards(step):
         cost = pd.DataFrame(
             {"method": ["prediction", "lime"], "instances": instances, "requested": asked, "unique": 1.0}
         )
+        step.results.tables.mkdir(exist_ok=True)
         cost.to_csv(step.results.tables / f"03_explain-snli-small-s1-{shard}_cost.csv", index=False)
     step.profile = profile_of(joint={"tasks": {"snli": 2}}).model_copy(
         update={"explain": step.profile.explain.model_copy(update={"shards": 2})}
@@ -284,8 +286,15 @@ def test_what_the_diagnosis_says_of_each_text():
             run | {"technique": "shapley", "type": "span", "entropy": 0.0, "random": 0.0, "uniform": 0.0},
         ]
     )
-    found = diagnosis_each.each_instance(SimpleNamespace(changes=changes, agreement=agreement, complexity=complexity))
-    values = {(row.method, row.judge): row.value for row in found.itertuples()}
+    predictions = pd.DataFrame(
+        [
+            run | {"technique": t, "type": "token", "form": f, "correct": c}
+            for t, f, c in (("none", "none", 1.0), ("shapley", "symbol", 1.0), ("shapley", "text", 0.0))
+        ]
+    )
+    properties = Properties(changes, agreement, complexity, pd.DataFrame())
+    found = values_by_instance(properties, predictions)
+    values = {(row.method, row.measure): row.value for row in found.itertuples()}
     assert values == {
         ("kernel_shap", "unified_comprehensiveness"): 0.5,
         ("random", "unified_comprehensiveness"): 0.0,
@@ -294,16 +303,11 @@ def test_what_the_diagnosis_says_of_each_text():
         ("kernel_shap", "people_units"): 0.5,
         ("kernel_shap", "unified_simplicity"): 0.5,
         ("random", "unified_simplicity"): 0.25,
+        ("kernel_shap", "complexity"): 0.5,
+        ("bivariate_shapley_spans", "complexity"): 0.0,
+        ("kernel_shap", "simulatability"): 0.5,
     }
-    told = pd.DataFrame(
-        [
-            run | {"technique": t, "type": "token", "form": f, "correct": c}
-            for t, f, c in (("none", "none", 1.0), ("shapley", "symbol", 1.0), ("shapley", "text", 0.0))
-        ]
-    )
-    agents = diagnosis_each.read_agents(told)
-    assert agents.value.tolist() == [0.5] and agents.method.tolist() == ["kernel_shap"]
-    assert len(diagnosis_each.read_agents(told[:1])) == 0
+    assert "simulatability" not in set(values_by_instance(properties, predictions[:1]).measure)
 
 
 def test_a_profile_names_its_tasks_and_methods():

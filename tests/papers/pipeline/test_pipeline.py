@@ -14,7 +14,7 @@ from attreval.config import AlsoTrain, Profile, TaskSpec
 from attreval.core.records import Attribution, Cost
 from attreval.explain.method import Budget
 from attreval.papers.kamp2023.agreement import group_of, matrix_at_k
-from attreval.papers.pipeline.explaining import check_gaps, sum_costs
+from attreval.papers.pipeline.explaining import check_gaps, precision_table, sum_costs
 from attreval.papers.pipeline.training import confusion_table, last_words, running_total, training_set
 
 ROWS = {"models": ["tiny"], "train_rows": 4, "dev_rows": 2, "test_rows": 2, "explain_rows": 1}
@@ -196,3 +196,18 @@ def test_a_task_that_nobody_can_read_is_an_error(tasks, said):
 def test_slow_models_may_explain_less():
     made = wordy(bbc=BBC | {"explain_rows": 9, "of_model": {"gru": {"explain_rows": 4}}})
     assert (made.rows_explained("bbc", "gru"), made.rows_explained("bbc", "other")) == (4, 9)
+
+
+def test_every_sampled_method_is_compared_in_both_precisions(tiny, texts):
+    from attreval.explain import METHODS
+    from attreval.explain.method import UnitSettings
+    from attreval.models.scorer import Scorer
+
+    budget = Budget(lime_samples=40, shap_evaluations=20, units=UnitSettings(shapley_samples=40))
+    scorer = Scorer(tiny, sampled_precision="bfloat16")
+    table = precision_table(scorer, texts[:3], list(METHODS), budget, ("x",), "predicted")
+    assert list(table.method) == [name for name, m in METHODS.items() if m.sampled] and (table.instances == 3).all()
+    assert set(table.precision) == {"bfloat16"} and table.correlation.between(0.8, 1).all()
+    assert (table.correlation < 1).any()
+    exact = precision_table(Scorer(tiny), texts[:3], list(METHODS), budget, ("x",), "predicted")
+    assert (exact.correlation == 1).all() and list(exact.method) == list(table.method)

@@ -30,7 +30,7 @@ SHORTEST, LONGEST = 5, 8  # words of a part
 
 
 class PlantedModel:
-    """The classifier of one world; speaks to the ledger as models.transformer.Transformer does, on ids."""
+    """The classifier of one world; a models.classifier.Classifier, on ids."""
 
     labels = ("neither", "first", "second")
     family = "transformer"

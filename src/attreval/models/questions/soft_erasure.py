@@ -15,7 +15,7 @@ import numpy as np
 from attreval.models.questions.logits import Of, stack_logits
 from attreval.models.questions.question import Item, Question
 
-MASKED = -10000.0  # what an attention mask of 0 adds to a score in the released code
+_MASKED = -10000.0  # what an attention mask of 0 adds to a score in the released code
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class SoftErasure(Question):
             added = torch.zeros(ids.shape, dtype=torch.float64)
             for b, (item, _) in enumerate(batch):
                 strengths, _ = item.detail
-                added[b, : len(strengths)] = torch.from_numpy(MASKED * (1 - strengths))
+                added[b, : len(strengths)] = torch.from_numpy(_MASKED * (1 - strengths))
             change = {"bias": added[:, None, None].to(model.device)}
         else:
             factors = torch.ones((*ids.shape, model.width), dtype=torch.float32)

@@ -37,7 +37,7 @@ class Trace:
     shown: Tensor | None
 
 
-def reading_order(mask: Tensor) -> Tensor:
+def _reading_order(mask: Tensor) -> Tensor:
     """(L, B, 1) positions that turn each row around within its own length. mask: (L, B, 1) bool."""
     steps = torch.arange(len(mask), device=mask.device)[:, None, None].expand(mask.shape)
     return torch.where(mask, mask.sum(dim=0) - 1 - steps, steps)
@@ -45,7 +45,7 @@ def reading_order(mask: Tensor) -> Tensor:
 
 def turn(x: Tensor, mask: Tensor) -> Tensor:
     """(L, B, ...) with each row turned around within its own length; turning twice gives x back."""
-    return x.gather(0, reading_order(mask).expand(x.shape))
+    return x.gather(0, _reading_order(mask).expand(x.shape))
 
 
 def both_ways(x: Tensor, mask: Tensor, directions: int) -> Tensor:

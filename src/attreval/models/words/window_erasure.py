@@ -50,16 +50,16 @@ def erased_states(core, x: Tensor, size: int, blank: bool) -> Tensor:
     """(w, H) what the classifier would see of (L, D) embeddings with each window erased, in order of their starts."""
     cut = Cut(len(x), min(size, len(x)), blank)
     if isinstance(core, Convolutional):
-        return erased_maxima(core, x, cut)
+        return _erased_maxima(core, x, cut)
     if isinstance(core, Recurrent):
-        return erased_walks(core, x, cut)
-    ends = [erased_ends(core, x, cut, 0)]
+        return _erased_walks(core, x, cut)
+    ends = [_erased_ends(core, x, cut, 0)]
     if core.directions == 2:
-        ends.append(erased_ends(core, x.flip(0), cut, 1).flip(0))
+        ends.append(_erased_ends(core, x.flip(0), cut, 1).flip(0))
     return torch.cat(ends, dim=1)
 
 
-def surroundings(x: Tensor, kernel: Tensor, before: int, cut: Cut) -> tuple[Tensor, Tensor]:
+def _surroundings(x: Tensor, kernel: Tensor, before: int, cut: Cut) -> tuple[Tensor, Tensor]:
     """(w, m + k - 1, W) outputs of a convolution that a window reaches, and whether the erased text has them.
 
     kernel: (W, D, k). before: how many of its inputs lie ahead of its own position.
@@ -78,7 +78,7 @@ def surroundings(x: Tensor, kernel: Tensor, before: int, cut: Cut) -> tuple[Tens
     return outputs, (places >= 0) & (places < cut.length - cut.size + cut.middle)
 
 
-def erased_maxima(core: Convolutional, x: Tensor, cut: Cut) -> Tensor:
+def _erased_maxima(core: Convolutional, x: Tensor, cut: Cut) -> Tensor:
     """(w, H) the largest activations: before the window's reach, inside it, behind it."""
     k = core.kernel.shape[2]
     before = (k - 1) // 2
@@ -87,7 +87,7 @@ def erased_maxima(core: Convolutional, x: Tensor, cut: Cut) -> Tensor:
     g = functional.relu(whole)
     ahead = torch.cat([silent, g.cummax(dim=0).values])
     behind = torch.cat([g.flip(0).cummax(dim=0).values.flip(0), silent])
-    near, there = surroundings(x, core.kernel, before, cut)
+    near, there = _surroundings(x, core.kernel, before, cut)
     inside = (functional.relu(near + core.bias) * there[..., None]).amax(dim=1) if near.shape[1] else silent
     starts = cut.starts(x.device)
     rest = torch.maximum(
@@ -96,7 +96,7 @@ def erased_maxima(core: Convolutional, x: Tensor, cut: Cut) -> Tensor:
     return torch.maximum(rest, inside)
 
 
-def erased_ends(core: Quasi, x: Tensor, cut: Cut, direction: int) -> Tensor:
+def _erased_ends(core: Quasi, x: Tensor, cut: Cut, direction: int) -> Tensor:
     """(w, H) last states of one direction; x in its reading order."""
     kernel, bias, n = core.kernel[direction], core.bias[direction], core.hidden
     k, lstm = kernel.shape[2], core.cell == "lstm"
@@ -118,7 +118,7 @@ def erased_ends(core: Quasi, x: Tensor, cut: Cut, direction: int) -> Tensor:
         scale.append(f * scale[-1])
     states, scale, shift = torch.stack(states), torch.stack(scale[::-1]), torch.stack(shift[::-1])
     starts = cut.starts(x.device)
-    near, there = surroundings(x, kernel, k - 1, cut)
+    near, there = _surroundings(x, kernel, k - 1, cut)
     f, a, o = split(near + bias)
     state = states[starts]
     gate = shown[(starts - 1).clamp(min=0)] if lstm else None
@@ -133,7 +133,7 @@ def erased_ends(core: Quasi, x: Tensor, cut: Cut, direction: int) -> Tensor:
     return torch.where((after < cut.length)[:, None], shown[-1], gate) * torch.tanh(state)
 
 
-def erased_walks(core: Recurrent, x: Tensor, cut: Cut) -> Tensor:
+def _erased_walks(core: Recurrent, x: Tensor, cut: Cut) -> Tensor:
     """(w, d H) last states of a GRU or LSTM: one walk for all windows, each of which joins it where its own begins."""
     texts = torch.stack([x, x.flip(0)][: core.directions])
     inputs = torch.baddbmm(core.bias[:, None], texts, core.input_kernel)  # (d, L, G H)

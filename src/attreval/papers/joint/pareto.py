@@ -17,15 +17,13 @@ def read_costs(step: Step) -> pd.DataFrame:
     profile, found = step.profile, []
     for task, model, seed in joint_runs(profile):
         for shard in range(profile.explaining_of(task).shards):
-            found.append((f"03_explain-{task}-{model}-s{seed}-{shard}", task, model, "tokens"))
+            cost = step.results.read_table("cost", "03_explain", task, model, seed, shard)
+            found.append(cost.assign(task=task, model=model, granularity="tokens"))
     for task, model, seed in profile.explained_runs("diagnosis"):
         for part in range(profile.diagnosis.parts):
-            found.append((f"07_sun2024_explanations-{task}-{model}-s{seed}-{part}", task, model, "unified"))
-    tables = [
-        pd.read_csv(step.results.tables / f"{name}_cost.csv").assign(**dict(zip(RUN, run, strict=True)))
-        for name, *run in found
-    ]
-    every = pd.concat(tables, ignore_index=True)
+            cost = step.results.read_table("cost", "07_sun2024_explanations", task, model, seed, part)
+            found.append(cost.assign(task=task, model=model, granularity="unified"))
+    every = pd.concat(found, ignore_index=True)
     every = every[every.method != "prediction"]
     for name in ("requested", "unique"):
         every[name] *= every.instances

@@ -29,7 +29,6 @@ from attreval.papers.common.runs import common_methods, load_records_once
 from attreval.papers.common.sample import to_explain
 from attreval.papers.common.trained_models import load_model_once
 from attreval.papers.kamp2023.readings import PEOPLE, Reading, make_reading
-from attreval.papers.sun2024.instances import read_agents
 from attreval.papers.zhao2023.erasure import (
     ErasureInput,
     ask_erasure,
@@ -187,16 +186,12 @@ def faithfulness_values(values: ByMethod, methods: list[str]) -> Values:
 
 
 def read_unified_values(step: Step) -> pd.DataFrame:
-    """What notebooks 07 have measured of explanations of several types, a text each; empty where a profile has none."""
-    runs, tables = step.profile.explained_runs("diagnosis"), step.results.tables
-    if not runs:
+    """What notebook 07_sun2024 keeps of explanations of several types, by text; empty where none is evaluated."""
+    if not step.profile.explained_runs("diagnosis"):
         return pd.DataFrame(columns=COLUMNS)
-    path = tables / "07_sun2024_each.csv"
-    if not path.exists():
-        raise FileNotFoundError(f"no table {path}: run notebook 07_sun2024, or `attreval run`")
-    agents = [tables / f"07_sun2024_agents-{task}-{model}-s{seed}_predictions.csv" for task, model, seed in runs]
-    parts = [pd.read_csv(path), *(read_agents(pd.read_csv(told)) for told in agents if told.exists())]
-    return pd.concat([part for part in parts if len(part)], ignore_index=True).rename(columns={"judge": "metric"})
+    path = step.results.existing(step.results.instances / "07_sun2024.parquet", "07_sun2024")
+    values = read_values(path).rename(columns={"measure": "metric"})
+    return values[values.metric.isin(list(JOINT))]
 
 
 def _open_texts(loaded, results: Results, profile: Profile, run: Run, start: int, records, explained) -> list[_Text]:

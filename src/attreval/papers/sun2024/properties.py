@@ -32,6 +32,7 @@ from attreval.workflow.step import Step, set_threads
 
 TOGETHER = 10  # instances that share batches
 RUN = ["task", "model", "seed", "instance"]
+UNIFIED_FAITHFULNESS = ("unified_comprehensiveness", "unified_sufficiency_inverted")
 CHANGES = ["comprehensiveness", "sufficiency", "drop_without", "drop_only"]
 
 
@@ -236,3 +237,34 @@ def complexity_rows(ranked: RankedInstance, settings) -> Iterator[tuple]:
         for kind in TYPES:
             found = unified_entropy(rankings[kind].scores, k)
             yield technique, kind, k, found, random_entropy(k, settings.random_scores), float(np.log(k))
+
+
+def values_by_instance(properties: Properties, predictions: pd.DataFrame) -> pd.DataFrame:
+    """What the properties say of single instances: a row an instance, method and measure, named as in METRICS.
+
+    Means over k, draws, and the forms in which agents are shown explanations (uninformed agents are left out). Random
+    explanations of all types are one method, `random`. predictions: of agents.
+    """
+    changes, entropy = properties.changes, properties.complexity
+    highest = entropy.uniform.where(entropy.uniform > 0)
+    random = entropy.assign(unified_simplicity=1 - entropy.random / highest, technique="random", type="random")
+    simplicity = [entropy.assign(unified_simplicity=1 - entropy.entropy / highest), random]
+    changes = changes.rename(columns={"comprehensiveness": "unified_comprehensiveness"})
+    agreement = properties.agreement.rename(columns={"token": "people_units", "interaction": "people_interactions"})
+    informed = predictions[predictions.technique.isin(list(TECHNIQUES))]
+    parts = (
+        (changes.assign(unified_sufficiency_inverted=1 - changes.sufficiency), UNIFIED_FAITHFULNESS),
+        (agreement, ("people_units", "people_interactions")),
+        (pd.concat(simplicity, ignore_index=True), ("unified_simplicity",)),
+        (entropy.rename(columns={"entropy": "complexity"}), ("complexity",)),
+        (informed.rename(columns={"correct": "simulatability"}), ("simulatability",)),
+    )
+    return pd.concat([_means_by_method(*part) for part in parts], ignore_index=True)
+
+
+def _means_by_method(frame: pd.DataFrame, measures: tuple[str, ...]) -> pd.DataFrame:
+    """One row an instance, method and measure: means over whatever else a table tells apart; NaN left out."""
+    methods = [TECHNIQUES.get(t, {}).get(kind, "random") for t, kind in zip(frame.technique, frame.type, strict=True)]
+    named = frame.assign(method=methods)
+    means = named.groupby([*RUN, "method"], sort=False)[list(measures)].mean().reset_index()
+    return means.melt([*RUN, "method"], list(measures), "measure", "value").dropna(subset="value")

@@ -1,4 +1,4 @@
-"""Which metrics can tell the truth? Metrics by explainers, the failing ones in red."""
+"""Which metrics can tell the truth, where it is planted (notebook 09): tables and figure of metrics.planted.separation."""
 
 from __future__ import annotations
 
@@ -7,11 +7,49 @@ import seaborn as sns
 from matplotlib import pyplot as plt
 from matplotlib.patches import Rectangle
 
+from attreval.metrics.planted.measures import PLANTED_METRICS
+from attreval.metrics.planted.separation import metric_verdicts
 from attreval.papers.common.style import use_style
 
 FAIL, FOOLED, FINE = "#c62828", "#f6d9a8", "#d5e6f3"
 NEEDED = ("random", "reversed")  # what a metric must tell from the truth
-ORDER = ("random", "reversed", "constant", "adversarial", "leaking")
+MISLEADING = ("adversarial", "leaking")  # made to mislead
+ORDER = (*NEEDED, "constant", *MISLEADING)
+
+
+def verdict_table(cells: pd.DataFrame) -> pd.DataFrame:
+    """One row a metric: whether it separates or fails, whom it is fooled by, and the mean separations.
+
+    cells: of metrics.planted.separation.separation.
+    """
+    table = metric_verdicts(cells)
+    return table.assign(
+        title=_titles(table.metric),
+        verdict=["separates" if passes else "fails" for passes in table.passes],
+        fooled_by=table.fooled_by.replace("", "nobody"),
+    )
+
+
+def fooled_table(verdicts: pd.DataFrame) -> pd.DataFrame:
+    """One row a metric and misleading explainer: whether the metric is fooled by it. verdicts: of `verdict_table`."""
+    parts = [
+        verdicts[["metric", "title"]].assign(
+            explainer=explainer, fooled=[explainer in names.split(", ") for names in verdicts.fooled_by]
+        )
+        for explainer in MISLEADING
+    ]
+    return pd.concat(parts, ignore_index=True)
+
+
+def constant_table(cells: pd.DataFrame) -> pd.DataFrame:
+    """One row a metric and world in which scores that are all alike do not get what random scores get, surely."""
+    apart = cells[(cells.explainer == "constant") & ((cells.gap_low > 0) | (cells.gap_high < 0))]
+    return apart.assign(title=_titles(apart.metric))[["metric", "title", "world", "gap", "gap_low", "gap_high"]]
+
+
+def _titles(metrics: pd.Series) -> list[str]:
+    """What figures and tables call planted metrics."""
+    return [PLANTED_METRICS[name].title for name in metrics]
 
 
 def draw_verdicts(table: pd.DataFrame, cells: pd.DataFrame):

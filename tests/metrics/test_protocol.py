@@ -1,0 +1,122 @@
+"""What a protocol lays out, what soft erasure costs, and what the released code changes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from reference import models
+from reference.words import tiny_words
+
+from attreval.metrics import soft_erasure as soft
+from attreval.metrics.erasure import erase
+from attreval.metrics.protocol import RELEASED, Protocol, find_layout
+from attreval.models.scorer import Scorer
+
+PAIR = models.instance("the film was good , not bad", "good plot")
+
+
+def test_a_query_is_never_erased_and_its_separators_stay_in_the_baseline(tiny):
+    tokens = tiny.tokens(PAIR)
+    alone, asked = find_layout(tokens, Protocol()), find_layout(tokens, Protocol(), query=1)
+    assert alone.erasable.sum() == len(tokens.content) and alone.base.all()
+    of_query = tokens.offsets[:, 0] == 1
+    assert not (asked.erasable & (of_query | tokens.special)).any() and asked.size == 7
+    places = np.flatnonzero(tokens.special)
+    assert list(np.flatnonzero(~asked.base)) == list(range(places[1], places[2] + 1))
+    assert not asked.beside.any()
+    released = find_layout(tokens, Protocol(query_erased=True), query=1)
+    assert (released.beside == of_query).all()
+
+
+def test_layouts_count_what_the_protocol_says(tiny):
+    tokens = tiny.tokens(models.instance("the film was good"))
+    assert find_layout(tokens, Protocol()).size == 4 and find_layout(tokens, Protocol(count_first=True)).size == 5
+    assert list(find_layout(tokens, Protocol(separator=True)).scored) == [1, 2, 3, 4, 5]
+    assert (find_layout(tokens, Protocol(baseline="content")).base == ~tokens.special).all()
+    words = tiny_words("gru").tokens(models.instance("the film"))
+    assert find_layout(words, Protocol(separator=True, count_first=True)).size == 2
+    with pytest.raises(ValueError, match="no token can be erased: all 4"):
+        find_layout(tiny.tokens(models.instance("good film")), Protocol(), query=0)
+
+
+@pytest.mark.parametrize(
+    "fields, words", [({"ratios": (0.0,)}, "ratios are shares"), ({"draws": 0}, "one draw"), ({"keep_rate": 1}, "mean")]
+)
+def test_protocols_refuse_what_means_nothing(fields, words):
+    with pytest.raises(ValueError, match=words):
+        Protocol(**fields)
+
+
+def test_scores_must_fit_the_layout(tiny):
+    tokens = tiny.tokens(PAIR)
+    for scores, protocol in ((np.zeros(3), Protocol()), (np.zeros(len(tokens.content)), Protocol(separator=True))):
+        with pytest.raises(ValueError, match=f"got {len(scores)} scores"):
+            next(erase(tokens, scores, protocol=protocol))
+    both, document = np.arange(9.0), np.arange(7.0)
+    scorer = Scorer(tiny, precision="float64")
+    found = scorer.converse(("x", erase(tokens, s, query=1)) for s in (both, document))
+    np.testing.assert_array_equal(found[0].comprehensiveness, found[1].comprehensiveness)
+
+
+def test_drift_lowers_the_baseline_call_by_call(tiny):
+    tokens, scores = tiny.tokens(PAIR), np.arange(9.0)
+    scorer = Scorer(tiny, precision="float64")
+    plain, first, later = scorer.converse(
+        ("x", erase(tokens, scores, protocol=Protocol(drift=drift), calls=calls))
+        for drift, calls in ((False, 0), (True, 0), (True, 30))
+    )
+    room = max(0.0, plain.full - plain.erased)
+    for r in range(5):
+        for found, sunk in ((first, r), (later, 30 + r)):
+            rest = 1 - max(0, plain.sufficiency[r])
+            floor = 1 - room - 1e-4 * (1 + sunk)
+            np.testing.assert_allclose(found.normalised_sufficiency[r], np.clip((rest - floor) / (1 - floor), 0, 1))
+            drop = max(0, plain.comprehensiveness[r]) / (room + 1e-4 * sunk)
+            np.testing.assert_allclose(found.normalised_comprehensiveness[r], min(1, drop))
+
+
+def suite(tokens, scores, name, softly):
+    """Hard erasure and, if asked, soft erasure of one attribution."""
+    hard = yield from erase(tokens, scores)
+    if softly:
+        yield from soft.soft_erase(tokens, scores, hard.target, ("x", name), Protocol(draws=4))
+
+
+def test_the_soft_suite_costs_two_batched_passes_at_most(tiny):
+    """Six methods, two measures, four draws: beyond hard erasure of one text at most two more passes of the model."""
+    tokens = tiny.tokens(models.instance("a very very brave plot was believable - was it not ? the film is good"))
+    rng = np.random.default_rng(0)
+    rows = [rng.standard_normal(len(tokens.content)) for _ in range(6)]
+    passes, evaluations = [], []
+    for softly in (False, True):
+        recorder = models.Recorder(tiny)
+        scorer = Scorer(recorder, token_budget=65_536)  # what a GPU takes at once
+        scorer.converse((f"m{i}", suite(tokens, s, i, softly)) for i, s in enumerate(rows))
+        passes.append(len(recorder.batches))
+        evaluations.append(sum(cost.unique for cost in scorer.costs.values()))
+    assert passes[1] - passes[0] <= 2
+    assert evaluations[1] - evaluations[0] == 6 * 2 * 4
+
+
+def test_soft_erasure_is_the_same_in_any_company(tiny, texts):
+    tokens = [tiny.tokens(one) for one in texts]
+    scores = [np.random.default_rng(i).standard_normal(len(t.content)) for i, t in enumerate(tokens)]
+
+    def talks(which):
+        return [("x", soft.soft_erase(tokens[i], scores[i], 1, ("t", i), Protocol(draws=2))) for i in which]
+
+    together = Scorer(tiny, 8192).converse(talks(range(6)))
+    for i, expected in enumerate(together):
+        (alone,) = Scorer(tiny, 1).converse(talks([i]))
+        np.testing.assert_allclose(alone.sufficiency, expected.sufficiency, atol=1e-5)
+        np.testing.assert_allclose(alone.comprehensiveness, expected.comprehensiveness, atol=1e-5)
+
+
+def test_every_change_of_the_released_code_is_in_all():
+    every = RELEASED["all"]
+    for name, change in RELEASED.items():
+        assert set(change.fields.items()) <= set(every.fields.items()), name
+        assert set(change.methods.items()) <= set(every.methods.items()), name
+    assert replace(Protocol(), **every.fields).inverted

@@ -1,0 +1,100 @@
+"""The house: which part may lean on which, as docs/map.md draws it; no circle; every equation leads to a function."""
+
+import ast
+import importlib
+import re
+from graphlib import TopologicalSorter
+
+import pytest
+from reference import CHECKOUT
+
+SOURCE = CHECKOUT / "src"
+MAP = (CHECKOUT / "docs" / "map.md").read_text(encoding="utf-8")
+PICTURE = re.search(r"```text\n(.*?)```", MAP, re.DOTALL).group(1)
+FLOORS = [re.findall(r"[a-z0-9_/]+", line.partition("  ")[0].strip()) for line in PICTURE.splitlines()][::-1]
+
+
+def modules() -> dict[str, ast.Module]:
+    """Every module of the package with its syntax tree."""
+    files = [path for path in (SOURCE / "attreval").rglob("*.py") if "standin" not in path.parts]
+    return {".".join(path.relative_to(SOURCE).with_suffix("").parts): ast.parse(path.read_text()) for path in files}
+
+
+TREES = modules()
+NAMES = {name.removesuffix(".__init__") for name in TREES}
+
+
+def imported(tree: ast.Module) -> set[str]:
+    """The modules of the package that a tree imports, inside functions too."""
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module in NAMES:
+            inner = {f"{node.module}.{alias.name}" for alias in node.names}
+            found |= (inner & NAMES) or {node.module}
+            found |= {node.module} if inner - NAMES else set()
+        elif isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names} & NAMES
+    return found
+
+
+def room_of(module: str) -> str:
+    """The room of docs/map.md that a module lies in: the longest that its path begins with."""
+    path = "/".join(module.removesuffix(".__init__").split(".")[1:])
+    rooms = [room for floor in FLOORS for room in floor if path == room or path.startswith(f"{room}/")]
+    return max(rooms, key=len, default="")
+
+
+HEIGHT = {room: height for height, floor in enumerate(FLOORS) for room in floor}
+
+
+def test_every_module_lies_in_a_room_of_the_map():
+    outside = [
+        name for name in TREES if not room_of(name) and name not in ("attreval.__init__", "attreval.papers.__init__")
+    ]
+    assert not outside and len(HEIGHT) > 10
+
+
+@pytest.mark.parametrize("module", sorted(TREES))
+def test_nothing_leans_on_a_higher_floor_or_on_a_neighbour(module):
+    here = room_of(module)
+    for other in imported(TREES[module]) - {"attreval"}:
+        there = room_of(other)
+        if here and there and here != there:
+            assert HEIGHT[there] < HEIGHT[here], f"{module} ({here}) imports {other} ({there})"
+
+
+def test_no_module_needs_itself():
+    """An import circle would be one even where a function hides it."""
+    graph = {
+        name.removesuffix(".__init__"): imported(tree) - {name.removesuffix(".__init__")}
+        for name, tree in TREES.items()
+    }
+    for name in list(graph):  # a package's own __init__ names what lies in it
+        graph[name] = {other for other in graph[name] if not name.startswith(f"{other}.")}
+    TopologicalSorter(graph).prepare()
+
+
+def test_the_root_of_the_package_is_small():
+    assert len(list((SOURCE / "attreval").glob("*.py"))) <= 6
+
+
+ENTRIES = re.findall(r"^\| ([^|]+?) +\| ([^|]+?) +\| `([\w/.]+)::([\w.]+)` +\|", MAP, re.MULTILINE)
+
+
+@pytest.mark.parametrize(("what", "about", "file", "function"), ENTRIES)
+def test_the_map_leads_to_what_it_names(what, about, file, function):
+    assert (SOURCE / "attreval" / file).is_file(), f"{what}: no {file}"
+    found = importlib.import_module("attreval." + file.removesuffix(".py").replace("/", "."))
+    for part in function.split("."):
+        found = getattr(found, part)
+
+
+def test_the_map_names_every_published_table_and_numbered_figure():
+    tables = {(file, function) for _, _, file, function in ENTRIES}
+    for name, tree in TREES.items():
+        if name.rpartition(".")[2] in ("tables", "figures") and ".papers." in name:
+            file = "/".join(name.split(".")[1:]) + ".py"
+            for node in tree.body:
+                if isinstance(node, ast.FunctionDef) and re.match(r"(table|tables|figure)_\d", node.name):
+                    assert (file, node.name) in tables, f"docs/map.md does not name {file}::{node.name}"
+    assert len(ENTRIES) > 60
