@@ -7,7 +7,7 @@ from reference import networks, relevances, words
 
 from attreval.models.questions import DEEPLIFT, LRP, PathGradient, Rule
 from attreval.models.scorer import Scorer
-from attreval.models.words.lrp import Relevance
+from attreval.models.words.lrp import RelevanceRules
 
 KINDS = pytest.mark.parametrize("kind", words.KINDS, ids=lambda k: f"{k[0]}-{'two' if k[1] else 'one'}-{k[2]}")
 SEEDS = range(8)
@@ -78,7 +78,7 @@ def test_lrp_is_gradient_times_input_on_a_bias_free_convolutional_network(seed):
 
 
 def test_the_stabiliser_has_the_sign_of_the_sum_and_is_positive_at_zero():
-    signs = Relevance(LRP).nudge(torch.tensor([2.0, 0.0, -0.0, -3.0])) / LRP.epsilon
+    signs = RelevanceRules(LRP).stabiliser(torch.tensor([2.0, 0.0, -0.0, -3.0])) / LRP.epsilon
     assert signs.tolist() == pytest.approx([1, 1, 1, -1])
 
 

@@ -106,7 +106,7 @@ class RelevanceRules:
         real, reference = a.chunk(2, dim=-2)
         return torch.cat([real - reference] * 2, dim=-2)
 
-    def _stabiliser(self, total: Tensor) -> Tensor:
+    def stabiliser(self, total: Tensor) -> Tensor:
         """epsilon with the sign of a total, positive at 0."""
         epsilon = total.new_tensor(self.rule.epsilon)
         return torch.where(total < 0, -epsilon, epsilon)
@@ -126,7 +126,7 @@ class RelevanceRules:
     def activation(self, function: Callable, pre: Tensor, bias: Tensor, *sources: _Source) -> Tensor:
         """R(pre) = R(function(pre)), divided by the stabilised sum on its way to what entered it."""
         total = self._explained(pre)
-        stabiliser = self._stabiliser(total)
+        stabiliser = self.stabiliser(total)
         if self.rule.redistribute:
             share = (bias + stabiliser) / sum(count for _, count in sources)
             pre = pre + share * sum(channel for channel, _ in sources if channel is not None)
@@ -136,7 +136,7 @@ class RelevanceRules:
         """R(a) = R(sum) * weight * a / stabilised sum, for each term."""
         values = [(weight * a).detach() for weight, a in terms]
         total = self._explained(sum(values))
-        stabiliser = self._stabiliser(total)
+        stabiliser = self.stabiliser(total)
         share = stabiliser / len(terms) if self.rule.redistribute else 0
         factors = [(weight * self._explained(a) + share) / (total + stabiliser) for weight, a in terms]
         return sum(_Reroute.apply(v, a, f) for v, (_, a), f in zip(values, terms, factors, strict=True))
@@ -145,7 +145,7 @@ class RelevanceRules:
         """R(cell) = R(h) * gate * tanh(cell) / stabilised h; under DeepLIFT, tanh of the difference of cells."""
         shown = gate * torch.tanh(cell.detach())
         total = self._explained(shown)
-        stabiliser = self._stabiliser(total)
+        stabiliser = self.stabiliser(total)
         share = stabiliser if self.rule.redistribute else 0
         return _Reroute.apply(shown, cell, (gate * torch.tanh(self._explained(cell)) + share) / (total + stabiliser))
 
