@@ -13,8 +13,8 @@ from attreval.cli import app
 from attreval.explain import METHODS, methods_for
 from attreval.papers.common.claims import read_claims, score
 from attreval.workflow.parameters import NOTEBOOKS
-from attreval.workflow.run_notebook import MARK, marked
-from attreval.workflow.run_snakemake import Narrator
+from attreval.workflow.run_notebook import MARK, with_mark
+from attreval.workflow.run_snakemake import ProgressReport
 
 
 @pytest.fixture(autouse=True)
@@ -116,18 +116,18 @@ def test_doctor_says_what_follows(tmp_path, monkeypatch):
 
 def test_lines_are_marked_inside_a_workflow_only(monkeypatch):
     monkeypatch.delenv("ATTREVAL_IN_WORKFLOW", raising=False)
-    assert marked("x") == "x"
+    assert with_mark("x") == "x"
     monkeypatch.setenv("ATTREVAL_IN_WORKFLOW", "1")
-    assert marked("x") == f"{MARK}x"
+    assert with_mark("x") == f"{MARK}x"
 
 
 def test_the_narrator_tells_people_what_matters(capsys, tmp_path):
-    said = Narrator()
+    said = ProgressReport()
     for line in ("Building DAG of jobs...", "total 7", "3 of 7 steps (43%) done", f"{MARK}03_explain: 1 of 2"):
-        said.hear(line)
+        said.read_line(line)
     assert capsys.readouterr().out.splitlines() == ["7 steps to run", "step 3 of 7 done", "03_explain: 1 of 2"]
-    said.hear(f"{MARK}error: 03_explain failed, its notebook is x.ipynb")
-    why = said.why(tmp_path / "log")
+    said.read_line(f"{MARK}error: 03_explain failed, its notebook is x.ipynb")
+    why = said.explain_failure(tmp_path / "log")
     assert "03_explain failed" in why and str(tmp_path / "log") in why
 
 

@@ -18,13 +18,13 @@ def plain_errors(command):
 
     @functools.wraps(command)
     def run(*args, **kwargs):
-        from attreval.workflow.run_notebook import marked
+        from attreval.workflow.run_notebook import with_mark
 
         try:
             return command(*args, **kwargs)
         except (ValueError, OSError, RuntimeError) as error:
             for line in f"error: {error}".splitlines():
-                print(marked(line), file=sys.stderr)
+                print(with_mark(line), file=sys.stderr)
             raise typer.Exit(1) from None
 
     return run
@@ -40,7 +40,7 @@ def fetch(
     """Download, check and open what a profile or some tasks need, and make their tables."""
     from attreval import config, corpora
     from attreval.corpora.fetch.fetching import with_tables
-    from attreval.workflow.run_notebook import marked
+    from attreval.workflow.run_notebook import with_mark
     from attreval.workflow.staleness import write_stamps
 
     tasks, names = list(task or []), list(weights or [])
@@ -51,10 +51,9 @@ def fetch(
         tasks += [needed.name for needed in with_tables(tuple(settings.read_tasks()))]
         named = [name for m in settings.models.values() for name in (m.weights, m.tokenizer, m.start, m.embeddings)]
         names += [name for name in named if name in corpora.WEIGHTS]
-    corpora.fetch(
-        list(dict.fromkeys(tasks)), list(dict.fromkeys(names)), say=lambda text: print(marked(text), flush=True)
-    )
-    write_stamps(tasks)
+    tasks, names = list(dict.fromkeys(tasks)), list(dict.fromkeys(names))
+    corpora.fetch(tasks, names, say=lambda text: print(with_mark(text), flush=True))
+    write_stamps(tasks, names)
 
 
 @app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
@@ -90,10 +89,10 @@ def notebook(
     """Run one notebook with typed parameters; the executed copy goes to results/<profile>/notebooks."""
     import yaml
 
-    from attreval.workflow.run_notebook import die_with_parent, run_notebook
+    from attreval.workflow.run_notebook import end_with_parent, run_notebook
 
     if not sys.stdin.isatty():
-        die_with_parent()
+        end_with_parent()
     pairs = [text.partition("=") for text in parameter or []]
     if wrong := [name for name, equals, _ in pairs if not equals]:
         raise ValueError(f"a parameter is given as name=value; got {wrong[0]!r}")

@@ -90,7 +90,7 @@ def test_an_unknown_key_names_the_allowed(home, path, section):
         ("training.precision", "float16", ["training.precision", "'float32'", "'bfloat16'"]),
         ("training.learning_rate", -1, ["training.learning_rate", "greater than 0"]),
         ("faithfulness.ratios", [0.0], ["faithfulness.ratios.0", "greater than 0"]),
-        ("bootstrap.level", 1.0, ["bootstrap.level", "less than 1"]),
+        ("bootstrap.confidence", 1.0, ["bootstrap.confidence", "less than 1"]),
         ("models.small.layers", 0, ["models.small.layers", "greater than or equal to 1"]),
         ("models.small.weights", "minilm", ["models.small", "`weights`"]),
         ("tasks.snli.models", ["large"], ["'large'", "defined are: small"]),
@@ -222,6 +222,7 @@ def test_a_profile_without_its_optional_tasks_reaches_another_process(name, monk
     monkeypatch.delenv("ATTREVAL_CORPORA", raising=False)
     profile = config.load(name)
     assert pickle.loads(pickle.dumps(profile)) == profile
+    assert config.Profile.model_validate(profile.model_dump()) == profile  # as the explorer reads a manifest's settings
 
 
 def test_every_field_of_what_methods_may_spend_is_a_key_of_explain_and_declared_once():

@@ -8,7 +8,7 @@ from reference import attending, erasures, models
 from attreval.core.units import find_units
 from attreval.explain import METHODS
 from attreval.explain.method import Budget, UnitSettings
-from attreval.models.questions import HeadScores
+from attreval.models.questions import HeadImportance
 from attreval.models.scorer import Scorer
 from attreval.models.transformer import Transformer
 
@@ -117,7 +117,7 @@ def test_the_most_important_head(model, texts, matrix, state):
         for target in range(3):
 
             def talk(tokens=tokens, target=target):
-                return (yield HeadScores(tokens.ids, tokens.segments, target, matrix, state))
+                return (yield HeadImportance(tokens.ids, tokens.segments, target, matrix, state))
 
             (found,) = scorer.converse([("x", talk())])
             column = w1 @ (w2[target] + b2[target]) if matrix == "code" else w2[target] @ w1
@@ -136,7 +136,7 @@ def test_attention_of_the_head(model, unit):
     weights = encoder_states(model, tokens)[1]
 
     def head():
-        return (yield HeadScores(tokens.ids, tokens.segments, 1))
+        return (yield HeadImportance(tokens.ids, tokens.segments, 1))
 
     order = np.argsort(-Scorer(model, precision="float64").converse([("x", head())])[0])
     for place in (0, -1):
@@ -199,12 +199,10 @@ def test_models_without_heads_say_so(planted, family):
     other = type("Other", (), {"family": family, "name": "a gru"})()
     scorer = Scorer.__new__(Scorer)
     scorer.model = other
-    from attreval.models.questions.head_importance import head_scores
-
     with pytest.raises(ValueError, match="'a gru' has no attention heads"):
-        head_scores(scorer, [HeadScores(np.zeros(1), np.zeros(1), 0)], ["x"])
+        scorer.answer([HeadImportance(np.zeros(1), np.zeros(1), 0)], ["x"])
     with pytest.raises(ValueError, match=r"`transposed` or `code`.*got 'other'"):
-        HeadScores(np.zeros(1), np.zeros(1), 0, "other")
+        HeadImportance(np.zeros(1), np.zeros(1), 0, "other")
 
 
 def test_a_head_of_another_shape_says_so():

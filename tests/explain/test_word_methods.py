@@ -12,7 +12,7 @@ from reference import models, networks, substitutes, words
 from attreval.explain import METHODS, limsse, methods_for
 from attreval.explain.method import Budget
 from attreval.explain.run import explain
-from attreval.models.questions import Decompose
+from attreval.models.questions import CellParts
 from attreval.models.scorer import Scorer
 
 KINDS = pytest.mark.parametrize("kind", words.KINDS, ids=lambda k: f"{k[0]}-{'two' if k[1] else 'one'}-{k[2]}")
@@ -62,7 +62,7 @@ def test_decomposition_equals_its_definition_and_telescopes(kind):
         model = words.tiny_words(*kind, seed=seed)
         rows = words.rows(seed)
         scorer = Scorer(model, token_budget=[1, 20, 8192][seed % 3], precision="float64")
-        found = scorer.decompositions([Decompose(r, np.zeros_like(r)) for r in rows], ["x"] * len(rows))
+        found = scorer.answer([CellParts(r, np.zeros_like(r)) for r in rows], ["x"] * len(rows))
         for ids, parts in zip(rows, found, strict=True):
             run, _, scores = networks.forward(model, embedded(model, ids).numpy())
             for target in range(3):
@@ -75,8 +75,8 @@ def test_decomposition_equals_its_definition_and_telescopes(kind):
 @pytest.mark.parametrize("cell, changes", [("qlstm", True), ("lstm", False), ("qgru", False)])
 def test_only_the_quasi_recurrent_lstm_can_leave_its_output_gate_out(cell, changes):
     model, ids = words.tiny_words(cell), words.rows(1)[-1]
-    ask = [Decompose(ids, np.zeros_like(ids), gate) for gate in (True, False)]
-    with_gate, without = Scorer(model, precision="float64").decompositions(ask, ["x"] * 2)
+    ask = [CellParts(ids, np.zeros_like(ids), gate) for gate in (True, False)]
+    with_gate, without = Scorer(model, precision="float64").answer(ask, ["x"] * 2)
     assert (np.abs(with_gate - without).max() > 1e-3) == changes
 
 

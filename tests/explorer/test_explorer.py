@@ -200,8 +200,9 @@ def test_values_of_instances_are_written_without_what_is_no_number(tmp_path):
 
 
 def test_what_is_kept_of_instances_averages_to_the_tables():
-    from attreval.papers.sun2024 import tables as diagnosis_tables
-    from attreval.papers.sun2024.properties import Diagnosis
+    from attreval.papers.sun2024 import instances
+    from attreval.papers.sun2024 import tables as sun_tables
+    from attreval.papers.sun2024.properties import Properties
     from attreval.papers.zhao2023.curves import values_by_instance
     from attreval.papers.zhao2023.erasure import HARD_MEASURES, ErasureValues
 
@@ -225,13 +226,11 @@ def test_what_is_kept_of_instances_averages_to_the_tables():
     assert means["win_nc", "lime"] == 1 and ("win_nc", "random") not in means.index
 
     cells = pd.DataFrame([run | {"instance": i, "technique": t, "type": k} for i in "ab" for t, k in TECHNIQUE])
-    changes = pd.concat(
-        [cells.assign(k=k, **{n: rng.random(len(cells)) for n in diagnosis_tables.CHANGED}) for k in (1, 2)]
-    )
+    changes = pd.concat([cells.assign(k=k, **{n: rng.random(len(cells)) for n in sun_tables.CHANGED}) for k in (1, 2)])
     agreed = cells.assign(token=0.5, interaction=np.nan)
     empty = pd.DataFrame(columns=[*run, "instance", "technique", "type", "form", "correct"])
-    diagnosis = Diagnosis(changes, agreed, cells.assign(entropy=2.0), pd.DataFrame())
-    kept = diagnosis_tables.by_instance(diagnosis, empty)
+    properties = Properties(changes, agreed, cells.assign(entropy=2.0), pd.DataFrame())
+    kept = instances.by_instance(properties, empty)
     means = kept.groupby(["measure", "method"]).value.mean()
     spans = changes[changes.type == "span"].comprehensiveness.mean()
     assert means["unified_comprehensiveness", "bivariate_shapley_spans"] == pytest.approx(spans)

@@ -55,14 +55,14 @@ def test_two_tables_give_one_key_one_direction():
     """The first technique is better in everything: whoever writes its values writes them as METRICS says."""
     found, frame = diagnosis()
     each = pd.concat([instances.each_instance(found), instances.read_agents(frame)])
-    stored = tables.by_instance(found, frame)
-    written = [(METRICS[name], part) for name, part in each.groupby("judge")]
+    stored = instances.by_instance(found, frame)
+    written = [(METRICS[name], part) for name, part in each.groupby("metric")]
     written += [(STORED[name], part) for name, part in stored.groupby("measure")]
     assert len(written) == 12
     for metric, part in written:
         values_of = part.set_index("method").value
         assert np.sign(lead(values_of)) == metric.sign, metric.name
-    both = {m.name for m, part in written if "judge" in part} & {m.name for m, part in written if "measure" in part}
+    both = {m.name for m, part in written if "metric" in part} & {m.name for m, part in written if "measure" in part}
     assert both
     for name in both:
         one, other = (part.set_index("method").value for m, part in written if m.name == name)

@@ -18,7 +18,7 @@ from attreval.metrics import soft_erasure as soft
 from attreval.metrics.erasure import erase
 from attreval.metrics.protocol import OURS, RELEASED, SCALE, Protocol, find_layout
 from attreval.metrics.registry import FAITHFULNESS
-from attreval.models.questions import AttentionPath, Disturb, Evaluate, PathGradient
+from attreval.models.questions import AttentionPath, Evaluate, PathGradient, SoftErasure
 from attreval.models.questions.soft_erasure import draw_factors
 from attreval.models.scorer import Scorer
 
@@ -119,7 +119,10 @@ def test_attention_has_layers_and_only_transformers_have_it(exact, tiny):
         exact.converse([("x", ask(AttentionPath(t.ids, t.segments, 0, layers=(2,))))])
     words = tiny_words("gru")
     t = words.tokens(models.instance("good film"))
-    for question in (AttentionPath(t.ids, t.segments, 0), Disturb(t.ids, t.segments, np.ones((1, 2)), (0,), "attend")):
+    for question in (
+        AttentionPath(t.ids, t.segments, 0),
+        SoftErasure(t.ids, t.segments, np.ones((1, 2)), (0,), "attend"),
+    ):
         with pytest.raises(ValueError, match="attention"):
             Scorer(words).converse([("x", ask(question))])
 
@@ -201,7 +204,7 @@ def test_scores_of_all_or_nothing_leave_or_take_the_whole_text(tiny):
     tokens = tiny.tokens(models.instance("the brave film", "not bad"))
     rows = np.stack([np.ones(len(tokens)), tokens.special.astype(float)])
     scorer = Scorer(tiny, precision="float64")
-    kept, gone = scorer.converse([("x", ask(Disturb(tokens.ids, tokens.segments, rows, (1, 2))))])[0]
+    kept, gone = scorer.converse([("x", ask(SoftErasure(tokens.ids, tokens.segments, rows, (1, 2))))])[0]
     whole, *_ = scorer.converse([("x", ask(Evaluate(tokens.ids[None], tokens.segments)))])[0]
     np.testing.assert_allclose(kept, whole, atol=1e-12)
     vector = Protocol(erased="vector", baseline="content")

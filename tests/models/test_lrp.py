@@ -20,7 +20,7 @@ def embedded(model, ids):
 def ask(scorer, rows, target, rule):
     """(T,) relevance of each row, asked side by side."""
     questions = [PathGradient(ids, np.zeros_like(ids), target, rule=rule) for ids in rows]
-    return [answer.gradient.sum(axis=1) for answer in scorer.paths(questions, ["x"] * len(rows))]
+    return [answer.gradient.sum(axis=1) for answer in scorer.answer(questions, ["x"] * len(rows))]
 
 
 @KINDS
@@ -72,7 +72,7 @@ def test_lrp_is_gradient_times_input_on_a_bias_free_convolutional_network(seed):
     model = words.tiny_words("cnn", seed=seed, biased=False)
     scorer = Scorer(model, precision="float64")
     rows = words.rows(seed)
-    paths = scorer.paths([PathGradient(r, np.zeros_like(r), 2) for r in rows], ["x"] * len(rows))
+    paths = scorer.answer([PathGradient(r, np.zeros_like(r), 2) for r in rows], ["x"] * len(rows))
     for found, answer in zip(ask(scorer, rows, 2, Rule(epsilon=1e-12)), paths, strict=True):
         np.testing.assert_allclose(found, (answer.gradient * answer.difference).sum(axis=1), atol=1e-9)
 

@@ -9,7 +9,7 @@ from reference import models
 
 from attreval.core.records import Cost
 from attreval.explain import METHODS, methods_for
-from attreval.explain.method import Budget
+from attreval.explain.method import Budget, UnitSettings
 from attreval.explain.run import explain
 from attreval.models.questions import Evaluate, PathGradient
 from attreval.models.scorer import Scorer, cut_batches, pad_rows
@@ -19,6 +19,7 @@ class Fake:
     """Logits are the sum and the number of a row's unmasked ids (and 1 at bfloat16); batches are recorded."""
 
     labels = ("sum", "count", "rounded")
+    family = "transformer"
     device = torch.device("cpu")
     pad_id = 9
 
@@ -71,8 +72,9 @@ def test_rows_that_differ_in_segments_only_are_different():
 def test_empty_requests():
     scorer = Scorer(Fake())
     assert scorer.logits([]).shape == (0, 3)
-    assert scorer.evaluate([[], [row(1)]], ["float32"] * 2, ["a", "b"])[1].shape == (1, 3)
-    assert scorer.evaluate([], [], []) == [] and scorer.paths([], []) == [] and scorer.converse([]) == []
+    nothing, one = Evaluate([], []), Evaluate([np.array([1])], [np.array([0])])
+    assert [a.shape for a in scorer.answer([nothing, one], ["a", "b"])] == [(0, 3), (1, 3)]
+    assert scorer.answer([], []) == [] and scorer.converse([]) == []
     assert scorer.costs["a"] == Cost()
 
 
@@ -120,8 +122,8 @@ def test_only_sampled_methods_may_be_asked_in_the_faster_precision(tiny, texts, 
     scorer = Scorer(recorder, sampled_precision="bfloat16")
     explain(scorer, texts[:3], [m for m in methods_for("transformer") if m not in SAMPLED], BUDGET)
     assert {p for _, _, p in recorder.batches} == {"float32"}
-    exact = explain(Scorer(tiny), texts[:3], [name], Budget(path_steps=4, path_steps_most=30))
-    fast = explain(scorer, texts[:3], [name], Budget(path_steps=4, path_steps_most=30))
+    few = Budget(lime_samples=30, units=UnitSettings(shapley_samples=10))
+    exact, fast = (explain(s, texts[:3], [name], few) for s in (Scorer(tiny), scorer))
     assert {p for _, _, p in recorder.batches} == {"float32", "bfloat16"}
     for a, b in zip(exact, fast, strict=True):
         left, right = a.attributions[name].scores, b.attributions[name].scores
@@ -177,10 +179,10 @@ def test_an_exception_in_a_path_leaves_no_answer(planted):
     question = PathGradient(tokens.ids, tokens.segments, 1, (0.25, 0.75), (0.5, 0.5))
     scorer = Scorer(Breaking(planted), token_budget=1)
     with pytest.raises(RuntimeError, match="out of memory"):
-        scorer.paths([question], [""])
+        scorer.answer([question], [""])
     assert not scorer.answers
-    (found,) = scorer.paths([question], [""])
-    (expected,) = Scorer(planted).paths([question], [""])
+    (found,) = scorer.answer([question], [""])
+    (expected,) = Scorer(planted).answer([question], [""])
     assert (found.gradient == expected.gradient).all()
 
 
@@ -222,9 +224,9 @@ def path(tokens, nodes=(0.25, 0.5), weights=(0.3, 0.7), **more):
 def test_gradients_of_padded_rows(tiny, texts):
     """A short text beside a long one has the gradient it has alone, and nothing for the padding."""
     tokens = [tiny.tokens(t) for t in texts]
-    together = Scorer(tiny, precision="float64").paths([path(t) for t in tokens], [""] * len(tokens))
+    together = Scorer(tiny, precision="float64").answer([path(t) for t in tokens], [""] * len(tokens))
     for t, found in zip(tokens, together, strict=True):
-        (alone,) = Scorer(tiny, token_budget=1, precision="float64").paths([path(t)], [""])
+        (alone,) = Scorer(tiny, token_budget=1, precision="float64").answer([path(t)], [""])
         assert found.gradient.shape == found.difference.shape == (len(t), 32)
         np.testing.assert_allclose(found.gradient, alone.gradient, atol=1e-12)
         np.testing.assert_array_equal(found.difference, alone.difference)
@@ -234,7 +236,7 @@ def test_paths_are_counted_and_shared(tiny, texts):
     scorer = Scorer(tiny)
     tokens = tiny.tokens(texts[2])
     length = len(tokens)
-    first, again, other = scorer.paths([path(tokens), path(tokens), path(tokens, (1.0,), (1.0,))], ["a", "b", "b"])
+    first, again, other = scorer.answer([path(tokens), path(tokens), path(tokens, (1.0,), (1.0,))], ["a", "b", "b"])
     assert first is again and other is not first
     assert scorer.costs["a"] == Cost(2, 2, 2 * length, 2 * length, gradients=2)
     assert scorer.costs["b"] == Cost(3, 1, 3 * length, length, gradients=3)
@@ -266,7 +268,7 @@ def test_path_of_a_probability_is_the_chain_rule(tiny, texts):
     p = np.exp(logits) / np.exp(logits).sum()
     asked = [PathGradient(tokens.ids, tokens.segments, k) for k in range(3)]
     asked.append(PathGradient(tokens.ids, tokens.segments, target, of="probability"))
-    *by_logit, found = scorer.paths(asked, [""] * 4)
+    *by_logit, found = scorer.answer(asked, [""] * 4)
     expected = p[target] * sum(((k == target) - p[k]) * a.gradient for k, a in enumerate(by_logit))
     np.testing.assert_allclose(found.gradient, expected, atol=1e-10)
 
@@ -276,7 +278,7 @@ def test_sampled_rows_do_not_spoil_gradients_in_the_same_precision(texts):
     scorer = Scorer(models.tiny_model(), precision="float64")
     tokens = scorer.model.tokens(texts[0])
     scorer.logits([(tokens.ids, tokens.segments)])
-    (found,) = scorer.paths([path(tokens)], [""])
+    (found,) = scorer.answer([path(tokens)], [""])
     assert np.abs(found.gradient).max() > 0
 
 

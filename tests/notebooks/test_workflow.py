@@ -120,12 +120,14 @@ def test_a_changed_parameter_runs_again_what_depends_on_it_and_nothing_else(fini
     try:
         path.write_text(old.replace("largest_k: 5", "largest_k: 4"))
         planned = plan(finished)
-        assert "rule agree" in planned and "rule site" in planned
-        assert not any(f"rule {name}:" in planned for name in ("train", "explain", "erase", "data", "fetch"))
-        assert "rule compare_seeds" in planned  # it reads the agreement settings too
+        assert "rule agreement" in planned and "rule site" in planned
+        assert not any(
+            f"rule {name}:" in planned for name in ("train", "explain", "faithfulness", "data", "fetch_table")
+        )
+        assert "rule seeds" in planned  # it reads the agreement settings too
         path.write_text(old.replace("lime_samples: 60", "lime_samples: 50"))
         planned = plan(finished)
-        assert "rule explain" in planned and "rule erase" in planned and "rule train:" not in planned
+        assert "rule explain" in planned and "rule faithfulness" in planned and "rule train:" not in planned
     finally:
         path.write_text(old)
 

@@ -11,7 +11,7 @@ from attreval import config
 from attreval.core import project
 from attreval.workflow import parameters, step
 from attreval.workflow import run_snakemake as workflow
-from attreval.workflow.run_snakemake import Narrator, WorkflowFailed, forget_broken, hold
+from attreval.workflow.run_snakemake import ProgressReport, WorkflowFailed, discard_incomplete, lock_results
 
 PROFILE = config.Profile(
     name="mine",
@@ -96,26 +96,30 @@ def test_progress_goes_to_the_log_of_the_workflow(tmp_path, monkeypatch):
 def test_the_record_of_a_step_goes_with_its_files(tmp_path):
     leave(tmp_path)
     results = project.Results(tmp_path / "mine")
-    assert forget_broken(results) == [] and len(list(results.steps.iterdir())) == 1
+    assert discard_incomplete(results) == [] and len(list(results.steps.iterdir())) == 1
     (results.tables / "02_train-snli-small-s1_accuracy.csv").unlink()
-    assert forget_broken(results) == ["02_train-snli-small-s1"]
+    assert discard_incomplete(results) == ["02_train-snli-small-s1"]
     assert list(results.steps.iterdir()) == []
 
 
 def test_results_are_held_by_one_run_at_a_time(tmp_path):
-    with hold(tmp_path), pytest.raises(WorkflowFailed, match="another run is at work in"), hold(tmp_path):
+    with (
+        lock_results(tmp_path),
+        pytest.raises(WorkflowFailed, match="another run is at work in"),
+        lock_results(tmp_path),
+    ):
         pass
-    with hold(tmp_path):
+    with lock_results(tmp_path):
         assert os.listdir(tmp_path) == [".lock"]
 
 
 def test_what_the_workflow_prints_is_told_in_plain_words(tmp_path, capsys):
-    said = Narrator()
+    said = ProgressReport()
     for line in ("host: x", "total    7", f"{workflow.MARK}01_data: starting", "3 of 7 steps (43%) done"):
-        said.hear(line)
+        said.read_line(line)
     assert capsys.readouterr().out == "7 steps to run\n01_data: starting\nstep 3 of 7 done\n"
     assert said.steps == 7
-    assert "3 of 7 steps (43%) done" in said.why(tmp_path / "log")  # nothing better is known
-    said.hear(f"{workflow.MARK}02_train failed, its notebook is there")
-    why = said.why(tmp_path / "log")
+    assert "3 of 7 steps (43%) done" in said.explain_failure(tmp_path / "log")  # nothing better is known
+    said.read_line(f"{workflow.MARK}02_train failed, its notebook is there")
+    why = said.explain_failure(tmp_path / "log")
     assert "02_train failed" in why and "3 of 7" not in why and str(tmp_path / "log") in why

@@ -163,4 +163,4 @@ class BootstrapSpec(Section):
     """Percentile bootstrap over instances."""
 
     draws: int = Field(1000, ge=1)
-    level: float = Field(0.95, gt=0, lt=1)
+    confidence: float = Field(0.95, gt=0, lt=1)

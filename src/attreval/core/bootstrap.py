@@ -1,4 +1,4 @@
-"""How sure is a mean over instances? Percentile bootstrap, the same draws for whatever is compared."""
+"""Percentile bootstrap over instances (Efron 1979), the same draws for whatever is compared."""
 
 from __future__ import annotations
 
@@ -9,8 +9,25 @@ import numpy as np
 from attreval.core.seeds import generator
 
 
+def draw_counts(rng: np.random.Generator, n: int, draws: int) -> np.ndarray:
+    """(draws, n) how often each of n instances is drawn, n times with replacement."""
+    return rng.multinomial(n, np.full(n, 1 / n), size=draws).astype(float)
+
+
+def percentile_interval(drawn: np.ndarray, confidence: float) -> tuple[np.ndarray, np.ndarray]:
+    """Lower and upper bounds over the first axis, NaN left out; NaN where nothing is known."""
+    drawn = np.asarray(drawn, dtype=float)
+    flat = drawn.reshape(len(drawn), -1)
+    out = np.full((2, flat.shape[1]), np.nan)
+    known = (~np.isnan(flat)).any(axis=0)
+    if known.any():
+        ends = [(1 - confidence) / 2, (1 + confidence) / 2]
+        out[:, known] = np.nanquantile(flat[:, known], ends, axis=0)
+    return out[0].reshape(drawn.shape[1:]), out[1].reshape(drawn.shape[1:])
+
+
 def bootstrap_mean(
-    values: np.ndarray, draws: int, level: float, *names: object
+    values: np.ndarray, draws: int, confidence: float, *names: object
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Mean over the first axis (NaN left out) with its lower and upper percentile bounds.
 
@@ -22,28 +39,23 @@ def bootstrap_mean(
         raise ValueError("a mean needs at least one instance; got none")
     if np.isinf(values).any():
         raise ValueError(f"a mean needs finite values; got {int(np.isinf(values).sum())} infinite ones")
-    centre, means = draw_means(values, draws, *names)
-    low, high = np.nanquantile(means, [(1 - level) / 2, (1 + level) / 2], axis=0)
-    shape = values.shape[1:]
-    return centre.reshape(shape), low.reshape(shape), high.reshape(shape)
+    mean, drawn = _draw_means(values, draws, *names)
+    return tuple(x.reshape(values.shape[1:]) for x in (mean, *percentile_interval(drawn, confidence)))
 
 
-def draw_means(values: np.ndarray, draws: int, *names: object) -> tuple[np.ndarray, np.ndarray]:
+def bootstrap_statistic(
+    values: np.ndarray, statistic: Callable[[np.ndarray], float], draws: int, confidence: float, *names: object
+) -> tuple[float, float, float]:
+    """A statistic of the means of (instances, p) values, with its lower and upper percentile bounds."""
+    mean, drawn = _draw_means(np.asarray(values, dtype=float), draws, *names)
+    low, high = percentile_interval(np.array([statistic(row) for row in drawn]), confidence)
+    return float(statistic(mean)), float(low), float(high)
+
+
+def _draw_means(values: np.ndarray, draws: int, *names: object) -> tuple[np.ndarray, np.ndarray]:
     """(p,) means over instances, NaN left out, and (draws, p) means of instances drawn with replacement."""
-    rng = generator("bootstrap", *names)
-    counts = rng.multinomial(len(values), np.full(len(values), 1 / len(values)), size=draws).astype(float)
+    counts = draw_counts(generator("bootstrap", *names), len(values), draws)
     known = ~np.isnan(values)
     flat, weight = np.where(known, values, 0).reshape(len(values), -1), known.reshape(len(values), -1)
     with np.errstate(invalid="ignore"):
         return flat.sum(axis=0) / weight.sum(axis=0), (counts @ flat) / (counts @ weight)
-
-
-def bootstrap_statistic(
-    values: np.ndarray, statistic: Callable[[np.ndarray], float], draws: int, level: float, *names: object
-) -> tuple[float, float, float]:
-    """A statistic of the means of (instances, p) values, with its lower and upper percentile bounds."""
-    centre, means = draw_means(np.asarray(values, dtype=float), draws, *names)
-    drawn = np.array([statistic(row) for row in means])
-    known = drawn[~np.isnan(drawn)]
-    low, high = np.quantile(known, [(1 - level) / 2, (1 + level) / 2]) if len(known) else (np.nan, np.nan)
-    return float(statistic(centre)), float(low), float(high)

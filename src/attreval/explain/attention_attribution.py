@@ -13,13 +13,13 @@ from attreval.core.units import find_units, mean_matrix
 from attreval.explain.integrated_gradients import gauss_legendre
 from attreval.explain.method import Scores
 from attreval.explain.spans import find_spans, pair_scores
-from attreval.models.questions import AttentionPath, HeadScores
+from attreval.models.questions import AttentionPath, HeadImportance
 
 
 def _ask_head(tokens, target, budget):
     """(L, L) attention weights, from token to token, of the head of the last encoder layer that matters most."""
     settings = budget.units
-    scores = yield HeadScores(tokens.ids, tokens.segments, target, settings.head_matrix, settings.head_state)
+    scores = yield HeadImportance(tokens.ids, tokens.segments, target, settings.head_matrix, settings.head_state)
     answer = yield AttentionPath(tokens.ids, tokens.segments, target, layers=(-1,), nodes=(), weights=())
     ranked = np.argsort(-scores, kind="stable")
     return answer.attention[0, ranked[settings.head_rank]]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from attreval.explain.method import Scores
-from attreval.models.questions import Decompose
+from attreval.models.questions import CellParts
 
 
 def cell_decomposition(tokens, target, budget, rng):
     """(n,) parts of the class score less its bias (Murdoch & Szlam 2017; Poerner et al. 2018, section 3.4)."""
-    parts = yield Decompose(tokens.ids, tokens.segments, budget.decomposition_output_gate)
+    parts = yield CellParts(tokens.ids, tokens.segments, budget.decomposition_output_gate)
     return Scores(parts[tokens.content, target])

@@ -87,6 +87,6 @@ def ask_coalitions(tokens, target, budget, rng):
     rows = mask_units(tokens, units, np.concatenate([ends, masks]))
     # what is enumerated is exact, and exact questions are asked exactly
     sampled = len(masks) < 2 ** min(len(units), 62) - 2
-    logits = yield Evaluate(rows, tokens.segments, sampled=sampled)
-    p = np.exp(logits[:, target] - np.logaddexp.reduce(logits, axis=1))
+    probabilities = yield Evaluate(rows, tokens.segments, sampled=sampled, of="probability")
+    p = probabilities[:, target]
     return units, masks, weights, p[2:], p[0], p[1]

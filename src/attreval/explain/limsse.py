@@ -15,7 +15,7 @@ import numpy as np
 
 from attreval.core.seeds import generator
 from attreval.explain.method import Scores
-from attreval.models.questions import Evaluate
+from attreval.models.questions import Evaluate, softmax
 
 LONGEST = 6
 RATE, MOMENTUM, PENALTY, SEED = 0.01, 0.9, 0.01, 12345  # of the released code
@@ -119,7 +119,7 @@ def limsse(loss: str):
         elif loss == "logit":
             values = logits[:, target]
         else:
-            values = np.exp(logits[:, target] - np.logaddexp.reduce(logits, axis=1))
+            values = softmax(logits)[:, target]
         if budget.limsse_solver == "exact":
             return Scores(_fit_exactly(cuts, n, values, loss == "class"))
         return Scores(_fit_descent(cuts, n, values, loss == "class", budget.limsse_epochs))

@@ -22,11 +22,11 @@ class UnitSettings(Section):
     """How units, pairs and spans are made and scored (Sun et al. 2024).
 
     unit: `word` or `subword`; subword_pairs: a pair of words scores the `mean` or the `max` of its pairs of subwords.
-    shapley_samples: coalitions, at most. head_rank: 0 the most
-    important head, -1 the least; head_matrix, head_state: see questions.HeadScores. attention_rule: nodes on the way
-    of attention weights from 0, `gauss` or `riemann` (left sums); doubled from attention_steps up to
-    attention_steps_most while a layer misses what it owes by more than attention_tolerance; attention_clip: cut off
-    what is negative. span_rule: see spans.RULES; louvain_drop_last: see spans.pair_graph.
+    shapley_samples: coalitions, at most. head_rank: 0 the most important head, -1 the least; head_matrix, head_state:
+    see questions.HeadImportance. attention_rule: nodes on the way of attention weights from 0, `gauss` or `riemann`
+    (left sums); doubled from attention_steps up to attention_steps_most while a layer misses what it owes by more than
+    attention_tolerance; attention_clip: cut off what is negative. span_rule: see spans.RULES; louvain_drop_last: see
+    spans.pair_graph.
     """
 
     unit: Literal["word", "subword"] = "subword"
@@ -52,7 +52,7 @@ class Budget(Section):
     shap_evaluations: texts that Partition SHAP may read, the whole and the masked one included.
     riemann_steps: points of the averaged gradients of Poerner et al. (2018). limsse_samples: substrings, at most;
     limsse_sampling, limsse_solver: see explain.limsse; limsse_draw: another number gives other substrings.
-    decomposition_output_gate: see questions.Decompose.
+    decomposition_output_gate: see questions.CellParts.
     units: what methods of units, pairs and spans go by.
     """
 

@@ -1,7 +1,8 @@
 """Occlusion (Zeiler & Fergus 2014) and omission (Kadar et al. 2017): the class score when words are taken away.
 
-Omission shortens the text, occlusion masks in place. Every window of `size` content tokens next to each other is erased in turn; a token's score is the mean effect of
-the windows that hold it, counted as `size` windows also at the borders (Poerner et al. 2018, section 3.5).
+Omission shortens the text, occlusion masks in place. Every window of `size` content tokens next to each other is erased
+in turn; a token's score is the mean effect of the windows that hold it, counted as `size` windows also at the borders
+(Poerner et al. 2018, section 3.5).
 Letters used for shapes: L tokens, n content tokens, w windows.
 """
 

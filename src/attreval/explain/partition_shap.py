@@ -48,8 +48,7 @@ def partition_shap(tokens, target, budget, rng):
         """(c, K) probabilities of the texts that keep only these tokens."""
         ids = np.repeat(tokens.ids[None], len(coalitions), axis=0)
         ids[:, content] = np.where(coalitions, tokens.ids[content], tokens.mask_id)
-        logits = ask(Evaluate(ids, tokens.segments, sampled=True))
-        return np.exp(logits - np.logaddexp.reduce(logits, axis=1, keepdims=True))
+        return ask(Evaluate(ids, tokens.segments, sampled=True, of="probability"))
 
     def work(ask):
         ends = ask_for(np.arange(2)[:, None] > np.zeros(len(content)), ask)  # nothing kept, everything kept

@@ -11,6 +11,7 @@ from attreval.core.records import Attribution, Cost, Instance, Tokens
 from attreval.core.seeds import generator
 from attreval.explain.method import Budget, Scores
 from attreval.explain.registry import METHODS, methods_for
+from attreval.models.questions import softmax
 from attreval.models.scorer import Scorer
 
 
@@ -41,7 +42,7 @@ def pick_methods(names: Sequence[str], family: str | None = None) -> list[str]:
 def predict(scorer: Scorer, tokens: Sequence[Tokens]) -> np.ndarray:
     """(instances, K) class probabilities of the whole texts."""
     logits = scorer.logits([(t.ids, t.segments) for t in tokens], account="prediction")
-    return np.exp(logits - np.logaddexp.reduce(logits, axis=1, keepdims=True))
+    return softmax(logits)
 
 
 def explain(

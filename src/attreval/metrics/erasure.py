@@ -17,7 +17,7 @@ import numpy as np
 
 from attreval.core.records import Tokens
 from attreval.metrics.protocol import Layout, Protocol, find_layout
-from attreval.models.questions import Disturb, Evaluate
+from attreval.models.questions import Evaluate, SoftErasure, softmax
 
 BASELINE_MARGIN = 1e-4  # what the released code takes off the zero-baseline sufficiency
 LEAST_ROOM = 1e-8  # below it the erased text is as sure as the whole one, and nothing can be told
@@ -82,9 +82,8 @@ def erase(
         only.append(layout.erasable & ~chosen)
     gone = np.stack([layout.base, *without, *only])
     logits = yield from _ask_erased(tokens, gone, protocol.erased)
-    probabilities = np.exp(logits - np.logaddexp.reduce(logits, axis=1, keepdims=True))
     target = int(logits[0].argmax())
-    p = probabilities[:, target]
+    p = softmax(logits)[:, target]
     drifted = calls + np.arange(len(ratios)) if protocol.drift else 0
     return erasure_measures(p[0], p[1], p[2 : 2 + len(ratios)], p[2 + len(ratios) :], ratios, target, drifted)
 
@@ -105,7 +104,7 @@ def _ask_erased(tokens: Tokens, gone: np.ndarray, erased: str):
     """Ask for the (1 + m, K) logits of the text and of it with the (m, L) tokens gone."""
     if erased == "vector":
         whole = yield Evaluate(tokens.ids[None], tokens.segments)
-        part = yield Disturb(tokens.ids, tokens.segments, 1.0 - gone, (0,) * len(gone))
+        part = yield SoftErasure(tokens.ids, tokens.segments, 1.0 - gone, (0,) * len(gone))
         return np.concatenate([whole, part])
     put = {"first": 0, "pad": tokens.pad_id, "mask": tokens.mask_id}[erased]
     rows = np.concatenate([tokens.ids[None], np.where(gone, put, tokens.ids)])

@@ -125,7 +125,9 @@ def play(
     return rows
 
 
-def summarise(hits: pd.DataFrame, draws: int, level: float, keys: tuple[str, ...] = ("task", "model")) -> pd.DataFrame:
+def summarise(
+    hits: pd.DataFrame, draws: int, confidence: float, keys: tuple[str, ...] = ("task", "model")
+) -> pd.DataFrame:
     """Pointing accuracy with its interval: one row a combination of keys, metric, condition and method.
 
     hits: rows of `play` with the keys and `seed`. The conditions of agreement are all, correct and wrong predictions;
@@ -141,7 +143,7 @@ def summarise(hits: pd.DataFrame, draws: int, level: float, keys: tuple[str, ...
             values = kept.pivot_table(index="instance", columns="method", values="hit", aggfunc="mean", sort=False)
             if not len(values):
                 continue
-            mean, low, high = bootstrap_mean(values.to_numpy(), draws, level, "pointing", *key, metric)
+            mean, low, high = bootstrap_mean(values.to_numpy(), draws, confidence, "pointing", *key, metric)
             once = chosen.drop_duplicates(["instance", "seed"])
             shares = {"right": float(once.correct.mean()), "discarded": float((once.discarded != "").mean())}
             for at, method in enumerate(values.columns):
@@ -152,7 +154,7 @@ def summarise(hits: pd.DataFrame, draws: int, level: float, keys: tuple[str, ...
     return pd.DataFrame(out, columns=columns)
 
 
-def summarise_by_attractors(hits: pd.DataFrame, draws: int, level: float) -> pd.DataFrame:
+def summarise_by_attractors(hits: pd.DataFrame, draws: int, confidence: float) -> pd.DataFrame:
     """`summarise` of the agreement games for each number of attractors, four and more together.
 
     hits: with `architecture`, if it is to be kept.
@@ -160,4 +162,4 @@ def summarise_by_attractors(hits: pd.DataFrame, draws: int, level: float) -> pd.
     counted = hits[hits.attractors.notna()]
     counted = counted.assign(attractors=counted.attractors.clip(upper=MOST_ATTRACTORS).astype(int))
     keys = tuple(name for name in ("task", "model", "architecture", "attractors") if name in counted)
-    return summarise(counted.sort_values("attractors", kind="stable"), draws, level, keys)
+    return summarise(counted.sort_values("attractors", kind="stable"), draws, confidence, keys)

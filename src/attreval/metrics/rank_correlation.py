@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from attreval.core.bootstrap import draw_counts
 from attreval.core.seeds import generator
 
 TIED = 1e-9  # means closer than this are equal: what is left of rounding orders nobody
@@ -62,8 +63,7 @@ def draw_judges(values: Mapping[str, np.ndarray], methods: Sequence[str], draws:
         raise ValueError(f"every judge needs (seeds, instances, {len(methods)} methods); got {sorted(shapes)}")
     seeds, instances, _ = shape
     rng = generator("judges", *names)
-    of_seed = rng.multinomial(seeds, np.full(seeds, 1 / seeds), size=draws).astype(float)
-    of_instance = rng.multinomial(instances, np.full(instances, 1 / instances), size=draws).astype(float)
+    of_seed, of_instance = draw_counts(rng, seeds, draws), draw_counts(rng, instances, draws)
     means, drawn, counts = {}, {}, {}
     for judge, value in values.items():
         known = ~np.isnan(value)
@@ -100,17 +100,6 @@ def pool(found: Sequence[tuple[float, np.ndarray, int]]) -> tuple[float, np.ndar
     with np.errstate(invalid="ignore"):
         drawn = np.where(there, stacked, 0).sum(axis=0) / there.sum(axis=0)
     return float(np.mean([tau for tau, _ in known])), drawn, len(known)
-
-
-def bounds(drawn: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray]:
-    """Percentile bounds over the first axis, NaN left out; NaN where nothing is known."""
-    drawn = np.asarray(drawn, dtype=float)
-    flat = drawn.reshape(len(drawn), -1)
-    out = np.full((2, flat.shape[1]), np.nan)
-    there = (~np.isnan(flat)).any(axis=0)
-    if there.any():
-        out[:, there] = np.nanquantile(flat[:, there], [(1 - level) / 2, (1 + level) / 2], axis=0)
-    return out[0].reshape(drawn.shape[1:]), out[1].reshape(drawn.shape[1:])
 
 
 def verdict(low: float, high: float) -> str:

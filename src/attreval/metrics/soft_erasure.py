@@ -18,7 +18,7 @@ from attreval.core.records import Tokens
 from attreval.core.seeds import seed_of
 from attreval.metrics.erasure import Erasure, fit_scores, normalised_comprehensiveness, normalised_sufficiency
 from attreval.metrics.protocol import Layout, Protocol, find_layout
-from attreval.models.questions import Disturb
+from attreval.models.questions import SoftErasure
 
 EDGE = 1e-3  # how close to 0 and 1 a score may come before its log-odds are shifted
 
@@ -68,8 +68,8 @@ def soft_erase(
         rows += [_disturbance_strengths(tokens, layout, chance, protocol)] * protocol.soft_draws
         seeds += [seed_of("soft", *names, "a" if kept else "1-a", draw) for draw in range(protocol.soft_draws)]
     kind = "noise" if protocol.soft == "variance" else protocol.soft
-    logits = yield Disturb(tokens.ids, tokens.segments, np.stack(rows), tuple(seeds), kind)
-    p = np.exp(logits[:, target] - np.logaddexp.reduce(logits, axis=1))
+    question = SoftErasure(tokens.ids, tokens.segments, np.stack(rows), tuple(seeds), kind, of="probability")
+    p = (yield question)[:, target]
     half = protocol.soft_draws
     return SoftProbabilities(p[:half], p[half:], float(rows[0][layout.erasable].mean()))
 

@@ -1,1 +1,3 @@
-"""Text classifiers, their training, and the ledger through which everything asks them."""
+"""Classifiers, and the ledger through which everything asks them: see scorer, questions, classifier and loading."""
+
+__all__: list[str] = []

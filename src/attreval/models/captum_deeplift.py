@@ -1,4 +1,4 @@
-"""How does captum's DeepLIFT see a transformer? With the rescale rule where it can hook in, and gradients elsewhere.
+"""DeepLIFT of a transformer by captum: the rescale rule where it can hook in, and gradients elsewhere.
 
 captum replaces the gradient of a nonlinearity by the slope between text and reference, but only of nonlinearities that
 are modules of torch itself: the tanh of BERT's pooler is one. GELU, the softmax inside attention and layer
@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 
-class Readable(torch.nn.Module):
+class _CaptumModule(torch.nn.Module):
     """A classifier as a module from (B, L, D) word embeddings to (B, K) logits, as captum wants it."""
 
     def __init__(self, model, precision: str, where: str):
@@ -39,7 +39,7 @@ def deeplift(model, embeddings: Tensor, mask: Tensor, segments: Tensor, targets:
     precision = str(embeddings.dtype).removeprefix("torch.")
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Setting forward, backward hooks")
-        return DeepLift(Readable(model, precision, where)).attribute(
+        return DeepLift(_CaptumModule(model, precision, where)).attribute(
             embeddings.detach().requires_grad_(),
             baselines=torch.zeros_like(embeddings),
             target=targets,

@@ -1,4 +1,4 @@
-"""How does an encoder-decoder of the BART architecture classify, and where does a small one start from?
+"""BART (Lewis et al. 2020) as a classifier: its forward pass on embeddings, and where a small one starts from.
 
 The text is read twice: by the encoder, and, shifted by one token, by the decoder, which attends to the encoder's
 states. The decoder's state at the last token goes into the head (Lewis et al. 2020; Sun et al. 2024, section 3.3).
@@ -77,25 +77,25 @@ def warm_start(network: nn.Module, encoder: nn.Module, name: str) -> None:
         places = embeddings.position_embeddings.weight + embeddings.token_type_embeddings.weight[0]
         for side in (part.encoder, part.decoder):
             side.embed_positions.weight[2 : 2 + len(places)] = places
-            copy_layer(side.layernorm_embedding, embeddings.LayerNorm)
+            _copy_layer(side.layernorm_embedding, embeddings.LayerNorm)
             for layer, source in zip(side.layers, encoder.encoder.layer, strict=False):
-                copy_attention(layer.self_attn, layer.self_attn_layer_norm, source.attention)
+                _copy_attention(layer.self_attn, layer.self_attn_layer_norm, source.attention)
                 if side is part.decoder:
-                    copy_attention(layer.encoder_attn, layer.encoder_attn_layer_norm, source.attention)
-                copy_layer(layer.fc1, source.intermediate.dense)
-                copy_layer(layer.fc2, source.output.dense)
-                copy_layer(layer.final_layer_norm, source.output.LayerNorm)
+                    _copy_attention(layer.encoder_attn, layer.encoder_attn_layer_norm, source.attention)
+                _copy_layer(layer.fc1, source.intermediate.dense)
+                _copy_layer(layer.fc2, source.output.dense)
+                _copy_layer(layer.final_layer_norm, source.output.LayerNorm)
 
 
-def copy_attention(attention: nn.Module, norm: nn.Module, source: nn.Module) -> None:
+def _copy_attention(attention: nn.Module, norm: nn.Module, source: nn.Module) -> None:
     """Copy a BERT attention block into a BART one and the normalisation behind it."""
     for name in ("query", "key", "value"):
-        copy_layer(getattr(attention, f"{name[0]}_proj"), getattr(source.self, name))
-    copy_layer(attention.out_proj, source.output.dense)
-    copy_layer(norm, source.output.LayerNorm)
+        _copy_layer(getattr(attention, f"{name[0]}_proj"), getattr(source.self, name))
+    _copy_layer(attention.out_proj, source.output.dense)
+    _copy_layer(norm, source.output.LayerNorm)
 
 
-def copy_layer(layer: nn.Module, source: nn.Module) -> None:
+def _copy_layer(layer: nn.Module, source: nn.Module) -> None:
     """Copy weight and bias."""
     layer.weight.copy_(source.weight)
     layer.bias.copy_(source.bias)

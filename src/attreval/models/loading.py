@@ -1,4 +1,4 @@
-"""Which kind of classifier is it? Make a new one, or load what lies in a folder, whatever its architecture."""
+"""Making or loading a classifier, whatever its architecture."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Training: does the model learn the task? Seeded, early-stopped on dev, best checkpoint kept."""
+"""Training of a classifier: seeded, early-stopped on dev, best checkpoint kept."""
 
 from __future__ import annotations
 

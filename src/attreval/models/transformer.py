@@ -20,8 +20,7 @@ from attreval.core.seeds import seed_of
 from attreval.models import encoder_decoder
 from attreval.models.captum_deeplift import deeplift
 from attreval.models.questions import Rule
-from attreval.models.questions.attention import Watch
-from attreval.models.questions.soft_erasure import changed_entry
+from attreval.models.transformer_hooks import AttentionWeights, changed_entry
 
 DTYPES = {"float64": torch.float64, "float32": torch.float32, "bfloat16": torch.bfloat16}
 
@@ -90,9 +89,9 @@ class Transformer:
         inputs = {"input_ids": ids} if embeddings is None else {"inputs_embeds": embeddings}
         if getattr(network.config, "type_vocab_size", 0) > 1:
             inputs["token_type_ids"] = segments
-        if (first := first_position(network)) is not None:
+        if (first := _first_position(network)) is not None:
             inputs["position_ids"] = torch.arange(first, first + mask.shape[1], device=mask.device).expand(mask.shape)
-        biased = nullcontext() if bias is None else Watch(self.layers, bias=bias)
+        biased = nullcontext() if bias is None else AttentionWeights(self.layers, bias=bias)
         with changed_entry(network, entering), biased:
             return self.ordered(network(attention_mask=mask, **inputs).logits)
 
@@ -139,7 +138,7 @@ class Transformer:
 
         factors: layer -> (B, 1, 1, 1) numbers that its weights are multiplied by.
         """
-        watch = Watch(self.layers, wanted, factors)
+        watch = AttentionWeights(self.layers, wanted, factors)
         with watch:
             logits = self.logits(ids, mask, segments, precision)
         return logits, watch.seen
@@ -166,7 +165,7 @@ def in_precision(network, copies: dict[str, torch.nn.Module], precision: str):
     return copies[precision]
 
 
-def first_position(network) -> int | None:
+def _first_position(network) -> int | None:
     """The position of the first token, where a model would count positions from ids and skip what equals its padding.
 
     RoBERTa and MPNet do; an erased token that becomes the padding id must not move the others. None for all others.
@@ -179,7 +178,7 @@ def first_position(network) -> int | None:
     return embeddings.padding_idx + 1 if given is None else given
 
 
-def quieten() -> None:
+def silence_progress_bars() -> None:
     """No progress bars and loading reports in notebooks; errors stay."""
     from transformers.utils import logging
 
@@ -218,7 +217,7 @@ def load_transformer(
     """
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-    quieten()
+    silence_progress_bars()
     if isinstance(folder, Path) and not (folder / "config.json").exists():
         raise FileNotFoundError(f"no model at {folder}: train it with notebook 02 or `attreval run`")
     network = AutoModelForSequenceClassification.from_pretrained(folder, dtype=torch.float32)
@@ -257,7 +256,7 @@ def new_transformer(
     """
     from transformers import AutoConfig, AutoModel, AutoModelForSequenceClassification, AutoTokenizer
 
-    quieten()
+    silence_progress_bars()
     torch.manual_seed(seed_of("weights", *names))
     head = {
         "num_labels": len(labels),
@@ -287,5 +286,5 @@ def new_transformer(
         )
         network = AutoModelForSequenceClassification.from_config(config, dtype=torch.float32)
     if spec.position_start is not None:
-        network.config.position_start = spec.position_start  # saved with the weights, read by first_position
+        network.config.position_start = spec.position_start  # saved with the weights, read by _first_position
     return Transformer(name, network.to(pick_device(device)), tokenizer, tuple(labels), spec.max_length)

@@ -24,7 +24,7 @@ def allows_gaps(profile: str) -> bool:
     return profile not in WRITTEN_FOR
 
 
-def read_pages(home: Path) -> str:
+def _read_pages(home: Path) -> str:
     """The text of all pages, one after the other."""
     pages = [home / "index.qmd", *sorted((home / "paper").rglob("*.qmd"))]
     return "\n\n".join(page.read_text(encoding="utf-8") for page in pages if page.exists())
@@ -32,22 +32,22 @@ def read_pages(home: Path) -> str:
 
 def missing_numbers(home: Path, there: dict[str, str]) -> dict[str, str]:
     """A text for each number that the pages name and the run does not have."""
-    return {key: NOT_HERE for key in VARIABLE.findall(read_pages(home)) if key not in there}
+    return {key: NOT_HERE for key in VARIABLE.findall(_read_pages(home)) if key not in there}
 
 
 def missing_notebooks(home: Path, there: set[str]) -> dict[str, str]:
     """For each notebook that the pages embed and the run does not have, one whose labelled cells say so, as JSON."""
     cells: dict[str, dict[str, None]] = {}
-    for stem, label in EMBED.findall(read_pages(home)):
+    for stem, label in EMBED.findall(_read_pages(home)):
         if stem not in there:
             cells.setdefault(stem, {})[label] = None
-    return {stem: empty_notebook(stem, list(labels)) for stem, labels in cells.items()}
+    return {stem: _empty_notebook(stem, list(labels)) for stem, labels in cells.items()}
 
 
-def empty_notebook(stem: str, labels: list[str]) -> str:
+def _empty_notebook(stem: str, labels: list[str]) -> str:
     """A notebook whose labelled cells show that they are not part of the run."""
     node = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell(f"# {stem}: {NOT_HERE}", id="title")])
-    picture = base64.b64encode(draw_missing_figure()).decode()
+    picture = base64.b64encode(_draw_missing_figure()).decode()
     for label in labels:
         output = nbformat.v4.new_output(
             "display_data", {"image/png": picture, "text/plain": f"This figure is {NOT_HERE}."}
@@ -57,7 +57,7 @@ def empty_notebook(stem: str, labels: list[str]) -> str:
     return nbformat.writes(node)
 
 
-def draw_missing_figure() -> bytes:
+def _draw_missing_figure() -> bytes:
     """A PNG that says that a figure is not part of the run."""
     from matplotlib import pyplot as plt
 

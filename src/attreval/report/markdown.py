@@ -19,14 +19,14 @@ def escape(text: str) -> str:
     return re.sub(r"^(\d+)?([-+.:])(?= |$)", r"\1\\\2", flat)
 
 
-def escape_cell(text: str) -> str:
+def _escape_cell(text: str) -> str:
     """As `escape`; runs of dots and dashes, which typography would change, stay as they are."""
     return re.sub(r"(?<=[-.])([-.])", r"\\\1", escape(text))
 
 
 def pipe_table(headers: Sequence[str], rows: Sequence[Sequence[str]], align: Sequence[str]) -> str:
     """A Markdown pipe table of plain texts; `align` holds `left` or `right` for each column."""
-    cells = [[escape_cell(cell) for cell in row] for row in (headers, *rows)]
+    cells = [[_escape_cell(cell) for cell in row] for row in (headers, *rows)]
     # Where a line is long, the dashes give the columns their share of the width: as many as the widest cell.
     widths = [max(3, *(len(row[at]) for row in cells)) for at in range(len(headers))]
     rule = [

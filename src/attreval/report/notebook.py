@@ -53,14 +53,16 @@ def read_notebook(path: Path) -> Notebook:
         node = nbformat.read(path, as_version=4)
     except (ValueError, KeyError, nbformat.validator.NotebookValidationError) as error:
         raise ReportError(f"{path} is not a notebook that nbformat can read: {error}") from None
-    cells = tuple(read_cell(cell, number, path) for number, cell in enumerate(node.cells, 1) if cell.cell_type != "raw")
+    cells = tuple(
+        _read_cell(cell, number, path) for number, cell in enumerate(node.cells, 1) if cell.cell_type != "raw"
+    )
     headings = (re.search(r"^#\s+(.+?)\s*#*\s*$", cell.source, re.M) for cell in cells if cell.kind == "markdown")
     title = next((found.group(1) for found in headings if found), path.stem)
     language = node.metadata.get("language_info", {}).get("name", "python")
     return Notebook(path.stem, title, language, cells)
 
 
-def read_cell(cell, number: int, path: Path) -> Cell:
+def _read_cell(cell, number: int, path: Path) -> Cell:
     """One nbformat cell: `#| key: value` lines at its top become options."""
     lines = cell.source.splitlines()
     count = next((at for at, line in enumerate(lines) if not OPTION.match(line)), len(lines))

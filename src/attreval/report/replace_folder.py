@@ -42,7 +42,7 @@ def clear_leftovers(folder: Path) -> None:
     """Remove what killed processes left beside `folder`; give back the old one where only that is left."""
     for path in sorted(folder.parent.glob(f"{folder.name}.*.part")):
         owner = path.name.removeprefix(f"{folder.name}.").partition(".")[0]
-        if owner.isdigit() and int(owner) != os.getpid() and alive(int(owner)):
+        if owner.isdigit() and int(owner) != os.getpid() and _alive(int(owner)):
             continue
         if path.name.endswith(".old.part") and not folder.exists():
             os.rename(path, folder)
@@ -50,7 +50,7 @@ def clear_leftovers(folder: Path) -> None:
             shutil.rmtree(path)
 
 
-def alive(process: int) -> bool:
+def _alive(process: int) -> bool:
     """Whether a process of that number runs."""
     try:
         os.kill(process, 0)

@@ -53,20 +53,20 @@ def stage(profile: str) -> Staged:
             f"profile {profile!r} has no executed notebooks in {results.notebooks}; "
             f"make them with: attreval run --profile {profile}"
         )
-    variables = read_noted_numbers(results.numbers) | run_facts(profile, results.root / "manifest.json")
+    variables = read_noted_numbers(results.numbers) | _run_facts(profile, results.root / "manifest.json")
     variables |= read_numbers(results.tables, read_declared_numbers(home / "paper" / "numbers.yml"))
-    variables |= count_verdicts(results.tables)
+    variables |= _count_verdicts(results.tables)
     tables = {path.name: path for path in results.tables.glob("*.csv") if path.name[0] != "."}
-    copies = {path.name: without_machine_facts(path) for path in sources}
+    copies = {path.name: _without_machine_facts(path) for path in sources}
     if allows_gaps(profile):
         variables |= missing_numbers(home, variables)
         stubs = missing_notebooks(home, {path.stem for path in sources})
         copies |= {f"{stem}.ipynb": text for stem, text in stubs.items()}
     texts = {
-        f"_{name}.md": write_table(name, declared, tables, variables, allows_gaps(profile))
+        f"_{name}.md": _write_table(name, declared, tables, variables, allows_gaps(profile))
         for name, declared in read_declarations(home / "paper" / "tables.yml").items()
     }
-    texts["_notebooks.md"] = notebook_list(sources)
+    texts["_notebooks.md"] = _notebook_list(sources)
 
     for name, text in copies.items():
         with write_whole(home / "paper" / "notebooks" / name) as part:
@@ -74,8 +74,8 @@ def stage(profile: str) -> Staged:
     for name, text in texts.items():
         with write_whole(home / "paper" / "tables" / name) as part:
             part.write_text(text, encoding="utf-8")
-    remove_others(home / "paper" / "notebooks", set(copies))
-    remove_others(home / "paper" / "tables", set(texts))
+    _remove_others(home / "paper" / "notebooks", set(copies))
+    _remove_others(home / "paper" / "tables", set(texts))
     with write_whole(home / "_variables.yml") as part:
         part.write_text(yaml.safe_dump(nest(variables), allow_unicode=True, width=10_000), encoding="utf-8")
     write_page(profile)
@@ -86,7 +86,7 @@ def stage(profile: str) -> Staged:
     )
 
 
-def write_table(
+def _write_table(
     name: str, declared: dict, tables: dict[str, Path], variables: dict[str, str], gaps_allowed: bool
 ) -> str:
     """A declared table as Markdown; where the run lacks it, an error, or a table that says so."""
@@ -98,7 +98,7 @@ def write_table(
         return missing_table()
 
 
-def without_machine_facts(path: Path) -> str:
+def _without_machine_facts(path: Path) -> str:
     """An executed notebook without what belongs to the machine that ran it: paths, times, warnings."""
     node = nbformat.read(path, as_version=4)
     for holder in (node, *node.cells):
@@ -110,7 +110,7 @@ def without_machine_facts(path: Path) -> str:
     return nbformat.writes(node)
 
 
-def remove_others(folder: Path, keep: set[str]) -> None:
+def _remove_others(folder: Path, keep: set[str]) -> None:
     """Remove what an earlier stage left in a staged folder: files not in `keep`, and folders."""
     for path in folder.iterdir():
         if path.is_dir() and not path.is_symlink():
@@ -134,7 +134,7 @@ def read_noted_numbers(folder: Path) -> dict[str, str]:
     return texts
 
 
-def run_facts(profile: str, manifest: Path) -> dict[str, str]:
+def _run_facts(profile: str, manifest: Path) -> dict[str, str]:
     """The `run` group: profile, version, commit, date and samples of the run, from its manifest."""
     facts = json.loads(manifest.read_text(encoding="utf-8")) if manifest.exists() else {}
     return {
@@ -145,7 +145,7 @@ def run_facts(profile: str, manifest: Path) -> dict[str, str]:
     } | {f"run.sample_{judge}": facts.get("samples", {}).get(judge, NOT_RECORDED) for judge in JUDGES}
 
 
-def count_verdicts(tables: Path) -> dict[str, str]:
+def _count_verdicts(tables: Path) -> dict[str, str]:
     """How many claims of all papers got which verdict, as `run.claims...`; 0 where no notebook has judged any."""
     found = scorecard(tables).verdict if any(tables.glob("[!.]*_claims.csv")) else pd.Series(dtype=str)
     counts = {verdict.replace(" ", "_"): (found == verdict).sum() for verdict in VERDICTS}
@@ -168,7 +168,7 @@ def nest(variables: dict[str, str]) -> dict:
     return tree
 
 
-def notebook_list(paths: list[Path]) -> str:
+def _notebook_list(paths: list[Path]) -> str:
     """A Markdown list of links to the executed notebooks, relative to paper/."""
     titles = [(path.stem, read_notebook(path).title) for path in paths]
     lines = [f"- [{escape(stem)}](notebooks/{stem}.ipynb): {escape(title)}" for stem, title in titles]

@@ -40,16 +40,16 @@ def table_markdown(name: str, declared: dict, tables: dict[str, Path], variables
     frame = pd.concat([pd.read_csv(tables[file]) for file in paths], ignore_index=True)
     where = f"table {name!r} ({', '.join(paths)})"
     if spread := declared.get("spread"):
-        check_columns([*spread["rows"], spread["by"], spread["value"]], frame, where)
+        _check_columns([*spread["rows"], spread["by"], spread["value"]], frame, where)
         if frame.duplicated([*spread["rows"], spread["by"]]).any():
             raise ReportError(f"{where}: several rows for one {', '.join(spread['rows'])} and {spread['by']}")
         order = frame[spread["rows"]].drop_duplicates()
         wide = frame.pivot(index=spread["rows"], columns=spread["by"], values=spread["value"])
         frame = order.merge(wide.reset_index(), on=spread["rows"])
-    columns, names = declared["columns"], method_titles() | declared.get("names", {})
+    columns, names = declared["columns"], _method_titles() | declared.get("names", {})
     order = [str(column).removeprefix("-") for column in declared.get("sort", [])]
-    fields = [field for column in columns for field in format_fields(column["text"])]
-    check_columns([*declared.get("where", {}), *order, *fields], frame, where)
+    fields = [field for column in columns for field in _format_fields(column["text"])]
+    _check_columns([*declared.get("where", {}), *order, *fields], frame, where)
     for column, value in declared.get("where", {}).items():
         wanted = [variables.get(str(one), str(one)) for one in (value if isinstance(value, list) else [value])]
         frame = frame[frame[column].astype(str).isin(wanted)]
@@ -59,35 +59,35 @@ def table_markdown(name: str, declared: dict, tables: dict[str, Path], variables
         upwards = [not str(column).startswith("-") for column in declared["sort"]]
         frame = frame.sort_values(order, ascending=upwards, kind="stable")
     if first := declared.get("first"):
-        check_columns([first["of"]], frame, where)
+        _check_columns([first["of"]], frame, where)
         frame = frame.groupby(first["of"], sort=False).head(first["rows"])
-    rows = [[format_row(column["text"], row, names) for column in columns] for row in frame.to_dict("records")]
+    rows = [[_format_row(column["text"], row, names) for column in columns] for row in frame.to_dict("records")]
     align = [column.get("align", "right" if ":" in column["text"] else "left") for column in columns]
     return pipe_table([column.get("header", "") for column in columns], rows, align)
 
 
-def check_columns(wanted: list[str], frame: pd.DataFrame, where: str) -> None:
+def _check_columns(wanted: list[str], frame: pd.DataFrame, where: str) -> None:
     """Raise ReportError for a column that a table does not have."""
     for column in wanted:
         if column not in frame.columns:
             raise ReportError(f"{where} has no column {column!r}; {hint(column, frame.columns)}")
 
 
-def method_titles() -> dict[str, str]:
+def _method_titles() -> dict[str, str]:
     """What the text calls the methods."""
     from attreval.explain import METHODS
 
     return {name: method.title for name, method in METHODS.items()}
 
 
-def format_fields(text: str) -> list[str]:
+def _format_fields(text: str) -> list[str]:
     """The columns that a format string such as `{mean:.3f} [{low:.3f}, {high:.3f}]` names."""
     return [field for _, field, _, _ in string.Formatter().parse(text) if field]
 
 
-def format_row(text: str, row: dict, names: dict) -> str:
+def _format_row(text: str, row: dict, names: dict) -> str:
     """A format string filled with one row; a dash where any of its values is missing."""
-    values = {field: row[field] for field in format_fields(text)}
+    values = {field: row[field] for field in _format_fields(text)}
     if any(pd.isna(value) for value in values.values()):
         return MISSING
     return text.format(**{field: names.get(value, value) for field, value in values.items()})

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from typing import Any
 
-from attreval.workflow.run_notebook import die_with_parent
+from attreval.workflow.run_notebook import end_with_parent
 
 
 def map_side_by_side(
@@ -21,15 +21,15 @@ def map_side_by_side(
     notify: called with (jobs done, of).
     """
     if workers == 1 or len(jobs) == 1:
-        return gather((work(*job) for job in jobs), len(jobs), notify)
+        return _collect((work(*job) for job in jobs), len(jobs), notify)
     # spawned, not forked: a forked child inherits locks of libraries that run threads
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(workers, mp_context=context, initializer=die_with_parent) as pool:
+    with ProcessPoolExecutor(workers, mp_context=context, initializer=end_with_parent) as pool:
         futures = [pool.submit(work, *job) for job in jobs]
-        return gather((future.result() for future in futures), len(jobs), notify)
+        return _collect((future.result() for future in futures), len(jobs), notify)
 
 
-def gather(found: Iterable[Any], of: int, notify: Callable[[int, int], None] | None) -> list[Any]:
+def _collect(found: Iterable[Any], of: int, notify: Callable[[int, int], None] | None) -> list[Any]:
     """All that is found, in order; `notify` hears of each."""
     results = []
     for result in found:

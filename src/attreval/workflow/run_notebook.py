@@ -19,7 +19,7 @@ from attreval.workflow import parameters, step
 MARK = "» "  # the workflow shows people the lines of its steps that begin so
 
 
-def marked(line: str) -> str:
+def with_mark(line: str) -> str:
     """A line for people: with the mark inside a workflow, as it is elsewhere."""
     return f"{MARK}{line}" if os.environ.get("ATTREVAL_IN_WORKFLOW") else line
 
@@ -28,7 +28,7 @@ class StepFailed(RuntimeError):
     """A notebook raised; the message says where the executed copy lies and what it said."""
 
 
-def die_with_parent() -> None:
+def end_with_parent() -> None:
     """Ask the kernel (Linux) to end this process when its parent dies, so that a killed run leaves nothing behind."""
     if sys.platform == "linux":
         ctypes.CDLL(None, use_errno=True).prctl(1, signal.SIGKILL)
@@ -61,7 +61,7 @@ def run_notebook(notebook: str, given: dict[str, object]) -> Path:
     watcher = threading.Thread(target=watch, args=(name, progress, done), daemon=True)
     watcher.start()
     started = time.monotonic()
-    print(marked(f"{name}: starting"), file=sys.stderr, flush=True)
+    print(with_mark(f"{name}: starting"), file=sys.stderr, flush=True)
     try:
         with write_whole(target) as part:
             try:
@@ -85,7 +85,7 @@ def run_notebook(notebook: str, given: dict[str, object]) -> Path:
         watcher.join(timeout=2)
         progress.unlink(missing_ok=True)
     failed.unlink(missing_ok=True)
-    print(marked(f"{name}: done in {time.monotonic() - started:.0f} s"), file=sys.stderr, flush=True)
+    print(with_mark(f"{name}: done in {time.monotonic() - started:.0f} s"), file=sys.stderr, flush=True)
     return target
 
 
@@ -102,7 +102,7 @@ def watch(name: str, log: Path, done: threading.Event, every: float = 5.0) -> No
         now = json.loads(said)
         start = first[now["what"].split(",")[0]]
         line = f"{name}: {now['what']}: {now['done']} of {now['of']}{time_left(start, now)}"
-        print(marked(line), file=sys.stderr, flush=True)
+        print(with_mark(line), file=sys.stderr, flush=True)
 
 
 def time_left(start: dict, now: dict) -> str:

@@ -16,7 +16,7 @@ from pathlib import Path
 from attreval import config, corpora
 from attreval.core import project
 from attreval.core.tables import sweep_parts
-from attreval.workflow.run_notebook import MARK, die_with_parent
+from attreval.workflow.run_notebook import MARK, end_with_parent
 from attreval.workflow.staleness import stamp_path
 
 
@@ -25,8 +25,8 @@ class WorkflowFailed(RuntimeError):
 
 
 @contextlib.contextmanager
-def hold(folder: Path) -> Iterator[None]:
-    """Hold a profile's results for this run alone; the kernel lets go when the process ends, however it ends."""
+def lock_results(folder: Path) -> Iterator[None]:
+    """Lock a profile's results for this run alone; the kernel lets go when the process ends, however it ends."""
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / ".lock").open("a+") as handle:
         try:
@@ -36,7 +36,7 @@ def hold(folder: Path) -> Iterator[None]:
         yield
 
 
-def forget_broken(folder: project.Results) -> list[str]:
+def discard_incomplete(folder: project.Results) -> list[str]:
     """Remove the record of every step whose files are gone, so that the step runs again; give their names."""
     broken = []
     for path in sorted(folder.steps.glob("[!.]*.json")):
@@ -61,9 +61,9 @@ def run_workflow(
     for task in settings.read_tasks():
         if not corpora.table_path(task).exists():
             stamp_path(task).unlink(missing_ok=True)
-    with hold(folder.root):
+    with lock_results(folder.root):
         sweep_parts(folder.root)
-        broken = forget_broken(folder)
+        broken = discard_incomplete(folder)
         for name in broken:
             print(f"{name}: files of an earlier run are gone, it runs again", flush=True)
         if broken:  # snakemake does not ask for what lies between, as long as the site is there
@@ -75,7 +75,7 @@ def run_workflow(
         ]
         log = folder.root / "logs" / "snakemake.log"
         log.parent.mkdir(parents=True, exist_ok=True)
-        started, said = time.monotonic(), Narrator()
+        started, report = time.monotonic(), ProgressReport()
         # steps call `attreval`: it is found where this Python is
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
         with (
@@ -86,20 +86,20 @@ def run_workflow(
                 stderr=subprocess.STDOUT,
                 text=True,
                 env=os.environ | {"PATH": path, "ATTREVAL_HOME": str(project.home()), "ATTREVAL_IN_WORKFLOW": "1"},
-                preexec_fn=die_with_parent,
+                preexec_fn=end_with_parent,
             ) as process,
         ):
             for line in process.stdout:
                 handle.write(line)
-                said.hear(line.rstrip("\n"))
+                report.read_line(line.rstrip("\n"))
         if process.returncode:
-            raise WorkflowFailed(said.why(log))
-        if said.steps:
-            print(f"all {said.steps} steps done in {time.monotonic() - started:.0f} s", flush=True)
-        return bool(said.steps)
+            raise WorkflowFailed(report.explain_failure(log))
+        if report.steps:
+            print(f"all {report.steps} steps done in {time.monotonic() - started:.0f} s", flush=True)
+        return bool(report.steps)
 
 
-class Narrator:
+class ProgressReport:
     """Turns what snakemake and the steps print into lines for people."""
 
     def __init__(self):
@@ -107,8 +107,8 @@ class Narrator:
         self.errors: list[str] = []
         self.tail: list[str] = []
 
-    def hear(self, line: str) -> None:
-        """Take one line of output in, and print what a person wants to know of it."""
+    def read_line(self, line: str) -> None:
+        """Read one line of output, and print what a person wants to know of it."""
         self.tail = [*self.tail[-30:], line]
         if line.startswith(MARK):
             print(line.removeprefix(MARK), flush=True)
@@ -120,7 +120,7 @@ class Narrator:
         elif found := re.match(r"(\d+) of (\d+) steps \(.*\) done", line):
             print(f"step {found[1]} of {found[2]} done", flush=True)
 
-    def why(self, log: Path) -> str:
+    def explain_failure(self, log: Path) -> str:
         """What to tell a person whose run failed."""
         lines = self.errors or [line for line in self.tail if line.strip()][-12:]
         return "the workflow stopped:\n  " + "\n  ".join(lines) + f"\nThe whole log is {log}"

@@ -13,9 +13,11 @@ from pathlib import Path
 
 import nbformat
 
+from attreval import corpora
 from attreval.core import project
 from attreval.core.imports import closure
 from attreval.core.tables import write_json
+from attreval.corpora.fetch.lock import package
 
 SCHEMA = ("attreval.config",)
 
@@ -31,13 +33,21 @@ def notebook_files(notebook: Path) -> list[str]:
     return [str(notebook), *map(str, closure([code_of(notebook)], leave_out=SCHEMA))]
 
 
-def stamp_path(name: str) -> Path:
-    """Where the stamp of a task's table lies, or that of pretrained weights."""
-    return project.processed() / f"{name}.json"
+def stamp_path(task: str) -> Path:
+    """Where the stamp of a task's table lies."""
+    return project.processed() / f"{task}.json"
 
 
-def write_stamps(tasks: Iterable[str]) -> None:
-    """Write the stamp of each task's table."""
+def weights_stamp(name: str) -> Path:
+    """Where the stamp of pretrained weights lies."""
+    return project.processed() / f"weights-{name}.json"
+
+
+def write_stamps(tasks: Iterable[str], weights: Iterable[str] = ()) -> None:
+    """Write the stamp of each task's table, and of pretrained weights: the hashes of what they are made of."""
     for task in tasks:
-        with (project.processed() / f"{task}.parquet").open("rb") as handle:
+        with corpora.table_path(task).open("rb") as handle:
             write_json(stamp_path(task), {"task": task, "sha256": hashlib.file_digest(handle, "sha256").hexdigest()})
+    for name in weights:
+        hashes = [package(part).sha256 for part in corpora.WEIGHTS[name].packages]
+        write_json(weights_stamp(name), {"weights": name, "sha256": hashes})

@@ -9,15 +9,17 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from reference import CHECKOUT
 from reference import pointing as slow
 from reference.steps import Recorder
 
 from attreval import corpora
 from attreval.explain import METHODS
 from attreval.metrics.pointing_game import BASELINES
-from attreval.papers.common.claims import VERDICTS, Expectation, decide, note_verdicts, read_claims, score, scorecard
-from attreval.papers.common.contrasts import CONDITIONS_OF, Contrast, contrast
-from attreval.papers.poerner2018.claims import measure
+from attreval.papers.common.claims import VERDICTS, Expectation, decide, read_claims, score, scorecard
+from attreval.papers.poerner2018.claims import claim_value
+from attreval.papers.poerner2018.contrasts import CONDITIONS_OF, MethodContrast, contrast_methods
+from attreval.report.numbers import read_declared_numbers, read_numbers
 
 METHOD_NAMES = ("a", "b", "c", "random")
 
@@ -49,7 +51,7 @@ def tables(draw):
 @given(columns=tables(), pick=st.sampled_from(["mean", "best"]), others=st.booleans())
 def test_a_contrast_equals_its_slow_twin(columns, pick, others):
     better, worse = ("a",), () if others else ("b", "c")
-    found = contrast(hits_of(columns), Contrast(better, worse, pick), 50, 0.9)
+    found = contrast_methods(hits_of(columns), MethodContrast(better, worse, pick), 50, 0.9)
     expected = slow.contrast(columns.values(), better, ("b", "c"), pick)
     if expected is None:
         assert found is None
@@ -60,27 +62,27 @@ def test_a_contrast_equals_its_slow_twin(columns, pick, others):
 
 def test_a_contrast_is_sure_where_every_instance_is():
     columns = {("one", "GRU"): {"a": [1.0] * 8, "b": [0.0] * 8}, ("one", "CNN"): {"a": [0.0] * 8, "b": [0.0] * 8}}
-    found = contrast(hits_of(columns), Contrast(("a",), ("b",)), 200, 0.95)
-    assert (found.value, found.low, found.high, found.positive, found.columns) == (0.5, 0.5, 0.5, 1, 2)
-    only = contrast(hits_of(columns), Contrast(("a",), ("b",), architectures=("CNN",)), 200, 0.95)
-    assert only.value == 0 and only.columns == 1
-    assert contrast(hits_of(columns), Contrast(("a",), ("b",), tasks=("three",)), 200, 0.95) is None
+    found = contrast_methods(hits_of(columns), MethodContrast(("a",), ("b",)), 200, 0.95)
+    assert (found.value, found.low, found.high, found.positive, found.cells) == (0.5, 0.5, 0.5, 1, 2)
+    only = contrast_methods(hits_of(columns), MethodContrast(("a",), ("b",), architectures=("CNN",)), 200, 0.95)
+    assert only.value == 0 and only.cells == 1
+    assert contrast_methods(hits_of(columns), MethodContrast(("a",), ("b",), tasks=("three",)), 200, 0.95) is None
 
 
 def test_models_of_a_task_share_their_draws():
     values = [0.0, 1.0] * 10
     opposite = [1.0, 0.0] * 10
     columns = {("one", "GRU"): {"a": values, "b": [0.5] * 20}, ("one", "CNN"): {"a": opposite, "b": [0.5] * 20}}
-    found = contrast(hits_of(columns), Contrast(("a",), ("b",)), 300, 0.95)
+    found = contrast_methods(hits_of(columns), MethodContrast(("a",), ("b",)), 300, 0.95)
     assert found.low == pytest.approx(0) and found.high == pytest.approx(0), "what one loses the other gains"
 
 
 def test_kinds_of_predictions_are_columns_of_their_own():
     rows = hits_of({("one", "GRU"): {"a": [1.0, 0.0], "b": [0.0, 0.0]}}).assign(metric="hit_feat")
     rows["correct"] = rows.instance == "one-0"
-    found = contrast(rows, Contrast(("a",), ("b",), games=("hit_feat",)), 50, 0.9)
-    assert found.columns == 2 and found.value == 0.5 and found.positive == 1
-    assert contrast(rows.assign(discarded="why"), Contrast(("a",), ("b",)), 50, 0.9) is None
+    found = contrast_methods(rows, MethodContrast(("a",), ("b",), games=("hit_feat",)), 50, 0.9)
+    assert found.cells == 2 and found.value == 0.5 and found.positive == 1
+    assert contrast_methods(rows.assign(discarded="why"), MethodContrast(("a",), ("b",)), 50, 0.9) is None
 
 
 @pytest.mark.parametrize(
@@ -120,7 +122,7 @@ def test_every_claim_on_pointing_can_be_asked():
     for claim in read_claims("poerner2018"):
         if claim.contrast is None:
             continue
-        assert set(claim.contrast) <= {field.name for field in fields(Contrast)}, claim.id
+        assert set(claim.contrast) <= {field.name for field in fields(MethodContrast)}, claim.id
         named = [*claim.contrast["better"], *claim.contrast.get("worse", [])]
         assert not [name for name in named if name not in METHODS and name not in BASELINES], claim.id
         assert not set(claim.contrast.get("games", [])) - set(CONDITIONS_OF), claim.id
@@ -177,14 +179,17 @@ def test_scores_say_what_they_rest_on(tmp_path):
         scorecard(tmp_path / "nothing")
 
 
-def test_a_claim_is_measured_on_hits_and_one_without_columns_is_not_testable():
+def test_a_claim_is_measured_on_hits_and_one_without_columns_is_not_testable(tmp_path):
     claim = next(claim for claim in read_claims() if claim.id == "lrp-over-gradient")
     columns = {("one", "GRU"): {"lrp": [1.0] * 6, "gradient_x_input": [0.0] * 6}}
     step = Recorder()
-    found = measure(claim, hits_of(columns), step)
+    found = claim_value(claim, hits_of(columns), step)
     assert (found["value"], found["basis"]) == (1.0, "positive in 1 of 1 columns")
-    nothing = measure(claim, hits_of({("one", "CNN"): {"lrp": [1.0]}}), step)
+    nothing = claim_value(claim, hits_of({("one", "CNN"): {"lrp": [1.0]}}), step)
     assert np.isnan(nothing["value"]) and "no task" in nothing["basis"]
-    table = note_verdicts(step, "poerner2018", score([claim], {claim.id: found}))
+    table = score([claim], {claim.id: found})
     assert table.verdict.tolist() == ["reproduced"]
-    assert step.numbers["claims.poerner2018.reproduced"] == 1 and step.numbers["claims.poerner2018.all"] == 1
+    table.to_csv(tmp_path / "04_poerner2018_claims.csv", index=False)
+    numbers = read_numbers(tmp_path, read_declared_numbers(CHECKOUT / "paper" / "numbers.yml"))
+    assert numbers["claims.poerner2018.reproduced"] == "1" and numbers["claims.poerner2018.all"] == "1"
+    assert numbers["claims.poerner2018.not_reproduced"] == numbers["claims.poerner2018.not_testable_here"] == "0"

@@ -8,11 +8,12 @@ import pytest
 from reference import CHECKOUT
 
 from attreval.config import Profile
+from attreval.core.bootstrap import percentile_interval
 from attreval.core.project import Results
 from attreval.core.records import Cost
 from attreval.explain import METHODS as EVERY
 from attreval.explain.method import Budget
-from attreval.metrics.rank_correlation import bounds, pool, verdict
+from attreval.metrics.rank_correlation import pool, verdict
 from attreval.papers.joint import budgets, correlations, pareto
 from attreval.papers.joint import values as joint
 from attreval.papers.joint.figures import draw_budgets, draw_correlations, draw_pareto
@@ -106,7 +107,7 @@ def test_the_baseline_says_who_is_below_random(step):
 def test_pooled_runs_count_alike():
     tau, drawn, runs = pool([(1.0, np.ones(4), 5), (0.0, np.array([0, 0, np.nan, 0]), 5), (np.nan, np.ones(4), 2)])
     assert (tau, runs) == (0.5, 2) and drawn.tolist() == [0.5, 0.5, 1.0, 0.5]
-    assert np.isnan(pool([])[0]) and verdict(*bounds(pool([])[1], 0.95)) == "not measured"
+    assert np.isnan(pool([])[0]) and verdict(*percentile_interval(pool([])[1], 0.95)) == "not measured"
     assert [verdict(-2, -1), verdict(-1, 1), verdict(0.1, 1)] == ["contradict", "cannot be told", "agree"]
 
 
@@ -286,7 +287,7 @@ def test_what_the_diagnosis_says_of_each_text():
         ]
     )
     found = diagnosis_each.each_instance(SimpleNamespace(changes=changes, agreement=agreement, complexity=complexity))
-    values = {(row.method, row.judge): row.value for row in found.itertuples()}
+    values = {(row.method, row.metric): row.value for row in found.itertuples()}
     assert values == {
         ("kernel_shap", "unified_comprehensiveness"): 0.5,
         ("random", "unified_comprehensiveness"): 0.0,

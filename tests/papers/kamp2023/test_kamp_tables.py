@@ -10,6 +10,7 @@ import pytest
 
 from attreval.config import Profile
 from attreval.metrics.dynamic_k import CHOICES
+from attreval.papers.common.claims import read_claims
 from attreval.papers.common.published import reported
 from attreval.papers.kamp2023 import (
     choices,
@@ -46,7 +47,7 @@ def made_up(n: int = 8, texts: int = 6, seed: int = 0, people: int = 3) -> list[
 
 @pytest.fixture
 def step(monkeypatch):
-    """A step whose runs are made-up readings; `step.numbers` holds what is kept."""
+    """A step whose runs are made-up readings."""
     texts = made_up()
     monkeypatch.setattr(readings, "read_run", lambda step, run: texts)
     profile = Profile(
@@ -57,12 +58,9 @@ def step(monkeypatch):
         agreement={"largest_k": 12, "lengths": [8, 10, 50], "tie_draws": 2},
         bootstrap={"draws": 40},
     )
-    numbers = {}
     return SimpleNamespace(
         profile=profile,
         readings=texts,
-        numbers=numbers,
-        number=lambda key, value, digits=None, percent=False: numbers.__setitem__(key, value),
         progress=lambda what: lambda *_: None,
     )
 
@@ -227,14 +225,14 @@ def planted(low=(), agree=()):
 def test_claims_are_reproduced_where_they_were_planted(step, monkeypatch):
     def verdicts(texts):
         monkeypatch.setattr(readings, "read_run", lambda step, run: texts)
-        return claims.claims_table(step, claims.statistics_by_run(step)).set_index("claim")
+        return claims.claims_table(claims.statistics_by_run(step)).set_index("claim")
 
     wanted = ["shap-lime-agree-most", "three-groups", "perturbation-nearer-to-people"]
     table = verdicts(planted(low=claims.LOW, agree=("partition_shap", "lime")))
     assert set(table.index) == set(claims.STATISTICS) and table.value.notna().all()
     assert table.verdict[wanted].tolist() == ["reproduced"] * 3
     assert table.value[wanted[0]] == 1 and table.low[wanted[2]] > 0 and "30 texts" in table.basis[wanted[0]]
-    assert step.numbers["claims.kamp2023.all"] == len(table)
+    assert len(table) == len(read_claims("kamp2023"))
     again = verdicts(planted(low=("partition_shap", "lime"), agree=claims.LOW))
     assert again.verdict[wanted].tolist() == ["not reproduced"] * 3
 
@@ -246,8 +244,7 @@ def test_claims_are_decided_on_the_papers_texts_where_they_can_be():
         (task, "m", 1): dict.fromkeys(claims.STATISTICS, found | {"basis": task})
         for task, found in (("rated_movies", known), ("snli", known), ("esnli", nan))
     }
-    step = SimpleNamespace(number=lambda *_: None)
-    assert set(claims.claims_table(step, measured).basis) == {"snli"}
+    assert set(claims.claims_table(measured).basis) == {"snli"}
     assert len(claims.claims_by_run(measured)) == 3 * len(claims.STATISTICS)
     assert claims.claims_by_run({}).empty
 
@@ -255,7 +252,7 @@ def test_claims_are_decided_on_the_papers_texts_where_they_can_be():
 def test_without_people_claims_about_them_are_not_testable(step, monkeypatch):
     texts = [Reading(r.instance, r.tokens, r.scores, np.zeros((0, len(r.tokens)))) for r in step.readings]
     monkeypatch.setattr(readings, "read_run", lambda step, run: texts)
-    table = claims.claims_table(step, claims.statistics_by_run(step)).set_index("claim")
+    table = claims.claims_table(claims.statistics_by_run(step)).set_index("claim")
     untested = table.index[table.verdict == "not testable here"]
     assert set(untested) == {claim for claim in table.index if "people" in claim or claim == "advantage-vanishes"}
     with_people = people.human_agreement_table(step)

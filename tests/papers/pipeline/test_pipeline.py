@@ -15,7 +15,7 @@ from attreval.core.records import Attribution, Cost
 from attreval.explain.method import Budget
 from attreval.papers.kamp2023.agreement import group_of, matrix_at_k
 from attreval.papers.pipeline.explaining import check_gaps, sum_costs
-from attreval.papers.pipeline.training import closing, confuse, counted, training_set
+from attreval.papers.pipeline.training import confusion_table, last_words, running_total, training_set
 
 ROWS = {"models": ["tiny"], "train_rows": 4, "dev_rows": 2, "test_rows": 2, "explain_rows": 1}
 
@@ -31,9 +31,9 @@ def profile(**tasks) -> Profile:
 
 
 @pytest.mark.parametrize("words", [1, 2, 3, 5, 50])
-def test_closing_keeps_the_last_words_and_their_places(words):
+def test_last_words_keep_the_last_words_and_their_places(words):
     whole = models.instance("First this , then that .", name="x", label=1)
-    cut = closing(whole, words)
+    cut = last_words(whole, words)
     assert cut.word_texts() == whole.word_texts()[-words:]
     assert whole.segments[0].endswith(cut.segments[0]) and cut.label == 1
 
@@ -118,13 +118,13 @@ def test_the_matrix_is_symmetric_and_falls_back_to_the_largest_k():
 
 
 def test_confusion_keeps_classes_that_nobody_predicts():
-    table = confuse(np.array([0, 2, 2]), np.array([0, 2, 0]), ("a", "b", "c"))
+    table = confusion_table(np.array([0, 2, 2]), np.array([0, 2, 0]), ("a", "b", "c"))
     assert table.to_numpy().tolist() == [[1, 0, 0], [0, 0, 0], [1, 0, 1]]
 
 
-def test_counted_adds_up():
+def test_a_running_total_adds_up():
     seen = []
-    add = counted(lambda done, of: seen.append((done, of)), 5)
+    add = running_total(lambda done, of: seen.append((done, of)), 5)
     add(2)
     add(3)
     assert seen == [(2, 5), (5, 5)]

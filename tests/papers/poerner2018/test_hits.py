@@ -5,16 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from reference import models
+from reference import CHECKOUT, models
 
 from attreval.config import Profile
 from attreval.core import project
 from attreval.core.records import Attribution, Evidence, Tokens
 from attreval.core.tables import write_attributions, write_csv
 from attreval.core.token_tables import write_tokens
-from attreval.papers.poerner2018 import examples as showing
+from attreval.papers.poerner2018 import examples, figures
 from attreval.papers.poerner2018 import hits as pointing
-from attreval.papers.poerner2018.tables import paper_table
+from attreval.papers.poerner2018.tables import ARCHITECTURES, BLOCKS, table_2, write_blocks
+from attreval.report.numbers import read_declared_numbers, read_numbers
 from attreval.workflow.parameters import Parameters
 from attreval.workflow.step import Step
 
@@ -65,7 +66,7 @@ def step(tmp_path, monkeypatch):
     write_attributions(made.results.attributions("hybrid_bbc", "cnn", 1, 0), records)
     write_csv(made.results.tables / "03_explain-hybrid_bbc-cnn-s1-0_instances.csv", pd.DataFrame(said))
     write_tokens(made.results.tokens("hybrid_bbc", "cnn", 1, 0), {i.id: word_tokens(i) for i in instances})
-    for module in (pointing, showing):
+    for module in (pointing, examples):
         monkeypatch.setattr(module, "to_explain", lambda *_: instances)
     return made
 
@@ -80,7 +81,7 @@ def test_hits_of_a_planted_model_are_those_of_its_evidence(step):
         "deeplift",
     }
     assert hits[hits.instance == "doc-3"].discarded.ne("").all(), "its class is that of no sentence"
-    summary = pointing.summarise(step, hits).set_index("method")
+    summary = pointing.accuracy_table(step, hits).set_index("method")
     assert summary.loc["lrp", "accuracy"] == 1 and summary.loc["gradient_l2", "accuracy"] < 1
     assert summary.loc["deeplift", "accuracy"] == pytest.approx(summary.loc["random", "accuracy"]), (
         "ties by expectation"
@@ -89,44 +90,43 @@ def test_hits_of_a_planted_model_are_those_of_its_evidence(step):
 
 
 def test_what_does_no_better_than_chance_is_listed_and_norms_are_not(step):
-    summary = pointing.summarise(step, pointing.pointing_hits(step))
-    exceptions = pointing.find_exceptions(summary)
+    summary = pointing.accuracy_table(step, pointing.pointing_hits(step))
+    exceptions = pointing.no_better_than_random(summary)
     assert exceptions.method.tolist() == ["deeplift"]
-    pointing.note_pointing(step, summary, exceptions)
-    numbers = {key: entry["value"] for key, entry in step.numbers.items()}
-    assert (numbers["pointing.hybrid.cells"], numbers["pointing.hybrid.beat_random"]) == (2, 1)
-    assert numbers["pointing.topics.best_method"] == "LRP" and numbers["pointing.topics.instances"] == 3
-    assert step.numbers["pointing.manual.best"]["text"] == "not measured"
+    step.table("blocks", pointing.block_table(summary))
+    numbers = read_numbers(step.results.tables, read_declared_numbers(CHECKOUT / "paper" / "numbers.yml"))
+    assert (numbers["pointing.hybrid.cells"], numbers["pointing.hybrid.beat_random"]) == ("2", "1")
+    assert numbers["pointing.topics.best_method"] == "LRP" and numbers["pointing.topics.instances"] == "3"
+    assert numbers["pointing.sentiment.best"] == "not measured"
 
 
 def test_every_block_is_written_whether_a_profile_has_it_or_not(step):
-    summary = pointing.summarise(step, pointing.pointing_hits(step))
-    pointing.write_blocks(step, paper_table(summary))
+    summary = pointing.accuracy_table(step, pointing.pointing_hits(step))
+    write_blocks(step, table_2(summary))
     topics = pd.read_csv(step.results.tables / "04_poerner2018_table2_topics.csv")
-    assert list(topics) == ["method", *pointing.COLUMNS] and len(topics) == 22
+    assert list(topics) == ["method", *ARCHITECTURES] and len(topics) == 22
     assert topics.set_index("method").loc["LRP", "CNN"].startswith("1.00* (")
     manual = pd.read_csv(step.results.tables / "04_poerner2018_table2_manual.csv")
-    assert list(manual) == ["method", *pointing.COLUMNS] and not len(manual)
+    assert list(manual) == ["method", *ARCHITECTURES] and not len(manual)
 
 
 def test_agreement_by_attractors_may_be_missing(step):
     hits = pointing.pointing_hits(step)
-    assert not len(pointing.summarise_by_attractors(step, hits))
+    assert not len(pointing.attractor_table(step, hits))
 
 
 def test_an_example_is_the_shortest_text_on_which_methods_differ(step):
-    example = showing.show_hybrid(step, "topics", "gru", ["lrp", "gradient_l2", "lime"])
-    words, rows, evidence, after = example.parts
-    assert words == tuple(models.instance(TEXTS[2]).word_texts()) and after == ""
-    assert list(rows) == ["LRP", "Gradient (L2)"], "of the methods asked those that were run"
-    assert evidence.tolist() == [True, True, True, False, False]
-    assert step.numbers["pointing.example.topics.model"]["text"] == "CNN"
+    example = examples.shortest_example(step, BLOCKS["topics"].tasks, "gru", ["lrp", "gradient_l2", "lime"])
+    assert example.words == tuple(models.instance(TEXTS[2]).word_texts()) and example.after == ""
+    assert list(example.rows) == ["LRP", "Gradient (L2)"], "of the methods asked those that were run"
+    assert example.evidence.tolist() == [True, True, True, False, False]
+    assert example.model == "CNN"
 
 
 def test_a_profile_without_a_kind_of_text_has_an_empty_example(step):
-    example = showing.show_agreement(step, "lstm", ["lrp"], "plural")
+    example = figures.figure_2(step, "plural")
     assert example.words == () and example.rows == {}
-    assert step.numbers["pointing.example.plural.predicted"]["text"] == "nothing"
+    assert examples.example_table({"plural": example}).predicted.tolist() == ["nothing"]
 
 
 def test_explanations_of_the_gold_class_cannot_point(step):
@@ -141,5 +141,5 @@ def test_architectures_name_models_where_they_can():
     rows = {"train_rows": 1, "dev_rows": 1, "test_rows": 1, "explain_rows": 1}
     tasks = {"bbc": rows | {"models": ["gru", "cnn", "tiny"]}, "imdb": rows | {"models": ["gru", "again"]}}
     profile = Profile(name="x", models=MODELS, tasks=tasks, explain={"methods": ["random"]})
-    assert pointing.architectures(profile, "bbc") == {"gru": "GRU", "cnn": "CNN", "tiny": "TINY"}
-    assert pointing.architectures(profile, "imdb") == {"gru": "GRU", "again": "AGAIN"}
+    assert pointing.architecture_names(profile, "bbc") == {"gru": "GRU", "cnn": "CNN", "tiny": "TINY"}
+    assert pointing.architecture_names(profile, "imdb") == {"gru": "GRU", "again": "AGAIN"}

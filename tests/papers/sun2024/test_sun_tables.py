@@ -1,4 +1,4 @@
-"""Tables, contrasts and claims of the diagnosis, on values made up here."""
+"""Tables, contrasts and claims of Sun et al. (2024), on values made up here."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ from attreval.explain.method import UnitSettings
 from attreval.explain.registry import METHODS
 from attreval.explain.techniques import TECHNIQUES, TYPES
 from attreval.papers.common.claims import read_claims
-from attreval.papers.sun2024 import cases
-from attreval.papers.sun2024 import claims as diagnosis_claims
-from attreval.papers.sun2024 import tables as diagnosis_tables
-from attreval.papers.sun2024.contrasts import TypeContrast, contrast_types
-from attreval.papers.sun2024.layout import lay_out_models, lay_out_properties, show
-from attreval.papers.sun2024.properties import Diagnosis
+from attreval.papers.common.evidence import with_evidence
+from attreval.papers.sun2024 import claims as sun_claims
+from attreval.papers.sun2024 import properties as sun_properties
+from attreval.papers.sun2024 import tables as sun_tables
+from attreval.papers.sun2024.contrasts import TypeContrast, contrast_types, count_cells
+from attreval.papers.sun2024.properties import Properties
 
 KINDS = {"one": "encoder", "two": "encoder-decoder"}
 
 
 @st.composite
 def tables(draw):
-    """Rows as gather_values gives them, some missing."""
+    """Rows as contrast_values gives them, some missing."""
     rows = []
     for model, technique, kind in product(KINDS, ("shapley", "attention"), ("token", "pair", "span")):
         for instance in range(draw(st.integers(0, 3))):
@@ -57,12 +57,12 @@ ASKED = (
 
 @given(rows=tables(), asked=st.sampled_from(ASKED))
 def test_a_contrast_equals_its_slow_twin(rows, asked):
-    frame = pd.DataFrame(rows, columns=diagnosis_claims.COLUMNS)
+    frame = pd.DataFrame(rows, columns=sun_claims.COLUMNS)
     found, expected = contrast_types(frame, asked, 40, 0.9), slow.contrast(rows, asked)
     if expected is None:
         assert found is None
     else:
-        assert (found.positive, found.columns) == expected[1:]
+        assert (found.positive, found.cells) == expected[1:]
         assert found.value == pytest.approx(expected[0])
         assert found.low <= found.high
 
@@ -75,7 +75,7 @@ def test_what_is_asked_of_some_models_leaves_the_others_out():
     ]
     asked = TypeContrast("complexity", "token", ("span",))
     both = contrast_types(pd.DataFrame(rows), asked, 20, 0.9)
-    assert (both.value, both.positive, both.columns) == (-1.0, 1, 2)  # lower is simpler
+    assert (both.value, both.positive, both.cells) == (-1.0, 1, 2)  # lower is simpler
     one = contrast_types(pd.DataFrame(rows), replace(asked, kinds=("encoder",)), 20, 0.9)
     assert (one.value, one.low, one.high) == (2.0, 2.0, 2.0)
     assert contrast_types(pd.DataFrame(rows), replace(asked, techniques=("attention",)), 20, 0.9) is None
@@ -84,16 +84,16 @@ def test_what_is_asked_of_some_models_leaves_the_others_out():
 def test_every_claim_of_the_paper_can_be_asked_and_is_counted_in_its_tables():
     """What claims.yml reports is what the published tables say, wherever they show it."""
     claims = read_claims("sun2024")
-    shown = 0
+    shown, counted = 0, {row.claim: (row.held, row.cells) for row in sun_claims.published_claims().itertuples()}
     for claim in claims:
         assert bool(claim.contrast) != bool(claim.why_not)
         if not claim.contrast:
             continue
-        asked = diagnosis_claims.read_contrast(claim)
+        asked = sun_claims.read_contrast(claim)
         named = (asked.better, *asked.worse)
         known = {"type": {*TYPES, "random"}, "technique": set(TECHNIQUES), "form": {"symbol", "text"}}[asked.across]
-        assert set(named) <= known and asked.property in diagnosis_tables.PROPERTIES, claim.id
-        held, cells = diagnosis_claims.count_published(claim)
+        assert set(named) <= known and asked.property in sun_tables.PROPERTIES, claim.id
+        held, cells = counted[claim.id]
         if cells:
             held = cells - held if claim.expect.below is not None else held
             assert claim.reported == f"{held} of {cells} cells", claim.id
@@ -102,29 +102,28 @@ def test_every_claim_of_the_paper_can_be_asked_and_is_counted_in_its_tables():
             assert asked.property in ("comprehensiveness", "sufficiency"), "only these are in a figure alone"
     assert shown >= 12
     with pytest.raises(ValueError, match="claim x: a contrast has no 'side'; it has: property, better"):
-        diagnosis_claims.read_contrast(claims[0].model_copy(update={"id": "x", "contrast": {"side": 1}}))
+        sun_claims.read_contrast(claims[0].model_copy(update={"id": "x", "contrast": {"side": 1}}))
 
 
 def test_the_papers_own_statements_against_its_tables():
     """Integrated gradients make the most helpful spans in one of four; spans help most in ten of twelve, not nine."""
-    frame = diagnosis_claims.published()
-    count = diagnosis_claims.count_cells
+    frame = sun_tables.published_cells()
     best = TypeContrast("simulatability", "span", ("token", "pair"), pick="best", forms=("symbol",))
-    assert count(frame, best) == (10, 12)
+    assert count_cells(frame, best) == (10, 12)
     technique = TypeContrast(
         *("simulatability", "gradients", ("shapley", "attention"), "technique", "best"),
         types=("span",),
         forms=("symbol",),
     )
-    assert count(frame, technique) == (1, 4)
+    assert count_cells(frame, technique) == (1, 4)
     assert len(frame) == 60 + 72 + 36
 
 
 def test_models_are_told_apart_by_kind():
     small = {"layers": 1, "hidden": 8, "heads": 1, "tokenizer": "minilm"}
-    assert diagnosis_claims.kind_of(ModelSpec(**small)) == "encoder"
-    assert diagnosis_claims.kind_of(ModelSpec(**small, architecture="encoder_decoder")) == "encoder-decoder"
-    assert diagnosis_claims.kind_of(ModelSpec(weights="facebook/bart-base")) == "encoder-decoder"
+    assert sun_tables.model_family(ModelSpec(**small)) == "encoder"
+    assert sun_tables.model_family(ModelSpec(**small, architecture="encoder_decoder")) == "encoder-decoder"
+    assert sun_tables.model_family(ModelSpec(weights="facebook/bart-base")) == "encoder-decoder"
 
 
 def changes():
@@ -154,7 +153,7 @@ def test_changes_are_averaged_over_pieces_and_then_over_texts():
     step = Recorder()
     uneven = pd.concat([changes(), changes().query("instance == 'a' and k == 1")])  # a threshold counts once
     for frame in (changes(), uneven):
-        table = diagnosis_tables.faithfulness_table(frame, step).set_index(["technique", "type", "measure"])["mean"]
+        table = sun_tables.faithfulness_means(frame, step).set_index(["technique", "type", "measure"])["mean"]
         assert table["shapley", "token", "comprehensiveness"] == 0.5
         assert table["shapley", "span", "comprehensiveness"] == 0.5
         assert table["random", "random", "comprehensiveness"] == 0.5
@@ -163,7 +162,7 @@ def test_changes_are_averaged_over_pieces_and_then_over_texts():
 
 def test_the_summary_sets_each_type_beside_what_chance_gives():
     step = Recorder()
-    faithfulness = diagnosis_tables.faithfulness_table(changes(), step)
+    faithfulness = sun_tables.faithfulness_means(changes(), step)
     columns = ["task", "model", "seed", "technique", "type", "measure", "mean"]
     entropy = pd.DataFrame(
         [("snli", "tiny", 1, "shapley", "token", m, v) for m, v in (("entropy", 1.5), ("random", 2.0))], columns=columns
@@ -176,19 +175,22 @@ def test_the_summary_sets_each_type_beside_what_chance_gives():
         [("snli", "tiny", "shapley", "span", "symbol", 2.5), ("snli", "tiny", "shapley", "span", "text", 9.0)],
         columns=["task", "model", "technique", "type", "form", "gain"],
     )
+    specs = {"tiny": ModelSpec(weights="x")}
     parts = {"faithfulness": faithfulness, "agreement": agreement, "complexity": entropy}
-    found = diagnosis_tables.summary_table(parts, agents).set_index(["property", "type"])
+    found = sun_tables.property_means(parts, agents, specs).set_index(["property", "type"])
     assert found.value["comprehensiveness", "token"] == 0.5 and found.chance["comprehensiveness", "token"] == 0.5
     assert (found.value["complexity", "token"], found.chance["complexity", "token"]) == (1.5, 2.0)
     assert (found.value["token agreement", "span"], found.chance["token agreement", "span"]) == (0.7, 0.6)
     assert (found.value["simulatability", "span"], found.chance["simulatability", "span"]) == (2.5, 0.0)
     assert "random" not in set(found.technique)
-    laid = lay_out_properties(found.reset_index(), {"tiny": ModelSpec(weights="x")}).set_index("property")
+    assert set(found.kind) == {"encoder"}
+    laid = sun_tables._beside_published(found.reset_index(), specs).set_index("property")
     assert laid.token["complexity"] == "1.50 [2.08]" and laid.pair["complexity"] == "– [1.72]"
     assert laid.span["token agreement"] == "70.0 [75.6]" and laid.chance["token agreement"] == "60.0"
     assert laid.span["simulatability"] == "2.5 [3.2]"
-    assert len(laid) == len(diagnosis_tables.PROPERTIES)
-    assert show("complexity", math.nan) == "–"
+    assert len(laid) == len(sun_tables.PROPERTIES)
+    assert list(sun_tables.tables_3_to_6(found.reset_index(), specs).property) == list(sun_tables.PERCENT)
+    assert sun_tables._format("complexity", math.nan) == "–"
 
 
 def test_models_are_laid_out_with_what_each_property_rests_on(tmp_path):
@@ -201,9 +203,9 @@ def test_models_are_laid_out_with_what_each_property_rests_on(tmp_path):
     spans = [run | {"instance": i, "technique": t} for i, t in (("a", "shapley"), ("a", "attention"), ("b", "shapley"))]
     spans.append(run | {"instance": "a", "technique": "gradients"})
     agreement = pd.DataFrame([run | {"instance": "a", "token": 0.5}, run | {"instance": "b", "token": math.nan}])
-    diagnosis = Diagnosis(changes(), agreement, pd.DataFrame(spans), pd.DataFrame(columns=[*run, "instance"]))
+    properties = Properties(changes(), agreement, pd.DataFrame(spans), pd.DataFrame(columns=[*run, "instance"]))
     agents = pd.DataFrame([{"task": "snli", "model": "tiny", "train": 12, "tested": 6}])
-    found = lay_out_models(step, diagnosis, agents).set_index("model")
+    found = sun_tables.tables_1_and_2(step, properties, agents).set_index("model")
     assert found.f1.to_dict() == {"tiny": "50.0 [88.4]", "tiny_bart": "50.0 [85.4]"}
     assert found.loc["tiny", ["explained", "with_spans", "annotated"]].tolist() == [4, 1, 1]
     assert found.agents_train.tolist() == [12, 0] and found.agents_tested.tolist() == [6, 0]
@@ -218,7 +220,7 @@ def test_rules_are_set_against_as_many_single_units():
     ]
     names = ["technique", "rule", "type", "k", "pieces", "units", "comprehensiveness", "sufficiency"]
     frame = pd.DataFrame(rows, columns=["task", "model", "seed", "instance", *names])
-    found = diagnosis_tables.rules_table(frame, Recorder()).set_index("rule").loc["louvain"]
+    found = sun_tables.span_rule_means(frame).set_index("rule").loc["louvain"]
     assert (found.instances, found.pieces, found.units) == (2, 4, 2.5)
     assert (found.comprehensiveness_beyond_units, found.sufficiency_beyond_units) == (-1, 0)
 
@@ -247,38 +249,38 @@ def test_a_case_is_judged_without_the_model(tiny):
     marks = np.zeros((1, 6))
     marks[0, [1, 4]] = 1
     lent = {one.segments: replace(one, id="esnli/test/7", evidence=Evidence(marks=marks))}
-    case = cases.read_case(one, records, tiny, settings, ("snli", "tiny", 1), lent)
+    case = sun_properties.rank_instance(one, records, tiny, settings, ("snli", "tiny", 1), lent)
     assert case.gold[0].units["low"] == {1, 4} and set(case.rankings) == set(TECHNIQUES)
-    rows = list(cases.agreement_rows(case, settings, ("snli", "tiny", 1)))
+    rows = list(sun_properties.agreement_rows(case, settings, ("snli", "tiny", 1)))
     assert {(r[0], r[1]) for r in rows} == {(t, k) for t in TECHNIQUES for k in TYPES} | {
         ("random", k) for k in ("token", "pair", "span")
     }
     for technique, kind, people, token, interaction in rows:
         assert people == 1 and 0 <= token <= 1, technique
         assert math.isnan(interaction) == (kind == "token")
-    assert str(rows) == str(list(cases.agreement_rows(case, settings, ("snli", "tiny", 1))))
-    for _, _, k, found, random, highest in cases.complexity_rows(case, settings):
+    assert str(rows) == str(list(sun_properties.agreement_rows(case, settings, ("snli", "tiny", 1))))
+    for _, _, k, found, random, highest in sun_properties.complexity_rows(case, settings):
         assert k == 2 and 0 <= found <= highest + 1e-12 and random <= highest
 
 
 def test_a_case_without_marks_or_spans_has_nothing_to_agree_on(tiny):
     one, records, settings = an_instance(tiny)
-    case = cases.read_case(one, records, tiny, settings, ("snli", "tiny", 1), {})
-    assert case.gold == [] and list(cases.agreement_rows(case, settings, ("x",))) == []
+    case = sun_properties.rank_instance(one, records, tiny, settings, ("snli", "tiny", 1), {})
+    assert case.gold == [] and list(sun_properties.agreement_rows(case, settings, ("x",))) == []
     for methods in TECHNIQUES.values():
         empty = Attribution(one.id, methods["span"], 0, "span", (), np.zeros(0))
         records |= {methods["span"]: empty, methods["combined"]: replace(empty, method=methods["combined"])}
-    case = cases.read_case(one, records, tiny, settings, ("snli", "tiny", 1), {})
-    assert case.rankings == {} and list(cases.complexity_rows(case, settings)) == []
+    case = sun_properties.rank_instance(one, records, tiny, settings, ("snli", "tiny", 1), {})
+    assert case.rankings == {} and list(sun_properties.complexity_rows(case, settings)) == []
 
 
 def test_own_marks_come_before_lent_ones(tiny):
     one, _, _ = an_instance(tiny)
     own = replace(one, evidence=Evidence(marks=np.ones((1, 6))))
     lent = {one.segments: replace(one, evidence=Evidence(marks=np.zeros((1, 6))))}
-    assert cases.with_evidence(own, lent) is own
-    assert cases.with_evidence(one, lent).evidence.marks.sum() == 0
-    assert cases.with_evidence(one, {("other", "texts"): own}) is one
+    assert with_evidence(own, lent) is own
+    assert with_evidence(one, lent).evidence.marks.sum() == 0
+    assert with_evidence(one, {("other", "texts"): own}) is one
 
 
 def test_evidence_is_lent_where_its_files_are(tmp_path, monkeypatch):

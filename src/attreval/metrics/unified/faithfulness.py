@@ -15,7 +15,7 @@ import numpy as np
 from attreval.core.records import Tokens
 from attreval.core.units import Units, mask_units
 from attreval.metrics.unified.ranking import Ranking, take_units, units_in
-from attreval.models.questions import Evaluate
+from attreval.models.questions import Evaluate, softmax
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ def ask_changes(tokens: Tokens, units: Units, sets: Sequence[set[int]]):
     rows = mask_units(tokens, units, np.concatenate([~chosen, chosen]))
     logits = yield Evaluate(np.concatenate([tokens.ids[None], rows]), tokens.segments)
     whole = int(logits[0].argmax())
-    p = np.exp(logits[:, whole] - np.logaddexp.reduce(logits, axis=1))
+    p = softmax(logits)[:, whole]
     flips = (logits[1:].argmax(axis=1) != whole).astype(float)
     m = len(sets)
     return Changes(flips[:m], flips[m:], p[0] - p[1 : m + 1], p[0] - p[m + 1 :])

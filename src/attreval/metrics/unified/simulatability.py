@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from attreval.core.bootstrap import draw_counts, percentile_interval
 from attreval.core.records import Tokens
 from attreval.core.runs import consecutive_runs
 from attreval.core.units import Units
@@ -120,11 +121,10 @@ def weighted_f1(predicted: np.ndarray, labels: np.ndarray, weights: np.ndarray) 
 
 
 def bootstrap_gain(
-    informed: np.ndarray, uninformed: np.ndarray, labels: np.ndarray, draws: int, level: float, rng
-) -> tuple:
+    informed: np.ndarray, uninformed: np.ndarray, labels: np.ndarray, draws: int, confidence: float, rng
+) -> tuple[float, float, float]:
     """(F1 of the informed agent less that of the other, lower, upper) with a percentile bootstrap over instances."""
-    n = len(labels)
-    weights = rng.multinomial(n, np.full(n, 1 / n), size=draws).astype(float)
+    weights = draw_counts(rng, len(labels), draws)
     gains = weighted_f1(informed, labels, weights) - weighted_f1(uninformed, labels, weights)
-    low, high = np.quantile(gains, [(1 - level) / 2, (1 + level) / 2])
+    low, high = percentile_interval(gains, confidence)
     return agreement_f1(informed, labels) - agreement_f1(uninformed, labels), float(low), float(high)

@@ -1,21 +1,70 @@
-"""Which attention head of the last encoder layer matters most for a class? Read off the classification head.
+"""Importance of attention heads for a class (Ray Choudhury et al. 2023), read off the classification head.
 
 What leads from the first token's state to a class score (both linear maps of the classification head, the tanh between
-them ignored) is taken with the signs of the state and summed over each head's part of it (Ray Choudhury et al. 2023).
+them ignored) is taken with the signs of the state and summed over each head's part of it, in the last encoder layer.
 The state has passed the layer's output projection, so its parts are not strictly the heads': a limit of the measure.
 Letters used for shapes: B rows, H heads, L tokens, D hidden width, K classes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
-from torch import Tensor, nn
 
-from attreval.core.records import Cost
-from attreval.models.questions import HeadScores
+from attreval.models.questions.question import Item, Question, check_attention
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+
+@dataclass(frozen=True)
+class HeadImportance(Question):
+    """Ask a transformer how much each head of its last encoder layer matters for a class: (H,).
+
+    matrix: the `transposed` map of the classification head, or the one that the `code` of Ray Choudhury et al. uses.
+    state: the first token's, `after` the last encoder layer, or `before` it, as in that code.
+    """
+
+    ids: np.ndarray
+    segments: np.ndarray
+    target: int
+    matrix: str = "transposed"
+    state: str = "after"
+
+    def __post_init__(self):
+        if self.matrix not in ("transposed", "code") or self.state not in ("after", "before"):
+            raise ValueError(
+                f"matrix is `transposed` or `code`, state `after` or `before`; got {self.matrix!r} and {self.state!r}"
+            )
+
+    def key(self) -> Hashable:
+        """What makes two of these the same question."""
+        return ("heads", self.ids.tobytes(), self.segments.tobytes(), self.target, self.matrix, self.state)
+
+    def items(self, ledger) -> list[Item]:
+        """One, with one pass. ValueError for a model without attention."""
+        check_attention(ledger.model, "heads to choose from")
+        return [Item(self.key(), (self.ids, self.segments), ((self.state,),), self)]
+
+    @staticmethod
+    def run(ledger, group, batch):
+        """(H,) importance of each head, for each question."""
+        import torch
+
+        model, asked = ledger.model, [item.detail for item, _ in batch]
+        network = model.at(ledger.precision)
+        inputs = ledger.padded([item.row for item, _ in batch])
+        with torch.inference_mode():
+            states = _first_states(network, *inputs, group[0])
+            signs = torch.where(states > 0, 1.0, -1.0).to(states.dtype)
+            maps = {matrix: _class_map(network, matrix) for matrix in {q.matrix for q in asked}}
+        for b, question in enumerate(asked):
+            column = maps[question.matrix][:, model.output_of(question.target)]
+            shares = (column * signs[b]).view(network.config.num_attention_heads, -1).sum(dim=1)
+            yield shares.double().cpu().numpy()
 
 
 def class_layers(network: nn.Module) -> tuple[nn.Linear, nn.Linear]:
@@ -23,6 +72,8 @@ def class_layers(network: nn.Module) -> tuple[nn.Linear, nn.Linear]:
 
     ValueError for a network whose head has another shape.
     """
+    from torch import nn
+
     if hasattr(network, "classification_head"):  # BART
         return network.classification_head.dense, network.classification_head.out_proj
     last = getattr(network, "classifier", None)
@@ -39,7 +90,7 @@ def class_layers(network: nn.Module) -> tuple[nn.Linear, nn.Linear]:
     )
 
 
-def class_map(network: nn.Module, matrix: str) -> Tensor:
+def _class_map(network: nn.Module, matrix: str) -> Tensor:
     """(D, K) map from the first token's state to class scores.
 
     matrix: `transposed` as the network applies it; `code` as the code of Ray Choudhury et al. multiplies, with the
@@ -51,39 +102,10 @@ def class_map(network: nn.Module, matrix: str) -> Tensor:
     return first.weight.T @ last.weight.T
 
 
-def first_states(network: nn.Module, ids: Tensor, mask: Tensor, segments: Tensor, state: str) -> Tensor:
+def _first_states(network: nn.Module, ids: Tensor, mask: Tensor, segments: Tensor, state: str) -> Tensor:
     """(B, D) states of the first token `after` or `before` the last encoder layer."""
     body = network.model.encoder if network.config.is_encoder_decoder else network.base_model
     typed = not network.config.is_encoder_decoder and getattr(network.config, "type_vocab_size", 0) > 1
     inputs = {"token_type_ids": segments} if typed else {}
     states = body(input_ids=ids, attention_mask=mask, output_hidden_states=True, **inputs).hidden_states
     return states[-1 if state == "after" else -2][:, 0]
-
-
-def head_scores(scorer, questions: Sequence[HeadScores], accounts: Sequence[str]) -> list[np.ndarray]:
-    """(H,) importance of each head, for each question; each distinct one computed once, at one evaluation."""
-    if questions and getattr(scorer.model, "family", None) != "transformer":
-        raise ValueError(f"{getattr(scorer.model, 'name', 'this model')!r} has no attention heads to choose from")
-    fresh: dict[Hashable, HeadScores] = {}
-    for question, account in zip(questions, accounts, strict=True):
-        key, length = question.key(), len(question.ids)
-        known = key in scorer.answers or key in fresh
-        scorer.book(account, Cost(1, 1 - known, length, 0 if known else length))
-        fresh |= {} if known else {key: question}
-    for state in ("after", "before"):
-        order = sorted((k for k, q in fresh.items() if q.state == state), key=lambda k: -len(fresh[k].ids))
-        for batch in scorer.cut([len(fresh[k].ids) for k in order]):
-            part = [order[i] for i in batch]
-            network = scorer.model.at(scorer.precision)
-            inputs = scorer.padded([(fresh[k].ids, fresh[k].segments) for k in part])
-            with torch.inference_mode():
-                states = first_states(network, *inputs, state)
-                signs = torch.where(states > 0, 1.0, -1.0).to(states.dtype)
-                maps = {m: class_map(network, m) for m in {fresh[k].matrix for k in part}}
-            for b, key in enumerate(part):
-                column = maps[fresh[key].matrix][:, scorer.model.output_of(fresh[key].target)]
-                shares = (column * signs[b]).view(network.config.num_attention_heads, -1).sum(dim=1)
-                scorer.answers[key] = shares.double().cpu().numpy()
-            if scorer.notify:
-                scorer.notify(len(part))
-    return [scorer.answers[q.key()] for q in questions]

@@ -1,4 +1,4 @@
-"""Classifiers that read words, not pieces of words: one interface over five architectures, that of transformers.
+"""Word-level classifiers: GRU, LSTM, QGRU, QLSTM and CNN behind the interface of models.classifier.
 
 Letters used for shapes: B rows, L tokens, D embedding width, K classes, d directions, H units.
 """
@@ -21,7 +21,7 @@ from attreval.core.tables import write_json
 from attreval.models.questions import Rule
 from attreval.models.transformer import freeze, in_precision, match_labels, pick_device
 from attreval.models.words.cnn import Convolutional
-from attreval.models.words.lrp import PLAIN, Relevance
+from attreval.models.words.lrp import GRADIENTS, RelevanceRules
 from attreval.models.words.quasi_recurrent import Quasi
 from attreval.models.words.recurrent import Recurrent, turn
 from attreval.models.words.vocabulary import PAD, UNKNOWN, count_words, start_embeddings
@@ -46,7 +46,7 @@ class Sizes:
     order: str = "turn_first"
 
 
-def make_core(sizes: Sizes) -> nn.Module:
+def _make_core(sizes: Sizes) -> nn.Module:
     """The part between the embeddings and the classifier."""
     inputs, directions = sizes.embedding_size, 1 + sizes.bidirectional
     if sizes.architecture == "cnn":
@@ -64,7 +64,7 @@ class Network(nn.Module):
     def __init__(self, sizes: Sizes):
         super().__init__()
         self.embedding = nn.Embedding(sizes.words, sizes.embedding_size, padding_idx=PAD)
-        self.core = make_core(sizes)
+        self.core = _make_core(sizes)
         self.output = nn.Linear(self.core.width, sizes.classes)
         self.dropout = nn.Dropout(sizes.dropout)
         nn.init.xavier_uniform_(self.output.weight)
@@ -75,12 +75,14 @@ class Network(nn.Module):
         """Of the weights."""
         return self.output.weight.dtype
 
-    def forward(self, x: Tensor, mask: Tensor, flow=PLAIN) -> Tensor:
+    def forward(self, x: Tensor, mask: Tensor, rules=GRADIENTS) -> Tensor:
         """(B, K) logits of (B, L, D) word embeddings; mask (B, L) is 0 on padding."""
-        x, mask = flow.begin(self.dropout(x).transpose(0, 1), mask.bool().T[..., None])
-        h = self.dropout(self.core(x, mask, flow))
-        scores = self.output(flow.read(h))
-        return flow.end(flow.bend(lambda a: a, scores, self.output.bias, (flow.trickle(h), h.shape[-1])))
+        x, mask = rules.inputs(self.dropout(x).transpose(0, 1), mask.bool().T[..., None])
+        h = self.dropout(self.core(x, mask, rules))
+        scores = self.output(rules.linear_input(h))
+        return rules.outputs(
+            rules.activation(lambda a: a, scores, self.output.bias, (rules.bias_channel(h), h.shape[-1]))
+        )
 
     def decompose(self, x: Tensor, mask: Tensor, output_gate: bool = True) -> Tensor:
         """(B, L, K) what each token left in the last state, in class scores (Poerner et al. 2018, section 3.4).
@@ -104,7 +106,7 @@ class Network(nn.Module):
 
 @dataclass
 class WordClassifier:
-    """A word-level classifier with its vocabulary; speaks to the ledger as models.transformer.Transformer does.
+    """A word-level classifier with its vocabulary.
 
     vocabulary: words in index order, from index 2 on; 0 is padding, and an occluded word (a zero vector), 1 is any
     other word. labels, order: as for a Transformer. reuse_from: number of windows from which on `erased` answers
@@ -145,7 +147,7 @@ class WordClassifier:
 
     def tokens(self, instance: Instance) -> Tokens:
         """An instance as this model reads it: its words, of both texts one after the other. ValueError for no words."""
-        kept = cut_words(instance.words[:, 0], self.max_length)
+        kept = _cut_words(instance.words[:, 0], self.max_length)
         texts = instance.word_texts()
         words = [texts[at] for at in kept]
         if not words:
@@ -193,17 +195,17 @@ class WordClassifier:
         network = self.at(precision)
         x = network.embedding(ids) if embeddings is None else embeddings
         x = x if entering is None else entering(x)
-        logits = network(x, mask, PLAIN if rule is None else Relevance(rule))
+        logits = network(x, mask, GRADIENTS if rule is None else RelevanceRules(rule))
         return logits if self.order is None else logits[:, self.order]
 
     def decompose(self, ids: Tensor, mask: Tensor, precision: str = "float32", output_gate: bool = True) -> Tensor:
-        """(B, L, K) the parts of the logits that each token left in the cells; output_gate: see questions.Decompose."""
+        """(B, L, K) the parts of the logits that each token left in the cells; output_gate: see questions.CellParts."""
         network = self.at(precision)
         parts = network.decompose(network.embedding(ids), mask, output_gate or self.family == "recurrent")
         return parts if self.order is None else parts[..., self.order]
 
     def erased(self, ids: Tensor, size: int, blank: bool, precision: str = "float32") -> Tensor:
-        """(w, K) logits of (L,) ids with each window of `size` words blanked or deleted; see models.erasing."""
+        """(w, K) logits of (L,) ids with each window of `size` words blanked or deleted; see window_erasure."""
         network = self.at(precision)
         logits = network.output(erased_states(network.core, network.embedding(ids), size, blank))
         return logits if self.order is None else logits[:, self.order]
@@ -213,8 +215,8 @@ class WordClassifier:
         folder.mkdir(parents=True, exist_ok=True)
         weights = {name: w.detach().float().cpu().contiguous() for name, w in self.network.state_dict().items()}
         save_file(weights, folder / "model.safetensors")
-        said = {"sizes": asdict(self.sizes), "labels": list(self.labels), "max_length": self.max_length}
-        write_json(folder / DESCRIPTION, said | {"vocabulary": list(self.vocabulary)})
+        described = {"sizes": asdict(self.sizes), "labels": list(self.labels), "max_length": self.max_length}
+        write_json(folder / DESCRIPTION, described | {"vocabulary": list(self.vocabulary)})
 
     def reload(self, folder: Path) -> None:
         """Take the weights that lie in a folder, frozen."""
@@ -223,7 +225,7 @@ class WordClassifier:
         self.copies.clear()
 
 
-def cut_words(segments: np.ndarray, most: int) -> np.ndarray:
+def _cut_words(segments: np.ndarray, most: int) -> np.ndarray:
     """The places of the words that are read, of (W,) segments: at most `most`, cut from the end of the longer text."""
     first, second = (np.flatnonzero(segments == side) for side in (0, 1))
     longer, shorter = (first, second) if len(first) >= len(second) else (second, first)
@@ -237,15 +239,15 @@ def load_word_classifier(
     """Load what `WordClassifier.save` wrote. labels: the class names wanted, in that order; its own where empty."""
     if not (folder / DESCRIPTION).exists():
         raise FileNotFoundError(f"no word-level model at {folder}: {DESCRIPTION} is missing; train it first")
-    said = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
-    sizes, own = Sizes(**said["sizes"]), tuple(said["labels"])
+    described = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
+    sizes, own = Sizes(**described["sizes"]), tuple(described["labels"])
     model = WordClassifier(
         name=name or str(folder),
         network=Network(sizes).to(pick_device(device)),
-        vocabulary=tuple(said["vocabulary"]),
+        vocabulary=tuple(described["vocabulary"]),
         sizes=sizes,
         labels=labels or own,
-        max_length=min(max_length or said["max_length"], said["max_length"]),
+        max_length=min(max_length or described["max_length"], described["max_length"]),
         order=match_labels(own, labels, str(folder)) if labels else None,
     )
     model.reload(folder)

@@ -1,6 +1,6 @@
-"""The convolutional classifier: which pattern of neighbouring words, wherever it stands, moves a filter most?
+"""The convolutional network (CNN) of Poerner et al. (2018, appendix A).
 
-One layer of filters over windows of words, rectified, with the maximum over the text (Poerner et al. 2018, appendix A).
+One layer of filters over windows of words, rectified, with the maximum over the text.
 Letters used for shapes: L tokens, B rows, D inputs, H filters, k window.
 """
 
@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from attreval.models.words.lrp import PLAIN
+from attreval.models.words.lrp import GRADIENTS
 from attreval.models.words.quasi_recurrent import convolve, window_sources
 from attreval.models.words.recurrent import init_glorot
 
@@ -27,13 +27,13 @@ class Convolutional(nn.Module):
         self.bias = nn.Parameter(torch.zeros(filters))
         init_glorot(self.kernel, kernel * inputs, kernel * filters)
 
-    def forward(self, x: Tensor, mask: Tensor, flow=PLAIN) -> Tensor:
+    def forward(self, x: Tensor, mask: Tensor, rules=GRADIENTS) -> Tensor:
         """(B, H) largest activations in (L, B, D) embeddings, 0 in an empty text; mask (L, B, 1) False on padding."""
         if len(x) == 0:
             return x.new_zeros(x.shape[1], self.width)
         size = self.kernel.shape[2]
         x = x.masked_fill(~mask, 0)
-        a = convolve(flow.read(x), self.kernel, (size - 1) // 2) + self.bias
-        g = flow.bend(functional.relu, a, self.bias, window_sources(flow, x, mask, size, (size - 1) // 2))
+        a = convolve(rules.linear_input(x), self.kernel, (size - 1) // 2) + self.bias
+        g = rules.activation(functional.relu, a, self.bias, window_sources(rules, x, mask, size, (size - 1) // 2))
         # padding stands behind the text, so among equals (all filters silent) the first word is taken
         return g.masked_fill(~mask, 0).max(dim=0).values

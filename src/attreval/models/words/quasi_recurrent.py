@@ -1,4 +1,4 @@
-"""QGRU and QLSTM: what do gates see that read a window of words instead of the state?
+"""Quasi-recurrent networks, QGRU and QLSTM (Bradbury et al. 2017), whose gates read windows of words, not the state.
 
 The equations are those of Poerner et al. (2018), appendix A, after Bradbury et al. (2017): all pre-activations come
 from one causal convolution, and only the mixing of states walks through the text. In the second direction the paper
@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from attreval.models.words.lrp import PLAIN
+from attreval.models.words.lrp import GRADIENTS
 from attreval.models.words.recurrent import GATES, Trace, both_ways, init_glorot, last_states, turn
 
 BLOCKS = {"gru": 2, "lstm": 4}  # z g; i f o g
@@ -29,10 +29,10 @@ def convolve(x: Tensor, kernel: Tensor, before: int) -> Tensor:
     return functional.conv1d(padded, kernel).permute(2, 0, 1)
 
 
-def window_sources(flow, x: Tensor, mask: Tensor, size: int, before: int) -> tuple[Tensor | None, Tensor]:
+def window_sources(rules, x: Tensor, mask: Tensor, size: int, before: int) -> tuple[Tensor | None, Tensor]:
     """The channels of the inputs that each window reads, and how many inputs those are; zeros around do not count."""
     ones = x.new_ones(1, 1, size)
-    channel = flow.trickle(x)
+    channel = rules.bias_channel(x)
     if channel is None:
         return None, 1
     return convolve(channel, ones, before), x.shape[-1] * convolve(mask.to(x.dtype), ones, before).clamp(min=1)
@@ -61,7 +61,7 @@ class Quasi(nn.Module):
         """Units of the state that the classifier sees."""
         return self.directions * self.hidden
 
-    def read_windows(self, x: Tensor, mask: Tensor, flow) -> tuple[Tensor, Tensor]:
+    def read_windows(self, x: Tensor, mask: Tensor, rules) -> tuple[Tensor, Tensor]:
         """(d, L, B, (G - 1) H) gate openings and (d, L, B, H) activations, in the order in which they are mixed."""
         first, size = self.order == "turn_first", self.kernel.shape[3]
         texts = both_ways(x, mask, self.directions) if first else x.expand(self.directions, *x.shape)
@@ -69,36 +69,36 @@ class Quasi(nn.Module):
         cut = (BLOCKS[self.cell] - 1) * self.hidden
         gates, activations = [], []
         for text, kernel, bias in zip(texts, self.kernel, self.bias, strict=True):
-            a = convolve(flow.read(text), kernel, size - 1) + bias
-            gates.append(flow.gate(self.gate, a[..., :cut]))
-            sources = window_sources(flow, text, mask, size, size - 1)
-            activations.append(flow.bend(torch.tanh, a[..., cut:], bias[cut:], sources))
+            a = convolve(rules.linear_input(text), kernel, size - 1) + bias
+            gates.append(rules.gate(self.gate, a[..., :cut]))
+            sources = window_sources(rules, text, mask, size, size - 1)
+            activations.append(rules.activation(torch.tanh, a[..., cut:], bias[cut:], sources))
         if self.directions == 2 and not first:
             gates[1], activations[1] = turn(gates[1], mask), turn(activations[1], mask)
         return torch.stack(gates), torch.stack(activations)
 
-    def forward(self, x: Tensor, mask: Tensor, flow=PLAIN) -> Tensor:
+    def forward(self, x: Tensor, mask: Tensor, rules=GRADIENTS) -> Tensor:
         """(B, d H) last states of (L, B, D) embeddings; mask (L, B, 1) bool is False on padding."""
-        return self.run(x, mask, flow)[0]
+        return self.run(x, mask, rules)[0]
 
     def trace(self, x: Tensor, mask: Tensor) -> Trace:
         """What the layer did at each step."""
-        kept, state, shown = zip(*self.run(x, mask, PLAIN, keep=True)[1], strict=True)
+        kept, state, shown = zip(*self.run(x, mask, GRADIENTS, keep=True)[1], strict=True)
         return Trace(torch.stack(kept, 1), torch.stack(state, 1), shown[-1])
 
-    def run(self, x: Tensor, mask: Tensor, flow, keep: bool = False) -> tuple[Tensor, list]:
+    def run(self, x: Tensor, mask: Tensor, rules, keep: bool = False) -> tuple[Tensor, list]:
         """Last states, and with `keep` the (kept, state, shown) of each step."""
         state = x.new_zeros(self.directions, x.shape[1], self.hidden)
         if len(x) == 0:
             return last_states(state), []
-        gates, activations = self.read_windows(x, mask, flow)
+        gates, activations = self.read_windows(x, mask, rules)
         full, steps, shown = mask.all(dim=1).flatten().tolist(), [], None
         lstm = self.cell == "lstm"
         for t, (opened, g) in enumerate(zip(gates.unbind(1), activations.unbind(1), strict=True)):
             i, kept, o = opened.chunk(3, dim=-1) if lstm else (1 - opened, opened, None)
-            new = flow.add((kept, state), (i, g)) if t else flow.add((i, g))
+            new = rules.gated_sum((kept, state), (i, g)) if t else rules.gated_sum((i, g))
             shown = o if shown is None or full[t] else torch.where(mask[t], o, shown)
             state = new if full[t] else torch.where(mask[t], new, state)
             if keep:
                 steps.append((torch.where(mask[t], kept, 1.0), state, shown))
-        return last_states(flow.expose(shown, state) if lstm else state), steps
+        return last_states(rules.output_gate(shown, state) if lstm else state), steps

@@ -1,6 +1,6 @@
-"""GRU and LSTM: what does a state that is updated word by word hold of a text at its end?
+"""Recurrent networks, GRU and LSTM, in the equations of Poerner et al. (2018, appendix A).
 
-The equations are those of Poerner et al. (2018), appendix A: the GRU's update gate keeps the old state, and its reset
+The GRU's update gate keeps the old state, and its reset
 gate acts before the recurrent product, which is why torch.nn.GRU does not serve. Both directions run in one loop.
 Letters used for shapes: d directions, L tokens, B rows, D inputs, H units a direction, G blocks of a kernel.
 """
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from attreval.models.words.lrp import PLAIN
+from attreval.models.words.lrp import GRADIENTS
 
 BLOCKS = {"gru": 3, "lstm": 4}  # z r g; i f o g
 
@@ -92,25 +92,25 @@ class Recurrent(nn.Module):
         """Units of the state that the classifier sees."""
         return self.directions * self.hidden
 
-    def forward(self, x: Tensor, mask: Tensor, flow=PLAIN) -> Tensor:
+    def forward(self, x: Tensor, mask: Tensor, rules=GRADIENTS) -> Tensor:
         """(B, d H) last states of (L, B, D) embeddings; mask (L, B, 1) bool is False on padding."""
-        return self.run(x, mask, flow)[0]
+        return self.run(x, mask, rules)[0]
 
     def trace(self, x: Tensor, mask: Tensor) -> Trace:
         """What the layer did at each step."""
-        steps = self.run(x, mask, PLAIN, keep=True)[1]
+        steps = self.run(x, mask, GRADIENTS, keep=True)[1]
         kept, state, shown = zip(*steps, strict=True)
         return Trace(torch.stack(kept, 1), torch.stack(state, 1), shown[-1])
 
-    def run(self, x: Tensor, mask: Tensor, flow, keep: bool = False) -> tuple[Tensor, list]:
+    def run(self, x: Tensor, mask: Tensor, rules, keep: bool = False) -> tuple[Tensor, list]:
         """Last states, and with `keep` the (kept, state, shown) of each step."""
         x = both_ways(x, mask, self.directions)
         d, length, rows, inputs = x.shape
         h = c = x.new_zeros(d, rows, self.hidden)
         if length == 0:
             return last_states(h), []
-        a = torch.baddbmm(self.bias[:, None], flow.read(x).flatten(1, 2), self.input_kernel)
-        channel = flow.trickle(x)
+        a = torch.baddbmm(self.bias[:, None], rules.linear_input(x).flatten(1, 2), self.input_kernel)
+        channel = rules.bias_channel(x)
         channels = [None] * length if channel is None else channel.unbind(1)
         full, steps, shown = mask.all(dim=1).flatten().tolist(), [], None
         hide = None
@@ -118,8 +118,8 @@ class Recurrent(nn.Module):
             hide = nn.functional.dropout(torch.ones_like(h), self.dropout)
         step = self.step_gru if self.cell == "gru" else self.step_lstm
         for t, a_t in enumerate(a.unflatten(1, (length, rows)).unbind(1)):
-            sources = ((channels[t], inputs), (flow.trickle(h), self.hidden if t else 0))
-            new_h, new_c, kept, gate = step(flow, a_t, h, c, sources, hide, t == 0)
+            sources = ((channels[t], inputs), (rules.bias_channel(h), self.hidden if t else 0))
+            new_h, new_c, kept, gate = step(rules, a_t, h, c, sources, hide, t == 0)
             if not full[t]:
                 new_h, new_c = torch.where(mask[t], new_h, h), torch.where(mask[t], new_c, c)
             if keep:
@@ -128,23 +128,23 @@ class Recurrent(nn.Module):
             h, c = new_h, new_c
         return last_states(h), steps
 
-    def step_gru(self, flow, a, h, c, sources, hide, first):
+    def step_gru(self, rules, a, h, c, sources, hide, first):
         """z and r from the state, g from the reset state, and the mix of old state and g."""
         n = self.hidden
         seen = h if hide is None else h * hide
-        z, r = flow.gate(self.gate, torch.baddbmm(a[..., : 2 * n], seen, self.recurrent_kernel[..., : 2 * n])).chunk(
+        z, r = rules.gate(self.gate, torch.baddbmm(a[..., : 2 * n], seen, self.recurrent_kernel[..., : 2 * n])).chunk(
             2, dim=-1
         )
-        pre = torch.baddbmm(a[..., 2 * n :], flow.weigh(r, seen), self.recurrent_kernel[..., 2 * n :])
-        g = flow.bend(torch.tanh, pre, self.bias[:, None, 2 * n :], *sources)
-        return flow.add((1 - z, g)) if first else flow.add((z, h), (1 - z, g)), c, z, None
+        pre = torch.baddbmm(a[..., 2 * n :], rules.gated_input(r, seen), self.recurrent_kernel[..., 2 * n :])
+        g = rules.activation(torch.tanh, pre, self.bias[:, None, 2 * n :], *sources)
+        return rules.gated_sum((1 - z, g)) if first else rules.gated_sum((z, h), (1 - z, g)), c, z, None
 
-    def step_lstm(self, flow, a, h, c, sources, hide, first):
+    def step_lstm(self, rules, a, h, c, sources, hide, first):
         """i, f, o and g from the state, the cell, and what o shows of it."""
         n = self.hidden
         seen = h if hide is None else h * hide
-        a = torch.baddbmm(a, flow.read(seen), self.recurrent_kernel)
-        i, f, o = flow.gate(self.gate, a[..., : 3 * n]).chunk(3, dim=-1)
-        g = flow.bend(torch.tanh, a[..., 3 * n :], self.bias[:, None, 3 * n :], *sources)
-        c = flow.add((i, g)) if first else flow.add((f, c), (i, g))
-        return flow.expose(o, c), c, f, o
+        a = torch.baddbmm(a, rules.linear_input(seen), self.recurrent_kernel)
+        i, f, o = rules.gate(self.gate, a[..., : 3 * n]).chunk(3, dim=-1)
+        g = rules.activation(torch.tanh, a[..., 3 * n :], self.bias[:, None, 3 * n :], *sources)
+        c = rules.gated_sum((i, g)) if first else rules.gated_sum((f, c), (i, g))
+        return rules.output_gate(o, c), c, f, o

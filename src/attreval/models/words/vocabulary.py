@@ -1,4 +1,4 @@
-"""Which words does a word-level model know, and from where do their vectors start?"""
+"""Vocabulary of a word-level model, and the vectors from which its words start."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What does a window of words change when it is erased? In convolutions only its surroundings: only they are computed.
+"""Erasing windows of words at less than the price of whole texts: only what a window changes is computed.
 
 For the convolutional classifier the maximum over the rest of the text is known; for a quasi-recurrent layer the state
 before the window is known, and what the words after it do to a state is one multiplication and one addition. Both are
@@ -16,7 +16,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from attreval.models.words.cnn import Convolutional
-from attreval.models.words.lrp import PLAIN
+from attreval.models.words.lrp import GRADIENTS
 from attreval.models.words.quasi_recurrent import Quasi
 from attreval.models.words.recurrent import Recurrent
 
@@ -149,6 +149,6 @@ def erased_walks(core: Recurrent, x: Tensor, cut: Cut) -> Tensor:
         a = inputs[:, t, None].expand(-1, rows, -1)
         if rows > passed:
             a = torch.cat([a[:, :passed], core.bias[:, None].expand(-1, rows - passed, -1)], dim=1)
-        h[:, :rows], c[:, :rows] = step(PLAIN, a, h[:, :rows], c[:, :rows], (), None, False)[:2]
+        h[:, :rows], c[:, :rows] = step(GRADIENTS, a, h[:, :rows], c[:, :rows], (), None, False)[:2]
     ends = h[:, 1:]
     return torch.cat([ends[0], *(back.flip(0) for back in ends[1:])], dim=1)

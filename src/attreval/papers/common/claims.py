@@ -11,7 +11,6 @@ from pydantic import Field, ValidationError, model_validator
 
 from attreval.core import project
 from attreval.core.section import Section, explain_error
-from attreval.workflow.step import Step
 
 VERDICTS = ("reproduced", "direction only", "not reproduced", "not testable here")
 COLUMNS = ["claim", "paper", "where", "statement", "measure", "reported", "value", "low", "high", "basis", "verdict"]
@@ -114,11 +113,3 @@ def scorecard(tables: Path) -> pd.DataFrame:
     if not paths:
         raise FileNotFoundError(f"no claims at {tables}: run the profile first, `attreval run --profile NAME`")
     return pd.concat([pd.read_csv(path) for path in paths], ignore_index=True)
-
-
-def note_verdicts(step: Step, paper: str, table: pd.DataFrame) -> pd.DataFrame:
-    """Keep how many claims of a paper have which verdict, and give the table back."""
-    step.number(f"claims.{paper}.all", len(table))
-    for verdict in VERDICTS:
-        step.number(f"claims.{paper}.{verdict.replace(' ', '_')}", int((table.verdict == verdict).sum()))
-    return table

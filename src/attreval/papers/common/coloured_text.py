@@ -1,4 +1,4 @@
-"""Heat maps of texts: words or tokens coloured by their scores, as HTML and as a picture (Poerner et al. 2018, Figs. 1-3).
+"""Heat maps of texts: words coloured by their scores, as HTML and as a picture (Poerner et al. 2018, Figs. 1-3).
 
 Green counts for the explained class, red against it, by score / (1.1 * largest size), the paper's scale. The highest
 score is bold, the evidence underlined, so nothing is said by colour alone.

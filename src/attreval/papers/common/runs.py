@@ -76,7 +76,6 @@ def kept_for_run(runs: int = 1) -> Callable[[Callable], Callable]:
                     kept.popitem(last=False)
             return kept[key]
 
-        load_once.cache_clear = kept.clear
         return load_once
 
     return decorate

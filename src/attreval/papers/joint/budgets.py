@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 
 from attreval.config import Profile
+from attreval.core.bootstrap import draw_counts, percentile_interval
 from attreval.core.project import Results
 from attreval.core.seeds import generator
 from attreval.explain import METHODS
 from attreval.metrics.pareto import overlap_at_k
-from attreval.metrics.rank_correlation import bounds
 from attreval.papers.common.sample import to_explain
 from attreval.papers.common.trained_models import load_model_once
 from attreval.workflow.step import Step, set_threads
@@ -68,14 +68,13 @@ def overlap_table(step: Step, rows: pd.DataFrame, scores: list[np.ndarray]) -> p
     for (task, model, method), part in rows.groupby(["task", "model", "method"], sort=False):
         by = {(r.budget, r.seed, r.instance): scores[at] for at, r in zip(part.index, part.itertuples(), strict=True)}
         sizes, seeds, ids = (list(dict.fromkeys(part[name])) for name in ("budget", "seed", "instance"))
-        rng = generator("budgets", task, model, method)
-        counts = rng.multinomial(len(ids), np.full(len(ids), 1 / len(ids)), settings.draws)
+        counts = draw_counts(generator("budgets", task, model, method), len(ids), settings.draws)
         for size in sizes:
             ends = [[overlap_at_k(by[size, s, i], by[max(sizes), s, i], k) for s in seeds] for i in ids]
             pairs = [[overlap_at_k(by[size, a, i], by[size, b, i], k) for a, b in combinations(seeds, 2)] for i in ids]
             row = [task, model, method, k, size, part[part.budget == size].requested.mean(), len(ids)]
             for values in (np.mean(ends, axis=1), np.mean(pairs, axis=1) if pairs[0] else np.full(len(ids), np.nan)):
-                low, high = bounds(counts @ values / len(ids), settings.level)
+                low, high = percentile_interval(counts @ values / len(ids), settings.confidence)
                 row += [values.mean(), float(low), float(high)]
             out.append(row)
     overlaps = [f"{name}{end}" for name in OVERLAPS for end in ("", "_low", "_high")]

@@ -11,8 +11,9 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
+from attreval.core.bootstrap import percentile_interval
 from attreval.explain import METHODS
-from attreval.metrics.rank_correlation import VERDICTS, Drawn, bounds, correlate, draw_judges, pool, verdict
+from attreval.metrics.rank_correlation import VERDICTS, Drawn, correlate, draw_judges, pool, verdict
 from attreval.papers.joint.budgets import BUDGET_COLUMNS, budget_jobs, explain_at_budgets
 from attreval.papers.joint.values import JOINT, read_unified_values, score_instances, token_jobs
 from attreval.workflow.parallel import map_side_by_side
@@ -69,7 +70,7 @@ def summary_table(scores: JointScores, confidence: float) -> pd.DataFrame:
     rows = []
     for run, drawn in scores.runs.items():
         for metric, means in drawn.means.items():
-            low, high = bounds(drawn.drawn[metric], confidence)
+            low, high = percentile_interval(drawn.drawn[metric], confidence)
             better, counts = JOINT[metric].turned or "higher", drawn.counts[metric]
             rows += [
                 (*run, method, metric, better, means[i], low[i], high[i], counts[i])
@@ -105,7 +106,7 @@ def correlation_table(scores: JointScores, confidence: float) -> pd.DataFrame:
                 tau, drawn, pooled = pool(list(of_runs.values()))
                 found.append(((POOLED, POOLED, granularity), tau, drawn, None, pooled))
             for run, tau, drawn, methods, runs in found:
-                low, high = (float(bound) for bound in bounds(drawn, confidence))
+                low, high = (float(bound) for bound in percentile_interval(drawn, confidence))
                 rows.append((*run, a, b, tau, low, high, methods, runs, verdict(low, high)))
     columns = [*RUN, "metric_a", "metric_b", "tau", "low", "high", "methods", "runs", "verdict"]
     return pd.DataFrame(rows, columns=columns).astype({"methods": "Int64"})
@@ -147,7 +148,7 @@ def random_baseline_table(scores: JointScores, confidence: float) -> pd.DataFram
             others = ~np.isnan(means) & (np.arange(len(means)) != at)
             if np.isnan(means[at]) or not others.any():
                 continue
-            _, high = bounds(drawn.drawn[metric] - drawn.drawn[metric][:, at : at + 1], confidence)
+            _, high = percentile_interval(drawn.drawn[metric] - drawn.drawn[metric][:, at : at + 1], confidence)
             methods, below = int(others.sum()), int((means[others] < means[at]).sum())
             surely = int((high[others] < 0).sum())
             rows.append((*run, metric, means[at], methods, below, surely, below <= BOTTOM_SHARE * methods))

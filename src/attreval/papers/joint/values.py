@@ -194,7 +194,7 @@ def read_unified_values(step: Step) -> pd.DataFrame:
     agents = [results.table("predictions", "07_sun2024_agents", *run) for run in runs]
     informed = [read_agents(pd.read_csv(path)) for path in agents if path.exists()]
     parts = [results.read_table("each", "07_sun2024"), *informed]
-    return pd.concat([part for part in parts if len(part)], ignore_index=True).rename(columns={"judge": "metric"})
+    return pd.concat([part for part in parts if len(part)], ignore_index=True)
 
 
 def _open_texts(loaded, results: Results, profile: Profile, run: Run, start: int, records, explained) -> list[_Text]:

@@ -14,13 +14,14 @@ from attreval.metrics.agreement import agreement_at_k
 from attreval.papers.common.runs import common_methods, load_attributions
 from attreval.workflow.step import Step
 
+LOW = ("integrated_gradients_plain", "gradient_x_input")  # methods whose pairs agree least in the paper
 K_SHOWN = 4  # the mean number of tokens that people highlight on e-SNLI (Kamp et al. 2023)
 
 
 def mean_with_interval(step: Step, values: np.ndarray, run: tuple) -> tuple:
     """Means over instances, lower and upper bounds; instances are drawn alike in every table of a run."""
     settings = step.profile.bootstrap
-    return bootstrap_mean(values, settings.draws, settings.level, "agreement", *run)
+    return bootstrap_mean(values, settings.draws, settings.confidence, "agreement", *run)
 
 
 def group_of(a: str, b: str) -> str:

@@ -16,32 +16,22 @@ from scipy.stats import rankdata
 from attreval import corpora
 from attreval.config import Run
 from attreval.core.bootstrap import bootstrap_statistic
-from attreval.papers.common.claims import note_verdicts, read_claims, score
+from attreval.papers.common.claims import read_claims, score
 from attreval.papers.common.published import reported
+from attreval.papers.kamp2023.agreement import LOW
 from attreval.papers.kamp2023.readings import PEOPLE, SIX, Reading, read_runs, voters
 from attreval.papers.kamp2023.tables import KAMP_METHODS
 
 SHAP, LIME, GRADIENT, INPUT, PLAIN, PATH = SIX
-LOW, STRONG = (PLAIN, INPUT), (SHAP, LIME, GRADIENT)
-SMALL, LARGE, SETTLED = 5, 10, 5  # small k, the largest k compared, the k above which the paper sees no improvement
+STRONG = (SHAP, LIME, GRADIENT)
+SMALL = 5  # the largest of small k
+LARGE = 10  # the largest k compared
+SETTLED = 5  # the k above which the paper sees no improvement
+PAIRS = tuple(combinations(SIX, 2))
+LOW_PAIRS = tuple(pair for pair in PAIRS if set(pair) & set(LOW))
 DYNAMIC = 0  # stands for dynamic k where a k is asked for
 PREFERRED = ("esnli", "snli")  # the paper's texts, with people and without
 Means = Mapping[tuple, float]
-
-
-def pair(means: Means, a: str, b: str, k: int) -> float:
-    """Mean agreement of two methods."""
-    return means["pair", *sorted((a, b), key=SIX.index), k]
-
-
-def pairs() -> list[tuple[str, str]]:
-    """The 15 pairs of the six methods."""
-    return list(combinations(SIX, 2))
-
-
-def low_pairs() -> list[tuple[str, str]]:
-    """Pairs with plain integrated gradients or Gradient x Input."""
-    return [p for p in pairs() if set(p) & set(LOW)]
 
 
 def share_above(differences: Iterable[float]) -> float:
@@ -52,20 +42,20 @@ def share_above(differences: Iterable[float]) -> float:
 
 def highest_pair(means: Means) -> float:
     """Share of pairs and small k at which Partition SHAP and LIME agree more than the pair."""
-    others = [p for p in pairs() if p != (SHAP, LIME)]
+    others = [p for p in PAIRS if p != (SHAP, LIME)]
     ks = range(1, SMALL + 1)
-    return share_above(pair(means, SHAP, LIME, k) - pair(means, *other, k) for k in ks for other in others)
+    return share_above(means["pair", SHAP, LIME, k] - means["pair", *other, k] for k in ks for other in others)
 
 
 def three_groups(means: Means) -> float:
     """Share of comparisons at k = 4 in which a pair without the two weak methods agrees more than one with them."""
-    others = [p for p in pairs() if p not in low_pairs()]
-    return share_above(pair(means, *other, 4) - pair(means, *low, 4) for low in low_pairs() for other in others)
+    others = [p for p in PAIRS if p not in LOW_PAIRS]
+    return share_above(means["pair", *other, 4] - means["pair", *low, 4] for low in LOW_PAIRS for other in others)
 
 
 def rises_with_k(means: Means) -> float:
     """Share of pairs, but for Partition SHAP and LIME, that agree more at the largest k than at 1."""
-    return share_above(pair(means, *p, LARGE) - pair(means, *p, 1) for p in pairs() if p != (SHAP, LIME))
+    return share_above(means["pair", *p, LARGE] - means["pair", *p, 1] for p in PAIRS if p != (SHAP, LIME))
 
 
 def rises_with_k_for_people(means: Means) -> float:
@@ -82,8 +72,8 @@ def advantage(better: tuple[str, ...], worse: tuple[str, ...], k: int) -> Callab
 
 def gain(method: str, k: int) -> Callable[[Means], float]:
     """By how much dynamic k raises the mean agreement of a method's pairs over a fixed k."""
-    mine = [p for p in pairs() if method in p]
-    return lambda means: float(np.mean([pair(means, *p, DYNAMIC) - pair(means, *p, k) for p in mine]))
+    mine = [p for p in PAIRS if method in p]
+    return lambda means: float(np.mean([means["pair", *p, DYNAMIC] - means["pair", *p, k] for p in mine]))
 
 
 def rank_correlation_of_k(means: Means) -> float:
@@ -134,7 +124,7 @@ def values_by_instance(readings: list[Reading], spec) -> tuple[list[tuple], np.n
         return r.agreement_at_peaks(names, spec) if k == DYNAMIC else r.agreement_at_k(names, k, spec)
 
     def row(r):
-        values = {("pair", a, b, k): agree(r, (a, b), k) for a, b in pairs() for k in ks}
+        values = {("pair", a, b, k): agree(r, (a, b), k) for a, b in PAIRS for k in ks}
         values |= {(PEOPLE, m, k): agree(r, (m, PEOPLE), k) if r.marked else np.nan for m in SIX for k in ks}
         values |= {("k", m): float(r.peaks(m, spec).sum()) for m in SIX}
         rise = (r.agreement_at_k(SIX, LARGE, spec) - r.agreement_at_k(SIX, 1, spec)) / (LARGE - 1)
@@ -160,13 +150,13 @@ def statistics_by_run(step) -> dict[Run, dict[str, dict]]:
             found = bootstrap_statistic(
                 values,
                 lambda means, f=statistic, names=names: f(dict(zip(names, means, strict=True))),
-                *(settings.draws, settings.level, "agreement", *run),
+                *(settings.draws, settings.confidence, "agreement", *run),
             )
             out[run][claim] = dict(zip(("value", "low", "high"), found, strict=True)) | {"basis": basis}
     return out
 
 
-def claims_table(step, measured: dict[Run, dict[str, dict]]) -> pd.DataFrame:
+def claims_table(measured: dict[Run, dict[str, dict]]) -> pd.DataFrame:
     """One row a claim of Kamp et al. 2023 with our value, its interval and a verdict.
 
     A claim is decided on the first run that can test it: on the paper's texts where the profile has them.
@@ -177,7 +167,7 @@ def claims_table(step, measured: dict[Run, dict[str, dict]]) -> pd.DataFrame:
         tests = [measured[run][claim] for run in order if np.isfinite(measured[run][claim]["value"])]
         if tests:
             found[claim] = tests[0]
-    return note_verdicts(step, "kamp2023", score(read_claims("kamp2023"), found))
+    return score(read_claims("kamp2023"), found)
 
 
 def claims_by_run(measured: dict[Run, dict[str, dict]]) -> pd.DataFrame:

@@ -16,12 +16,12 @@ from matplotlib.ticker import MaxNLocator
 from attreval.explain import METHODS
 from attreval.papers.common.method_style import MARKERS, method_markers, method_palette
 from attreval.papers.common.style import GROUPS, draw_nothing, task_title, use_style
+from attreval.papers.kamp2023.agreement import LOW
 from attreval.papers.kamp2023.profiles import draw_profile, draw_spans
 from attreval.papers.kamp2023.readings import SIX, Reading
 
 NOBODY = "nobody marked these texts"
 FEW = "fewer than two of the paper's six methods explain these texts"
-LOW = {"integrated_gradients_plain", "gradient_x_input"}
 KINDS = {  # the paper's three groups of pairs
     "Partition SHAP and LIME": ("#DE8F05", "s"),
     "other pairs": ("#029E73", "o"),
@@ -66,7 +66,7 @@ def kind_of(a: str, b: str) -> str:
     one, other, low = KINDS
     if {a, b} == {"partition_shap", "lime"}:
         return one
-    return low if {a, b} & LOW else other
+    return low if {a, b} & set(LOW) else other
 
 
 def figure_2b(table: pd.DataFrame):
@@ -162,7 +162,7 @@ def figure_all_pairs(table: pd.DataFrame):
         axes.set(xlabel="k", title=task_title(task), xticks=sorted(table.k.unique()), ylim=(0.48, 1.02))
     panels[0][0].set_ylabel("agreement@k")
     handles, names = panels[0][0].get_legend_handles_labels()
-    figure.legend(handles, names, loc="upper center", bbox_to_anchor=(0.5, 0.02), ncols=len(GROUPS))
+    figure.legend(handles, names, loc="upper center", bbox_to_anchor=(0.5, 0.02), ncols=3)
     figure.tight_layout()
     return panels[0][0]
 

@@ -120,10 +120,9 @@ def predicted_k_table(step) -> pd.DataFrame:
         found[NONE, "one_for_all"] = np.full(len(readings), given.mean())
         for (method, rule), chosen in found.items():
             apart = np.array(chosen) - given
-            mean, low, high = mean_with_interval(step, np.column_stack([apart, np.abs(apart)]), run)
+            errors = _mean_low_high(step, np.column_stack([apart, np.abs(apart)]), run)
             rank = spearmanr(chosen, given).statistic if np.ptp(chosen) and np.ptp(given) else np.nan
-            numbers = (np.mean(chosen), given.mean(), mean[0], low[0], high[0], mean[1], low[1], high[1], rank)
-            rows.append((*run, method, rule, *numbers, len(readings)))
+            rows.append((*run, method, rule, np.mean(chosen), given.mean(), *errors, rank, len(readings)))
     columns = ["task", "model", "seed", "method", "rule", "k", "people_k", "bias", "bias_low", "bias_high"]
     columns += ["error", "error_low", "error_high", "correlation", "instances"]
     return pd.DataFrame(rows, columns=columns)
@@ -154,7 +153,7 @@ def phrase_table(step) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["task", "model", "seed", "method", "selection", *measures, "instances"])
 
 
-def _mean_low_high(step, values: list, run: Run) -> list[float]:
+def _mean_low_high(step, values: list | np.ndarray, run: Run) -> list[float]:
     """Mean over instances, lower and upper bound of each measure in turn."""
     return [float(x) for measure in zip(*mean_with_interval(step, np.array(values), run), strict=True) for x in measure]
 

@@ -70,14 +70,10 @@ def seeds_of_tasks(step) -> list[tuple[str, str, list[tuple]]]:
         for seed in seeds:
             loaded = load_attributions(step.results, profile, task, model, seed)
             records = [record for by_method in loaded.values() for record in by_method.values()]
-            found.append((seed, read_accuracy(step.results, profile.read_by(task), model, seed), _profiles_of(records)))
+            tested = step.results.read_table("accuracy", "02_train", profile.read_by(task), model, seed)
+            found.append((seed, float(tested.accuracy[0]), _profiles_of(records)))
         out.append((task, model, found))
     return out
-
-
-def read_accuracy(results: Results, task: str, model: str, seed: int) -> float:
-    """The test accuracy that notebook 02 wrote."""
-    return float(results.read_table("accuracy", "02_train", task, model, seed).accuracy[0])
 
 
 def seeds_of_study(step) -> list[tuple[str, str, list[tuple]]]:
@@ -89,12 +85,10 @@ def seeds_of_study(step) -> list[tuple[str, str, list[tuple]]]:
     accuracies = map_side_by_side(
         train_and_explain, jobs, step.profile.workers, step.progress("training and explaining, by seed")
     )
-    found = []
-    for seed, accuracy in zip(study.seeds, accuracies, strict=True):
-        path = study_path(step.results, study, seed)
-        step.files.append(path)
-        found.append((seed, accuracy, _profiles_of(read_attributions(path))))
-    return [(study.task, study.model, found)]
+    paths = [study_path(step.results, study, seed) for seed in study.seeds]
+    step.files += paths
+    profiles = [_profiles_of(read_attributions(path)) for path in paths]
+    return [(study.task, study.model, list(zip(study.seeds, accuracies, profiles, strict=True)))]
 
 
 def study_path(results: Results, study, seed: int):
@@ -121,19 +115,12 @@ def train_and_explain(results: Results, profile: Profile, seed: int) -> float:
         vectors=lambda: read_glove(*corpora.glove()),
     )
     dev = corpora.load(study.task, "dev", study.dev_rows)
-    train(
-        model,
-        instances,
-        dev,
-        profile.study_training(),
-        results.model(f"{STUDY}_{study.task}", study.model, seed),
-        names,
-    )
+    folder = results.model(f"{STUDY}_{study.task}", study.model, seed)
+    train(model, instances, dev, profile.study_training(), folder, names)
     test = corpora.load(study.task, "test", study.test_rows)
     tested = evaluate(model, test, pick_precision(profile.training.precision, model.device))
-    scorer = Scorer(
-        model, spec.token_budget, sampled_precision=pick_precision(spec.perturbation_precision, model.device)
-    )
+    precision = pick_precision(spec.perturbation_precision, model.device)
+    scorer = Scorer(model, spec.token_budget, sampled_precision=precision)
     explained = explain(scorer, test[: study.explain_rows], spec.methods, spec, names, spec.target)
     records = [record for e in explained for record in e.attributions.values()]
     write_attributions(study_path(results, study, seed), records)

@@ -1,4 +1,4 @@
-"""What is in the corpora that a profile uses?"""
+"""Notebook 01: sizes, lengths and labels of the corpora that a profile uses."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def word_counts(profile: Profile) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-def describe(counts: pd.DataFrame) -> pd.DataFrame:
+def corpus_table(counts: pd.DataFrame) -> pd.DataFrame:
     """One row a task and split: instances, words, and how the labels are shared out."""
     grouped = counts.groupby(["task", "split"], sort=False)
     out = grouped.words.agg(instances="size", words_mean="mean", words_median="median", words_max="max").reset_index()
@@ -44,10 +44,3 @@ def describe(counts: pd.DataFrame) -> pd.DataFrame:
     return out.sort_values(
         ["task", "split"], key=lambda c: c.map(order) if c.name == "split" else c, kind="stable", ignore_index=True
     )
-
-
-def note_sizes(step, table: pd.DataFrame) -> None:
-    """Keep how many instances each task and split has."""
-    for row in table.itertuples():
-        step.number(f"data.{row.task}.{row.split}", int(row.instances))
-        step.number(f"data.{row.task}.{row.split}_words", float(row.words_mean), 1)

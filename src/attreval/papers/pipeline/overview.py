@@ -1,4 +1,4 @@
-"""What was trained and explained, and what did it cost? The shards and seeds of a profile, put together."""
+"""Notebook 03_overview: what was trained and explained, and what it cost, all shards and seeds put together."""
 
 from __future__ import annotations
 
@@ -15,26 +15,7 @@ PER_INSTANCE = ["requested", "unique", "reused", "requested_tokens", "unique_tok
 def model_table(step: Step) -> pd.DataFrame:
     """One row a task, model and seed: how well the model does on test."""
     runs = step.profile.trained_runs()
-    table = pd.concat([step.results.read_table("accuracy", "02_train", *run) for run in runs], ignore_index=True)
-    for task, part in table.groupby("task", sort=False):
-        for name in ("accuracy", "macro_f1", "majority"):
-            step.number(f"train.{task}.{name}", float(part[name].mean()), 3)
-        step.number(f"train.{task}.accuracy_low", float(part.accuracy_low.min()), 3)
-        step.number(f"train.{task}.accuracy_high", float(part.accuracy_high.max()), 3)
-        for name in ("train_rows", "test_rows"):
-            step.number(f"train.{task}.{name}", int(part[name].max()))
-        step.number(f"train.{task}.also", describe_extra(step.profile, task))
-        step.number(f"train.{task}.precision", ", ".join(dict.fromkeys(part.precision)))
-    return table
-
-
-def describe_extra(profile: Profile, task: str) -> str:
-    """What a task's models are trained on besides its own train split, in words."""
-    parts = [
-        f"{more.rows:,} instances of {corpora.TASKS[other].short}, cut to their last {more.last_words} words"
-        for other, more in profile.tasks[task].also_train.items()
-    ]
-    return " and ".join(parts) or "nothing else"
+    return pd.concat([step.results.read_table("accuracy", "02_train", *run) for run in runs], ignore_index=True)
 
 
 def cost_table(step: Step) -> pd.DataFrame:
@@ -47,23 +28,43 @@ def cost_table(step: Step) -> pd.DataFrame:
     )
     totals = totals.groupby(["task", "method"], sort=False).sum().reset_index()
     totals[PER_INSTANCE] = totals[PER_INSTANCE].div(totals.instances, axis=0)
-    for task, part in totals.groupby("task", sort=False):
-        step.number(f"explain.{task}.requested", float(part.requested.sum()), 0)
-        step.number(f"explain.{task}.unique", float(part.unique.sum()), 0)
-        step.number(f"explain.{task}.reused_share", float(part.reused.sum() / part.requested.sum()), percent=True)
     return totals[["task", "method", "instances", *PER_INSTANCE]]
 
 
-def note_explained(step: Step) -> None:
-    """Keep what the text says of the explained instances."""
-    for task, part in read_shards(step, "instances").groupby("task", sort=False):
-        one = part.drop_duplicates("instance")
-        step.number(f"explain.{task}.instances", len(one))
-        step.number(f"explain.{task}.tokens_mean", float(one.tokens.mean()), 1)
-        step.number(f"explain.{task}.accuracy", float((part.predicted == part.label).mean()), 3)
-        step.number(f"explain.{task}.truncated", int((one.dropped > 0).sum()))
-        step.number(f"explain.{task}.gap_max", float(part.gap.max()), 3)
-        step.number(f"explain.{task}.gap_share_max", float(part.gap_share.max()), 3)
-    for task, part in read_shards(step, "precision").groupby("task", sort=False):
-        step.number(f"explain.{task}.sampled_precision", ", ".join(dict.fromkeys(part.precision)))
-        step.number(f"explain.{task}.sampled_correlation", float(part.correlation.mean()), 4)
+def task_table(step: Step, cost: pd.DataFrame) -> pd.DataFrame:
+    """One row an explained task: what its models also learn from, and what was explained, over models and seeds.
+
+    instances, tokens_mean, truncated: of the texts. accuracy: of the explained predictions. gap_max, gap_share_max: the
+    largest completeness gaps. reused_share: of all evaluations asked for. sampled_precision, sampled_correlation: of
+    sampled methods, how the scores in this precision correlate with the exact ones. cost: of `cost_table`.
+    """
+    explained, precision = read_shards(step, "instances"), read_shards(step, "precision")
+    rows = []
+    for task, part in explained.groupby("task", sort=False):
+        texts, spent = part.drop_duplicates("instance"), cost[cost.task == task]
+        sampled = precision[precision.task == task]
+        rows.append(
+            {
+                "task": task,
+                "also_trained_on": _also_trained_on(step.profile, task),
+                "instances": len(texts),
+                "tokens_mean": texts.tokens.mean(),
+                "truncated": (texts.dropped > 0).sum(),
+                "accuracy": (part.predicted == part.label).mean(),
+                "gap_max": part.gap.max(),
+                "gap_share_max": part.gap_share.max(),
+                "reused_share": spent.reused.sum() / spent.requested.sum(),
+                "sampled_precision": ", ".join(dict.fromkeys(sampled.precision)),
+                "sampled_correlation": sampled.correlation.mean(),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def _also_trained_on(profile: Profile, task: str) -> str:
+    """What a task's models are trained on besides its own train split, in words."""
+    parts = [
+        f"{more.rows:,} instances of {corpora.TASKS[other].short}, cut to their last {more.last_words} words"
+        for other, more in profile.tasks[task].also_train.items()
+    ]
+    return " and ".join(parts) or "nothing else"

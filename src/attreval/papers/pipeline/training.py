@@ -1,4 +1,4 @@
-"""Train the model of one task, and say how well it does on test."""
+"""Notebook 02: train the model of one task, and say how well it does on test."""
 
 from __future__ import annotations
 
@@ -9,11 +9,16 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from sklearn.metrics import confusion_matrix
 
 from attreval import corpora
 from attreval.config import TaskSpec
 from attreval.core.bootstrap import bootstrap_mean
 from attreval.core.records import Instance
+from attreval.models.loading import load_classifier, new_classifier
+from attreval.models.training import evaluate, save_whole, train
+from attreval.models.transformer import pick_precision
+from attreval.models.words.vocabulary import read_glove
 from attreval.workflow.step import Step
 
 
@@ -26,52 +31,35 @@ class Trained:
     confusion: pd.DataFrame
 
 
-def fit(step: Step) -> Trained:
+def train_and_test(step: Step) -> Trained:
     """Train as the profile says (or take the weights as they are where train_rows is 0), save, evaluate on test."""
-    from attreval.models.training import evaluate
-    from attreval.models.transformer import pick_precision
-
     given, profile = step.parameters, step.profile
     spec, labels = profile.task_of(given.task, given.model), corpora.TASKS[given.task].labels
-    model, curve = (train_new if spec.train_rows else take_as_is)(step, labels)
+    model, curve = (_train_new if spec.train_rows else _copy_trained)(step, labels)
     test = corpora.load(given.task, "test", spec.test_rows)
     precision = pick_precision(profile.training_of(given.task, given.model).precision, model.device)
-    tested = evaluate(model, test, precision, notify=counted(step.progress("testing"), len(test)))
+    tested = evaluate(model, test, precision, notify=running_total(step.progress("testing"), len(test)))
     gold = np.array([i.label for i in test])
-    accuracy, low, high = (
-        float(x)
-        for x in bootstrap_mean(
-            tested.correct,
-            profile.bootstrap.draws,
-            profile.bootstrap.level,
-            "accuracy",
-            given.task,
-            given.model,
-            given.seed,
-        )
-    )
+    names = ("accuracy", given.task, given.model, given.seed)
+    interval = bootstrap_mean(tested.correct, profile.bootstrap.draws, profile.bootstrap.confidence, *names)
     row = {
         "task": given.task,
         "model": given.model,
         "seed": given.seed,
-        "train_rows": trained_on(step.results.model(given.task, given.model, given.seed)) if spec.train_rows else 0,
+        "train_rows": _rows_trained_on(step.results.model(given.task, given.model, given.seed))
+        if spec.train_rows
+        else 0,
         "test_rows": len(test),
-        "accuracy": accuracy,
-        "accuracy_low": low,
-        "accuracy_high": high,
+        **dict(zip(("accuracy", "accuracy_low", "accuracy_high"), map(float, interval), strict=True)),
         "macro_f1": tested.macro_f1,
         "majority": float(np.bincount(gold).max() / len(gold)),
         "precision": precision,
     }
-    return Trained(curve, pd.DataFrame([row]), confuse(gold, tested.predicted, labels))
+    return Trained(curve, pd.DataFrame([row]), confusion_table(gold, tested.predicted, labels))
 
 
-def train_new(step: Step, labels: tuple[str, ...]):
+def _train_new(step: Step, labels: tuple[str, ...]):
     """Fine-tune the profile's model on the task; give it and its training curve."""
-    from attreval.models.loading import new_classifier
-    from attreval.models.training import train
-    from attreval.models.words.vocabulary import read_glove
-
     given, profile = step.parameters, step.profile
     spec, origin = profile.task_of(given.task, given.model), profile.models[given.model]
     names = ("model", given.task, given.model, given.seed)
@@ -95,7 +83,7 @@ def train_new(step: Step, labels: tuple[str, ...]):
     return model, pd.DataFrame(curve)
 
 
-def trained_on(folder: Path) -> int:
+def _rows_trained_on(folder: Path) -> int:
     """How many instances a model in a folder has learned from; a corpus may hold fewer than a profile asks for."""
     return json.loads((folder / "training.json").read_text(encoding="utf-8"))["train_rows"]
 
@@ -103,14 +91,14 @@ def trained_on(folder: Path) -> int:
 def training_set(task: str, spec: TaskSpec) -> list[Instance]:
     """The train instances of a task, and those that it also trains on, cut to their last words."""
     also = [
-        closing(instance, more.last_words)
+        last_words(instance, more.last_words)
         for other, more in spec.also_train.items()
         for instance in corpora.load(other, "train", more.rows)
     ]
     return corpora.load(task, "train", spec.train_rows) + also
 
 
-def closing(instance: Instance, words: int) -> Instance:
+def last_words(instance: Instance, words: int) -> Instance:
     """The last words of an instance of one segment."""
     kept = instance.words[-words:]
     start = int(kept[0][1])
@@ -119,11 +107,8 @@ def closing(instance: Instance, words: int) -> Instance:
     )
 
 
-def take_as_is(step: Step, labels: tuple[str, ...]):
+def _copy_trained(step: Step, labels: tuple[str, ...]):
     """Copy a trained classifier into the results, its classes named as the profile says; there is no training curve."""
-    from attreval.models.loading import load_classifier
-    from attreval.models.training import save_whole
-
     given, profile = step.parameters, step.profile
     origin = profile.models[given.model]
     folder = step.results.model(given.task, given.model, given.seed)
@@ -137,15 +122,13 @@ def take_as_is(step: Step, labels: tuple[str, ...]):
     return loaded, pd.DataFrame(columns=["step", "epoch", "train_loss", "dev_loss", "dev_accuracy"])
 
 
-def confuse(gold: np.ndarray, predicted: np.ndarray, labels: tuple[str, ...]) -> pd.DataFrame:
+def confusion_table(gold: np.ndarray, predicted: np.ndarray, labels: tuple[str, ...]) -> pd.DataFrame:
     """Counts of gold (rows) by predicted (columns) labels."""
-    from sklearn.metrics import confusion_matrix
-
     counts = confusion_matrix(gold, predicted, labels=range(len(labels)))
     return pd.DataFrame(counts, index=pd.Index(labels, name="gold"), columns=pd.Index(labels, name="predicted"))
 
 
-def counted(show: Callable, of: int) -> Callable[[int], None]:
+def running_total(show: Callable, of: int) -> Callable[[int], None]:
     """A callback that takes how many are newly done, from one that takes how many are done in all."""
     done = 0
 

@@ -32,6 +32,8 @@ def pointing_hits(step: Step) -> pd.DataFrame:
         records = load_attributions(step.results, profile, task, model, seed)
         methods = common_methods(records)
         tokens = load_tokens(step.results, profile, task, model, seed)
+        architecture = architecture_names(profile, task)[model]
+        known = {"task": task, "model": model, "architecture": architecture, "seed": seed}
         for instance in to_explain(profile, task, model):
             rows = pointing_game.play(
                 instance,
@@ -42,12 +44,6 @@ def pointing_hits(step: Step) -> pd.DataFrame:
                 profile.pointing.affix,
                 (task, model, seed),
             )
-            known = {
-                "task": task,
-                "model": model,
-                "architecture": architecture_names(profile, task)[model],
-                "seed": seed,
-            }
             out += [known | row for row in rows]
         show(done + 1, len(runs))
     return pd.DataFrame(out)
@@ -69,7 +65,7 @@ def read_predictions(step: Step) -> pd.Series:
 def accuracy_table(step: Step, hits: pd.DataFrame) -> pd.DataFrame:
     """Pointing accuracy with its interval; see `metrics.pointing_game.summarise`."""
     keys = ("task", "model", "architecture")
-    return pointing_game.summarise(hits, step.profile.bootstrap.draws, step.profile.bootstrap.level, keys)
+    return pointing_game.summarise(hits, step.profile.bootstrap.draws, step.profile.bootstrap.confidence, keys)
 
 
 def attractor_table(step: Step, hits: pd.DataFrame) -> pd.DataFrame:
@@ -77,7 +73,9 @@ def attractor_table(step: Step, hits: pd.DataFrame) -> pd.DataFrame:
     asked = hits[hits.attractors.notna()]
     largest = asked.drop_duplicates(["task", "instance"]).task.value_counts()
     chosen = asked[asked.task == largest.index[0]] if len(largest) else asked
-    return pointing_game.summarise_by_attractors(chosen, step.profile.bootstrap.draws, step.profile.bootstrap.level)
+    return pointing_game.summarise_by_attractors(
+        chosen, step.profile.bootstrap.draws, step.profile.bootstrap.confidence
+    )
 
 
 def no_better_than_random(summary: pd.DataFrame) -> pd.DataFrame:

@@ -1,4 +1,7 @@
-"""Do explanations help an agent to predict what the model predicts? Agents of the model's own architecture."""
+"""Simulatability by agents of the model's own architecture (Sun et al. 2024, section 2.4, after Pruthi et al. 2022).
+
+Do explanations help an agent to predict what the model predicts? How they are shown: metrics.unified.simulatability.
+"""
 
 from __future__ import annotations
 
@@ -13,137 +16,134 @@ from attreval import corpora
 from attreval.config import TrainingSpec
 from attreval.core.records import Attribution, Instance, Tokens
 from attreval.core.seeds import generator
-from attreval.core.units import find_units
+from attreval.core.units import Units, find_units
 from attreval.explain.techniques import TECHNIQUES
 from attreval.metrics.unified.ranking import Feature, rank_features, take_units
 from attreval.metrics.unified.simulatability import agreement_f1, bootstrap_gain, inform, read_marks
 from attreval.papers.common.runs import load_typed_attributions
-from attreval.papers.sun2024.explanations import shown_to_agents
+from attreval.papers.common.trained_models import load_model
 from attreval.workflow.step import Step
 
-UNTOLD = ("none", "none", "none")
+Condition = tuple[str, str, str]  # technique, type of explanation, form
+UNINFORMED = ("none", "none", "none")
+RUN = ["task", "model", "seed"]
+CONDITION = ["technique", "type", "form"]
 
 
 @dataclass(frozen=True)
-class Told:
-    """What agents see of one instance: its label (the model's prediction) and its tokens, by technique, type, form."""
+class AgentInput:
+    """One instance as agents see it: its label (the model's prediction) and its tokens, by condition."""
 
     id: str
     label: int
-    shown: dict[tuple[str, str, str], Tokens]
+    tokens: dict[Condition, Tokens]
 
 
 @dataclass(frozen=True)
-class Simulated:
-    """agents: one row each: F1 on the model's predictions, gain over the agent without explanations in points of F1.
+class Simulation:
+    """agents: one row each: F1 on the model's predictions, gain over the uninformed agent in points of F1.
     predictions: one row an agent and instance that it is tested on: whether it predicts what the model predicts."""
 
     agents: pd.DataFrame
     predictions: pd.DataFrame
 
 
-def simulate(step: Step) -> Simulated:
+def simulate(step: Step) -> Simulation:
     """Train agents with and without explanations, and see how often they predict what the model predicts.
 
-    An agent starts where the model started and is trained on the model's predictions for other test instances
-    (Sun et al. 2024, section 2.4). Gains have bootstrap intervals over the instances that agents are tested on.
+    An agent starts where the model started and is trained on the model's predictions for other test instances.
+    Gains have bootstrap intervals over the instances that agents are tested on. ValueError for too few instances.
     """
-    from attreval.models.training import Prepared
+    given, settings, bootstrap = step.parameters, step.profile.diagnosis.agents, step.profile.bootstrap
+    run = (given.task, given.model, given.seed)
+    agents, predictions = [], []
+    if settings.rows:
+        train, dev, test = _split(agent_inputs(step), settings.split)
+        predicted = _train_agents(step, (train, dev, test))
+        labels = np.array([one.label for one in test])
+        for condition, by_seed in predicted.items():
+            gains = [
+                bootstrap_gain(own, other, labels, bootstrap.draws, bootstrap.confidence, generator("gain", *run))
+                for own, other in zip(by_seed, predicted[UNINFORMED], strict=True)
+            ]
+            points = [float("nan")] * 3 if condition == UNINFORMED else (100 * np.mean(gains, axis=0)).tolist()
+            f1 = float(np.mean([agreement_f1(own, labels) for own in by_seed]))
+            agents.append((*run, *condition, f1, *points, len(train), len(test)))
+            correct = np.mean([own == labels for own in by_seed], axis=0).tolist()
+            predictions += [(*run, one.id, *condition, share) for one, share in zip(test, correct, strict=True)]
+    return Simulation(
+        pd.DataFrame(agents, columns=[*RUN, *CONDITION, "f1", "gain", "low", "high", "train", "tested"]),
+        pd.DataFrame(predictions, columns=[*RUN, "instance", *CONDITION, "correct"]),
+    )
 
-    given, profile = step.parameters, step.profile
-    settings = profile.diagnosis.agents
-    columns = ["task", "model", "seed", "technique", "type", "form", "f1", "gain", "low", "high", "train", "tested"]
-    by_instance = ["task", "model", "seed", "instance", "technique", "type", "form", "correct"]
-    if not settings.rows:
-        return Simulated(pd.DataFrame(columns=columns), pd.DataFrame(columns=by_instance))
-    every = tell_all(step)
-    ends = np.cumsum([round(share * len(every)) for share in settings.split[:2]])
-    parts = every[: ends[0]], every[ends[0] : ends[1]], every[ends[1] :]
+
+def _split(inputs: list[AgentInput], shares: tuple[float, float, float]) -> list[list[AgentInput]]:
+    """What agents train on, stop on and are tested on, in the order of the inputs."""
+    first, second = np.cumsum([round(share * len(inputs)) for share in shares[:2]])
+    parts = [inputs[:first], inputs[first:second], inputs[second:]]
     if not all(parts):
-        raise ValueError(
-            f"{len(every)} instances cannot be split {settings.split} for agents; raise diagnosis.agents.rows"
-        )
-    labels = np.array([told.label for told in parts[2]])
-    kinds = [UNTOLD, *(kind for kind in every[0].shown if kind != UNTOLD)]
-    show = step.progress("training agents")
-    predicted: dict[tuple, list[np.ndarray]] = {}
-    for done, kind in enumerate(kinds, start=1):
-        sets = [[Prepared(t.id, t.label, t.shown[kind]) for t in part] for part in parts]
-        predicted[kind] = [train_agent(step, sets, kind, seed) for seed in settings.seeds]
-        show(done, len(kinds))
-    rows = []
-    bootstrap = profile.bootstrap
-    for kind in kinds:
-        found = [
-            bootstrap_gain(
-                *(told, untold, labels, bootstrap.draws, bootstrap.level),
-                generator("gain", given.task, given.model, given.seed),
-            )
-            for told, untold in zip(predicted[kind], predicted[UNTOLD], strict=True)
-        ]
-        f1 = float(np.mean([agreement_f1(told, labels) for told in predicted[kind]]))
-        points = (100 * np.mean(found, axis=0)).tolist() if kind != UNTOLD else [float("nan")] * 3
-        rows.append((given.task, given.model, given.seed, *kind, f1, *points, len(parts[0]), len(labels)))
-    met = [
-        (given.task, given.model, given.seed, told.id, *kind, float(np.mean([p[i] == told.label for p in some])))
-        for kind, some in predicted.items()
-        for i, told in enumerate(parts[2])
-    ]
-    return Simulated(pd.DataFrame(rows, columns=columns), pd.DataFrame(met, columns=by_instance))
+        raise ValueError(f"{len(inputs)} instances cannot be split {shares} for agents; raise diagnosis.agents.rows")
+    return parts
 
 
-def tell_all(step: Step) -> list[Told]:
-    """What agents see of every instance."""
-    from attreval.papers.common.trained_models import load_model
-
+def agent_inputs(step: Step) -> list[AgentInput]:
+    """Every instance that agents see: without an explanation, and with those of each technique, type and form."""
     given, profile = step.parameters, step.profile
     settings = profile.diagnosis.agents
     model = load_model(step.results, given.task, given.model, given.seed, profile)
-    marks = read_marks(model.tokenizer, most_ranks(settings.pieces))
+    # ranks to be written at most: as many as there are units in a few pairs of long spans
+    marks = read_marks(model.tokenizer, 200 * settings.pieces)
     longest = getattr(model, "longest", model.max_length)
     records = load_typed_attributions(step.results, profile, given.task, given.model, given.seed)
     out = []
-    for instance in shown_to_agents(profile, given.task):
-        tokens, shown = model.tokens(instance), {}
+    for instance in corpora.load(given.task, "test", settings.rows):
+        tokens = model.tokens(instance)
         units = find_units(tokens, profile.diagnosis.units.unit)
-        for technique, kind, pieces in pieces_shown(instance, tokens, records[instance.id], profile, step.parameters):
+        by_condition = {UNINFORMED: tokens}
+        for technique, kind, features in _shown_features(step, instance, units, records[instance.id]):
             for form in settings.forms:
-                shown[technique, kind, form] = inform(tokens, units, pieces, marks, form, longest)
+                by_condition[technique, kind, form] = inform(tokens, units, features, marks, form, longest)
         target = next(iter(records[instance.id].values())).target
-        out.append(Told(instance.id, target, {UNTOLD: tokens} | shown))
+        out.append(AgentInput(instance.id, target, by_condition))
     return out
 
 
-def most_ranks(pieces: int) -> int:
-    """How many ranks can be needed at most: as many as there are units in a few pairs of long spans."""
-    return 200 * pieces
-
-
-def pieces_shown(
-    instance: Instance, tokens: Tokens, records: dict[str, Attribution], profile, given
+def _shown_features(
+    step: Step, instance: Instance, units: Units, records: dict[str, Attribution]
 ) -> Iterator[tuple[str, str, list[Feature]]]:
-    """(technique, type, pieces): the first pairs of spans, and of every type as many units as these hold."""
-    settings = profile.diagnosis
-    units = find_units(tokens, settings.units.unit)
-    for technique in settings.agents.techniques:
+    """(technique, type, features): the first pairs of spans, and of every type as many units as these hold."""
+    given, settings = step.parameters, step.profile.diagnosis.agents
+    names = ("ties", given.task, given.model, given.seed, instance.id)
+    for technique in settings.techniques:
         rankings = {
-            kind: rank_features(
-                records[method], units, generator("ties", given.task, given.model, given.seed, instance.id, method)
-            )
+            kind: rank_features(records[method], units, generator(*names, method))
             for kind, method in TECHNIQUES[technique].items()
         }
-        size = len(rankings["span"].units(settings.agents.pieces))
-        for kind in settings.agents.types:
+        size = len(rankings["span"].units(settings.pieces))
+        for kind in settings.types:
             yield technique, kind, take_units(rankings[kind], size, rankings["token"])
 
 
-def train_agent(step: Step, sets: list[list], kind: tuple[str, str, str], seed: int) -> np.ndarray:
+def _train_agents(step: Step, parts: tuple[list[AgentInput], ...]) -> dict[Condition, list[np.ndarray]]:
+    """What the agents of each condition predict for the last part, an array a seed."""
+    from attreval.models.training import Prepared
+
+    show, conditions = step.progress("training agents"), list(parts[0][0].tokens)
+    predicted = {}
+    for done, condition in enumerate(conditions, start=1):
+        sets = [[Prepared(one.id, one.label, one.tokens[condition]) for one in part] for part in parts]
+        seeds = step.profile.diagnosis.agents.seeds
+        predicted[condition] = [_train_agent(step, sets, condition, seed) for seed in seeds]
+        show(done, len(conditions))
+    return predicted
+
+
+def _train_agent(step: Step, sets: list[list], condition: Condition, seed: int) -> np.ndarray:
     """The classes that an agent predicts for the last of three sets, after training on the first two."""
     from attreval.models.loading import new_classifier
     from attreval.models.training import evaluate, train
 
     given, profile = step.parameters, step.profile
-    task = profile.read_by(given.task)
     agent = new_classifier(
         profile.models[given.model],
         corpora.TASKS[given.task].labels,
@@ -154,8 +154,9 @@ def train_agent(step: Step, sets: list[list], kind: tuple[str, str, str], seed: 
         profile.device,
         corpora.resolve_weights,
     )
-    spec = TrainingSpec(**(profile.training_of(task, given.model).model_dump() | profile.diagnosis.agents.training))
-    folder = step.results.agent(*given.run(), *kind, seed)
+    own = profile.training_of(profile.read_by(given.task), given.model).model_dump()
+    spec = TrainingSpec(**own | profile.diagnosis.agents.training)
+    folder = step.results.agent(*given.run(), *condition, seed)
     train(agent, sets[0], sets[1], spec, folder, ("agent", given.task, given.model, f"s{given.seed}", seed))
     predicted = evaluate(agent, sets[2]).predicted
     shutil.rmtree(folder)  # agents are many, and only what they predict is of interest

@@ -1,4 +1,4 @@
-"""Does one type of explanation, or one technique, do better than another, over several models and tasks at once?
+"""Contrasts of types of explanation, or of techniques: does one do better, over several models and tasks at once?
 
 A cell is a technique, model and task where types are compared (Sun et al. 2024, figure 2), and a type, model and task
 where techniques are. In each cell one option is set against others; the difference is averaged over cells.
@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import numpy as np
 import pandas as pd
 
-from attreval.core.seeds import generator
 from attreval.metrics.registry import METRICS
-from attreval.papers.common.contrasts import Difference
+from attreval.papers.common.contrasts import Cell, Difference, mean_difference
 from attreval.papers.sun2024.tables import PROPERTIES
 
 CHANCE = "random"
@@ -40,36 +40,22 @@ class TypeContrast:
     tasks: tuple[str, ...] | None = None
 
 
-def contrast_types(values: pd.DataFrame, asked: TypeContrast, draws: int, level: float) -> Difference | None:
+def contrast_types(values: pd.DataFrame, asked: TypeContrast, draws: int, confidence: float) -> Difference | None:
     """The difference that a contrast asks for, higher being better; None where no cell has all of its options.
 
-    values: columns task, model, kind, technique, type, form, property, instance, value, chance. Instances are drawn
-    with replacement, the same draw for all cells of a task.
+    values: columns task, model, kind, technique, type, form, property, instance, value, chance.
     """
-    found, spread = [], []
-    chosen = choose(values, asked)
-    for task, of_task in chosen.groupby("task", sort=False):
-        ids = pd.Index(of_task.instance.unique())
-        rng = generator("contrast", task)
-        counts = rng.multinomial(len(ids), np.full(len(ids), 1 / len(ids)), size=draws).astype(float)
-        for cell in cells_of(of_task, asked):
-            table = cell.to_numpy()
-            weights = counts[:, ids.get_indexer(cell.index)]
-            with np.errstate(invalid="ignore"):
-                drawn = (weights @ table) / weights.sum(axis=1, keepdims=True)
-            found.append(differ(table.mean(axis=0)[None], asked.pick)[0])
-            spread.append(differ(drawn, asked.pick))
-    if not found:
-        return None
-    known = ~np.isnan(spread)  # a draw that holds no instance of a cell says nothing of that cell
-    means = np.nansum(spread, axis=0)[known.any(axis=0)] / known.sum(axis=0)[known.any(axis=0)]
-    low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
-    return Difference(float(np.mean(found)), float(low), float(high), int(np.sum(np.array(found) > 0)), len(found))
+    difference = partial(_difference, pick=asked.pick)
+
+    def cells(of_task: pd.DataFrame) -> Iterator[Cell]:
+        return ((table, difference) for table in _tables(of_task, asked))
+
+    return mean_difference(choose(values, asked), cells, draws, confidence)
 
 
 def count_cells(values: pd.DataFrame, asked: TypeContrast) -> tuple[int, int]:
     """In how many cells the option is strictly better, of how many; of a table with one value a cell and option."""
-    found = [differ(cell.to_numpy(), asked.pick).mean() for cell in cells_of(choose(values, asked), asked)]
+    found = [_difference(cell.to_numpy(), asked.pick).mean() for cell in _tables(choose(values, asked), asked)]
     return int(np.sum(np.array(found) > 0)), len(found)
 
 
@@ -84,7 +70,7 @@ def choose(values: pd.DataFrame, asked: TypeContrast) -> pd.DataFrame:
     return chosen.assign(value=sign * chosen.value, chance=sign * chosen.chance)
 
 
-def cells_of(chosen: pd.DataFrame, asked: TypeContrast) -> Iterator[pd.DataFrame]:
+def _tables(chosen: pd.DataFrame, asked: TypeContrast) -> Iterator[pd.DataFrame]:
     """One (instances, options) table a cell: the option that should be better first, then the others."""
     keys = [name for name in ("task", "model", "technique", "type", "form") if name != asked.across]
     for _, part in chosen.groupby(keys, sort=False, dropna=False):
@@ -99,6 +85,6 @@ def cells_of(chosen: pd.DataFrame, asked: TypeContrast) -> Iterator[pd.DataFrame
                 yield whole
 
 
-def differ(values: np.ndarray, pick: str) -> np.ndarray:
+def _difference(values: np.ndarray, pick: str) -> np.ndarray:
     """(draws,) the first column less the mean or the largest of the others."""
     return values[:, 0] - (values[:, 1:].max(axis=1) if pick == "best" else values[:, 1:].mean(axis=1))

@@ -5,9 +5,16 @@ from __future__ import annotations
 import pandas as pd
 
 from attreval.explain.techniques import TECHNIQUES
+from attreval.papers.sun2024.tables import mean_over_k
 
 RUN = ["task", "model", "seed", "instance"]
-COLUMNS = [*RUN, "method", "judge", "value"]
+COLUMNS = [*RUN, "method", "metric", "value"]
+OF_INSTANCE = {  # what is kept of single instances: table -> column -> measure
+    "changes": {"comprehensiveness": "unified_comprehensiveness", "sufficiency": "unified_sufficiency"},
+    "agreement": {"token": "unit_agreement", "interaction": "interaction_agreement"},
+    "complexity": {"entropy": "complexity"},
+    "told": {"correct": "simulated"},
+}
 
 
 def each_instance(diagnosis) -> pd.DataFrame:
@@ -33,11 +40,11 @@ def each_instance(diagnosis) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-def melt(frame: pd.DataFrame, judges: list[str]) -> pd.DataFrame:
-    """One row an instance, method and judge: means over whatever else a table tells apart, NaN left out."""
+def melt(frame: pd.DataFrame, metrics: list[str]) -> pd.DataFrame:
+    """One row an instance, method and metric: means over whatever else a table tells apart, NaN left out."""
     named = frame.assign(method=[name_method(t, kind) for t, kind in zip(frame.technique, frame.type, strict=True)])
-    means = named.groupby([*RUN, "method"], sort=False)[judges].mean().reset_index()
-    return means.melt([*RUN, "method"], judges, "judge", "value").dropna(subset="value")[COLUMNS]
+    means = named.groupby([*RUN, "method"], sort=False)[metrics].mean().reset_index()
+    return means.melt([*RUN, "method"], metrics, "metric", "value").dropna(subset="value")[COLUMNS]
 
 
 def name_method(technique: str, kind: str) -> str:
@@ -51,3 +58,26 @@ def read_agents(predictions: pd.DataFrame) -> pd.DataFrame:
     if not len(told):
         return pd.DataFrame(columns=COLUMNS)
     return melt(told.rename(columns={"correct": "simulatability"}), ["simulatability"])
+
+
+def by_instance(diagnosis, predictions: pd.DataFrame) -> pd.DataFrame:
+    """What the properties say of single instances: a row an instance, method and measure, see OF_INSTANCE.
+
+    diagnosis: `diagnosing.Diagnosis`. predictions: of agents; those told by symbols count, as in the main text. The
+    method of a technique and type is that of explain.levels.TECHNIQUES; random explanations are `random`.
+    """
+    told = predictions[predictions.form == "symbol"]
+    tables = {
+        "changes": mean_over_k(diagnosis.changes),
+        "agreement": diagnosis.agreement,
+        "complexity": diagnosis.complexity,
+        "told": told,
+    }
+    parts = []
+    for table, names in OF_INSTANCE.items():
+        part = tables[table].rename(columns=names)
+        part = part.assign(method=[name_method(t, kind) for t, kind in zip(part.technique, part.type, strict=True)])
+        # random explanations of agreement come at three levels, whose values no single method has
+        part = part[(part.method != "random") | (part.type == "random")]
+        parts.append(part.melt([*RUN, "method"], list(names.values()), "measure"))
+    return pd.concat(parts, ignore_index=True)

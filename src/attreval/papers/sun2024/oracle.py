@@ -1,12 +1,13 @@
-"""How close does each pair method come to the exact values? On short inputs every coalition can be asked.
+"""Exact values of pairs on short inputs, where every coalition of units is asked (Shapley interaction index).
 
-Two exact values stand beside each other: Bivariate Shapley without sampling, and the Shapley interaction index
-(Grabisch & Roubens 1999), which is 0 where units add up. The first holds half of what each unit does alone.
-Letters used for shapes: n units, N = 2^n coalitions.
+How close does each pair method come? Two exact values stand beside each other: Bivariate Shapley (Masoomi et al. 2023)
+without sampling, and the Shapley interaction index (Grabisch & Roubens 1999), which is 0 where units add up. The first
+holds half of what each unit does alone. Letters used for shapes: n units, N = 2^n coalitions.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from math import comb
 
 import numpy as np
@@ -20,13 +21,17 @@ from attreval.core.units import Units, find_units, mask_units
 from attreval.explain import METHODS
 from attreval.explain.bivariate_shapley import bivariate_values
 from attreval.explain.coalitions import draw_coalitions
+from attreval.explain.method import Budget
 from attreval.explain.spans import pair_scores
 from attreval.explain.techniques import TECHNIQUES
 from attreval.models.questions import Evaluate
-from attreval.papers.sun2024.explanations import diagnosis_budget, open_scorer
+from attreval.papers.pipeline.explaining import open_scorer
+from attreval.papers.sun2024.explanations import budget_of_types
 from attreval.workflow.step import Step
 
 LOOKED_THROUGH = 4000  # test instances among which short ones are looked for
+ESTIMATE = ["estimate", "samples", "exact"]
+MEASURES = ["spearman", "pearson", "error"]
 
 
 def all_coalitions(n: int) -> np.ndarray:
@@ -50,19 +55,12 @@ def shapley_interactions(values: np.ndarray) -> np.ndarray:
 
 def ask_all(tokens, target: int, units: Units):
     """The conversation that asks for the class probability of every coalition: (2^n,)."""
-    logits = yield Evaluate(mask_units(tokens, units, all_coalitions(len(units))), tokens.segments)
-    return np.exp(logits[:, target] - np.logaddexp.reduce(logits, axis=1))
+    rows = mask_units(tokens, units, all_coalitions(len(units)))
+    return (yield Evaluate(rows, tokens.segments, of="probability"))[:, target]
 
 
-def exact_bivariate(values: np.ndarray) -> np.ndarray:
-    """(n, n) exact phi(i|j) from the (2^n,) values of all coalitions."""
-    n = int(np.log2(len(values)))
-    masks, weights = draw_coalitions(n, 2**n, generator("every"))
-    return bivariate_values(masks, weights, values[masks @ (1 << np.arange(n))], values[0], values[-1])
-
-
-def sampled_bivariate(values: np.ndarray, samples: int, rng: np.random.Generator) -> np.ndarray:
-    """(n, n) phi(i|j) from a sample of coalitions, whose values are looked up among all."""
+def bivariate_from_values(values: np.ndarray, samples: int, rng: np.random.Generator) -> np.ndarray:
+    """(n, n) phi(i|j) from a sample of coalitions, whose (2^n,) values are looked up; exact for 2^n samples."""
     n = int(np.log2(len(values)))
     masks, weights = draw_coalitions(n, samples, rng)
     return bivariate_values(masks, weights, values[masks @ (1 << np.arange(n))], values[0], values[-1])
@@ -81,61 +79,64 @@ def short_instances(task: str, model, unit: str, most: int, rows: int) -> list[I
     return found
 
 
-def compare_with_oracle(step: Step) -> pd.DataFrame:
+def compare_with_exact(step: Step) -> pd.DataFrame:
     """One row an instance, estimate and exact value: Spearman's and Pearson's correlation, mean absolute error.
 
-    Estimates: Bivariate Shapley at each budget; the pair methods of the other techniques. Exact:
-    `bivariate` values, and the size of the `interaction`, compared with the size of the estimates. Errors are given
-    where estimate and exact value are the same quantity.
+    Estimates: Bivariate Shapley at each budget; the pair methods of the other techniques. Exact: `bivariate` values,
+    and the size of the `interaction` index, compared with the size of the estimates. Errors are given where estimate
+    and exact value are the same quantity.
     """
+    given, settings = step.parameters, step.profile.diagnosis
+    rows: list[tuple] = []
+    if settings.oracle.rows and not given.part:
+        scorer, budget = open_scorer(step), budget_of_types(step.profile, given.task)
+        others = [TECHNIQUES[t]["pair"] for t in settings.techniques if t != "shapley"]
+        instances = short_instances(
+            given.task, scorer.model, settings.units.unit, settings.oracle.units, settings.oracle.rows
+        )
+        show = step.progress("asking every coalition")
+        for done, instance in enumerate(instances, start=1):
+            rows += _compare(step, scorer, budget, others, instance)
+            scorer.forget()
+            show(done, len(instances))
+    return pd.DataFrame(rows, columns=["instance", "units", *ESTIMATE, *MEASURES])
+
+
+def _compare(step: Step, scorer, budget: Budget, others: list[str], instance: Instance) -> Iterator[tuple]:
+    """The rows of one instance."""
     from attreval.explain.run import predict
 
     given, settings = step.parameters, step.profile.diagnosis
-    columns = ["instance", "units", "estimate", "samples", "exact", "spearman", "pearson", "error"]
-    if not settings.oracle.rows or given.part:
-        return pd.DataFrame(columns=columns)
-    scorer, rows = open_scorer(step), []
-    chosen = short_instances(given.task, scorer.model, settings.units.unit, settings.oracle.units, settings.oracle.rows)
-    budget = diagnosis_budget(step.profile, given.task)
-    show = step.progress("asking every coalition")
-    for done, instance in enumerate(chosen, start=1):
-        tokens = scorer.model.tokens(instance)
-        units = find_units(tokens, settings.units.unit)
-        target = int(predict(scorer, [tokens])[0].argmax())
-        rng = generator("oracle", given.task, given.model, given.seed, instance.id)
-        other = [TECHNIQUES[t]["pair"] for t in settings.techniques if t != "shapley"]
-        talks = [("oracle", ask_all(tokens, target, units))]
-        talks += [(m, METHODS[m].converse(tokens, target, budget, rng)) for m in other]
-        values, *found = scorer.converse(talks)
-        exact = pair_scores(units, exact_bivariate(values)).values
-        linked = np.abs(pair_scores(units, shapley_interactions(values)).values)
-        estimates = {
-            ("bivariate_shapley", samples): pair_scores(
-                units, sampled_bivariate(values, samples, generator("oracle", instance.id, samples))
-            ).values
-            for samples in settings.oracle.samples
-        }
-        estimates |= {(m, 0): scores.values for m, scores in zip(other, found, strict=True)}
-        for (name, samples), guess in estimates.items():
-            error = float(np.abs(guess - exact).mean()) if name == "bivariate_shapley" else float("nan")
-            case = (instance.id, len(units), name, samples)
-            rows.append((*case, "bivariate", *correlate(guess, exact), error))
-            rows.append((*case, "interaction", *correlate(np.abs(guess), linked), float("nan")))
-        scorer.forget()
-        show(done, len(chosen))
-    return pd.DataFrame(rows, columns=columns)
+    tokens = scorer.model.tokens(instance)
+    units = find_units(tokens, settings.units.unit)
+    target = int(predict(scorer, [tokens])[0].argmax())
+    rng = generator("oracle", given.task, given.model, given.seed, instance.id)
+    talks = [("oracle", ask_all(tokens, target, units))]
+    talks += [(m, METHODS[m].converse(tokens, target, budget, rng)) for m in others]
+    values, *found = scorer.converse(talks)
+
+    exact = pair_scores(units, bivariate_from_values(values, len(values), generator("every"))).values
+    interaction = np.abs(pair_scores(units, shapley_interactions(values)).values)
+    estimates = {}
+    for samples in settings.oracle.samples:
+        sampled = bivariate_from_values(values, samples, generator("oracle", instance.id, samples))
+        estimates["bivariate_shapley", samples] = pair_scores(units, sampled).values
+    estimates |= {(m, 0): scores.values for m, scores in zip(others, found, strict=True)}
+    for (name, samples), guess in estimates.items():
+        error = float(np.abs(guess - exact).mean()) if name == "bivariate_shapley" else float("nan")
+        names = (instance.id, len(units), name, samples)
+        yield (*names, "bivariate", *_correlations(guess, exact), error)
+        yield (*names, "interaction", *_correlations(np.abs(guess), interaction), float("nan"))
 
 
-def correlate(a: np.ndarray, b: np.ndarray) -> tuple[float, float]:
+def _correlations(a: np.ndarray, b: np.ndarray) -> tuple[float, float]:
     """Spearman's and Pearson's correlation; NaN where one of them does not vary."""
     if len(a) < 3 or np.ptp(a) == 0 or np.ptp(b) == 0:
         return float("nan"), float("nan")
     return float(spearmanr(a, b).statistic), float(np.corrcoef(a, b)[0, 1])
 
 
-def summarise_oracle(table: pd.DataFrame) -> pd.DataFrame:
-    """Means over instances, a row an estimate, budget and exact value."""
-    keys = ["estimate", "samples", "exact"]
-    measures = ["spearman", "pearson", "error"]
-    out = table.groupby(keys, sort=False)[measures].mean().reset_index()
-    return out.assign(instances=table.instance.nunique() if len(table) else 0)
+def mean_closeness(table: pd.DataFrame, by: Sequence[str] = ()) -> pd.DataFrame:
+    """Means over instances of what compare_with_exact gives, a row an estimate, budget and exact value (and `by`)."""
+    out = table.groupby([*by, *ESTIMATE], sort=False)[MEASURES].mean().reset_index()
+    return out.assign(instances=table.instance.nunique())

@@ -1,4 +1,7 @@
-"""How do explanations of units, pairs and spans do under faithfulness, human agreement and complexity?"""
+"""Unified faithfulness, agreement with people and complexity (Sun et al. 2024, sections 2.2, 2.3 and 2.5).
+
+What do explanations by tokens, pairs and spans say at equal numbers of units? One row an instance and explanation.
+"""
 
 from __future__ import annotations
 
@@ -10,17 +13,20 @@ import pandas as pd
 
 from attreval.config import Profile
 from attreval.core.project import Results
-from attreval.core.records import Attribution
+from attreval.core.records import Attribution, Instance, Tokens
 from attreval.core.seeds import generator
+from attreval.core.units import Units, find_units
 from attreval.explain.spans import find_spans
-from attreval.explain.techniques import TECHNIQUES
+from attreval.explain.techniques import TECHNIQUES, TYPES
+from attreval.metrics.unified.complexity import random_entropy, unified_entropy
 from attreval.metrics.unified.faithfulness import ask_changes, match_budget, random_units
-from attreval.metrics.unified.ranking import make_ranking, piece_counts, take_units, units_in
-from attreval.papers.common.evidence import borrowed_evidence
+from attreval.metrics.unified.gold import GOLD_LEVELS, Gold, read_gold
+from attreval.metrics.unified.plausibility import features_at, interaction_agreement, unit_agreement, units_at
+from attreval.metrics.unified.ranking import Ranking, make_ranking, piece_counts, rank_features, take_units, units_in
+from attreval.papers.common.evidence import borrowed_evidence, with_evidence
 from attreval.papers.common.runs import load_typed_attributions
 from attreval.papers.common.sample import evaluated_instances
 from attreval.papers.common.trained_models import load_model_once
-from attreval.papers.sun2024.cases import Case, agreement_rows, complexity_rows, read_case
 from attreval.workflow.parallel import map_side_by_side
 from attreval.workflow.step import Step, set_threads
 
@@ -30,8 +36,9 @@ CHANGES = ["comprehensiveness", "sufficiency", "drop_without", "drop_only"]
 
 
 @dataclass(frozen=True)
-class Diagnosis:
-    """One row an instance, technique, type (and k, or rule): see the columns. counts: pieces and units of each."""
+class Properties:
+    """One row an instance, technique, type (and k, or span rule). changes: faithfulness; agreement: with people;
+    complexity: entropies; rules: faithfulness of spans that other rules make."""
 
     changes: pd.DataFrame
     agreement: pd.DataFrame
@@ -39,45 +46,52 @@ class Diagnosis:
     rules: pd.DataFrame
 
 
-def diagnose(step: Step) -> Diagnosis:
-    """Put every run that the diagnosis hears under its properties, ten instances a part."""
+@dataclass(frozen=True)
+class RankedInstance:
+    """One instance with its units, what people marked, and the rankings of each technique and type."""
+
+    instance: Instance
+    tokens: Tokens
+    units: Units
+    gold: list[Gold]
+    rankings: dict[str, dict[str, Ranking]]
+
+
+def measure_properties(step: Step) -> Properties:
+    """The properties of every instance, technique and type, in all runs that the profile evaluates so."""
     profile = step.profile
     jobs = [
         (step.results, profile, *run, start)
         for run in profile.explained_runs("diagnosis")
         for start in range(0, profile.diagnosis.rows, TOGETHER)
     ]
-    parts = map_side_by_side(
-        diagnose_some, jobs, profile.workers, step.progress(f"diagnosing, {TOGETHER} instances a part")
-    )
+    show = step.progress(f"measuring properties, {TOGETHER} instances a part")
+    parts = map_side_by_side(_measure_part, jobs, profile.workers, show)
     step.note_evaluations((job[2], costs) for job, (_, costs) in zip(jobs, parts, strict=True))
     frames = zip(*(frames for frames, _ in parts), strict=True)
-    return Diagnosis(*(pd.concat(some, ignore_index=True) for some in frames))
+    return Properties(*(pd.concat(some, ignore_index=True) for some in frames))
 
 
-def diagnose_some(results: Results, profile: Profile, task: str, model: str, seed: int, start: int):
+def _measure_part(results: Results, profile: Profile, task: str, model: str, seed: int, start: int):
     """The four tables of the instances from `start`, and what they cost."""
     from attreval.models.scorer import Scorer
 
     set_threads(profile.threads)
-    settings, names = profile.diagnosis, (task, model, seed)
-    loaded = load_model_once(results, profile, task, model, seed)
+    settings, run = profile.diagnosis, (task, model, seed)
+    loaded = load_model_once(results, profile, *run)
     scorer = Scorer(loaded, profile.explaining_of(task).token_budget)
-    records, lent = load_typed_attributions(results, profile, *names), borrowed_evidence(task)
+    records, evidence = load_typed_attributions(results, profile, *run), borrowed_evidence(task)
     part = evaluated_instances(profile, task)[start : start + TOGETHER]
-    cases = [read_case(i, records[i.id], loaded, settings, names, lent) for i in part]
-    jobs = [job for case in cases for job in jobs_of(case, settings, records[case.instance.id], names)]
-    asked = [(job.case, [units for _, units in job.sets]) for job in jobs]
-    found = scorer.converse(
-        (job.account, ask_changes(c.tokens, c.units, s)) for job, (c, s) in zip(jobs, asked, strict=True)
-    )
+    ranked = [rank_instance(i, records[i.id], loaded, settings, run, evidence) for i in part]
+    jobs = [job for one in ranked for job in _masked_sets(one, settings, records[one.instance.id], run)]
+    found = scorer.converse((job.account, job.ask()) for job in jobs)
     changes, rules = [], []
     for job, answer in zip(jobs, found, strict=True):
         values = zip(answer.flips_without, answer.flips_only, answer.drops_without, answer.drops_only, strict=True)
         rows = changes if job.account == "diagnosis" else rules
-        rows += [(*names, job.case.instance.id, *key, *v) for (key, _), v in zip(job.sets, values, strict=True)]
-    agreement = [(*names, c.instance.id, *row) for c in cases for row in agreement_rows(c, settings, names)]
-    complexity = [(*names, c.instance.id, *row) for c in cases for row in complexity_rows(c, settings)]
+        rows += [(*run, job.ranked.instance.id, *key, *v) for (key, _), v in zip(job.sets, values, strict=True)]
+    agreement = [(*run, one.instance.id, *row) for one in ranked for row in agreement_rows(one, settings, run)]
+    complexity = [(*run, one.instance.id, *row) for one in ranked for row in complexity_rows(one, settings)]
     frames = (
         pd.DataFrame(changes, columns=[*RUN, "technique", "type", "k", "units", *CHANGES]),
         pd.DataFrame(agreement, columns=[*RUN, "technique", "type", "people", "token", "interaction"]),
@@ -87,52 +101,138 @@ def diagnose_some(results: Results, profile: Profile, task: str, model: str, see
     return frames, scorer.costs
 
 
-@dataclass(frozen=True)
-class Job:
-    """Sets of units of one case to be masked, each under its key; account: who pays for the evaluations."""
+def rank_instance(
+    instance: Instance, records: dict[str, Attribution], model, settings, run: tuple, evidence: dict
+) -> RankedInstance:
+    """The rankings of an instance; a technique that found no pair of spans has none. evidence: borrowed_evidence."""
+    tokens = model.tokens(instance)
+    units = find_units(tokens, settings.units.unit)
+    gold = read_gold(with_evidence(instance, evidence), tokens, units, settings.annotators)
+    rankings = {}
+    for technique in settings.techniques:
+        by_type = {
+            kind: rank_features(records[method], units, generator("ties", *run, instance.id, method))
+            for kind, method in TECHNIQUES[technique].items()
+        }
+        if len(by_type["span"]):
+            rankings[technique] = by_type
+    return RankedInstance(instance, tokens, units, gold, rankings)
 
-    case: Case
+
+@dataclass(frozen=True)
+class _MaskedSets:
+    """Sets of units to be masked, each behind the key of its row. account: to which evaluations are booked."""
+
+    ranked: RankedInstance
     account: str
     sets: list[tuple[tuple, set[int]]]
 
+    def ask(self):
+        """The conversation about them, see ask_changes."""
+        return ask_changes(self.ranked.tokens, self.ranked.units, [units for _, units in self.sets])
 
-def jobs_of(case: Case, settings, records: dict[str, Attribution], names: tuple) -> Iterator[Job]:
-    """What is to be asked about an instance: its explanations, random units, spans by other rules."""
+
+def _masked_sets(
+    ranked: RankedInstance, settings, records: dict[str, Attribution], run: tuple
+) -> Iterator[_MaskedSets]:
+    """The units of an instance's explanations, random units, and spans by other rules."""
     sets, sizes = [], {}
-    for technique, rankings in case.rankings.items():
+    for technique, rankings in ranked.rankings.items():
         for k in piece_counts(rankings["span"], settings.thresholds, settings.most_pieces):
             size = len(rankings["span"].units(k))
             sizes.setdefault(k, []).append(size)
             for kind, chosen in match_budget(rankings, k).items():
                 sets.append(((technique, kind, k, size), chosen))
-    rng = generator("random units", *names, case.instance.id)
+    rng = generator("random units", *run, ranked.instance.id)
     for k, some in sizes.items():
         size = round(float(np.mean(some)))
-        for chosen in random_units(len(case.units), size, settings.random_draws, rng):
+        for chosen in random_units(len(ranked.units), size, settings.random_draws, rng):
             sets.append((("random", "random", k, size), chosen))
     if sets:
-        yield Job(case, "diagnosis", sets)
-    by_rule = list(rule_sets(case, settings, records, names))
+        yield _MaskedSets(ranked, "diagnosis", sets)
+    by_rule = list(_sets_by_rule(ranked, settings, records, run))
     if by_rule:
-        yield Job(case, "span rules", by_rule)
+        yield _MaskedSets(ranked, "span rules", by_rule)
 
 
-def rule_sets(case: Case, settings, records: dict[str, Attribution], names: tuple) -> Iterator[tuple[tuple, set[int]]]:
+def _sets_by_rule(
+    ranked: RankedInstance, settings, records: dict[str, Attribution], run: tuple
+) -> Iterator[tuple[tuple, set[int]]]:
     """Units of the first pairs of spans made by each rule from the scores of pairs, and as many single units."""
-    for technique, rankings in case.rankings.items():
+    at = ranked.units.of_position()
+    for technique, rankings in ranked.rankings.items():
         pairs = records[TECHNIQUES[technique]["pair"]]
-        matrix, at = np.zeros((len(case.units), len(case.units))), case.units.of_position()
+        matrix = np.zeros((len(ranked.units), len(ranked.units)))
         for feature, score in zip(pairs.features, pairs.scores, strict=True):
             a, b = sorted({at[p] for p in feature})
             matrix[a, b] = matrix[b, a] = score
         for rule in settings.span_rules:
-            rng = generator("span rule", *names, case.instance.id, technique, rule)
-            made = settings.units.changed(span_rule=rule)
-            spans = find_spans(case.tokens, case.units, matrix, made, rng)
-            held = [tuple(sorted({at[p] for p in feature})) for feature in spans.features]
-            ranking = make_ranking(held, spans.values, case.units, rng)
+            rng = generator("span rule", *run, ranked.instance.id, technique, rule)
+            spans = find_spans(ranked.tokens, ranked.units, matrix, settings.units.changed(span_rule=rule), rng)
+            features = [tuple(sorted({at[p] for p in feature})) for feature in spans.features]
+            ranking = make_ranking(features, spans.values, ranked.units, rng)
             for k in piece_counts(ranking, settings.thresholds, settings.most_pieces):
                 size = len(ranking.units(k))
-                key = (technique, rule, "span", k, len(ranking), size)
-                yield key, ranking.units(k)
-                yield (*key[:2], "token", *key[3:]), units_in(take_units(rankings["token"], size))
+                tokens = units_in(take_units(rankings["token"], size))
+                for kind, chosen in (("span", ranking.units(k)), ("token", tokens)):
+                    yield (technique, rule, kind, k, len(ranking), size), chosen
+
+
+def agreement_rows(ranked: RankedInstance, settings, run: tuple) -> Iterator[tuple]:
+    """(technique, type, people, average precision of units, of interactions), and the same of random explanations."""
+    if not ranked.gold:
+        return
+    people = len(ranked.gold)
+    for technique, rankings in ranked.rankings.items():
+        for kind in rankings:
+            yield (technique, kind, people, *_agreement(rankings, kind, ranked.gold, settings.match))
+    if ranked.rankings:
+        rng = generator("random pieces", *run, ranked.instance.id)
+        draws = [_random_rankings(ranked, rng) for _ in range(settings.random_draws)]
+        for kind in ("token", "pair", "span"):
+            found = [_agreement(drawn, kind, ranked.gold, settings.match) for drawn in draws]
+            yield ("random", kind, people, *np.mean(found, axis=0).tolist())
+
+
+def _agreement(rankings: dict[str, Ranking], kind: str, gold: list[Gold], rule: str) -> tuple[float, float]:
+    """Average precision of units and of interactions, mean over people; interactions are for pairs and spans."""
+    ranking, spans, level = rankings[kind], rankings["span"], GOLD_LEVELS[kind]
+    held = units_at(ranking, spans, rankings["token"])
+    single = _mean([unit_agreement(held, g.units[level]) for g in gold])
+    if kind == "token":
+        return single, float("nan")
+    found = features_at(ranking, spans)
+    return single, _mean([interaction_agreement(found, g.interactions[level], rule) for g in gold])
+
+
+def _mean(values: list[float]) -> float:
+    """The mean of what is a number; NaN where nothing is."""
+    known = [v for v in values if not np.isnan(v)]
+    return float(np.mean(known)) if known else float("nan")
+
+
+def _random_rankings(ranked: RankedInstance, rng: np.random.Generator) -> dict[str, Ranking]:
+    """Random pairs of spans, as many as the techniques have on average and as long as theirs; pairs and units too."""
+    units, real = ranked.units, [by_type["span"] for by_type in ranked.rankings.values()]
+    count = max(1, round(float(np.mean([len(spans) for spans in real]))))
+    sides = [np.flatnonzero(units.side == s) for s in np.unique(units.side)]
+    drawn = []
+    for _ in range(count):
+        feature = []
+        for part, side in enumerate(sides):
+            length = int(rng.choice([len(p[part]) for spans in real for p in spans.features]))
+            start = int(rng.integers(len(side) - length + 1))
+            feature += side[start : start + length].tolist()
+        drawn.append(tuple(feature))
+    pairs = [tuple(pair) for pair in units.pairs().tolist()]
+    features = {"span": drawn, "pair": pairs, "token": [(u,) for u in range(len(units))]}
+    return {kind: make_ranking(some, rng.random(len(some)), units, rng) for kind, some in features.items()}
+
+
+def complexity_rows(ranked: RankedInstance, settings) -> Iterator[tuple]:
+    """(technique, type, features, entropy, that of random scores, the highest), at the number of pairs of spans."""
+    for technique, rankings in ranked.rankings.items():
+        k = len(rankings["span"])
+        for kind in TYPES:
+            found = unified_entropy(rankings[kind].scores, k)
+            yield technique, kind, k, found, random_entropy(k, settings.random_scores), float(np.log(k))

@@ -1,23 +1,24 @@
-"""What do the four properties say of each type of explanation? Means over instances with intervals, and a summary."""
+"""Tables 1-12 of Sun et al. (2024) and the values of their Figure 2, ours beside the published ones.
+
+What do the four properties say of each type of explanation? Means over instances, with bootstrap intervals.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 import numpy as np
 import pandas as pd
 
 from attreval.core.bootstrap import bootstrap_mean
-from attreval.papers.sun2024.instances import name_method
+from attreval.papers.common.published import reported
+from attreval.papers.sun2024.oracle import mean_closeness
+from attreval.papers.sun2024.properties import Properties
 from attreval.workflow.step import Step
 
 RUN = ["task", "model", "seed"]
 CELL = [*RUN, "technique", "type"]
 CHANGED = ["comprehensiveness", "sufficiency", "drop_without", "drop_only", "units"]
-OF_INSTANCE = {  # what is kept of single instances: table -> column -> measure
-    "changes": {"comprehensiveness": "unified_comprehensiveness", "sufficiency": "unified_sufficiency"},
-    "agreement": {"token": "unit_agreement", "interaction": "interaction_agreement"},
-    "complexity": {"entropy": "complexity"},
-    "told": {"correct": "simulated"},
-}
 PROPERTIES = {  # in the paper's words -> the metric
     "comprehensiveness": "unified_comprehensiveness",
     "sufficiency": "unified_sufficiency",
@@ -26,69 +27,187 @@ PROPERTIES = {  # in the paper's words -> the metric
     "simulatability": "simulatability",
     "complexity": "complexity",
 }
+TYPE_TITLES = {"token": "TokenEx", "pair": "TokenIntEx", "span": "SpanIntEx", "combined": "combined (ours)"}
+TECHNIQUE_TITLES = {"shapley": "Shapley", "attention": "Attention", "gradients": "IG"}
+FAMILIES = {"BERT": "encoder", "BART": "encoder-decoder"}
+CORPORA = {"snli": "SNLI", "fever": "FEVER"}
+NO_FORM = "-"
+PERCENT = ("token agreement", "interaction agreement")
+ONE_DIGIT = (*PERCENT, "simulatability")
 
 
-def summarise(values: pd.DataFrame, measures: list[str], step: Step, keys: list[str] = CELL) -> pd.DataFrame:
-    """Means of measures over instances with bootstrap intervals, one row a combination of keys and a measure.
+def model_family(spec) -> str:
+    """encoder or encoder-decoder, by the architecture, or by the name of the weights. spec: config.ModelSpec."""
+    paired = spec.architecture == "encoder_decoder" or "bart" in (spec.weights or "").lower()
+    return "encoder-decoder" if paired else "encoder"
 
-    values: one row an instance and combination. Measures that nothing is known of have no row.
+
+def tables_1_and_2(step: Step, properties: Properties, agents: pd.DataFrame) -> pd.DataFrame:
+    """One row a task and model: macro F1 on test beside the published one, and how many instances each property has.
+
+    with_spans: instances in which every technique finds a pair of spans.
+    """
+    published = reported("sun_base_f1")
+    published = published.set_index(["dataset", published.model.map(FAMILIES)]).test_f1
+    rows = []
+    for task, model in dict.fromkeys((task, model) for task, model, _ in step.profile.explained_runs("diagnosis")):
+        seeds = step.profile.tasks[task].seeds
+        trained = [step.results.read_table("accuracy", "02_train", step.profile.read_by(task), model, s) for s in seeds]
+        f1 = 100 * float(np.mean([table.macro_f1.iloc[0] for table in trained]))
+        theirs = published.get((CORPORA.get(task, task), model_family(step.profile.models[model])), np.nan)
+        found = {name: part[(part.task == task) & (part.model == model)] for name, part in vars(properties).items()}
+        complete = found["complexity"].groupby("instance").technique.nunique()
+        own = agents[(agents.task == task) & (agents.model == model)]
+        rows.append(
+            {
+                "task": task,
+                "model": model,
+                "f1": f"{f1:.1f}" + ("" if np.isnan(theirs) else f" [{theirs:.1f}]"),
+                "explained": step.profile.diagnosis.rows,
+                "with_spans": int((complete == len(step.profile.diagnosis.techniques)).sum()),
+                "annotated": int(found["agreement"].dropna(subset=["token"]).instance.nunique()),
+                "agents_train": int(own.train.max()) if len(own) else 0,
+                "agents_tested": int(own.tested.max()) if len(own) else 0,
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def figure_2_values(summary: pd.DataFrame, models: dict) -> pd.DataFrame:
+    """Comprehensiveness and sufficiency, which the paper shows in Figure 2 alone; see _beside_published."""
+    return _beside_published(summary, models, ("comprehensiveness", "sufficiency"))
+
+
+def tables_3_to_6(summary: pd.DataFrame, models: dict) -> pd.DataFrame:
+    """Agreement with people, in percent; see _beside_published."""
+    return _beside_published(summary, models, PERCENT)
+
+
+def tables_7_to_10(step: Step) -> pd.DataFrame:
+    """F1 of every agent and its gain over the one without explanations (eq. 14-16)."""
+    return _read_runs(step, "07_sun2024_agents", "agents")
+
+
+def tables_11_to_12(summary: pd.DataFrame, models: dict) -> pd.DataFrame:
+    """Complexity, in nats; see _beside_published."""
+    return _beside_published(summary, models, ("complexity",))
+
+
+def _beside_published(summary: pd.DataFrame, models: dict, names: Iterable[str] = PROPERTIES) -> pd.DataFrame:
+    """One row a property, task, model and technique; a column a type: ours, and in brackets the published value.
+
+    Published is what the paper has for the same corpus, family of models and technique. What was not measured is a
+    dash. summary: of property_means. models: name -> config.ModelSpec.
+    """
+    cell = ["technique", "type", "property"]
+    published = published_cells().query("form != 'text'").set_index(["task", "kind", *cell]).value
+    ours = summary.set_index(["task", "model", *cell])
+    rows = []
+    for name in names:
+        for task, model, technique in dict.fromkeys(zip(summary.task, summary.model, summary.technique, strict=True)):
+            where = (CORPORA.get(task, task), model_family(models[model]), technique)
+            cells = []
+            for kind in TYPE_TITLES:
+                value = ours.value.get((task, model, technique, kind, name), np.nan)
+                cells.append(_format(name, value, published.get((*where, kind, name), np.nan)))
+            chance = ours.chance.get((task, model, technique, "span", name), np.nan)
+            rows.append((name, task, model, TECHNIQUE_TITLES[technique], *cells, _format(name, chance)))
+    return pd.DataFrame(rows, columns=["property", "task", "model", "technique", *TYPE_TITLES, "chance"])
+
+
+def _format(name: str, value: float, published: float = np.nan) -> str:
+    """A property's value as the paper prints it, with the published one in brackets where there is one."""
+    digits, own = (1 if name in ONE_DIGIT else 2), value * (100 if name in PERCENT else 1)
+    text = "–" if np.isnan(own) else f"{own:.{digits}f}"
+    return text if np.isnan(published) else f"{text} [{published:.{digits}f}]"
+
+
+def published_cells() -> pd.DataFrame:
+    """Tables 3-12, one row a cell: agreement and gains of agents in points, complexity in nats; chance beside each.
+
+    Columns task, model, kind (of model), technique, type, form, property, value, chance, instance (`published`).
+    """
+    agreement = reported("sun_agreement_tables3to6")
+    keys = ["model", "dataset", "level", "explanation_type"]
+    chance = agreement[agreement.technique == "Random"].set_index(keys).MAP_x100
+    agreement = agreement[agreement.technique != "Random"]
+    gains = reported("sun_simulatability_tables7to10")
+    entropy = reported("sun_complexity_tables11to12")
+    entropy_chance = entropy[entropy.technique == "Random"].set_index(["model", "dataset"]).entropy_nats
+    entropy = entropy[entropy.explanation_type.isin(list(TYPE_TITLES.values()))]
+    parts = [
+        agreement.assign(
+            form=NO_FORM,
+            property=agreement.level + " agreement",
+            value=agreement.MAP_x100,
+            chance=chance.loc[pd.MultiIndex.from_frame(agreement[keys])].to_numpy(),
+        ),
+        gains.assign(
+            form=gains.insertion_format.str.split(" ").str[0].str.lower(),
+            property="simulatability",
+            value=gains.delta_f1,
+            chance=0.0,
+        ),
+        entropy.assign(
+            form=NO_FORM,
+            property="complexity",
+            value=entropy.entropy_nats,
+            chance=entropy_chance.loc[pd.MultiIndex.from_frame(entropy[["model", "dataset"]])].to_numpy(),
+        ),
+    ]
+    cells = pd.concat(parts, ignore_index=True)
+    model = cells.model.str.split(" ").str[0]  # without "(inferred)"
+    return pd.DataFrame(
+        {
+            "task": cells.dataset,
+            "model": model,
+            "kind": model.map(FAMILIES),
+            "technique": cells.technique.map({title: name for name, title in TECHNIQUE_TITLES.items()}),
+            "type": cells.explanation_type.map({title: name for name, title in TYPE_TITLES.items()}),
+        }
+        | {name: cells[name] for name in ("form", "property", "value", "chance")}
+        | {"instance": "published"}
+    )
+
+
+def bootstrap_means(values: pd.DataFrame, measures: list[str], step: Step) -> pd.DataFrame:
+    """Means of measures over instances with bootstrap intervals, one row a run, technique, type and measure.
+
+    values: one row an instance, technique and type. Measures that nothing is known of have no row.
     """
     rows, bootstrap = [], step.profile.bootstrap
-    for key, part in values.groupby(keys, sort=False):
+    for key, part in values.groupby(CELL, sort=False):
         for measure in measures:
             known = part[measure].dropna()
             if len(known):
-                found = bootstrap_mean(known.to_numpy(), bootstrap.draws, bootstrap.level, "diagnosis", *key[:3])
+                found = bootstrap_mean(known.to_numpy(), bootstrap.draws, bootstrap.confidence, "diagnosis", *key[:3])
                 rows.append((*key, measure, *(float(x) for x in found), len(known)))
-    return pd.DataFrame(rows, columns=[*keys, "measure", "mean", "low", "high", "instances"])
+    return pd.DataFrame(rows, columns=[*CELL, "measure", "mean", "low", "high", "instances"])
 
 
-def over_pieces(changes: pd.DataFrame) -> pd.DataFrame:
-    """One row an instance, technique and type: changes averaged over numbers of pieces."""
+def mean_over_k(changes: pd.DataFrame) -> pd.DataFrame:
+    """One row an instance, technique and type: draws averaged for each k, then over k."""
     by_k = changes.groupby([*CELL, "instance", "k"], sort=False)[CHANGED].mean().reset_index()
     return by_k.groupby([*CELL, "instance"], sort=False)[CHANGED].mean().reset_index()
 
 
-def faithfulness_table(changes: pd.DataFrame, step: Step) -> pd.DataFrame:
-    """Share of changed predictions and mean drop in probability: over numbers of pieces, then instances (eq. 4)."""
-    return summarise(over_pieces(changes), CHANGED, step)
+def faithfulness_means(changes: pd.DataFrame, step: Step) -> pd.DataFrame:
+    """Share of changed predictions and mean drop in probability: over k, then instances (eq. 4)."""
+    return bootstrap_means(mean_over_k(changes), CHANGED, step)
 
 
-def by_instance(diagnosis, predictions: pd.DataFrame) -> pd.DataFrame:
-    """What the properties say of single instances: a row an instance, method and measure, see OF_INSTANCE.
-
-    diagnosis: `diagnosing.Diagnosis`. predictions: of agents; those told by symbols count, as in the main text. The
-    method of a technique and type is that of explain.levels.TECHNIQUES; random explanations are `random`.
-    """
-    told = predictions[predictions.form == "symbol"]
-    tables = {
-        "changes": over_pieces(diagnosis.changes),
-        "agreement": diagnosis.agreement,
-        "complexity": diagnosis.complexity,
-        "told": told,
-    }
-    parts = []
-    for table, names in OF_INSTANCE.items():
-        part = tables[table].rename(columns=names)
-        part = part.assign(method=[name_method(t, kind) for t, kind in zip(part.technique, part.type, strict=True)])
-        # random explanations of agreement come at three levels, whose values no single method has
-        part = part[(part.method != "random") | (part.type == "random")]
-        parts.append(part.melt([*RUN, "instance", "method"], list(names.values()), "measure"))
-    return pd.concat(parts, ignore_index=True)
-
-
-def agreement_table(agreement: pd.DataFrame, step: Step) -> pd.DataFrame:
+def agreement_means(agreement: pd.DataFrame, step: Step) -> pd.DataFrame:
     """Mean average precision of units and of interactions (eq. 12); no row where people marked nothing."""
-    return summarise(agreement, ["token", "interaction"], step)
+    return bootstrap_means(agreement, ["token", "interaction"], step)
 
 
-def complexity_table(complexity: pd.DataFrame, step: Step) -> pd.DataFrame:
+def complexity_means(complexity: pd.DataFrame, step: Step) -> pd.DataFrame:
     """Mean entropy, that of random scores, and the highest possible (eq. 21)."""
-    return summarise(complexity, ["entropy", "random", "uniform", "pieces"], step)
+    return bootstrap_means(complexity, ["entropy", "random", "uniform", "pieces"], step)
 
 
-def rules_table(rules: pd.DataFrame, step: Step) -> pd.DataFrame:
-    """How each way to make spans does: pieces, units masked, changes, and changes beyond as many single units.
+def span_rule_means(rules: pd.DataFrame) -> pd.DataFrame:
+    """How each way to make spans does: pairs of spans, units masked, changes, and changes beyond as many single units.
 
     One row a task, model, seed, technique and rule.
     """
@@ -96,52 +215,40 @@ def rules_table(rules: pd.DataFrame, step: Step) -> pd.DataFrame:
     keys = [*RUN, "technique", "rule"]
     flat = rules.groupby([*keys, "type", "instance"], sort=False)[measures].mean().reset_index()
     wide = flat.pivot(index=[*keys, "instance"], columns="type", values=measures)
-    out = pd.DataFrame(
-        {
-            "instances": wide["comprehensiveness", "span"].groupby(keys, sort=False).size(),
-            "pieces": wide["pieces", "span"].groupby(keys, sort=False).mean(),
-            "units": wide["units", "span"].groupby(keys, sort=False).mean(),
-            "comprehensiveness": wide["comprehensiveness", "span"].groupby(keys, sort=False).mean(),
-            "sufficiency": wide["sufficiency", "span"].groupby(keys, sort=False).mean(),
-        }
-    )
-    for measure in ("comprehensiveness", "sufficiency"):
-        beyond = wide[measure, "span"] - wide[measure, "token"]
-        out[f"{measure}_beyond_units"] = beyond.groupby(keys, sort=False).mean()
-    return out.reset_index()
+    spans = {name: wide[name, "span"].groupby(keys, sort=False) for name in measures}
+    out = {"instances": spans["comprehensiveness"].size()}
+    out |= {name: spans[name].mean() for name in ("pieces", "units", "comprehensiveness", "sufficiency")}
+    for name in ("comprehensiveness", "sufficiency"):
+        beyond = wide[name, "span"] - wide[name, "token"]
+        out[f"{name}_beyond_units"] = beyond.groupby(keys, sort=False).mean()
+    return pd.DataFrame(out).reset_index()
 
 
-def read_runs(step: Step, notebook: str, name: str, *part: int) -> pd.DataFrame:
-    """A table that a notebook leaves for each run under diagnosis (or a part of it), put together."""
+def agent_predictions(step: Step) -> pd.DataFrame:
+    """Whether each agent predicts what the model predicts, instance by instance."""
+    return _read_runs(step, "07_sun2024_agents", "predictions")
+
+
+def exact_value_means(step: Step) -> pd.DataFrame:
+    """How close each estimate comes to the exact values, mean over short instances of each run."""
+    table = _read_runs(step, "07_sun2024_explanations", "oracle", 0)
+    return mean_closeness(table, RUN).assign(units=table.units.mean())
+
+
+def _read_runs(step: Step, notebook: str, name: str, *part: int) -> pd.DataFrame:
+    """A table that a notebook leaves for each evaluated run (or a part of it), put together."""
     parts = []
     for task, model, seed in step.profile.explained_runs("diagnosis"):
         found = step.results.read_table(name, notebook, task, model, seed, *part)
         parts.append(found.assign(task=task, model=model, seed=seed))
-    return pd.concat([part for part in parts if len(part)] or parts, ignore_index=True)
+    return pd.concat([some for some in parts if len(some)] or parts, ignore_index=True)
 
 
-def agents_table(step: Step) -> pd.DataFrame:
-    """F1 of every agent and its gain over the one without explanations (eq. 14-16)."""
-    return read_runs(step, "07_sun2024_agents", "agents")
+def property_means(measured: dict[str, pd.DataFrame], agents: pd.DataFrame, models: dict) -> pd.DataFrame:
+    """Figure 2: one row a task, model, technique, type and property, mean over seeds, with what chance gives beside it.
 
-
-def predictions_table(step: Step) -> pd.DataFrame:
-    """Whether each agent predicts what the model predicts, instance by instance."""
-    return read_runs(step, "07_sun2024_agents", "predictions")
-
-
-def oracle_table(step: Step) -> pd.DataFrame:
-    """How close each estimate comes to the exact values, mean over short instances."""
-    table = read_runs(step, "07_sun2024_explanations", "oracle", 0)
-    keys = [*RUN, "estimate", "samples", "exact"]
-    out = table.groupby(keys, sort=False)[["spearman", "pearson", "error"]].mean().reset_index()
-    return out.assign(instances=table.instance.nunique(), units=table.units.mean())
-
-
-def summary_table(parts: dict[str, pd.DataFrame], agents: pd.DataFrame) -> pd.DataFrame:
-    """One row a task, model, technique, type and property, mean over seeds, with what chance gives beside it.
-
-    Simulatability is that of explanations as symbols, as in the paper's main text; chance gives it no gain.
+    measured: faithfulness, agreement and complexity, as the functions above give them. Simulatability is that of
+    explanations as symbols, as in the paper's main text; chance gives it no gain. models: name -> config.ModelSpec.
     """
     rows = []
     sources = {
@@ -153,52 +260,24 @@ def summary_table(parts: dict[str, pd.DataFrame], agents: pd.DataFrame) -> pd.Da
     }
     keys = ["task", "model", "technique", "type"]
     for name, (table, measure) in sources.items():
-        chosen = parts[table][parts[table].measure == measure]
-        means = chosen.groupby(keys, sort=False)["mean"].mean().reset_index()
-        chance = chance_of(name, means, parts[table])
-        for row in means[means.technique != "random"].itertuples():
-            rows.append((*row[1:5], name, row.mean, chance(row)))
-    symbols = agents[(agents.form == "symbol")] if len(agents) else agents
+        chosen = measured[table][measured[table].measure == measure]
+        means = chosen.groupby(keys, sort=False)["mean"].mean()
+        for key, value in means.drop("random", level="technique", errors="ignore").items():
+            rows.append((*key, name, value, _chance(name, key, means, measured[table])))
+    symbols = agents[agents.form == "symbol"] if len(agents) else agents
     for key, value in symbols.groupby(keys, sort=False)["gain"].mean().items():
         rows.append((*key, "simulatability", value, 0.0))
     out = pd.DataFrame(rows, columns=[*keys, "property", "value", "chance"])
+    out["kind"] = out.model.map({name: model_family(spec) for name, spec in models.items()})
     order = {name: i for i, name in enumerate(PROPERTIES)}
     return out.sort_values("property", key=lambda column: column.map(order), kind="stable").reset_index(drop=True)
 
 
-def chance_of(name: str, means: pd.DataFrame, table: pd.DataFrame):
-    """Row -> what random explanations get: the same units for all types, random ones of each type, random scores."""
+def _chance(name: str, key: tuple[str, str, str, str], means: pd.Series, table: pd.DataFrame) -> float:
+    """What random explanations get: the same units for all types, random ones of each type, or random scores."""
     if name == "complexity":
-        found = table[table.measure == "random"].groupby(["task", "model", "technique", "type"])["mean"].mean()
-        return lambda row: float(found[row.task, row.model, row.technique, row.type])
-    random = means[means.technique == "random"].set_index(["task", "model", "type"])["mean"]
-
-    def chance(row) -> float:
-        kind = {"combined": "span"}.get(row.type, row.type) if "agreement" in name else "random"
-        return float(random.get((row.task, row.model, kind), np.nan))
-
-    return chance
-
-
-def note_diagnosis(step: Step, summary: pd.DataFrame, diagnosis) -> None:
-    """Keep the numbers that the text looks up: for each task and kind of model, means over techniques by type."""
-    from attreval.papers.sun2024.claims import kind_of
-
-    runs = step.profile.explained_runs("diagnosis")
-    kinds = {model: kind_of(step.profile.models[model]).replace("-", "_") for _, model, _ in runs}
-    step.number("diagnosis.instances", step.profile.diagnosis.rows)
-    step.number("diagnosis.agents", step.profile.diagnosis.agents.rows)
-    changes = diagnosis.changes[diagnosis.changes.technique != "random"]
-    for (task, model, technique), part in changes.groupby(["task", "model", "technique"], sort=False):
-        step.number(f"diagnosis.{task}.{kinds[model]}.{technique}_instances", int(part.instance.nunique()))
-    for (task, model, name), part in summary.groupby(["task", "model", "property"], sort=False):
-        key = f"diagnosis.{task}.{kinds[model]}.{name.replace(' ', '_')}"
-        digits = 1 if name == "simulatability" else 2
-        for kind, value in part.groupby("type", sort=False).value.mean().items():
-            step.number(f"{key}.{kind}", float(value), digits)
-        step.number(f"{key}.chance", float(part.chance.mean()), digits)
-    for task in dict.fromkeys(task for task, _, _ in runs):
-        known = diagnosis.agreement[diagnosis.agreement.task == task].dropna(subset=["token"])
-        step.number(f"diagnosis.{task}.annotated", int(known.instance.nunique()))
-        measured = "is measured" if len(known) else "cannot be measured here, because nobody marked these texts"
-        step.number(f"diagnosis.{task}.agreement", measured)
+        cells = table[(table[["task", "model", "technique", "type"]] == list(key)).all(axis=1)]
+        return float(cells[cells.measure == "random"]["mean"].mean())
+    task, model, _, kind = key
+    like = {"combined": "span"}.get(kind, kind) if "agreement" in name else "random"
+    return float(means.get((task, model, "random", like), np.nan))

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from attreval.core.bootstrap import draw_counts, percentile_interval
 from attreval.core.seeds import generator
 from attreval.metrics.registry import FAITHFULNESS
 from attreval.papers.common.claims import read_claims, score
@@ -46,9 +47,9 @@ def tasks_of_paper(tasks: list[str]) -> list[str]:
     return [task for task in tasks if task in PUBLISHED_TASKS] or list(tasks)
 
 
-def instance_weights(n: int, task: str, step: Step) -> np.ndarray:
+def _instance_weights(n: int, task: str, step: Step) -> np.ndarray:
     """(b, n) the share of each instance in the sample itself and in every bootstrap draw."""
-    draws = generator("bootstrap", "claims", task).multinomial(n, np.full(n, 1 / n), size=step.profile.bootstrap.draws)
+    draws = draw_counts(generator("bootstrap", "claims", task), n, step.profile.bootstrap.draws)
     return np.concatenate([np.ones((1, n)), draws]) / n
 
 
@@ -63,7 +64,7 @@ def resample(pairs: pd.DataFrame, step: Step, setting: str = "main") -> Cells:
         table = np.stack(
             [mean.xs(m, level="method").to_numpy() if m in mean.index.levels[1] else 0 for m in methods], 1
         )
-        out.append(np.einsum("bi,imk->bmk", instance_weights(len(table), task, step), table))
+        out.append(np.einsum("bi,imk->bmk", _instance_weights(len(table), task, step), table))
     return Cells(np.stack(out, axis=1), tuple(tasks), tuple(methods), len(part[part.task.isin(tasks)]))
 
 
@@ -72,7 +73,7 @@ def mean_difference(cells: Cells, soft: int, hard: int) -> np.ndarray:
     return (cells.values[..., soft] - cells.values[..., hard]).mean(axis=(1, 2))
 
 
-def share_of_cells(cells: Cells) -> np.ndarray:
+def _share_of_cells(cells: Cells) -> np.ndarray:
     """(b,) in how many of the means of Tables 2 and 3 the soft metric lies above its hard counterpart."""
     by_method, by_task = cells.values.mean(axis=1), cells.values.mean(axis=2)
     better = [
@@ -83,19 +84,19 @@ def share_of_cells(cells: Cells) -> np.ndarray:
     return np.concatenate(better, axis=1).mean(axis=1)
 
 
-def comprehensiveness_lead(cells: Cells) -> np.ndarray:
+def _comprehensiveness_lead(cells: Cells) -> np.ndarray:
     """(b,) the least of NC - NS and Soft-NC - Soft-NS over methods."""
     means = cells.values.mean(axis=1)
     return np.minimum(means[..., NC] - means[..., NS], means[..., SOFT_NC] - means[..., SOFT_NS]).min(axis=1)
 
 
-def sd_over_methods_gap(cells: Cells) -> np.ndarray:
+def _sd_over_methods_gap(cells: Cells) -> np.ndarray:
     """(b,) sd over methods, hard less soft, the lesser of the two families of metrics."""
     sd = cells.values.mean(axis=1).std(axis=1)
     return np.minimum(sd[:, NC] - sd[:, SOFT_NC], sd[:, NS] - sd[:, SOFT_NS])
 
 
-def tasks_over_methods(cells: Cells) -> np.ndarray:
+def _tasks_over_methods(cells: Cells) -> np.ndarray:
     """(b,) sd over tasks less sd over methods, the least of the four metrics."""
     return (cells.values.mean(axis=2).std(axis=1) - cells.values.mean(axis=1).std(axis=1)).min(axis=1)
 
@@ -111,7 +112,7 @@ def topic_trade_off(cells: Cells) -> np.ndarray | None:
     return np.minimum(over, rest[..., SOFT_NS].min(axis=1) - means[:, at, SOFT_NS])
 
 
-def deeplift_lead(metric: int, of: Callable) -> Callable[[Cells], np.ndarray | None]:
+def _deeplift_lead(metric: int, of: Callable) -> Callable[[Cells], np.ndarray | None]:
     """By how much DeepLIFT's mean of a metric is above what `of` (max, mean) gives for the other methods."""
 
     def difference(cells: Cells) -> np.ndarray | None:
@@ -127,17 +128,17 @@ def deeplift_lead(metric: int, of: Callable) -> Callable[[Cells], np.ndarray | N
 OF_CELLS: dict[str, Callable[[Cells], np.ndarray | None]] = {
     "soft-nc-over-nc": lambda cells: mean_difference(cells, SOFT_NC, NC),
     "soft-ns-over-ns": lambda cells: mean_difference(cells, SOFT_NS, NS),
-    "soft-in-16-of-18": share_of_cells,
-    "comprehensiveness-over-sufficiency": comprehensiveness_lead,
-    "soft-varies-less-over-methods": sd_over_methods_gap,
-    "tasks-matter-more-than-methods": tasks_over_methods,
+    "soft-in-16-of-18": _share_of_cells,
+    "comprehensiveness-over-sufficiency": _comprehensiveness_lead,
+    "soft-varies-less-over-methods": _sd_over_methods_gap,
+    "tasks-matter-more-than-methods": _tasks_over_methods,
     "topics-trade-off": topic_trade_off,
-    "deeplift-first-by-soft-nc": deeplift_lead(SOFT_NC, np.max),
-    "deeplift-low-by-nc": deeplift_lead(NC, np.mean),
+    "deeplift-first-by-soft-nc": _deeplift_lead(SOFT_NC, np.max),
+    "deeplift-low-by-nc": _deeplift_lead(NC, np.mean),
 }
 
 
-def claim_values(step: Step, pairs: pd.DataFrame, curves: pd.DataFrame, ratios: pd.DataFrame) -> dict[str, dict]:
+def _claim_values(step: Step, pairs: pd.DataFrame, curves: pd.DataFrame, ratios: pd.DataFrame) -> dict[str, dict]:
     """By claim: value, low, high, and what they rest on. pairs, curves, ratios: see
     papers.zhao2023.diagnosticity and .erasure.
 
@@ -146,9 +147,9 @@ def claim_values(step: Step, pairs: pd.DataFrame, curves: pd.DataFrame, ratios: 
     cells = resample(pairs, step)
     basis = f"{', '.join(cells.tasks)}; {len(cells.methods)} methods; {cells.pairs:,} pairs"
     found = {name: with_interval(of(cells), step, basis) for name, of in OF_CELLS.items()}
-    found["rises-with-ratio"] = rising_steps(step, curves, list(cells.tasks), list(cells.methods))
-    found |= by_ratio_claims(ratios, list(cells.tasks))
-    found["dropout-over-alternatives"] = over_alternatives(step, pairs)
+    found["rises-with-ratio"] = _rising_steps(step, curves, list(cells.tasks), list(cells.methods))
+    found |= _by_ratio_claims(ratios, list(cells.tasks))
+    found["dropout-over-alternatives"] = _over_alternatives(step, pairs)
     return {name: values for name, values in found.items() if values is not None}
 
 
@@ -156,12 +157,11 @@ def with_interval(values: np.ndarray | None, step: Step, basis: str) -> dict | N
     """The sample's value, and the percentile interval of the draws."""
     if values is None:
         return None
-    level = step.profile.bootstrap.level
-    low, high = np.quantile(values[1:], [(1 - level) / 2, (1 + level) / 2])
+    low, high = percentile_interval(values[1:], step.profile.bootstrap.confidence)
     return {"value": float(values[0]), "low": float(low), "high": float(high), "basis": basis}
 
 
-def rising_steps(step: Step, curves: pd.DataFrame, tasks: list[str], methods: list[str]) -> dict | None:
+def _rising_steps(step: Step, curves: pd.DataFrame, tasks: list[str], methods: list[str]) -> dict | None:
     """In how many steps from one ratio to the next the mean NC or NS of a task and method does not fall."""
     names = ["normalised_comprehensiveness", "normalised_sufficiency"]
     part = curves[curves.task.isin(tasks) & curves.method.isin(methods)]
@@ -172,13 +172,13 @@ def rising_steps(step: Step, curves: pd.DataFrame, tasks: list[str], methods: li
     for (task, _), cell in part.groupby(["task", "method"], sort=False):
         means = cell.groupby(["instance", "ratio"])[names].mean().unstack("ratio")  # columns: measure, then ratio
         values = means.to_numpy().reshape(-1, len(names), ratios)
-        curve = np.einsum("bi,ikr->bkr", instance_weights(len(values), task, step), values)
+        curve = np.einsum("bi,ikr->bkr", _instance_weights(len(values), task, step), values)
         rises.append(np.diff(curve, axis=2) >= -1e-9)
     steps = np.stack(rises, axis=1)  # (b, cells, measures, steps)
     return with_interval(steps.mean(axis=(1, 2, 3)), step, f"{steps[0].size} steps")
 
 
-def by_ratio_claims(ratios: pd.DataFrame, tasks: list[str]) -> dict[str, dict | None]:
+def _by_ratio_claims(ratios: pd.DataFrame, tasks: list[str]) -> dict[str, dict | None]:
     """Does diagnosticity rise and fall on the short tasks, and lie below the soft level on the long ones? By the means.
 
     The intervals are those of the single points that decide.
@@ -207,7 +207,7 @@ def smallest(found: list[tuple[float, float, float]], basis: str) -> dict | None
     return {"value": float(value), "low": float(low), "high": float(high), "basis": basis}
 
 
-def over_alternatives(step: Step, pairs: pd.DataFrame) -> dict | None:
+def _over_alternatives(step: Step, pairs: pd.DataFrame) -> dict | None:
     """By how much dropout's soft metrics lie above the best alternative's, the lesser of the two, on control texts."""
     settings = [s for s in dict.fromkeys(pairs.setting) if s.startswith(("noise_", "variance_", "attend"))]
     if not settings or not (pairs.setting == "control").any():
@@ -221,4 +221,4 @@ def over_alternatives(step: Step, pairs: pd.DataFrame) -> dict | None:
 
 def faithfulness_claims(step: Step, pairs: pd.DataFrame, curves: pd.DataFrame, ratios: pd.DataFrame) -> pd.DataFrame:
     """One row a claim of Zhao & Aletras 2023 with our value, its interval and a verdict."""
-    return score(read_claims("zhao2023"), claim_values(step, pairs, curves, ratios))
+    return score(read_claims("zhao2023"), _claim_values(step, pairs, curves, ratios))

@@ -37,7 +37,7 @@ def _means(values: pd.DataFrame, step: Step, keys: list[str]) -> pd.DataFrame:
     spec, rows = step.profile.bootstrap, []
     for key, part in values.groupby(keys, sort=False):
         mean, low, high = bootstrap_mean(
-            part[list(HARD_MEASURES)].to_numpy(), spec.draws, spec.level, "erasure", *key[:3]
+            part[list(HARD_MEASURES)].to_numpy(), spec.draws, spec.confidence, "erasure", *key[:3]
         )
         rows += [(*key, name, mean[i], low[i], high[i], len(part)) for i, name in enumerate(HARD_MEASURES)]
     return pd.DataFrame(rows, columns=[*keys, "measure", "mean", "low", "high", "instances"])

@@ -69,7 +69,7 @@ def diagnosticity_cells(pairs: pd.DataFrame, step: Step, setting: str = "main") 
         # models and seeds of one instance are averaged first: the interval is over instances
         wide = cell.groupby("instance", sort=False)[[f"win_{m}" for m in FAITHFULNESS]].mean().to_numpy()
         spec = step.profile.bootstrap
-        mean, low, high = bootstrap_mean(wide, spec.draws, spec.level, "diagnosticity", task)
+        mean, low, high = bootstrap_mean(wide, spec.draws, spec.confidence, "diagnosticity", task)
         rows += [(task, method, m, mean[i], low[i], high[i], len(wide)) for i, m in enumerate(FAITHFULNESS)]
     return pd.DataFrame(rows, columns=["task", "method", "metric", "diagnosticity", "low", "high", "instances"])
 
@@ -124,7 +124,7 @@ def diagnosticity_by_ratio(curves: pd.DataFrame, pairs: pd.DataFrame, step: Step
 def _mean_with_interval(values: pd.Series, step: Step, task: str) -> tuple[float, float, float]:
     """Mean of one value an instance, with its bounds."""
     spec = step.profile.bootstrap
-    found = bootstrap_mean(values.to_numpy(), spec.draws, spec.level, "diagnosticity", task)
+    found = bootstrap_mean(values.to_numpy(), spec.draws, spec.confidence, "diagnosticity", task)
     return tuple(float(x) for x in found)
 
 

@@ -110,7 +110,7 @@ def evaluate_erasure(step: Step) -> ErasureValues:
     # the longest texts first: no process is left alone with them at the end
     order = sorted(range(len(jobs)), key=lambda j: -profile.models[jobs[j][3]].max_length)
     show = step.progress(f"erasing, {TOGETHER} instances a part")
-    found = map_side_by_side(evaluate_erasure_part, [jobs[j] for j in order], profile.workers, show)
+    found = map_side_by_side(_evaluate_erasure_part, [jobs[j] for j in order], profile.workers, show)
     parts = dict(zip(order, found, strict=True))
     step.note_evaluations((job[2], parts[j][2]) for j, job in enumerate(jobs))
     curves = pd.concat([parts[j][0] for j in range(len(jobs))], ignore_index=True)
@@ -118,7 +118,7 @@ def evaluate_erasure(step: Step) -> ErasureValues:
     return ErasureValues(curves, values)
 
 
-def evaluate_erasure_part(results: Results, profile: Profile, task: str, model: str, seed: int, start: int):
+def _evaluate_erasure_part(results: Results, profile: Profile, task: str, model: str, seed: int, start: int):
     """(curves, values, costs by account) of the instances from `start`; see ErasureValues."""
     from attreval.models.scorer import Scorer
 
@@ -133,7 +133,7 @@ def evaluate_erasure_part(results: Results, profile: Profile, task: str, model: 
         names = (task, model, seed, instance.id)
         known = {m: records[instance.id][m].scores for m in common_methods(records)}
         known.setdefault("random", random_scores(tokens, *names))
-        soft = softly_erased(spec.methods, list(known))
+        soft = _softly_erased(spec.methods, list(known))
         main = main_protocol(profile, task)
         inputs = [ErasureInput("main", m, "own", known[m], main, (*names, m), m in soft) for m in known]
         if changes := list_changes(profile, task, at):
@@ -142,9 +142,9 @@ def evaluate_erasure_part(results: Results, profile: Profile, task: str, model: 
             target = next(iter(records[instance.id].values())).target
             for setting, change in changes.items():
                 changed, chosen = change.apply(main), {m: known[m] for m in soft}
-                scores = scores_under_change(scorer, tokens, target, budget, chosen, change, names, changed, query)
-                inputs += inputs_under_change(setting, change, scores, changed, names)
-        conversations = ((ledger_account(one), ask_erasure(tokens, one, query)) for one in inputs)
+                scores = _scores_under_change(scorer, tokens, target, budget, chosen, change, names, changed, query)
+                inputs += _inputs_under_change(setting, change, scores, changed, names)
+        conversations = ((_ledger_account(one), ask_erasure(tokens, one, query)) for one in inputs)
         for one, (hard, probabilities) in zip(inputs, scorer.converse(conversations), strict=True):
             if one.setting == "main":
                 curves += [
@@ -167,13 +167,13 @@ def random_scores(tokens: Tokens, *names: object) -> np.ndarray:
     return generator("explain", *names, "random").standard_normal(len(tokens.content))
 
 
-def softly_erased(wanted: list[str], known: list[str]) -> list[str]:
+def _softly_erased(wanted: list[str], known: list[str]) -> list[str]:
     """The methods that soft erasure takes: those wanted, or all where none of them but random scores explained."""
     chosen = [m for m in wanted if m in known]
     return chosen if set(chosen) - {"random"} else known
 
 
-def ledger_account(given: ErasureInput) -> str:
+def _ledger_account(given: ErasureInput) -> str:
     """Where the evaluations of one input are booked."""
     return given.method if given.setting == "main" else f"control: {given.setting}"
 
@@ -197,7 +197,7 @@ def erasure_values(hard: Erasure, probabilities: SoftProbabilities | None) -> tu
     return (*area, soft.comprehensiveness, soft.sufficiency, *spread, probabilities.keep_rate, hard.full, hard.erased)
 
 
-def scores_under_change(
+def _scores_under_change(
     scorer, tokens, target: int, budget: Budget, known: dict, change: Deviation, names: tuple, protocol, query
 ) -> dict:
     """Method -> scores under a change: as explained, by other methods in their place, or with the separator scored."""
@@ -219,7 +219,7 @@ def scores_under_change(
     return known | {m: scores.values for m, scores in zip(asked, found, strict=True)}
 
 
-def inputs_under_change(
+def _inputs_under_change(
     setting: str, change: Deviation, scores: dict, protocol: Protocol, names: tuple
 ) -> list[ErasureInput]:
     """The inputs of one setting: every method, random scores, and where wanted permutations of each method's scores."""
@@ -231,7 +231,7 @@ def inputs_under_change(
     if change.permuted:
         inputs += [
             ErasureInput(
-                setting, m, "permuted", permuted_scores(scores[m], *names, m), protocol, (*names, m, "permuted")
+                setting, m, "permuted", _permuted_scores(scores[m], *names, m), protocol, (*names, m, "permuted")
             )
             for m in scores
             if m != "random"
@@ -239,6 +239,6 @@ def inputs_under_change(
     return inputs
 
 
-def permuted_scores(scores: np.ndarray, *names: object) -> np.ndarray:
+def _permuted_scores(scores: np.ndarray, *names: object) -> np.ndarray:
     """The scores in a random order that follows from names."""
     return generator("permuted", *names).permutation(scores)

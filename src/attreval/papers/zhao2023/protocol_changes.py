@@ -33,7 +33,7 @@ def changes_table(pairs: pd.DataFrame, step: Step) -> pd.DataFrame:
         per = both.groupby(["task", "instance"], sort=False).mean(numeric_only=True)
         spec = step.profile.bootstrap
         moves = np.stack([per[f"win_{m}"] - per[f"win_{m}_base"] for m in FAITHFULNESS], axis=1)
-        _, low, high = bootstrap_mean(moves, spec.draws, spec.level, "changes")
+        _, low, high = bootstrap_mean(moves, spec.draws, spec.confidence, "changes")
         for i, m in enumerate(FAITHFULNESS):
             row |= {m: found[f"win_{m}"], f"{m}_change": found[f"win_{m}"] - before[f"win_{m}"]}
             row |= {f"{m}_low": low[i], f"{m}_high": high[i]}

@@ -21,10 +21,10 @@ def outputs_markdown(cell: Cell, folder: str, assets: dict[str, bytes], streams:
     for output in cell.outputs:
         if output.output_type == "stream":
             if streams:
-                blocks.append(text_block(output.text, f"output {output.name}"))
+                blocks.append(_text_block(output.text, f"output {output.name}"))
             continue
         if output.output_type == "error":
-            blocks.append(text_block("\n".join(output.traceback), "output error"))
+            blocks.append(_text_block("\n".join(output.traceback), "output error"))
             continue
         data = output.data
         if kind := next((kind for kind in PICTURES if kind in data), None):
@@ -34,36 +34,36 @@ def outputs_markdown(cell: Cell, folder: str, assets: dict[str, bytes], streams:
             assets[name] = text.encode() if kind == "image/svg+xml" else base64.b64decode(text)
             width = output.metadata.get(kind, {}).get("width")
             size = f"{{width={int(width)}}}" if width else ""
-            blocks.append(f"![{bracket_safe(cell.options.get('fig-alt', ''))}]({name}){size}")
+            blocks.append(f"![{_bracket_safe(cell.options.get('fig-alt', ''))}]({name}){size}")
         elif "text/html" in data:
-            blocks.append(html_block("".join(data["text/html"])))
+            blocks.append(_html_block("".join(data["text/html"])))
         elif "text/markdown" in data:
             blocks.append("".join(data["text/markdown"]))
         elif "text/plain" in data:
-            blocks.append(text_block("".join(data["text/plain"]), "output"))
+            blocks.append(_text_block("".join(data["text/plain"]), "output"))
     return "\n\n".join(blocks)
 
 
-def bracket_safe(text: str) -> str:
+def _bracket_safe(text: str) -> str:
     """Plain text for the brackets of a Markdown picture."""
     return re.sub(r"([\\\[\]`*_$<>@~^&])", r"\\\1", " ".join(str(text).split()))
 
 
-def html_block(html: str) -> str:
+def _html_block(html: str) -> str:
     """HTML output as a raw block, without the styles that pandas gives every table, and without scripts."""
     html = re.sub(r"<(style scoped|script)\b.*?</(style|script)>", "", html, flags=re.S | re.I)
     html = re.sub(r"""\s(?:border=(["']).*?\1|style="text-align: right;")""", "", html).strip()
-    return fence(html, "=html")
+    return _fence(html, "=html")
 
 
-def text_block(text: str, classes: str) -> str:
+def _text_block(text: str, classes: str) -> str:
     """Printed text: terminal colours dropped, lines overwritten by a carriage return shown as they ended."""
     lines = [line.rstrip("\r").rsplit("\r", 1)[-1] for line in ANSI.sub("", "".join(text)).split("\n")]
     body = CONTROL.sub("\ufffd", "\n".join(lines).strip("\n"))
-    return fence(body, " ".join(f".{name}" for name in classes.split())) if body.strip() else ""
+    return _fence(body, " ".join(f".{name}" for name in classes.split())) if body.strip() else ""
 
 
-def fence(body: str, attributes: str) -> str:
+def _fence(body: str, attributes: str) -> str:
     """A fenced block whose fence is longer than any run of backticks in it."""
     ticks = "`" * max(3, 1 + max((len(run) for run in re.findall(r"`+", body)), default=0))
     return f"{ticks}{{{attributes}}}\n{body}\n{ticks}"
@@ -79,7 +79,7 @@ def notebook_markdown(notebook: Notebook, folder: str, assets: dict[str, bytes])
                 source, titled = re.sub(r"^#\s+.*$", "", source, count=1, flags=re.M), True
             blocks.append(source)
             continue
-        code = fence(cell.source, f".{notebook.language}") if cell.source else ""
+        code = _fence(cell.source, f".{notebook.language}") if cell.source else ""
         shown = [block for block in (code, outputs_markdown(cell, folder, assets, streams=True)) if block]
         if shown:
             blocks.append(f"::::: {{#{cell.anchor} .cell}}\n\n" + "\n\n".join(shown) + "\n\n:::::")

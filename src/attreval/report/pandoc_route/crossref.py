@@ -53,7 +53,7 @@ def number(
     Raises ReportError for a reference to nothing, and a figure without picture, rows or caption.
     """
     state = Numbering(where)
-    number_headings(doc, state, number_sections)
+    _number_headings(doc, state, number_sections)
     count = dict.fromkeys(KINDS, 0)
 
     def floats(element, doc):
@@ -65,14 +65,14 @@ def number(
 
     # In reading order, though panflute walks from the leaves up: figures and tables do not nest.
     doc.walk(floats)
-    doc.walk(lambda element, doc: link_reference(element, state))
-    doc.walk(lambda element, doc: (draw or draw_float)(found) if (found := find_float(element, state)) else None)
+    doc.walk(lambda element, doc: _link_reference(element, state))
+    doc.walk(lambda element, doc: (draw or draw_float)(found) if (found := _find_float(element, state)) else None)
     if not draw:
-        doc.walk(lambda element, doc: add_scrolling(element))
+        doc.walk(lambda element, doc: _add_scrolling(element))
     return state.numbers
 
 
-def number_headings(doc: pf.Doc, state: Numbering, shown: bool) -> None:
+def _number_headings(doc: pf.Doc, state: Numbering, shown: bool) -> None:
     """Number headings as 1, 1.1, ... and move all one level down: the first level is the page's title."""
     counters = [0] * 6
 
@@ -92,7 +92,7 @@ def number_headings(doc: pf.Doc, state: Numbering, shown: bool) -> None:
     doc.walk(heading)
 
 
-def link_reference(element, state: Numbering):
+def _link_reference(element, state: Numbering):
     """`@fig-x` as a link `Figure 1`; `-@fig-x` as its number; several in one bracket with commas between."""
     if not isinstance(element, pf.Cite):
         return None
@@ -115,7 +115,7 @@ def link_reference(element, state: Numbering):
     return inlines
 
 
-def find_float(element, state: Numbering) -> Float | None:
+def _find_float(element, state: Numbering) -> Float | None:
     """The figure or table that an element is, if it is a numbered one; pictures get its caption as alternative text."""
     if not isinstance(element, pf.Div) or element.identifier not in state.numbers:
         return None
@@ -127,10 +127,10 @@ def find_float(element, state: Numbering) -> Float | None:
     *content, caption = blocks
     if name.startswith("fig-") and not holds(pf.Div(*content), pf.Image):
         raise ReportError(f"{place}: {name} holds no picture; embed a cell that draws one")
-    if name.startswith("tbl-") and not any(holds(b, pf.Table) or "<table" in raw_text(b) for b in content):
+    if name.startswith("tbl-") and not any(holds(b, pf.Table) or "<table" in _raw_text(b) for b in content):
         raise ReportError(f"{place}: {name} holds no table; include one from paper/tables/ or embed a cell")
-    content, sources = unwrap_embeds(content)
-    caption_as_alt_text(content, pf.stringify(caption).strip())
+    content, sources = _unwrap_embeds(content)
+    _caption_as_alt_text(content, pf.stringify(caption).strip())
     label = f"{kind}\u00a0{state.numbers[name]}:"
     return Float(name, kind, list(element.classes), label, content, list(caption.content), sources)
 
@@ -159,7 +159,7 @@ def wrap_embed(made: str, notebook: str, href: str) -> str:
     return f'::::: {{.embed notebook="{notebook}" href="{href}"}}\n{made}\n:::::'
 
 
-def unwrap_embeds(blocks: list) -> tuple[list, list[pf.Link]]:
+def _unwrap_embeds(blocks: list) -> tuple[list, list[pf.Link]]:
     """Blocks without their embed wrappers, and one link for each notebook they come from."""
     plain, links = [], {}
     for block in blocks:
@@ -172,7 +172,7 @@ def unwrap_embeds(blocks: list) -> tuple[list, list[pf.Link]]:
     return plain, list(links.values())
 
 
-def caption_as_alt_text(blocks: list, text: str) -> None:
+def _caption_as_alt_text(blocks: list, text: str) -> None:
     """Give pictures that have no description of their own the caption as alternative text."""
 
     def fill(element, doc):
@@ -183,10 +183,10 @@ def caption_as_alt_text(blocks: list, text: str) -> None:
         block.walk(fill)
 
 
-def add_scrolling(element):
+def _add_scrolling(element):
     """Tables and display formulas in a box that scrolls sideways; embeds outside figures with a source line."""
     if isinstance(element, pf.Div) and "embed" in element.classes:
-        content, links = unwrap_embeds([element])
+        content, links = _unwrap_embeds([element])
         return [*content, pf.Div(pf.Plain(pf.Str("Source:"), pf.Space, *links), classes=["source"])]
     if isinstance(element, pf.Math) and element.format == "DisplayMath":
         return pf.Span(element, classes=["formula"], attributes={"tabindex": "0", "role": "group"})
@@ -203,7 +203,7 @@ def holds(element, kind) -> bool:
     return bool(found)
 
 
-def raw_text(element) -> str:
+def _raw_text(element) -> str:
     """The raw HTML in an element."""
     found = []
     element.walk(lambda e, doc: found.append(e.text) if isinstance(e, pf.RawBlock) else None)

@@ -35,7 +35,7 @@ def read(markdown: str, form: str = PAGE) -> pf.Doc:
 
 
 @lru_cache(maxsize=4)
-def cited_works(bibliography: Path, stamp: int) -> frozenset[str]:
+def _cited_works(bibliography: Path, stamp: int) -> frozenset[str]:
     """The keys of a BibTeX file; `stamp`, its change time, makes a changed file read again."""
     works = json.loads(run(["-f", "biblatex", "-t", "csljson"], bibliography.read_text(encoding="utf-8")))
     return frozenset(work["id"] for work in works)
@@ -43,7 +43,7 @@ def cited_works(bibliography: Path, stamp: int) -> frozenset[str]:
 
 def check_citations(doc: pf.Doc, bibliography: Path | None, where, strict: bool) -> None:
     """Raise ReportError for a citation of an unknown work; where not `strict`, make it text."""
-    works = cited_works(bibliography, bibliography.stat().st_mtime_ns) if bibliography else frozenset()
+    works = _cited_works(bibliography, bibliography.stat().st_mtime_ns) if bibliography else frozenset()
 
     def check(element, doc):
         if not isinstance(element, pf.Cite):

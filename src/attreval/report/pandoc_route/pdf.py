@@ -31,33 +31,33 @@ def make_pdf(site: Site, source: Path) -> bytes:
 
     page = expand(source, site.home, site.variables, embed)
     doc = pandoc.read(page.text)
-    doc.walk(lambda element, doc: read_html(element))
-    number(doc, page.where, bool(doc.get_metadata("number-sections")), draw_float)
-    doc.walk(lambda element, doc: fit_page(element))
+    doc.walk(lambda element, doc: _read_html(element))
+    number(doc, page.where, bool(doc.get_metadata("number-sections")), _draw_float)
+    doc.walk(lambda element, doc: _fit_page(element))
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
         for name, data in pictures.items():
             path = folder / posixpath.normpath(name)
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(data)
-        (folder / "paper.typ").write_text(write_typst(doc, site.bibliography), encoding="utf-8")
+        (folder / "paper.typ").write_text(_write_typst(doc, site.bibliography), encoding="utf-8")
         return typst.compile(folder / "paper.typ", root=folder, ignore_system_fonts=True)
 
 
-def write_typst(doc: pf.Doc, bibliography: Path | None) -> str:
+def _write_typst(doc: pf.Doc, bibliography: Path | None) -> str:
     """The tree as a Typst document in the project's template."""
     with resources.as_file(resources.files("attreval.report.pandoc_route") / "assets" / "paper.typ") as template:
         return pandoc.convert(doc, ["-t", "typst", f"--template={template}"], bibliography)
 
 
-def read_html(element):
+def _read_html(element):
     """HTML that a cell has shown, such as a table of pandas, as pandoc's own elements."""
     if isinstance(element, pf.RawBlock) and element.format == "html":
         return list(pandoc.read(element.text, "html").content)
     return None
 
 
-def draw_float(found: Float) -> list:
+def _draw_float(found: Float) -> list:
     """A figure or table in Typst: content, number and caption; the label is what references lead to."""
     words = [pf.Strong(pf.Str(found.label)), pf.Space, *found.caption]
     if found.sources:
@@ -73,7 +73,7 @@ def draw_float(found: Float) -> list:
     ]
 
 
-def fit_page(element):
+def _fit_page(element):
     """Headings one level up again, embeds without their box, links to other pages as plain text.
 
     Pictures keep no size of their own: the template fits them into the page.

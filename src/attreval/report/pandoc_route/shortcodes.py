@@ -48,10 +48,10 @@ def expand(page: Path, home: Path, variables: Mapping[str, str], embed: Callable
     Raises ReportError (file and line first) for an unknown shortcode, key, file, notebook or label, and for
     files that include each other.
     """
-    return Expanded(tuple(expand_file(page, (), page, home, variables, embed)))
+    return Expanded(tuple(_expand_file(page, (), page, home, variables, embed)))
 
 
-def expand_file(path, above, page, home, variables, embed) -> list[Line]:
+def _expand_file(path, above, page, home, variables, embed) -> list[Line]:
     """The lines of one file; `above`: the files that include it, outermost first."""
     lines = []
     for number, text in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
@@ -61,7 +61,7 @@ def expand_file(path, above, page, home, variables, embed) -> list[Line]:
             if alone and alone.group(1) == "include":
                 lines += include(alone.group(2), path, above, page, home, variables, embed)
             elif alone and alone.group(1) == "embed":
-                lines += [Line(made, place) for made in embed_cell(alone.group(2), page, home, embed).splitlines()]
+                lines += [Line(made, place) for made in _embed_cell(alone.group(2), page, home, embed).splitlines()]
             else:
                 lines.append(Line(SHORTCODE.sub(lambda found: fill(found, variables), text), place))
         except PlacedError:
@@ -88,10 +88,10 @@ def include(argument, path, above, page, home, variables, embed) -> list[Line]:
             f"include of {argument!r}: no file {below(target, home)} (paths are relative to the page, "
             f"{page.relative_to(home).as_posix()}); in that folder {hint(target.name, siblings)}"
         )
-    return [*expand_file(target, chain, page, home, variables, embed), Line("", f"{below(target, home)}:end")]
+    return [*_expand_file(target, chain, page, home, variables, embed), Line("", f"{below(target, home)}:end")]
 
 
-def embed_cell(argument, page, home, embed) -> str:
+def _embed_cell(argument, page, home, embed) -> str:
     """The Markdown of an embedded cell."""
     address, _, label = argument.partition("#")
     if not label:

@@ -38,7 +38,7 @@ class Site:
     @property
     def resources(self) -> list[str]:
         """Files that are on the site as they are."""
-        return as_list(self.config["project"].get("resources"))
+        return _as_list(self.config["project"].get("resources"))
 
     @property
     def html(self) -> dict:
@@ -55,7 +55,7 @@ def read_site(home: Path, variables: dict[str, str]) -> Site:
         if not found and "*" not in pattern:
             raise ReportError(f"_quarto.yml: project.render lists {pattern!r}, which is not there")
         pages |= {path: path.relative_to(home).with_suffix(".html").as_posix() for path in found}
-    return Site(home, config, {key: str(text) for key, text in flatten(variables)}, pages)
+    return Site(home, config, {key: str(text) for key, text in _flatten(variables)}, pages)
 
 
 def staged_site(home: Path) -> Site:
@@ -66,12 +66,12 @@ def staged_site(home: Path) -> Site:
     return read_site(home, yaml.safe_load(staged.read_text(encoding="utf-8")) or {})
 
 
-def flatten(tree: dict, above: str = "") -> list[tuple[str, str]]:
+def _flatten(tree: dict, above: str = "") -> list[tuple[str, str]]:
     """Nested mappings as (dotted key, text) pairs."""
     pairs = []
     for key, value in tree.items():
         name = f"{above}{key}"
-        pairs += flatten(value, f"{name}.") if isinstance(value, dict) else [(name, value)]
+        pairs += _flatten(value, f"{name}.") if isinstance(value, dict) else [(name, value)]
     return pairs
 
 
@@ -81,34 +81,34 @@ def build(home: Path) -> dict[str, bytes]:
     files: dict[str, bytes] = {
         "assets/site.css": (resources.files("attreval.report.pandoc_route") / "assets" / "site.css").read_bytes()
     }
-    for copied in [*as_list(site.html.get("css")), *site.resources]:
+    for copied in [*_as_list(site.html.get("css")), *site.resources]:
         files[copied] = (home / copied).read_bytes()
     notebooks = [path for path in site.pages if path.suffix == ".ipynb"]
     for source, address in site.pages.items():
-        make = notebook_page if source.suffix == ".ipynb" else text_page
+        make = _notebook_page if source.suffix == ".ipynb" else _text_page
         files[address] = make(site, source, address, notebooks, files).encode()
     return files
 
 
-def as_list(value) -> list:
+def _as_list(value) -> list:
     """A YAML value that may be missing, one text or a list, as a list."""
     return [] if value is None else value if isinstance(value, list) else [value]
 
 
-def text_page(site: Site, source: Path, address: str, notebooks: list[Path], files: dict[str, bytes]) -> str:
+def _text_page(site: Site, source: Path, address: str, notebooks: list[Path], files: dict[str, bytes]) -> str:
     """A .qmd page as HTML; pictures of embedded cells go into `files`."""
 
     def embed(path: Path, label: str) -> str:
         notebook, assets = read_notebook(path), {}
         if path not in site.pages:
             raise ReportError(f"{path.name} is embedded but is no page; {hint(path.name, [p.name for p in notebooks])}")
-        folder = picture_folder(site.pages[path])
+        folder = _picture_folder(site.pages[path])
         cell = notebook.cell(label)
-        made = outputs_markdown(cell, relative(folder, address), assets, streams=False)
+        made = outputs_markdown(cell, _relative(folder, address), assets, streams=False)
         if not made:
             raise ReportError(f"cell {label!r} of notebook {notebook.name} shows nothing")
         files.update({posixpath.normpath(posixpath.join(posixpath.dirname(address), k)): v for k, v in assets.items()})
-        link = f"{relative(site.pages[path], address)}#{cell.anchor}"
+        link = f"{_relative(site.pages[path], address)}#{cell.anchor}"
         return wrap_embed(made, notebook.name, link)
 
     page = expand(source, site.home, site.variables, embed)
@@ -117,44 +117,44 @@ def text_page(site: Site, source: Path, address: str, notebooks: list[Path], fil
     numbered = meta.get("number-sections", site.html.get("number-sections", False))
     number(doc, page.where, bool(numbered))
     pandoc.check_citations(doc, site.bibliography, page.where, strict=True)
-    fix_links(doc, site, source, address, page)
+    _fix_links(doc, site, source, address, page)
     toc = bool(meta.get("toc", site.html.get("toc", False)))
     return pandoc.write(doc, frame(site, source, address), site.bibliography, toc)
 
 
-def notebook_page(site: Site, source: Path, address: str, notebooks: list[Path], files: dict[str, bytes]) -> str:
+def _notebook_page(site: Site, source: Path, address: str, notebooks: list[Path], files: dict[str, bytes]) -> str:
     """An executed notebook as HTML; its pictures go into `files`."""
     notebook, assets = read_notebook(source), {}
-    folder = picture_folder(address)
-    markdown = notebook_markdown(notebook, relative(folder, address), assets)
+    folder = _picture_folder(address)
+    markdown = notebook_markdown(notebook, _relative(folder, address), assets)
     files.update({posixpath.join(posixpath.dirname(address), name): data for name, data in assets.items()})
     doc = pandoc.read(markdown, pandoc.NOTEBOOK)
     name = source.relative_to(site.home).as_posix()
     page = Expanded(tuple(Line(text, name) for text in markdown.splitlines()))
     pandoc.check_citations(doc, site.bibliography, page.where, strict=False)
     number(doc, page.where, number_sections=False)
-    describe_pictures(doc, notebook.name)
-    fix_links(doc, site, source, address, page)
+    _describe_pictures(doc, notebook.name)
+    _fix_links(doc, site, source, address, page)
     doc.metadata["title"] = pf.MetaInlines(*pandoc.read(notebook.title).content[0].content)
     at = notebooks.index(source)
     around = [("previous", notebooks[at - 1] if at else None), ("next", (notebooks[at + 1 :] or [None])[0])]
     more = {
-        name: f'<a rel="{name[:4]}" href="{relative(site.pages[p], address)}">{p.stem}</a>' for name, p in around if p
+        name: f'<a rel="{name[:4]}" href="{_relative(site.pages[p], address)}">{p.stem}</a>' for name, p in around if p
     }
     return pandoc.write(doc, frame(site, source, address) | more | {"kicker": source.stem}, site.bibliography, toc=True)
 
 
-def picture_folder(address: str) -> str:
+def _picture_folder(address: str) -> str:
     """Where the pictures of a notebook's page lie."""
     return address.removesuffix(".html") + "_files"
 
 
-def relative(target: str, page: str) -> str:
+def _relative(target: str, page: str) -> str:
     """The address of one file of the site as seen from a page."""
     return posixpath.relpath(target, posixpath.dirname(page) or ".")
 
 
-def describe_pictures(doc: pf.Doc, name: str) -> None:
+def _describe_pictures(doc: pf.Doc, name: str) -> None:
     """Pictures on a notebook's page that say nothing about themselves get at least their origin."""
 
     def fill_in(element, doc):
@@ -164,7 +164,7 @@ def describe_pictures(doc: pf.Doc, name: str) -> None:
     doc.walk(fill_in)
 
 
-def fix_links(doc: pf.Doc, site: Site, source: Path, address: str, page: Expanded) -> None:
+def _fix_links(doc: pf.Doc, site: Site, source: Path, address: str, page: Expanded) -> None:
     """Links to sources (.qmd, .ipynb) become links to their pages; a link to no page is an error."""
 
     def fix(element, doc):
@@ -177,7 +177,7 @@ def fix_links(doc: pf.Doc, site: Site, source: Path, address: str, page: Expande
         if target not in site.pages:
             known = [p.relative_to(site.home).as_posix() for p in site.pages]
             raise ReportError(f"{page.where(path)}: link to {path!r}, which is no page; {hint(path, known)}")
-        element.url = relative(site.pages[target], address) + (f"#{anchor}" if anchor else "")
+        element.url = _relative(site.pages[target], address) + (f"#{anchor}" if anchor else "")
 
     doc.walk(fix)
 
@@ -193,17 +193,17 @@ def frame(site: Site, source: Path, address: str) -> dict[str, str]:
             known = [p.relative_to(site.home).as_posix() for p in addresses]
             raise ReportError(f"_quarto.yml: navbar links to {item['href']!r}; {hint(item['href'], known)}")
         here = ' aria-current="page"' if target == source else ""
-        items.append(f'<li><a href="{relative(addresses[target], address)}"{here}>{escape(item["text"])}</a></li>')
+        items.append(f'<li><a href="{_relative(addresses[target], address)}"{here}>{escape(item["text"])}</a></li>')
     footer = website.get("page-footer", "")
     parts = list(footer.values()) if isinstance(footer, dict) else [footer]
     filled = [SHORTCODE.sub(lambda found: fill(found, site.variables), part) for part in parts if isinstance(part, str)]
-    styles = ["assets/site.css", *as_list(site.html.get("css"))]
+    styles = ["assets/site.css", *_as_list(site.html.get("css"))]
     variables = {
         "nav": "".join(items),
         "site-title": escape(website["title"]),
-        "home": relative("index.html", address),
+        "home": _relative("index.html", address),
         "page-footer": pandoc.run(["-f", "markdown", "-t", "html5"], "\n\n".join(filled)).strip(),
-        "styles": "".join(f'<link rel="stylesheet" href="{relative(style, address)}">' for style in styles),
+        "styles": "".join(f'<link rel="stylesheet" href="{_relative(style, address)}">' for style in styles),
         "lang": site.config.get("lang", "en"),
         "page-class": "notebook"
         if source.suffix == ".ipynb"

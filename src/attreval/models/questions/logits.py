@@ -1,0 +1,95 @@
+"""Logits or probabilities of rows of token ids, exact or in the faster precision that samples may be answered in.
+
+Letters used for shapes: n rows, L tokens, K classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from attreval.models.questions.question import Item, Question, Row
+
+Of = Literal["logit", "probability"]
+
+
+@dataclass(frozen=True)
+class Windows:
+    """A hint that the last rows of a question are a text with each window of `size` neighbours erased, in order.
+
+    ids: (L,) the text. blank: a window is blanked, else deleted. A model that can, computes only what a window changes.
+    """
+
+    ids: np.ndarray
+    size: int
+    blank: bool
+
+
+@dataclass(frozen=True)
+class Evaluate(Question):
+    """Ask for (n, K) logits or probabilities.
+
+    ids: (n, L), or n rows of any lengths. segments: (L,) or (n, L), or n rows. sampled: the caller allows the faster
+    precision. windows: what is known of the rows. precision: another than the ledger's.
+    """
+
+    ids: np.ndarray | Sequence[np.ndarray]
+    segments: np.ndarray | Sequence[np.ndarray]
+    sampled: bool = False
+    windows: Windows | None = None
+    of: Of = "logit"
+    precision: str | None = None
+
+    def rows(self) -> list[Row]:
+        """The n rows, one by one."""
+        ragged = not isinstance(self.ids, np.ndarray)
+        segments = self.segments if ragged else np.broadcast_to(self.segments, self.ids.shape)
+        return list(zip(self.ids, segments, strict=True))
+
+    def items(self, ledger) -> list[Item]:
+        """Each row, in its precision."""
+        precision = self.precision or (ledger.sampled_precision if self.sampled else ledger.precision)
+        groups = ((precision,),)
+        return [Item((precision, row[0].tobytes(), row[1].tobytes()), row, groups) for row in self.rows()]
+
+    @staticmethod
+    def run(ledger, group, batch):
+        """(K,) logits of each row."""
+        import torch
+
+        ids, mask, segments = ledger.padded([item.row for item, _ in batch])
+        with torch.inference_mode():
+            return ledger.model.logits(ids, mask, segments, group[0]).double().cpu().numpy()
+
+    def assemble(self, answers, model):
+        """(n, K) float64."""
+        return stack_logits(answers, model, self.of)
+
+    def shortcut(self, ledger, items, new):
+        """The rows of windows, where the model has a way that is cheaper for so many of them."""
+        import torch
+
+        if self.windows is None:
+            return {}
+        hint, model = self.windows, ledger.model
+        rows = items[-max(1, len(hint.ids) - hint.size + 1) :]
+        if sum(item.key in new for item in rows) < getattr(model, "reuse_from", np.inf):
+            return {}
+        ids = torch.from_numpy(hint.ids).to(model.device)
+        with torch.inference_mode():
+            logits = model.erased(ids, hint.size, hint.blank, items[0].groups[0][0]).double().cpu().numpy()
+        return {item.key: row for item, row in zip(rows, logits, strict=True)}
+
+
+def stack_logits(answers: Sequence[np.ndarray], model, of: Of) -> np.ndarray:
+    """(n, K) logits or probabilities from n rows of logits."""
+    logits = np.stack(answers) if len(answers) else np.zeros((0, len(model.labels)))
+    return softmax(logits) if of == "probability" else logits
+
+
+def softmax(logits: np.ndarray) -> np.ndarray:
+    """(n, K) class probabilities of (n, K) logits."""
+    return np.exp(logits - np.logaddexp.reduce(logits, axis=1, keepdims=True))

@@ -1,0 +1,160 @@
+"""Gradients, or relevance by LRP or DeepLIFT, at word embeddings, summed along a straight path to them.
+
+Letters used for shapes: B rows, L tokens, D embedding width, m path nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from attreval.models.questions.question import Item, Question
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How relevance takes the place of gradients in the backward pass (Poerner et al. 2018, section 3.3).
+
+    epsilon: the stabiliser of every denominator. reference: explain the difference to a text of zero embeddings
+    (DeepLIFT) rather than the score itself (LRP). redistribute: the share of a bias goes to the inputs beside it, in
+    equal parts, instead of being lost; then the scores sum to the class score.
+    """
+
+    epsilon: float = 0.001
+    reference: bool = False
+    redistribute: bool = False
+
+    def __post_init__(self):
+        if self.reference and self.redistribute:
+            raise ValueError("biases cancel in differences to a reference; redistribute them with reference=False")
+
+
+LRP, DEEPLIFT = Rule(), Rule(reference=True)
+
+
+@dataclass(frozen=True)
+class PathAnswer:
+    """gradient: (L, D) weighted sum of gradients. difference: (L, D) embeddings minus baseline embeddings.
+
+    values: (m,) the logit or probability at each node.
+    """
+
+    gradient: np.ndarray
+    difference: np.ndarray
+    values: np.ndarray
+
+    def dot(self) -> np.ndarray:
+        """(L,) dot products of gradient and difference."""
+        return (self.gradient * self.difference).sum(axis=1)
+
+
+@dataclass(frozen=True)
+class PathGradient(Question):
+    """Ask for the weighted sum of gradients along a straight path of word embeddings.
+
+    The path leads from the embeddings of `baseline` ids (zero vectors where None, or where an id is -1) to those of
+    `ids`, both (L,). nodes, weights: m points in [0, 1] and their quadrature weights.
+    of: differentiate the `logit` or the `probability`. rule: with one, (L, D) relevance comes in place of the gradient;
+    transformers know only that of DeepLIFT.
+    where: the path is walked by the `words` embeddings, to which the model adds positions and types; or all that enters
+    the encoder (`entry`) is multiplied by the node, with the gradient still at the word embeddings; or the word
+    embeddings enter the encoder `bare`, without positions, types and normalisation. The last two are what the released
+    code of Zhao & Aletras (2023) does for integrated gradients and DeepLIFT.
+    """
+
+    ids: np.ndarray
+    segments: np.ndarray
+    target: int
+    nodes: tuple[float, ...] = (1.0,)
+    weights: tuple[float, ...] = (1.0,)
+    baseline: np.ndarray | None = None
+    of: str = "logit"
+    rule: Rule | None = None
+    where: Literal["words", "entry", "bare"] = "words"
+
+    takes_gradients = True
+
+    def key(self) -> Hashable:
+        """What makes two of these the same question."""
+        base = None if self.baseline is None else self.baseline.tobytes()
+        rows = (self.ids.tobytes(), self.segments.tobytes(), base)
+        return (*rows, self.target, self.nodes, self.weights, self.of, self.rule, self.where)
+
+    def items(self, ledger) -> list[Item]:
+        """One, with a pass a node."""
+        return [_Path(self)]
+
+    @staticmethod
+    def run(ledger, group, batch):
+        """(L, D) gradient, or relevance by the rule, and value of each (path, node); group: rule and where."""
+        import torch
+
+        (rule, where), model = group, ledger.model
+        asked = [path.detail for path, _ in batch]
+        with torch.no_grad():
+            ends = [path.ends(ledger) for path, _ in batch]
+        first = ends[0][0]
+        points = torch.zeros(
+            (len(batch), max(len(q.ids) for q in asked), first.shape[1]), dtype=first.dtype, device=first.device
+        )
+        nodes = torch.tensor([q.nodes[n] for q, (_, n) in zip(asked, batch, strict=True)], dtype=first.dtype)
+        nodes = nodes.to(first.device)[:, None, None]
+        for b, (end, start) in enumerate(ends):
+            points[b, : len(end)] = end if where == "entry" else start + nodes[b, 0] * (end - start)
+        points.requires_grad_(True)
+        _, mask, segments = ledger.padded([path.row for path, _ in batch])
+        targets = torch.tensor([q.target for q in asked], device=first.device)
+        if rule and model.family == "transformer":
+            gradient = model.relevance(points, mask, segments, targets, rule, where)
+            value = torch.full((len(batch),), torch.nan)
+        else:
+            more = {"rule": rule} if rule else {}
+            if where != "words":
+                more["entering"] = (lambda x: points) if where == "bare" else (lambda x: nodes * x)
+            with torch.enable_grad():
+                out = model.logits(None, mask, segments, ledger.precision, embeddings=points, **more)
+                wanted = torch.tensor([q.of == "probability" for q in asked], device=first.device)[:, None]
+                value = torch.where(wanted, torch.softmax(out, dim=-1), out).gather(1, targets[:, None])[:, 0]
+                (gradient,) = torch.autograd.grad(value.sum(), points)
+        gradient, value = gradient.detach().double().cpu().numpy(), value.detach().double().cpu().numpy()
+        return zip((gradient[b, : len(q.ids)] for b, q in enumerate(asked)), value, strict=True)
+
+
+class _Path(Item):
+    """What the nodes of one path add up to."""
+
+    __slots__ = ("_ends", "gradient", "values")
+
+    def __init__(self, question: PathGradient):
+        groups = [(question.rule, question.where)] * len(question.nodes)
+        super().__init__(question.key(), (question.ids, question.segments), groups, question)
+        self._ends, self.gradient, self.values = None, 0.0, np.zeros(len(groups))
+
+    def ends(self, ledger):
+        """(L, D) word embeddings at the end of the path and at its start."""
+        import torch
+
+        def embed(ids):
+            return ledger.model.embed(torch.from_numpy(ids)[None].to(ledger.model.device), ledger.precision)[0]
+
+        if self._ends is None:
+            end, base = embed(self.detail.ids), self.detail.baseline
+            if base is None:
+                self._ends = end, torch.zeros_like(end)
+            else:
+                kept = torch.from_numpy(base >= 0).to(end.device)[:, None]
+                self._ends = end, embed(np.maximum(base, 0)) * kept
+        return self._ends
+
+    def add(self, number: int, output) -> None:
+        """Take in the gradient and the value at one node."""
+        gradient, self.values[number] = output
+        self.gradient = self.gradient + self.detail.weights[number] * gradient
+
+    def answer(self) -> PathAnswer:
+        """The answer, when all nodes are in."""
+        end, start = self._ends
+        return PathAnswer(self.gradient, (end - start).double().cpu().numpy(), self.values)

@@ -1,0 +1,84 @@
+"""The protocol of a question to the model, which the ledger answers (models.scorer).
+
+A question consists of items. The answer to an item is remembered under its key and takes one or several passes of a row
+of tokens through the model. Passes of one group may share a batch with those of other questions of the type.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Generator, Hashable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from attreval.models.classifier import Classifier
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+Row = tuple[np.ndarray, np.ndarray]  # (L,) ids, (L,) segments
+
+
+class Ledger(Protocol):
+    """What a question knows of the ledger: its model, and its precisions for exact and for sampled questions."""
+
+    model: Classifier
+    precision: str
+    sampled_precision: str
+
+    def padded(self, rows: Sequence[Row]) -> tuple[Tensor, Tensor, Tensor]:
+        """(n, L) ids, mask and segments of rows, where the model is."""
+
+
+class Item:
+    """What is remembered as one answer. groups: the group of each pass that it takes; the first part orders them."""
+
+    __slots__ = ("detail", "groups", "key", "output", "row")
+
+    def __init__(self, key: Hashable, row: Row, groups: Sequence[tuple], detail: Any = None):
+        self.key, self.row, self.groups, self.detail = key, row, groups, detail
+
+    def add(self, number: int, output: Any) -> None:
+        """Take in what pass `number` gave; it is the answer where there is one pass only."""
+        self.output = output
+
+    def answer(self) -> Any:
+        """The answer, when all passes are in."""
+        return self.output
+
+
+Pass = tuple[Item, int]  # an item, and the number of one of its passes
+
+
+class Question(ABC):
+    """What can be asked of a model."""
+
+    takes_gradients = False  # whether the ledger counts a gradient for each pass
+
+    @abstractmethod
+    def items(self, ledger: Ledger) -> list[Item]:
+        """What it consists of. ValueError where the model cannot answer it."""
+
+    @staticmethod
+    @abstractmethod
+    def run(ledger: Ledger, group: tuple, batch: Sequence[Pass]) -> Iterable[Any]:
+        """What a batch of passes of one group gives, one by one."""
+
+    def assemble(self, answers: Sequence[Any], model: Classifier) -> Any:
+        """The answer to the question from those to its items."""
+        (answer,) = answers
+        return answer
+
+    def shortcut(self, ledger: Ledger, items: Sequence[Item], new: dict[Hashable, Item]) -> dict[Hashable, Any]:
+        """Answers, by key, that the model gives without passes; new: the items that nobody has asked for."""
+        return {}
+
+
+Conversation = Generator[Question, Any, Any]
+
+
+def check_attention(model: Classifier, what: str) -> None:
+    """Raise ValueError for a model without attention."""
+    if model.family != "transformer":
+        raise ValueError(f"{getattr(model, 'name', 'this model')!r} has no attention {what}")

@@ -1,0 +1,151 @@
+"""Table 2 of Poerner et al. (2018) beside ours, cell by cell, and the figures of it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib import pyplot as plt
+
+from attreval.corpora import TASKS
+from attreval.corpora.tasks import Task
+from attreval.explain import METHODS
+from attreval.metrics import pointing_game
+from attreval.papers.poerner2018 import figures, tables
+
+
+def summary_of(cells):
+    """A summary with one row a (task, model, metric, condition, method, accuracy)."""
+    columns = ["task", "model", "metric", "condition", "method", "accuracy"]
+    table = pd.DataFrame(cells, columns=columns)
+    return table.assign(low=table.accuracy - 0.1, high=table.accuracy + 0.1, instances=10, right=0.9, discarded=0.0)
+
+
+def test_the_published_cells_are_read_with_their_columns():
+    cells = tables.published_table_2().set_index(["method", "column"])
+    assert len(cells) == 22 * 27
+    one = cells.loc["grad_1p_dot", "C05"]
+    assert (one.published, one.confidence, one.architecture, one.metric, one.condition) == (
+        0.95,
+        "H",
+        "CNN",
+        "hybrid",
+        "all",
+    )
+    assert cells.loc["last", "C20"][["metric", "condition"]].tolist() == ["hit_feat", "correct"]
+    assert cells.loc["last", "C24"][["metric", "condition"]].tolist() == ["hit_feat", "wrong"]
+    assert cells.loc["random", "C16"][["metric", "condition"]].tolist() == ["hit_target", "correct"]
+    assert set(cells.confidence) == {"H", "M", "L", ""}
+    assert (cells.published.notna() == (cells.confidence != "")).all()
+    assert set(cells.experiment) == set(tables.TASKS_OF)
+
+
+def test_our_cells_stand_beside_the_published_and_gaps_say_why():
+    cells = [("hybrid_imdb", m, "hybrid", "all", "ours_1p", v) for m, v in (("lstm", 0.8), ("minilm", 0.7))]
+    cells += [("hybrid_imdb", "lstm", "hybrid", "all", name, v) for name, v in (("lrp", 0.76), ("random", 0.99))]
+    cells += [("agreement_parsed", "gru", "hit_feat", "all", "lrp", 0.5)]
+    impossible = {("lrp", "MINILM"): "no rule for attention"}
+    table = tables.table_2(summary_of(cells), tables.NAMES | {"grad_1p_dot": "ours_1p"}, impossible)
+    at = table.set_index(["method", "architecture", "experiment", "metric", "condition"]).sort_index()
+    (one,) = at.loc["grad_1p_dot", "LSTM", "yelp hybrid"].to_dict("records")
+    assert (one["ours"], one["published"], one["column"], one["task"]) == (0.8, 0.84, "C03", "hybrid_imdb")
+    assert one["best"] and one["near"] and one["reason"] == ""
+    (lrp,) = at.loc["lrp", "LSTM", "yelp hybrid"].to_dict("records")
+    assert lrp["near"] and not lrp["best"]
+    (random,) = at.loc["random", "LSTM", "yelp hybrid"].to_dict("records")
+    assert not random["best"] and not random["near"], "a baseline competes with nobody"
+    (new,) = at.loc["grad_1p_dot", "MINILM", "yelp hybrid"].to_dict("records")
+    assert new["column"] == "" and np.isnan(new["published"]) and new["ours"] == 0.7
+
+    def reason(*key):
+        found = at.loc[key].reason
+        return found if isinstance(found, str) else found.iloc[0]
+
+    assert reason("lrp", "MINILM", "yelp hybrid") == "not applicable: no rule for attention"
+    assert reason("decomp", "MINILM", "yelp hybrid") == "not applicable: it has no rule for transformer models"
+    assert reason("decomp", "CNN", "yelp hybrid").startswith("not applicable: a convolution")
+    assert reason("last", "GRU", "yelp hybrid").startswith("not applicable: only agreement")
+    assert reason("lrp", "GRU", "20newsgroups manual") == "not run: no task of this experiment in this profile"
+    assert reason("lrp", "GRU", "yelp hybrid") == "not run: this architecture is not in this profile for this task"
+    assert reason("decomp", "LSTM", "yelp hybrid") == "not run: this method is not in this profile"
+    agreement = ("lrp", "GRU", "morphosyntactic agreement", "hit_feat")
+    assert reason(*agreement, "wrong") == "no instance: the model made no wrong prediction"
+    assert (table.ours.notna() == (table.reason == "")).all()
+    assert table[table.column != ""].groupby("column").size().eq(22).all()
+    block = tables.block_to_read(table, "yelp hybrid", "hybrid_imdb", "hybrid").set_index("method")
+    assert list(block) == ["LSTM", "MINILM"], "only architectures of ours"
+    title = METHODS["gradient_simple_probability_dot"].title
+    assert block.loc[title, "LSTM"] == "0.80* (0.84)" and block.loc[title, "MINILM"] == "0.70*"
+    unsure = published_at(table, "lrp", "LSTM", "yelp hybrid")
+    assert block.loc["LRP", "LSTM"] == f"0.76 ({unsure:.2f}?)"
+    assert block.loc["Cell decomposition", "LSTM"] == "" and block.loc["Random", "LSTM"].startswith("0.99 (")
+
+
+def published_at(table, method, architecture, experiment):
+    """One published value."""
+    found = table[(table.method == method) & (table.architecture == architecture) & (table.experiment == experiment)]
+    return found.published.iloc[0]
+
+
+def test_a_summary_may_say_what_the_paper_calls_a_model():
+    cells = [("agreement_parsed", "uni_gru", "hit_target", "correct", "lrp", 0.5)]
+    table = tables.table_2(summary_of(cells).assign(architecture="GRU"))
+    found = table[table.ours.notna()]
+    assert found.column.tolist() == ["C16"] and found.architecture.tolist() == ["GRU"]
+
+
+def test_the_figure_shows_each_value_of_ours_and_the_sure_published_ones():
+    cells = [
+        ("hybrid_imdb", "gru", "hybrid", "all", "lrp", 0.8),
+        ("agreement_parsed", "gru", "hit_feat", "correct", "lrp", 0.6),
+    ]
+    cells += [("hybrid_imdb", "gru", "hybrid", "all", "limsse_class", 0.7)]
+    table = tables.table_2(summary_of(cells))
+    figure = figures.draw_table_2(table).get_figure()
+    panels = [axes for axes in figure.axes if axes.get_visible() and axes.lines]
+    titles = ["IMDB, hybrid", "Agreement, parsed, right predictions"]
+    assert [axes.get_title() for axes in panels] == titles
+    ours, published = panels[0].lines
+    assert sorted(x for x in ours.get_xdata() if np.isfinite(x)) == [0.7, 0.8]
+    shown = [x for x in published.get_xdata() if np.isfinite(x)]
+    sure = table[(table.column == "C01") & table.confidence.isin(["H", "M"])]
+    assert shown == sure.sort_values("row").published.tolist() and len(shown) < 20
+    plt.close(figure)
+    with pytest.raises(ValueError, match="nothing to draw"):
+        figures.draw_table_2(table.assign(ours=np.nan))
+
+
+def test_attractor_curves_have_a_line_a_method_and_the_models_own():
+    base = {
+        "task": "agreement_parsed",
+        "model": "gru",
+        "metric": "hit_target",
+        "discarded": "",
+        "seed": 1,
+        "correct": True,
+    }
+    rows = [
+        base | {"instance": f"{at}-{number}", "attractors": at, "hit": float(at == 0), "method": method}
+        for at, numbers in ((0, 6), (1, 5), (2, 4))
+        for number in range(numbers)
+        for method in ("some_way", "some_other")
+    ]
+    rows = [row | {"architecture": "GRU"} for row in rows]
+    summary, shown = pointing_game.summarise_by_attractors(pd.DataFrame(rows), 50, 0.9), ("some_way", "some_other")
+    axes = figures.draw_attractors(summary, shown=shown)
+    assert [line.get_label() for line in axes.lines] == ["some way", "some other", "model's predictions"]
+    assert axes.get_title() == "GRU"
+    assert [list(line.get_xdata()) for line in axes.lines] == [[0, 1]] * 3, "two attractors have too few texts"
+    plt.close(axes.get_figure())
+    axes = figures.draw_attractors(summary, "hybrid", shown=shown)
+    assert axes.texts[0].get_text() == "no agreement sentences in this run" and not axes.lines
+    plt.close(axes.get_figure())
+
+
+def test_the_tasks_and_methods_of_the_table_exist():
+    rows = set(tables.published_table_2().method)
+    assert set(tables.NAMES) | set(tables.BASELINES) == rows
+    assert set(tables.NAMES.values()) <= set(METHODS)
+    for names in tables.TASKS_OF.values():
+        for name in names:
+            assert isinstance(TASKS[name], Task)
