@@ -21,7 +21,8 @@ from attreval.explorer import pack
 from attreval.explorer.page import gather_page, make_page
 from attreval.metrics.agreement import top_k
 from attreval.metrics.dynamic_k import PEAK_RULES, local_maxima
-from attreval.metrics.registry import FAITHFULNESS, JUDGES, STORED
+from attreval.metrics.metric import JUDGES
+from attreval.metrics.registry import FAITHFULNESS, STORED
 
 RUNS = st.dictionaries(
     st.tuples(st.sampled_from("abc"), st.sampled_from("xy"), st.integers(1, 2)), st.integers(0, 30), max_size=8

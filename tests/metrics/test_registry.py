@@ -7,8 +7,9 @@ import pandas as pd
 import pytest
 
 from attreval.explain.techniques import TECHNIQUES
+from attreval.metrics.metric import JUDGES, NEEDS
 from attreval.metrics.planted.measures import PLANTED_METRICS
-from attreval.metrics.registry import JUDGES, METRICS, NEEDS, STORED
+from attreval.metrics.registry import METRICS, STORED
 from attreval.papers.joint import values
 from attreval.papers.sun2024 import contrasts, properties, tables
 

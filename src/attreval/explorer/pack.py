@@ -20,7 +20,8 @@ from attreval.config import AgreementSpec, Run
 from attreval.explain import METHODS
 from attreval.explorer.read import RUN, ExplainedText
 from attreval.metrics.dynamic_k import PEAK_RULES, PeakRule, local_maxima
-from attreval.metrics.registry import JUDGES, STORED
+from attreval.metrics.metric import JUDGES
+from attreval.metrics.registry import STORED
 from attreval.papers.kamp2023.readings import PEOPLE
 
 MOST_BYTES = 2_700_000  # of data; the page must stay under 3 MB with everything else in it

@@ -123,7 +123,7 @@ def read_texts(
             features={m: _first_features(r, tokens, units, run) for m, r in records.items() if r.level != "token"},
             marks=token_marks(instance, tokens) if len(instance.evidence.marks) else np.zeros((0, len(tokens.content))),
             evidence=_read_evidence(profile, run, instance, tokens, predicted),
-            relations=tuple(_on_content(p, tokens, units) for p in gold[0].pieces["high"]) if gold else (),
+            relations=tuple(_on_content(p, tokens, units) for p in gold[0].interactions["high"]) if gold else (),
             metrics=metrics.get(name, {}),
             text_agreement=agreement.get(name, {}),
         )

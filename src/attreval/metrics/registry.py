@@ -6,74 +6,26 @@ round so that higher is better has a name of its own (`simplicity` is 1 less a s
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from math import inf
-from typing import Any
 
 from attreval.metrics.agreement import agreement_at_k, agreement_of
 from attreval.metrics.diagnosticity import diagnosticity, wins
 from attreval.metrics.dynamic_k import local_maxima
 from attreval.metrics.erasure import erase
+from attreval.metrics.metric import Metric
 from attreval.metrics.pairwise_difference import average_pairwise_difference
 from attreval.metrics.phrases import phrase_f1
 from attreval.metrics.planted.separation import separation
 from attreval.metrics.pointing_game import point
 from attreval.metrics.rank_correlation import tau_b
+from attreval.metrics.registry_unified import UNIFIED_METRICS
 from attreval.metrics.soft_erasure import soft_erase
-from attreval.metrics.unified.complexity import entropy, simplicity
-from attreval.metrics.unified.faithfulness import ask_changes
-from attreval.metrics.unified.plausibility import interaction_agreement, unit_agreement
-from attreval.metrics.unified.simulatability import agreement_f1
-
-# the judges of a profile: name in its `judges` -> heading with the paper
-JUDGES = {
-    "pointing": "Pointing (Poerner et al. 2018)",
-    "agreement": "Agreement (Kamp et al. 2023)",
-    "faithfulness": "Faithfulness (Zhao & Aletras 2023)",
-    "diagnosis": "Diagnosis (Sun et al. 2024)",
-}
-NEEDS = ("scores", "rivals", "marks", "relations", "model", "agent", "models", "metrics", "truth")
-
-
-@dataclass(frozen=True)
-class Metric:
-    """One metric.
-
-    title: as figures and tables write it. judge: one of JUDGES, or empty. source: paper and section. about: what it
-    says, one sentence. needs: of NEEDS. range: the least and the greatest value. higher_is_better: None where neither
-    direction is. function: what computes it. level: `token`, or `pair` where it judges pairs alone.
-    stored: the measure's name in results/<profile>/instances, where values of single texts are kept. joint: the joint
-    study compares it. turned: of what it is the opposite, so that higher is better. hard: the counterpart of a soft
-    metric.
-    """
-
-    name: str
-    title: str
-    judge: str
-    source: str
-    about: str
-    needs: tuple[str, ...]
-    range: tuple[float, float]
-    higher_is_better: bool | None
-    function: Callable[..., Any]
-    level: str = "token"
-    stored: str = ""
-    joint: bool = False
-    turned: str = ""
-    hard: str = ""
-
-    @property
-    def sign(self) -> int:
-        """1 where higher is better, -1 where lower is, 0 where neither."""
-        return 0 if self.higher_is_better is None else 1 if self.higher_is_better else -1
-
+from attreval.metrics.unified.complexity import simplicity
 
 POERNER, KAMP = "Poerner et al. 2018, section 2", "Kamp et al. 2023, section 3"
 ZHAO, ZHAO_SOFT = "DeYoung et al. 2020; Zhao & Aletras 2023, section 3.1", "Zhao & Aletras 2023, section 3.2"
 ZHAO_WINS = "Zhao & Aletras 2023, section 4.5"
-SUN = "Sun et al. 2024, section"
-MODEL, MARKS, PEOPLE = ("scores", "model"), ("scores", "marks"), ("scores", "relations")
+MODEL, MARKS = ("scores", "model"), ("scores", "marks")
 UNIT = (0.0, 1.0)
 
 
@@ -294,145 +246,7 @@ _EVERY = (
         joint=True,
         turned="lower entropy: 1 - entropy / ln n",
     ),
-    Metric(
-        "unified_comprehensiveness",
-        "Comprehensiveness (unified)",
-        "diagnosis",
-        f"{SUN} 2.2, eq. 4",
-        "How often the predicted class changes when the first pieces are masked, mean over numbers of pieces.",
-        MODEL,
-        UNIT,
-        True,
-        ask_changes,
-        stored="unified_comprehensiveness",
-        joint=True,
-    ),
-    Metric(
-        "unified_sufficiency",
-        "Sufficiency (unified)",
-        "diagnosis",
-        f"{SUN} 2.2, eq. 4",
-        "How often the predicted class changes when all but the first pieces are masked.",
-        MODEL,
-        UNIT,
-        False,
-        ask_changes,
-    ),
-    Metric(
-        "unified_sufficiency_inverted",
-        "Sufficiency (unified)",
-        "diagnosis",
-        f"{SUN} 2.2, eq. 4",
-        "How often the predicted class stays when all but the first pieces are masked.",
-        MODEL,
-        UNIT,
-        True,
-        ask_changes,
-        stored="unified_sufficiency_inverted",
-        joint=True,
-        turned="lower: 1 - share of changed classes",
-    ),
-    Metric(
-        "people_units",
-        "People (units)",
-        "diagnosis",
-        f"{SUN} 2.3, eq. 11",
-        "How well the explanation ranks the tokens that people marked: average precision.",
-        MARKS,
-        UNIT,
-        True,
-        unit_agreement,
-        stored="people_units",
-        joint=True,
-    ),
-    Metric(
-        "people_interactions",
-        "People (interactions)",
-        "diagnosis",
-        f"{SUN} 2.3, eq. 11",
-        "How well the explanation ranks the relations that people gave: average precision.",
-        PEOPLE,
-        UNIT,
-        True,
-        interaction_agreement,
-        stored="people_interactions",
-        joint=True,
-    ),
-    Metric(
-        "complexity",
-        "Complexity (entropy)",
-        "diagnosis",
-        f"{SUN} 2.5, eq. 19; Bhatt et al. 2020",
-        "How evenly importance is spread over the pieces, in nats; lower is simpler.",
-        ("scores",),
-        (0.0, inf),
-        False,
-        entropy,
-        stored="complexity",
-    ),
-    Metric(
-        "simulatability",
-        "Simulatability",
-        "diagnosis",
-        f"{SUN} 2.4, eq. 14",
-        "How often agents that see the explanation predict what the model does, mean over its forms.",
-        ("scores", "model", "agent"),
-        UNIT,
-        True,
-        agreement_f1,
-        stored="simulatability",
-        joint=True,
-    ),
-    Metric(
-        "unified_simplicity",
-        "Simplicity (unified)",
-        "diagnosis",
-        f"{SUN} 2.5, eq. 19",
-        "How few of its first pieces hold an explanation's importance: 1 for one piece, 0 where all count alike.",
-        ("scores",),
-        UNIT,
-        True,
-        simplicity,
-        stored="unified_simplicity",
-        joint=True,
-        turned="lower entropy: 1 - entropy / ln k",
-    ),
-    Metric(
-        "pair_comprehensiveness",
-        "Comprehensiveness (pairs)",
-        "diagnosis",
-        f"{SUN} 2.2, eq. 4",
-        "Unified comprehensiveness of pairs of tokens.",
-        MODEL,
-        UNIT,
-        True,
-        ask_changes,
-        level="pair",
-    ),
-    Metric(
-        "pair_sufficiency",
-        "Sufficiency (pairs)",
-        "diagnosis",
-        f"{SUN} 2.2, eq. 4",
-        "Unified sufficiency of pairs of tokens.",
-        MODEL,
-        UNIT,
-        False,
-        ask_changes,
-        level="pair",
-    ),
-    Metric(
-        "pair_interactions",
-        "Agreement with gold (pairs)",
-        "diagnosis",
-        f"{SUN} 2.3, eq. 11",
-        "How well the explanation ranks the pairs of tokens that decide together: average precision.",
-        PEOPLE,
-        UNIT,
-        True,
-        interaction_agreement,
-        level="pair",
-    ),
+    *UNIFIED_METRICS,
     Metric(
         "tau_b",
         "Rank correlation",
