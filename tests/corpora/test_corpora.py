@@ -30,23 +30,24 @@ from attreval.corpora import (
     snli,
     splits,
     sst2,
-    tasks,
     vader,
     yelp,
 )
 from attreval.corpora.fetch import lock, sources
 from attreval.corpora.fetch.errors import FetchError
+from attreval.corpora.rows import Counts, Row
 from attreval.corpora.spans import mark_spans
 from attreval.corpora.table import with_words
+from attreval.corpora.tasks import is_external
 from attreval.corpora.words import words_of
 
 HOME = CHECKOUT
-REGISTRY = [name for name, task in corpora.TASKS.items() if not task.external]
+REGISTRY = [name for name, task in corpora.TASKS.items() if not is_external(task)]
 
 
 def build(builder, found):
     """Rows by split, and the counts, of one builder."""
-    counts = tasks.Counts()
+    counts = Counts()
     rows = list(builder(found, counts))
     assert len({row.id for row in rows}) == len(rows)
     return rows, counts
@@ -140,9 +141,9 @@ def test_loading_says_what_is_wrong(tmp_path, monkeypatch):
 
 def test_a_row_without_a_word_is_dropped_and_counted(tmp_path, monkeypatch):
     monkeypatch.setenv("ATTREVAL_DATA", str(tmp_path))
-    counts = tasks.Counts()
-    rows = [tasks.Row("a", "test", ("", "one word"), 0), tasks.Row("b", "test", (" ", "\n"), 0)]
-    rows.append(tasks.Row("c", "dev", ("lone \ud800 half",), 1))
+    counts = Counts()
+    rows = [Row("a", "test", ("", "one word"), 0), Row("b", "test", (" ", "\n"), 0)]
+    rows.append(Row("c", "dev", ("lone \ud800 half",), 1))
     kept = list(with_words("snli", rows, counts, lambda line: None))
     assert [i.id for i in kept] == ["a", "c"]
     assert counts.dropped == {"no word (test)": 1}
@@ -190,7 +191,7 @@ def test_shares_come_out_and_depend_on_the_key_alone():
 
 
 def test_the_order_of_a_table_does_not_depend_on_the_order_of_its_source():
-    rows = [tasks.Row(f"r{number}", split, ("x",), 0) for number in range(50) for split in ("test", "train")]
+    rows = [Row(f"r{number}", split, ("x",), 0) for number in range(50) for split in ("test", "train")]
     ordered = splits.in_order(rows, "x")
     assert ordered == splits.in_order(rows[::-1], "x")
     assert [row.split for row in ordered] == ["train"] * 50 + ["test"] * 50

@@ -8,7 +8,8 @@ from reference.models import instance
 
 from attreval import corpora
 from attreval.core.tables import read_about, read_instances, write_instances
-from attreval.corpora import hybrid, mohseni, tasks
+from attreval.corpora import hybrid, mohseni
+from attreval.corpora.rows import Counts
 from attreval.corpora.table import make_table
 
 KINDS = ("tide", "loom", "kiln")  # each class has its own word, so a sentence gives its class away
@@ -30,7 +31,7 @@ def write_parent(folder, texts=23, seed=0):
 
 
 def build(path):
-    counts = tasks.Counts()
+    counts = Counts()
     return list(hybrid.build_hybrid("bbc", {"bbc": path}, counts)), counts
 
 
@@ -143,7 +144,7 @@ def test_posts_with_lists_are_found_in_the_archive(tmp_path):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / f"{name}.json").write_text(json.dumps({"article": name, "words": words}))
     sources = {f"mohseni/{group}": tmp_path / group for group in mohseni.GROUPS}
-    counts = tasks.Counts()
+    counts = Counts()
     rows = list(mohseni.build_manual_newsgroups(sources | {"newsgroups/20news-bydate.tar.gz": archive}, counts))
     assert [(row.id, row.label) for row in rows] == [("manual_newsgroups/test/sci.med/1", 13)]
     assert counts.dropped == {"an empty list": 1, "a list whose post is not in the official test part": 1}

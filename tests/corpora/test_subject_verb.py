@@ -8,8 +8,9 @@ from reference import pointing as slow
 
 from attreval.core.records import Evidence, Instance
 from attreval.core.tables import read_instances, write_instances
-from attreval.corpora import linzen, tasks, ud_ewt
+from attreval.corpora import linzen, ud_ewt
 from attreval.corpora import subject_verb as sv
+from attreval.corpora.rows import Counts
 from attreval.corpora.table import with_words
 
 
@@ -86,7 +87,7 @@ def test_agreements_are_those_of_a_walk_through_the_tree(tree):
 
 
 def instance_of(row):
-    (made,) = with_words("agreement_parsed", [row], tasks.Counts(), lambda line: None)
+    (made,) = with_words("agreement_parsed", [row], Counts(), lambda line: None)
     return made
 
 
@@ -168,7 +169,7 @@ def test_gold_trees_are_read_without_ranges_and_empty_nodes(tmp_path):
     path = tmp_path / "en_ewt-ud-dev.conllu"
     path.write_text("\n".join([TREE, TREE, long, none, "# only a comment\n"]))
     sources = {"ud_ewt/en_ewt-ud-dev.conllu": path, "agreement_parsed": write_known(tmp_path, ["the", "loaves"])}
-    counts = tasks.Counts()
+    counts = Counts()
     (row,) = ud_ewt.build_agreement_ud(sources, counts)
     made = instance_of(row)
     assert made.segments == ("the NN POS loaves",)
@@ -218,7 +219,7 @@ def test_probes_keep_the_attractors_of_the_file_and_drop_what_the_parser_does_no
     (tmp_path / "gold").write_text("5\tare\tis\t7\n2\tis\tare\t0\n2\tran\trun\t0\n60\tis\tare\t0\n")
     sources = {linzen.TEXT: tmp_path / "text", linzen.GOLD: tmp_path / "gold", sv.PARSER: tmp_path}
     sources["agreement_parsed"] = write_known(tmp_path, ["the", "of", "loaves"])
-    counts = tasks.Counts()
+    counts = Counts()
     (row,) = linzen.build_agreement_linzen(sources, counts)
     made = instance_of(row)
     assert made.segments == ("the loaves of the NN",)
@@ -246,7 +247,7 @@ def test_the_parsed_corpus_is_cut_split_by_beginning_and_free_of_repeats(tmp_pat
     parser.pipe = pipe
     monkeypatch.setattr(sv, "load_parser", lambda folder: parser)
     monkeypatch.setattr(sv, "PARSED_WORDS", {"imdb": 21, "bbc": 21})
-    counts = tasks.Counts()
+    counts = Counts()
     rows = list(sv.build_agreement_parsed(texts | {sv.PARSER: tmp_path}, counts))
     assert {row.segments for row in rows} == {("the loaves",), ("a oven a loaves",)}
     assert len(rows) == len({row.id for row in rows}) == 7

@@ -5,74 +5,10 @@ To add one: a Task below, and its builder `build_<name>` in the module that it n
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from attreval.core import project
-from attreval.core.imports import closure, hash_files
-from attreval.corpora.rows import Counts, Row
-
-
-@dataclass(frozen=True)
-class Task:
-    """One text classification task.
-
-    labels: names in index order. module: of attreval.corpora, it holds the builder `build_<name>`, see corpora.rows.
-    packages: what the registry carries. files: what must lie in the corpora folder; optional: what is used where it
-    lies there. tables: tasks whose tables it is made from. trained_on: the task whose model reads these instances,
-    where they train none. evidence_from: tasks whose instances are some of these with what people marked, where their
-    files are at hand, the preferred one first.
-    """
-
-    name: str
-    title: str
-    labels: tuple[str, ...]
-    segments: tuple[str, ...]
-    module: str
-    licence: str
-    source: str
-    packages: tuple[str, ...] = ()
-    files: tuple[str, ...] = ()
-    optional: tuple[str, ...] = ()
-    tables: tuple[str, ...] = ()
-    trained_on: str = ""
-    evidence_from: tuple[str, ...] = ()
-    splits: tuple[str, ...] = ("train", "dev", "test")
-
-    @property
-    def short(self) -> str:
-        """The title up to its question."""
-        return self.title.partition(":")[0]
-
-    @property
-    def external(self) -> bool:
-        """Whether the task needs more than the package registry carries."""
-        return bool(self.files) or any(TASKS[name].external for name in self.tables)
-
-    @property
-    def origin(self) -> tuple[str, ...]:
-        """The names of its packages, files and of the tasks that it is made from."""
-        return self.packages + self.files + self.tables
-
-    def build(self, sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
-        """Read the sources (by package name or file) into rows; what is left out is counted."""
-        module = importlib.import_module(f"attreval.corpora.{self.module}")
-        return getattr(module, f"build_{self.name}")(sources, counts)
-
-    def code(self) -> list[Path]:
-        """The files that decide what its table holds: its builder, and what makes a table of rows.
-
-        Not how its sources came here (their hashes are looked at), nor the entries of other tasks.
-        """
-        sources = [f"import attreval.corpora.{self.module}, attreval.corpora.table"]
-        return closure(sources, leave_out=("attreval.config", "attreval.corpora.fetch", "attreval.corpora.tasks"))
-
-    def code_hash(self) -> str:
-        """What changes when one of these files does."""
-        return hash_files(self.code())
-
+from attreval.corpora.task import Task
 
 NLI = ("premise", "hypothesis")
 SENTIMENT = ("negative", "positive")
@@ -356,3 +292,8 @@ def known_task(name: str) -> Task:
 def table_path(task: str) -> Path:
     """Where the table of a task lies; ValueError lists the tasks there are."""
     return project.processed() / f"{known_task(task).name}.parquet"
+
+
+def is_external(task: Task) -> bool:
+    """Whether a task needs more than the package registry carries."""
+    return bool(task.files) or any(is_external(TASKS[name]) for name in task.tables)

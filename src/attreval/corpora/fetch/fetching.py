@@ -14,7 +14,7 @@ from attreval.corpora.fetch.lock import Package, package
 from attreval.corpora.fetch.pretrained import Weights, assemble, is_assembled, known_weights
 from attreval.corpora.fetch.sources import digest, find_sources, given_folder
 from attreval.corpora.table import make_table
-from attreval.corpora.tasks import Task, known_task, table_path
+from attreval.corpora.tasks import Task, is_external, known_task, table_path
 
 Say = Callable[[str], None]
 
@@ -75,7 +75,7 @@ def fetch_table(task: Task, say: Say) -> None:
     tables = {name: table_path(name) for name in task.tables}
     if tables:
         made_from["tables"] = [{"name": name, "sha256": digest(found)} for name, found in tables.items()]
-    if task.external and given_folder() is None and _is_current(task, made_from):
+    if is_external(task) and given_folder() is None and _is_current(task, made_from):
         say(f"table {task.name}: already here")
         return
     files = find_sources(task, say)

@@ -1,4 +1,4 @@
-"""Contrasts: one option less others, averaged over cells (tasks, models, ...), with a bootstrap interval over instances."""
+"""Contrasts: one option less others, averaged over cells (tasks, models, ...), with a bootstrap interval."""
 
 from __future__ import annotations
 

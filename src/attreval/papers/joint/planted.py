@@ -1,4 +1,4 @@
-"""Which metrics can tell the truth, where it is planted (notebook 09): tables and figure of metrics.planted.separation."""
+"""Separation of planted truths by each metric (notebook 09): tables and figure of metrics.planted.separation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The cost of explaining (03_overview). Apart from the other figures: a change in a method must not train models again."""
+"""The cost of explaining (03_overview): apart, so that a change in a method does not train models again."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def figure_1(step: Step) -> ColouredText:
 
 
 def figure_2(step: Step, predicted: str = "singular") -> ColouredText:
-    """Five or more words before a verb: a `singular`, predicted by the GRU, or a `plural`, by the LSTM (also Fig. 3)."""
+    """Five or more words before a verb: a `singular` predicted by the GRU, or a `plural` by the LSTM (also Fig. 3)."""
     architecture, fifth = {"singular": ("gru", "occlusion_1"), "plural": ("lstm", "decomposition")}[predicted]
     methods = ["gradient_l2", "gradient_x_input", "lrp", "deeplift", fifth, "limsse_probability"]
     return shortest_example(step, AGREEMENT, architecture, methods, predicted, least_words=5)
