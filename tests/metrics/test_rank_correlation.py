@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
-from reference import concord as slow
+from reference import rank_correlation as slow
 from scipy.stats import kendalltau
 
 from attreval.core.seeds import generator

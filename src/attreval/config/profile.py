@@ -67,8 +67,8 @@ class Profile(Section):
                 self.training_of(task, model)
             self.explaining_of(task), self.faithfulness_of(task)
             _check_rows(self, task)
-            heard = {judge for model in spec.models for judge in self.task_of(task, model).judges}
-            if "diagnosis" in heard and len(TASKS[task].segments) < 2:
+            judges = {judge for model in spec.models for judge in self.task_of(task, model).judges}
+            if "diagnosis" in judges and len(TASKS[task].segments) < 2:
                 fit = [name for name, known in TASKS.items() if len(known.segments) == 2]
                 raise ValueError(f"task {task!r} has one text; diagnosis needs two, as in: {', '.join(fit)}")
         self.joint.check([*self.tasks, *self.left_out])
@@ -81,9 +81,9 @@ class Profile(Section):
         """Every task whose table is read: those of the profile, those that they also train on or take evidence from."""
         used = [self.task_of(task, model) for task, spec in self.tasks.items() for model in spec.models]
         also = [other for spec in used for other in spec.also_train]
-        lent = [name for task, _, _ in self.explained_runs("diagnosis") for name in evidence_tasks(task)]
+        annotated = [name for task, _, _ in self.explained_runs("diagnosis") for name in evidence_tasks(task)]
         studied = [self.seed_study.task] if self.seed_study else []
-        return list(dict.fromkeys([*self.tasks, *also, *lent, *studied]))
+        return list(dict.fromkeys([*self.tasks, *also, *annotated, *studied]))
 
     def task_of(self, task: str, model: str) -> TaskSpec:
         """How much of a task is used with one of its models, and how that is trained."""

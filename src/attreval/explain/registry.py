@@ -28,7 +28,7 @@ GATED = ("recurrent", "quasi")
 WORD_LEVEL = (*GATED, "convolutional")
 TRANSFORMER = ("transformer",)  # no other family has weights of attention
 PATH = ("path_steps", "path_steps_most")
-WALK = "path_steps to path_steps_most, + 2"
+PATH_COST = "path_steps to path_steps_most, + 2"
 
 
 def _poerner(row: int, name: str) -> dict[str, tuple[int, str]]:
@@ -132,7 +132,7 @@ _LIST = (
         "integrated_gradients",
         "Integrated Gradients",
         integrated_gradients.integrated_gradients,
-        WALK,
+        PATH_COST,
         f"{S17}, eq. 1",
         "gradient",
         limits=PATH,
@@ -142,7 +142,7 @@ _LIST = (
         "integrated_gradients_plain",
         "Integrated Gradients (plain)",
         integrated_gradients.integrated_gradients_plain,
-        WALK,
+        PATH_COST,
         "Kamp et al. 2023, IntGrad",
         "gradient",
         limits=PATH,
@@ -261,7 +261,7 @@ _LIST = (
         "integrated_gradients_zero",
         "Integrated Gradients (from zero)",
         integrated_gradients.integrated_gradients_zero,
-        WALK,
+        PATH_COST,
         PAPER,
         "gradient",
         limits=PATH,

@@ -1,6 +1,6 @@
 """Kendall's tau-b of two metrics' orders of methods (Kendall 1945), bootstrapped over instances and seeds.
 
-The same drawn instances and seeds go into the means of every judge, since all of them heard the same explanations.
+The same drawn instances and seeds go into the means of every judge, since all of them scored the same explanations.
 Letters used for shapes: S seeds, N instances, m methods, d draws.
 """
 
@@ -15,7 +15,7 @@ from attreval.core.bootstrap import draw_counts
 from attreval.core.seeds import generator
 
 TIED = 1e-9  # means closer than this are equal: what is left of rounding orders nobody
-FEWEST = 4  # methods that two judges must both have heard: of three, chance orders one pair in three alike
+FEWEST = 4  # methods that two judges must both have scored: of three, chance orders one pair in three alike
 VERDICTS = ("agree", "contradict", "cannot be told", "not measured")
 
 
@@ -76,17 +76,17 @@ def draw_judges(values: Mapping[str, np.ndarray], methods: Sequence[str], draws:
 
 
 def correlate(run: Drawn, a: str, b: str, without: Sequence[str] = ("random",)) -> tuple[float, np.ndarray, int]:
-    """tau-b of two judges of a run, (d,) of each draw, and over how many methods: those that both have heard.
+    """tau-b of two judges of a run, (d,) of each draw, and over how many methods: those that both have scored.
 
     without: methods that are left out. NaN for fewer than FEWEST methods.
     """
-    heard = ~np.isnan(run.means[a]) & ~np.isnan(run.means[b]) & ~np.isin(run.methods, without)
-    if heard.sum() < FEWEST:
-        return float("nan"), np.full(len(run.drawn[a]), np.nan), int(heard.sum())
+    shared = ~np.isnan(run.means[a]) & ~np.isnan(run.means[b]) & ~np.isin(run.methods, without)
+    if shared.sum() < FEWEST:
+        return float("nan"), np.full(len(run.drawn[a]), np.nan), int(shared.sum())
     return (
-        float(tau_b(run.means[a][heard], run.means[b][heard])),
-        tau_b(run.drawn[a][:, heard], run.drawn[b][:, heard]),
-        int(heard.sum()),
+        float(tau_b(run.means[a][shared], run.means[b][shared])),
+        tau_b(run.drawn[a][:, shared], run.drawn[b][:, shared]),
+        int(shared.sum()),
     )
 
 

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
+from reference import contrasts as slow
 from reference import models
-from reference import types as slow
 from reference.steps import Recorder
 
 from attreval import config, corpora

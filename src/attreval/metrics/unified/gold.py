@@ -87,7 +87,7 @@ def _read_relations(instance: Instance, units: Units, of_word: dict[int, list[in
 
 
 def _dangling(label: str, sides: list[list[int]], units: Units) -> list[int]:
-    """The units of the side that a _dangling span stands on: the one named, else the one that is not a whole part."""
+    """The units of the side that a dangling span stands on: the one named, else the one that is not a whole part."""
     if "PREMISE" in label.upper() or "HYPOTHESIS" in label.upper():
         return sides["HYPOTHESIS" in label.upper()]
     whole = [len(side) == (units.side == part).sum() for side, part in zip(sides, np.unique(units.side), strict=True)]
