@@ -76,7 +76,7 @@ class TaskSpec(Section):
     """How much of a corpus is used, and by which models. `train_rows: 0` explains the weights as they are.
 
     A task that is read by the models of another one (hybrid_bbc by those of bbc) has no train, dev and test rows.
-    explain_rows 0: models are trained, for another task to use. judges: before whom the explanations go.
+    explain_rows 0: models are trained, for another task to use. judges: which judges look at the explanations.
     also_train: tasks to train on as well, the task itself among them. training, explain, faithfulness: what to change
     in the profile's for this task.
     of_model: what is otherwise for one of the models (its rows, judges, also_train and training).

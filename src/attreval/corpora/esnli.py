@@ -82,7 +82,7 @@ def _mark_words(people: list[list[np.ndarray]], segments: tuple[str, ...], words
     """(people, W) marks: 1 where a highlight covers any character of a word that is not punctuation only."""
     spoken = [PUNCTUATION.fullmatch(segments[s][a:b]) is None for s, a, b in words]
     marks = [
-        [float(speaks and inside[s][a:b].any()) for speaks, (s, a, b) in zip(spoken, words, strict=True)]
+        [float(is_word and inside[s][a:b].any()) for is_word, (s, a, b) in zip(spoken, words, strict=True)]
         for inside in people
     ]
     return Evidence(marks=np.array(marks))

@@ -1,4 +1,4 @@
-"""Bivariate Shapley (Masoomi et al. 2023): phi(i|j), the Shapley value of i in the game that pays only where j is.
+"""Bivariate Shapley (Masoomi et al. 2023): phi(i|j), the Shapley value of i in a game whose value is zero without j.
 
 It needs no question beyond those of Kernel SHAP. Used as by Sun et al. (2024, appendix D).
 Letters used for shapes: N coalitions, n units.

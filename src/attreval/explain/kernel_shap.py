@@ -13,7 +13,7 @@ from attreval.explain.method import Scores
 
 
 def shapley_values(masks, weights, values: np.ndarray, empty: float, full: float) -> np.ndarray:
-    """(n,) Shapley values of the game that pays (N,) values, `empty` for nobody and `full` for all."""
+    """(n,) Shapley values of a game: (N,) values of coalitions, `empty` and `full` of the empty and of the full one."""
     return fit_values(masks, weights, (values - empty)[:, None], np.array([full - empty]))[:, 0]
 
 

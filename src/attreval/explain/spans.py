@@ -1,8 +1,8 @@
 """Pairs of spans by Louvain's method (Blondel et al. 2008), from the scores of pairs of units.
 
-Units are nodes; the score of a pair across the parts is the weight of its edge. Words of one community that stand side
-by side are a span, and every span of one part makes a piece with every span of the other part in the same community
-(Ray Choudhury et al. 2023; Sun et al. 2024, section 3.2). Other rules than Louvain's stand beside it.
+Units are nodes; the score of a pair across the parts is the weight of its edge. Neighbouring words of one community
+are a span, and every span of one part forms a pair with every span of the other part in the same community
+(Ray Choudhury et al. 2023; Sun et al. 2024, section 3.2). Rules other than Louvain's are options.
 Letters used for shapes: n units.
 """
 

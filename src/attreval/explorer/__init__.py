@@ -1,1 +1,1 @@
-"""The explorer of single texts: what a run has left (read), in little space (pack), as one page (page and js/)."""
+"""The explorer of single texts: the outputs of a run (read), compressed (pack), as one page (page and js/)."""

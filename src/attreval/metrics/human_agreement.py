@@ -28,8 +28,8 @@ def token_marks(instance: Instance, tokens: Tokens) -> np.ndarray:
         raise ValueError(f"instance {instance.id!r} holds no marks of people; pick a task whose evidence is marks")
     content = tokens.content
     texts = [instance.segments[s][a:b] for s, a, b in tokens.offsets[content]]
-    speaks = np.array([PUNCTUATION.fullmatch(text) is None for text in texts])
-    return np.array([marked_tokens(person, tokens)[content] for person in marks]) * speaks
+    is_word = np.array([PUNCTUATION.fullmatch(text) is None for text in texts])
+    return np.array([marked_tokens(person, tokens)[content] for person in marks]) * is_word
 
 
 def spaced_marks(instance: Instance) -> np.ndarray:

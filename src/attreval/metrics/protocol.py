@@ -1,4 +1,4 @@
-"""The protocol of NC, NS, Soft-NC and Soft-NS: where Zhao & Aletras (2023) and their released code part, both are here.
+"""The protocol of NC, NS, Soft-NC and Soft-NS: both sides where Zhao & Aletras (2023) and their code differ.
 
 The defaults are the paper's, and where the paper is silent ours. `RELEASED` switches on, one at a time, what the
 released code does otherwise; `docs/decisions.md` says why the defaults are what they are.

@@ -2,7 +2,7 @@
 
 captum replaces the gradient of a nonlinearity by the slope between text and reference, but only of nonlinearities that
 are modules of torch itself: the tanh of BERT's pooler is one. GELU, the softmax inside attention and layer
-normalisation are not, and keep their gradients; so the scores owe no sum (Zhao & Aletras 2023, section 4.3).
+normalisation are not, and keep their gradients; so completeness is not guaranteed (Zhao & Aletras 2023, section 4.3).
 Letters used for shapes: B rows, L tokens, D embedding width, K classes.
 """
 

@@ -20,7 +20,7 @@ MARK = "» "  # the workflow shows people the lines of its steps that begin so
 
 
 def with_mark(line: str) -> str:
-    """A line for people: with the mark inside a workflow, as it is elsewhere."""
+    """A message to the user: with the mark inside a workflow, as it is elsewhere."""
     return f"{MARK}{line}" if os.environ.get("ATTREVAL_IN_WORKFLOW") else line
 
 

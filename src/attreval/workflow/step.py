@@ -152,7 +152,7 @@ class Step:
 
 
 def _drop_stale(root: Path, record: Path, files: list[str]) -> None:
-    """Remove what an earlier run of the same step wrote and this one did not: nobody vouches for it any more."""
+    """Remove what an earlier run of the same step wrote and this one did not: it is out of date."""
     if record.exists():
         for name in set(json.loads(record.read_text(encoding="utf-8"))["files"]) - set(files):
             (root / name).unlink(missing_ok=True)

@@ -115,7 +115,7 @@ function drawPeople(item, run) {
   }
   if (item.relations) {
     const inside = new Set(item.relations.flat(2)), pairs = plural(item.relations.length, "pair");
-    const text = `${pairs} of spans, item in each part, that people marked.`;
+    const text = `${pairs} of spans, one in each part, that people marked.`;
     add(text, (at) => ({ classes: inside.has(at) ? "held" : "" }), true);
   }
   return out;

@@ -32,7 +32,7 @@ def simplicity(scores: np.ndarray) -> float:
 
 
 def unified_entropy(scores: np.ndarray, k: int) -> float:
-    """Entropy of the first k of scores that fall; of all where there are fewer (eq. 19-20). NaN for k = 0."""
+    """Entropy of the k highest of (n,) falling scores; of all where there are fewer (eq. 19-20). NaN for k = 0."""
     return entropy(scores[:k])
 
 

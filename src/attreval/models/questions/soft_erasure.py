@@ -1,7 +1,7 @@
 """Soft erasure (Zhao & Aletras 2023, section 3.2 and appendix C): a text whose vectors are partly switched off.
 
 Every token's vector is disturbed where it enters the encoder, by a strength of its own, or attended to only in part.
-What is drawn depends on a row's seed and length alone, so company changes nothing.
+What is drawn depends on a row's seed and length alone, not on what shares its batch.
 Letters used for shapes: n softly erased texts, B rows, L tokens, D embedding width, K classes.
 """
 

@@ -1,4 +1,4 @@
-"""Erasing windows of words at less than the price of whole texts: only what a window changes is computed.
+"""Erasing windows of words without reading whole texts again: only what a window changes is computed.
 
 For the convolutional classifier the maximum over the rest of the text is known; for a quasi-recurrent layer the state
 before the window is known, and what the words after it do to a state is one multiplication and one addition. Both are
@@ -52,7 +52,7 @@ def erased_states(core, x: Tensor, size: int, blank: bool) -> Tensor:
     if isinstance(core, Convolutional):
         return _erased_maxima(core, x, cut)
     if isinstance(core, Recurrent):
-        return _erased_walks(core, x, cut)
+        return _erased_recurrent(core, x, cut)
     ends = [_erased_ends(core, x, cut, 0)]
     if core.directions == 2:
         ends.append(_erased_ends(core, x.flip(0), cut, 1).flip(0))
@@ -133,7 +133,7 @@ def _erased_ends(core: Quasi, x: Tensor, cut: Cut, direction: int) -> Tensor:
     return torch.where((after < cut.length)[:, None], shown[-1], gate) * torch.tanh(state)
 
 
-def _erased_walks(core: Recurrent, x: Tensor, cut: Cut) -> Tensor:
+def _erased_recurrent(core: Recurrent, x: Tensor, cut: Cut) -> Tensor:
     """(w, d H) last states of a GRU or LSTM: one walk for all windows, each of which joins it where its own begins."""
     texts = torch.stack([x, x.flip(0)][: core.directions])
     inputs = torch.baddbmm(core.bias[:, None], texts, core.input_kernel)  # (d, L, G H)

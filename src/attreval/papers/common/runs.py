@@ -1,4 +1,4 @@
-"""What a run (task, model, seed) of a profile has left: attributions, tokens and tables; no model is loaded here.
+"""The outputs of a run (task, model, seed): attributions, tokens and tables; no model is loaded here.
 
 For models see `trained_models`.
 """

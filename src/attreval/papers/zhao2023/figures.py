@@ -108,7 +108,7 @@ def draw_erasure_curves(curves: pd.DataFrame):
 
 
 def draw_changes(table: pd.DataFrame):
-    """What each change of protocol does to the four mean_diagnosticity numbers: a row a change, a panel a metric.
+    """What each change of protocol does to the four mean diagnosticities: a row a change, a panel a metric.
 
     table: of `protocol_changes.changes_table`. Dots are the numbers with the change, vertical lines those of the main
     protocol on the same texts; bars are intervals of the difference.
