@@ -2,7 +2,7 @@
 
 The classifier reads every substring of one to six tokens on its own, and a linear model over the tokens' presence is
 fitted to its answers. As in the released code all substrings are read where there are at most `limsse_samples` of them,
-and the fit is that code's: full-batch gradient descent with momentum and an L1 penalty, which the paper does not mention.
+and the fit is that code's: full-batch descent with momentum and an L1 penalty, which the paper does not mention.
 A transformer keeps its special tokens around a substring. Where the penalty holds a weight at 0, descent oscillates
 around it by up to RATE * PENALTY / (1 - MOMENTUM) = 0.001: float32 scores of one text may differ by as much between
 batches. `limsse_solver: exact` has no penalty.
