@@ -3,18 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from reference.profiles import TASK, TINY
 
 from attreval.config import Profile
-
-TASK = {
-    "train_rows": 8,
-    "dev_rows": 8,
-    "test_rows": 8,
-    "explain_rows": 2,
-    "models": ["tiny"],
-    "judges": ["faithfulness"],
-}
-TINY = {"layers": 1, "hidden": 8, "heads": 1, "tokenizer": "minilm"}
 
 
 def changed(**more):

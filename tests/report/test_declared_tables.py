@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import unicodedata
 
 import panflute as pf
@@ -218,18 +217,11 @@ def test_wrong_declarations_are_named(tmp_path, change, message):
         tabulating.table_markdown("t", declared, {"05_x.csv": tmp_path / "05_x.csv"}, {"some.k": "4"})
 
 
-def test_numbers_nest_and_conflicts_are_named(tmp_path):
+def test_numbers_nest_and_conflicts_are_named():
     assert staging.nest({"a.b": "1", "a.c.d": "x_y"}) == {"a": {"b": "1", "c": {"d": "x\\_y"}}}
     for keys in (["a", "a.b"], ["a.b", "a.b.c"]):
         with pytest.raises(ReportError, match="is itself a number"):
             staging.nest(dict.fromkeys(keys, "1"))
-    (tmp_path / "1.json").write_text(json.dumps({"n": {"value": 0.1, "text": "0.10"}}))
-    (tmp_path / "2.json").write_text(json.dumps({"n": {"value": 0.2, "text": "0.20"}}))
-    with pytest.raises(ReportError, match=r"'n' is '0\.10' in 1\.json but '0\.20' in 2\.json"):
-        staging.read_noted_numbers(tmp_path)
-    (tmp_path / "2.json").write_text(json.dumps({"m": 0.2}))
-    with pytest.raises(ReportError, match=r"'m' is 0\.2; it must be"):
-        staging.read_noted_numbers(tmp_path)
 
 
 def test_numbers_keep_their_last_zero_through_the_file(tmp_path):

@@ -1,9 +1,8 @@
-"""What a run of a notebook leaves: tables, figures and numbers in the same bytes, and a record of itself."""
+"""What a run of a notebook leaves: tables and figures in the same bytes, and a record of itself."""
 
 import json
 import os
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -30,29 +29,8 @@ def begun(folder):
     return step.Step("02_train", given, PROFILE, project.Results(folder / "mine"))
 
 
-@pytest.mark.parametrize(
-    "value, digits, text",
-    [
-        (1234, None, "1,234"),
-        (np.int64(1234), None, "1,234"),
-        (1234.5678, 2, "1,234.57"),
-        (np.float32(0.5), 3, "0.500"),
-        (7, 1, "7.0"),
-        (float("nan"), 2, "not measured"),
-        ("bfloat16", None, "bfloat16"),
-    ],
-)
-def test_numbers_are_kept_and_printed(tmp_path, value, digits, text):
-    one = begun(tmp_path)
-    one.number("key", value, digits)
-    assert one.numbers["key"]["text"] == text
-    kept = one.numbers["key"]["value"]
-    assert kept is None if text == "not measured" else type(kept) in (int, float, str) and kept == value
-    json.loads(json.dumps(kept, allow_nan=False))
-
-
 def leave(folder):
-    """One run with a table, a figure and a number; the list of what it wrote."""
+    """One run with a table and a figure; the list of what it wrote."""
     import seaborn
     from matplotlib import pyplot as plt
 
@@ -61,7 +39,6 @@ def leave(folder):
     table = one.table("accuracy", pd.DataFrame({"x": [1.0, 1 / 3]}))
     assert table.x.tolist() == [1.0, 1 / 3]
     one.figure("curve", seaborn.lineplot(table, ax=axes))
-    one.number("train.accuracy", 0.5, 3)
     one.notes["evaluations"] = 3
     return one.finish()
 
@@ -72,7 +49,6 @@ def test_a_run_leaves_the_same_bytes_and_a_record(tmp_path):
         "mine/tables/02_train-snli-small-s1_accuracy.csv",
         "mine/figures/02_train-snli-small-s1_curve.png",
         "mine/figures/02_train-snli-small-s1_curve.svg",
-        "mine/numbers/02_train-snli-small-s1.json",
     ]
     assert first.written.tolist() == second.written.tolist() == [*names, "mine/steps/02_train-snli-small-s1.json"]
     for name in names:

@@ -23,7 +23,8 @@ Run = tuple[str, str, int]  # task, model, seed
 class Profile(Section):
     """One profile, whole. threads: of a process; workers: processes of a step that judges.
 
-    left_out: the optional tasks that are not at hand; loading a profile sets it.
+    variants: the reading of a paper that is followed where text and released code part, see config.variants; loading a
+    profile fills in what it says. left_out: the optional tasks that are not at hand; loading a profile sets it.
     """
 
     name: str
@@ -43,6 +44,7 @@ class Profile(Section):
     meta: MetaSpec = MetaSpec()
     bootstrap: BootstrapSpec = BootstrapSpec()
     seed_study: SeedStudySpec | None = None
+    variants: dict[str, str] = {}
     left_out: list[str] = Field([])
 
     @model_validator(mode="after")

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from attreval import corpora
 from attreval.config.profile import Profile
+from attreval.config.variants import apply_variants
 from attreval.core import project
 from attreval.core.section import explain_error
 
@@ -31,6 +32,10 @@ def load(profile: str) -> Profile:
     Raises ValueError that says what is wrong and what is allowed.
     """
     path, found = _read_mapping(profile)
+    try:
+        found = apply_variants(found)
+    except ValueError as error:
+        raise ValueError(f"{path.name} is not a valid profile:\n  {error}") from None
     try:
         profile = Profile.model_validate(found)
         gone = [task for task, spec in profile.tasks.items() if spec.optional and not corpora.at_hand(task)]

@@ -62,11 +62,6 @@ class Results:
         return self.root / "notebooks"
 
     @property
-    def numbers(self) -> Path:
-        """Numbers that the text looks up by key, one JSON file a notebook run."""
-        return self.root / "numbers"
-
-    @property
     def steps(self) -> Path:
         """What each step was given and what it took: seconds, evaluations, versions."""
         return self.root / "steps"

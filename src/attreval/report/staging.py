@@ -53,7 +53,7 @@ def stage(profile: str) -> Staged:
             f"profile {profile!r} has no executed notebooks in {results.notebooks}; "
             f"make them with: attreval run --profile {profile}"
         )
-    variables = read_noted_numbers(results.numbers) | _run_facts(profile, results.root / "manifest.json")
+    variables = _run_facts(profile, results.root / "manifest.json")
     variables |= read_numbers(results.tables, read_declared_numbers(home / "paper" / "numbers.yml"))
     variables |= _count_verdicts(results.tables)
     tables = {path.name: path for path in results.tables.glob("*.csv") if path.name[0] != "."}
@@ -117,21 +117,6 @@ def _remove_others(folder: Path, keep: set[str]) -> None:
             shutil.rmtree(path)
         elif path.name not in keep:
             path.unlink()
-
-
-def read_noted_numbers(folder: Path) -> dict[str, str]:
-    """The texts of all numbers of a run by dotted key; the same key with two texts is an error."""
-    texts: dict[str, str] = {}
-    origin: dict[str, str] = {}
-    for path in sorted(folder.glob("[!.]*.json")):
-        for key, number in json.loads(path.read_text(encoding="utf-8")).items():
-            if not isinstance(number, dict) or "text" not in number:
-                raise ReportError(f'{path}: {key!r} is {number!r}; it must be {{"value": ..., "text": "..."}}')
-            text = str(number["text"])
-            if texts.setdefault(key, text) != text:
-                raise ReportError(f"{key!r} is {texts[key]!r} in {origin[key]} but {text!r} in {path.name}")
-            origin.setdefault(key, path.name)
-    return texts
 
 
 def _run_facts(profile: str, manifest: Path) -> dict[str, str]:

@@ -1,13 +1,12 @@
-"""One run of one notebook: its parameters, profile and folders, and the tables, figures and numbers it leaves.
+"""One run of one notebook: its parameters, profile and folders, and the tables and figures it leaves.
 
-Tables, figures and numbers are the same bytes from every run; what is not (seconds, versions) goes into the step's
+Tables and figures are the same bytes from every run; what is not (seconds, versions) goes into the step's
 own record, from which the manifest is made.
 """
 
 from __future__ import annotations
 
 import json
-import math
 import os
 import platform
 import sys
@@ -40,7 +39,6 @@ class Step:
     profile: config.Profile
     results: project.Results
     started: float = field(default_factory=time.monotonic)
-    numbers: dict[str, dict] = field(default_factory=dict)
     files: list[Path] = field(default_factory=list)
     notes: dict[str, Any] = field(default_factory=dict)
 
@@ -79,19 +77,6 @@ class Step:
         width = int(figure.get_figwidth() * 100)
         return Image(filename=str(stem.with_name(f"{stem.name}.png")), width=width, alt=alt or name)
 
-    def number(self, key: str, value, digits: int | None = None, percent: bool = False) -> None:
-        """Keep a number (or a word) that the text looks up by `key`; `digits` after the point in print."""
-        value = value.item() if hasattr(value, "item") else value  # NumPy's integers are no int, and print otherwise
-        if isinstance(value, float) and not math.isfinite(value):
-            value, text = None, "not measured"  # JSON has no word for NaN
-        elif percent:
-            text = f"{100 * value:.{digits or 0}f} %"
-        elif digits is not None and isinstance(value, (int, float)):
-            text = f"{value:,.{digits}f}"
-        else:
-            text = f"{value:,}" if isinstance(value, int) else str(value)
-        self.numbers[key] = {"value": value, "text": text}
-
     def note_evaluations(self, spent: Iterable[tuple[str, dict[str, Cost]]]) -> None:
         """Keep in the step's record what was asked and what was computed, by task and account.
 
@@ -124,11 +109,7 @@ class Step:
         return show
 
     def finish(self) -> pd.DataFrame:
-        """Write the numbers and the record of this step, and list the files written."""
-        if self.numbers:
-            path = self.results.numbers / f"{self.name}.json"
-            write_json(path, self.numbers)
-            self.files.append(path)
+        """Write the record of this step, and list the files written."""
         record = {
             "step": self.name,
             "notebook": self.notebook,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from reference.profiles import TASK, TINY
 
 from attreval.config import Profile
 from attreval.explain import methods_in
@@ -40,15 +41,6 @@ def test_all_published_cells_are_there():
     assert set(cells.dataset) == set(tables.PUBLISHED_TASKS.values())
 
 
-TASK = {
-    "train_rows": 8,
-    "dev_rows": 8,
-    "test_rows": 8,
-    "explain_rows": 2,
-    "models": ["tiny"],
-    "judges": ["faithfulness"],
-}
-TINY = {"layers": 1, "hidden": 8, "heads": 1, "tokenizer": "minilm"}
 PROFILE = Profile.model_validate(
     {
         "name": "test",

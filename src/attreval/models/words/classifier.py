@@ -96,7 +96,7 @@ class Network(nn.Module):
         later = torch.cat([later[:, 1:], torch.ones_like(later[:, :1])], dim=1)
         state = later * trace.state  # (d, L, B, H)
         if trace.shown is not None:
-            state = torch.tanh(state) * (trace.shown[:, None] if output_gate else 1)
+            state = torch.tanh(state) * (trace.shown[:, None] if output_gate or not isinstance(self.core, Quasi) else 1)
         heads = self.output.weight.unflatten(1, (len(state), -1)).permute(1, 2, 0)  # (d, H, K)
         loads = state @ heads[:, None]
         parts = loads.diff(dim=1, prepend=torch.zeros_like(loads[:, :1]))
