@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 from reference import CHECKOUT, models
 from typer.testing import CliRunner
@@ -12,6 +13,7 @@ from attreval import config, corpora
 from attreval.cli import app
 from attreval.explain import METHODS, methods_for
 from attreval.papers.common.claims import read_claims, score
+from attreval.papers.common.verdicts import Finding
 from attreval.workflow.parameters import NOTEBOOKS
 from attreval.workflow.run_notebook import MARK, with_mark
 from attreval.workflow.run_snakemake import ProgressReport
@@ -136,7 +138,8 @@ def test_claims_print_what_notebooks_have_found(tmp_path, monkeypatch):
     done = call("claims", "--profile", "smoke")
     assert done.exit_code == 1 and "no claims at" in done.stderr
     claims = read_claims("poerner2018")
-    found = {claims[0].id: {"value": 0.25, "low": 0.125, "high": 0.5, "basis": "positive in 1 of 1 columns"}}
+    drawn = np.concatenate([np.full(50, 0.125), np.full(400, 0.25), np.full(50, 0.5)])
+    found = {claims[0].id: Finding(0.25, drawn, np.linspace(-0.1, 0.1, 99), texts=40, basis="1 of 1 columns")}
     (tmp_path / "smoke" / "tables").mkdir(parents=True)
     score(claims, found).to_csv(tmp_path / "smoke" / "tables" / "04_poerner2018_claims.csv", index=False)
     said = json.loads(call("claims", "--profile", "smoke", "--json").stdout)
@@ -144,3 +147,5 @@ def test_claims_print_what_notebooks_have_found(tmp_path, monkeypatch):
     assert said[1]["value"] is None and said[1]["verdict"] == "not testable here"
     printed = call("claims", "--profile", "smoke").stdout
     assert "+0.250 [+0.125, +0.500]" in printed and "nan" not in printed
+    assert "with random scores +0.000" in printed and "would decide" in printed and "claimed above 0" in printed
+    assert f"{len(claims) - 1} not testable here" in printed and "1 reproduced" in printed

@@ -191,19 +191,16 @@ def claims(
     profile: ProfileName = "quick",
     as_json: Annotated[bool, typer.Option("--json", help="machine-readable")] = False,
 ):
-    """The scorecard: what the papers claim, our value with its interval, and a verdict."""
+    """The scorecard: each claim with our value, what chance gives, a verdict, and how many texts would decide it."""
     from attreval import config
     from attreval.core import project
-    from attreval.papers.common.claims import scorecard
+    from attreval.papers.common.claims import for_people, scorecard
 
     table = scorecard(project.results(config.load(profile).name).tables)
     if as_json:
         print(table.to_json(orient="records", indent=1, force_ascii=False))
         return
-    known = table.value.notna()
-    table["value"] = [f"{r.value:+.3f} [{r.low:+.3f}, {r.high:+.3f}]" for r in table.itertuples()]
-    table["value"] = table.value.where(known, "-")
-    print_rows(table[["claim", "paper", "statement", "value", "basis", "verdict"]].to_dict("records"))
+    print(for_people(table))
 
 
 @app.command()

@@ -160,7 +160,8 @@ def check_methods(names: list[str]) -> None:
 
 
 class BootstrapSpec(Section):
-    """Percentile bootstrap over instances."""
+    """Percentile bootstrap over instances. nulls: worlds of each kind in which there is nothing to find."""
 
     draws: int = Field(1000, ge=1)
     confidence: float = Field(0.95, gt=0, lt=1)
+    nulls: int = Field(99, ge=19)

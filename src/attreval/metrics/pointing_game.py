@@ -95,6 +95,8 @@ def play(
 ) -> list[dict]:
     """One row a game and method, baselines included: instance, metric, method, hit, and what it depends on.
 
+    tied: how many words have the highest score.
+
     A word's score is the sum of its tokens', a token in two words being shared by characters.
 
     `random` is the chance of a uniformly drawn word in closed form, `random_drawn` one such word, drawn by `names`;
@@ -121,7 +123,7 @@ def play(
             rows.append({"instance": instance.id, "metric": game.metric, "method": method, "hit": hit})
             rows[-1] |= {"predicted": predicted, "correct": predicted == instance.label}
             rows[-1] |= {"attractors": instance.evidence.attractors, "words": int(covered.sum())}
-            rows[-1] |= {"discarded": game.discarded}
+            rows[-1] |= {"discarded": game.discarded, "tied": int((scores == scores.max()).sum())}
     return rows
 
 

@@ -19,7 +19,8 @@ import attreval
 from attreval.core import project
 from attreval.core.tables import write_whole
 from attreval.explorer.page import write_page
-from attreval.papers.common.claims import VERDICTS, scorecard
+from attreval.papers.common.claims import scorecard
+from attreval.papers.common.verdicts import VERDICTS
 from attreval.report.errors import ReportError
 from attreval.report.gaps import allows_gaps, missing_notebooks, missing_numbers, missing_table
 from attreval.report.markdown import escape

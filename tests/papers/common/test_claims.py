@@ -14,11 +14,13 @@ from reference import pointing as slow
 from reference.steps import Recorder
 
 from attreval import corpora
+from attreval.config import BootstrapSpec
 from attreval.explain import METHODS
 from attreval.metrics.pointing_game import BASELINES
-from attreval.papers.common.claims import VERDICTS, Expectation, decide, read_claims, score, scorecard
-from attreval.papers.poerner2018.claims import claim_value
-from attreval.papers.poerner2018.contrasts import CONDITIONS_OF, MethodContrast, contrast_methods
+from attreval.papers.common.claims import for_people, read_claims, score, scorecard
+from attreval.papers.common.verdicts import VERDICTS, Finding
+from attreval.papers.poerner2018.claims import claim_value, pointing_claims, read_contrast
+from attreval.papers.poerner2018.contrasts import CONDITIONS_OF, NOTHING, MethodContrast, columns_of, contrast_methods
 from attreval.report.numbers import read_declared_numbers, read_numbers
 
 METHOD_NAMES = ("a", "b", "c", "random")
@@ -28,9 +30,9 @@ def hits_of(columns):
     """Rows as metrics.pointing_game.play gives them, from {(task, architecture): {method: [hit]}}, all hybrid."""
     rows = [
         {"task": task, "architecture": kind, "model": kind.lower(), "seed": 1, "metric": "hybrid", "method": method}
-        | {"instance": f"{task}-{at}", "hit": hit, "correct": True, "discarded": ""}
+        | {"instance": f"{task}-{at}", "hit": hit, "correct": True, "discarded": "", "words": 10, "tied": 1}
         for (task, kind), by_method in columns.items()
-        for method, values in by_method.items()
+        for method, values in ({"random": [0.2] * len(next(iter(by_method.values())))} | by_method).items()
         for at, hit in enumerate(values)
     ]
     return pd.DataFrame(rows)
@@ -48,71 +50,96 @@ def tables(draw):
     return columns
 
 
-@given(columns=tables(), pick=st.sampled_from(["mean", "best"]), others=st.booleans())
-def test_a_contrast_equals_its_slow_twin(columns, pick, others):
+def contrast(rows, asked, draws=50, confidence=0.95):
+    return contrast_methods(columns_of(rows), asked, BootstrapSpec(draws=draws, confidence=confidence, nulls=19))
+
+
+@given(columns=tables(), others=st.booleans())
+def test_a_contrast_equals_its_slow_twin(columns, others):
     better, worse = ("a",), () if others else ("b", "c")
-    found = contrast_methods(hits_of(columns), MethodContrast(better, worse, pick), 50, 0.9)
-    expected = slow.contrast(columns.values(), better, ("b", "c"), pick)
+    found = contrast(hits_of(columns), MethodContrast(better, worse))
+    expected = slow.contrast(columns.values(), better, ("b", "c"), "mean")
     if expected is None:
         assert found is None
     else:
-        assert found.value == pytest.approx(expected)
-        assert found.low <= found.high
+        low, high = found.finding.interval(0.9)
+        assert found.finding.value == pytest.approx(expected) and low <= high
+
+
+def test_a_best_method_that_is_one_everywhere_is_found():
+    """Where every text says the same, what is chosen on other texts is what the slow twin takes."""
+    columns = {("one", "GRU"): {"a": [1.0] * 10, "b": [0.5] * 10, "c": [0.25] * 10, "d": [0.0] * 10}}
+    found = contrast(hits_of(columns), MethodContrast(("a", "d"), ("b", "c"), "best"))
+    assert found.finding.value == slow.contrast(columns.values(), ("a", "d"), ("b", "c"), "best") == 0.5
 
 
 def test_a_contrast_is_sure_where_every_instance_is():
     columns = {("one", "GRU"): {"a": [1.0] * 8, "b": [0.0] * 8}, ("one", "CNN"): {"a": [0.0] * 8, "b": [0.0] * 8}}
-    found = contrast_methods(hits_of(columns), MethodContrast(("a",), ("b",)), 200, 0.95)
-    assert (found.value, found.low, found.high, found.positive, found.cells) == (0.5, 0.5, 0.5, 1, 2)
-    only = contrast_methods(hits_of(columns), MethodContrast(("a",), ("b",), architectures=("CNN",)), 200, 0.95)
-    assert only.value == 0 and only.cells == 1
-    assert contrast_methods(hits_of(columns), MethodContrast(("a",), ("b",), tasks=("three",)), 200, 0.95) is None
+    found = contrast(hits_of(columns), MethodContrast(("a",), ("b",)), 200)
+    assert (found.finding.value, *found.finding.interval(0.95), found.positive, found.cells) == (0.5, 0.5, 0.5, 1, 2)
+    assert (found.finding.texts, found.finding.models, found.tasks) == (8, 2, ("one",))
+    only = contrast(hits_of(columns), MethodContrast(("a",), ("b",), architectures=("CNN",)))
+    assert only.finding.value == 0 and only.cells == 1
+    assert contrast(hits_of(columns), MethodContrast(("a",), ("b",), tasks=("three",))) is None
 
 
 def test_models_of_a_task_share_their_draws():
     values = [0.0, 1.0] * 10
     opposite = [1.0, 0.0] * 10
     columns = {("one", "GRU"): {"a": values, "b": [0.5] * 20}, ("one", "CNN"): {"a": opposite, "b": [0.5] * 20}}
-    found = contrast_methods(hits_of(columns), MethodContrast(("a",), ("b",)), 300, 0.95)
-    assert found.low == pytest.approx(0) and found.high == pytest.approx(0), "what one loses the other gains"
+    found = contrast(hits_of(columns), MethodContrast(("a",), ("b",)), 300)
+    assert found.finding.interval(0.95) == pytest.approx((0, 0)), "what one loses the other gains"
 
 
 def test_kinds_of_predictions_are_columns_of_their_own():
     rows = hits_of({("one", "GRU"): {"a": [1.0, 0.0], "b": [0.0, 0.0]}}).assign(metric="hit_feat")
     rows["correct"] = rows.instance == "one-0"
-    found = contrast_methods(rows, MethodContrast(("a",), ("b",), games=("hit_feat",)), 50, 0.9)
-    assert found.cells == 2 and found.value == 0.5 and found.positive == 1
-    assert contrast_methods(rows.assign(discarded="why"), MethodContrast(("a",), ("b",)), 50, 0.9) is None
+    found = contrast(rows, MethodContrast(("a",), ("b",), games=("hit_feat",)))
+    assert found.cells == 2 and found.finding.value == 0.5 and found.positive == 1
+    assert contrast(rows.assign(discarded="why"), MethodContrast(("a",), ("b",))) is None
 
 
-@pytest.mark.parametrize(
-    ("expect", "value", "low", "high", "verdict"),
-    [
-        ({"above": 0}, 0.2, 0.1, 0.3, "reproduced"),
-        ({"above": 0}, 0.2, -0.1, 0.3, "direction only"),
-        ({"above": 0}, 0.0, -0.1, 0.1, "not reproduced"),
-        ({"below": 0}, -0.2, -0.3, -0.1, "reproduced"),
-        ({"below": 0}, -0.2, -0.3, 0.1, "direction only"),
-        ({"below": 0}, 0.2, 0.1, 0.3, "not reproduced"),
-        ({"near": 0.5, "within": 0.1}, 0.55, 0.3, 0.8, "reproduced"),
-        ({"near": 0.5, "within": 0.1}, 0.7, 0.58, 0.8, "direction only"),
-        ({"near": 0.5, "within": 0.1}, 0.7, 0.65, 0.8, "not reproduced"),
-        ({"above": 0}, float("nan"), 0.0, 0.0, "not testable here"),
-    ],
-)
-def test_verdicts(expect, value, low, high, verdict):
-    assert decide(Expectation(**expect), value, low, high) == verdict
+def test_columns_of_few_texts_do_not_vote_beside_larger_ones():
+    """Sixteen wrong predictions do not count as much as two hundred right ones."""
+    rows = hits_of({("one", "GRU"): {"a": [1.0] * 40, "b": [0.0] * 40}}).assign(metric="hit_feat")
+    rows["correct"] = ~rows.instance.isin([f"one-{at}" for at in range(5)])
+    assert contrast(rows, MethodContrast(("a",), ("b",))).cells == 1
 
 
-@given(
-    value=st.floats(-1, 1),
-    width=st.floats(0, 1),
-    bound=st.floats(-1, 1),
-)
-def test_a_verdict_and_its_mirror_image(value, width, bound):
-    up = decide(Expectation(above=bound), value, value - width, value + width)
-    down = decide(Expectation(below=-bound), -value, -value - width, -value + width)
-    assert up == down and up in VERDICTS[:3]
+def test_sentences_chosen_for_attractors_take_part_where_they_are_named():
+    both = {(task, "GRU"): {"a": [1.0] * 8, "b": [0.0] * 8} for task in ("agreement_parsed", "agreement_linzen")}
+    assert contrast(hits_of(both), MethodContrast(("a",), ("b",))).tasks == ("agreement_parsed",)
+    named = MethodContrast(("a",), ("b",), tasks=("agreement_linzen",))
+    assert contrast(hits_of(both), named).tasks == ("agreement_linzen",)
+
+
+def test_the_worst_column_of_a_method_counts():
+    """`a` is the best on average and the worst in one column; `b` never falls far behind."""
+    columns = {
+        ("one", "GRU"): {"a": [1.0] * 40, "b": [0.9] * 40, "c": [0.0] * 40},
+        ("one", "CNN"): {"a": [0.1] * 40, "b": [0.6] * 40, "c": [0.7] * 40},
+    }
+    found = contrast(hits_of(columns), MethodContrast(("b",), pick="worst column")).finding
+    assert found.value == 1.0
+    assert contrast(hits_of(columns), MethodContrast(("a",), pick="worst column")).finding.value == 0.5
+
+
+def test_random_scores_hit_as_often_as_there_is_evidence():
+    rows = hits_of({("one", "GRU"): {"a": [1.0] * 60, "random": [0.3] * 60}})
+    found = contrast(rows, MethodContrast(("a",), ("random",))).finding
+    assert found.value == pytest.approx(0.7) and abs(found.by_scores.mean()) < 0.05 and found.by_scores.std() > 0
+    tied = contrast(rows.assign(tied=10), MethodContrast(("a",), ("random",))).finding
+    np.testing.assert_allclose(tied.by_scores, 0, atol=1e-12)  # all ten words tied: the expected hit is chance itself
+    alone = contrast(rows, MethodContrast(("random",), NOTHING)).finding
+    assert alone.value == pytest.approx(0.3) and not len(alone.by_scores) and not len(alone.by_names)
+
+
+def test_games_can_be_taken_off_others():
+    rows = hits_of({("one", "GRU"): {"a": [1.0] * 40}, ("two", "GRU"): {"a": [0.5] * 40}})
+    rows.loc[rows.task == "two", "metric"] = "manual"
+    asked = MethodContrast(("a",), ("random",), games=("hybrid",), less_games=("manual",))
+    assert contrast(rows, asked).finding.value == pytest.approx(0.5)
+    assert np.isnan(contrast(rows[rows.task == "one"], asked).finding.value)
 
 
 # The file
@@ -124,7 +151,9 @@ def test_every_claim_on_pointing_can_be_asked():
             continue
         assert set(claim.contrast) <= {field.name for field in fields(MethodContrast)}, claim.id
         named = [*claim.contrast["better"], *claim.contrast.get("worse", [])]
-        assert not [name for name in named if name not in METHODS and name not in BASELINES], claim.id
+        known = [*METHODS, *BASELINES, *NOTHING]
+        assert not [name for name in named if name not in known], claim.id
+        assert read_contrast(claim).pick in ("mean", "best", "worst column")
         assert not set(claim.contrast.get("games", [])) - set(CONDITIONS_OF), claim.id
         assert not set(claim.contrast.get("tasks", [])) - set(corpora.TASKS), claim.id
         kinds = {"GRU", "QGRU", "LSTM", "QLSTM", "CNN"}
@@ -132,9 +161,9 @@ def test_every_claim_on_pointing_can_be_asked():
 
 
 def test_the_papers_claims_are_all_there():
-    """Spec C6: each of the claims on methods has its line."""
-    assert len(read_claims("poerner2018")) >= 12
-    assert {claim.paper for claim in read_claims()} >= {"poerner2018"}
+    """Spec C6, A6, B6 and D6: each claim has its line; C4 and C9 have two, C12 has those of two games."""
+    counts = {paper: len(read_claims(paper)) for paper in ("poerner2018", "kamp2023", "zhao2023", "sun2024")}
+    assert counts == {"poerner2018": 20, "kamp2023": 16, "zhao2023": 13, "sun2024": 29}
 
 
 GOOD = {"id": "x", "paper": "kamp2023", "where": "Table 1", "statement": "s", "measure": "m", "reported": "r"}
@@ -163,33 +192,69 @@ def test_a_claim_stands_there_once(tmp_path):
         read_claims(path=tmp_path / "claims.yml")
 
 
+def found(value, texts=50, **more):
+    """A finding that lies close around a value."""
+    drawn = value + np.linspace(-0.05, 0.05, 99)
+    return Finding(value, drawn, np.linspace(-0.02, 0.02, 49), texts=texts, **more)
+
+
 def test_scores_say_what_they_rest_on(tmp_path):
     (tmp_path / "claims.yml").write_text(
-        yaml.safe_dump([GOOD, GOOD | {"id": "y", "why_not": "no people"}, GOOD | {"id": "z"}])
+        yaml.safe_dump([GOOD, GOOD | {"id": "y", "why_not": "no people"}, GOOD | {"id": "z"}, GOOD | {"id": "few"}])
     )
     claims = read_claims(path=tmp_path / "claims.yml")
-    table = score(claims, {"x": {"value": 0.2, "low": 0.1, "high": 0.3, "basis": "all"}})
-    assert table.verdict.tolist() == ["reproduced", "not testable here", "not testable here"]
-    assert table.basis.tolist() == ["all", "no people", "not run"]
-    with pytest.raises(ValueError, match="'w'"):
-        score(claims, {"w": {}})
+    table = score(claims, {"x": found(0.2, basis="all"), "few": found(0.2, texts=4)}, published={"x": 0.1})
+    assert table.verdict.tolist() == ["reproduced", *["not testable here"] * 3]
+    assert table.reason.tolist() == [
+        "",
+        "no people",
+        "not run",
+        "4 texts decide nothing; a claim needs 30 of each task",
+    ]
+    assert table.value.notna().tolist() == [True, False, False, True], "what decides nothing is shown all the same"
+    assert table.q.notna().tolist() == [True, False, False, False] and table.published[0] == 0.1
+    assert table.claimed[0] == "above 0" and table.texts_needed[0] < 50
+    for findings, published in (({"w": found(1.0)}, None), ({}, {"w": 1.0})):
+        with pytest.raises(ValueError, match="'w'"):
+            score(claims, findings, published=published)
     table.to_csv(tmp_path / "04_a_claims.csv", index=False)
-    assert scorecard(tmp_path).claim.tolist() == ["x", "y", "z"]
+    read = scorecard(tmp_path)
+    assert read.claim.tolist() == ["x", "y", "z", "few"]
+    words = for_people(read)
+    assert "ours +0.200 [+0.152, +0.248], claimed above 0; with random scores +0.000; 50 texts, about" in words
+    assert "not testable here: y, kamp2023 (no people)" in words and "nan" not in words
+    assert words.splitlines()[-2:] == ["   3 not testable here", "   1 reproduced"]
     with pytest.raises(FileNotFoundError, match="run the profile first"):
         scorecard(tmp_path / "nothing")
 
 
+def test_several_claims_are_adjusted_for_their_number(tmp_path):
+    """One of many that just passes alone does not pass among them."""
+    edge = Finding(0.2, np.concatenate([np.full(980, 0.2), np.full(19, -0.1)]), texts=50)
+    (tmp_path / "claims.yml").write_text(yaml.safe_dump([GOOD | {"id": f"c{at}"} for at in range(10)]))
+    claims = read_claims(path=tmp_path / "claims.yml")
+    alone = score(claims[:1], {"c0": edge})
+    among = score(claims, {"c0": edge} | {f"c{at}": found(0.0) for at in range(1, 10)})
+    assert (alone.verdict[0], among.verdict[0]) == ("reproduced", "direction only")
+
+
 def test_a_claim_is_measured_on_hits_and_one_without_columns_is_not_testable(tmp_path):
     claim = next(claim for claim in read_claims() if claim.id == "lrp-over-gradient")
-    columns = {("one", "GRU"): {"lrp": [1.0] * 6, "gradient_x_input": [0.0] * 6}}
+    columns = {("one", "GRU"): {"lrp": [1.0] * 40, "gradient_x_input": [0.0] * 40}}
     step = Recorder()
-    found = claim_value(claim, hits_of(columns), step)
-    assert (found["value"], found["basis"]) == (1.0, "positive in 1 of 1 columns")
-    nothing = claim_value(claim, hits_of({("one", "CNN"): {"lrp": [1.0]}}), step)
-    assert np.isnan(nothing["value"]) and "no task" in nothing["basis"]
-    table = score([claim], {claim.id: found})
+    one = claim_value(claim, columns_of(hits_of(columns)), step)
+    assert (one.value, one.basis, one.texts) == (1.0, "positive in 1 of 1 columns", 40)
+    nothing = claim_value(claim, columns_of(hits_of({("one", "CNN"): {"lrp": [1.0]}})), step)
+    assert np.isnan(nothing.value) and "no task" in nothing.reason
+    table = score([claim], {claim.id: one})
     assert table.verdict.tolist() == ["reproduced"]
-    table.to_csv(tmp_path / "04_poerner2018_claims.csv", index=False)
+    whole = pointing_claims(step, hits_of(columns))
+    assert whole.set_index("claim").verdict["lrp-over-gradient"] == "reproduced"
+    whole.to_csv(tmp_path / "04_poerner2018_claims.csv", index=False)
     numbers = read_numbers(tmp_path, read_declared_numbers(CHECKOUT / "paper" / "numbers.yml"))
-    assert numbers["claims.poerner2018.reproduced"] == "1" and numbers["claims.poerner2018.all"] == "1"
-    assert numbers["claims.poerner2018.not_reproduced"] == numbers["claims.poerner2018.not_testable_here"] == "0"
+    assert numbers["claims.poerner2018.reproduced"] == "1" and numbers["claims.poerner2018.all"] == str(len(whole))
+    counts = whole.verdict.value_counts()
+    assert counts.sum() == len(whole) and counts["not testable here"] > 10
+    for verdict in VERDICTS:
+        key = f"claims.poerner2018.{verdict.replace(' ', '_')}"
+        assert numbers[key] == str(counts.get(verdict, 0))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,6 +13,7 @@ from attreval.config import Profile
 from attreval.metrics.dynamic_k import CHOICES
 from attreval.papers.common.claims import read_claims
 from attreval.papers.common.published import reported
+from attreval.papers.common.verdicts import Finding, untested
 from attreval.papers.kamp2023 import (
     choices,
     claims,
@@ -25,6 +27,8 @@ from attreval.papers.kamp2023 import (
     summary,
     tables,
 )
+from attreval.papers.kamp2023.agreement import LOW
+from attreval.papers.kamp2023.claim_statistics import statistics
 from attreval.papers.kamp2023.readings import PEOPLE, SIX, Reading
 
 RUN = ("snli", "tiny", 1)
@@ -227,34 +231,82 @@ def test_claims_are_reproduced_where_they_were_planted(step, monkeypatch):
         monkeypatch.setattr(readings, "read_run", lambda step, run: texts)
         return claims.claims_table(claims.statistics_by_run(step)).set_index("claim")
 
+    bootstrap = step.profile.bootstrap.model_copy(update={"draws": 1000, "nulls": 59})
+    step.profile = step.profile.model_copy(update={"bootstrap": bootstrap})
     wanted = ["shap-lime-agree-most", "three-groups", "perturbation-nearer-to-people"]
-    table = verdicts(planted(low=claims.LOW, agree=("partition_shap", "lime")))
-    assert set(table.index) == set(claims.STATISTICS) and table.value.notna().all()
+    table = verdicts(planted(low=LOW, agree=("partition_shap", "lime")))
+    assert set(table.index) == set(statistics(4)) and table.value.notna().all()
     assert table.verdict[wanted].tolist() == ["reproduced"] * 3
     assert table.value[wanted[0]] == 1 and table.low[wanted[2]] > 0 and "30 texts" in table.basis[wanted[0]]
+    assert (table.texts == 30).all() and table.null_scores[wanted[0]] < 0.8
+    assert table.verdict["agreement-rises-with-k"] == "holds by chance too"
     assert len(table) == len(read_claims("kamp2023"))
-    again = verdicts(planted(low=("partition_shap", "lime"), agree=claims.LOW))
-    assert again.verdict[wanted].tolist() == ["not reproduced"] * 3
+    again = verdicts(planted(low=("partition_shap", "lime"), agree=LOW))
+    assert again.verdict[wanted].tolist() == ["contradicted"] * 3
 
 
 def test_claims_are_decided_on_the_papers_texts_where_they_can_be():
-    known = {"value": 1.0, "low": 1.0, "high": 1.0}
-    nan = dict.fromkeys(known, float("nan"))
+    known = Finding(1.0, np.ones(50), texts=40)
+    runs = {"rated_movies": known, "snli": known, "esnli": untested("nobody")}
     measured = {
-        (task, "m", 1): dict.fromkeys(claims.STATISTICS, found | {"basis": task})
-        for task, found in (("rated_movies", known), ("snli", known), ("esnli", nan))
+        (task, "m", 1): {claim: replace(found, basis=task) for claim in statistics(4)} for task, found in runs.items()
     }
     assert set(claims.claims_table(measured).basis) == {"snli"}
-    assert len(claims.claims_by_run(measured)) == 3 * len(claims.STATISTICS)
+    assert len(claims.claims_by_run(measured)) == 3 * len(statistics(4))
     assert claims.claims_by_run({}).empty
+    sizes = {"rated_movies": 40, "snli": 4, "esnli": 40}
+    few = {run: {c: replace(f, texts=sizes[run[0]]) for c, f in of.items()} for run, of in measured.items()}
+    assert set(claims.claims_table(few).basis) == {"rated_movies"}, "four texts of the paper's decide nothing"
+
+
+def test_the_numbers_of_a_text_are_those_that_readings_give(step):
+    """Every pair, method and k: the matrix form against one call each."""
+    spec = step.profile.agreement
+    for reading in step.readings[:6]:
+        values = claims.values_of(reading, spec, (0, 0))
+        for name, at in claims.AT.items():
+            if name[0] == "pair":
+                way = reading.agreement_at_k(name[1:3], name[3], spec) if name[3] else None
+                expected = way if way is not None else reading.agreement_at_peaks(name[1:3], spec)
+            elif name[0] == PEOPLE and reading.marked:
+                pair = (name[1], PEOPLE)
+                way = reading.agreement_at_k(pair, name[2], spec) if name[2] else None
+                expected = way if way is not None else reading.agreement_at_peaks(pair, spec)
+            else:
+                continue
+            np.testing.assert_allclose(values[at], expected, atol=1e-12, err_msg=str(name))
+
+
+def test_scores_in_random_order_keep_lengths_ties_and_signs(step):
+    reading = step.readings[0]
+    other = claims.in_random_order(reading, np.random.default_rng(0))
+    for method, scores in reading.scores.items():
+        np.testing.assert_array_equal(np.sort(other.scores[method]), np.sort(scores))
+    assert any((other.scores[m] != s).any() for m, s in reading.scores.items())
+
+
+def test_exchanged_names_move_whole_methods():
+    """A method that is the same as another gives up nothing; one that stands alone gives its place to others."""
+    values = np.arange(len(claims.NAMES), dtype=float)[None]
+    world = claims.with_exchanged_names(values, 1, np.random.default_rng(1))[0, 0]
+    k = [claims.AT["k", m] for m in SIX]
+    new = [SIX[int(world[at]) - k[0]] for at in k]
+    assert sorted(new) == sorted(SIX)
+    renamed = dict(zip(SIX, new, strict=True))
+    a, b = SIX[0], SIX[3]
+    pair = ("pair", renamed[a], renamed[b], 4)
+    pair = pair if pair in claims.AT else ("pair", renamed[b], renamed[a], 4)
+    assert world[claims.AT["pair", a, b, 4]] == claims.AT[pair]
+    assert world[claims.AT[PEOPLE, a, 2]] == claims.AT[PEOPLE, renamed[a], 2]
 
 
 def test_without_people_claims_about_them_are_not_testable(step, monkeypatch):
-    texts = [Reading(r.instance, r.tokens, r.scores, np.zeros((0, len(r.tokens)))) for r in step.readings]
+    texts = planted(low=LOW)
+    texts = [Reading(r.instance, r.tokens, r.scores, np.zeros((0, len(r.tokens)))) for r in texts]
     monkeypatch.setattr(readings, "read_run", lambda step, run: texts)
     table = claims.claims_table(claims.statistics_by_run(step)).set_index("claim")
-    untested = table.index[table.verdict == "not testable here"]
-    assert set(untested) == {claim for claim in table.index if "people" in claim or claim == "advantage-vanishes"}
+    untested_claims = table.index[table.verdict == "not testable here"]
+    assert set(untested_claims) == {c for c in table.index if "people" in c or c == "advantage-vanishes"}
     with_people = people.human_agreement_table(step)
     assert with_people.empty and people.predicted_k_table(step).empty and people.phrase_table(step).empty
     assert figures.figure_2b(with_people).texts[0].get_text() == "nobody marked these texts"

@@ -2,34 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 import pandas as pd
 import yaml
-from pydantic import Field, ValidationError, model_validator
+from pydantic import ValidationError
 
 from attreval.core import project
 from attreval.core.section import Section, explain_error
+from attreval.papers.common.verdicts import LEAST_TEXTS, Expectation, Finding, adjust, decide, untested
 
-VERDICTS = ("reproduced", "direction only", "not reproduced", "not testable here")
-COLUMNS = ["claim", "paper", "where", "statement", "measure", "reported", "value", "low", "high", "basis", "verdict"]
-
-
-class Expectation(Section):
-    """What a value must be for the claim to hold: above or below a number, or within `within` of one."""
-
-    above: float | None = None
-    below: float | None = None
-    near: float | None = None
-    within: float = Field(0.0, ge=0)
-
-    @model_validator(mode="after")
-    def one_of_three(self):
-        given = [name for name in ("above", "below", "near") if getattr(self, name) is not None]
-        if len(given) != 1:
-            raise ValueError(f"an expectation is one of above, below, near; got {given or 'none'}")
-        return self
+COLUMNS = [
+    "claim",
+    "paper",
+    "where",
+    "statement",
+    "measure",
+    "reported",
+    "published",
+    "claimed",
+    "value",
+    "low",
+    "high",
+]
+COLUMNS += ["null_scores", "null_names", "null_p", "q", "texts", "models", "seeds", "texts_needed", "corpus", "model"]
+COLUMNS += ["metric", "basis", "verdict", "reason"]
 
 
 class Claim(Section):
@@ -64,47 +65,57 @@ def read_claims(paper: str | None = None, path: Path | None = None) -> list[Clai
     return [claim for claim in claims if paper in (None, claim.paper)]
 
 
-def decide(expect: Expectation, value: float, low: float, high: float) -> str:
-    """The verdict: `reproduced` where the whole interval is on the claimed side, `direction only` where the value is.
+def score(
+    claims: list[Claim],
+    found: Mapping[str, Finding],
+    confidence: float = 0.95,
+    published: Mapping[str, float] | None = None,
+) -> pd.DataFrame:
+    """One row a claim with our value, its nulls and a verdict; p-values are adjusted over the claims that are tested.
 
-    Near a number: where the value is within the tolerance, and where only some of the interval is. A NaN is no test.
+    found: by claim id. published: by claim id, the same number made from the paper's own tables, where they decide it.
     """
-    if pd.isna(value):
-        return VERDICTS[3]
-    if expect.near is not None:
-        if abs(value - expect.near) <= expect.within:
-            return VERDICTS[0]
-        return (
-            VERDICTS[1] if low <= expect.near + expect.within and high >= expect.near - expect.within else VERDICTS[2]
-        )
-    side = 1 if expect.above is not None else -1
-    bound = expect.above if expect.above is not None else expect.below
-    worst = low if side > 0 else high
-    if side * (worst - bound) > 0:
-        return VERDICTS[0]
-    return VERDICTS[1] if side * (value - bound) > 0 else VERDICTS[2]
-
-
-def score(claims: list[Claim], found: dict[str, dict]) -> pd.DataFrame:
-    """One row a claim with our value and verdict.
-
-    found: by claim id value, low, high and basis (what the value rests on, or why there is none).
-    """
-    if unknown := [name for name in found if name not in {claim.id for claim in claims}]:
-        raise ValueError(f"values for a claim {unknown[0]!r} that paper/claims.yml does not have")
+    for given in (found, published or {}):
+        if unknown := [name for name in given if name not in {claim.id for claim in claims}]:
+            raise ValueError(f"values for a claim {unknown[0]!r} that paper/claims.yml does not have")
+    findings = [untested(c.why_not) if c.why_not else _checked(found.get(c.id, untested("not run"))) for c in claims]
+    p = [np.nan if f.reason else f.p(claim.expect) for claim, f in zip(claims, findings, strict=True)]
     rows = []
-    for claim in claims:
-        nothing = {
-            "value": float("nan"),
-            "low": float("nan"),
-            "high": float("nan"),
-            "basis": claim.why_not or "not run",
-        }
-        ours = nothing if claim.why_not else found.get(claim.id, nothing)
+    for claim, finding, q in zip(claims, findings, adjust(np.array(p)), strict=True):
+        low, high = finding.interval(confidence)
+        tested = not (finding.reason and np.isnan(finding.value))
         row = claim.model_dump(include={"paper", "where", "statement", "measure", "reported"})
-        verdict = decide(claim.expect, ours["value"], ours["low"], ours["high"])
-        rows.append({"claim": claim.id} | row | ours | {"verdict": verdict})
+        row |= {"claim": claim.id, "published": (published or {}).get(claim.id, np.nan), "claimed": say(claim.expect)}
+        row |= {"value": finding.value, "low": low, "high": high, "q": q, "null_p": finding.null_p(claim.expect)}
+        row |= {"null_scores": _mean(finding.by_scores), "null_names": _mean(finding.by_names)}
+        row |= {name: getattr(finding, name) for name in ("texts", "models", "seeds", "corpus", "model", "basis")}
+        row |= {"metric": finding.metric if tested else "", "reason": finding.reason}
+        row["texts_needed"] = finding.texts_needed(claim.expect, confidence) if tested else np.nan
+        rows.append(row | {"verdict": decide(claim.expect, finding, q, confidence)})
     return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def _checked(finding: Finding) -> Finding:
+    """The finding; one on too few texts, or on nothing, with the reason why it decides nothing."""
+    if finding.reason:
+        return finding
+    if np.isnan(finding.value):
+        return untested(finding.basis or "nothing in this run tests it")
+    if finding.texts < LEAST_TEXTS:
+        why = f"{finding.texts} texts decide nothing; a claim needs {LEAST_TEXTS} of each task"
+        return replace(finding, reason=why)
+    return finding
+
+
+def _mean(worlds: np.ndarray) -> float:
+    return float(np.nanmean(worlds)) if len(worlds) and not np.isnan(worlds).all() else float("nan")
+
+
+def say(expect: Expectation) -> str:
+    """A claimed range in words: `above 0`, `4 to 5`."""
+    if expect.near is not None:
+        return f"{expect.ends[0]:.4g} to {expect.ends[1]:.4g}"
+    return f"above {expect.above:g}" if expect.above is not None else f"below {expect.below:g}"
 
 
 def scorecard(tables: Path) -> pd.DataFrame:
@@ -112,4 +123,21 @@ def scorecard(tables: Path) -> pd.DataFrame:
     paths = sorted(tables.glob("*_claims.csv"))
     if not paths:
         raise FileNotFoundError(f"no claims at {tables}: run the profile first, `attreval run --profile NAME`")
-    return pd.concat([pd.read_csv(path) for path in paths], ignore_index=True)
+    return pd.concat([pd.read_csv(path, keep_default_na=False, na_values=[""]) for path in paths], ignore_index=True)
+
+
+def for_people(table: pd.DataFrame) -> str:
+    """A scorecard in words: by claim its verdict, our value, what chance gives, texts, how many would decide."""
+    out = []
+    for row in table.itertuples():
+        why = f" ({row.reason})" if isinstance(row.reason, str) and row.reason else ""
+        out += [f"{row.verdict}: {row.claim}, {row.paper}{why}", f"    {row.statement}"]
+        if pd.isna(row.value):
+            continue
+        said = [f"ours {row.value:+.3f} [{row.low:+.3f}, {row.high:+.3f}], claimed {row.claimed}"]
+        nulls = (("with random scores", row.null_scores), ("with exchanged names", row.null_names))
+        said += [f"{name} {null:+.3f}" for name, null in nulls if pd.notna(null)]
+        need = f", about {row.texts_needed:,.0f} would decide" if np.isfinite(row.texts_needed) else ""
+        out.append(f"    {'; '.join(said)}; {row.texts:.0f} texts{need}; corpus {row.corpus}, model {row.model}")
+    out += [f"{count:>4} {verdict}" for verdict, count in table.verdict.value_counts().items()]
+    return "\n".join(out)

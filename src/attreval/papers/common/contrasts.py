@@ -1,52 +1,97 @@
-"""Contrasts: one option less others, averaged over cells (tasks, models, ...), with a bootstrap interval."""
+"""Contrasts: one option less others, averaged over cells (tasks, models, ...), with its interval and its nulls."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 
-from attreval.core.bootstrap import draw_counts, percentile_interval
+from attreval.config import BootstrapSpec
 from attreval.core.seeds import generator
+from attreval.papers.common.resampling import Statistic, draw, evaluate, exchange_names, mean_of_known
+from attreval.papers.common.verdicts import LEAST_TEXTS, Finding
 
-# (instances, options) values, and the difference that is asked of (draws, options) means
-Cell = tuple[pd.DataFrame, Callable[[np.ndarray], np.ndarray]]
+
+@dataclass(frozen=True)
+class Cell:
+    """values: (n, options) of the task's texts and seeds that are named. difference: what is asked of their means.
+
+    chosen: whether it chooses an option by its mean. by_scores: makes (j, n, options) with nothing but random scores.
+    exchanged: the options whose names are exchanged, all where it is empty; None for a number that no name decides.
+    """
+
+    task: str
+    model: str
+    values: np.ndarray
+    texts: Sequence
+    seeds: Sequence
+    difference: Statistic
+    chosen: bool = False
+    by_scores: Callable[[int, np.random.Generator], np.ndarray] | None = None
+    exchanged: tuple[int, ...] | None = ()
+
+    def worlds(self, kind: str, number: int, rng: np.random.Generator) -> np.ndarray | None:
+        """(j, n, options) in worlds of one kind of null."""
+        if kind == "scores":
+            return self.by_scores(number, rng) if self.by_scores else None
+        if self.exchanged is None:
+            return None
+        at = list(self.exchanged or range(self.values.shape[1]))
+        out = np.repeat(self.values[None], number, axis=0)
+        out[:, :, at] = exchange_names(self.values[:, at], number, rng)
+        return out
 
 
 @dataclass(frozen=True)
 class Difference:
-    """The mean difference over cells with its interval, in how many cells it is positive, and how many there are."""
+    """finding: of the mean over cells. positive: in how many it is above 0, of so many cells, tasks and models."""
 
-    value: float
-    low: float
-    high: float
+    finding: Finding
     positive: int
     cells: int
+    tasks: tuple[str, ...]
+    models: tuple[str, ...]
 
 
 def mean_difference(
-    values: pd.DataFrame, cells_of: Callable[[pd.DataFrame], Iterator[Cell]], draws: int, confidence: float
+    cells: Iterable[Cell],
+    settings: BootstrapSpec,
+    over: Callable[[np.ndarray, list[Cell]], np.ndarray] = lambda drawn, _: mean_of_known(drawn),
 ) -> Difference | None:
-    """The mean over the cells of every task; None where there is no cell.
+    """The mean over cells; None where there is no cell.
 
-    values: with `task` and `instance`. Instances are drawn with replacement, the same draw for all cells of a task; a
-    draw that holds no instance of a cell says nothing of that cell.
+    Texts are drawn with replacement, the same draw for all cells of a task. Cells of fewer than LEAST_TEXTS texts are
+    left out where others have more. over: (cells, b, ...) values and the cells -> (b,), instead of their mean.
     """
-    found, drawn = [], []
-    for task, of_task in values.groupby("task", sort=False):
-        ids = pd.Index(of_task.instance.unique())
-        counts = draw_counts(generator("contrast", task), len(ids), draws)
-        for table, difference in cells_of(of_task):
-            weights = counts[:, ids.get_indexer(table.index)]
-            with np.errstate(invalid="ignore"):
-                means = (weights @ table.to_numpy()) / weights.sum(axis=1, keepdims=True)
-            found.append(float(difference(table.to_numpy().mean(axis=0)[None])[0]))
-            drawn.append(difference(means))
-    if not found:
+    cells = [cell for cell in cells if len(cell.values)]
+    sizes = [len(set(cell.texts)) for cell in cells]
+    if any(size >= LEAST_TEXTS for size in sizes):
+        cells = [cell for cell, size in zip(cells, sizes, strict=True) if size >= LEAST_TEXTS]
+    if not cells:
         return None
-    known = ~np.isnan(drawn)
-    with np.errstate(invalid="ignore"):
-        low, high = percentile_interval(np.nansum(drawn, axis=0) / known.sum(axis=0), confidence)
-    return Difference(float(np.mean(found)), float(low), float(high), sum(one > 0 for one in found), len(found))
+    drawn, nulls, draws = [], {"scores": [], "names": []}, {}
+    for task in dict.fromkeys(cell.task for cell in cells):
+        same = [cell for cell in cells if cell.task == task]
+        texts, seeds = ([label for cell in same for label in getattr(cell, name)] for name in ("texts", "seeds"))
+        draws[task] = draw(texts, seeds, settings.draws, "contrast", task)
+    for at, cell in enumerate(cells):
+        sample = draws[cell.task].sample(cell.texts, cell.seeds)
+        drawn.append(evaluate(sample, cell.values, cell.difference, cell.chosen))
+        for kind, worlds in nulls.items():
+            made = cell.worlds(kind, settings.nulls, generator("null", kind, cell.task, at))
+            if made is not None:
+                worlds.append(evaluate(sample, made, cell.difference, cell.chosen))
+    drawn = np.array(drawn)
+    value = over(drawn, cells)
+    finding = Finding(
+        float(value[0]),
+        value[1:],
+        *(over(np.array(worlds), cells) if worlds else np.zeros(0) for worlds in nulls.values()),
+        texts=min(len(set(cell.texts)) for cell in cells),
+        models=len({cell.model for cell in cells}),
+        seeds=max(len(set(cell.seeds)) for cell in cells),
+    )
+    positive = int((drawn[:, 0] > 0).sum()) if drawn.ndim == 2 else 0
+    names = (tuple(dict.fromkeys(getattr(cell, name) for cell in cells)) for name in ("task", "model"))
+    return Difference(finding, positive, len(cells), *names)

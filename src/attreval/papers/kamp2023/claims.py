@@ -1,180 +1,203 @@
-"""The claims of Kamp et al. (2023) on our runs, each as a statistic of means over instances.
+"""The claims of Kamp et al. (2023) on our runs: each with its interval over texts and what chance gives.
 
-So its interval comes from drawing instances. Claims about an order are counted as the share of comparisons that come
-out as the paper says. What the paper claims, and what counts as reproducing it, stands in paper/claims.yml.
+What the paper claims, and what counts as reproducing it, stands in paper/claims.yml.
+Letters used for shapes: n texts, p numbers a text, j null worlds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from itertools import combinations
+from functools import cache
+from itertools import combinations, permutations
 
 import numpy as np
 import pandas as pd
-from scipy.stats import rankdata
 
 from attreval import corpora
-from attreval.config import Run
-from attreval.core.bootstrap import bootstrap_statistic
+from attreval.config import AgreementSpec, BootstrapSpec, Run
+from attreval.core.seeds import generator
+from attreval.metrics.pairwise_agreement import pairwise_agreement, pairwise_agreement_of
 from attreval.papers.common.claims import read_claims, score
 from attreval.papers.common.published import reported
-from attreval.papers.kamp2023.agreement import LOW
+from attreval.papers.common.resampling import draw, evaluate
+from attreval.papers.common.standing import standing
+from attreval.papers.common.verdicts import LEAST_TEXTS, Finding
+from attreval.papers.kamp2023.claim_statistics import (
+    CHANCE,
+    CHOSEN,
+    DYNAMIC,
+    LARGE,
+    OF_NO_METHOD,
+    PAIRS,
+    Means,
+    rank_correlation_of_k,
+    statistics,
+)
 from attreval.papers.kamp2023.readings import PEOPLE, SIX, Reading, read_runs, voters
 from attreval.papers.kamp2023.tables import KAMP_METHODS
 
-SHAP, LIME, GRADIENT, INPUT, PLAIN, PATH = SIX
-STRONG = (SHAP, LIME, GRADIENT)
-SMALL = 5  # the largest of small k
-LARGE = 10  # the largest k compared
-SETTLED = 5  # the k above which the paper sees no improvement
-PAIRS = tuple(combinations(SIX, 2))
-LOW_PAIRS = tuple(pair for pair in PAIRS if set(pair) & set(LOW))
-DYNAMIC = 0  # stands for dynamic k where a k is asked for
 PREFERRED = ("esnli", "snli")  # the paper's texts, with people and without
-Means = Mapping[tuple, float]
+KS = (DYNAMIC, *range(1, LARGE + 1))
+NAMES = [("pair", a, b, k) for a, b in PAIRS for k in KS] + [(PEOPLE, m, k) for m in SIX for k in KS]
+NAMES += [("k", m) for m in SIX] + [("rise", "short"), ("rise", "long")]
+NAMES += [(CHANCE, k) for k in KS]
+AT = {name: at for at, name in enumerate(NAMES)}
 
 
-def share_above(differences: Iterable[float]) -> float:
-    """Share of differences above 0; NaN where one is not known."""
-    found = np.array(list(differences))
-    return float("nan") if np.isnan(found).any() else float((found > 0).mean())
+def values_of(reading: Reading, spec: AgreementSpec, lengths: tuple[float, float]) -> np.ndarray:
+    """(p,) every number of one text that a claim speaks of; NaN for people where nobody marked it, and for chance.
 
-
-def highest_pair(means: Means) -> float:
-    """Share of pairs and small k at which Partition SHAP and LIME agree more than the pair."""
-    others = [p for p in PAIRS if p != (SHAP, LIME)]
-    ks = range(1, SMALL + 1)
-    return share_above(means["pair", SHAP, LIME, k] - means["pair", *other, k] for k in ks for other in others)
-
-
-def three_groups(means: Means) -> float:
-    """Share of comparisons at k = 4 in which a pair without the two weak methods agrees more than one with them."""
-    others = [p for p in PAIRS if p not in LOW_PAIRS]
-    return share_above(means["pair", *other, 4] - means["pair", *low, 4] for low in LOW_PAIRS for other in others)
-
-
-def rises_with_k(means: Means) -> float:
-    """Share of pairs, but for Partition SHAP and LIME, that agree more at the largest k than at 1."""
-    return share_above(means["pair", *p, LARGE] - means["pair", *p, 1] for p in PAIRS if p != (SHAP, LIME))
-
-
-def rises_with_k_for_people(means: Means) -> float:
-    """Share of methods that agree more with people at the largest k than at 1."""
-    return share_above(means[PEOPLE, m, LARGE] - means[PEOPLE, m, 1] for m in SIX)
-
-
-def advantage(better: tuple[str, ...], worse: tuple[str, ...], k: int) -> Callable[[Means], float]:
-    """Mean agreement with people of some methods less that of others."""
-    return lambda means: float(
-        np.mean([means[PEOPLE, m, k] for m in better]) - np.mean([means[PEOPLE, m, k] for m in worse])
-    )
-
-
-def gain(method: str, k: int) -> Callable[[Means], float]:
-    """By how much dynamic k raises the mean agreement of a method's pairs over a fixed k."""
-    mine = [p for p in PAIRS if method in p]
-    return lambda means: float(np.mean([means["pair", *p, DYNAMIC] - means["pair", *p, k] for p in mine]))
-
-
-def rank_correlation_of_k(means: Means) -> float:
-    """Spearman's correlation of our six mean dynamic k with the published ones."""
-    theirs = reported("kamp_dynamic_k_means")
-    theirs = dict(zip(theirs.method.map(KAMP_METHODS), theirs.mean_dynamic_k, strict=True))
-    ours = rankdata([means["k", m] for m in SIX])
-    return float(np.corrcoef(ours, rankdata([theirs[m] for m in SIX]))[0, 1])
-
-
-def gain_falls_with_k(means: Means) -> float:
-    """Share of steps from k to k + 1, up to 5, at which the improvement of the two weak methods falls."""
-    steps = [(m, k) for m in LOW for k in range(1, SETTLED)]
-    return share_above(gain(m, k)(means) - gain(m, k + 1)(means) for m, k in steps)
-
-
-def gain_above_five(means: Means) -> float:
-    """The largest improvement of the two weak methods over any k above 5; the paper reports none."""
-    return max(gain(m, k)(means) for m in LOW for k in range(SETTLED + 1, LARGE + 1))
-
-
-STATISTICS: dict[str, Callable[[Means], float]] = {
-    "shap-lime-agree-most": highest_pair,
-    "three-groups": three_groups,
-    "agreement-rises-with-k": rises_with_k,
-    "perturbation-nearer-to-people": advantage((SHAP, LIME), (GRADIENT, INPUT, PLAIN, PATH), 4),
-    "gradient-competitive-with-people": advantage((GRADIENT,), (SHAP, LIME), 4),
-    "people-agreement-rises-with-k": rises_with_k_for_people,
-    "dynamic-k-helps-plain-ig": gain(PLAIN, 4),
-    "dynamic-k-helps-gradient-x-input": gain(INPUT, 4),
-    "advantage-vanishes": advantage(STRONG, (INPUT, PLAIN, PATH), DYNAMIC),
-    "dynamic-k-order": rank_correlation_of_k,
-    "dynamic-k-shap": lambda means: means["k", SHAP],
-    "dynamic-k-plain-ig": lambda means: means["k", PLAIN],
-    "improvement-shrinks": gain_falls_with_k,
-    "no-improvement-above-five": gain_above_five,
-    "length-bias": lambda means: means["rise", "short"] - means["rise", "long"],
-}
-
-
-def values_by_instance(readings: list[Reading], spec) -> tuple[list[tuple], np.ndarray]:
-    """Names of columns, and (instances, columns) values: every mean that a claim speaks of."""
-    ks = (DYNAMIC, *range(1, LARGE + 1))
-    lengths = np.array([len(r.tokens) for r in readings])
-    short, long = np.quantile(lengths, [1 / 3, 2 / 3])
-
-    def agree(r, names, k):
-        return r.agreement_at_peaks(names, spec) if k == DYNAMIC else r.agreement_at_k(names, k, spec)
-
-    def row(r):
-        values = {("pair", a, b, k): agree(r, (a, b), k) for a, b in PAIRS for k in ks}
-        values |= {(PEOPLE, m, k): agree(r, (m, PEOPLE), k) if r.marked else np.nan for m in SIX for k in ks}
-        values |= {("k", m): float(r.peaks(m, spec).sum()) for m in SIX}
-        rise = (r.agreement_at_k(SIX, LARGE, spec) - r.agreement_at_k(SIX, 1, spec)) / (LARGE - 1)
-        return values | {
-            ("rise", "short"): rise if len(r.tokens) <= short else np.nan,
-            ("rise", "long"): rise if len(r.tokens) >= long else np.nan,
-        }
-
-    rows = [row(r) for r in readings]
-    return list(rows[0]), np.array([list(values.values()) for values in rows])
-
-
-def statistics_by_run(step) -> dict[Run, dict[str, dict]]:
-    """By run that explains by all six methods, and claim: our value with its interval, and what it rests on."""
-    out, settings = {}, step.profile.bootstrap
-    for run, readings in read_runs(step):
-        if len(voters(readings)) < len(SIX):
-            continue
-        names, values = values_by_instance(readings, step.profile.agreement)
-        basis = f"{corpora.TASKS[run[0]].short}, {run[1]}, seed {run[2]}: {len(readings)} texts"
-        out[run] = {}
-        for claim, statistic in STATISTICS.items():
-            found = bootstrap_statistic(
-                values,
-                lambda means, f=statistic, names=names: f(dict(zip(names, means, strict=True))),
-                *(settings.draws, settings.confidence, "agreement", *run),
-            )
-            out[run][claim] = dict(zip(("value", "low", "high"), found, strict=True)) | {"basis": basis}
+    lengths: the tokens up to which a text is short, and from which it is long.
+    """
+    names = [*SIX, PEOPLE] if reading.marked else list(SIX)
+    if spec.ties == "expectation" and spec.people == "top_k":
+        fixed = pairwise_agreement([reading.of(name) for name in names], KS[1:])
+        dynamic = pairwise_agreement_of(np.array([reading.peaks(name, spec) for name in names]))
+        table = np.concatenate([dynamic[None], fixed])
+    else:
+        table = np.full((len(KS), len(names), len(names)), np.nan)
+        for b, a in combinations(range(len(names)), 2):
+            pair = (names[b], names[a])
+            ways = [reading.agreement_at_peaks(pair, spec), *(reading.agreement_at_k(pair, k, spec) for k in KS[1:])]
+            table[:, a, b] = table[:, b, a] = ways
+    out = np.full(len(NAMES), np.nan)
+    out[: len(PAIRS) * len(KS)] = np.stack([table[:, SIX.index(a), SIX.index(b)] for a, b in PAIRS]).ravel()
+    if reading.marked:
+        start = AT[PEOPLE, SIX[0], DYNAMIC]
+        out[start : start + len(SIX) * len(KS)] = table[:, : len(SIX), -1].T.ravel()
+    out[AT["k", SIX[0]] : AT["k", SIX[-1]] + 1] = [reading.peaks(m, spec).sum() for m in SIX]
+    rise = (reading.agreement_at_k(SIX, LARGE, spec) - reading.agreement_at_k(SIX, 1, spec)) / (LARGE - 1)
+    for name, inside in (("short", len(reading.tokens) <= lengths[0]), ("long", len(reading.tokens) >= lengths[1])):
+        out[AT["rise", name]] = rise if inside else np.nan
     return out
 
 
-def claims_table(measured: dict[Run, dict[str, dict]]) -> pd.DataFrame:
-    """One row a claim of Kamp et al. 2023 with our value, its interval and a verdict.
+def in_random_order(reading: Reading, rng: np.random.Generator) -> Reading:
+    """The text with each method's scores in a random order: as long, as tied, of the same signs."""
+    return Reading(
+        reading.instance, reading.tokens, {m: rng.permutation(s) for m, s in reading.scores.items()}, reading.marks
+    )
 
-    A claim is decided on the first run that can test it: on the paper's texts where the profile has them.
+
+def values_and_worlds(readings: list[Reading], spec: AgreementSpec, worlds: int) -> tuple[np.ndarray, np.ndarray]:
+    """(n, p) numbers of each text, and (j, n, p) those of worlds in which all scores are in a random order."""
+    short, long = np.quantile([len(r.tokens) for r in readings], [1 / 3, 2 / 3])
+    values = np.array([values_of(r, spec, (short, long)) for r in readings])
+    null = np.empty((worlds, *values.shape))
+    for at, reading in enumerate(readings):
+        rng = generator("null", "scores", "agreement", reading.instance)
+        for world in range(worlds):
+            null[world, at] = values_of(in_random_order(reading, rng), spec, (short, long))
+    by_people = null[:, :, AT[PEOPLE, SIX[0], DYNAMIC] : AT["k", SIX[0]]].reshape(
+        worlds, len(values), len(SIX), len(KS)
+    )
+    chance = by_people.mean(axis=(0, 2))  # (n, k): nobody in particular agrees with people
+    values[:, AT[CHANCE, DYNAMIC] :] = null[..., AT[CHANCE, DYNAMIC] :] = chance
+    return values, null
+
+
+@cache
+def _renamed() -> np.ndarray:
+    """(720, p) where each number is found after the six methods' names are exchanged."""
+    out = []
+    for order in permutations(SIX):
+        new = dict(zip(SIX, order, strict=True))
+        index = []
+        for name in NAMES:
+            there = tuple(new.get(part, part) for part in name)
+            if there[0] == "pair" and there not in AT:
+                there = ("pair", there[2], there[1], there[3])
+            index.append(AT[there])
+        out.append(index)
+    return np.array(out)
+
+
+def with_exchanged_names(values: np.ndarray, worlds: int, rng: np.random.Generator) -> np.ndarray:
+    """(j, n, p) of (n, p) numbers with the six methods' names exchanged at random in each text."""
+    orders = _renamed()
+    chosen = rng.integers(0, len(orders), size=(worlds, len(values)))
+    return values[np.arange(len(values))[None, :, None], orders[chosen]]
+
+
+def findings_of(
+    values: np.ndarray, null: np.ndarray, spec: AgreementSpec, bootstrap: BootstrapSpec, names: tuple
+) -> dict[str, Finding]:
+    """By claim: our number with its draws and null worlds. values: (n, p); null: (j, n, p); names: of the run."""
+    texts = np.arange(len(values))
+    sample = draw(texts, [0], bootstrap.draws, "agreement", *names).sample(texts, np.zeros(len(texts), int))
+    renamed = with_exchanged_names(values, bootstrap.nulls, generator("null", "names", "agreement", *names))
+    people = ~np.isnan(values[:, AT[PEOPLE, SIX[0], 1]])
+    out = {}
+    for claim, statistic in statistics(spec.fixed_k).items():
+        chosen = claim in CHOSEN
+
+        def number(fit, read, f=statistic, chosen=chosen):
+            return f(Means(AT, fit), Means(AT, read)) if chosen else f(Means(AT, read))
+
+        drawn, by_scores, by_names = (evaluate(sample, v, number, chosen) for v in (values, null, renamed))
+        by_names = np.zeros(0) if claim in OF_NO_METHOD else by_names
+        size = int(people.sum()) if _of_people(claim) else len(values)
+        out[claim] = Finding(float(drawn[0]), drawn[1:], by_scores, by_names, texts=size, models=1)
+    return out
+
+
+def _of_people(claim: str) -> bool:
+    return "people" in claim or claim == "advantage-vanishes"
+
+
+def statistics_by_run(step) -> dict[Run, dict[str, Finding]]:
+    """By run that explains by all six methods, and claim: our value, its draws, its nulls, and what it rests on."""
+    out, profile = {}, step.profile
+    for run, readings in read_runs(step):
+        if len(voters(readings)) < len(SIX):
+            continue
+        values, null = values_and_worlds(readings, profile.agreement, profile.bootstrap.nulls)
+        about = standing("kamp2023", [run[0]], [run[1]], profile)
+        about["basis"] = f"{corpora.TASKS[run[0]].short}, {run[1]}, seed {run[2]}: {len(readings)} texts"
+        found = findings_of(values, null, profile.agreement, profile.bootstrap, run)
+        out[run] = {claim: Finding(**vars(finding) | about) for claim, finding in found.items()}
+    return out
+
+
+def claims_table(measured: dict[Run, dict[str, Finding]], confidence: float = 0.95) -> pd.DataFrame:
+    """One row a claim of Kamp et al. 2023 with our value, its interval, its nulls and a verdict.
+
+    A claim is decided on the first run that can test it: on the paper's texts where the profile has them, and on runs
+    of enough texts before others.
     """
     order = sorted(measured, key=lambda run: (*(run[0] != task for task in PREFERRED), list(measured).index(run)))
     found = {}
-    for claim in STATISTICS:
-        tests = [measured[run][claim] for run in order if np.isfinite(measured[run][claim]["value"])]
+    for claim in dict.fromkeys(claim for of_run in measured.values() for claim in of_run):
+        tests = [measured[run][claim] for run in order if np.isfinite(measured[run][claim].value)]
+        enough = [finding for finding in tests if finding.texts >= LEAST_TEXTS]
         if tests:
-            found[claim] = tests[0]
-    return score(read_claims("kamp2023"), found)
+            found[claim] = (enough or tests)[0]
+    return score(read_claims("kamp2023"), found, confidence, published_values())
 
 
-def claims_by_run(measured: dict[Run, dict[str, dict]]) -> pd.DataFrame:
+def claims_by_run(measured: dict[Run, dict[str, Finding]], confidence: float = 0.95) -> pd.DataFrame:
     """One row a claim and run, with the verdict that this run alone would give."""
     parts = []
+    columns = ["claim", "value", "low", "high", "null_scores", "null_names", "null_p", "q", "texts", "verdict"]
     for (task, model, seed), found in measured.items():
-        table = score(read_claims("kamp2023"), found)
-        parts.append(table[["claim", "value", "low", "high", "verdict"]].assign(task=task, model=model, seed=seed))
-    columns = ["claim", "task", "model", "seed", "value", "low", "high", "verdict"]
+        table = score(read_claims("kamp2023"), found, confidence)
+        parts.append(table[columns].assign(task=task, model=model, seed=seed))
+    columns = ["claim", "task", "model", "seed", *columns[1:]]
     return pd.concat(parts, ignore_index=True)[columns] if parts else pd.DataFrame(columns=columns)
+
+
+def published_values() -> dict[str, float]:
+    """By claim that the paper's own figures in print decide: its number made from them."""
+    table = reported("kamp_table1")
+    ours = table.assign(method=table.method.map(KAMP_METHODS))
+    gains = ours.set_index(["method", "k"]).improvement_over_fixed_k
+    k = reported("kamp_dynamic_k_means").set_index("method").mean_dynamic_k.rename(KAMP_METHODS)
+    values, found = np.full((1, len(NAMES)), np.nan), {}
+    steps = [gains[m, at] > gains[m, at + 1] for m in set(ours.method) for at in range(1, 5)]
+    found["improvement-shrinks"] = float(np.mean(steps))
+    values[0, AT["k", SIX[0]] : AT["k", SIX[-1]] + 1] = [k[m] for m in SIX]
+    found["dynamic-k-order"] = float(rank_correlation_of_k(Means(AT, values))[0])
+    found |= {
+        "dynamic-k-shap": float(k["partition_shap"]),
+        "dynamic-k-plain-ig": float(k["integrated_gradients_plain"]),
+    }
+    return found

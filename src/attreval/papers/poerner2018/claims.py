@@ -2,28 +2,96 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
 import pandas as pd
 
 from attreval.papers.common.claims import Claim, read_claims, score
-from attreval.papers.poerner2018.contrasts import MethodContrast, contrast_methods
+from attreval.papers.common.standing import standing
+from attreval.papers.common.verdicts import Finding, untested
+from attreval.papers.poerner2018.contrasts import NOTHING, Column, MethodContrast, columns_of, contrast_methods, groups
+from attreval.papers.poerner2018.tables import FAMILY, NAMES, published_table_2
 from attreval.workflow.step import Step
 
 
 def pointing_claims(step: Step, hits: pd.DataFrame) -> pd.DataFrame:
-    """One row a claim of Poerner et al. 2018 with our value, its interval and a verdict."""
-    claims = read_claims("poerner2018")
-    found = {claim.id: claim_value(claim, hits, step) for claim in claims if claim.contrast and not claim.why_not}
-    return score(claims, found)
+    """One row a claim of Poerner et al. 2018 with our value, its interval, its nulls and a verdict."""
+    claims, columns = read_claims("poerner2018"), columns_of(hits)
+    asked = [claim for claim in claims if claim.contrast and not claim.why_not]
+    found = {claim.id: claim_value(claim, columns, step) for claim in asked}
+    published = {claim.id: value for claim in asked if np.isfinite(value := published_value(claim))}
+    return score(claims, found, step.profile.bootstrap.confidence, published)
 
 
-def claim_value(claim: Claim, hits: pd.DataFrame, step: Step) -> dict:
-    """Our value of a claim that is a contrast of methods."""
-    settings = {key: tuple(value) if isinstance(value, list) else value for key, value in claim.contrast.items()}
-    found = contrast_methods(
-        hits, MethodContrast(**settings), step.profile.bootstrap.draws, step.profile.bootstrap.confidence
+def read_contrast(claim: Claim) -> MethodContrast:
+    """The contrast of a claim."""
+    return MethodContrast(
+        **{key: tuple(value) if isinstance(value, list) else value for key, value in claim.contrast.items()}
     )
+
+
+def claim_value(claim: Claim, columns: Sequence[Column], step: Step) -> Finding:
+    """Our value of a claim that is a contrast of methods."""
+    asked = read_contrast(claim)
+    found = contrast_methods(columns, asked, step.profile.bootstrap)
     if found is None:
-        nan = float("nan")
-        return {"value": nan, "low": nan, "high": nan, "basis": "no task, model or method of this profile tests it"}
-    basis = f"positive in {found.positive} of {found.cells} columns"
-    return {"value": found.value, "low": found.low, "high": found.high, "basis": basis}
+        return untested("no task, model or method of this profile tests it")
+    basis = f"{found.cells} columns"
+    if asked.pick != "worst column":
+        basis = f"positive in {found.positive} of {found.cells} columns"
+    return replace(found.finding, basis=basis, **standing("poerner2018", found.tasks, found.models, step.profile))
+
+
+@cache
+def _published_columns() -> pd.DataFrame:
+    """Published hits that were surely read: a row a column of Table 2, a column a method of ours."""
+    cells = published_table_2()
+    sure = cells[cells.confidence.isin(["H", "M"]) & cells.published.notna()]
+    names = NAMES | {"random": "random", "last": "last"}
+    sure = sure.assign(method=sure.method.map(lambda row: names.get(row, row)))
+    keys = ["column", "experiment", "architecture", "metric", "condition"]
+    return sure.pivot_table(index=keys, columns="method", values="published").reset_index()
+
+
+TASK_OF = {"yelp hybrid": "hybrid_yelp", "20newsgroups hybrid": "hybrid_newsgroups"}
+TASK_OF |= {"20newsgroups manual": "manual_newsgroups", "morphosyntactic agreement": "agreement_parsed"}
+
+
+def published_value(claim: Claim) -> float:
+    """The claim's number on the columns of Table 2 that were surely read; NaN where a method of it is in none.
+
+    A group `all others` is decided by the table only where every method that the architecture has was read.
+    """
+    asked = read_contrast(claim)
+    table = _published_columns()
+    keep = pd.Series(True, index=table.index)
+    if asked.architectures is not None:
+        keep &= table.architecture.isin(asked.architectures)
+    if asked.games is not None:
+        keep &= table.metric.isin(asked.games)
+    if asked.tasks is not None:
+        keep &= table.experiment.map(TASK_OF).isin(asked.tasks)
+    methods = [name for name in table.columns if name in set(NAMES.values()) | {"random", "last"}]
+    found = []
+    for _, row in table[keep].iterrows():
+        there = [name for name in methods if pd.notna(row[name])]
+        better, worse = groups(there, asked)
+        wanted = asked.worse or [n for n in _methods_of(row.architecture) if n not in asked.better]
+        nothing = asked.worse == NOTHING
+        if len(better) < len(asked.better) or (len(worse) < len(wanted) and not nothing):
+            continue
+        values = row[there].astype(float).to_numpy()
+        pick = np.max if asked.pick == "best" else np.mean
+        found.append(pick(values[better]) - (0 if nothing else pick(values[worse])))
+    decided = found and asked.pick != "worst column" and not asked.less_games
+    return float(np.mean(found)) if decided else float("nan")
+
+
+def _methods_of(architecture: str) -> list[str]:
+    """The paper's methods that an architecture has."""
+    from attreval.explain import METHODS
+
+    return [name for name in NAMES.values() if FAMILY[architecture] in METHODS[name].families]

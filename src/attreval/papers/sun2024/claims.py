@@ -5,14 +5,20 @@ Does each hold here, and in how many cells of the paper's own tables?
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import get_type_hints
 
+import numpy as np
 import pandas as pd
+from scipy.stats import rankdata
 
 from attreval.papers.common.claims import Claim, read_claims, score
-from attreval.papers.sun2024.contrasts import TypeContrast, contrast_types, count_cells
+from attreval.papers.common.contrasts import Cell, mean_difference
+from attreval.papers.common.standing import standing
+from attreval.papers.common.verdicts import Finding, untested
+from attreval.papers.sun2024.contrasts import TypeContrast, contrast_types, count_cells, mean_of_cells
 from attreval.papers.sun2024.properties import Properties
-from attreval.papers.sun2024.tables import NO_FORM, model_family, published_cells
+from attreval.papers.sun2024.tables import CORPORA, NO_FORM, PERCENT, model_family, published_cells
 from attreval.workflow.step import Step
 
 KEYS = ["task", "model", "technique", "type", "instance"]
@@ -65,32 +71,85 @@ def read_contrast(claim: Claim) -> TypeContrast:
     )
 
 
-def claims_table(step: Step, values: pd.DataFrame) -> pd.DataFrame:
-    """One row a claim of the paper with our value, its interval and a verdict."""
-    claims = read_claims("sun2024")
-    found = {claim.id: _our_value(claim, values, step) for claim in claims if claim.contrast and not claim.why_not}
-    return score(claims, found)
+def claims_table(step: Step, values: pd.DataFrame, unlearned: str = "") -> pd.DataFrame:
+    """One row a claim of the paper with our value, its interval, its nulls and a verdict.
+
+    unlearned: why agents tell nothing, where they have not learned to predict the model.
+    """
+    claims, found = read_claims("sun2024"), {}
+    for claim in claims:
+        if claim.why_not:
+            continue
+        if claim.contrast and claim.contrast.get("property") == "simulatability" and unlearned:
+            found[claim.id] = untested(unlearned)
+        else:
+            found[claim.id] = _our_value(claim, values, step) if claim.contrast else trade_off(step, values)
+    return score(claims, found, step.profile.bootstrap.confidence, published_values())
 
 
-def _our_value(claim: Claim, values: pd.DataFrame, step: Step) -> dict:
+def _our_value(claim: Claim, values: pd.DataFrame, step: Step) -> Finding:
     """Our value of a claim that sets one type of explanation, or technique, against others."""
-    bootstrap = step.profile.bootstrap
-    found = contrast_types(values, read_contrast(claim), bootstrap.draws, bootstrap.confidence)
+    asked = read_contrast(claim)
+    found = contrast_types(values, asked, step.profile.bootstrap)
     if found is None:
-        nan = float("nan")
-        return {"value": nan, "low": nan, "high": nan, "basis": "nothing in this run tests it"}
-    basis = f"{found.positive} of {found.cells} cells"
-    return {"value": found.value, "low": found.low, "high": found.high, "basis": basis}
+        return untested("nothing in this run tests it")
+    basis = f"{found.cells} cells" if asked.properties else f"{found.positive} of {found.cells} cells"
+    return replace(found.finding, basis=basis, **standing("sun2024", found.tasks, found.models, step.profile))
+
+
+def trade_off(step: Step, values: pd.DataFrame) -> Finding:
+    """Rank correlation of comprehensiveness with agreement with people over techniques and types; mean over models."""
+    asked = values[values.property.isin(["comprehensiveness", "token agreement"]) & (values.technique != "random")]
+    cells = []
+    for (task, model), part in asked.groupby(["task", "model"], sort=False):
+        wide = part.pivot_table(
+            index="instance", columns=["property", "technique", "type"], values="value", aggfunc="mean", sort=False
+        ).dropna()
+        if "token agreement" not in wide or "comprehensiveness" not in wide or not len(wide):
+            continue
+        both = [c for c in wide["comprehensiveness"].columns if c in wide["token agreement"].columns]
+        if len(both) < 3:
+            continue
+        table = np.concatenate([wide[name][both].to_numpy() for name in ("comprehensiveness", "token agreement")], 1)
+        cells.append(Cell(task, model, table, tuple(wide.index), (0,) * len(wide), _correlation))
+    found = mean_difference(cells, step.profile.bootstrap)
+    if found is None:
+        return untested("nobody marked these texts")
+    basis = f"{found.cells} models and tasks"
+    return replace(found.finding, basis=basis, **standing("sun2024", found.tasks, found.models, step.profile))
+
+
+def _correlation(_: np.ndarray, means: np.ndarray) -> np.ndarray:
+    """(b,) Spearman's correlation of the first half of (b, 2 c) means with the second."""
+    one, other = (rankdata(part, axis=1) for part in np.split(means, 2, axis=1))
+    one, other = one - one.mean(axis=1, keepdims=True), other - other.mean(axis=1, keepdims=True)
+    with np.errstate(invalid="ignore"):
+        return (one * other).sum(axis=1) / np.sqrt((one**2).sum(axis=1) * (other**2).sum(axis=1))
+
+
+def _published() -> pd.DataFrame:
+    """The published cells, tasks by our names."""
+    cells = published_cells()
+    return cells.assign(task=cells.task.map({theirs: ours for ours, theirs in CORPORA.items()}))
 
 
 def published_claims() -> pd.DataFrame:
     """In how many cells of the paper's own tables each claim holds (0 of 0 where they do not show it)."""
-    cells, rows = published_cells(), []
+    cells, rows = _published(), []
     for claim in read_claims("sun2024"):
         if claim.contrast:
             held, shown = count_cells(cells, read_contrast(claim))
             rows.append((claim.id, held, shown, f"{held} of {shown}"))
     return pd.DataFrame(rows, columns=["claim", "held", "cells", "holds_in"])
+
+
+def published_values() -> dict[str, float]:
+    """By claim that the paper's own tables decide: its number made from them, shares and not per cent."""
+    cells = _published()
+    percent = cells.property.isin([*PERCENT, "simulatability"])
+    cells = cells.assign(**{name: cells[name].where(~percent, cells[name] / 100) for name in ("value", "chance")})
+    found = {claim.id: mean_of_cells(cells, read_contrast(claim)) for claim in read_claims("sun2024") if claim.contrast}
+    return {name: value for name, value in found.items() if not np.isnan(value)}
 
 
 def combined_table(step: Step, values: pd.DataFrame) -> pd.DataFrame:
@@ -103,6 +162,7 @@ def combined_table(step: Step, values: pd.DataFrame) -> pd.DataFrame:
         forms = ("symbol",) if name == "simulatability" else None
         for other in ("span", "token"):
             asked = TypeContrast(name, "combined", (other,), forms=forms)
-            if found := contrast_types(values, asked, bootstrap.draws, bootstrap.confidence):
-                rows.append((name, other, found.value, found.low, found.high, found.positive, found.cells))
+            if found := contrast_types(values, asked, bootstrap):
+                interval = found.finding.interval(bootstrap.confidence)
+                rows.append((name, other, found.finding.value, *interval, found.positive, found.cells))
     return pd.DataFrame(rows, columns=["property", "against", "difference", "low", "high", "better_in", "cells"])

@@ -1,224 +1,284 @@
-"""Claims of Zhao & Aletras (2023): our value of each, with its interval over instances, and a verdict.
+"""Claims of Zhao & Aletras (2023): our value of each, with its interval over texts, its nulls, and a verdict.
 
-A claim is a function of the cells of their Table 6 (task, method, metric). The instances of each task are drawn anew,
-the cells computed from them, and the function of the cells gives the interval.
-Letters used for shapes: b draws and the sample itself, t tasks, m methods, k metrics, r ratios.
+Letters used for shapes: n texts (rows), m methods and then their random rival, k metrics, r ratios.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
-from attreval.core.bootstrap import draw_counts, percentile_interval
 from attreval.core.seeds import generator
+from attreval.metrics.diagnosticity import wins
+from attreval.metrics.protocol import Protocol
 from attreval.metrics.registry import FAITHFULNESS
 from attreval.papers.common.claims import read_claims, score
-from attreval.papers.zhao2023.tables import PUBLISHED_TASKS, published_dataset
+from attreval.papers.common.resampling import FOLDS, Sample, best_of, draw, least_of, mean_of_known, means
+from attreval.papers.common.standing import standing
+from attreval.papers.common.verdicts import LEAST_TEXTS, Finding
+from attreval.papers.zhao2023.claim_statistics import (
+    NC,
+    NS,
+    SOFT_NC,
+    SOFT_NS,
+    STATEMENTS,
+    Cells,
+    Statement,
+    tasks_of_paper,
+)
+from attreval.papers.zhao2023.diagnosticity import HARD, _winning_rule
+from attreval.papers.zhao2023.erasure import RUN
+from attreval.papers.zhao2023.tables import published_cells
 from attreval.workflow.step import Step
 
-NC, SOFT_NC, NS, SOFT_NS = range(len(FAITHFULNESS))
-
-
-@dataclass(frozen=True)
-class Cells:
-    """values: (b, t, m, k) diagnosticity; its first row is the sample itself. tasks, methods: names along the axes."""
-
-    values: np.ndarray
-    tasks: tuple[str, ...]
-    methods: tuple[str, ...]
-    pairs: int
-
-    def task(self, published: str) -> int | None:
-        """Where the task stands that is, or stands in for, a published one."""
-        fits = [i for i, name in enumerate(self.tasks) if published_dataset(name) == published]
-        return fits[0] if fits else None
-
-    def method(self, name: str) -> int | None:
-        """Where a method stands."""
-        return self.methods.index(name) if name in self.methods else None
-
-
-def tasks_of_paper(tasks: list[str]) -> list[str]:
-    """The tasks over which the paper's averages are taken: its own where there is one, else all."""
-    return [task for task in tasks if task in PUBLISHED_TASKS] or list(tasks)
-
-
-def _instance_weights(n: int, task: str, step: Step) -> np.ndarray:
-    """(b, n) the share of each instance in the sample itself and in every bootstrap draw."""
-    draws = draw_counts(generator("bootstrap", "claims", task), n, step.profile.bootstrap.draws)
-    return np.concatenate([np.ones((1, n)), draws]) / n
-
-
-def resample(pairs: pd.DataFrame, step: Step, setting: str = "main") -> Cells:
-    """Cells of a setting on the sample and on every bootstrap draw, the same draws for whatever is compared."""
-    part = pairs[pairs.setting == setting]
-    tasks, methods = tasks_of_paper(list(dict.fromkeys(part.task))), list(dict.fromkeys(part.method))
-    wins = [f"win_{name}" for name in FAITHFULNESS]
-    out = []
-    for task in tasks:
-        mean = part[part.task == task].groupby(["instance", "method"], sort=False)[wins].mean()
-        table = np.stack(
-            [mean.xs(m, level="method").to_numpy() if m in mean.index.levels[1] else 0 for m in methods], 1
-        )
-        out.append(np.einsum("bi,imk->bmk", _instance_weights(len(table), task, step), table))
-    return Cells(np.stack(out, axis=1), tuple(tasks), tuple(methods), len(part[part.task.isin(tasks)]))
-
-
-def mean_difference(cells: Cells, soft: int, hard: int) -> np.ndarray:
-    """(b,) mean of one metric less that of another."""
-    return (cells.values[..., soft] - cells.values[..., hard]).mean(axis=(1, 2))
-
-
-def _share_of_cells(cells: Cells) -> np.ndarray:
-    """(b,) in how many of the means of Tables 2 and 3 the soft metric lies above its hard counterpart."""
-    by_method, by_task = cells.values.mean(axis=1), cells.values.mean(axis=2)
-    better = [
-        (means[..., soft] > means[..., hard])
-        for means in (by_method, by_task)
-        for soft, hard in ((SOFT_NC, NC), (SOFT_NS, NS))
-    ]
-    return np.concatenate(better, axis=1).mean(axis=1)
-
-
-def _comprehensiveness_lead(cells: Cells) -> np.ndarray:
-    """(b,) the least of NC - NS and Soft-NC - Soft-NS over methods."""
-    means = cells.values.mean(axis=1)
-    return np.minimum(means[..., NC] - means[..., NS], means[..., SOFT_NC] - means[..., SOFT_NS]).min(axis=1)
-
-
-def _sd_over_methods_gap(cells: Cells) -> np.ndarray:
-    """(b,) sd over methods, hard less soft, the lesser of the two families of metrics."""
-    sd = cells.values.mean(axis=1).std(axis=1)
-    return np.minimum(sd[:, NC] - sd[:, SOFT_NC], sd[:, NS] - sd[:, SOFT_NS])
-
-
-def _tasks_over_methods(cells: Cells) -> np.ndarray:
-    """(b,) sd over tasks less sd over methods, the least of the four metrics."""
-    return (cells.values.mean(axis=2).std(axis=1) - cells.values.mean(axis=1).std(axis=1)).min(axis=1)
-
-
-def topic_trade_off(cells: Cells) -> np.ndarray | None:
-    """(b,) by how much AG leads all other tasks in Soft-NC and trails them in Soft-NS, the lesser of the two."""
-    at = cells.task("AG")
-    if at is None or len(cells.tasks) < 2:
-        return None
-    means = cells.values.mean(axis=2)
-    rest = np.delete(means, at, axis=1)
-    over = means[:, at, SOFT_NC] - rest[..., SOFT_NC].max(axis=1)
-    return np.minimum(over, rest[..., SOFT_NS].min(axis=1) - means[:, at, SOFT_NS])
-
-
-def _deeplift_lead(metric: int, of: Callable) -> Callable[[Cells], np.ndarray | None]:
-    """By how much DeepLIFT's mean of a metric is above what `of` (max, mean) gives for the other methods."""
-
-    def difference(cells: Cells) -> np.ndarray | None:
-        at = cells.method("deeplift")
-        if at is None or len(cells.methods) < 2:
-            return None
-        means = cells.values.mean(axis=1)[..., metric]
-        return means[:, at] - of(np.delete(means, at, axis=1), axis=1)
-
-    return difference
-
-
-OF_CELLS: dict[str, Callable[[Cells], np.ndarray | None]] = {
-    "soft-nc-over-nc": lambda cells: mean_difference(cells, SOFT_NC, NC),
-    "soft-ns-over-ns": lambda cells: mean_difference(cells, SOFT_NS, NS),
-    "soft-in-16-of-18": _share_of_cells,
-    "comprehensiveness-over-sufficiency": _comprehensiveness_lead,
-    "soft-varies-less-over-methods": _sd_over_methods_gap,
-    "tasks-matter-more-than-methods": _tasks_over_methods,
-    "topics-trade-off": topic_trade_off,
-    "deeplift-first-by-soft-nc": _deeplift_lead(SOFT_NC, np.max),
-    "deeplift-low-by-nc": _deeplift_lead(NC, np.mean),
+ROW = [*RUN, "instance"]
+SWAPS = {
+    "hard and soft": {NC: SOFT_NC, SOFT_NC: NC, NS: SOFT_NS, SOFT_NS: NS},
+    "comprehensiveness and sufficiency": {NC: NS, NS: NC, SOFT_NC: SOFT_NS, SOFT_NS: SOFT_NC},
 }
 
 
-def _claim_values(step: Step, pairs: pd.DataFrame, curves: pd.DataFrame, ratios: pd.DataFrame) -> dict[str, dict]:
-    """By claim: value, low, high, and what they rest on. pairs, curves, ratios: see
-    papers.zhao2023.diagnosticity and .erasure.
+@dataclass(frozen=True)
+class TaskValues:
+    """values: (n, m + 1, k) metrics of each method and of the random rival, on the rows that texts and models name.
 
-    A claim that this profile cannot test is left out.
+    curves: (n, m + 1, 2, r) NC and NS at each ratio, where they are known. rules: (k,) when a metric is won.
     """
-    cells = resample(pairs, step)
-    basis = f"{', '.join(cells.tasks)}; {len(cells.methods)} methods; {cells.pairs:,} pairs"
-    found = {name: with_interval(of(cells), step, basis) for name, of in OF_CELLS.items()}
-    found["rises-with-ratio"] = _rising_steps(step, curves, list(cells.tasks), list(cells.methods))
-    found |= _by_ratio_claims(ratios, list(cells.tasks))
-    found["dropout-over-alternatives"] = _over_alternatives(step, pairs)
-    return {name: values for name, values in found.items() if values is not None}
+
+    task: str
+    texts: tuple
+    models: tuple
+    seeds: tuple
+    values: np.ndarray
+    rules: Sequence[Protocol]
+    curves: np.ndarray | None = None
+
+    def won(self, order: np.ndarray | None = None) -> tuple[np.ndarray, ...]:
+        """(n, m, k) wins over the rival, (n, m, 2, r) at each ratio, (n, m, 2, r) the values themselves.
+
+        order: (n, m + 1) who stands in whose place in each row.
+        """
+        at = np.arange(len(self.values))[:, None]
+        values = self.values if order is None else self.values[at, order]
+        own, rival = values[:, :-1], np.broadcast_to(values[:, -1:], values[:, :-1].shape)
+        out = np.stack([wins(own[..., k], rival[..., k], rule) for k, rule in enumerate(self.rules)], axis=-1)
+        if self.curves is None:
+            return (out,)
+        curves = self.curves if order is None else self.curves[at, order]
+        return out, wins(curves[:, :-1], np.broadcast_to(curves[:, -1:], curves[:, :-1].shape)), curves[:, :-1]
 
 
-def with_interval(values: np.ndarray | None, step: Step, basis: str) -> dict | None:
-    """The sample's value, and the percentile interval of the draws."""
-    if values is None:
-        return None
-    low, high = percentile_interval(values[1:], step.profile.bootstrap.confidence)
-    return {"value": float(values[0]), "low": float(low), "high": float(high), "basis": basis}
+def values_by_task(
+    pairs: pd.DataFrame, curves: pd.DataFrame | None, step: Step, settings: Sequence[str] = ("main",)
+) -> tuple[list[TaskValues], tuple[str, ...]]:
+    """The values of each task that the paper's averages are of, in one array, and the methods along its axis.
 
-
-def _rising_steps(step: Step, curves: pd.DataFrame, tasks: list[str], methods: list[str]) -> dict | None:
-    """In how many steps from one ratio to the next the mean NC or NS of a task and method does not fall."""
-    names = ["normalised_comprehensiveness", "normalised_sufficiency"]
-    part = curves[curves.task.isin(tasks) & curves.method.isin(methods)]
-    ratios = part.ratio.nunique()
-    if ratios < 2:
-        return None
-    rises = []
-    for (task, _), cell in part.groupby(["task", "method"], sort=False):
-        means = cell.groupby(["instance", "ratio"])[names].mean().unstack("ratio")  # columns: measure, then ratio
-        values = means.to_numpy().reshape(-1, len(names), ratios)
-        curve = np.einsum("bi,ikr->bkr", _instance_weights(len(values), task, step), values)
-        rises.append(np.diff(curve, axis=2) >= -1e-9)
-    steps = np.stack(rises, axis=1)  # (b, cells, measures, steps)
-    return with_interval(steps.mean(axis=(1, 2, 3)), step, f"{steps[0].size} steps")
-
-
-def _by_ratio_claims(ratios: pd.DataFrame, tasks: list[str]) -> dict[str, dict | None]:
-    """Does diagnosticity rise and fall on the short tasks, and lie below the soft level on the long ones? By the means.
-
-    The intervals are those of the single points that decide.
+    settings: of several, the soft metrics of each, on rows that have them all. Tasks of fewer than LEAST_TEXTS texts
+    are left out where another has more.
     """
-    wide = {(t, m): part.set_index("ratio") for (t, m), part in ratios.groupby(["task", "metric"], sort=False)}
-    falls, above = [], []
-    for task in tasks:
-        for hard, soft in (("nc", "soft_nc"), ("ns", "soft_ns")):
-            line, level = wide[task, hard], wide[task, soft].iloc[0]
-            last, top = line.iloc[-1], line.iloc[line.diagnosticity.to_numpy().argmax()]
-            if published_dataset(task) in ("SST", "AG"):
-                falls.append((top.diagnosticity - last.diagnosticity, top.low - last.high, top.high - last.low))
-            if published_dataset(task) in ("MultiRC", "EvInf"):
-                above.append((level.diagnosticity - top.diagnosticity, level.low - top.high, level.high - top.low))
-    return {
-        "diagnosticity-falls-again": smallest(falls, "the least fall from the best ratio to the last"),
-        "soft-above-all-ratios": smallest(above, "the least lead over the best ratio"),
-    }
+    part = pairs[pairs.setting.isin(settings)]
+    counts = part.groupby("method", sort=False).task.nunique()
+    methods = list(counts.index[counts == part.task.nunique()])
+    metrics = list(FAITHFULNESS) if len(settings) == 1 else [FAITHFULNESS[SOFT_NC], FAITHFULNESS[SOFT_NS]]
+    out = []
+    for task in tasks_of_paper(list(dict.fromkeys(part.task))):
+        mine = part[(part.task == task) & part.method.isin(methods)]
+        tables, rivals = [], []
+        for setting in settings:
+            one = mine[mine.setting == setting].pivot_table(index=ROW, columns="method", sort=False, aggfunc="first")
+            for metric in metrics:
+                tables.append(one[metric].reindex(columns=methods) if len(one) else None)
+                rivals.append(one[f"{metric}_rival"].bfill(axis=1).iloc[:, 0] if len(one) else None)
+        if any(table is None for table in tables):
+            continue
+        rows = tables[0].dropna().index
+        for table in tables[1:]:
+            rows = rows.intersection(table.dropna().index, sort=False)
+        if not len(rows):
+            continue
+        values = np.stack([table.loc[rows].to_numpy(dtype=float) for table in tables], axis=-1)
+        rival = np.stack([one.loc[rows].to_numpy(dtype=float) for one in rivals], axis=-1)
+        values = np.concatenate([values, rival[:, None]], axis=1)
+        rules = [_winning_rule(step.profile, task, setting) for setting in settings for _ in metrics]
+        names = (tuple(rows.get_level_values(name)) for name in ("instance", "model", "seed"))
+        out.append(TaskValues(task, *names, values, rules, _curves_of(curves, rows, methods)))
+    enough = [one for one in out if len(set(one.texts)) >= LEAST_TEXTS]
+    return enough or out, tuple(methods)
 
 
-def smallest(found: list[tuple[float, float, float]], basis: str) -> dict | None:
-    """The least of several (value, low, high)."""
-    if not found:
+def _curves_of(curves: pd.DataFrame | None, rows: pd.MultiIndex, methods: list[str]) -> np.ndarray | None:
+    """(n, m + 1, 2, r) NC and NS of the rows at each ratio; None where some are not known."""
+    if curves is None or not len(curves):
         return None
-    value, low, high = min(found)
-    return {"value": float(value), "low": float(low), "high": float(high), "basis": basis}
+    names = list(HARD.values())
+    wide = curves.pivot_table(index=ROW, columns=["method", "ratio"], values=names, sort=True, aggfunc="first")
+    ratios = sorted(curves.ratio.unique())
+    try:
+        found = [[[wide[n][m][r].loc[rows] for r in ratios] for n in names] for m in (*methods, "random")]
+    except KeyError:
+        return None
+    out = np.array(found, dtype=float).transpose(3, 0, 1, 2)
+    return None if np.isnan(out).any() else out
 
 
-def _over_alternatives(step: Step, pairs: pd.DataFrame) -> dict | None:
-    """By how much dropout's soft metrics lie above the best alternative's, the lesser of the two, on control texts."""
+class Numbers:
+    """Every statistic on the same draws and the same null worlds of one set of tasks."""
+
+    def __init__(self, tasks: list[TaskValues], methods: tuple[str, ...], step: Step):
+        self.tasks, self.methods, self.settings = tasks, methods, step.profile.bootstrap
+        self.samples = [
+            draw(t.texts, t.seeds, self.settings.draws, "claims", t.task).sample(t.texts, t.seeds) for t in tasks
+        ]
+        self.profile = step.profile
+
+    def finding(self, statement: Statement, basis: str) -> Finding | None:
+        """The value, draws and nulls of a statement; None where these tasks and methods cannot tell."""
+        drawn = self._evaluate(statement, [task.won() for task in self.tasks], self.samples)
+        if drawn is None:
+            return None
+        nulls = {}
+        for kind in ("scores", statement.exchanged):
+            found = [self._evaluate(statement, *world) for world in self._worlds(kind)]
+            nulls[kind] = np.array([one[0] for one in found])
+        names, models = [task.task for task in self.tasks], {m for task in self.tasks for m in task.models}
+        return Finding(
+            float(drawn[0]),
+            drawn[1:],
+            nulls["scores"],
+            nulls[statement.exchanged] if statement.exchanged != "none" else np.zeros(0),
+            texts=min(len(set(task.texts)) for task in self.tasks),
+            models=len(models),
+            seeds=max(len(set(task.seeds)) for task in self.tasks),
+            basis=basis,
+            **standing("zhao2023", names, models, self.profile),
+        )
+
+    def _evaluate(self, statement: Statement, won: list, samples: list[Sample]) -> np.ndarray | None:
+        """(b,) a statement's number; cross-fitted where it chooses."""
+        if not statement.chosen:
+            cells = self._cells(won, [sample.weights for sample in samples])
+            return statement.statistic(cells, cells)
+        found = []
+        for fold in range(FOLDS):
+            inside = [sample.folds == fold for sample in samples]
+            fit = self._cells(won, [s.weights * ~one for s, one in zip(samples, inside, strict=True)])
+            read = self._cells(won, [s.weights * one for s, one in zip(samples, inside, strict=True)])
+            value = statement.statistic(fit, read)
+            if value is None:
+                return None
+            found.append(value)
+        return mean_of_known(np.stack(found))
+
+    def _cells(self, won: list, weights: list[np.ndarray]) -> Cells:
+        """Means of what was won, by task."""
+        parts = []
+        for of_task, weight in zip(won, weights, strict=True):
+            parts.append([means(weight, v.reshape(len(v), -1)).reshape(len(weight), *v.shape[1:]) for v in of_task])
+        stacked = [np.stack(part, axis=1) for part in zip(*parts, strict=True)]
+        return Cells(stacked[0], tuple(task.task for task in self.tasks), self.methods, *stacked[1:])
+
+    def _worlds(self, kind: str) -> Iterator[tuple[list, list[Sample]]]:
+        """What is won in each null world, and the sample itself.
+
+        scores: the rival and the methods change places at random in each text, as they may where all scores are random.
+        """
+        rng = generator("null", kind, *(task.task for task in self.tasks))
+        base = [task.won() for task in self.tasks]
+        ones = [Sample(sample.weights[:1], sample.folds) for sample in self.samples]
+        for _ in range(self.settings.nulls if kind != "none" else 0):
+            if kind in ("scores", "methods"):
+                yield [task.won(self._places(task, kind, rng)) for task in self.tasks], ones
+            elif kind in SWAPS:
+                swapped = []
+                for of_task in base:
+                    values = of_task[0].copy()
+                    flip = rng.random(len(values)) < 0.5
+                    columns = [SWAPS[kind][k] for k in range(values.shape[-1])]
+                    values[flip] = values[flip][..., columns]
+                    swapped.append((values, *of_task[1:]))
+                yield swapped, ones
+            else:
+                yield self._other_tasks(base, rng), ones
+
+    def _places(self, task: TaskValues, kind: str, rng: np.random.Generator) -> np.ndarray:
+        """(n, m + 1) who stands in whose place: anybody, or the methods among themselves."""
+        n, m = task.values.shape[:2]
+        if kind == "scores":
+            return rng.random((n, m)).argsort(axis=1)
+        return np.concatenate([rng.random((n, m - 1)).argsort(axis=1), np.full((n, 1), m - 1)], axis=1)
+
+    @staticmethod
+    def _other_tasks(base: list, rng: np.random.Generator) -> list:
+        """The rows of all tasks dealt out anew, as many to each."""
+        sizes = [len(of_task[0]) for of_task in base]
+        order = rng.permutation(sum(sizes))
+        pooled = [np.concatenate(arrays)[order] for arrays in zip(*base, strict=True)]
+        parts = [np.split(array, np.cumsum(sizes)[:-1]) for array in pooled]
+        return [tuple(part[at] for part in parts) for at in range(len(sizes))]
+
+
+def claim_findings(step: Step, pairs: pd.DataFrame, curves: pd.DataFrame) -> dict[str, Finding]:
+    """By claim our number; a claim that this profile cannot test is left out."""
+    tasks, methods = values_by_task(pairs, curves, step)
+    numbers = Numbers(tasks, methods, step)
+    said = ", ".join(f"{task.task} ({len(set(task.texts))} texts)" for task in tasks)
+    found = {name: numbers.finding(statement, said) for name, statement in STATEMENTS.items()}
+    found["dropout-over-alternatives"] = over_alternatives(step, pairs)
+    return {name: finding for name, finding in found.items() if finding is not None}
+
+
+def over_alternatives(step: Step, pairs: pd.DataFrame) -> Finding | None:
+    """By how much dropout's soft metrics lie above the best alternative's, the lesser of the two, on the same texts."""
     settings = [s for s in dict.fromkeys(pairs.setting) if s.startswith(("noise_", "variance_", "attend"))]
     if not settings or not (pairs.setting == "control").any():
         return None
-    base = resample(pairs, step, "control")
-    others = np.stack([resample(pairs, step, setting).values.mean(axis=(1, 2)) for setting in settings])
-    ours = base.values.mean(axis=(1, 2))
-    leads = [ours[:, metric] - others[..., metric].max(axis=0) for metric in (SOFT_NC, SOFT_NS)]
-    return with_interval(np.minimum(*leads), step, f"{len(settings)} alternatives; {base.pairs:,} pairs")
+    tasks, methods = values_by_task(pairs, None, step, ("control", *settings))
+    if not tasks:
+        return None
+
+    def means_of(cells: Cells) -> np.ndarray:
+        """(b, settings, 2), dropout first."""
+        means = cells.values.mean(axis=(1, 2))
+        return means.reshape(len(means), -1, 2)
+
+    def lead(fit: Cells, read: Cells) -> np.ndarray:
+        chosen, shown = means_of(fit), means_of(read)
+        leads = [
+            one[:, 0, metric] - best_of(chosen[:, 1:, metric], one[:, 1:, metric])
+            for one in (chosen, shown)
+            for metric in (0, 1)
+        ]
+        return least_of(np.stack(leads[:2], axis=1), np.stack(leads[2:], axis=1))
+
+    basis = f"{len(settings)} alternatives on the same texts of {', '.join(task.task for task in tasks)}"
+    return Numbers(tasks, methods, step).finding(Statement(lead, "none", True), basis)
 
 
 def faithfulness_claims(step: Step, pairs: pd.DataFrame, curves: pd.DataFrame, ratios: pd.DataFrame) -> pd.DataFrame:
-    """One row a claim of Zhao & Aletras 2023 with our value, its interval and a verdict."""
-    return score(read_claims("zhao2023"), _claim_values(step, pairs, curves, ratios))
+    """One row a claim of Zhao & Aletras 2023 with our value, its interval, its nulls and a verdict.
+
+    pairs, curves: see papers.zhao2023.diagnosticity and .erasure. ratios: not used; the curves hold what it says.
+    """
+    claims, found = read_claims("zhao2023"), claim_findings(step, pairs, curves)
+    sizes = pairs[pairs.setting == "main"].groupby("task", sort=False).instance.nunique()
+    small = ", ".join(f"{task} has {n} texts" for task, n in sizes.items() if n < LEAST_TEXTS)
+    for claim in claims:
+        if claim.id not in found:
+            why = f"no task of {LEAST_TEXTS} texts or more tests it" + (f"; {small}" if small else "")
+            found[claim.id] = Finding(float("nan"), np.full(1, np.nan), reason=why)
+    return score(claims, found, step.profile.bootstrap.confidence, published_values())
+
+
+def published_values() -> dict[str, float]:
+    """By claim that the paper's Table 6 decides: its number made from those cells."""
+    table = published_cells()
+    tasks, methods = tuple(dict.fromkeys(table.dataset)), tuple(dict.fromkeys(table.method))
+    by_cell = table.set_index(["dataset", "method"])[list(FAITHFULNESS)]
+    values = np.array([[by_cell.loc[(t, m)].to_numpy(dtype=float) for m in methods] for t in tasks])[None]
+    ours = {"SST": "sst2", "EvInf": "evidence_inference", "AG": "ag_news", "MultiRC": "multirc"}
+    cells = Cells(values, tuple(ours[t] for t in tasks), methods)
+    found = {name: statement.statistic(cells, cells) for name, statement in STATEMENTS.items()}
+    return {name: float(value[0]) for name, value in found.items() if value is not None}

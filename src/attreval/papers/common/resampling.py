@@ -1,0 +1,127 @@
+"""Resampling of texts and seeds: the bootstrap, cross-fitted extremes, and exchanged names (Efron 1979; Stone 1974).
+
+A statistic of means is given the means twice. What is merely averaged reads the second; what is chosen (the best of
+many, the least of several) is chosen on the first, and its value read from the second. For the first the texts outside
+a fold are taken, for the second those inside, and the folds are averaged, so that a choice is never rewarded for the
+noise that it was made by. Letters used for shapes: n texts (rows), p numbers a text, b the sample itself and its draws,
+j null worlds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from attreval.core.bootstrap import draw_counts
+from attreval.core.seeds import generator
+
+FOLDS = 5
+Statistic = Callable[[np.ndarray, np.ndarray], np.ndarray]  # (b, ...) means to choose by, (b, ...) to read -> (b,)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """weights: (b, n) of rows, the first row those of the sample itself. folds: (n,) which fold a row is in."""
+
+    weights: np.ndarray
+    folds: np.ndarray
+
+
+@dataclass(frozen=True)
+class Draws:
+    """How often each text and each seed is drawn; what is compared shares them."""
+
+    texts: pd.Index
+    seeds: pd.Index
+    text_counts: np.ndarray
+    seed_counts: np.ndarray
+    folds: np.ndarray
+
+    def sample(self, texts: Sequence, seeds: Sequence) -> Sample:
+        """The weights of rows that belong to these texts and seeds."""
+        at_text, at_seed = self.texts.get_indexer(texts), self.seeds.get_indexer(seeds)
+        return Sample(self.text_counts[:, at_text] * self.seed_counts[:, at_seed], self.folds[at_text])
+
+
+def draw(texts: Sequence, seeds: Sequence, draws: int, *names: object) -> Draws:
+    """Draw texts, and seeds where there are several, with replacement; the draws derive from `names`."""
+    texts, seeds = pd.Index(pd.unique(pd.Series(texts))), pd.Index(pd.unique(pd.Series(seeds)))
+    counts = [
+        np.concatenate([np.ones((1, len(of))), draw_counts(generator("resample", what, *names), len(of), draws)])
+        for what, of in (("texts", texts), ("seeds", seeds))
+    ]
+    folds = generator("folds", *names).permutation(len(texts)) % FOLDS
+    return Draws(texts, seeds, *counts, folds)
+
+
+def means(weights: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """(b, p) means of (n, p) values by (b, n) weights, NaN left out; (j, p) of (j, n, p) by one row of them."""
+    known = ~np.isnan(values)
+    filled = values if known.all() else np.where(known, values, 0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        if values.ndim == 3:
+            total = weights.sum() if filled is values else np.einsum("n,jnp->jp", weights, known.astype(float))
+            return np.einsum("n,jnp->jp", weights, filled) / total
+        total = weights.sum(axis=1, keepdims=True) if filled is values else weights @ known
+        return (weights @ filled) / total
+
+
+def evaluate(sample: Sample, values: np.ndarray, statistic: Statistic, chosen: bool) -> np.ndarray:
+    """(b,) values of a statistic; its first is that of the sample itself.
+
+    values: (n, p), or (j, n, p) for as many null worlds, each of which is one sample: (j,). chosen: whether it chooses
+    anything, and so is cross-fitted. A draw that leaves nothing in a fold says nothing of that fold.
+    """
+    weights = sample.weights[0] if values.ndim == 3 else sample.weights
+    if not chosen:
+        mean = means(weights, values)
+        return statistic(mean, mean)
+    folds = np.unique(sample.folds)
+    if len(folds) < 2:
+        return np.full(len(values) if values.ndim == 3 else len(weights), np.nan)
+    found = []
+    for fold in folds:
+        inside = sample.folds == fold
+        found.append(statistic(means(weights * ~inside, values), means(weights * inside, values)))
+    return mean_of_known(np.stack(found))
+
+
+def mean_of_known(values: np.ndarray) -> np.ndarray:
+    """Means over the first axis, NaN left out and without a warning where there is nothing else."""
+    known = ~np.isnan(values)
+    with np.errstate(invalid="ignore"):
+        return np.where(known, values, 0).sum(axis=0) / np.where(known.any(axis=0), known.sum(axis=0), np.nan)
+
+
+def best_of(fit: np.ndarray, read: np.ndarray) -> np.ndarray:
+    """(b,) what is read where the fit is highest, of (b, c) candidates; those that nobody has are passed over."""
+    return _at(np.where(np.isnan(fit), -np.inf, fit).argmax(axis=1), read)
+
+
+def least_of(fit: np.ndarray, read: np.ndarray) -> np.ndarray:
+    """(b,) what is read where the fit is lowest, of (b, c) candidates."""
+    return _at(np.where(np.isnan(fit), np.inf, fit).argmin(axis=1), read)
+
+
+def _at(chosen: np.ndarray, read: np.ndarray) -> np.ndarray:
+    return np.take_along_axis(read, chosen[:, None], axis=1)[:, 0]
+
+
+def spread(fit: np.ndarray, read: np.ndarray) -> np.ndarray:
+    """(b, ...) signed sd of true means over axis 1, by the covariance of two independent estimates of them.
+
+    The sd of noisy means is too high by their noise; that of independent ones is right on average, and 0 for equals.
+    """
+    product = (fit - fit.mean(axis=1, keepdims=True)) * (read - read.mean(axis=1, keepdims=True))
+    variance = product.mean(axis=1)
+    return np.sign(variance) * np.sqrt(np.abs(variance))
+
+
+def exchange_names(values: np.ndarray, worlds: int, rng: np.random.Generator) -> np.ndarray:
+    """(j, n, m, ...) values of (n, m, ...) with the m names exchanged at random in each text of each world."""
+    n, m = values.shape[:2]
+    order = rng.random((worlds, n, m)).argsort(axis=2)
+    return values[np.arange(n)[None, :, None], order]

@@ -1,0 +1,176 @@
+"""Verdicts: what may be concluded from a number, its interval, and what chance gives (one definition for all papers).
+
+A claim says in which range its number must lie. Two nulls say what the number is where there is nothing to find: with
+random scores of the same lengths, ties and signs, and with the names of the methods exchanged at random in each text.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from attreval.core.bootstrap import percentile_interval
+from attreval.core.section import Section
+
+REPRODUCED, CHANCE, DIRECTION, INCONCLUSIVE, CONTRADICTED, UNTESTABLE = VERDICTS = (
+    "reproduced",
+    "holds by chance too",
+    "direction only",
+    "inconclusive",
+    "contradicted",
+    "not testable here",
+)
+LEAST_TEXTS = 30  # of a task; fewer decide nothing
+NULL_LEVEL = 0.05  # of null worlds that may reach what we have found
+
+
+class Expectation(Section):
+    """What a value must be for the claim to hold: above or below a number, or within `within` of one."""
+
+    above: float | None = None
+    below: float | None = None
+    near: float | None = None
+    within: float = Field(0.0, ge=0)
+
+    @model_validator(mode="after")
+    def one_of_three(self):
+        given = [name for name in ("above", "below", "near") if getattr(self, name) is not None]
+        if len(given) != 1:
+            raise ValueError(f"an expectation is one of above, below, near; got {given or 'none'}")
+        return self
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The lower and upper end of the claimed range."""
+        if self.near is not None:
+            return self.near - self.within, self.near + self.within
+        return (self.above, np.inf) if self.above is not None else (-np.inf, self.below)
+
+    def holds(self, values: np.ndarray) -> np.ndarray:
+        """Whether values lie in the claimed range; the ends themselves do where it is near a number, and else not."""
+        low, high = self.ends
+        values = np.asarray(values, dtype=float)
+        if self.near is not None:
+            slack = 1e-12 * max(1.0, abs(self.near))  # .9 + .1 is not 1
+            return (values >= low - slack) & (values <= high + slack)
+        return (values > low) & (values < high)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Our number for a claim. drawn: (b,) bootstrap draws; by_scores, by_names: (j,) values in null worlds.
+
+    texts: of the smallest task that decides. corpus, model, metric: whether they are the paper's. reason: why it is not
+    tested after all.
+    """
+
+    value: float
+    drawn: np.ndarray
+    by_scores: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    by_names: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    texts: int = 0
+    models: int = 0
+    seeds: int = 1
+    basis: str = ""
+    corpus: str = ""
+    model: str = ""
+    metric: str = "as published"
+    reason: str = ""
+
+    def interval(self, confidence: float) -> tuple[float, float]:
+        """The percentile interval of the draws."""
+        low, high = percentile_interval(self.drawn, confidence)
+        return float(low), float(high)
+
+    def p(self, expect: Expectation) -> float:
+        """Two-sided bootstrap p that the number lies on the other side of the range's edge than it seems to."""
+        known = self.drawn[~np.isnan(self.drawn)]
+        inside = int(expect.holds(known).sum())
+        return min(1.0, 2 * (min(inside, len(known) - inside) + 1) / (len(known) + 1))
+
+    def null_p(self, expect: Expectation) -> float:
+        """The larger share of null worlds, of the two kinds, that support the claim as much as we found; NaN without.
+
+        Of a range on one side: that reach at least our value. Of a range around a number: that lie in it.
+        """
+        found = []
+        for worlds in (self.by_scores, self.by_names):
+            worlds = worlds[~np.isnan(worlds)]
+            if not len(worlds):
+                continue
+            if expect.near is not None:
+                as_much = expect.holds(worlds)
+            else:
+                as_much = worlds >= self.value - 1e-12 if expect.above is not None else worlds <= self.value + 1e-12
+            found.append((int(as_much.sum()) + 1) / (len(worlds) + 1))
+        return max(found, default=float("nan"))
+
+    def chance(self, expect: Expectation) -> float:
+        """What chance gives: the mean of that null which lies nearer to the claim; NaN without nulls."""
+        levels = [float(np.nanmean(w)) for w in (self.by_scores, self.by_names) if len(w) and not np.isnan(w).all()]
+        if not levels:
+            return float("nan")
+        if expect.near is not None:
+            return min(levels, key=lambda level: abs(level - expect.near))
+        return max(levels) if expect.above is not None else min(levels)
+
+    def texts_needed(self, expect: Expectation, confidence: float) -> float:
+        """About how many texts a task would decide, by the variance that we saw; infinite where we are at the edge."""
+        low, high = self.interval(confidence)
+        edges = [edge for edge in expect.ends if np.isfinite(edge)]
+        far = min(abs(self.value - edge) for edge in edges)
+        if not np.isfinite(far) or not np.isfinite(high - low):
+            return float("nan")
+        if far == 0:
+            return float("inf")
+        return float(np.ceil(self.texts * ((high - low) / 2 / far) ** 2))
+
+
+def untested(reason: str) -> Finding:
+    """A claim that nothing here tests, and why."""
+    return Finding(float("nan"), np.full(1, np.nan), reason=reason)
+
+
+def adjust(p: np.ndarray) -> np.ndarray:
+    """(c,) p-values at the false discovery rate of Benjamini & Hochberg (1995); NaN stays NaN and does not count."""
+    from scipy.stats import false_discovery_control
+
+    p, out = np.asarray(p, dtype=float), np.full(len(p), np.nan)
+    known = ~np.isnan(p)
+    if known.any():
+        out[known] = false_discovery_control(p[known])
+    return out
+
+
+def decide(expect: Expectation, finding: Finding, q: float, confidence: float) -> str:
+    """One of VERDICTS. q: the p-value of the finding, adjusted for the claims that are tested beside it.
+
+    reproduced: the whole interval lies in the claimed range, q is small, and at most 5 % of null worlds support the
+    claim as much. holds by chance too: the interval lies there, but more of them do. direction only: the value lies
+    where it should, and the whole interval beyond what chance gives, but it reaches over the edge of the range, or does
+    after adjusting; of a range around a number, that it lies between chance and the range. contradicted: the whole
+    interval lies outside the range. inconclusive: it holds both sides.
+    """
+    if finding.reason or np.isnan(finding.value):
+        return UNTESTABLE
+    low, high = finding.interval(confidence)
+    sure, passes_null = q <= 1 - confidence + 1e-12, not finding.null_p(expect) > NULL_LEVEL
+    if expect.holds(low) and expect.holds(high):
+        if not passes_null:
+            return CHANCE
+        return REPRODUCED if sure else DIRECTION
+    if passes_null and _past_chance(expect, finding, low, high):
+        return DIRECTION
+    start, end = expect.ends
+    outside = high <= start or low >= end if expect.near is None else high < start or low > end
+    return CONTRADICTED if outside and sure else INCONCLUSIVE
+
+
+def _past_chance(expect: Expectation, finding: Finding, low: float, high: float) -> bool:
+    """Whether the whole interval lies beyond what chance gives, on the side of the claim."""
+    chance, (start, end) = finding.chance(expect), expect.ends
+    if expect.near is None and not expect.holds(finding.value):
+        return False
+    return (low > chance and chance < start) or (high < chance and chance > end)

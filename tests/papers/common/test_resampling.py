@@ -1,0 +1,97 @@
+"""Resampling: equal things differ by nothing on average, however many the best was chosen from."""
+
+import numpy as np
+import pytest
+
+from attreval.papers.common.resampling import best_of, draw, evaluate, exchange_names, least_of, means, spread
+
+
+def sample_of(n, draws=1, name="x"):
+    return draw(range(n), [0], draws, name).sample(range(n), [0] * n)
+
+
+def lead_of_best(fit, read):
+    """The best of the first two less the best of the other eighteen."""
+    return best_of(fit[:, :2], read[:, :2]) - best_of(fit[:, 2:], read[:, 2:])
+
+
+def naive(_, read):
+    return read[:, :2].max(axis=1) - read[:, 2:].max(axis=1)
+
+
+def test_the_best_of_two_is_as_good_as_the_best_of_eighteen_equals():
+    """Chosen and read on the same texts, two equals of eighteen seem worse by several standard errors."""
+    rng = np.random.default_rng(0)
+    worlds = [(rng.random((50, 20)) < 0.8).astype(float) for _ in range(300)]
+    fair = np.array([evaluate(sample_of(50, 1, i), w, lead_of_best, True)[0] for i, w in enumerate(worlds)])
+    biased = np.array([evaluate(sample_of(50, 1, i), w, naive, False)[0] for i, w in enumerate(worlds)])
+    assert abs(fair.mean()) < 3 * fair.std() / np.sqrt(len(fair))
+    assert biased.mean() < -10 * biased.std() / np.sqrt(len(biased))
+
+
+def test_the_least_of_many_equals_is_not_below_them():
+    rng = np.random.default_rng(1)
+    found = [
+        evaluate(sample_of(40, 1, i), rng.normal(size=(40, 10)), lambda fit, read: least_of(fit, read), True)[0]
+        for i in range(300)
+    ]
+    assert abs(np.mean(found)) < 3 * np.std(found) / np.sqrt(300)
+
+
+def test_the_spread_of_equals_is_nothing_and_that_of_others_is_theirs():
+    rng = np.random.default_rng(2)
+
+    def variance(values, i):
+        return evaluate(sample_of(60, 1, i), values, lambda f, r: np.sign(s := spread(f, r)) * s**2, True)[0]
+
+    equal = [variance(rng.normal(size=(60, 5)), i) for i in range(300)]
+    assert abs(np.mean(equal)) < 3 * np.std(equal) / np.sqrt(300)
+    apart = [variance(rng.normal(size=(60, 5)) + np.arange(5), i) for i in range(100)]
+    assert np.mean(apart) == pytest.approx(2.0, rel=0.05)
+
+
+def test_the_best_is_found_where_there_is_one():
+    values = np.zeros((50, 4))
+    values[:, 1] = 1
+    assert evaluate(sample_of(50), values, lambda f, r: best_of(f, r), True)[0] == 1
+    assert evaluate(sample_of(50), values, lambda f, r: least_of(f, r), True)[0] == 0
+
+
+def test_the_interval_covers_the_truth():
+    """A nominal 95 % interval of a difference of best ones covers 0, its truth, in about so many worlds."""
+    rng, hits = np.random.default_rng(3), 0
+    for i in range(200):
+        drawn = evaluate(sample_of(60, 200, i), rng.normal(size=(60, 12)), lead_of_best, True)[1:]
+        hits += np.quantile(drawn, 0.025) <= 0 <= np.quantile(drawn, 0.975)
+    assert hits >= 0.9 * 200
+
+
+def test_means_leave_out_what_is_not_known():
+    values = np.array([[1.0, np.nan], [3.0, 4.0]])
+    np.testing.assert_allclose(means(np.ones((1, 2)), values), [[2.0, 4.0]])
+    np.testing.assert_allclose(means(np.array([[3.0, 1.0]]), values), [[1.5, 4.0]])
+    np.testing.assert_allclose(means(np.ones(2), values[None]), [[2.0, 4.0]])
+    assert np.isnan(means(np.ones((1, 1)), np.array([[np.nan]]))).all()
+
+
+def test_draws_are_shared_by_the_rows_of_a_text_and_seeds_are_drawn():
+    drawn = draw(["a", "b", "c"], [1, 2], 50, "x")
+    sample = drawn.sample(["a", "a", "b"], [1, 2, 1])
+    assert (sample.weights[0] == 1).all() and sample.folds[0] == sample.folds[1]
+    by_text = sample.weights[:, 0] * (sample.weights[:, 1] > 0)
+    assert sample.weights[1:].std(axis=0).min() > 0 and by_text.shape == (51,)
+    again = draw(["a", "b", "c"], [1, 2], 50, "x").sample(["a", "a", "b"], [1, 2, 1])
+    np.testing.assert_array_equal(sample.weights, again.weights)
+    one = draw(["a", "b"], [7], 50, "x").sample(["a", "b"], [7, 7])
+    np.testing.assert_array_equal(one.weights.sum(axis=1), 2)
+
+
+def test_exchanged_names_keep_every_text_its_values():
+    values = np.arange(12.0).reshape(3, 4)
+    worlds = exchange_names(values, 20, np.random.default_rng(0))
+    assert worlds.shape == (20, 3, 4) and len({w.tobytes() for w in worlds}) > 10
+    np.testing.assert_array_equal(np.sort(worlds, axis=2), np.broadcast_to(values, worlds.shape))
+
+
+def test_too_few_texts_for_a_choice_say_nothing():
+    assert np.isnan(evaluate(sample_of(1), np.ones((1, 3)), lambda f, r: best_of(f, r), True)[0])

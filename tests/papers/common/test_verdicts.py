@@ -1,0 +1,91 @@
+"""Verdicts: each of the six where it is due, mirror images alike, and no evidence where chance does as well."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from attreval.papers.common.verdicts import VERDICTS, Expectation, Finding, adjust, decide
+
+NOTHING = np.linspace(-0.01, 0.01, 99)
+
+
+def finding(value, low, high, by_scores=NOTHING, by_names=NOTHING, texts=100, **more):
+    """A finding whose 95 % interval is about [low, high]."""
+    drawn = np.concatenate([np.full(100, low), np.full(800, value), np.full(100, high)])
+    return Finding(value, drawn, np.asarray(by_scores, float), np.asarray(by_names, float), texts=texts, **more)
+
+
+@pytest.mark.parametrize(
+    ("expect", "found", "q", "verdict"),
+    [
+        ({"above": 0}, finding(0.2, 0.1, 0.3), 0.01, "reproduced"),
+        ({"above": 0}, finding(0.2, 0.1, 0.3), 0.2, "direction only"),
+        ({"above": 0}, finding(0.2, -0.1, 0.3), 0.2, "inconclusive"),
+        ({"above": 0}, finding(-0.2, -0.3, -0.1), 0.01, "contradicted"),
+        ({"above": 0}, finding(-0.2, -0.3, -0.1), 0.2, "inconclusive"),
+        ({"above": 0}, finding(0.2, 0.1, 0.3, by_scores=NOTHING + 0.2), 0.01, "holds by chance too"),
+        ({"above": 0}, finding(0.2, 0.1, 0.3, by_names=NOTHING + 0.25), 0.01, "holds by chance too"),
+        ({"above": 0.5}, finding(0.6, 0.4, 0.7), 0.2, "direction only"),
+        ({"above": 0.5}, finding(0.45, 0.4, 0.55), 0.2, "inconclusive"),
+        ({"below": 0}, finding(-0.2, -0.3, -0.1), 0.01, "reproduced"),
+        ({"below": 0}, finding(-0.2, -0.3, 0.1), 0.2, "inconclusive"),
+        ({"below": 0}, finding(0.2, 0.1, 0.3), 0.01, "contradicted"),
+        ({"near": 0.5, "within": 0.1}, finding(0.55, 0.45, 0.58), 0.01, "reproduced"),
+        ({"near": 0.5, "within": 0.1}, finding(0.55, 0.3, 0.8), 0.9, "direction only"),
+        ({"near": 0.5, "within": 0.1}, finding(0.3, 0.2, 0.35), 0.01, "direction only"),
+        (
+            {"near": 0.5, "within": 0.1},
+            finding(0.7, 0.65, 0.8, by_scores=NOTHING + 0.9, by_names=[]),
+            0.01,
+            "direction only",
+        ),
+        ({"near": 0.5, "within": 0.1}, finding(0.7, 0.65, 0.8, by_scores=NOTHING + 0.5), 0.01, "contradicted"),
+        ({"near": 0.0, "within": 0.1}, finding(0.0, -0.05, 0.05), 0.01, "holds by chance too"),
+        ({"above": 0}, finding(0.2, 0.1, 0.3, by_scores=[], by_names=[]), 0.01, "reproduced"),
+        ({"above": 0}, finding(float("nan"), 0.0, 0.0), float("nan"), "not testable here"),
+        ({"above": 0}, finding(0.2, 0.1, 0.3, reason="four texts"), 0.01, "not testable here"),
+    ],
+)
+def test_verdicts(expect, found, q, verdict):
+    assert decide(Expectation(**expect), found, q, 0.95) == verdict
+
+
+def test_an_interval_decides_for_a_range_around_a_number_as_for_others():
+    """The value alone does not: what reaches over the tolerance is not reproduced (it was, by the point)."""
+    wide = finding(0.01, -0.5, 0.5, by_scores=NOTHING + 3, by_names=[])
+    assert decide(Expectation(near=0, within=0.02), wide, 0.01, 0.95) not in ("reproduced", "contradicted")
+
+
+@given(value=st.floats(-1, 1), width=st.floats(0, 1), bound=st.floats(-1, 1), q=st.floats(0, 1), null=st.floats(-1, 1))
+def test_a_verdict_and_its_mirror_image(value, width, bound, q, null):
+    up = finding(value, value - width, value + width, NOTHING + null, NOTHING + null)
+    down = finding(-value, -value - width, -value + width, -NOTHING - null, -NOTHING - null)
+    found = decide(Expectation(above=bound), up, q, 0.95)
+    assert found == decide(Expectation(below=-bound), down, q, 0.95) and found in VERDICTS[:5]
+
+
+@given(value=st.floats(-1, 1), null=st.floats(-1, 1))
+def test_nothing_is_reproduced_that_a_null_reaches(value, null):
+    found = finding(value, value, value, by_scores=np.full(50, null))
+    if null >= value:
+        assert decide(Expectation(above=-2), found, 0.0, 0.95) == "holds by chance too"
+
+
+def test_p_values_count_the_draws_beyond_the_edge():
+    drawn = np.concatenate([np.full(990, 1.0), np.full(9, -1.0)])
+    assert Finding(1.0, drawn).p(Expectation(above=0)) == pytest.approx(2 * 10 / 1000)
+    assert Finding(1.0, drawn).p(Expectation(below=0)) == pytest.approx(2 * 10 / 1000)
+    assert np.isnan(Finding(1.0, drawn).null_p(Expectation(above=0)))
+
+
+def test_p_values_are_adjusted_among_those_that_are_known():
+    found = adjust(np.array([0.01, np.nan, 0.04, 0.03]))
+    np.testing.assert_allclose(found, [0.03, np.nan, 0.04, 0.04])
+
+
+def test_texts_that_would_decide_follow_the_square_root_law():
+    one = finding(0.1, -0.1, 0.3, texts=100)
+    assert one.texts_needed(Expectation(above=0), 0.95) == pytest.approx(400, abs=1)
+    assert finding(0.4, 0.2, 0.6, texts=100).texts_needed(Expectation(above=0), 0.95) == pytest.approx(25, abs=1)
+    assert finding(0.0, -0.2, 0.2).texts_needed(Expectation(above=0), 0.95) == np.inf
