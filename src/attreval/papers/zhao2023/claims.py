@@ -5,7 +5,7 @@ Letters used for shapes: n texts (rows), m methods and then their random rival, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -124,53 +124,69 @@ def _curves_of(curves: pd.DataFrame | None, rows: pd.MultiIndex, methods: list[s
     return None if np.isnan(out).any() else out
 
 
+@dataclass(frozen=True)
+class World:
+    """whole: cells of all texts; folds: those to choose by and those to read, for each fold."""
+
+    whole: Cells
+    folds: list[tuple[Cells, Cells]]
+
+    def number(self, statement: Statement) -> np.ndarray | None:
+        """(b,) a statement's number; cross-fitted where it chooses. None where these cells cannot tell."""
+        if not statement.chosen:
+            return statement.statistic(self.whole, self.whole)
+        found = [statement.statistic(fit, read) for fit, read in self.folds]
+        return None if found[0] is None else mean_of_known(np.stack(found))
+
+
 class Numbers:
     """Every statistic on the same draws and the same null worlds of one set of tasks."""
 
     def __init__(self, tasks: list[TaskValues], methods: tuple[str, ...], step: Step):
-        self.tasks, self.methods, self.settings = tasks, methods, step.profile.bootstrap
+        self.tasks, self.methods, self.profile = tasks, methods, step.profile
+        self.settings = step.profile.bootstrap
         self.samples = [
             draw(t.texts, t.seeds, self.settings.draws, "claims", t.task).sample(t.texts, t.seeds) for t in tasks
         ]
-        self.profile = step.profile
+        self.base = [task.won() for task in tasks]
+        self.drawn = self._world(self.base, self.samples)
+        self._nulls: dict[str, list[World]] = {}
 
     def finding(self, statement: Statement, basis: str) -> Finding | None:
         """The value, draws and nulls of a statement; None where these tasks and methods cannot tell."""
-        drawn = self._evaluate(statement, [task.won() for task in self.tasks], self.samples)
+        drawn = self.drawn.number(statement)
         if drawn is None:
             return None
-        nulls = {}
-        for kind in ("scores", statement.exchanged):
-            found = [self._evaluate(statement, *world) for world in self._worlds(kind)]
-            nulls[kind] = np.array([one[0] for one in found])
-        names, models = [task.task for task in self.tasks], {m for task in self.tasks for m in task.models}
+        scores, names = (
+            np.array([world.number(statement)[0] for world in self._worlds(kind)])
+            for kind in ("scores", statement.exchanged)
+        )
         return Finding(
             float(drawn[0]),
             drawn[1:],
-            nulls["scores"],
-            nulls[statement.exchanged] if statement.exchanged != "none" else np.zeros(0),
+            scores,
+            names,
             texts=min(len(set(task.texts)) for task in self.tasks),
-            models=len(models),
+            models=len({model for task in self.tasks for model in task.models}),
             seeds=max(len(set(task.seeds)) for task in self.tasks),
             basis=basis,
-            **standing("zhao2023", names, models, self.profile),
+            **standing(
+                "zhao2023",
+                [task.task for task in self.tasks],
+                {model for task in self.tasks for model in task.models},
+                self.profile,
+            ),
         )
 
-    def _evaluate(self, statement: Statement, won: list, samples: list[Sample]) -> np.ndarray | None:
-        """(b,) a statement's number; cross-fitted where it chooses."""
-        if not statement.chosen:
-            cells = self._cells(won, [sample.weights for sample in samples])
-            return statement.statistic(cells, cells)
-        found = []
+    def _world(self, won: list, samples: list[Sample]) -> World:
+        """Cells of one world, whole and by fold."""
+        folds = []
         for fold in range(FOLDS):
             inside = [sample.folds == fold for sample in samples]
             fit = self._cells(won, [s.weights * ~one for s, one in zip(samples, inside, strict=True)])
             read = self._cells(won, [s.weights * one for s, one in zip(samples, inside, strict=True)])
-            value = statement.statistic(fit, read)
-            if value is None:
-                return None
-            found.append(value)
-        return mean_of_known(np.stack(found))
+            folds.append((fit, read))
+        return World(self._cells(won, [sample.weights for sample in samples]), folds)
 
     def _cells(self, won: list, weights: list[np.ndarray]) -> Cells:
         """Means of what was won, by task."""
@@ -180,28 +196,31 @@ class Numbers:
         stacked = [np.stack(part, axis=1) for part in zip(*parts, strict=True)]
         return Cells(stacked[0], tuple(task.task for task in self.tasks), self.methods, *stacked[1:])
 
-    def _worlds(self, kind: str) -> Iterator[tuple[list, list[Sample]]]:
-        """What is won in each null world, and the sample itself.
+    def _worlds(self, kind: str) -> list[World]:
+        """The null worlds of a kind: what is won there.
 
         scores: the rival and the methods change places at random in each text, as they may where all scores are random.
         """
-        rng = generator("null", kind, *(task.task for task in self.tasks))
-        base = [task.won() for task in self.tasks]
-        ones = [Sample(sample.weights[:1], sample.folds) for sample in self.samples]
-        for _ in range(self.settings.nulls if kind != "none" else 0):
-            if kind in ("scores", "methods"):
-                yield [task.won(self._places(task, kind, rng)) for task in self.tasks], ones
-            elif kind in SWAPS:
-                swapped = []
-                for of_task in base:
-                    values = of_task[0].copy()
-                    flip = rng.random(len(values)) < 0.5
-                    columns = [SWAPS[kind][k] for k in range(values.shape[-1])]
-                    values[flip] = values[flip][..., columns]
-                    swapped.append((values, *of_task[1:]))
-                yield swapped, ones
-            else:
-                yield self._other_tasks(base, rng), ones
+        if kind not in self._nulls:
+            rng = generator("null", kind, *(task.task for task in self.tasks))
+            ones = [Sample(sample.weights[:1], sample.folds) for sample in self.samples]
+            number = 0 if kind == "none" else self.settings.nulls
+            self._nulls[kind] = [self._world(self._won(kind, rng), ones) for _ in range(number)]
+        return self._nulls[kind]
+
+    def _won(self, kind: str, rng: np.random.Generator) -> list:
+        """What is won in one null world."""
+        if kind in ("scores", "methods"):
+            return [task.won(self._places(task, kind, rng)) for task in self.tasks]
+        if kind not in SWAPS:
+            return self._other_tasks(self.base, rng)
+        swapped = []
+        for of_task in self.base:
+            values = of_task[0].copy()
+            flip = rng.random(len(values)) < 0.5
+            values[flip] = values[flip][..., [SWAPS[kind][k] for k in range(values.shape[-1])]]
+            swapped.append((values, *of_task[1:]))
+        return swapped
 
     def _places(self, task: TaskValues, kind: str, rng: np.random.Generator) -> np.ndarray:
         """(n, m + 1) who stands in whose place: anybody, or the methods among themselves."""
