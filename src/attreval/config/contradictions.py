@@ -5,15 +5,10 @@ Each is a ValueError that names the task, what came, and what would do.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from attreval.corpora import TASKS
 from attreval.explain import METHODS
 from attreval.explain.registry import methods_for
 from attreval.explain.techniques import TECHNIQUES
-
-if TYPE_CHECKING:
-    from attreval.config.profile import Profile
 
 OF_THE_PREDICTED = {  # judges that ask the model about the class it predicts, whatever was explained
     "pointing": "the pointing game (notebook 04) asks what speaks for the predicted class",
@@ -22,7 +17,7 @@ OF_THE_PREDICTED = {  # judges that ask the model about the class it predicts, w
 FAMILY = {"gru": "recurrent", "lstm": "recurrent", "qgru": "quasi", "qlstm": "quasi", "cnn": "convolutional"}
 
 
-def check_judges(profile: Profile, task: str) -> None:
+def check_judges(profile, task: str) -> None:
     """Raise ValueError where a task's judges, models and ways to explain do not fit together."""
     spec, explain = profile.tasks[task], profile.explaining_of(task)
     for model in spec.models:
@@ -35,6 +30,19 @@ def check_judges(profile: Profile, task: str) -> None:
             _check_diagnosis(profile, task, model)
 
 
+def check_choice_of_runs(profile) -> None:
+    """Raise ValueError where two studies of seeds would choose the run that tables of agreement are of."""
+    study = profile.seed_study
+    if profile.agreement.runs == "all" or study is None or study.task not in profile.tasks:
+        return
+    task = profile.tasks[study.task]
+    if len(task.seeds) > 1 and study.model in task.models:
+        raise ValueError(
+            f"agreement.runs is 'lowest_apd', and of task {study.task!r}, model {study.model!r} there are the seeds "
+            f"{task.seeds} and those of seed_study: leave seed_study out, or give it another task or model"
+        )
+
+
 def _check_target(task: str, judges: list[str], target: str) -> None:
     """Raise ValueError where a judge of the predicted class is given explanations of another."""
     for judge in [name for name in judges if name in OF_THE_PREDICTED and target != "predicted"]:
@@ -44,7 +52,7 @@ def _check_target(task: str, judges: list[str], target: str) -> None:
         )
 
 
-def _check_methods(profile: Profile, task: str, model: str) -> None:
+def _check_methods(profile, task: str, model: str) -> None:
     """Raise ValueError where no method of a task applies to one of its models."""
     family = FAMILY.get(profile.models[model].architecture, "transformer")
     methods = profile.explaining_of(task).methods
@@ -55,7 +63,7 @@ def _check_methods(profile: Profile, task: str, model: str) -> None:
         )
 
 
-def _check_diagnosis(profile: Profile, task: str, model: str) -> None:
+def _check_diagnosis(profile, task: str, model: str) -> None:
     """Raise ValueError for a task of one text, a technique that does not apply to a model, and parts without any."""
     if len(TASKS[task].segments) < 2:
         fit = [name for name, known in TASKS.items() if len(known.segments) == 2]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import BaseModel, Field, model_validator
 
-from attreval.config.contradictions import check_judges
+from attreval.config.contradictions import check_choice_of_runs, check_judges
 from attreval.config.judges import (
     AgreementSpec,
     DiagnosisSpec,
@@ -72,6 +72,7 @@ class Profile(Section):
             _check_rows(self, task)
             check_judges(self, task)
         self.joint.check([*self.tasks, *self.left_out])
+        check_choice_of_runs(self)
         if self.seed_study:
             self.seed_study.check(self.models, TASKS)
             self.study_training(), self.study_explaining()

@@ -22,8 +22,8 @@ class ModelSpec(Section):
     encoder_decoder: a small BART; start: the BERT-shaped encoder that lends it embeddings and its lowest layers.
     Word-level architectures: hidden counts units a direction (filters for cnn), embeddings where words start from:
     `glove` (of the registry, 50 wide), or a text file of word vectors by its absolute path or its place in the folder
-    that ATTREVAL_CORPORA names; kernel words in a window (qgru, qlstm, cnn), vocabulary words with the two reserved; order: see
-    models.words.quasi_recurrent.
+    that ATTREVAL_CORPORA names; kernel words in a window (qgru, qlstm, cnn), vocabulary words with the two reserved;
+    order: see models.words.quasi_recurrent.
     training: what to change in the profile's training for this model; a task's own changes go before.
     """
 

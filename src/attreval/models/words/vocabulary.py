@@ -18,7 +18,7 @@ GIVE_SIZE = "give the model `embedding_size` as wide as its `embeddings`, or nam
 
 @dataclass(frozen=True)
 class WordVectors:
-    """N words and their (N, D) vectors. cased: they know capitals, so a word is looked up as it is and not otherwise."""
+    """N words and their (N, D) vectors. cased: they know capitals, so a word is looked up only as it is."""
 
     words: Sequence[str]
     table: np.ndarray

@@ -12,10 +12,11 @@ from attreval.explain import METHODS
 from attreval.explain.method import KINDS
 from attreval.metrics.agreement import agreement_at_k
 from attreval.papers.common.runs import common_methods, load_attributions
+from attreval.papers.kamp2023.readings import tie_breaker
+from attreval.papers.kamp2023.seeds import agreement_runs
 from attreval.workflow.step import Step
 
 LOW = ("integrated_gradients_plain", "gradient_x_input")  # methods whose pairs agree least in the paper
-K_SHOWN = 4  # the mean number of tokens that people highlight on e-SNLI (Kamp et al. 2023)
 
 
 def mean_with_interval(step: Step, values: np.ndarray, run: tuple) -> tuple:
@@ -35,13 +36,18 @@ def group_of(a: str, b: str) -> str:
 def agreement_table(step: Step) -> pd.DataFrame:
     """One row a task, model, seed, pair of methods and k: mean agreement@k over instances with its interval."""
     profile, rows = step.profile, []
-    runs = profile.explained_runs("agreement")
+    spec, runs = profile.agreement, agreement_runs(step)
     show = step.progress("agreeing")
     for done, (task, model, seed) in enumerate(runs):
         records = load_attributions(step.results, profile, task, model, seed)
-        ks = range(1, profile.agreement.largest_k + 1)
+        ks = range(1, spec.largest_k + 1)
         for a, b in combinations(common_methods(records), 2):
-            values = np.array([[agreement_at_k([r[a].scores, r[b].scores], k) for k in ks] for r in records.values()])
+            values = np.array(
+                [
+                    [agreement_at_k([r[a].scores, r[b].scores], k, tie_breaker(spec, name, k, (a, b))) for k in ks]
+                    for name, r in records.items()
+                ]
+            )
             mean, low, high = mean_with_interval(step, values, (task, model, seed))
             for i, k in enumerate(ks):
                 rows.append((task, model, seed, a, b, group_of(a, b), k, mean[i], low[i], high[i], len(values)))
