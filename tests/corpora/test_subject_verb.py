@@ -231,7 +231,7 @@ def test_the_sentences_of_wikipedia_keep_their_words_tags_and_attractors(tmp_pat
     """Columns as in the file of Linzen et al. (2016); places count from 1."""
     head = ["sentence", "pos_sentence", "verb_pos", "subj_index", "verb_index", "n_diff_intervening"]
     rows = [
-        ["the loaves of \" NN are warm", "DT NNS IN `` NN VBP JJ", "VBP", "2", "6", "1"],
+        ['the loaves of " NN are warm', "DT NNS IN `` NN VBP JJ", "VBP", "2", "6", "1"],
         ["bread rises", "NN VBZ", "VBZ", "1", "2", "0"],
         ["bread rose", "NN VBD", "VBD", "1", "2", "0"],
         ["is bread good", "VBZ NN JJ", "VBZ", "2", "1", "0"],
@@ -242,7 +242,7 @@ def test_the_sentences_of_wikipedia_keep_their_words_tags_and_attractors(tmp_pat
     path.write_text("\n".join("\t".join(cells) for cells in [head, *rows]) + "\n")
     counts = Counts()
     made = [instance_of(row) for row in sv.build_agreement_whole({sv.WIKIPEDIA: path}, counts)]
-    assert [one.segments for one in made] == [("the loaves of \" NN",), ("bread",)]
+    assert [one.segments for one in made] == [('the loaves of " NN',), ("bread",)]
     assert [(one.label, one.evidence.spans, one.evidence.attractors) for one in made] == [
         (1, ((1, 2, 0),), 1),
         (0, ((0, 1, 0),), 0),
