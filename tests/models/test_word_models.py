@@ -17,7 +17,7 @@ from attreval.models.training import evaluate, train
 from attreval.models.words import recurrent
 from attreval.models.words.classifier import load_word_classifier, new_word_classifier
 from attreval.models.words.vocabulary import WordVectors, count_words, read_glove, read_vectors, start_embeddings
-from attreval.papers.common.trained_models import load_vectors
+from attreval.papers.common.word_vectors import load_vectors
 
 SPEC = TrainingSpec(
     epochs=8, batch_rows=8, learning_rate=0.02, weight_decay=0, evaluations_per_epoch=1, patience=8,
@@ -127,9 +127,7 @@ def test_embeddings_start_from_known_vectors_where_there_are_some():
     assert 0 < np.abs(table[[1, 4]]).max() <= 0.05
     cased = start_embeddings(["Film", "good"], 4, np.random.default_rng(0), replace(known, cased=True))
     assert np.abs(cased[2]).max() <= 0.05 and cased[3].tolist() == [4, 5, 6, 7]  # vectors that know capitals lack Film
-    with pytest.raises(
-        ValueError, match="the word vectors have 4 dimensions, the model 7; give the model `embedding_size`"
-    ):
+    with pytest.raises(ValueError, match="the word vectors have 4 dimensions, the model 7; give the model"):
         start_embeddings(["good"], 7, np.random.default_rng(0), known)
 
 

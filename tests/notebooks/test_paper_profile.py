@@ -152,9 +152,11 @@ def judged_by(profile, judge: str) -> set[tuple[str, str]]:
 
 
 def test_every_judge_of_the_paper_profile_has_its_tasks(finished):
-    found = pd.read_parquet(project.results("paper").instances / "04_poerner2018.parquet")
-    assert set(zip(found.task, found.model, strict=True)) == judged_by(finished, "pointing")
-    assert table("04_poerner2018", "pointing").accuracy.between(0, 1).sum() > 100
+    found = table("04_poerner2018", "pointing")
+    played = set(zip(found.task, found.model, strict=True))
+    assert played <= judged_by(finished, "pointing")  # a document is discarded where no word speaks for its class
+    assert len({pair for pair in played if pair[0].startswith("agreement")}) == 12
+    assert found.accuracy.between(0, 1).sum() > 100
     found = table("06_zhao2023", "aopc")
     assert set(found.task) == {task for task, _ in judged_by(finished, "faithfulness")}
     found = table("07_sun2024", "summary")

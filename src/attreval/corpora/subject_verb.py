@@ -44,7 +44,7 @@ class Size:
 SIZES = {
     # about 45 s of parsing on one core; 10,000 words would replace next to nothing in so small a corpus
     "agreement_parsed": Size(400_000, 3_000),
-    "agreement_whole": Size(None, 10_000),  # a quarter of an hour; vocabulary: Poerner et al. 2018, section 11
+    "agreement_whole": Size(None, 10_000),  # about ten minutes; vocabulary: Poerner et al. 2018, section 11
 }
 
 

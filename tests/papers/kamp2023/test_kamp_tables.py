@@ -15,6 +15,7 @@ from attreval.papers.common.published import reported
 from attreval.papers.kamp2023 import (
     agreement,
     choices,
+    chosen_runs,
     claims,
     dynamic_k,
     figures,
@@ -287,22 +288,22 @@ def two_seeds(step, monkeypatch, runs: str):
 
 
 def test_tables_are_of_the_run_of_lowest_difference_where_the_profile_says_so(step, monkeypatch):
-    assert seeds.agreement_runs(two_seeds(step, monkeypatch, "all")) == [("snli", "tiny", 1), ("snli", "tiny", 2)]
+    assert chosen_runs.agreement_runs(two_seeds(step, monkeypatch, "all")) == [("snli", "tiny", 1), ("snli", "tiny", 2)]
     assert set(groups.group_table(step).seed) == {1, 2}
     step = two_seeds(step, monkeypatch, "lowest_apd")
-    assert seeds.agreement_runs(step) == [("snli", "tiny", 2)]
+    assert chosen_runs.agreement_runs(step) == [("snli", "tiny", 2)]
     for made in (groups.group_table, dynamic_k.dynamic_k_table, people.human_agreement_table, choices.rule_table):
         assert set(made(step).seed) == {2}
     assert {run[2] for run in claims.statistics_by_run(step)} == {2}
     one = step.profile.model_dump()
     one["tasks"]["snli"]["seeds"] = [1]
     step.profile, step.results = Profile.model_validate(one), None  # nothing to choose, so no study is asked for
-    assert seeds.agreement_runs(step) == [("snli", "tiny", 1)]
+    assert chosen_runs.agreement_runs(step) == [("snli", "tiny", 1)]
 
 
 def test_the_chosen_seed_is_the_one_that_the_study_marks():
     apd = pd.DataFrame({"task": ["a", "a", "b"], "model": "m", "seed": [3, 4, 5], "chosen": [True, False, True]})
-    assert seeds.chosen_seeds(apd) == {("a", "m"): 3, ("b", "m"): 5}
+    assert chosen_runs.chosen_seeds(apd) == {("a", "m"): 3, ("b", "m"): 5}
 
 
 @pytest.mark.parametrize("ties", ["expectation", "random"])
@@ -315,6 +316,7 @@ def test_ties_are_broken_alike_in_the_table_of_all_pairs_and_in_the_others(step,
             reading.scores[method][:] = np.round(reading.scores[method])
     records = {r.instance: {m: SimpleNamespace(scores=s) for m, s in r.scores.items()} for r in step.readings}
     monkeypatch.setattr(agreement, "load_attributions", lambda *run: records)
+    step.results = None
     table = agreement.agreement_table(step).set_index(["method_a", "method_b", "k"]).agreement
     fixed = dynamic_k.dynamic_against_fixed(step)
     fixed = fixed[fixed.b != PEOPLE].set_index(["a", "b", "k"]).fixed

@@ -1,14 +1,11 @@
-"""The trained model of a run (task, model, seed) of a profile, and the word vectors that one starts from."""
+"""The trained model of a run (task, model, seed) of a profile."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 from attreval import corpora
 from attreval.config import Profile
 from attreval.core.project import Results
 from attreval.models.loading import load_classifier
-from attreval.models.words.vocabulary import WordVectors, read_glove, read_vectors
 from attreval.papers.common.runs import kept_for_run
 
 
@@ -22,8 +19,3 @@ def load_model(results: Results, task: str, model: str, seed: int, profile: Prof
 def load_model_once(results: Results, profile: Profile, task: str, model: str, seed: int):
     """The model of a run; the parts that a process works on one after the other mostly share it."""
     return load_model(results, task, model, seed, profile)
-
-
-def load_vectors(name: str, vocabulary: Sequence[str]) -> WordVectors:
-    """The vectors that a model's `embeddings` names: `glove` of the registry, or a text file, for a vocabulary."""
-    return read_glove(*corpora.glove()) if name == "glove" else read_vectors(corpora.vectors_file(name), vocabulary)

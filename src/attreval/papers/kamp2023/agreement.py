@@ -12,8 +12,8 @@ from attreval.explain import METHODS
 from attreval.explain.method import KINDS
 from attreval.metrics.agreement import agreement_at_k
 from attreval.papers.common.runs import common_methods, load_attributions
-from attreval.papers.kamp2023.readings import tie_breaker
-from attreval.papers.kamp2023.seeds import agreement_runs
+from attreval.papers.kamp2023.chosen_runs import agreement_runs
+from attreval.papers.kamp2023.readings import SIX, tie_breaker
 from attreval.workflow.step import Step
 
 LOW = ("integrated_gradients_plain", "gradient_x_input")  # methods whose pairs agree least in the paper
@@ -42,9 +42,10 @@ def agreement_table(step: Step) -> pd.DataFrame:
         records = load_attributions(step.results, profile, task, model, seed)
         ks = range(1, spec.largest_k + 1)
         for a, b in combinations(common_methods(records), 2):
+            pair = (a, b) if spec.ties == "expectation" else _in_voting_order(a, b)
             values = np.array(
                 [
-                    [agreement_at_k([r[a].scores, r[b].scores], k, tie_breaker(spec, name, k, (a, b))) for k in ks]
+                    [agreement_at_k([r[m].scores for m in pair], k, tie_breaker(spec, name, k, pair)) for k in ks]
                     for name, r in records.items()
                 ]
             )
@@ -54,6 +55,11 @@ def agreement_table(step: Step) -> pd.DataFrame:
         show(done + 1, len(runs))
     columns = ["task", "model", "seed", "method_a", "method_b", "group", "k", "agreement", "low", "high", "instances"]
     return pd.DataFrame(rows, columns=columns)
+
+
+def _in_voting_order(*pair: str) -> list[str]:
+    """A pair in the order in which tables of the paper's six methods draw for their ties, so that all draw alike."""
+    return sorted(pair, key=lambda name: SIX.index(name) if name in SIX else len(SIX))
 
 
 def most_methods(table: pd.DataFrame) -> pd.DataFrame:

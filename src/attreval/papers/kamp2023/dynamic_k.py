@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 
 from attreval.papers.kamp2023.agreement import mean_with_interval
+from attreval.papers.kamp2023.chosen_runs import agreement_runs
 from attreval.papers.kamp2023.readings import PEOPLE, read_runs, shared_readings, voter_title, voters_and_people
-from attreval.papers.kamp2023.seeds import agreement_runs
 
 COMPARED = 10  # the largest fixed k that dynamic k is compared with, where the profile fixes no larger one
 IMPROVED = 5  # and the largest of the paper's Table 1

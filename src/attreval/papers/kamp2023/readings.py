@@ -15,16 +15,17 @@ from attreval.core.project import Results
 from attreval.core.records import Attribution, Instance, Tokens
 from attreval.core.seeds import generator
 from attreval.core.tables import read_by_instance
-from attreval.explain import METHODS
+from attreval.explain import METHODS, methods_in
 from attreval.metrics.agreement import agreement_at_k, agreement_of
 from attreval.metrics.dynamic_k import PEAK_RULES, local_maxima, select
 from attreval.metrics.human_agreement import agreement_with_share, relevance, selection_with_share, token_marks
 from attreval.papers.common.runs import kept_for_run, load_attributions, load_tokens
 from attreval.papers.common.sample import examples, to_explain
-from attreval.papers.kamp2023.seeds import SIX, agreement_runs
+from attreval.papers.kamp2023.chosen_runs import agreement_runs
 from attreval.workflow.step import Step
 
 PEOPLE = "people"  # the name of the human voter in tables
+SIX = tuple(methods_in("kamp2023").values())
 UNSIGNED = "_unsigned"  # what the name of a method ends in where the size of its scores is meant
 
 

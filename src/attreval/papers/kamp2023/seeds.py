@@ -14,19 +14,18 @@ import numpy as np
 import pandas as pd
 
 from attreval import corpora
-from attreval.config import Profile, Run
+from attreval.config import Profile
 from attreval.core.project import Results
 from attreval.core.records import Attribution
 from attreval.core.tables import read_attributions, write_attributions
 from attreval.metrics.pairwise_difference import average_pairwise_difference, profile_matrix
 from attreval.papers.common.published import reported
 from attreval.papers.common.runs import load_attributions
-from attreval.papers.kamp2023.tables import KAMP_METHODS
+from attreval.papers.kamp2023.readings import SIX
 from attreval.workflow.parallel import map_side_by_side
 from attreval.workflow.step import set_threads
 
 STUDY = "study"  # what the task of a study's runs is called in the names of files
-SIX = tuple(KAMP_METHODS.values())
 
 
 def apd_table(step) -> pd.DataFrame:
@@ -46,24 +45,6 @@ def apd_table(step) -> pd.DataFrame:
             rows.append((task, model, seed, accuracy, apd[at], at == apd.argmin(), len(profiles[0]), longest))
     columns = ["task", "model", "seed", "accuracy", "apd", "chosen", "profiles", "longest"]
     return pd.DataFrame(rows, columns=columns)
-
-
-def chosen_seeds(apd: pd.DataFrame) -> dict[tuple[str, str], int]:
-    """By task and model, the seed whose explanations differ least from those of the others; apd: as `apd_table`."""
-    chosen = apd[apd.chosen]
-    return {(row.task, row.model): int(row.seed) for row in chosen.itertuples()}
-
-
-def agreement_runs(step) -> list[Run]:
-    """The runs that tables of agreement are of, as `agreement.runs` says; a model of one seed has nothing to choose.
-
-    FileNotFoundError: notebook 05_kamp2023_seeds, whose table names the chosen runs, has not run.
-    """
-    runs = step.profile.explained_runs("agreement")
-    if step.profile.agreement.runs == "all" or len(runs) == len({run[:2] for run in runs}):
-        return runs
-    chosen = chosen_seeds(step.results.read_table("apd", "05_kamp2023_seeds"))
-    return [run for run in runs if chosen.get(run[:2], run[2]) == run[2]]
 
 
 def align(runs: list[dict[tuple[str, str], np.ndarray]]) -> list[list[np.ndarray]]:
@@ -122,7 +103,7 @@ def train_and_explain(results: Results, profile: Profile, seed: int) -> float:
     from attreval.models.scorer import Scorer
     from attreval.models.training import evaluate, train
     from attreval.models.transformer import pick_precision
-    from attreval.papers.common.trained_models import load_vectors
+    from attreval.papers.common.word_vectors import load_vectors
 
     set_threads(profile.threads)
     study, spec = profile.seed_study, profile.study_explaining()

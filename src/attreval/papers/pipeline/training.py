@@ -18,7 +18,7 @@ from attreval.core.records import Instance
 from attreval.models.loading import load_classifier, new_classifier
 from attreval.models.training import evaluate, save_whole, train
 from attreval.models.transformer import pick_precision
-from attreval.papers.common.trained_models import load_vectors
+from attreval.papers.common.word_vectors import load_vectors
 from attreval.workflow.step import Step
 
 
