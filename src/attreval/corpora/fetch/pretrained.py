@@ -14,7 +14,6 @@ from attreval.corpora.fetch.archives import MARK, extract, is_open
 from attreval.corpora.fetch.download import clear_leftovers
 from attreval.corpora.fetch.errors import FetchError, room_for
 from attreval.corpora.fetch.lock import package
-from attreval.corpora.fetch.sources import VARIABLE, given_folder
 
 
 @dataclass(frozen=True)
@@ -92,6 +91,8 @@ def vectors_file(name: str) -> Path:
 
     FetchError where there is none; it says what would do.
     """
+    from attreval.corpora.fetch.sources import VARIABLE, given_folder
+
     given = given_folder()
     path = Path(name) if Path(name).is_absolute() or given is None else given / name
     if path.is_absolute() and path.is_file():
