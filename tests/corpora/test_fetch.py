@@ -86,6 +86,7 @@ def registry(tmp_path, monkeypatch):
     made = types.SimpleNamespace(home=tmp_path / "home", data=tmp_path / "data", links=tmp_path / "links", packages=[])
     (made.home / "data").mkdir(parents=True)
     made.links.mkdir()
+    (made.home / "data" / "sources.toml").write_text('[snli]\ntitle = "SNLI"\nlayout = ["snli/x"]\nby_hand = "."\n')
     for name in ("PIP_EXTRA_INDEX_URL", "PIP_INDEX_URL", "ATTREVAL_CORPORA"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)

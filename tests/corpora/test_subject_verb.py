@@ -227,6 +227,49 @@ def test_probes_keep_the_attractors_of_the_file_and_drop_what_the_parser_does_no
     assert sum(counts.dropped.values()) == 3 == len(counts.dropped)
 
 
+def test_the_sentences_of_wikipedia_keep_their_words_tags_and_attractors(tmp_path):
+    """Columns as in the file of Linzen et al. (2016); places count from 1."""
+    head = ["sentence", "pos_sentence", "verb_pos", "subj_index", "verb_index", "n_diff_intervening"]
+    rows = [
+        ['the loaves of " NN are warm', "DT NNS IN `` NN VBP JJ", "VBP", "2", "6", "1"],
+        ["bread rises", "NN VBZ", "VBZ", "1", "2", "0"],
+        ["bread rose", "NN VBD", "VBD", "1", "2", "0"],
+        ["is bread good", "VBZ NN JJ", "VBZ", "2", "1", "0"],
+        ["bread " * 51, "NN " * 51, "VBZ", "1", "2", "0"],
+        ["bread is", "NN", "VBZ", "1", "2", "0"],
+    ]
+    path = tmp_path / "agr.tsv"
+    path.write_text("\n".join("\t".join(cells) for cells in [head, *rows]) + "\n")
+    counts = Counts()
+    made = [instance_of(row) for row in sv.build_agreement_whole({sv.WIKIPEDIA: path}, counts)]
+    assert [one.segments for one in made] == [('the loaves of " NN',), ("bread",)]
+    assert [(one.label, one.evidence.spans, one.evidence.attractors) for one in made] == [
+        (1, ((1, 2, 0),), 1),
+        (0, ((0, 1, 0),), 0),
+    ]
+    assert made[0].evidence.tags == ("DT", "NNS", "IN", "``", "NN")
+    assert [one.id for one in made] == [f"agreement_whole/{one.split}/wikipedia-{at}" for at, one in enumerate(made)]
+    assert sorted(counts.dropped.values()) == [1, 3]
+
+
+def test_the_whole_corpus_is_parsed_to_its_end_with_its_own_vocabulary(tmp_path, monkeypatch):
+    from reference.models import instance
+
+    sources = {name: tmp_path / f"{name}.parquet" for name in sv.PARSED}
+    for name, path in sources.items():
+        write_instances(path, [instance(f"a {name}{at} loaves are", name=f"{at}", split="test") for at in range(9)], {})
+    import spacy
+
+    parser, tokenizer = Parser(), spacy.blank("en").tokenizer
+    pipe = lambda texts, batch_size: Parser.pipe(parser, (tokenizer(text) for text in texts), batch_size)  # noqa: E731
+    monkeypatch.setattr(parser, "pipe", pipe)
+    monkeypatch.setattr(sv, "load_parser", lambda folder: parser)
+    monkeypatch.setattr(sv, "SIZES", {"agreement_whole": sv.Size(None, 3)})
+    rows = list(sv.build_agreement_whole(sources | {sv.PARSER: tmp_path}, Counts()))
+    assert len(rows) == 18 and all(row.id.startswith(f"agreement_whole/{row.split}/") for row in rows)
+    assert sorted({word for row in rows for word in row.segments[0].split()}) == ["DT", "a", "bbc0", "loaves"]
+
+
 def test_the_parsed_corpus_is_cut_split_by_beginning_and_free_of_repeats(tmp_path, monkeypatch):
     texts = {name: tmp_path / f"{name}.parquet" for name in ("imdb", "bbc")}
     from reference.models import instance
@@ -246,7 +289,7 @@ def test_the_parsed_corpus_is_cut_split_by_beginning_and_free_of_repeats(tmp_pat
 
     parser.pipe = pipe
     monkeypatch.setattr(sv, "load_parser", lambda folder: parser)
-    monkeypatch.setattr(sv, "PARSED_WORDS", {"imdb": 21, "bbc": 21})
+    monkeypatch.setattr(sv, "SIZES", {"agreement_parsed": sv.Size(21, 3_000)})
     counts = Counts()
     rows = list(sv.build_agreement_parsed(texts | {sv.PARSER: tmp_path}, counts))
     assert {row.segments for row in rows} == {("the loaves",), ("a oven a loaves",)}

@@ -5,12 +5,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from reference import models
 
-from attreval.config import TrainingSpec
-from attreval.models.training import batches, evaluate, publish, train
+from attreval.config import ModelSpec, TrainingSpec
+from attreval.models.loading import new_classifier
+from attreval.models.training import _parameter_groups, batches, evaluate, publish, train
 from attreval.models.transformer import load_transformer
 
 SPEC = TrainingSpec(
@@ -170,6 +172,60 @@ def test_the_running_average_is_what_is_kept(tmp_path):
     moved = {name: float((plain[name] - start[name]).norm()) for name in plain if plain[name].is_floating_point()}
     lagged = {name: float((averaged[name] - start[name]).norm()) for name in moved}
     assert sum(lagged.values()) < sum(moved.values())  # an average trails behind
+
+
+def steps_of(monkeypatch, spec, folder, model=None):
+    """The rate of each group, and the norm of the gradient, at each step of a short training."""
+    seen, step = [], torch.optim.AdamW.step
+
+    def watch(optimizer, *args, **more):
+        norm = sum(float(p.grad.norm()) ** 2 for g in optimizer.param_groups for p in g["params"] if p.grad is not None)
+        seen.append(([g["lr"] for g in optimizer.param_groups], norm**0.5))
+        return step(optimizer, *args, **more)
+
+    monkeypatch.setattr(torch.optim.AdamW, "step", watch)
+    train(model or fresh(), models.toy(48), models.toy(8, 1), spec, folder, ("steps",))
+    return seen
+
+
+@pytest.mark.parametrize("clip, held", [(1e-3, True), (1.0, False), (None, False)])
+def test_the_gradient_is_clipped_where_the_profile_says_so(tmp_path, monkeypatch, clip, held):
+    seen = steps_of(monkeypatch, replace_in(SPEC, epochs=1, clip=clip), tmp_path / "m")
+    assert all(norm <= 1.001e-3 for _, norm in seen) == held
+
+
+def test_the_head_learns_at_its_own_rate(tmp_path, monkeypatch):
+    model = fresh()
+    groups = _parameter_groups(model.network, replace_in(SPEC, head_learning_rate=1.0))
+    heads = [g["params"] for g in groups if g.get("lr") == 1.0]
+    named = {id(p): name for name, p in model.network.named_parameters()}
+    assert {named[id(p)] for part in heads for p in part} == {"classifier.weight", "classifier.bias"}
+    assert sorted(id(p) for g in groups for p in g["params"]) == sorted(named)
+    assert [g["weight_decay"] for g in groups if g.get("lr") == 1.0] == [SPEC.weight_decay, 0.0]
+    spec = replace_in(SPEC, epochs=1, learning_rate=1e-4, head_learning_rate=1e-3)
+    for rates, _ in steps_of(monkeypatch, spec, tmp_path / "m", model):
+        assert sorted(set(rates))[1] == pytest.approx(10 * sorted(set(rates))[0])  # both follow the schedule
+    words = new_classifier(
+        ModelSpec(architecture="cnn", hidden=4, embedding_size=4), "ab", (1,), models.toy(4), "w", "cpu"
+    )
+    groups = _parameter_groups(words.network, replace_in(SPEC, head_learning_rate=1.0))
+    assert [len(g["params"]) for g in groups if g.get("lr") == 1.0] == [1, 1]  # weight and bias of the output layer
+
+
+def test_without_a_rate_of_its_own_the_head_is_like_the_rest():
+    groups = _parameter_groups(fresh().network, SPEC)
+    assert [set(g) for g in groups] == [{"params", "weight_decay"}] * 2
+
+
+def test_the_rate_decays_along_a_line_or_a_cosine(tmp_path, monkeypatch):
+    found = {}
+    for schedule in ("linear", "cosine"):
+        spec = replace_in(SPEC, epochs=2, warmup=0.25, learning_rate=1e-4, schedule=schedule)
+        found[schedule] = [rates[0] / 1e-4 for rates, _ in steps_of(monkeypatch, spec, tmp_path / schedule)]
+    at = np.arange(12)
+    left = np.minimum(1, (12 - at) / 9)
+    np.testing.assert_allclose(found["linear"], np.minimum((at + 1) / 3, left))
+    np.testing.assert_allclose(found["cosine"], np.minimum((at + 1) / 3, (1 + np.cos(np.pi * (1 - left))) / 2))
 
 
 def replace_in(spec, **changes):

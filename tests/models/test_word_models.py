@@ -8,6 +8,7 @@ import pytest
 import torch
 from reference import models, words
 
+from attreval import corpora
 from attreval.config import ModelSpec, TrainingSpec
 from attreval.models import training
 from attreval.models.loading import load_classifier, new_classifier
@@ -15,7 +16,8 @@ from attreval.models.scorer import Scorer
 from attreval.models.training import evaluate, train
 from attreval.models.words import recurrent
 from attreval.models.words.classifier import load_word_classifier, new_word_classifier
-from attreval.models.words.vocabulary import count_words, read_glove, start_embeddings
+from attreval.models.words.vocabulary import WordVectors, count_words, read_glove, read_vectors, start_embeddings
+from attreval.papers.common.word_vectors import load_vectors
 
 SPEC = TrainingSpec(
     epochs=8, batch_rows=8, learning_rate=0.02, weight_decay=0, evaluations_per_epoch=1, patience=8,
@@ -119,11 +121,13 @@ def test_vocabulary_is_the_most_frequent_words_ties_in_order():
 
 
 def test_embeddings_start_from_known_vectors_where_there_are_some():
-    known = (["film", "good"], np.arange(8.0).reshape(2, 4))
+    known = WordVectors(["film", "good"], np.arange(8.0).reshape(2, 4))
     table = start_embeddings(["Film", "good", "odd"], 4, np.random.default_rng(0), known)
     assert table[0].tolist() == [0] * 4 and table[2].tolist() == [0, 1, 2, 3] and table[3].tolist() == [4, 5, 6, 7]
     assert 0 < np.abs(table[[1, 4]]).max() <= 0.05
-    with pytest.raises(ValueError, match="the word vectors have 4 dimensions, the model 7"):
+    cased = start_embeddings(["Film", "good"], 4, np.random.default_rng(0), replace(known, cased=True))
+    assert np.abs(cased[2]).max() <= 0.05 and cased[3].tolist() == [4, 5, 6, 7]  # vectors that know capitals lack Film
+    with pytest.raises(ValueError, match="the word vectors have 4 dimensions, the model 7; give the model"):
         start_embeddings(["good"], 7, np.random.default_rng(0), known)
 
 
@@ -132,8 +136,51 @@ def test_word_vectors_are_read_from_their_two_files(tmp_path):
 
     np.save(tmp_path / "e.npy", np.eye(2, dtype=np.float32))
     pd.DataFrame({"index": ["the", "film"]}).to_parquet(tmp_path / "i.parquet")
-    names, vectors = read_glove(tmp_path / "e.npy", tmp_path / "i.parquet")
-    assert names == ["the", "film"] and vectors.tolist() == [[1, 0], [0, 1]]
+    found = read_glove(tmp_path / "e.npy", tmp_path / "i.parquet")
+    assert found.words == ["the", "film"] and found.table.tolist() == [[1, 0], [0, 1]] and not found.cased
+
+
+def test_word_vectors_are_read_from_a_text_file(tmp_path):
+    """As GloVe 840B writes them: a word may hold blanks, or be a number; other words than those asked for are left."""
+    path = tmp_path / "v.txt"
+    path.write_text("the 1 2 3\n. . . 4 5 6\nThe 7 8 9\n12 -1e-1 0 1\nodd x y z\n", encoding="utf-8")
+    found = read_vectors(path, ["The", "12", ". . .", "no"])
+    assert found.words == [". . .", "The", "12"] and found.cased
+    np.testing.assert_allclose(found.table, [[4, 5, 6], [7, 8, 9], [-0.1, 0, 1]])
+    assert read_vectors(path, []).table.shape == (0, 3)
+    path.write_text("2 3\nthe 1 2 3\na 4 5 6\n")  # counts of words and numbers first, as word2vec writes them
+    assert read_vectors(path, ["a", "2"]).table.tolist() == [[4, 5, 6]]
+
+
+@pytest.mark.parametrize(
+    "text, words",
+    [
+        ("the 1 2\na 3\n", "line 2 of v.txt is not a word and 2 numbers"),
+        ("the 1 2\na b c\n", "line 2 of v.txt"),
+        ("", "holds no word vectors"),
+    ],
+)  # fmt: skip
+def test_a_file_that_holds_no_word_vectors_says_where(tmp_path, text, words):
+    (tmp_path / "v.txt").write_text(text)
+    with pytest.raises(ValueError, match=words):
+        read_vectors(tmp_path / "v.txt", ["the", "a"])
+
+
+def test_a_model_starts_from_the_file_that_its_embeddings_name(tmp_path, monkeypatch):
+    (tmp_path / "v.txt").write_text("good 1 2 3\nbad 4 5 6\n")
+    monkeypatch.setenv("ATTREVAL_CORPORA", str(tmp_path))
+    for name in ("v.txt", str(tmp_path / "v.txt")):
+        spec = ModelSpec(architecture="cnn", hidden=4, embeddings=name, embedding_size=3)
+        made = new_word_classifier(spec, ("a", "b"), (1,), models.toy(4), "small", "cpu", load_vectors)
+        assert made.network.embedding.weight[made.index["bad"]].tolist() == [4, 5, 6]
+    wide = spec.model_copy(update={"embedding_size": 300})
+    with pytest.raises(ValueError, match="have 3 dimensions, the model 300"):
+        new_word_classifier(wide, ("a", "b"), (1,), models.toy(4), "small", "cpu", load_vectors)
+    with pytest.raises(corpora.FetchError, match=r"'w.txt'.*folder that ATTREVAL_CORPORA names.*embeddings"):
+        load_vectors("w.txt", ["good"])
+    monkeypatch.delenv("ATTREVAL_CORPORA")
+    with pytest.raises(corpora.FetchError, match="ATTREVAL_CORPORA is not set"):
+        load_vectors("v.txt", ["good"])
 
 
 @pytest.mark.parametrize("architecture", words.ARCHITECTURES)

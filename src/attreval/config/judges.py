@@ -36,7 +36,9 @@ class AgreementSpec(Section):
     as the released code does. people: have a `top_k` of their own like any voter (the code), or vote by their `share`
     (the paper's words). improvement: what Table 1 adds up over a method's pairs: `positive` differences, `signed` ones,
     or their `mean`. lengths, length_tolerance: texts of so many tokens, give or take, are a group of Figure 6.
-    tie_draws: random tie-breaks compared with the expectation. apd_itself: see metrics.pairwise_difference.
+    tie_draws: random tie-breaks compared with the expectation. apd_itself: see metrics.pairwise_difference. runs: what
+    tables of agreement are of: `all` runs, or of a model's several seeds only the one with the `lowest_apd`, with which
+    the paper explains.
     """
 
     largest_k: int = Field(10, ge=1)
@@ -49,6 +51,13 @@ class AgreementSpec(Section):
     length_tolerance: int = Field(0, ge=0)
     tie_draws: int = Field(5, ge=1)
     apd_itself: bool = True
+    runs: Literal["all", "lowest_apd"] = "all"
+
+    @model_validator(mode="after")
+    def fixed_k_is_measured(self):
+        if self.fixed_k > self.largest_k:
+            raise ValueError(f"fixed_k is {self.fixed_k}, but k goes up to largest_k {self.largest_k} only; raise that")
+        return self
 
 
 class SeedStudySpec(Section):

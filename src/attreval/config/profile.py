@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pydantic import BaseModel, Field, model_validator
 
+from attreval.config.contradictions import check_choice_of_runs, check_judges
 from attreval.config.judges import (
     AgreementSpec,
     DiagnosisSpec,
@@ -69,11 +70,9 @@ class Profile(Section):
                 self.training_of(task, model)
             self.explaining_of(task), self.faithfulness_of(task)
             _check_rows(self, task)
-            judges = {judge for model in spec.models for judge in self.task_of(task, model).judges}
-            if "diagnosis" in judges and len(TASKS[task].segments) < 2:
-                fit = [name for name, known in TASKS.items() if len(known.segments) == 2]
-                raise ValueError(f"task {task!r} has one text; diagnosis needs two, as in: {', '.join(fit)}")
+            check_judges(self, task)
         self.joint.check([*self.tasks, *self.left_out])
+        check_choice_of_runs(self)
         if self.seed_study:
             self.seed_study.check(self.models, TASKS)
             self.study_training(), self.study_explaining()

@@ -20,9 +20,10 @@ class ModelSpec(Section):
     labels: the classes of weights that are used as they are, in index order, where their own names do not say.
     position_start: the first position, for RoBERTa and MPNet; the released code of Zhao & Aletras (2023) counts from 0.
     encoder_decoder: a small BART; start: the BERT-shaped encoder that lends it embeddings and its lowest layers.
-    Word-level architectures: hidden counts units a direction (filters for cnn), embeddings where words start from,
-    kernel words in a window (qgru, qlstm, cnn), vocabulary words with the two reserved; order: see
-    models.words.quasi_recurrent.
+    Word-level architectures: hidden counts units a direction (filters for cnn), embeddings where words start from:
+    `glove` (of the registry, 50 wide), or a text file of word vectors by its absolute path or its place in the folder
+    that ATTREVAL_CORPORA names; kernel words in a window (qgru, qlstm, cnn), vocabulary words with the two reserved;
+    order: see models.words.quasi_recurrent.
     training: what to change in the profile's training for this model; a task's own changes go before.
     """
 
@@ -38,7 +39,7 @@ class ModelSpec(Section):
     labels: list[str] | None = None
     position_start: int | None = Field(None, ge=0)
     bidirectional: bool = True
-    embeddings: Literal["glove"] | None = None
+    embeddings: str | None = Field(None, min_length=1)
     embedding_size: int = Field(300, ge=1)
     kernel: int = Field(5, ge=1)
     dropout: float = Field(0.5, ge=0, lt=1)
@@ -117,20 +118,24 @@ class TrainingSpec(Section):
 
     averaging: decay of the running average of the weights that is checked and kept, 0 for the weights themselves.
     schedule `halving`: no warm-up, and half the rate after every `halve_after` checks on dev without a better one.
-    watch: what is compared on dev. With weight_decay 0, AdamW is Adam. tokens: cut train and dev texts to so many; what
-    is tested and explained keeps the model's max_length.
+    `cosine`: a decay along half a cosine. watch: what is compared on dev. With weight_decay 0, AdamW is Adam.
+    head_learning_rate: of what is no part of the pretrained encoder, where it learns at another rate. clip: largest
+    norm of the gradient, null for none. tokens: cut train and dev texts to so many; what is tested and explained keeps
+    the model's max_length.
     """
 
     epochs: int = Field(1, ge=1)
     batch_rows: int = Field(32, ge=1)
     learning_rate: float = Field(1e-4, gt=0)
+    head_learning_rate: float | None = Field(None, gt=0)
+    clip: float | None = Field(1.0, gt=0)
     weight_decay: float = Field(0.01, ge=0)
     warmup: float = Field(0.1, ge=0, le=1)
     evaluations_per_epoch: int = Field(4, ge=1)
     patience: int = Field(3, ge=1)
-    schedule: Literal["linear", "halving"] = "linear"
+    schedule: Literal["linear", "cosine", "halving"] = "linear"
     halve_after: int = Field(2, ge=1)
-    watch: Literal["loss", "accuracy"] = "loss"
+    watch: Literal["loss", "accuracy", "macro_f1"] = "loss"
     averaging: float = Field(0.0, ge=0, lt=1)
     precision: Precision = "auto"
     tokens: int | None = Field(None, ge=8)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from attreval.corpora.fetch.errors import FetchError
 from attreval.corpora.fetch.lock import Package, packages
-from attreval.corpora.fetch.pretrained import WEIGHTS, glove, resolve_weights, spacy_model, weights
+from attreval.corpora.fetch.pretrained import WEIGHTS, glove, resolve_weights, spacy_model, vectors_file, weights
 from attreval.corpora.tasks import TASKS, Task, known_task, table_path
 
 __all__ = [
@@ -30,6 +30,7 @@ __all__ = [
     "resolve_weights",
     "spacy_model",
     "table_path",
+    "vectors_file",
     "weights",
 ]
 

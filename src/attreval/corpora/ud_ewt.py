@@ -15,13 +15,21 @@ FORM, TAG, HEAD, RELATION = 1, 4, 6, 7
 
 def build_agreement_ud(sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
     """Rows of all parts, all in test; rare are the words that are rare to the model of agreement_parsed."""
-    known = vocabulary_of(read_instances(sources["agreement_parsed"]))
+    yield from _rows("agreement_ud", vocabulary_of(read_instances(sources["agreement_parsed"])), sources, counts)
+
+
+def build_agreement_ud_whole(sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
+    """The same to the model of agreement_whole."""
+    yield from _rows("agreement_ud_whole", vocabulary_of(read_instances(sources["agreement_whole"])), sources, counts)
+
+
+def _rows(task: str, known: set[str], sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
     seen: set[str] = set()
     for part in PARTS:
         path = sources.get(f"ud_ewt/en_ewt-ud-{part}.conllu")
         for number, sentence in enumerate(_read_trees(path) if path else ()):
             if found := choose_new(sentence, seen, counts):
-                yield make_row(f"agreement_ud/test/{part}-{number}", sentence, found, known)
+                yield make_row(f"{task}/test/{part}-{number}", sentence, found, known)
 
 
 def _read_trees(path: Path) -> Iterator[Sentence]:

@@ -32,7 +32,7 @@ def new_classifier(
     """A classifier to be trained, as spec (config.ModelSpec) says.
 
     train_set: gives a word-level model its vocabulary. resolve: see `new_transformer`. vectors: see
-    `new_word_classifier`; vocabulary.read_glove of the paths that corpora.glove gives is one.
+    `new_word_classifier`.
     """
     if spec.architecture in ("transformer", "encoder_decoder"):
         return new_transformer(spec, labels, names, name, device, resolve)

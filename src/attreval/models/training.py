@@ -88,27 +88,40 @@ def batches(lengths: np.ndarray, batch_rows: int, rng: np.random.Generator, wind
     return [out[i] for i in rng.permutation(len(out))]
 
 
-def _plan_steps(network: torch.nn.Module, spec, total: int):
-    """AdamW, no weight decay on biases and layer normalisation, and a linear warm-up and decay over `total` steps.
+def _parameter_groups(network: torch.nn.Module, spec) -> list[dict]:
+    """What AdamW is given: no weight decay on biases and layer normalisation, the head at its own rate if it has one.
 
-    Without a schedule (None) where the rate is halved when dev stagnates.
+    The head is what lies outside a pretrained encoder (`base_model_prefix`), or the output layer of a word-level model.
     """
-    plain = [p for n, p in network.named_parameters() if n.endswith("bias") or "LayerNorm" in n]
-    held = {id(p) for p in plain}
+    prefix = getattr(network, "base_model_prefix", "")
+    groups: dict[tuple[bool, bool], list] = {(False, False): [], (True, False): []}
+    for name, parameter in network.named_parameters():
+        head = not name.startswith(f"{prefix}.") if prefix else name.startswith("output.")
+        plain = name.endswith("bias") or "LayerNorm" in name
+        groups.setdefault((plain, head and spec.head_learning_rate is not None), []).append(parameter)
+    return [
+        {"params": parameters, "weight_decay": 0.0 if plain else spec.weight_decay}
+        | ({"lr": spec.head_learning_rate} if head else {})
+        for (plain, head), parameters in groups.items()
+    ]
+
+
+def _plan_steps(network: torch.nn.Module, spec, total: int):
+    """AdamW, and a warm-up and a linear or cosine decay over `total` steps; no schedule where the rate is halved."""
     optimizer = torch.optim.AdamW(
-        [
-            {"params": [p for p in network.parameters() if id(p) not in held], "weight_decay": spec.weight_decay},
-            {"params": plain, "weight_decay": 0.0},
-        ],
+        _parameter_groups(network, spec),
         lr=spec.learning_rate,
         fused=True,  # measured: a seventh of the time of the default on a processor
     )
     if spec.schedule == "halving":
         return optimizer, None
     warm = max(1, round(spec.warmup * total))
-    return optimizer, torch.optim.lr_scheduler.LambdaLR(
-        optimizer, lambda step: min((step + 1) / warm, max(0.0, (total - step) / max(1, total - warm)))
-    )
+
+    def share(step: int) -> float:
+        left = min(1.0, max(0.0, (total - step) / max(1, total - warm)))
+        return min((step + 1) / warm, left if spec.schedule == "linear" else (1 - math.cos(math.pi * left)) / 2)
+
+    return optimizer, torch.optim.lr_scheduler.LambdaLR(optimizer, share)
 
 
 def train(
@@ -155,7 +168,8 @@ def train(
             logits = model.logits(*inputs)
             loss = torch.nn.functional.cross_entropy(logits.float(), gold[rows.tolist()])
         loss.backward()
-        torch.nn.utils.clip_grad_norm_(network.parameters(), 1.0)
+        if spec.clip is not None:
+            torch.nn.utils.clip_grad_norm_(network.parameters(), spec.clip)
         optimizer.step()
         if schedule:
             schedule.step()
@@ -172,7 +186,7 @@ def train(
         found = {"train_loss": float(np.mean(losses)), "dev_loss": dev.loss, "dev_accuracy": dev.accuracy}
         curve.append({"step": step, "epoch": step / per_epoch} | found)
         losses = []
-        score = 1 - dev.accuracy if spec.watch == "accuracy" and math.isfinite(dev.loss) else dev.loss
+        score = 1 - getattr(dev, spec.watch) if spec.watch != "loss" and math.isfinite(dev.loss) else dev.loss
         stale = 0 if score < best else stale + 1
         if score < best:
             best, best_loss = score, dev.loss

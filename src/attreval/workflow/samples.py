@@ -30,6 +30,8 @@ def _describe_sample(profile: Profile, judge: str) -> str:
     texts = "; ".join(f"{models} on n = {_enumerate_words(counts)} texts" for models, counts in parts.items())
     share = f"{profile.bootstrap.confidence:.0%}".replace("%", " %")
     seeded = f"{seeds} seed{'s' if seeds > 1 else ''}"
+    if judge == "agreement" and seeds > 1 and profile.agreement.runs == "lowest_apd":
+        seeded = f"of {seeded} the run with the lowest average pairwise difference"
     return f"Profile {profile.name}: {texts}; {seeded}. Intervals: {share} bootstrap over texts."
 
 

@@ -15,7 +15,9 @@ from attreval.papers.common.claims import read_claims
 from attreval.papers.common.published import reported
 from attreval.papers.common.verdicts import Finding, untested
 from attreval.papers.kamp2023 import (
+    agreement,
     choices,
+    chosen_runs,
     claims,
     dynamic_k,
     figures,
@@ -321,6 +323,73 @@ def test_seeds_are_compared_on_what_all_runs_have():
     beside = tables.table_2(table.assign(chosen=[False, True]))
     assert list(beside.seed) == [2, 1] and list(beside.published_apd) == [0.00595, 0.00599]
     assert figures.figure_seeds(beside).get_legend() is not None
+
+
+def two_seeds(step, monkeypatch, runs: str):
+    """A step of one task with two seeds, whose readings differ; the study names seed 2."""
+    texts = {1: made_up(seed=1), 2: made_up(seed=2)}
+    monkeypatch.setattr(readings, "read_run", lambda step, run: texts[run[2]])
+    spec = step.profile.model_dump() | {"agreement": {"runs": runs, "largest_k": 4}}
+    spec["tasks"]["snli"]["seeds"] = [1, 2]
+    step.profile = Profile.model_validate(spec)
+    apd = pd.DataFrame({"task": "snli", "model": "tiny", "seed": [1, 2], "apd": [0.2, 0.1], "chosen": [False, True]})
+    step.results = SimpleNamespace(
+        read_table=lambda name, notebook: {("apd", "05_kamp2023_seeds"): apd}[name, notebook]
+    )
+    return step
+
+
+def test_tables_are_of_the_run_of_lowest_difference_where_the_profile_says_so(step, monkeypatch):
+    assert chosen_runs.agreement_runs(two_seeds(step, monkeypatch, "all")) == [("snli", "tiny", 1), ("snli", "tiny", 2)]
+    assert set(groups.group_table(step).seed) == {1, 2}
+    step = two_seeds(step, monkeypatch, "lowest_apd")
+    assert chosen_runs.agreement_runs(step) == [("snli", "tiny", 2)]
+    for made in (groups.group_table, dynamic_k.dynamic_k_table, people.human_agreement_table, choices.rule_table):
+        assert set(made(step).seed) == {2}
+    assert {run[2] for run in claims.statistics_by_run(step)} == {2}
+    one = step.profile.model_dump()
+    one["tasks"]["snli"]["seeds"] = [1]
+    step.profile, step.results = Profile.model_validate(one), None  # nothing to choose, so no study is asked for
+    assert chosen_runs.agreement_runs(step) == [("snli", "tiny", 1)]
+
+
+def test_the_chosen_seed_is_the_one_that_the_study_marks():
+    apd = pd.DataFrame({"task": ["a", "a", "b"], "model": "m", "seed": [3, 4, 5], "chosen": [True, False, True]})
+    assert chosen_runs.chosen_seeds(apd) == {("a", "m"): 3, ("b", "m"): 5}
+
+
+@pytest.mark.parametrize("ties", ["expectation", "random"])
+def test_ties_are_broken_alike_in_the_table_of_all_pairs_and_in_the_others(step, monkeypatch, ties):
+    """Scores of few values: at random, two tables of one pair agree to the last digit, and differ from the mean."""
+    settings = step.profile.agreement.model_copy(update={"ties": ties})
+    step.profile = step.profile.model_copy(update={"agreement": settings})
+    for reading in step.readings:
+        for method in reading.scores:
+            reading.scores[method][:] = np.round(reading.scores[method])
+    records = {r.instance: {m: SimpleNamespace(scores=s) for m, s in r.scores.items()} for r in step.readings}
+    monkeypatch.setattr(agreement, "load_attributions", lambda *run: records)
+    step.results = None
+    table = agreement.agreement_table(step).set_index(["method_a", "method_b", "k"]).agreement
+    fixed = dynamic_k.dynamic_against_fixed(step)
+    fixed = fixed[fixed.b != PEOPLE].set_index(["a", "b", "k"]).fixed
+    expected = step.profile.agreement.model_copy(update={"ties": "expectation"})
+    for a, b in (("lime", "gradient_l1"), ("partition_shap", "lime")):
+        pair = next(pair for pair in ((a, b), (b, a)) if (*pair, 3) in table.index)
+        found = table[(*pair, 3)]
+        both = next(fixed[(*p, 3)] for p in ((a, b), (b, a)) if (*p, 3) in fixed.index)
+        mean = np.mean([r.agreement_at_k((a, b), 3, expected) for r in step.readings])
+        assert found == pytest.approx(both)
+        assert (found == pytest.approx(mean)) == (ties == "expectation")
+
+
+def test_the_fixed_k_of_the_profile_is_the_one_of_every_table(step):
+    settings = step.profile.agreement.model_copy(update={"fixed_k": 12})
+    step.profile = step.profile.model_copy(update={"agreement": settings})
+    compared = dynamic_k.dynamic_against_fixed(step)
+    assert compared.k.max() == 12  # one more than the ten that are always compared
+    matrix, shown = dynamic_k.dynamic_matrices(compared, 12)["snli"], compared[compared.k == 12]
+    pair = shown[(shown.a == "partition_shap") & (shown.b == "lime")].iloc[0]
+    assert matrix.loc["Partition SHAP", "LIME"] == pytest.approx(pair.difference)
 
 
 def test_spread_is_the_distance_over_the_least_run(step):

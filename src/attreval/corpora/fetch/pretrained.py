@@ -12,7 +12,7 @@ from pathlib import Path
 from attreval.core import project
 from attreval.corpora.fetch.archives import MARK, extract, is_open
 from attreval.corpora.fetch.download import clear_leftovers
-from attreval.corpora.fetch.errors import room_for
+from attreval.corpora.fetch.errors import FetchError, room_for
 from attreval.corpora.fetch.lock import package
 
 
@@ -84,6 +84,25 @@ def glove() -> tuple[Path, Path]:
     """Paths of the (400000, 50) float32 matrix (.npy) and its words in row order (.parquet, `index`)."""
     folder = weights("glove")
     return folder / "glove_6B_50d_emb.npy", folder / "glove_6B_index.parquet"
+
+
+def vectors_file(name: str) -> Path:
+    """A text file of word vectors: an absolute path, or a place in the folder that ATTREVAL_CORPORA names.
+
+    FetchError where there is none; it says what would do.
+    """
+    from attreval.corpora.fetch.sources import VARIABLE, given_folder
+
+    given = given_folder()
+    path = Path(name) if Path(name).is_absolute() or given is None else given / name
+    if path.is_absolute() and path.is_file():
+        return path
+    where = f"not in {given}, which {VARIABLE} names" if given else f"{VARIABLE} is not set"
+    raise FetchError(
+        f"no file of word vectors {name!r}: {path if path.is_absolute() else where} is no file. Put it into the folder "
+        f"that {VARIABLE} names, or give its absolute path as the model's `embeddings` (GloVe's are at "
+        "nlp.stanford.edu/projects/glove); `embeddings: glove` takes those of the registry, null random ones"
+    )
 
 
 def spacy_model() -> Path:

@@ -24,7 +24,7 @@ from attreval.models.words.cnn import Convolutional
 from attreval.models.words.lrp import GRADIENTS, RelevanceRules
 from attreval.models.words.quasi_recurrent import Quasi
 from attreval.models.words.recurrent import Recurrent, turn
-from attreval.models.words.vocabulary import PAD, UNKNOWN, count_words, start_embeddings
+from attreval.models.words.vocabulary import PAD, UNKNOWN, WordVectors, count_words, start_embeddings
 from attreval.models.words.window_erasure import can_reuse, erased_states
 
 DESCRIPTION = "words.json"  # the file by which a folder of such a model is known
@@ -261,17 +261,17 @@ def new_word_classifier(
     train_set: Sequence[Instance],
     name: str = "",
     device: str = "auto",
-    vectors: Callable[[], tuple[Sequence[str], np.ndarray]] | None = None,
+    vectors: Callable[[str, Sequence[str]], WordVectors] | None = None,
 ) -> WordClassifier:
     """A classifier to be trained; its vocabulary is that of train_set.
 
-    spec: config.ModelSpec. names: what the seeds of the fresh weights derive from. vectors: gives known words and
-    their vectors, asked where spec.embeddings is set.
+    spec: config.ModelSpec. names: what the seeds of the fresh weights derive from. vectors: gives those that
+    spec.embeddings names, for a vocabulary.
     """
     vocabulary = count_words(train_set, spec.vocabulary)
     if spec.embeddings and vectors is None:
         raise ValueError(f"the model {name!r} starts from {spec.embeddings} embeddings, but none were given")
-    known = vectors() if spec.embeddings else None
+    known = vectors(spec.embeddings, vocabulary) if spec.embeddings else None
     sizes = Sizes(
         architecture=spec.architecture,
         words=len(vocabulary) + 2,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,16 @@ import pyarrow.parquet as pq
 from attreval.core.records import Instance
 
 PAD, UNKNOWN = 0, 1  # the reserved indices
+GIVE_SIZE = "give the model `embedding_size` as wide as its `embeddings`, or name other vectors"
+
+
+@dataclass(frozen=True)
+class WordVectors:
+    """N words and their (N, D) vectors. cased: they know capitals, so a word is looked up only as it is."""
+
+    words: Sequence[str]
+    table: np.ndarray
+    cased: bool = False
 
 
 def count_words(instances: Iterable[Instance], size: int) -> tuple[str, ...]:
@@ -22,29 +33,56 @@ def count_words(instances: Iterable[Instance], size: int) -> tuple[str, ...]:
 
 
 def start_embeddings(
-    words: Sequence[str], size: int, rng: np.random.Generator, known: tuple[Sequence[str], np.ndarray] | None = None
+    words: Sequence[str], size: int, rng: np.random.Generator, known: WordVectors | None = None
 ) -> np.ndarray:
     """(2 + words, size) float32: rows of known vectors where the word has one, else uniform in (-.05, .05).
 
-    known: (N) words and their (N, size) vectors. A word they lack takes the vector of its lower-case form, because
-    the vectors that the package registry carries know no capitals. Row 0, padding, is zero.
+    A word that vectors without capitals lack takes the vector of its lower-case form. Row 0, padding, is zero.
     """
     table = rng.uniform(-0.05, 0.05, (len(words) + 2, size)).astype(np.float32)
     table[PAD] = 0
     if known is None:
         return table
-    names, vectors = known
-    if vectors.shape[1] != size:
-        raise ValueError(f"the word vectors have {vectors.shape[1]} dimensions, the model {size}; give embedding_size")
-    place = {word: i for i, word in enumerate(names)}
+    if known.table.shape[1] != size:
+        raise ValueError(f"the word vectors have {known.table.shape[1]} dimensions, the model {size}; {GIVE_SIZE}")
+    place = {word: i for i, word in enumerate(known.words)}
     for row, word in enumerate(words, start=2):
-        at = place.get(word, place.get(word.lower()))
+        at = place.get(word, None if known.cased else place.get(word.lower()))
         if at is not None:
-            table[row] = vectors[at]
+            table[row] = known.table[at]
     return table
 
 
-def read_glove(matrix: Path, index: Path) -> tuple[list[str], np.ndarray]:
-    """Words and their (N, D) vectors from the files of corpora.glove; the vectors stay on disk until they are used."""
+def read_glove(matrix: Path, index: Path) -> WordVectors:
+    """Words and vectors from the files of corpora.glove; the vectors stay on disk until they are used."""
     words = pq.read_table(index).column("index").to_pylist()
-    return words, np.load(matrix, mmap_mode="r")
+    return WordVectors(words, np.load(matrix, mmap_mode="r"))
+
+
+def read_vectors(path: Path, vocabulary: Sequence[str]) -> WordVectors:
+    """The vectors of a vocabulary from a text file: a word and its numbers a line, parted by blanks, as GloVe's are.
+
+    A first line that gives two counts is passed over. ValueError names a line of another width, or that is no vector.
+    """
+    wanted, words, rows, width = set(vocabulary), [], [], 0
+    with path.open(encoding="utf-8", newline="\n") as lines:
+        for number, line in enumerate(lines, start=1):
+            parts = line.rstrip().split(" ")
+            if number == 1 and len(parts) == 2:
+                continue
+            width = width or len(parts) - 1
+            word, numbers = " ".join(parts[: len(parts) - width]), parts[len(parts) - width :]
+            if word not in wanted and len(parts) > width:
+                continue  # a few words of GloVe hold blanks, so the numbers are the last of a line
+            try:
+                rows.append(np.array(numbers, dtype=np.float32))
+            except ValueError:
+                rows.append(np.zeros(0, np.float32))
+            words.append(word)
+            if len(rows[-1]) != width or not word:
+                raise ValueError(
+                    f"line {number} of {path.name} is not a word and {width} numbers, as the first is: {line[:60]!r}"
+                )
+    if not width:
+        raise ValueError(f"{path.name} holds no word vectors: a word and its numbers on each line are needed")
+    return WordVectors(words, np.array(rows, dtype=np.float32).reshape(-1, width), cased=True)

@@ -12,10 +12,11 @@ from attreval.explain import METHODS
 from attreval.explain.method import KINDS
 from attreval.metrics.agreement import agreement_at_k
 from attreval.papers.common.runs import common_methods, load_attributions
+from attreval.papers.kamp2023.chosen_runs import agreement_runs
+from attreval.papers.kamp2023.readings import SIX, tie_breaker
 from attreval.workflow.step import Step
 
 LOW = ("integrated_gradients_plain", "gradient_x_input")  # methods whose pairs agree least in the paper
-K_SHOWN = 4  # the mean number of tokens that people highlight on e-SNLI (Kamp et al. 2023)
 
 
 def mean_with_interval(step: Step, values: np.ndarray, run: tuple) -> tuple:
@@ -35,19 +36,30 @@ def group_of(a: str, b: str) -> str:
 def agreement_table(step: Step) -> pd.DataFrame:
     """One row a task, model, seed, pair of methods and k: mean agreement@k over instances with its interval."""
     profile, rows = step.profile, []
-    runs = profile.explained_runs("agreement")
+    spec, runs = profile.agreement, agreement_runs(step)
     show = step.progress("agreeing")
     for done, (task, model, seed) in enumerate(runs):
         records = load_attributions(step.results, profile, task, model, seed)
-        ks = range(1, profile.agreement.largest_k + 1)
+        ks = range(1, spec.largest_k + 1)
         for a, b in combinations(common_methods(records), 2):
-            values = np.array([[agreement_at_k([r[a].scores, r[b].scores], k) for k in ks] for r in records.values()])
+            pair = (a, b) if spec.ties == "expectation" else _in_voting_order(a, b)
+            values = np.array(
+                [
+                    [agreement_at_k([r[m].scores for m in pair], k, tie_breaker(spec, name, k, pair)) for k in ks]
+                    for name, r in records.items()
+                ]
+            )
             mean, low, high = mean_with_interval(step, values, (task, model, seed))
             for i, k in enumerate(ks):
                 rows.append((task, model, seed, a, b, group_of(a, b), k, mean[i], low[i], high[i], len(values)))
         show(done + 1, len(runs))
     columns = ["task", "model", "seed", "method_a", "method_b", "group", "k", "agreement", "low", "high", "instances"]
     return pd.DataFrame(rows, columns=columns)
+
+
+def _in_voting_order(*pair: str) -> list[str]:
+    """A pair in the order in which tables of the paper's six methods draw for their ties, so that all draw alike."""
+    return sorted(pair, key=lambda name: SIX.index(name) if name in SIX else len(SIX))
 
 
 def most_methods(table: pd.DataFrame) -> pd.DataFrame:

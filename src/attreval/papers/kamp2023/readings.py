@@ -21,6 +21,7 @@ from attreval.metrics.dynamic_k import PEAK_RULES, local_maxima, select
 from attreval.metrics.human_agreement import agreement_with_share, relevance, selection_with_share, token_marks
 from attreval.papers.common.runs import kept_for_run, load_attributions, load_tokens
 from attreval.papers.common.sample import examples, to_explain
+from attreval.papers.kamp2023.chosen_runs import agreement_runs
 from attreval.workflow.step import Step
 
 PEOPLE = "people"  # the name of the human voter in tables
@@ -60,9 +61,7 @@ class Reading:
         if PEOPLE in voters and spec.people == "share":
             (method,) = [name for name in voters if name != PEOPLE]
             return agreement_with_share(self.of(method), self.of(PEOPLE), k)
-        if draw is None and spec.ties == "random":
-            draw = 0
-        rng = None if draw is None else generator("ties", draw, self.instance, k, *sorted(voters))
+        rng = tie_breaker(spec, self.instance, k, voters, draw)
         return agreement_at_k([self.of(name) for name in voters], k, rng)
 
     def agreement_at_peaks(self, voters: Sequence[str], spec: AgreementSpec) -> float:
@@ -71,6 +70,15 @@ class Reading:
             (method,) = [name for name in voters if name != PEOPLE]
             return selection_with_share(self.peaks(method, spec), self.of(PEOPLE))
         return agreement_of([self.peaks(name, spec) for name in voters])
+
+
+def tie_breaker(
+    spec: AgreementSpec, instance: str, k: int, voters: Sequence[str], draw: int | None = None
+) -> np.random.Generator | None:
+    """What breaks ties among these voters' scores of an instance: None, for the expectation, or a draw."""
+    if draw is None and spec.ties == "random":
+        draw = 0
+    return None if draw is None else generator("ties", draw, instance, k, *sorted(voters))
 
 
 def voter_title(voter: str) -> str:
@@ -103,8 +111,8 @@ def _read_run(results: Results, profile: Profile, *run) -> tuple[Reading, ...]:
 
 
 def read_runs(step: Step) -> Iterator[tuple[Run, list[Reading]]]:
-    """Every run of which the profile judges agreement, with its readings."""
-    for run in step.profile.explained_runs("agreement"):
+    """Every run that tables of agreement are of, with its readings."""
+    for run in agreement_runs(step):
         yield run, read_run(step, run)
 
 
@@ -120,7 +128,7 @@ def read_examples(step: Step, run: Run) -> list[Reading]:
 
 def first_examples(step: Step) -> list[Reading]:
     """The examples of the first run that has some; where none has, the first text that the profile explains."""
-    runs = step.profile.explained_runs("agreement")
+    runs = agreement_runs(step)
     return next((found for run in runs if (found := read_examples(step, run))), None) or read_run(step, runs[0])[:1]
 
 

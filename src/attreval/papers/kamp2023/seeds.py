@@ -103,7 +103,7 @@ def train_and_explain(results: Results, profile: Profile, seed: int) -> float:
     from attreval.models.scorer import Scorer
     from attreval.models.training import evaluate, train
     from attreval.models.transformer import pick_precision
-    from attreval.models.words.vocabulary import read_glove
+    from attreval.papers.common.word_vectors import load_vectors
 
     set_threads(profile.threads)
     study, spec = profile.seed_study, profile.study_explaining()
@@ -112,7 +112,7 @@ def train_and_explain(results: Results, profile: Profile, seed: int) -> float:
     model = new_classifier(
         *(profile.models[study.model], corpora.TASKS[study.task].labels, names, instances, study.model, profile.device),
         resolve=corpora.resolve_weights,
-        vectors=lambda: read_glove(*corpora.glove()),
+        vectors=load_vectors,
     )
     dev = corpora.load(study.task, "dev", study.dev_rows)
     folder = results.model(f"{STUDY}_{study.task}", study.model, seed)

@@ -7,8 +7,6 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
-from attreval.papers.kamp2023.agreement import K_SHOWN
-from attreval.papers.kamp2023.dynamic_k import COMPARED
 from attreval.papers.kamp2023.readings import PEOPLE, voter_title
 
 Row = tuple[str, str, str, float]
@@ -21,10 +19,10 @@ def summary_table(step, **tables: pd.DataFrame) -> pd.DataFrame:
     Means are over the runs of a task; a quantity of which there is nothing has no row.
     """
     spec = step.profile.agreement
-    shown, fixed = min(K_SHOWN, spec.largest_k), min(spec.fixed_k, spec.largest_k)
-    settings = {"shown_k": shown, "fixed_k": spec.fixed_k, "tie_draws": spec.tie_draws}
+    fixed = min(spec.fixed_k, spec.largest_k)
+    settings = {"shown_k": fixed, "fixed_k": spec.fixed_k, "tie_draws": spec.tie_draws}
     rows: list[Row] = [("all", quantity, "", value) for quantity, value in settings.items()]
-    for task, part in _by_task(tables["agreement"], shown):
+    for task, part in _by_task(tables["agreement"], fixed):
         random = part.group == "with random"
         rows += _extremes(task, "pairs", part[~random].groupby(["method_a", "method_b"], sort=False).agreement.mean())
         rows += _mean(task, "pairs_random", part.agreement[random])
@@ -40,7 +38,7 @@ def summary_table(step, **tables: pd.DataFrame) -> pd.DataFrame:
         rows += _mean(task, "people_random", part.agreement[part.method == "random"])
     for task, part in _by_task(tables["dynamic_k"]):
         rows += _extremes(task, "dynamic_k", part[part.voter != PEOPLE].groupby("voter", sort=False).k.mean())
-    for task, part in _by_task(tables["dynamic"], min(spec.fixed_k, COMPARED)):
+    for task, part in _by_task(tables["dynamic"], spec.fixed_k):
         pairs = part[part.b != PEOPLE].groupby(["a", "b"], sort=False)[["difference", "dynamic", "fixed"]].mean()
         counts = {"pairs": len(pairs), "closer_pairs": (pairs.difference > 0).sum()}
         spreads = {"spread_fixed": np.ptp(pairs.fixed), "spread_dynamic": np.ptp(pairs.dynamic)}

@@ -18,7 +18,7 @@ from attreval.core.records import Instance
 from attreval.models.loading import load_classifier, new_classifier
 from attreval.models.training import evaluate, save_whole, train
 from attreval.models.transformer import pick_precision
-from attreval.models.words.vocabulary import read_glove
+from attreval.papers.common.word_vectors import load_vectors
 from attreval.workflow.step import Step
 
 
@@ -67,7 +67,7 @@ def _train_new(step: Step, labels: tuple[str, ...]):
     instances = training_set(given.task, spec)
     model = new_classifier(
         *(origin, labels, names, instances, given.model, profile.device, corpora.resolve_weights),
-        vectors=lambda: read_glove(*corpora.glove()),
+        vectors=load_vectors,
     )
     curve = train(
         model,

@@ -16,6 +16,7 @@ from attreval.papers.common.published import reported
 from attreval.workflow.step import Step
 
 AGREEMENT = ("agreement_parsed", "agreement_ud", "agreement_linzen")
+AGREEMENT += ("agreement_whole", "agreement_ud_whole", "agreement_linzen_whole")
 TASKS_OF = {
     "yelp hybrid": ("hybrid_yelp", "hybrid_imdb"),
     "20newsgroups hybrid": ("hybrid_newsgroups", "hybrid_bbc"),
