@@ -29,14 +29,8 @@ from attreval.papers.common.runs import common_methods, load_records_once
 from attreval.papers.common.sample import to_explain
 from attreval.papers.common.trained_models import load_model_once
 from attreval.papers.kamp2023.readings import PEOPLE, Reading, make_reading
-from attreval.papers.zhao2023.erasure import (
-    ErasureInput,
-    ask_erasure,
-    erasure_values,
-    main_protocol,
-    query_segment,
-    random_scores,
-)
+from attreval.papers.zhao2023.erasure import ErasureInput, ask_erasure, erasure_values, random_scores
+from attreval.papers.zhao2023.settings import main_protocol, query_segment
 from attreval.workflow.step import Step, set_threads
 
 BATCHED_TEXTS = 4  # instances that share batches
