@@ -122,7 +122,8 @@ OURS = {
     "softmax": Deviation("scores through the softmax", {"norm": "softmax"}),
 }
 SWAPPED = {name: other for name, (other, _) in RELEASED_METHODS.items()}
-STRICT = {"margin": 1e-6, "ties": "lose"}  # the released code's first script; two others count a tie as a win
+# the released code's first script takes ties as losses; two others count them as wins
+STRICT = RELEASED["all"].fields | {"margin": 1e-6, "ties": "lose"}
 HARD = {  # what could decide the level of NC and NS, one thing at a time, then together
     "none": Deviation("the main run's protocol"),
     "ties_half": OURS["ties_half"],
@@ -135,11 +136,14 @@ HARD = {  # what could decide the level of NC and NS, one thing at a time, then 
     **{f"swap_{name}": RELEASED[f"swap_{name}"] for name in RELEASED_METHODS},
     "swaps": Deviation("all four methods as in the released code", methods=SWAPPED),
     **{f"sharper_{k}": Deviation(f"logits times {k}: a surer model", {"sharpness": float(k)}) for k in (2, 4, 8)},
-    "released": Deviation("the released code, a tie is a loss", RELEASED["all"].fields | STRICT, SWAPPED),
-    "released_sharper": Deviation(
-        "the same with logits times 8", RELEASED["all"].fields | STRICT | {"sharpness": 8.0}, SWAPPED
+    "swaps_sharper": Deviation("methods as in the released code, logits times 8", {"sharpness": 8.0}, SWAPPED),
+    "released": Deviation("the released code, a tie is a loss", STRICT, SWAPPED),
+    "released_sharper": Deviation("the same, logits times 8", STRICT | {"sharpness": 8.0}, SWAPPED),
+    "released_fixed": Deviation(
+        "the same, logits times 8, no drift", STRICT | {"sharpness": 8.0, "drift": False}, SWAPPED
     ),
 }
+TOGETHER = ("swaps_sharper", "released", "released_sharper", "released_fixed")  # more than one thing at a time
 SCALE = {  # whoever is compared keeps equally much of a text
     "permuted": Deviation("rival: own scores permuted", permuted=True),
     "calibrated": Deviation("masks of equal mean for all methods", {"norm": "calibrated"}),

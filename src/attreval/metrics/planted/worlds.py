@@ -36,7 +36,7 @@ LEVELS = 32  # different worths of words with skewed evidence
 
 
 def skewed_worths(world: str) -> np.ndarray:
-    """(LEVELS,) rising worths: the middles of equally likely parts of the distribution, so that a text counts about 1."""
+    """(LEVELS,) rising worths, quantiles of the distribution; a text counts about 1."""
     from scipy.stats import expon, norm
 
     middles = (np.arange(LEVELS) + 0.5) / LEVELS

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from attreval.metrics.diagnosticity import chance_level, tied
-from attreval.metrics.protocol import HARD
+from attreval.metrics.protocol import HARD, TOGETHER
 from attreval.papers.common.published import reported
 from attreval.papers.zhao2023.diagnosticity import HARD as MEASURES
 from attreval.papers.zhao2023.diagnosticity import PAIR, mean_with_interval, pair_values, text_means
@@ -41,7 +41,7 @@ def driver_pairs(values: pd.DataFrame, step: Step) -> pd.DataFrame:
 def drivers_table(pairs: pd.DataFrame, step: Step) -> pd.DataFrame:
     """One row a change: mean diagnosticity of NC and NS on the texts on which it was measured, and what it moves.
 
-    _before: that of the main run's protocol on the same texts; _low, _high: of the change, over texts. no_room: the
+    full: mean probability of the class on the whole text, which says how sure the model is. _before: that of the main run's protocol on the same texts; _low, _high: of the change, over texts. no_room: the
     share of texts whose erased form is as sure of the class as the whole: every NC is 0. published: the paper's.
     pairs: of `driver_pairs`.
     """
@@ -54,7 +54,11 @@ def drivers_table(pairs: pd.DataFrame, step: Step) -> pd.DataFrame:
         both = part.merge(base, on=PAIR[1:], suffixes=("", "_base"), validate="one_to_one")
         counts = both.groupby("task").instance.nunique()
         row = {"change": name, "title": change.title, "tasks": len(counts), "texts": counts.sum()}
-        row |= {"least": counts.min(), "no_room": _mean((part.full - part.erased < 1e-8).astype(float), part)}
+        row |= {
+            "least": counts.min(),
+            "full": _mean(part.full, part),
+            "no_room": _mean((part.full - part.erased < 1e-8).astype(float), part),
+        }
         for metric in MEASURES:
             move = both[["task", "instance"]].assign(move=both[f"win_{metric}"] - both[f"win_{metric}_base"])
             found, low, high = mean_with_interval(text_means(move, "move"), step, "drivers")
@@ -78,7 +82,7 @@ def largest_drivers(table: pd.DataFrame) -> pd.DataFrame:
     table: of `drivers_table`. gap_left: by how much the lowest combination is still above the published value.
     """
     rows = []
-    together = table.change.isin(["released", "released_sharper"])
+    together = table.change.isin(TOGETHER)
     for metric in MEASURES if len(table) else ():
         single, joined = table[~together & (table.change != "none")], table[together]
         most = single.loc[single[f"{metric}_change"].idxmin()]

@@ -85,7 +85,10 @@ def _plain(profile: Profile, task: str) -> Protocol:
 
 
 def rule_setting(profile: Profile, task: str, setting: str) -> str:
-    """Under which name one of `RULE_SETTINGS` is measured: `main` where the main run is just that."""
+    """Under which name one of `RULE_SETTINGS` is measured: `main` where the main run is just that; equal means, which
+    the joint study reads, always under their own."""
+    if setting == "equal_means":
+        return setting
     main, other = main_deviation(profile, task), RULE_SETTINGS[setting]
     same = main.apply(Protocol()) == other.apply(Protocol())
     return "main" if same and (main.methods, main.permuted) == (other.methods, other.permuted) else setting
