@@ -26,7 +26,7 @@ PAIR = ["setting", *RUN, "instance", "method"]
 SCALES = {  # who the rival is, and how scores become probabilities
     "main": "random scores, min-max",
     "permuted": "own scores permuted, min-max",
-    "calibrated": "random scores, equal means",
+    "equal_means": "random scores, equal means",
     "rank": "random scores, ranks",
 }
 

@@ -41,9 +41,9 @@ def driver_pairs(values: pd.DataFrame, step: Step) -> pd.DataFrame:
 def drivers_table(pairs: pd.DataFrame, step: Step) -> pd.DataFrame:
     """One row a change: mean diagnosticity of NC and NS on the texts on which it was measured, and what it moves.
 
-    full: mean probability of the class on the whole text, which says how sure the model is. _before: that of the main run's protocol on the same texts; _low, _high: of the change, over texts. no_room: the
-    share of texts whose erased form is as sure of the class as the whole: every NC is 0. published: the paper's.
-    pairs: of `driver_pairs`.
+    _before: that of the main run's protocol on the same texts; _low, _high: of the change, over texts. full: the mean
+    probability of the class on the whole text, which says how sure the model is. no_room: the share of texts whose
+    erased form is as sure as the whole, so that every NC is 0. published: the paper's mean. pairs: of `driver_pairs`.
     """
     base = pairs[pairs.setting == f"{PREFIX}none"]
     theirs, rows = reported("zhao_table2_diagnosticity_by_fa").set_index("metric").avg, []

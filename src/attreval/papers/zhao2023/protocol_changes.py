@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from attreval.metrics.registry import FAITHFULNESS, HARD_OF
+from attreval.papers.common.runs import load_attributions
 from attreval.papers.zhao2023.diagnosticity import mean_diagnosticity, mean_with_interval, text_differences
 from attreval.papers.zhao2023.erasure import RUN
 from attreval.papers.zhao2023.settings import list_changes, list_settings
@@ -101,11 +102,30 @@ def largest_changes(changes: pd.DataFrame) -> pd.DataFrame:
 
 
 def deeplift_coverage(step: Step) -> pd.DataFrame:
-    """One row, of the first run: of how many nonlinear parts captum's DeepLIFT knows the rule."""
+    """One row, of the first run: of how many nonlinear parts captum's DeepLIFT knows the rule, and what that leaves.
+
+    correlation: mean over texts of the rank correlation (Spearman) of its scores' sizes with those of gradient x input;
+    least: the lowest of any text. Where no part is known to the rule, the two are the same but for their signs.
+    """
     from attreval.models.captum_deeplift import list_coverage
     from attreval.models.loading import load_classifier
 
     task, model, seed = step.profile.explained_runs("faithfulness")[0]
     loaded = load_classifier(step.results.model(step.profile.read_by(task), model, seed), model, "cpu")
     covered, others = list_coverage(loaded.network) if loaded.family == "transformer" else ([], [])
-    return pd.DataFrame([{"task": task, "model": model, "covered": len(covered), "parts": len(covered) + len(others)}])
+    row = {"task": task, "model": model, "covered": len(covered), "parts": len(covered) + len(others)}
+    found = gradient_correlations(load_attributions(step.results, step.profile, task, model, seed))
+    return pd.DataFrame([row | {"correlation": found.mean(), "least": found.min(), "texts": len(found)}])
+
+
+def gradient_correlations(records: dict) -> pd.Series:
+    """By text the rank correlation of the sizes of DeepLIFT's scores with those of gradient x input.
+
+    records: text -> method -> Attribution. Empty where a method is missing; texts of one score, or equal ones, are out.
+    """
+    found = {}
+    for name, by_method in records.items():
+        if "deeplift" in by_method and "gradient_x_input_absolute" in by_method:
+            sizes = [pd.Series(np.abs(by_method[m].scores)) for m in ("deeplift", "gradient_x_input_absolute")]
+            found[name] = sizes[0].corr(sizes[1], method="spearman")
+    return pd.Series(found, dtype=float).dropna()

@@ -106,8 +106,13 @@ def what_remains(by_rule: pd.DataFrame, step: Step) -> pd.DataFrame:
         for soft, hard in HARD_OF.items():
             texts = text_differences(part, soft, hard)
             difference, low, high = mean_with_interval(texts, step, "rules")
-            row = {"rule": rule, "title": RULES[rule].title, "metric": soft, "difference": difference}
-            row |= {"low": low, "high": high, "p": sign_flip_test(texts, generator("sign flips", rule, soft))}
+            row = {"rule": rule, "title": RULES[rule].title, "metric": soft, "measure": METRICS[soft].title}
+            row |= {
+                "difference": difference,
+                "low": low,
+                "high": high,
+                "p": sign_flip_test(texts, generator("sign flips", rule, soft)),
+            }
             for name, metric in (("soft", soft), ("hard", hard)):
                 row |= {name: _mean(part, f"win_{metric}"), f"{name}_chance": _mean(part, f"chance_{metric}")}
             row["above_chance"] = difference - row["soft_chance"] + row["hard_chance"]
