@@ -32,7 +32,7 @@ FIRST_FILLER, WORDS = 8, 40
 SHORTEST, LONGEST = 5, 8  # words of a part
 LONG = {"exponential": 25, "lognormal": 60, "one_of_sixty": 60}  # words of a text of fixed length
 SKEWED = ("exponential", "lognormal")
-LEVELS = 32  # different worths of words with skewed evidence
+LEVELS = 64  # different worths of words with skewed evidence
 
 
 def skewed_worths(world: str) -> np.ndarray:

@@ -25,6 +25,7 @@ from attreval.papers.zhao2023.diagnosticity import (
 from attreval.papers.zhao2023.settings import RULES, list_settings, rule_setting
 from attreval.workflow.step import Step
 
+SURE = 0.05
 NUMBERS = ["diagnosticity", "low", "high", "ties", "chance", "above_chance", "texts", "least"]
 
 
@@ -97,7 +98,8 @@ def what_remains(by_rule: pd.DataFrame, step: Step) -> pd.DataFrame:
     """One row a rule and soft metric: is it above its hard counterpart, in the mean over methods and tasks?
 
     difference with its interval over texts; p of the test over texts, q over the table. above_chance: the same
-    difference once each metric's own chance level is taken off, which ties and their rule decide. holds: in words.
+    difference once each metric's own chance level is taken off, which ties and their rule decide. holds: `above` or
+    `below` at a false discovery rate of SURE over the table, else `not surely apart from`.
     by_rule: of `pairs_by_rule`.
     """
     tasks, rows = compared_tasks(list(dict.fromkeys(by_rule.task))), []
@@ -116,9 +118,10 @@ def what_remains(by_rule: pd.DataFrame, step: Step) -> pd.DataFrame:
             for name, metric in (("soft", soft), ("hard", hard)):
                 row |= {name: _mean(part, f"win_{metric}"), f"{name}_chance": _mean(part, f"chance_{metric}")}
             row["above_chance"] = difference - row["soft_chance"] + row["hard_chance"]
-            row["holds"] = "above" if low > 0 else "below" if high < 0 else "not surely apart from"
             rows.append(row | {"tasks": len(counts), "texts": counts.sum(), "least": counts.min()})
-    return with_discovery_rate(pd.DataFrame(rows))
+    table = with_discovery_rate(pd.DataFrame(rows))
+    sign = np.where(table.difference > 0, "above", "below")
+    return table.assign(holds=np.where(table.q < SURE, sign, "not surely apart from"))
 
 
 def printed_rules(table: pd.DataFrame, by: Sequence[str], digits: str = ".3f") -> pd.DataFrame:
