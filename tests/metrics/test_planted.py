@@ -3,16 +3,26 @@
 import numpy as np
 import pytest
 
+from attreval.core.seeds import generator
+from attreval.metrics.erasure import erase
 from attreval.metrics.planted.explainers import EXPLAINERS, explain_as
 from attreval.metrics.planted.measures import PLANTED_METRICS, PROTOCOL
 from attreval.metrics.planted.separation import PlantedMetric, evaluate, metric_verdicts, separation
 from attreval.metrics.planted.worlds import WORLDS, PlantedModel, make_texts
+from attreval.metrics.protocol import Protocol
+from attreval.metrics.rank_correlation import tau_b
+from attreval.metrics.soft_erasure import soft_erase, soft_values, to_unit_interval
 from attreval.models.questions import Evaluate
 from attreval.models.scorer import Scorer
+from attreval.papers.joint.planted import worlds_table
 
 TEXTS, DRAWS = 40, 3
 # what is expected to fail the test, and why
-BLIND = {"complexity"}  # it looks at scores alone, and not even at their signs
+BLIND = {
+    "complexity",  # it looks at scores alone, and not even at their signs
+    "soft_nc",  # min-max: skewed evidence keeps and removes less of a text than random scores do
+    "soft_ns",
+}
 # what leaks the class without telling what counts
 LEAKS = {
     "simulatability",  # an agent learns whatever helps to predict the class
@@ -21,8 +31,8 @@ LEAKS = {
 # metrics to which scores that are all alike are not what random scores are
 NOT_CHANCE = {
     "agreement_dynamic",  # a flat profile has no peak, so nothing is selected
-    "soft_nc",  # a text of which every token keeps a half is not one of which some keep all and some nothing
-    "soft_ns",
+    "soft_ns",  # a text of which every token keeps a half is not one of which some keep all and some nothing
+    "soft_ns_equal",
     "complexity",  # the flattest profile has the highest entropy
 }
 
@@ -44,6 +54,56 @@ def test_a_metric_tells_the_truth_unless_it_is_known_not_to(verdicts, metric):
     """Contract 7."""
     assert verdicts.passes[metric] == (metric not in BLIND)
     assert bool(PLANTED_METRICS[metric].blind) == (metric in BLIND)
+
+
+SKEWED_SOFT = [
+    ("exponential", "soft_nc"),
+    ("exponential", "soft_ns"),
+    ("lognormal", "soft_nc"),
+    ("lognormal", "soft_ns"),
+]
+
+
+@pytest.mark.parametrize("world, metric", SKEWED_SOFT)
+def test_skewed_evidence_turns_soft_erasure_red_and_equal_means_turn_it_green(table, world, metric):
+    """The exact explanation of a linear model loses to random scores: its few high scores keep little of a text."""
+    cells = table[(table.world == world) & (table.explainer == "random")].set_index("metric")
+    limit = 0.4 if world == "lognormal" else 0.7  # of 60 tokens a smaller share is kept than of 25
+    assert cells.separation[metric] < limit
+    assert cells.low[f"{metric}_equal"] > 0.9 and cells.low[metric[5:]] > 0.9  # and hard erasure sees it
+
+
+def test_every_metric_is_seen_to_pass_or_to_fail_in_every_world(table):
+    found = worlds_table(table).set_index("metric")
+    assert list(found.index) == list(PLANTED_METRICS)
+    for metric, row in found.iterrows():
+        asked = [world for world in WORLDS if row[world]]
+        assert asked == (["interaction"] if PLANTED_METRICS[metric].level == "pair" else list(WORLDS))
+        failing = [world for world in asked if "\N{MULTIPLICATION SIGN}" in row[world]]
+        if metric in ("soft_nc", "soft_ns"):  # 25 exponential worths are at the border
+            assert "lognormal" in failing and set(failing) <= {"exponential", "lognormal"}
+        else:
+            assert failing == (list(WORLDS) if metric == "complexity" else [])
+
+
+def test_the_mean_strength_decides_nothing_at_equal_means():
+    """One order of tokens, scored from flat to steep: min-max goes by the mean strength, equal means do not."""
+    texts, scorer = make_texts("exponential", 30), Scorer(PlantedModel("exponential"), precision="float64")
+    powers = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
+    found = {False: [], True: []}
+    for text in texts:
+        order = generator("steep", text.id).permutation(len(text.truth)) / len(text.truth)
+        strengths = [to_unit_interval(order**power, "minmax").mean() for power in powers]
+        for equal in found:
+            protocol = Protocol(draws=6, norm="calibrated" if equal else "minmax")
+            values = []
+            for power in powers:
+                (hard,) = scorer.converse([("x", erase(text.tokens, order**power, None, None, protocol))])
+                talk = soft_erase(text.tokens, order**power, hard.target, (text.id,), protocol)
+                values.append(soft_values(hard, scorer.converse([("x", talk)])[0]).sufficiency)
+            if np.ptp(values) > 0:
+                found[equal].append(tau_b(np.array([strengths]), np.array([values])).item())
+    assert np.mean(found[False]) > 0.8 and abs(np.mean(found[True])) < 0.25
 
 
 def test_complexity_cannot_tell_truth_from_its_reverse(table):
@@ -139,7 +199,7 @@ def test_a_metric_of_ones_own_goes_through():
         "mine": PlantedMetric("Mine", erased_top),
         "upside_down": PlantedMetric("Not mine", lambda text, scores, names: -scores @ text.truth),
     }
-    found = metric_verdicts(separation(evaluate(own, 20, 2), 100, 0.95)).set_index("metric")
+    found = metric_verdicts(separation(evaluate(own, 20, 2, WORLDS[:3]), 100, 0.95)).set_index("metric")
     assert found.passes["mine"] and not found.passes["upside_down"]
     assert found.random["upside_down"] < 0.2
     bad = {"bad": PlantedMetric("Bad", lambda text, scores, names: float("nan"))}

@@ -98,6 +98,11 @@ class SeedStudySpec(Section):
 class FaithfulnessSpec(Section):
     """Erasure at these rationale ratios, and soft erasure of the scores of `methods`, each with `draws` random masks.
 
+    norm: how scores become strengths of soft erasure, see metrics.soft_erasure. ties: whether a tie with the rival is a
+    loss, half a win or a win. rival: `random` scores, or a method's own scores `permuted`. protocol: the paper's, or
+    that of the released code, which sets all of these. rule_rows, released_rows: on how many of a task's first
+    instances masks of equal mean, and the released code, are measured beside the main run; all where they are null.
+    driver_rows: on how many it is measured what decides the level of hard measures, as far as that asks the model.
     scale_rows: on how many of a task's first instances it is measured whether the scale of scores decides, by rivals
     and masks of equal scale. control_rows: on how many everything else that could be done otherwise is measured (the
     released code, other norms, the paper's alternatives). control_draws: random masks in both. noise_variances: of the
@@ -114,6 +119,13 @@ class FaithfulnessSpec(Section):
         "deeplift",
     ]
     draws: Count = 4
+    norm: Literal["minmax", "sigmoid", "softmax", "rank", "calibrated"] = "minmax"
+    ties: Literal["lose", "half", "win"] = "lose"
+    rival: Literal["random", "permuted"] = "random"
+    protocol: Literal["paper", "released"] = "paper"
+    rule_rows: int | None = Field(None, ge=0)
+    released_rows: int | None = Field(None, ge=0)
+    driver_rows: int = Field(0, ge=0)
     scale_rows: int = Field(0, ge=0)
     control_rows: int = Field(0, ge=0)
     control_draws: Count = 1
@@ -124,6 +136,13 @@ class FaithfulnessSpec(Section):
         check_methods(self.methods)
         if "random" not in self.methods:
             raise ValueError("methods need `random`: diagnosticity is a comparison with it")
+        return self
+
+    @model_validator(mode="after")
+    def no_mixture(self):
+        own = {"norm": "minmax", "ties": "lose", "rival": "random"}
+        if self.protocol == "released" and (mixed := [k for k, default in own.items() if getattr(self, k) != default]):
+            raise ValueError(f"protocol: released sets {mixed[0]} itself; leave it out, or take the paper's protocol")
         return self
 
 

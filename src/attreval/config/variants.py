@@ -46,6 +46,7 @@ VARIANTS: dict[str, dict[str, dict[str, dict[str, Any]]]] = {
             }
         },
     },
+    "zhao2023": {"released": {"faithfulness": {"protocol": "released"}}},
     "sun2024": {
         "released": {  # of the code that it builds on; it has none of its own
             section: {

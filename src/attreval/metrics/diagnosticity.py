@@ -7,7 +7,8 @@ Letters used for shapes: p pairs.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -30,6 +31,20 @@ def wins(own: np.ndarray, rival: np.ndarray, protocol: Protocol = Protocol()) ->
     return np.where(lead >= protocol.margin, 1.0, np.where(lead > -protocol.margin, tie, 0.0))
 
 
+def tied(own: np.ndarray, rival: np.ndarray, protocol: Protocol = Protocol()) -> np.ndarray:  # noqa: B008 - frozen
+    """(p,) bool, the pairs that are ties by a protocol's margin."""
+    return wins(own, rival, replace(protocol, ties="half")) == 0.5
+
+
+def chance_level(ties: np.ndarray | float, rule: str) -> float:
+    """What explanations no better than their rivals would get: half of the decided pairs, and what a tie gives.
+
+    ties: (p,) indicators, or their share. rule: `lose`, `half` or `win`. (1 - ties) / 2 where ties lose, 1/2 at half.
+    """
+    share = float(np.mean(ties))
+    return (1 - share) / 2 + {"lose": 0.0, "half": 0.5, "win": 1.0}[rule] * share
+
+
 def diagnosticity(own: np.ndarray, rival: np.ndarray, protocol: Protocol = Protocol()) -> float:  # noqa: B008 - frozen
     """The share of (p,) pairs in which explanations beat their rivals, ties as the protocol says (section 4.5).
 
@@ -43,7 +58,8 @@ class Comparison:
     """Does a soft measure win more often than its hard counterpart on the same pairs?
 
     rank_sum: p of the two-sided Wilcoxon rank-sum test, which the paper names, on the win indicators. paired: p of the
-    exact McNemar test, which knows that pairs are matched; NaN where ties count half.
+    exact McNemar test, which knows that pairs are matched; NaN where ties count half. Both take pairs as independent,
+    though the methods of one text share it and its random scores: see `sign_flip_test`.
     """
 
     pairs: int
@@ -64,6 +80,25 @@ def compare(soft: np.ndarray, hard: np.ndarray) -> Comparison:
         up, down = int((soft > hard).sum()), int((soft < hard).sum())
         paired = float(binomtest(up, up + down).pvalue) if up + down else 1.0
     return Comparison(len(soft), float(soft.mean() - hard.mean()), float(ranksums(soft, hard).pvalue), paired)
+
+
+def sign_flip_test(differences: Sequence[np.ndarray], rng: np.random.Generator, draws: int = 9999) -> float:
+    """p of the two-sided test that the mean over groups of means over texts is 0; texts are the units.
+
+    differences: for each group (task) the (n,) differences of its texts, each the mean over all pairs of a text:
+    methods that share a text and its random scores go up and down together. Under the hypothesis signs are a coin's.
+    """
+    groups = [np.asarray(values, dtype=float) for values in differences if len(values)]
+    if not groups:
+        raise ValueError("a test needs the differences of one text at least; got none")
+    weighted = np.concatenate([values / len(values) / len(groups) for values in groups])
+    found, more, left = abs(weighted.sum()), 0, draws
+    while left:
+        rows = min(left, max(1, 4_000_000 // len(weighted)))
+        signs = 2.0 * rng.integers(0, 2, (rows, len(weighted)), dtype=np.int8) - 1
+        more += int((np.abs(signs @ weighted) >= found - 1e-12).sum())
+        left -= rows
+    return (1 + more) / (1 + draws)
 
 
 def average_cells(cells: pd.DataFrame, by: str) -> pd.DataFrame:

@@ -10,7 +10,7 @@ Letters used for shapes: L tokens, n content tokens, r ratios, K classes.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 
 import numpy as np
@@ -83,9 +83,14 @@ def erase(
     gone = np.stack([layout.base, *without, *only])
     logits = yield from _ask_erased(tokens, gone, protocol.erased)
     target = int(logits[0].argmax())
-    p = softmax(logits)[:, target]
+    p = softmax(protocol.sharpness * logits)[:, target]
     drifted = calls + np.arange(len(ratios)) if protocol.drift else 0
-    return erasure_measures(p[0], p[1], p[2 : 2 + len(ratios)], p[2 + len(ratios) :], ratios, target, drifted)
+    found = erasure_measures(p[0], p[1], p[2 : 2 + len(ratios)], p[2 + len(ratios) :], ratios, target, drifted)
+    if protocol.clipped:
+        return found
+    return replace(
+        found, normalised_comprehensiveness=found.comprehensiveness, normalised_sufficiency=1 - found.sufficiency
+    )
 
 
 def fit_scores(tokens: Tokens, layout: Layout, scores: np.ndarray) -> np.ndarray:

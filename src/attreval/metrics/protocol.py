@@ -26,7 +26,8 @@ class Protocol:
     baseline: the text that counts as erased whole, the `sequence` with its special tokens or the `content` alone.
     count_first: the first special token counts for a rationale's size. separator: where there is no query the separator
     takes a place in rankings, though it is never erased. query_erased: comprehensiveness erases the query as well.
-    drift: the margin at the baseline grows by each number computed.
+    drift: the margin at the baseline grows by each number computed. clipped: hard measures are between 0 and 1; else
+    they are the plain drops, neither clipped nor divided. sharpness: multiplies logits, as of a surer model.
     soft: entries of vectors are kept at random (`keep`), multiplied by noise whose standard deviation (`noise`) or
     variance (`variance`) follows the score, or tokens are attended to in part (`attend`). norm: how scores become
     numbers in [0, 1], see metrics.soft_erasure. keep_rate: the mean that `calibrated` brings them to. inverted:
@@ -42,6 +43,8 @@ class Protocol:
     separator: bool = False
     query_erased: bool = False
     drift: bool = False
+    clipped: bool = True
+    sharpness: float = 1.0
     soft: Literal["keep", "noise", "variance", "attend"] = "keep"
     norm: Norm = "minmax"
     keep_rate: float = 0.5
@@ -57,6 +60,8 @@ class Protocol:
             raise ValueError(f"ratios are shares of a text, above 0 and up to 1; got {self.ratios}")
         if self.draws < 1:
             raise ValueError(f"a soft measure needs at least one draw; got {self.draws}")
+        if self.sharpness <= 0:
+            raise ValueError(f"sharpness multiplies logits and is above 0; got {self.sharpness}")
         if not 0 < self.keep_rate < 1:
             raise ValueError(f"keep_rate is a mean of probabilities, between 0 and 1; got {self.keep_rate}")
 
@@ -116,6 +121,29 @@ OURS = {
     "sigmoid": Deviation("scores through the sigmoid", {"norm": "sigmoid"}),
     "softmax": Deviation("scores through the softmax", {"norm": "softmax"}),
 }
+SWAPPED = {name: other for name, (other, _) in RELEASED_METHODS.items()}
+# the released code's first script takes ties as losses; two others count them as wins
+STRICT = RELEASED["all"].fields | {"margin": 1e-6, "ties": "lose"}
+HARD = {  # what could decide the level of NC and NS, one thing at a time, then together
+    "none": Deviation("the main run's protocol"),
+    "ties_half": OURS["ties_half"],
+    "ties_win": RELEASED["ties_win"],
+    "unclipped": Deviation("plain drops, neither clipped nor divided", {"clipped": False}),
+    "content": OURS["content"],
+    "mask": OURS["mask"],
+    "pad": Deviation("erased tokens become the padding token", {"erased": "pad"}),
+    **{name: RELEASED[name] for name in ("drift", "ratios", "count_first", "separator", "query_erased")},
+    **{f"swap_{name}": RELEASED[f"swap_{name}"] for name in RELEASED_METHODS},
+    "swaps": Deviation("all four methods as in the released code", methods=SWAPPED),
+    **{f"sharper_{k}": Deviation(f"logits times {k}: a surer model", {"sharpness": float(k)}) for k in (2, 4, 8)},
+    "swaps_sharper": Deviation("methods as in the released code, logits times 8", {"sharpness": 8.0}, SWAPPED),
+    "released": Deviation("the released code, a tie is a loss", STRICT, SWAPPED),
+    "released_sharper": Deviation("the same, logits times 8", STRICT | {"sharpness": 8.0}, SWAPPED),
+    "released_fixed": Deviation(
+        "the same, logits times 8, no drift", STRICT | {"sharpness": 8.0, "drift": False}, SWAPPED
+    ),
+}
+TOGETHER = ("swaps_sharper", "released", "released_sharper", "released_fixed")  # more than one thing at a time
 SCALE = {  # whoever is compared keeps equally much of a text
     "permuted": Deviation("rival: own scores permuted", permuted=True),
     "calibrated": Deviation("masks of equal mean for all methods", {"norm": "calibrated"}),

@@ -18,7 +18,7 @@ from attreval.core.records import Tokens
 from attreval.core.seeds import seed_of
 from attreval.metrics.erasure import Erasure, fit_scores, normalised_comprehensiveness, normalised_sufficiency
 from attreval.metrics.protocol import Layout, Protocol, find_layout
-from attreval.models.questions import SoftErasure
+from attreval.models.questions import SoftErasure, softmax
 
 EDGE = 1e-3  # how close to 0 and 1 a score may come before its log-odds are shifted
 
@@ -27,12 +27,14 @@ EDGE = 1e-3  # how close to 0 and 1 a score may come before its log-odds are shi
 class SoftProbabilities:
     """sufficiency, comprehensiveness: (s,) probabilities of the explained class on the texts disturbed for each.
 
-    keep_rate: the mean share of a content token's entries that sufficiency keeps, before anything is drawn.
+    keep_rate, drop_rate: the mean share of a content token's entries (or of its attention) that sufficiency keeps and
+    that comprehensiveness removes, before anything is drawn; NaN for a noise, which keeps and removes nothing.
     """
 
     sufficiency: np.ndarray
     comprehensiveness: np.ndarray
     keep_rate: float
+    drop_rate: float
 
 
 @dataclass(frozen=True)
@@ -68,10 +70,11 @@ def soft_erase(
         rows += [_disturbance_strengths(tokens, layout, chance, protocol)] * protocol.soft_draws
         seeds += [seed_of("soft", *names, "a" if kept else "1-a", draw) for draw in range(protocol.soft_draws)]
     kind = "noise" if protocol.soft == "variance" else protocol.soft
-    question = SoftErasure(tokens.ids, tokens.segments, np.stack(rows), tuple(seeds), kind, of="probability")
-    p = (yield question)[:, target]
-    half = protocol.soft_draws
-    return SoftProbabilities(p[:half], p[half:], float(rows[0][layout.erasable].mean()))
+    logits = yield SoftErasure(tokens.ids, tokens.segments, np.stack(rows), tuple(seeds), kind)
+    p = softmax(protocol.sharpness * logits)[:, target]
+    half, dropping = protocol.soft_draws, protocol.soft in ("keep", "attend")
+    kept = [float(row[layout.erasable].mean()) if dropping else float("nan") for row in (rows[0], rows[-1])]
+    return SoftProbabilities(p[:half], p[half:], kept[0], 1 - kept[1])
 
 
 def token_importances(tokens: Tokens, layout: Layout, scores: np.ndarray, norm: str, keep_rate: float) -> np.ndarray:

@@ -111,8 +111,8 @@ class Transformer:
 
     @property
     def width(self) -> int:
-        """D, of the vectors that enter the encoder."""
-        return self.network.config.hidden_size
+        """D, of the vectors that enter the encoder: embeddings may be narrower than what the encoder makes of them."""
+        return getattr(self.network.config, "embedding_size", None) or self.network.config.hidden_size
 
     def relevance(self, embeddings, mask, segments, targets, rule: Rule, where: str = "words") -> Tensor:
         """(B, L, D) relevance of word embeddings for (B,) target classes; only the rule of DeepLIFT, by captum."""

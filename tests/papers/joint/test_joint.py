@@ -244,24 +244,24 @@ def test_agreement_with_others_leaves_random_out():
 
 
 def test_wins_over_random_scores_and_what_not_every_method_has():
-    high, low = dict.fromkeys(joint.FAITHFULNESS, 0.9), dict.fromkeys(joint.FAITHFULNESS, 0.1)
+    high, low = dict.fromkeys(joint.ERASURE, 0.9), dict.fromkeys(joint.ERASURE, 0.1)
     found = {(m, j): v for m, j, v in joint.faithfulness_values({"lime": high, "random": low}, ["lime", "random"])}
     assert (
         found["lime", "diagnosticity"] == 1 and found["random", "diagnosticity"] == 0.5 and found["lime", "nc"] == 0.9
     )
     tied = {(m, j): v for m, j, v in joint.faithfulness_values({"lime": low, "random": low}, ["lime", "random"])}
     assert tied["lime", "diagnosticity"] == 0.5
-    for gap in ({"nc": 0.1, "ns": 0.1}, low | {"soft_nc": np.nan, "soft_ns": np.nan}):
+    for gap in ({"nc": 0.1, "ns": 0.1}, low | {"soft_nc_equal": np.nan, "soft_ns_equal": np.nan}):
         found = {(m, j) for m, j, _ in joint.faithfulness_values({"lime": gap, "random": low}, ["lime", "random"])}
         assert found == {(m, j) for m in ("lime", "random") for j in ("nc", "ns")}
-    nothing = dict.fromkeys(joint.FAITHFULNESS, np.nan)  # explained for another class than the predicted one
+    nothing = dict.fromkeys(joint.ERASURE, np.nan)  # explained for another class than the predicted one
     assert not list(joint.faithfulness_values({"lime": nothing, "random": low}, ["lime", "random"]))
 
 
 def test_the_model_is_asked_only_what_nobody_has_asked():
     profile, names = profile_of(), ("snli", "small", 1, "t")
     scores = {m: np.arange(3.0) for m in ("lime", "random", "gradient_l1")}
-    known = {"lime": dict.fromkeys(joint.FAITHFULNESS, 0.5), "random": {"nc": 0.5, "ns": 0.5}}
+    known = {"lime": dict.fromkeys(joint.ERASURE, 0.5), "random": {"nc": 0.5, "ns": 0.5}}
     cases = joint.cases_to_ask(profile, names, scores, known, True)
     assert [case.method for case in cases] == ["random", "gradient_l1"]
     assert cases[0].protocol.ratios == (1.0,) and len(cases[1].protocol.ratios) == 5

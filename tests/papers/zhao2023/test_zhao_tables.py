@@ -67,9 +67,11 @@ def made_up(settings=("main",), instances=4, methods=("random", "attention", "de
             for i in range(instances):
                 for m in methods:
                     roles = ["own", "permuted"] if setting == "permuted" and m != "random" else ["own"]
-                    rows += [(setting, task, "tiny", 1, str(i), m, role, *rng.random(9)) for role in roles]
+                    rows += [(setting, task, "tiny", 1, str(i), m, role, *rng.random(10)) for role in roles]
     columns = ["setting", "task", "model", "seed", "instance", "method", "role", "nc", "ns", "soft_nc", "soft_ns"]
-    return pd.DataFrame(rows, columns=[*columns, "soft_nc_sd", "soft_ns_sd", "keep_rate", "full", "erased"])
+    return pd.DataFrame(
+        rows, columns=[*columns, "soft_nc_sd", "soft_ns_sd", "keep_rate", "drop_rate", "full", "erased"]
+    )
 
 
 def test_pairs_are_with_random_scores_of_the_same_text():
@@ -127,7 +129,7 @@ def test_changes_are_measured_from_the_control_instances():
 def test_keep_rates_say_who_wins_when_nothing_else_does():
     values = made_up(("main",), instances=40)
     values["soft_ns"] = values.keep_rate
-    values["soft_nc"] = 1 - values.keep_rate
+    values["soft_nc"] = 1 - values.drop_rate
     table = protocol_changes.keep_rate_table(zhao_diagnosticity.pair_with_rivals(values, PROFILE)).set_index("method")
     assert (table.follows_ns == 1).all() and (table.follows_nc == 0).all()
     values["keep_rate"] = 0.5

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from attreval.metrics.diagnosticity import diagnosticity as share_of_wins
 from attreval.metrics.dynamic_k import local_maxima, select
 from attreval.metrics.erasure import erase
 from attreval.metrics.planted.separation import PlantedMetric
-from attreval.metrics.planted.worlds import WORDS, Planted
+from attreval.metrics.planted.worlds import Planted, words_of
 from attreval.metrics.pointing_game import point
 from attreval.metrics.protocol import Protocol
 from attreval.metrics.registry import METRICS
@@ -23,9 +24,15 @@ from attreval.metrics.unified.plausibility import interaction_agreement
 from attreval.metrics.unified.ranking import rank_features, take_units, units_in
 
 PROTOCOL = Protocol(ratios=(0.1, 0.2, 0.5), draws=2, ties="half")
+EQUAL_MEANS = replace(PROTOCOL, norm="calibrated")
 SIZES = (2, 4, 6)  # units that are masked or kept, for explanations of every type alike
+USUAL = 13  # units of a text of these; longer texts have more masked and kept
 SHOWN = 2  # tokens of an explanation that an agent is shown
-ERASURE = ("nc", "ns", "soft_nc", "soft_ns")
+ERASURE = ("nc", "ns", "soft_nc", "soft_ns", "soft_nc_equal", "soft_ns_equal")
+BLIND = dict.fromkeys(
+    ("soft_nc", "soft_ns"), "min-max: an explanation with few high scores keeps and removes less than random scores do"
+)
+COMPARED = ("nc", "ns", "soft_nc_equal", "soft_ns_equal")  # what diagnosticity counts, as in the joint study
 
 
 def pointing(text: Planted, scores: np.ndarray, names) -> float:
@@ -44,40 +51,48 @@ def agreement_dynamic(text: Planted, scores: np.ndarray, names) -> float:
     return agreement_of([peaks, text.evidence])
 
 
-def measure_erasure(text: Planted, scores: np.ndarray, names):
-    """The conversation that gives NC, NS, Soft-NC and Soft-NS of one explanation, by name."""
+def measure_erasure(text: Planted, scores: np.ndarray, names, wanted: Sequence[str]):
+    """The conversation that gives these of ERASURE for one explanation, by name.
+
+    Strengths of soft erasure by min-max, as in the main run of notebook 06; those of `_equal` have equal means.
+    """
     hard = yield from erase(text.tokens, scores, None, generator("ties", *names), PROTOCOL)
-    softened = yield from soft_erase(text.tokens, scores, hard.target, names, PROTOCOL)
-    soft = soft_values(hard, softened)
-    area = (hard.normalised_comprehensiveness.mean(), hard.normalised_sufficiency.mean())
-    return dict(zip(ERASURE, (*area, soft.comprehensiveness, soft.sufficiency), strict=True))
+    found = {"nc": hard.normalised_comprehensiveness.mean(), "ns": hard.normalised_sufficiency.mean()}
+    for end, protocol in (("", PROTOCOL), ("_equal", EQUAL_MEANS)):
+        if {f"soft_nc{end}", f"soft_ns{end}"} & set(wanted):
+            soft = soft_values(hard, (yield from soft_erase(text.tokens, scores, hard.target, names, protocol)))
+            found |= {f"soft_nc{end}": soft.comprehensiveness, f"soft_ns{end}": soft.sufficiency}
+    return {name: found[name] for name in wanted}
 
 
 def erasure(name: str):
-    """One of the four measures of erasure as a metric."""
+    """One of ERASURE as a metric."""
 
     def measure(text: Planted, scores: np.ndarray, names):
-        found = yield from measure_erasure(text, scores, names)
+        found = yield from measure_erasure(text, scores, names, [name])
         return found[name]
 
     return measure
 
 
 def diagnosticity(text: Planted, scores: np.ndarray, names):
-    """The share of the four measures of erasure in which the explanation beats random scores, a tie counting half."""
-    own = yield from measure_erasure(text, scores, names)
+    """The share of COMPARED in which the explanation beats random scores, a tie counting half."""
+    own = yield from measure_erasure(text, scores, names, COMPARED)
     drawn = generator("rival", text.id).standard_normal(len(scores))
-    rival = yield from measure_erasure(text, drawn, ("rival", text.id))
-    return share_of_wins([own[m] for m in ERASURE], [rival[m] for m in ERASURE], PROTOCOL)
+    rival = yield from measure_erasure(text, drawn, ("rival", text.id), COMPARED)
+    return share_of_wins([own[m] for m in COMPARED], [rival[m] for m in COMPARED], PROTOCOL)
 
 
 def unified(kind: str, level: str):
-    """Unified comprehensiveness or sufficiency as a metric: the mean share of changed classes over SIZES."""
+    """Unified comprehensiveness or sufficiency as a metric: the mean share of changed classes over SIZES, of which
+    longer texts take multiples."""
 
     def measure(text: Planted, scores: np.ndarray, names):
         rng = generator("ties", *names)
         ranking = rank_features(text.attribution(scores, level), text.units, rng)
-        found = yield from ask_changes(text.tokens, text.units, [units_in(take_units(ranking, size)) for size in SIZES])
+        longer = max(1, round(len(text.truth) / USUAL))
+        taken = [units_in(take_units(ranking, longer * size)) for size in SIZES]
+        found = yield from ask_changes(text.tokens, text.units, taken)
         return (found.flips_without if kind == "comprehensiveness" else found.flips_only).mean()
 
     return measure
@@ -116,12 +131,13 @@ def simulatability(texts: Sequence[Planted], scores: Sequence[np.ndarray], names
 
 
 def show_agent(text: Planted, scores: np.ndarray, names) -> np.ndarray:
-    """(WORDS + 2,) what an agent sees: the words of the SHOWN highest tokens, and whether they are at the ends."""
+    """(words + 2,) what an agent sees: the words of the SHOWN highest tokens, and whether they are at the ends."""
     tie = generator("ties", *names).permutation(len(scores))
     top = np.lexsort((tie, -scores))[:SHOWN]
-    seen = np.zeros(WORDS + 2)
+    words = words_of(text.world)
+    seen = np.zeros(words + 2)
     seen[text.tokens.ids[text.tokens.content[top]]] = 1
-    seen[WORDS:] = [(top == 0).any(), (top == len(scores) - 1).any()]
+    seen[words:] = [(top == 0).any(), (top == len(scores) - 1).any()]
     return seen
 
 
@@ -136,7 +152,7 @@ PLANTED_METRICS: dict[str, PlantedMetric] = {
     "pointing": _planted("pointing", pointing),
     "agreement": _planted("agreement", agreement, "Agreement with gold (fixed k)"),
     "agreement_dynamic": _planted("agreement_dynamic", agreement_dynamic, "Agreement with gold (dynamic k)"),
-    **{name: _planted(name, erasure(name)) for name in ERASURE},
+    **{name: _planted(name, erasure(name), blind=BLIND.get(name, "")) for name in ERASURE},
     "diagnosticity": _planted("diagnosticity", diagnosticity),
     "unified_comprehensiveness": _planted("unified_comprehensiveness", unified("comprehensiveness", "token")),
     "unified_sufficiency": _planted("unified_sufficiency", unified("sufficiency", "token")),

@@ -1,8 +1,10 @@
 """Planted models: their true importances are known; and texts of made-up words for them.
 
-Three worlds. `one`: one token decides the class. `additive`: every token has a worth, and the sum decides.
-`interaction`: two tokens, one in each part of the text, decide together, and either alone does nothing. All have three
-classes: one for which nothing speaks, which wins where the evidence is gone, and two others.
+`one`: one token decides the class. `additive`: every token has a worth, and the sum decides. `interaction`: two tokens,
+one in each part of the text, decide together, and either alone does nothing. Three more have skewed evidence, as real
+explanations do: `exponential` (25 tokens) and `lognormal` (60) add up worths that are all positive, most of them small
+and a few large; in `one_of_sixty` a single token of a long text decides. All have three classes: one for which nothing
+speaks, which wins where the evidence is gone, and two others.
 Letters used for shapes: B rows, L tokens, n content tokens, C channels, D = C * WIDTH, P pairs.
 """
 
@@ -20,13 +22,38 @@ from attreval.core.units import Units, find_units
 if TYPE_CHECKING:
     from torch import Tensor
 
-WORLDS = ("one", "additive", "interaction")
+WORLDS = ("one", "additive", "interaction", "exponential", "lognormal", "one_of_sixty")
 WIDTH = 32  # entries of a channel: soft erasure switches them off one by one, and what is left counts by its share
 GAIN = 6.0
 PAD, MASK, BEGIN, END = range(4)
-SIGNALS = {"one": ((4,), (5,)), "interaction": ((4, 5), (6, 7))}  # the words that speak for class 1, for class 2
+ONE = ((4,), (5,))  # the words that speak for class 1, for class 2
+SIGNALS = {"one": ONE, "one_of_sixty": ONE, "interaction": ((4, 5), (6, 7))}
 FIRST_FILLER, WORDS = 8, 40
 SHORTEST, LONGEST = 5, 8  # words of a part
+LONG = {"exponential": 25, "lognormal": 60, "one_of_sixty": 60}  # words of a text of fixed length
+SKEWED = ("exponential", "lognormal")
+LEVELS = 64  # different worths of words with skewed evidence
+
+
+def skewed_worths(world: str) -> np.ndarray:
+    """(LEVELS,) rising worths, quantiles of the distribution; a text counts about 1."""
+    from scipy.stats import expon, norm
+
+    middles = (np.arange(LEVELS) + 0.5) / LEVELS
+    worths = expon.ppf(middles) if world == "exponential" else np.exp(norm.ppf(middles))
+    return worths / worths.mean() / LONG[world]
+
+
+def skewed_words(worths: np.ndarray, target: int) -> np.ndarray:
+    """(LEVELS,) ids of the words of each level in texts of a class: words of little worth speak for both classes."""
+    rare = worths > worths.mean()
+    own = FIRST_FILLER + LEVELS + (target - 1) * rare.sum()
+    return np.where(rare, own + np.cumsum(rare) - 1, FIRST_FILLER + np.arange(LEVELS))
+
+
+def words_of(world: str) -> int:
+    """How many words a world has."""
+    return FIRST_FILLER + 2 * LEVELS if world in SKEWED else WORDS
 
 
 class PlantedModel:
@@ -42,9 +69,13 @@ class PlantedModel:
         if world not in WORLDS:
             raise ValueError(f"world {world!r} is not known; there are: {', '.join(WORLDS)}")
         self.world, signals = world, [word for group in SIGNALS.get(world, ()) for word in group]
-        channels = np.zeros((WORDS, max(1, len(signals))))
+        channels = np.zeros((words_of(world), 2 if world in SKEWED else max(1, len(signals))))
         if world == "additive":
             channels[FIRST_FILLER:, 0] = generator("planted", "worth").standard_normal(WORDS - FIRST_FILLER)
+        if world in SKEWED:
+            worths = skewed_worths(world)
+            for target in (1, 2):
+                channels[skewed_words(worths, target), target - 1] = worths
         for channel, word in enumerate(signals):
             channels[word, channel] = 1.0
         self.worth = channels[:, 0]
@@ -66,15 +97,22 @@ class PlantedModel:
         if self.world == "additive":
             total = found.sum(dim=1)[:, 0]
             return GAIN * torch.stack([torch.full_like(total, 0.5), total, -total], dim=1)
+        if self.world in SKEWED:
+            total = found.sum(dim=1)  # (B, 2)
+            return GAIN * torch.cat([torch.full_like(total[:, :1], 0.5), total], dim=1)
         there = found.amax(dim=1)  # (B, C)
-        both = there if self.world == "one" else torch.stack([there[:, 0] * there[:, 1], there[:, 2] * there[:, 3]], 1)
+        both = (
+            there
+            if self.world != "interaction"
+            else torch.stack([there[:, 0] * there[:, 1], there[:, 2] * there[:, 3]], 1)
+        )
         return GAIN * torch.cat([torch.full_like(both[:, :1], 0.5), both], dim=1)
 
 
 @dataclass(frozen=True)
 class Planted:
     """One text. target: its class. truth: (n,) what each content token counts for it. pair_truth: (P,) the same of
-    `units.pairs()`, or None where tokens do nothing together."""
+    `units.pairs()`, or None where tokens do nothing together. least: what a token that is evidence counts more than."""
 
     id: str
     world: str
@@ -83,11 +121,12 @@ class Planted:
     target: int
     truth: np.ndarray
     pair_truth: np.ndarray | None = None
+    least: float = 0.0
 
     @property
     def evidence(self) -> np.ndarray:
-        """(n,) bool, the tokens that speak for the class."""
-        return self.truth > 0
+        """(n,) bool, the tokens that speak for the class, more than a bit."""
+        return self.truth > self.least
 
     def attribution(self, scores: np.ndarray, level: str = "token") -> Attribution:
         """Scores of the tokens, or of the pairs across both parts, as a record."""
@@ -118,11 +157,14 @@ def make_text(model: PlantedModel, world: str, at: int) -> Planted:
     """Text number `at`: random words, and the signals of its class at random places."""
     rng, target = generator("planted", world, at), 1 + at % 2
     sign = 1.0 if target == 1 else -1.0
+    if world in SKEWED:
+        return _make_skewed(world, at, rng, target)
     while True:  # until the words of an additive text speak clearly for the class
-        parts = [rng.integers(FIRST_FILLER, WORDS, rng.integers(SHORTEST, LONGEST + 1)) for _ in range(2)]
+        half = LONG.get(world, 0) // 2
+        parts = [rng.integers(FIRST_FILLER, WORDS, half or rng.integers(SHORTEST, LONGEST + 1)) for _ in range(2)]
         if world != "additive" or sign * sum(model.worth[part].sum() for part in parts) >= 2:
             break
-    if world == "one":
+    if world in ("one", "one_of_sixty"):
         plant(parts[rng.integers(2)], SIGNALS[world][target - 1], rng)
     if world == "interaction":
         sides, other = rng.permutation(2), SIGNALS[world][2 - target]
@@ -134,10 +176,23 @@ def make_text(model: PlantedModel, world: str, at: int) -> Planted:
     if world == "additive":
         return Planted(f"{world} {at}", world, tokens, units, target, sign * model.worth[words])
     decides = np.isin(words, SIGNALS[world][target - 1])
-    if world == "one":
+    if world in ("one", "one_of_sixty"):
         return Planted(f"{world} {at}", world, tokens, units, target, decides.astype(float))
     pairs = decides[units.pairs()].all(axis=1).astype(float)
     return Planted(f"{world} {at}", world, tokens, units, target, decides / 2, pairs)
+
+
+def _make_skewed(world: str, at: int, rng: np.random.Generator, target: int) -> Planted:
+    """A text whose words all speak for its class, most of them a little and a few a lot."""
+    worths, half = skewed_worths(world), LONG[world] // 2
+    while True:  # until its words speak clearly for the class
+        levels = rng.integers(LEVELS, size=LONG[world])
+        if worths[levels].sum() >= 0.8:
+            break
+    words = skewed_words(worths, target)[levels]
+    tokens = make_tokens(words[:half], words[half:])
+    units = find_units(tokens, "word")
+    return Planted(f"{world} {at}", world, tokens, units, target, worths[levels], least=float(worths.mean()))
 
 
 def plant(part: np.ndarray, words, rng: np.random.Generator) -> None:

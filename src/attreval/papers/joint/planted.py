@@ -9,6 +9,7 @@ from matplotlib.patches import Rectangle
 
 from attreval.metrics.planted.measures import PLANTED_METRICS
 from attreval.metrics.planted.separation import metric_verdicts
+from attreval.metrics.planted.worlds import WORLDS
 from attreval.papers.common.style import use_style
 
 FAIL, FOOLED, FINE = "#c62828", "#f6d9a8", "#d5e6f3"
@@ -28,6 +29,24 @@ def verdict_table(cells: pd.DataFrame) -> pd.DataFrame:
         verdict=["separates" if passes else "fails" for passes in table.passes],
         fooled_by=table.fooled_by.replace("", "nobody"),
     )
+
+
+def worlds_table(cells: pd.DataFrame) -> pd.DataFrame:
+    """One row a metric, a column a world: how often it puts the oracle before random scores, as text.
+
+    In brackets, where that is less often, before its reverse. A cross: not surely more than half of the time for both
+    (bootstrap interval over texts). Empty where the metric was not asked. cells: of metrics.planted.separation.
+    """
+    rows = []
+    for metric, part in cells[cells.explainer.isin(NEEDED)].groupby("metric", sort=False):
+        row = {"metric": metric, "title": PLANTED_METRICS[metric].title} | dict.fromkeys(WORLDS, "")
+        for world, some in part.groupby("world", sort=False):
+            by = some.set_index("explainer")
+            chance, reverse = by.separation[list(NEEDED)]
+            shown = f"{chance:.2f}" if reverse >= chance else f"{chance:.2f} ({reverse:.2f})"
+            row[world] = shown if (by.low > 0.5).all() else f"{shown} \N{MULTIPLICATION SIGN}"
+        rows.append(row)
+    return pd.DataFrame(rows)
 
 
 def fooled_table(verdicts: pd.DataFrame) -> pd.DataFrame:

@@ -22,27 +22,22 @@ from attreval.core.tables import read_values
 from attreval.metrics.agreement import agreement_of
 from attreval.metrics.diagnosticity import diagnosticity
 from attreval.metrics.protocol import Protocol
-from attreval.metrics.registry import FAITHFULNESS, METRICS
+from attreval.metrics.registry import METRICS
 from attreval.metrics.unified.complexity import simplicity
 from attreval.papers.common.evidence import borrowed_evidence, with_evidence
 from attreval.papers.common.runs import common_methods, load_records_once
 from attreval.papers.common.sample import to_explain
 from attreval.papers.common.trained_models import load_model_once
 from attreval.papers.kamp2023.readings import PEOPLE, Reading, make_reading
-from attreval.papers.zhao2023.erasure import (
-    ErasureInput,
-    ask_erasure,
-    erasure_values,
-    main_protocol,
-    query_segment,
-    random_scores,
-)
+from attreval.papers.zhao2023.erasure import ErasureInput, ask_erasure, erasure_values, random_scores
+from attreval.papers.zhao2023.settings import query_segment, rule_protocol
 from attreval.workflow.step import Step, set_threads
 
 BATCHED_TEXTS = 4  # instances that share batches
 COLUMNS = ["task", "model", "seed", "instance", "method", "metric", "value"]
 STORED_BY = ("04_poerner2018", "06_zhao2023")
-ERASURE = ("nc", "ns", "soft_nc", "soft_ns")  # in the order of zhao2023.erasure.erasure_values
+# in the order of zhao2023.erasure.VALUES; strengths of soft erasure have equal means, so that these decide nothing
+ERASURE = ("nc", "ns", "soft_nc_equal", "soft_ns_equal")
 GAMES = ("hybrid", "manual", "hit_target")  # of the pointing game
 STORED_METRICS = dict.fromkeys(GAMES, "pointing") | {METRICS[name].stored: name for name in ERASURE}
 JOINT = {name: metric for name, metric in METRICS.items() if metric.joint}
@@ -127,14 +122,15 @@ def read_stored_metrics(results: Results, task: str, model: str, seed: int) -> d
 def cases_to_ask(profile: Profile, names: tuple, scores: dict, known: ByMethod, asked: bool) -> list[ErasureInput]:
     """What the model is still to be asked about one instance; soft erasure alone where hard erasure is known.
 
-    Soft erasure needs the whole and the erased text too: they are asked with one ratio, the same for every method.
+    Soft erasure needs the whole and the erased text too: they are asked with one ratio, the same for every method. Its
+    strengths have the same mean for every method: raw ones would rank methods by how much of a text they keep.
     """
-    protocol = main_protocol(profile, names[0])
+    protocol = rule_protocol(profile, names[0], "equal_means")
     one_ratio = replace(protocol, ratios=(1.0,))
     cases = []
     for m, values in scores.items() if asked else ():
         found = known.get(m, {})
-        if any(metric not in found for metric in FAITHFULNESS):
+        if any(metric not in found for metric in ERASURE):
             hard_known = "nc" in found and "ns" in found
             cases.append(ErasureInput("main", m, "own", values, one_ratio if hard_known else protocol, (*names, m)))
     return cases
@@ -176,12 +172,12 @@ def faithfulness_values(values: ByMethod, methods: list[str]) -> Values:
     Diagnosticity needs all four. Random scores win half against others of their kind. A metric that not every method
     has on this text is left out: methods are compared on the same texts.
     """
-    known = [x for x in FAITHFULNESS if all(not np.isnan(values[m].get(x, np.nan)) for m in methods)]
+    known = [x for x in ERASURE if all(not np.isnan(values[m].get(x, np.nan)) for m in methods)]
     for m in methods:
         for metric in known:
             yield m, metric, values[m][metric]
-        if "random" in methods and len(known) == len(FAITHFULNESS):
-            own, rival = ([values[x][metric] for metric in FAITHFULNESS] for x in (m, "random"))
+        if "random" in methods and len(known) == len(ERASURE):
+            own, rival = ([values[x][metric] for metric in ERASURE] for x in (m, "random"))
             yield m, "diagnosticity", 0.5 if m == "random" else diagnosticity(own, rival, Protocol(ties="half"))
 
 

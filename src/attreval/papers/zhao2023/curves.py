@@ -6,9 +6,11 @@ import numpy as np
 import pandas as pd
 
 from attreval.core.bootstrap import bootstrap_mean
-from attreval.metrics.registry import FAITHFULNESS, HARD_OF
+from attreval.metrics.registry import FAITHFULNESS, HARD_OF, METRICS
 from attreval.papers.zhao2023.erasure import HARD_MEASURES, RUN, ErasureValues
 from attreval.workflow.step import Step
+
+EQUAL = {metric: METRICS[f"{metric}_equal"].stored for metric in HARD_OF}
 
 
 def erasure_curves(values: pd.DataFrame, step: Step) -> pd.DataFrame:
@@ -59,13 +61,17 @@ def best_methods(area: pd.DataFrame) -> pd.DataFrame:
 
 
 def values_by_instance(erased: ErasureValues, pairs: pd.DataFrame) -> pd.DataFrame:
-    """One row an instance, method and measure by the main protocol: hard ones averaged over ratios, soft ones, wins.
+    """One row an instance, method and measure by the main protocol: hard ones averaged over ratios, soft ones, wins;
+    and soft ones with strengths of equal mean (`soft_nc_equal`, ...), where they were measured.
 
     pairs: of `diagnosticity.pair_with_rivals`.
     """
     keys = [*RUN, "instance", "method"]
     hard = erased.curves.groupby(keys, sort=False)[list(HARD_MEASURES)].mean().reset_index()
-    soft = erased.values[(erased.values.setting == "main") & (erased.values.role == "own")]
+    own = erased.values[erased.values.role == "own"]
+    soft, equal = (own[own.setting == setting] for setting in ("main", "equal_means"))
+    equal = equal.rename(columns=EQUAL)
     won = pairs[pairs.setting == "main"]
-    parts = ((hard, list(HARD_MEASURES)), (soft, list(HARD_OF)), (won, [f"win_{metric}" for metric in FAITHFULNESS]))
+    won_of = [f"win_{metric}" for metric in FAITHFULNESS]
+    parts = ((hard, list(HARD_MEASURES)), (soft, list(HARD_OF)), (won, won_of), (equal, list(EQUAL.values())))
     return pd.concat([part.melt(keys, names, "measure") for part, names in parts], ignore_index=True)

@@ -1,12 +1,12 @@
-"""Hard and soft erasure of every explanation, by the main protocol and by each change of it (Zhao & Aletras 2023).
+"""Hard and soft erasure of every explanation, in every setting of `settings.list_settings` (Zhao & Aletras 2023).
 
-Every instance is one conversation with the ledger: what two methods, measures or protocols have in common is computed
-once. The main protocol sees every explained instance, its changes only the first of a task.
+Every instance is one conversation with the ledger: what two methods, measures or settings have in common is computed
+once. The main run sees every explained instance, changes of protocol only the first of a task.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pandas as pd
@@ -15,21 +15,22 @@ from attreval.config import Profile
 from attreval.core.project import Results
 from attreval.core.records import Tokens
 from attreval.core.seeds import generator
-from attreval.corpora import TASKS
 from attreval.explain import METHODS
 from attreval.explain.method import Budget
 from attreval.metrics.erasure import Erasure, erase
-from attreval.metrics.protocol import OURS, RELEASED, SCALE, Deviation, Protocol, find_layout
+from attreval.metrics.protocol import Protocol, find_layout
 from attreval.metrics.soft_erasure import SoftProbabilities, SoftValues, soft_erase, soft_values
 from attreval.papers.common.runs import common_methods, load_records_once
 from attreval.papers.common.sample import to_explain
 from attreval.papers.common.trained_models import load_model_once
+from attreval.papers.zhao2023.settings import Setting, list_settings, query_segment
 from attreval.workflow.parallel import map_side_by_side
 from attreval.workflow.step import Step, set_threads
 
 TOGETHER = 5  # instances that share batches
 HARD_MEASURES = ("comprehensiveness", "sufficiency", "normalised_comprehensiveness", "normalised_sufficiency")
 RUN = ["task", "model", "seed"]
+VALUES = ["nc", "ns", "soft_nc", "soft_ns", "soft_nc_sd", "soft_ns_sd", "keep_rate", "drop_rate", "full", "erased"]
 
 
 @dataclass(frozen=True)
@@ -54,49 +55,13 @@ class ErasureValues:
     """curves: one row an instance, method and ratio, by the main protocol, with the four hard measures.
 
     values: one row a setting, instance, method and role: NC and NS over all ratios, Soft-NC and Soft-NS, their standard
-    deviations over draws, the mean keep rate.
+    deviations over draws, the mean shares that are kept and removed. rival_curves: as curves, of scores in another
+    order, where the main run's rivals are those.
     """
 
     curves: pd.DataFrame
     values: pd.DataFrame
-
-
-def main_protocol(profile: Profile, task: str) -> Protocol:
-    """The protocol of a task, as the profile says."""
-    spec = profile.faithfulness_of(task)
-    return Protocol(ratios=tuple(spec.ratios), draws=spec.draws)
-
-
-def list_changes(profile: Profile, task: str, at: int | None = None) -> dict[str, Deviation]:
-    """Every change that is measured on a task's instance number `at`, or on any of them where that is None.
-
-    The scale of scores, the released code, other choices, the paper's alternatives; `control` is what they are
-    compared with.
-    """
-    spec = profile.faithfulness_of(task)
-    control, at = {"control": Deviation("as in the main run")}, -1 if at is None else at
-    scale = control | SCALE if at < spec.scale_rows else {}
-    if at >= spec.control_rows:
-        return scale
-    noises = {
-        f"{kind}_{variance:g}": Deviation(f"{title} {variance:g}", {"soft": kind, "variance": variance})
-        for kind, title, variances in (
-            ("noise", "noise scaled by the score, variance", spec.noise_variances),
-            ("variance", "noise of variance up to", (1.0,)),
-        )
-        for variance in variances
-    }
-    alternatives = noises | {"attend": Deviation("soft attention mask", {"soft": "attend"})}
-    query = query_segment(task) is not None
-    draws = {"draws": Deviation(f"{spec.draws} random masks, not {spec.control_draws}", {"draws": spec.draws})}
-    found = control | RELEASED | OURS | draws | alternatives | scale
-    return {name: change for name, change in found.items() if query or not change.queries_only}
-
-
-def query_segment(task: str) -> int | None:
-    """Which segment of a task is asked about the other, if one is: it is never erased."""
-    task = TASKS[task]
-    return task.segments.index("query") if "query" in task.segments else None
+    rival_curves: pd.DataFrame = field(default_factory=pd.DataFrame)
 
 
 def evaluate_erasure(step: Step) -> ErasureValues:
@@ -115,7 +80,8 @@ def evaluate_erasure(step: Step) -> ErasureValues:
     step.note_evaluations((job[2], parts[j][2]) for j, job in enumerate(jobs))
     curves = pd.concat([parts[j][0] for j in range(len(jobs))], ignore_index=True)
     values = pd.concat([parts[j][1] for j in range(len(jobs))], ignore_index=True)
-    return ErasureValues(curves, values)
+    of_roles = [curves[curves.role == role].drop(columns="role") for role in ("own", "permuted")]
+    return ErasureValues(of_roles[0].reset_index(drop=True), values, of_roles[1].reset_index(drop=True))
 
 
 def _evaluate_erasure_part(results: Results, profile: Profile, task: str, model: str, seed: int, start: int):
@@ -134,29 +100,25 @@ def _evaluate_erasure_part(results: Results, profile: Profile, task: str, model:
         known = {m: records[instance.id][m].scores for m in common_methods(records)}
         known.setdefault("random", random_scores(tokens, *names))
         soft = _softly_erased(spec.methods, list(known))
-        main = main_protocol(profile, task)
-        inputs = [ErasureInput("main", m, "own", known[m], main, (*names, m), m in soft) for m in known]
-        if changes := list_changes(profile, task, at):
-            main = replace(main, draws=spec.control_draws)
-            budget = profile.explaining_of(task)
-            target = next(iter(records[instance.id].values())).target
-            for setting, change in changes.items():
-                changed, chosen = change.apply(main), {m: known[m] for m in soft}
-                scores = _scores_under_change(scorer, tokens, target, budget, chosen, change, names, changed, query)
-                inputs += _inputs_under_change(setting, change, scores, changed, names)
+        budget, target = profile.explaining_of(task), next(iter(records[instance.id].values())).target
+        inputs = []
+        for name, setting in list_settings(profile, task, at).items():
+            every = name == "main" and not setting.methods  # the released code knows only its own methods
+            chosen = known if every else {m: known[m] for m in soft}
+            scores = _scores_in_setting(scorer, tokens, target, budget, chosen, setting, names, query)
+            inputs += _inputs_of_setting(name, setting, scores, names, soft)
         conversations = ((_ledger_account(one), ask_erasure(tokens, one, query)) for one in inputs)
         for one, (hard, probabilities) in zip(inputs, scorer.converse(conversations), strict=True):
             if one.setting == "main":
                 curves += [
-                    (*names, one.method, ratio, *(getattr(hard, name)[i] for name in HARD_MEASURES))
+                    (*names, one.method, one.role, ratio, *(getattr(hard, name)[i] for name in HARD_MEASURES))
                     for i, ratio in enumerate(hard.ratios)
                 ]
             values.append((one.setting, *names, one.method, one.role, *erasure_values(hard, probabilities)))
         scorer.forget()
-    summed = ["nc", "ns", "soft_nc", "soft_ns", "soft_nc_sd", "soft_ns_sd", "keep_rate", "full", "erased"]
-    columns = ["setting", *RUN, "instance", "method", "role", *summed]
+    columns = ["setting", *RUN, "instance", "method", "role", *VALUES]
     return (
-        pd.DataFrame(curves, columns=[*RUN, "instance", "method", "ratio", *HARD_MEASURES]),
+        pd.DataFrame(curves, columns=[*RUN, "instance", "method", "role", "ratio", *HARD_MEASURES]),
         pd.DataFrame(values, columns=columns),
         scorer.costs,
     )
@@ -188,21 +150,23 @@ def ask_erasure(tokens: Tokens, given: ErasureInput, query: int | None):
 
 
 def erasure_values(hard: Erasure, probabilities: SoftProbabilities | None) -> tuple[float, ...]:
-    """NC, NS, Soft-NC, Soft-NS, sd of the soft two over draws, keep rate, probability of the whole and erased text."""
+    """VALUES: NC, NS, Soft-NC, Soft-NS, sd of the soft two over draws, the shares that Soft-NS keeps and that Soft-NC
+    removes, probability of the whole and of the erased text."""
     area = (hard.normalised_comprehensiveness.mean(), hard.normalised_sufficiency.mean())
     if probabilities is None:
-        return (*area, *[np.nan] * 5, hard.full, hard.erased)
+        return (*area, *[np.nan] * 6, hard.full, hard.erased)
     soft: SoftValues = soft_values(hard, probabilities)
     spread = (soft.each_comprehensiveness.std(ddof=0), soft.each_sufficiency.std(ddof=0))
-    return (*area, soft.comprehensiveness, soft.sufficiency, *spread, probabilities.keep_rate, hard.full, hard.erased)
+    shares = (probabilities.keep_rate, probabilities.drop_rate)
+    return (*area, soft.comprehensiveness, soft.sufficiency, *spread, *shares, hard.full, hard.erased)
 
 
-def _scores_under_change(
-    scorer, tokens, target: int, budget: Budget, known: dict, change: Deviation, names: tuple, protocol, query
+def _scores_in_setting(
+    scorer, tokens, target: int, budget: Budget, known: dict, setting: Setting, names: tuple, query
 ) -> dict:
-    """Method -> scores under a change: as explained, by other methods in their place, or with the separator scored."""
-    wanted = {m: change.methods.get(m, m) for m in known}
-    layout = find_layout(tokens, protocol, query)
+    """Method -> scores in a setting: as explained, by other methods in their place, or with the separator scored."""
+    wanted = {m: setting.methods.get(m, m) for m in known}
+    layout = find_layout(tokens, setting.protocol, query)
     if tokens.special[layout.scored].any():
         tokens = replace(tokens, special=~np.isin(np.arange(len(tokens)), layout.scored))
         asked = list(wanted)
@@ -219,22 +183,22 @@ def _scores_under_change(
     return known | {m: scores.values for m, scores in zip(asked, found, strict=True)}
 
 
-def _inputs_under_change(
-    setting: str, change: Deviation, scores: dict, protocol: Protocol, names: tuple
-) -> list[ErasureInput]:
+def _inputs_of_setting(name: str, setting: Setting, scores: dict, names: tuple, soft: list[str]) -> list[ErasureInput]:
     """The inputs of one setting: every method, random scores, and where wanted permutations of each method's scores."""
-    calls = len(protocol.ratios)  # of one input
+    calls, protocol = len(setting.protocol.ratios), setting.protocol  # numbers computed for one input
     inputs = [
-        ErasureInput(setting, m, "own", scores[m], protocol, (*names, change.methods.get(m, m)), True, i * calls)
+        ErasureInput(
+            *(name, m, "own", scores[m], protocol, (*names, setting.methods.get(m, m))),
+            soft=setting.soft and m in soft,
+            calls=i * calls,
+        )
         for i, m in enumerate(scores)
     ]
-    if change.permuted:
+    if setting.permuted:
         inputs += [
-            ErasureInput(
-                setting, m, "permuted", _permuted_scores(scores[m], *names, m), protocol, (*names, m, "permuted")
-            )
+            ErasureInput(name, m, "permuted", _permuted_scores(scores[m], *names, m), protocol, (*names, m, "permuted"))
             for m in scores
-            if m != "random"
+            if m in soft and m != "random"
         ]
     return inputs
 

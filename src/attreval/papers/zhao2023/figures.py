@@ -11,6 +11,7 @@ from attreval.explain import METHODS
 from attreval.metrics.registry import FAITHFULNESS, METRICS
 from attreval.papers.common.method_style import method_markers, method_palette
 from attreval.papers.common.style import draw_nothing, task_title, use_style
+from attreval.papers.zhao2023.protocol_changes import SHARES
 
 LOOKS = {  # a metric has one colour and marker in every figure; soft ones are filled
     "nc": {"color": "#0072B2", "marker": "o", "markerfacecolor": "white"},
@@ -136,10 +137,10 @@ def draw_changes(table: pd.DataFrame):
 
 
 def draw_keep_rates(pairs: pd.DataFrame, settings: dict[str, str]):
-    """Who wins Soft-NS and Soft-NC, by how much more text the method's scores keep than its rival's.
+    """Who wins Soft-NS and Soft-NC, by how much more text the method's scores keep, or remove, than its rival's.
 
     pairs: of `diagnosticity.pair_with_rivals`. settings: those to draw, with their titles, a panel each. A line is the
-    share of wins in bins of the difference in keep rate; where all differences are zero, one dot.
+    share of wins in bins of the difference in what Soft-NS keeps, or Soft-NC removes; where these are all zero, a dot.
     """
     use_style()
     settings = {name: title for name, title in settings.items() if (pairs.setting == name).any()}
@@ -149,10 +150,10 @@ def draw_keep_rates(pairs: pd.DataFrame, settings: dict[str, str]):
     )
     for axes, (setting, title) in zip(panels[0], settings.items(), strict=True):
         part = pairs[pairs.setting == setting]
-        more = part.keep_rate - part.keep_rate_rival
-        bins = np.clip(np.digitize(more, edges[1:-1]), 0, len(edges) - 2)
-        bins = np.where(np.abs(more) < 1e-6, -1, bins)  # equal by construction
-        for metric in ("soft_nc", "soft_ns"):
+        for metric, share in SHARES.items():
+            more = part[share] - part[f"{share}_rival"]
+            bins = np.clip(np.digitize(more, edges[1:-1]), 0, len(edges) - 2)
+            bins = np.where(np.abs(more) < 1e-6, -1, bins)  # equal by construction
             wins = part[f"win_{metric}"].groupby(bins).agg(["mean", "size"])
             inside = wins[(wins.index >= 0) & (wins["size"] > 2)]
             middle = (edges[:-1] + edges[1:])[inside.index] / 2
@@ -161,7 +162,7 @@ def draw_keep_rates(pairs: pd.DataFrame, settings: dict[str, str]):
                 axes.plot(0, wins.loc[-1, "mean"], markersize=8, label=METRICS[metric].title, **LOOKS[metric])
         axes.axhline(0.5, color="#888888", linestyle="--", linewidth=1)
         axes.set_title(title, fontsize=10)
-        axes.set(xlabel="keeps more by", xlim=(-0.55, 0.55), ylim=(-0.02, 1.02))
+        axes.set(xlabel="keeps (removes) more by", xlim=(-0.55, 0.55), ylim=(-0.02, 1.02))
     panels[0][0].set_ylabel("share of wins")
     panels[0][0].legend()
     sns.despine()

@@ -16,21 +16,16 @@ from attreval.metrics.registry import FAITHFULNESS, METRICS
 from attreval.papers.common.published import reported
 from attreval.papers.common.runs import load_attributions, load_tokens
 from attreval.papers.common.sample import to_explain
+from attreval.papers.zhao2023.datasets import PUBLISHED_TASKS as PUBLISHED_TASKS
+from attreval.papers.zhao2023.datasets import published_dataset
 from attreval.papers.zhao2023.diagnosticity import diagnosticity_cells, summary_table
 from attreval.workflow.step import Step
 
-PUBLISHED_TASKS = {"sst2": "SST", "evidence_inference": "EvInf", "ag_news": "AG", "multirc": "MultiRC"}
-STAND_INS = {"rotten_tomatoes": "SST", "bbc": "AG", "imdb": "EvInf", "snli": "MultiRC"}
 EXAMPLES = (  # the three of Table 4: data set, method
     ("EvInf", "deeplift"),
     ("SST", "gradient_x_input_absolute"),
     ("AG", "integrated_gradients_zero"),
 )
-
-
-def published_dataset(task: str) -> str | None:
-    """The data set of the paper that a task is, or stands in for."""
-    return PUBLISHED_TASKS.get(task) or STAND_INS.get(task)
 
 
 def published_cells() -> pd.DataFrame:
@@ -181,15 +176,19 @@ def table_6(pairs: pd.DataFrame, step: Step) -> pd.DataFrame:
 def printed_summary(summary: pd.DataFrame, by: str) -> pd.DataFrame:
     """Tables 2 and 3 as they are printed: a row a value of `by`, a cell `ours (published)`.
 
-    A star: the soft measure differs from its counterpart by the rank-sum test at p < .01.
+    A star: the soft measure differs from its counterpart by the test over texts at a false discovery rate of .01 over
+    the table. texts: how many the row rests on; least: how many the smallest of its tasks has.
     """
-    stars = np.where(summary.rank_sum < 0.01, "*", "")
-    return _print_cells(summary, [by], ".3f", stars)
+    printed = _print_cells(summary, [by], ".3f", np.where(summary.q < 0.01, "*", ""))
+    counts = summary[[by, "texts", "least"]].drop_duplicates(by)
+    return printed.merge(counts, on=by)
 
 
 def printed_cells(cells: pd.DataFrame) -> pd.DataFrame:
-    """Table 6 as it is printed: a row a task and method, a cell `ours (published)`."""
-    return _print_cells(cells, ["task", "method"], ".2f", np.full(len(cells), ""))
+    """Table 6 as it is printed: a row a task and method, a cell `ours (published)`, and the number of texts."""
+    printed = _print_cells(cells, ["task", "method"], ".2f", np.full(len(cells), ""))
+    counts = cells[["task", "method", "instances"]].drop_duplicates(["task", "method"])
+    return printed.merge(counts.rename(columns={"instances": "texts"}), on=["task", "method"])
 
 
 def _print_cells(table: pd.DataFrame, rows: list[str], digits: str, marks: np.ndarray) -> pd.DataFrame:

@@ -1,0 +1,253 @@
+"""Soft against hard under several rules, the tests over texts, and what decides the level of hard measures."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from reference.flips import sign_flips
+from reference.profiles import TASK, TINY
+
+from attreval.config import Profile
+from attreval.config.variants import apply_variants
+from attreval.core.seeds import generator
+from attreval.metrics.diagnosticity import chance_level, sign_flip_test, tied
+from attreval.metrics.protocol import HARD, RELEASED, SWAPPED, Protocol
+from attreval.metrics.registry import FAITHFULNESS, HARD_OF
+from attreval.papers.zhao2023 import diagnosticity, hard_drivers, protocol_changes, rules, tables
+from attreval.papers.zhao2023.datasets import LEAST_TEXTS, compared_tasks, texts_by_task
+from attreval.papers.zhao2023.erasure import VALUES
+from attreval.papers.zhao2023.settings import RULES, list_settings, main_protocol
+
+METHODS = ("attention", "scaled_attention", "gradient_x_input_absolute", "integrated_gradients_zero", "deeplift")
+
+
+def profile_of(tasks=("snli", "rotten_tomatoes"), variants=None, **faithfulness):
+    made = {
+        "name": "test",
+        "models": {"tiny": TINY},
+        "tasks": {task: TASK for task in tasks},
+        "explain": {"methods": ["random", "attention"]},
+        "bootstrap": {"draws": 60},
+        "faithfulness": {"scale_rows": 2, "control_rows": 1, "driver_rows": 1} | faithfulness,
+        "variants": variants or {},
+    }
+    return Profile.model_validate(apply_variants(made))
+
+
+class Stage:
+    """As much of a step as the tables look at."""
+
+    def __init__(self, profile=None):
+        self.profile = profile or profile_of()
+
+
+def made_up(
+    texts=20, tasks=("snli", "rotten_tomatoes"), settings=("main", "equal_means", "released"), rng=None, same=0.0
+):
+    """Values in which methods and random scores are exchangeable.
+
+    same: how much of a method's value its text's other methods have too.
+    """
+    rng = rng or np.random.default_rng(0)
+    rows = []
+    for setting in settings:
+        for task in tasks:
+            for text in range(texts):
+                shared = rng.random(len(VALUES))
+                for method in ("random", *METHODS):
+                    mixed = (1 - same) * rng.random(len(VALUES)) + (same * shared if method != "random" else 0)
+                    own = rng.random(len(VALUES)) if method == "random" else mixed
+                    rows.append((setting, task, "tiny", 1, str(text), method, "own", *own))
+    return pd.DataFrame(rows, columns=["setting", "task", "model", "seed", "instance", "method", "role", *VALUES])
+
+
+def null_world(rng, texts=25):
+    """Wins of five methods against one random vector a text: a text's methods go up and down together, by chance."""
+    values = made_up(texts, ("snli",), ("main",), rng)
+    lead = {m: rng.standard_normal(texts) for m in FAITHFULNESS}
+    own = values.method != "random"
+    for metric in FAITHFULNESS:
+        values[metric] = np.where(own, lead[metric][values.instance.astype(int)], 0.0)
+        values.loc[own, metric] += 0.3 * rng.standard_normal(own.sum())
+    return values
+
+
+def test_two_equal_metrics_differ_by_nothing():
+    values = made_up()
+    for soft, hard in HARD_OF.items():
+        values[soft] = values[hard]
+    stage = Stage()
+    pairs = diagnosticity.pair_with_rivals(values, stage.profile)
+    by_rule = rules.pairs_by_rule(pairs, stage.profile)
+    found = rules.what_remains(by_rule[by_rule.rule != "released"], stage)
+    assert (found[["difference", "low", "high", "above_chance"]] == 0).all(axis=None)
+    assert (found.p == 1).all() and set(found.holds) == {"not surely apart from"}
+    for by in ("task", "method"):
+        summary = diagnosticity.summary_table(pairs, stage, by)
+        soft = summary[summary.metric.isin(list(HARD_OF)) & (summary[by] != "sd")]
+        assert (soft.difference == 0).all() and (soft.p == 1).all() and (soft.q == 1).all()
+        assert (
+            not tables.printed_summary(summary.assign(published=np.nan), by)
+            .astype(str)
+            .agg("".join)
+            .str.contains("*", regex=False)
+            .any()
+        )
+
+
+def test_null_worlds_get_no_more_stars_than_the_level():
+    """Five methods share a text and its random scores: the test knows, the paper's rank-sum test does not."""
+    stage, worlds, level = Stage(profile_of(("snli",))), 200, 0.05
+    found, paper, starred = [], [], 0
+    for world in range(worlds):
+        pairs = diagnosticity.pair_with_rivals(null_world(np.random.default_rng(world)), stage.profile)
+        summary = diagnosticity.summary_table(pairs, stage, "task").dropna(subset=["p"])
+        averages = summary[summary.task == "average"]
+        found += list(averages.p < level)
+        paper += list(averages.rank_sum < level)
+        starred += bool((summary.q < level).any())
+    error = 3 * np.sqrt(level * (1 - level) / worlds)  # of the rate, by simulation
+    assert np.mean(found) <= level + error
+    assert starred / worlds <= level + error
+    assert np.mean(paper) > 0.2
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_test_over_texts_equals_its_twin(seed):
+    rng = np.random.default_rng(seed)
+    differences = [rng.integers(-5, 6, n) / 5 for n in (6, 4)]
+    found = sign_flip_test(differences, generator("t", seed), draws=20_000)
+    assert abs(found - sign_flips(differences)) < 0.015
+    with pytest.raises(ValueError, match="got none"):
+        sign_flip_test([np.zeros(0)], rng)
+
+
+@pytest.mark.parametrize("rule, level", [("lose", 0.4), ("half", 0.5), ("win", 0.6)])
+def test_the_chance_level_is_what_exchangeable_scores_get(rule, level):
+    rng = np.random.default_rng(1)
+    own, rival = rng.integers(0, 5, (2, 40_000)) / 4
+    protocol = Protocol(ties=rule)
+    assert chance_level(0.2, rule) == pytest.approx(level)
+    won = diagnosticity.wins(own, rival, protocol).mean()
+    assert abs(won - chance_level(tied(own, rival, protocol), rule)) < 0.01
+
+
+def test_rules_differ_by_what_they_say():
+    values, stage = made_up(), Stage()
+    for setting, tie in (("main", 0.5), ("released", 0.25)):  # of a half and of a quarter of the texts, one value
+        even = values.instance.astype(int) % int(1 / tie) == 0
+        values.loc[(values.setting == setting) & even, list(FAITHFULNESS)] = 0.5
+    pairs = diagnosticity.pair_with_rivals(values, stage.profile)
+    by_rule = rules.pairs_by_rule(pairs, stage.profile)
+    assert list(dict.fromkeys(by_rule.rule)) == list(RULES)
+    found = rules.rule_tables(by_rule, stage)
+    cells = found["table6_rules"].set_index(["task", "method", "rule", "metric"])
+    one = cells.sort_index().loc[("snli", "deeplift")]
+    assert one.ties["published"].tolist() == one.ties["ties_half"].tolist() == [0.5] * 4
+    np.testing.assert_allclose(one.chance["published"], 0.25)
+    np.testing.assert_allclose(one.chance["ties_half"], 0.5)
+    np.testing.assert_allclose(one.diagnosticity["ties_half"] - one.diagnosticity["published"], 0.25)
+    np.testing.assert_allclose(one.chance["released"], 0.5 + 0.25 / 2)
+    assert (one.ties[["equal_means", "equal_means_half"]] == 0).all()
+    np.testing.assert_allclose(one.above_chance, one.diagnosticity - one.chance)
+    means = found["table2_rules"].set_index(["method", "rule", "metric"])
+    plain = diagnosticity.summary_table(pairs, stage, "method").set_index(["method", "metric"]).diagnosticity
+    for method in (*METHODS, "average"):
+        for metric in FAITHFULNESS:
+            np.testing.assert_allclose(means.diagnosticity[method, "published", metric], plain[method, metric])
+    printed = rules.printed_rules(found["table3_rules"], ["task"])
+    assert len(printed) == 3 * 4 and (printed.texts.max(), printed.texts.min()) == (40, 20)
+
+
+def test_rules_follow_the_profile():
+    plain = list_settings(profile_of(), "snli")
+    assert "published" not in plain and {"main", "equal_means", "released"} <= set(plain)
+    assert plain["released"].methods == SWAPPED and plain["released"].protocol.draws == 1
+    other = profile_of(norm="calibrated", ties="half", rival="permuted")
+    settings = list_settings(other, "snli")
+    assert (settings["main"].protocol.norm, settings["main"].protocol.ties) == ("calibrated", "half")
+    assert settings["main"].permuted and settings["control"].permuted
+    assert settings["published"].protocol == plain["main"].protocol and not settings["published"].permuted
+    few = profile_of(rule_rows=3, released_rows=1)
+    assert [("equal_means" in s, "released" in s) for s in (list_settings(few, "snli", at) for at in range(4))] == [
+        (True, True),
+        (True, False),
+        (True, False),
+        (False, False),
+    ]
+    released = profile_of(variants={"zhao2023": "released"})
+    made = list_settings(released, "snli")["main"]
+    assert main_protocol(released, "snli").inverted and made.methods == SWAPPED
+    assert made.protocol.ratios == RELEASED["ratios"].fields["ratios"] and made.protocol.ties == "win"
+    with pytest.raises(ValueError, match="released sets ties itself"):
+        profile_of(variants={"zhao2023": "released"}, ties="half")
+    with pytest.raises(ValueError, match=r"faithfulness.protocol: is set by a variant"):
+        profile_of(protocol="released")
+
+
+def test_a_change_is_one_number_with_its_own_interval():
+    """Texts of unequal tasks: the mean over tasks lies inside the interval of the same mean."""
+    profile = profile_of(("snli", "rotten_tomatoes"), scale_rows=50)
+    values = made_up(40, settings=("main", "control", "rank"))
+    few = (values.task == "snli") & (values.instance.astype(int) >= 5)
+    values = values[~few].reset_index(drop=True)
+    for metric in FAITHFULNESS:  # the change decides every text of the small task, and none of the large one
+        own = (values.method != "random") & (values.setting != "main")
+        values.loc[values.setting != "main", metric] = 0.5
+        moved = own & (values.setting == "rank") & (values.task == "snli")
+        values.loc[moved, metric] = 1.0
+    pairs = diagnosticity.pair_with_rivals(values, profile)
+    row = protocol_changes.changes_table(pairs, Stage(profile)).set_index("setting").loc["rank"]
+    for metric in FAITHFULNESS:
+        assert row[f"{metric}_change"] == row[f"{metric}_low"] == row[f"{metric}_high"] == 0.5
+    assert (row.texts, row.least) == (45, 5)
+
+
+def test_averages_beside_the_published_one_are_over_the_papers_tasks():
+    tasks = ("snli", "sst2", "multirc")
+    assert compared_tasks(list(tasks)) == ["sst2", "multirc"] and compared_tasks(["snli"]) == ["snli"]
+    stage, values = Stage(profile_of(tasks)), made_up(12, tasks, ("main",))
+    values.loc[values.task == "snli", list(FAITHFULNESS)] = 0.0  # ties: no wins at all
+    pairs = diagnosticity.pair_with_rivals(values, stage.profile)
+    papers = pairs[pairs.task != "snli"]
+    for by in ("task", "method"):
+        summary = diagnosticity.summary_table(pairs, stage, by).set_index(["metric", by])
+        np.testing.assert_allclose(summary.diagnosticity["nc", "average"], papers.win_nc.mean())
+        assert summary.texts["nc", "average"] == 24 and summary.least["nc", "average"] == 12
+    assert diagnosticity.summary_table(pairs, stage, "task").task.isin(["snli"]).any()
+    counted = texts_by_task(pairs).set_index("task")
+    assert (counted.texts == 12).all() and not counted.enough.any() and (counted.least == LEAST_TEXTS).all()
+    assert counted.averaged.tolist() == [False, True, True]
+
+
+def test_drivers_say_what_moves_hard_measures():
+    known = [name for name, change in HARD.items() if not change.queries_only]  # no task here asks a question
+    stage, values = Stage(), made_up(30, settings=("main", *[f"hard: {name}" for name in known]))
+    hard = values.setting.str.startswith("hard: ")
+    values.loc[hard, [name for name in VALUES if name.startswith("soft")]] = np.nan
+    values.loc[values.setting == "hard: swaps", "nc"] = np.where(
+        values[values.setting == "hard: swaps"].method == "random", 1.0, 0.0
+    )
+    pairs = hard_drivers.driver_pairs(values, stage)
+    table = hard_drivers.drivers_table(pairs, stage).set_index("change")
+    assert set(table.index) == set(known)
+    assert table.nc["swaps"] == 0 and table.nc_change["swaps"] == -table.nc_before["swaps"]
+    assert (table.loc["none", ["nc_change", "nc_low", "nc_high", "ns_change"]] == 0).all()
+    largest = hard_drivers.largest_drivers(table.reset_index()).set_index("metric")
+    assert largest.change["nc"] == "swaps" and largest.published["nc"] == pytest.approx(0.394)
+    assert largest.gap_left["nc"] == pytest.approx(-0.394)
+    assert not diagnosticity.pair_with_rivals(values, stage.profile).setting.str.startswith("hard: ").any()
+
+
+def test_deeplift_is_compared_with_gradient_x_input():
+    class One:
+        def __init__(self, scores):
+            self.scores = np.array(scores)
+
+    records = {
+        "a": {"deeplift": One([-3.0, 1.0, 2.0]), "gradient_x_input_absolute": One([9.0, 1.0, 4.0])},
+        "b": {"deeplift": One([1.0, 2.0]), "gradient_x_input_absolute": One([2.0, 1.0])},
+        "c": {"deeplift": One([1.0, 2.0])},
+    }
+    assert protocol_changes.gradient_correlations(records).round(9).to_dict() == {"a": 1.0, "b": -1.0}
