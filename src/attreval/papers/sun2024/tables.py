@@ -13,7 +13,7 @@ import pandas as pd
 from attreval.core.bootstrap import bootstrap_mean
 from attreval.papers.common.published import reported
 from attreval.papers.sun2024.oracle import mean_closeness
-from attreval.papers.sun2024.properties import Properties
+from attreval.papers.sun2024.properties import RANDOM, Properties
 from attreval.workflow.step import Step
 
 RUN = ["task", "model", "seed"]
@@ -278,6 +278,8 @@ def _chance(name: str, key: tuple[str, str, str, str], means: pd.Series, table: 
     if name == "complexity":
         cells = table[(table[["task", "model", "technique", "type"]] == list(key)).all(axis=1)]
         return float(cells[cells.measure == "random"]["mean"].mean())
-    task, model, _, kind = key
-    like = {"combined": "span"}.get(kind, kind) if "agreement" in name else "random"
-    return float(means.get((task, model, "random", like), np.nan))
+    task, model, technique, kind = key
+    if "agreement" in name:
+        return float(means.get((task, model, "random", {"combined": "span"}.get(kind, kind)), np.nan))
+    as_many = means.get((task, model, "random", technique), np.nan)  # where the profile asks for random_sizes: each
+    return float(means.get((task, model, "random", RANDOM), np.nan) if np.isnan(as_many) else as_many)
