@@ -66,10 +66,11 @@ def test_without_redistribution_biases_keep_their_share():
     assert abs(ask(scorer, [ids], 1, LRP)[0].sum() - score) > 1e-3
 
 
+@pytest.mark.parametrize("biased", [False, True])
 @pytest.mark.parametrize("seed", SEEDS)
-def test_lrp_is_gradient_times_input_on_a_bias_free_convolutional_network(seed):
-    """Poerner et al. (2018), section 3.3; Shrikumar et al. (2016): exact as epsilon goes to 0."""
-    model = words.tiny_words("cnn", seed=seed, biased=False)
+def test_lrp_is_gradient_times_input_on_a_convolutional_network(seed, biased):
+    """Poerner et al. (2018), section 3.3; Shrikumar et al. (2016): exact as epsilon goes to 0, with biases too."""
+    model = words.tiny_words("cnn", seed=seed, biased=biased)
     scorer = Scorer(model, precision="float64")
     rows = words.rows(seed)
     paths = scorer.answer([PathGradient(r, np.zeros_like(r), 2) for r in rows], ["x"] * len(rows))
