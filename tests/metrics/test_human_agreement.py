@@ -50,6 +50,14 @@ def test_punctuation_inside_a_marked_word_is_not_marked(tiny):
     assert found["-"] == 0 and all(mark == 1 for piece, mark in found.items() if piece != "-")
 
 
+def test_an_emoji_that_the_tokenizer_does_not_know_counts_as_a_word(tiny):
+    """As in the authors' tokenizer, where it reads `[UNK]`; one that is in the vocabulary is punctuation."""
+    instance = marked("good \N{ROCKET} \N{GRINNING FACE} !", marks=[[1, 1, 1, 1]])
+    tokens = tiny.tokens(instance)
+    assert [tokens.texts[c] for c in tokens.content] == ["good", "[UNK]", "\N{GRINNING FACE}", "!"]
+    assert human.token_marks(instance, tokens).tolist() == [[1, 1, 0, 0]]
+
+
 def test_an_instance_that_nobody_marked_is_an_error(tiny):
     instance = models.instance("good film")
     with pytest.raises(ValueError, match="'x' holds no marks of people"):

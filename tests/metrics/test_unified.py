@@ -156,6 +156,21 @@ def test_the_graph_knows_no_negative_pairs_and_can_drop_last_units(tiny):
         find_communities(units, matrix, SimpleNamespace(span_rule="none", louvain_drop_last=False), generator("x"))
 
 
+@pytest.mark.parametrize("rule", ["louvain", "louvain_first_level"])
+def test_neither_a_seed_nor_the_names_of_nodes_decide_communities(tiny, rule):
+    """Nodes take their turns in text order: other names in the same order make the same communities."""
+    _, units = read(tiny, "the film was not very good , slow", "a brave plot was not bad")
+    names = generator("names").permutation(1000)[: len(units)].tolist()
+    for seed in range(30):
+        graph = pair_graph(units, some_matrix(units, seed, "positive"))
+        assert list(graph) == list(range(len(units)))
+        found = [RULES[rule](graph, number) for number in range(8)]
+        assert all(other == found[0] for other in found)
+        renamed = nx.relabel_nodes(graph, dict(enumerate(names)))
+        back = [{names.index(name) for name in community} for community in RULES[rule](renamed, 0)]
+        assert sorted(back, key=min) == sorted(found[0], key=min)
+
+
 def test_louvain_is_modularity_of_the_directed_graph(tiny):
     """What is found is at least as good as anything a small search finds."""
     _, units = read(tiny, "the film was", "slow plot")

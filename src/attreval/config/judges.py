@@ -189,7 +189,9 @@ class DiagnosisSpec(Section):
 
     rows: test instances explained by every technique; parts: into how many steps explaining is cut. units: how units,
     pairs and spans are made; here of words, where nothing else is said. thresholds: numbers of pairs of spans to look
-    at, all from 1 to `most_pieces` where empty. random_draws: of the random baselines. match: when a piece is one that
+    at, all from 1 to `most_pieces` where empty. random_draws: of the random baselines. random_sizes: how many units
+    random explanations mask, the `mean` over techniques (the paper leaves it open), or besides, for every technique
+    and k, as many as `each` does. match: when a piece is one that
     people gave, see metrics.unified.plausibility; annotators: see metrics.unified.gold; random_scores: see
     metrics.unified.complexity. span_rules: other ways to make spans, compared with Louvain's.
     """
@@ -201,6 +203,7 @@ class DiagnosisSpec(Section):
     thresholds: list[Count] = []
     most_pieces: Count = 10
     random_draws: Count = 5
+    random_sizes: Literal["mean", "each"] = "mean"
     match: Literal["overlap", "exact", "iou50", "token_pairs"] = "overlap"
     annotators: Literal["union", "majority", "each"] = "union"
     random_scores: Literal["uniform", "exponential"] = "uniform"

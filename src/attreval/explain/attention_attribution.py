@@ -16,13 +16,18 @@ from attreval.explain.spans import find_spans, pair_scores
 from attreval.models.questions import AttentionPath, HeadImportance
 
 
+def choose_head(tokens, target, settings):
+    """The number of the head of the last encoder layer that matters most. settings: method.UnitSettings."""
+    asked = (settings.head_matrix, settings.head_state, settings.head_choice)
+    scores = yield HeadImportance(tokens.ids, tokens.segments, target, *asked)
+    return int(np.argsort(-scores, kind="stable")[settings.head_rank])
+
+
 def _ask_head(tokens, target, budget):
     """(L, L) attention weights, from token to token, of the head of the last encoder layer that matters most."""
-    settings = budget.units
-    scores = yield HeadImportance(tokens.ids, tokens.segments, target, settings.head_matrix, settings.head_state)
+    head = yield from choose_head(tokens, target, budget.units)
     answer = yield AttentionPath(tokens.ids, tokens.segments, target, layers=(-1,), nodes=(), weights=())
-    ranked = np.argsort(-scores, kind="stable")
-    return answer.attention[0, ranked[settings.head_rank]]
+    return answer.attention[0, head]
 
 
 def attention_head(tokens, target, budget, rng):

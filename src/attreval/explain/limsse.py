@@ -3,6 +3,10 @@
 The classifier reads every substring of one to six tokens on its own, and a linear model over the tokens' presence is
 fitted to its answers. As in the released code all substrings are read where there are at most `limsse_samples` of them,
 and the fit is that code's: full-batch descent with momentum and an L1 penalty, which the paper does not mention.
+The start is drawn from the same distribution as the code's, but is not the code's: Keras derives other numbers from the
+seed. Where descent converges, this decides nothing. On short texts the class loss does not, in the code's 1,000 steps:
+the top word of one agreement sentence in eight changes with more of them (docs/decisions.md), and it depends on the
+start. `limsse_solver: exact` takes no steps.
 A transformer keeps its special tokens around a substring. Where the penalty holds a weight at 0, descent oscillates
 around it by up to RATE * PENALTY / (1 - MOMENTUM) = 0.001: float32 scores of one text may differ by as much between
 batches. `limsse_solver: exact` has no penalty.
@@ -72,7 +76,8 @@ def covering_sums(values: np.ndarray, cuts: np.ndarray, n: int) -> np.ndarray:
 def _fit_descent(cuts: np.ndarray, n: int, values: np.ndarray, classify: bool, epochs: int) -> np.ndarray:
     """(n,) weights by full-batch descent with Nesterov momentum; mean loss plus PENALTY times the sum of |weights|.
 
-    classify: cross entropy on 0/1 values, else squared error. The start is the code's: Glorot uniform, seed 12345.
+    classify: cross entropy on 0/1 values, else squared error. The start is Glorot uniform, as in the code, but drawn by
+    NumPy: the code's own numbers come from Keras and are others, at the same seed.
     """
     limit = np.sqrt(6 / (n + 1))
     weights, step = np.random.RandomState(SEED).uniform(-limit, limit, n), np.zeros(n)

@@ -14,6 +14,7 @@ from attreval.core.section import Section
 from attreval.models.questions import Conversation
 
 SpanRule = Literal["louvain", "louvain_first_level", "greedy_modularity", "label_propagation", "strongest_link"]
+HeadChoice = Literal["per_class", "class_mean", "one_for_all"]
 FAMILIES = ("transformer", "recurrent", "quasi", "convolutional")
 KINDS = ("gradient", "perturbation", "attention", "propagation", "baseline")  # by what they ask of the model
 
@@ -23,10 +24,11 @@ class UnitSettings(Section):
 
     unit: `word` or `subword`; subword_pairs: a pair of words scores the `mean` or the `max` of its pairs of subwords.
     shapley_samples: coalitions, at most. head_rank: 0 the most important head, -1 the least; head_matrix, head_state:
-    see questions.HeadImportance. attention_rule: nodes on the way of attention weights from 0, `gauss` or `riemann`
-    (left sums); doubled from attention_steps up to attention_steps_most while a layer misses what it owes by more than
-    attention_tolerance; attention_clip: cut off what is negative. span_rule: see spans.RULES; louvain_drop_last: see
-    spans.pair_graph.
+    see questions.HeadImportance; head_choice: the head that matters most for the explained class (`per_class`, the
+    paper's), for all classes on average (`class_mean`), or for any class and text (`one_for_all`).
+    attention_rule: nodes on the way of attention weights from 0, `gauss` or `riemann` (left sums); doubled from
+    attention_steps up to attention_steps_most while a layer misses what it owes by more than attention_tolerance;
+    attention_clip: cut off what is negative. span_rule: see spans.RULES; louvain_drop_last: see spans.pair_graph.
     """
 
     unit: Literal["word", "subword"] = "subword"
@@ -35,6 +37,7 @@ class UnitSettings(Section):
     head_rank: int = 0
     head_matrix: Literal["transposed", "code"] = "transposed"
     head_state: Literal["after", "before"] = "after"
+    head_choice: HeadChoice = "per_class"
     attention_rule: Literal["gauss", "riemann"] = "gauss"
     attention_steps: int = Field(8, ge=1)
     attention_steps_most: int = Field(32, ge=1)

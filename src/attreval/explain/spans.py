@@ -8,6 +8,7 @@ Letters used for shapes: n units.
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Sequence
 from itertools import product
 
@@ -22,14 +23,24 @@ from attreval.explain.method import Scores
 Communities = list[set[int]]
 
 
+class _InOrder(random.Random):
+    """A source of chance that shuffles nothing: networkx visits nodes in the order in which they stand in the graph."""
+
+    def shuffle(self, x) -> None:
+        """Leave it as it is."""
+
+
 def louvain(graph: nx.DiGraph, seed: int) -> Communities:
-    """Louvain's communities, directed modularity (Blondel et al. 2008)."""
-    return nx.community.louvain_communities(graph, seed=seed)
+    """Louvain's communities, directed modularity (Blondel et al. 2008); nodes take turns in text order, without chance.
+
+    Networkx shuffles them, by a seed, and would make other spans of one text at another seed.
+    """
+    return nx.community.louvain_communities(graph, seed=_InOrder())
 
 
 def louvain_first_level(graph: nx.DiGraph, seed: int) -> Communities:
     """What Louvain has after its first level: the code of Ray Choudhury et al. (2023) never goes beyond it."""
-    return next(nx.community.louvain_partitions(graph, seed=seed))
+    return next(nx.community.louvain_partitions(graph, seed=_InOrder()))
 
 
 def greedy_modularity(graph: nx.DiGraph, seed: int) -> Communities:
@@ -72,7 +83,7 @@ def pair_scores(units: Units, matrix: np.ndarray) -> Scores:
 def pair_graph(units: Units, matrix: np.ndarray, drop_last: bool = False) -> nx.DiGraph:
     """The graph of an (n, n) matrix: an edge where a pair across the parts scores above 0, both directions apart.
 
-    Modularity knows no negative weights, so these pairs have no edge; their scores stay what they are.
+    Nodes stand in text order. Modularity knows no negative weights, so these pairs have no edge; their scores stay.
     drop_last: leave out the last unit of each part, as the code of Ray Choudhury et al. (2023) does.
     """
     last = {int(np.flatnonzero(units.side == s)[-1]) for s in np.unique(units.side)} if drop_last else set()

@@ -2,6 +2,8 @@
 
 Evidence holds one row of word marks for each of A people, any number of them. Every piece of a marked word is marked,
 punctuation never is: annotators could not tell it from the word beside it (the released code of Kamp et al. 2023).
+That code looks at the tokenizer's own text of a piece: what the vocabulary does not know, such as an emoji, is `[UNK]`
+there, holds letters, and counts as a word.
 Letters used for shapes: A people, W words, n content tokens.
 """
 
@@ -16,10 +18,11 @@ from attreval.core.records import Instance, Tokens
 from attreval.metrics.agreement import top_k, union_sizes
 
 PUNCTUATION = re.compile(r"[^\w\s]+")
+UNKNOWN = ("[UNK]", "<unk>")
 
 
 def token_marks(instance: Instance, tokens: Tokens) -> np.ndarray:
-    """(A, n) marks of the content tokens: that of the word that holds them, 0 for punctuation.
+    """(A, n) marks of the content tokens: that of the word that holds them, 0 for punctuation that is known.
 
     Raises ValueError where nobody marked this instance.
     """
@@ -29,6 +32,7 @@ def token_marks(instance: Instance, tokens: Tokens) -> np.ndarray:
     content = tokens.content
     texts = [instance.segments[s][a:b] for s, a, b in tokens.offsets[content]]
     is_word = np.array([PUNCTUATION.fullmatch(text) is None for text in texts])
+    is_word |= np.isin(np.array(tokens.texts)[content], UNKNOWN)
     return np.array([marked_tokens(person, tokens)[content] for person in marks]) * is_word
 
 

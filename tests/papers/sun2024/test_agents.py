@@ -1,6 +1,7 @@
 """What agents are shown: explanations on ids, in place or behind the text, and what their gain is."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from reference import models
 from sklearn.metrics import f1_score
@@ -16,6 +17,7 @@ from attreval.metrics.unified.simulatability import (
     read_marks,
     weighted_f1,
 )
+from attreval.papers.sun2024.agents import UNINFORMED_COLUMNS, agents_learned
 
 MARKS = Marks((900,), (901,), (902,), (903,), tuple((910 + r,) for r in range(9)), 3)
 OPEN, CLOSE, WITHIN, BETWEEN = 900, 901, 902, 903
@@ -111,3 +113,54 @@ def test_gain():
     assert gain == pytest.approx(agreement_f1(told, labels) - agreement_f1(untold, labels))
     assert agreement_f1(told, labels) == f1_score(labels, told, average="macro")
     assert bootstrap_gain(told, told, labels, 50, 0.9, np.random.default_rng(1)) == (0.0, 0.0, 0.0)
+
+
+def said(right, texts=120, seeds=(1,), model="tiny"):
+    """Agents that say the model's class with a probability, and any class otherwise."""
+    rows = []
+    for agent in seeds:
+        rng = np.random.default_rng(agent)
+        labels = np.arange(texts) % 3
+        own = np.where(rng.random(texts) < right, labels, rng.integers(0, 3, texts))
+        rows += [("t", model, 1, agent, f"i{i}", labels[i], own[i]) for i in range(texts)]
+    return pd.DataFrame(rows, columns=UNINFORMED_COLUMNS)
+
+
+def test_agents_that_guess_have_not_learned_and_say_so():
+    frame = pd.concat([said(0.6, model="good"), said(0.0, model="guessing")])
+    found = agents_learned(frame, {"t": 3}, 400, 0.95).set_index("model")
+    assert found.learned.to_dict() == {"good": True, "guessing": False} and found.reason["good"] == ""
+    assert found.reason["guessing"].startswith("agents") and "chance 0.33)" in found.reason["guessing"]
+    assert found.uniform.to_numpy() == pytest.approx(1 / 3) and found.majority.to_numpy() == pytest.approx(1 / 6)
+    one = said(0.6)
+    assert found.f1["good"] == f1_score(one.label, one.predicted, average="macro")
+    assert found.low["good"] < found.f1["good"] < found.high["good"] and found.tested.eq(120).all()
+
+
+def test_an_agent_that_says_one_class_has_not_learned():
+    found = agents_learned(said(0.5).assign(predicted=0), {"t": 3}, 100, 0.95).iloc[0]
+    assert not found.learned and found.f1 == pytest.approx(found.majority)
+    assert found.reason == f"agents have not learned (F1 0.17 [{found.low:.2f}, {found.high:.2f}], chance 0.33)"
+
+
+def test_seeds_of_agents_widen_the_interval():
+    """One agent has learned and two have not: texts alone would not show that the mean is unsure."""
+    mixed = pd.concat([said(0.9, seeds=(1,)), said(0.0, seeds=(2, 3))])
+    alike = said(0.3, seeds=(1, 2, 3))
+    wide, narrow = (agents_learned(frame, {"t": 3}, 400, 0.95).iloc[0] for frame in (mixed, alike))
+    assert wide.agents == narrow.agents == 3 and wide.high - wide.low > 2 * (narrow.high - narrow.low)
+    assert not wide.learned and wide.reason.startswith("agents are not surely better than chance")
+
+
+def test_uniform_guessing_is_what_many_draws_give():
+    labels = np.repeat([0, 1, 2], [700, 200, 100])
+    frame = said(0.0, texts=1000).assign(label=labels)
+    found = agents_learned(frame, {"t": 3}, 10, 0.9).iloc[0]
+    draws = [f1_score(labels, np.random.default_rng(s).integers(0, 3, 1000), average="macro") for s in range(200)]
+    assert found.uniform == pytest.approx(np.mean(draws), abs=0.01)
+
+
+def test_no_agents_no_rows():
+    assert list(agents_learned(said(0.5).iloc[:0], {"t": 3}, 10, 0.9)) == list(
+        agents_learned(said(0.5), {"t": 3}, 10, 0.9)
+    )

@@ -426,3 +426,32 @@ def test_units_of_the_diagnosis_are_words_where_nothing_else_is_said():
     made = [DiagnosisSpec.model_validate(given).units for given in ({}, {"units": {"head_rank": 1}})]
     assert [(units.unit, units.head_rank) for units in made] == [("word", 0), ("word", 1)]
     assert DiagnosisSpec(units={"unit": "subword"}).units == UnitSettings()
+
+
+def test_as_many_random_units_are_as_many(tiny):
+    """By default random units are as many as techniques have on average; `each` adds those of every technique."""
+    one, records, settings = an_instance(tiny)
+    run = ("snli", "tiny", 1)
+    wide = records["attention_head_spans"]
+    records["attention_head_spans"] = replace(wide, features=(tuple(sorted(sum(wide.features, ()))),), scores=[1.0])
+    frames = {}
+    for sizes in ("mean", "each"):
+        asked = settings.changed(random_sizes=sizes, span_rules=[])
+        case = sun_properties.rank_instance(one, records, tiny, asked, run, {})
+        (job,) = sun_properties._masked_sets(case, asked, records, run)
+        assert all(len(chosen) == key[3] for key, chosen in job.sets)
+        rows = [(*run, one.id, *key, float(len(chosen)), 0.0, 0.0, 0.0) for key, chosen in job.sets]
+        columns = [*sun_properties.RUN, "technique", "type", "k", "units", *sun_properties.CHANGES]
+        frames[sizes] = pd.DataFrame(rows, columns=columns)
+    assert frames["each"].query("type not in @TECHNIQUES").equals(frames["mean"]), "the mean's own draws stay"
+    spans = frames["mean"].query("type == 'span'").groupby("technique").units.mean()
+    exact, rough = (sun_properties.chance_changes(frames[sizes]).set_index("technique") for sizes in ("each", "mean"))
+    assert exact.exact.all() and exact.units.to_dict() == spans.to_dict() == exact.comprehensiveness.to_dict()
+    assert not rough.exact.any() and rough.units.to_dict() != spans.to_dict()
+    step = Recorder()
+    means = sun_tables.faithfulness_means(frames["each"], step)
+    parts = {"faithfulness": means, "agreement": means.iloc[:0], "complexity": means.iloc[:0]}
+    agents = pd.DataFrame(columns=["task", "model", "technique", "type", "form", "gain"])
+    found = sun_tables.property_means(parts, agents, {"tiny": ModelSpec(weights="x")})
+    chance = found[found.property == "comprehensiveness"].groupby("technique").chance.unique()
+    assert {name: values.tolist() for name, values in chance.items()} == {n: [v] for n, v in spans.to_dict().items()}

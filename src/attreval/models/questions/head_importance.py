@@ -20,12 +20,17 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
 
 
+CHOICES = ("per_class", "class_mean", "one_for_all")
+
+
 @dataclass(frozen=True)
 class HeadImportance(Question):
     """Ask a transformer how much each head of its last encoder layer matters for a class: (H,).
 
     matrix: the `transposed` map of the classification head, or the one that the `code` of Ray Choudhury et al. uses.
     state: the first token's, `after` the last encoder layer, or `before` it, as in that code.
+    choice: `per_class`, for the target; `class_mean`, the mean over all classes; `one_for_all`, the same with the
+    magnitudes of the map in place of the signs of the state, so that neither class nor text has a say (ours).
     """
 
     ids: np.ndarray
@@ -33,8 +38,11 @@ class HeadImportance(Question):
     target: int
     matrix: str = "transposed"
     state: str = "after"
+    choice: str = "per_class"
 
     def __post_init__(self):
+        if self.choice not in CHOICES:
+            raise ValueError(f"heads are chosen {', '.join(CHOICES)}; got {self.choice!r}")
         if self.matrix not in ("transposed", "code") or self.state not in ("after", "before"):
             raise ValueError(
                 f"matrix is `transposed` or `code`, state `after` or `before`; got {self.matrix!r} and {self.state!r}"
@@ -42,7 +50,8 @@ class HeadImportance(Question):
 
     def key(self) -> Hashable:
         """What makes two of these the same question."""
-        return ("heads", self.ids.tobytes(), self.segments.tobytes(), self.target, self.matrix, self.state)
+        of = self.target if self.choice == "per_class" else self.choice
+        return ("heads", self.ids.tobytes(), self.segments.tobytes(), of, self.matrix, self.state)
 
     def items(self, ledger) -> list[Item]:
         """One, with one pass. ValueError for a model without attention."""
@@ -62,9 +71,14 @@ class HeadImportance(Question):
             signs = torch.where(states > 0, 1.0, -1.0).to(states.dtype)
             maps = {matrix: _class_map(network, matrix) for matrix in {q.matrix for q in asked}}
         for b, question in enumerate(asked):
-            column = maps[question.matrix][:, model.output_of(question.target)]
-            shares = (column * signs[b]).view(network.config.num_attention_heads, -1).sum(dim=1)
-            yield shares.double().cpu().numpy()
+            found = maps[question.matrix]
+            if question.choice == "per_class":
+                found = found[:, model.output_of(question.target)] * signs[b]
+            elif question.choice == "class_mean":
+                found = found.mean(dim=1) * signs[b]
+            else:
+                found = found.abs().mean(dim=1)
+            yield found.view(network.config.num_attention_heads, -1).sum(dim=1).double().cpu().numpy()
 
 
 def class_layers(network: nn.Module) -> tuple[nn.Linear, nn.Linear]:

@@ -16,6 +16,7 @@ from attreval.explain.method import Budget
 from attreval.explain.run import Explained, explain
 from attreval.models.scorer import Scorer
 from attreval.models.transformer import pick_precision
+from attreval.papers.common.choices import FEW, other_choices, tried_run
 from attreval.papers.common.sample import examples, marked_corpus, to_explain
 from attreval.papers.common.trained_models import load_model
 from attreval.workflow.step import Step
@@ -51,6 +52,8 @@ def explain_shard(step: Step) -> Shard:
             chosen = _applicable(spec.methods, scorer)
             _write(step, "examples", explain(scorer, wanted, chosen, spec, names, spec.target))
         _write_marked_tokens(step, scorer.model, instances)
+        if tried_run(step.profile) == (given.task, given.model, given.seed):
+            _write_other_choices(step, scorer, instances[:FEW], names)
     precision = precision_table(scorer, instances, spec.methods, spec, names, spec.target)
     return Shard(cost, _scaled_scores(explained[0]), instance_table(explained), precision)
 
@@ -74,6 +77,17 @@ def _write(step: Step, part: str, explained: list[Explained]) -> None:
     write_attributions(attributions, [a for e in explained for a in e.attributions.values()])
     write_tokens(tokens, {e.instance.id: e.tokens for e in explained})
     step.files += [attributions, tokens]
+
+
+def _write_other_choices(step: Step, scorer: Scorer, instances: list[Instance], names: tuple) -> None:
+    """Explain a few texts as the paper of the choices, or its code, would (papers.common.choices), and write that."""
+    given, spec = step.parameters, step.profile.explaining_of(step.parameters.task)
+    for choice in other_choices(spec):
+        if chosen := [name for name in choice.methods if name in _applicable(spec.methods, scorer)]:
+            found = explain(scorer, instances, chosen, choice.budget, names, spec.target)
+            path = step.results.attributions(given.task, given.model, given.seed, choice.part)
+            write_attributions(path, [a for e in found for a in e.attributions.values()])
+            step.files.append(path)
 
 
 def _write_marked_tokens(step: Step, model, instances: list[Instance]) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
-from attreval.config import Profile
+from attreval.config import PointingSpec, Profile
+from attreval.core.records import Attribution
 from attreval.metrics import pointing_game
 from attreval.papers.common.runs import common_methods, load_attributions, load_tokens, read_shards
 from attreval.papers.common.sample import to_explain
@@ -22,31 +23,43 @@ def pointing_hits(step: Step) -> pd.DataFrame:
 
     architecture: what the paper's tables call the model.
     """
-    profile, out = step.profile, []
-    predictions = read_predictions(step)
-    runs = profile.explained_runs("pointing")
+    out, predictions = [], read_predictions(step)
+    runs = step.profile.explained_runs("pointing")
     show = step.progress("pointing")
-    for done, (task, model, seed) in enumerate(runs):
-        if profile.explaining_of(task).target != "predicted":
-            raise ValueError(f"pointing judges explanations of the predicted class; {task!r} explains the gold one")
-        records = load_attributions(step.results, profile, task, model, seed)
-        methods = common_methods(records)
-        tokens = load_tokens(step.results, profile, task, model, seed)
-        architecture = architecture_names(profile, task)[model]
-        known = {"task": task, "model": model, "architecture": architecture, "seed": seed}
-        for instance in to_explain(profile, task, model):
+    for done, run in enumerate(runs):
+        out += play_run(step, run, predictions, step.profile.pointing)
+        show(done + 1, len(runs))
+    return pd.DataFrame(out)
+
+
+def play_run(
+    step: Step,
+    run: tuple[str, str, int],
+    predictions: pd.Series,
+    spec: PointingSpec,
+    records: dict[str, dict[str, Attribution]] | None = None,
+) -> list[dict]:
+    """The rows of one run by the rules of `spec`; of the texts that other records explain, where they are given."""
+    profile, (task, model, seed), out = step.profile, run, []
+    if profile.explaining_of(task).target != "predicted":
+        raise ValueError(f"pointing judges explanations of the predicted class; {task!r} explains the gold one")
+    records = load_attributions(step.results, profile, *run) if records is None else records
+    methods = common_methods(records)
+    tokens = load_tokens(step.results, profile, *run)
+    known = {"task": task, "model": model, "architecture": architecture_names(profile, task)[model], "seed": seed}
+    for instance in to_explain(profile, task, model):
+        if instance.id in records:
             rows = pointing_game.play(
                 instance,
                 tokens[instance.id],
                 int(predictions[task, model, seed, instance.id]),
                 {name: records[instance.id][name] for name in methods},
-                profile.pointing.ties,
-                profile.pointing.affix,
-                (task, model, seed),
+                spec.ties,
+                spec.affix,
+                run,
             )
             out += [known | row for row in rows]
-        show(done + 1, len(runs))
-    return pd.DataFrame(out)
+    return out
 
 
 def architecture_names(profile: Profile, task: str) -> dict[str, str]:

@@ -162,12 +162,17 @@ def _mark_best(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def write_blocks(step: Step, table: pd.DataFrame) -> None:
-    """Write the blocks of Table 2 to read, each under the name that the text knows; see BLOCKS."""
+    """Write the blocks of Table 2 to read, each under the name that the text knows; see BLOCKS.
+
+    A block whose experiment no task of the profile has shows what is published, beside dashes.
+    """
     for name, block in BLOCKS.items():
         task, part = block.task(table[table.ours.notna()])
-        found = pd.DataFrame()
+        experiment = next(title for title, tasks in TASKS_OF.items() if set(block.tasks) & set(tasks))
         if task:
             found = block_to_read(table, part.experiment.iloc[0], task, block.metric, block.condition)
+        else:
+            found = block_to_read(table, experiment, "", block.metric, block.condition)
         first = ["method", *ARCHITECTURES]
         found = found.reindex(columns=[*first, *(column for column in found.columns if column not in first)])
         step.table(f"table2_{name}", found)
@@ -177,7 +182,7 @@ def block_to_read(table: pd.DataFrame, experiment: str, task: str, metric: str, 
     """One block of Table 2 to read: a row a method, a column an architecture, ours and in brackets the published.
 
     The best of a column has an asterisk. A published value whose reading is not sure (L) has a question mark. An empty
-    cell is a method that does not apply, or was not run.
+    cell is a method that does not apply, or was not run. task: "" for the published values alone.
     """
     part = table[(table.experiment == experiment) & (table.task == task)]
     part = part[(part.metric == metric) & (part.condition == condition)]
@@ -186,6 +191,8 @@ def block_to_read(table: pd.DataFrame, experiment: str, task: str, metric: str, 
         by = cells.set_index("method").reindex(out.method)
         if by.ours.notna().any():
             out[architecture] = [_cell_text(cell) for cell in by.itertuples()]
+        elif not task:
+            out[architecture] = [_gap_text(cell) for cell in by.itertuples()]
     titles = {method: METHODS[NAMES[method]].title for method in NAMES if NAMES[method] in METHODS}
     out["method"] = [titles.get(method, method.capitalize()) for method in out.method]
     return out
@@ -196,6 +203,14 @@ def _cell_text(cell) -> str:
     if pd.isna(cell.ours):
         return ""
     ours = f"{cell.ours:.2f}*" if cell.best else f"{cell.ours:.2f}"
-    if pd.isna(cell.published):
-        return ours
-    return f"{ours} ({cell.published:.2f}{'?' if cell.confidence == 'L' else ''})"
+    return ours if pd.isna(cell.published) else f"{ours} {_published_text(cell)}"
+
+
+def _gap_text(cell) -> str:
+    """`– (0.91)`: the published value alone."""
+    return "" if pd.isna(cell.published) else f"– {_published_text(cell)}"
+
+
+def _published_text(cell) -> str:
+    """`(0.91)`, with a question mark where it could not be read with certainty."""
+    return f"({cell.published:.2f}{'?' if cell.confidence == 'L' else ''})"

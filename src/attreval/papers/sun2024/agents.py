@@ -14,20 +14,25 @@ import pandas as pd
 
 from attreval import corpora
 from attreval.config import TrainingSpec
+from attreval.core.bootstrap import draw_counts, percentile_interval
 from attreval.core.records import Attribution, Instance, Tokens
 from attreval.core.seeds import generator
 from attreval.core.units import Units, find_units
 from attreval.explain.techniques import TECHNIQUES
 from attreval.metrics.unified.ranking import Feature, rank_features, take_units
-from attreval.metrics.unified.simulatability import agreement_f1, bootstrap_gain, inform, read_marks
+from attreval.metrics.unified.simulatability import agreement_f1, bootstrap_gain, inform, read_marks, weighted_f1
 from attreval.papers.common.runs import load_typed_attributions
 from attreval.papers.common.trained_models import load_model
+from attreval.papers.sun2024.tables import read_runs
 from attreval.workflow.step import Step
 
 Condition = tuple[str, str, str]  # technique, type of explanation, form
 UNINFORMED = ("none", "none", "none")
 RUN = ["task", "model", "seed"]
 CONDITION = ["technique", "type", "form"]
+UNINFORMED_COLUMNS = [*RUN, "agent_seed", "instance", "label", "predicted"]
+LEARNED_COLUMNS = ["task", "model", "f1", "low", "high", "majority", "uniform", "chance", "tested", "agents", "learned"]
+LEARNED_COLUMNS += ["reason"]
 
 
 @dataclass(frozen=True)
@@ -42,10 +47,13 @@ class AgentInput:
 @dataclass(frozen=True)
 class Simulation:
     """agents: one row each: F1 on the model's predictions, gain over the uninformed agent in points of F1.
-    predictions: one row an agent and instance that it is tested on: whether it predicts what the model predicts."""
+    predictions: one row an agent and instance that it is tested on: whether it predicts what the model predicts.
+    uninformed: one row an instance and seed of the agents without explanations: the class that the model predicts
+    (label), and the agent's (predicted)."""
 
     agents: pd.DataFrame
     predictions: pd.DataFrame
+    uninformed: pd.DataFrame
 
 
 def simulate(step: Step) -> Simulation:
@@ -56,7 +64,7 @@ def simulate(step: Step) -> Simulation:
     """
     given, settings, bootstrap = step.parameters, step.profile.diagnosis.agents, step.profile.bootstrap
     run = (given.task, given.model, given.seed)
-    agents, predictions = [], []
+    agents, predictions, uninformed = [], [], []
     if settings.rows:
         train, dev, test = _split(agent_inputs(step), settings.split)
         predicted = _train_agents(step, (train, dev, test))
@@ -71,9 +79,13 @@ def simulate(step: Step) -> Simulation:
             agents.append((*run, *condition, f1, *points, len(train), len(test)))
             correct = np.mean([own == labels for own in by_seed], axis=0).tolist()
             predictions += [(*run, one.id, *condition, share) for one, share in zip(test, correct, strict=True)]
+        for agent_seed, classes in zip(settings.seeds, predicted[UNINFORMED], strict=True):
+            said = zip(test, labels.tolist(), classes.tolist(), strict=True)
+            uninformed += [(*run, agent_seed, one.id, label, own) for one, label, own in said]
     return Simulation(
         pd.DataFrame(agents, columns=[*RUN, *CONDITION, "f1", "gain", "low", "high", "train", "tested"]),
         pd.DataFrame(predictions, columns=[*RUN, "instance", *CONDITION, "correct"]),
+        pd.DataFrame(uninformed, columns=UNINFORMED_COLUMNS),
     )
 
 
@@ -161,3 +173,56 @@ def _train_agent(step: Step, sets: list[list], condition: Condition, seed: int) 
     predicted = evaluate(agent, sets[2]).predicted
     shutil.rmtree(folder)  # agents are many, and only what they predict is of interest
     return predicted
+
+
+def learned_table(step: Step) -> pd.DataFrame:
+    """Whether the agents of every evaluated run have learned; see agents_learned."""
+    classes = {task: len(corpora.TASKS[task].labels) for task, _, _ in step.profile.explained_runs("diagnosis")}
+    bootstrap, uninformed = step.profile.bootstrap, read_runs(step, "07_sun2024_agents", "uninformed")
+    return agents_learned(uninformed, classes, bootstrap.draws, bootstrap.confidence)
+
+
+def agents_learned(uninformed: pd.DataFrame, classes: dict[str, int], draws: int, confidence: float) -> pd.DataFrame:
+    """Have agents learned what they are to simulate? One row a task and model; `reason` is empty where they have.
+
+    uninformed: rows of Simulation.uninformed, of any runs. classes: task -> how many classes it has. f1: macro F1 of
+    the agents without explanations, mean over seeds of models and agents, with a percentile interval over test
+    instances and these seeds. chance: the higher of always saying the most frequent class (majority) and drawing one
+    (uniform). Agents have learned where the whole interval lies above chance.
+    """
+    rows = []
+    for (task, model), part in uninformed.groupby(["task", "model"], sort=False):
+        runs = [run.set_index("instance") for _, run in part.groupby(["seed", "agent_seed"], sort=False)]
+        names = sorted(set.intersection(*(set(run.index) for run in runs)))
+        said = [(run.predicted.loc[names].to_numpy(), run.label.loc[names].to_numpy()) for run in runs]
+        f1 = float(np.mean([agreement_f1(own, labels) for own, labels in said]))
+        rng = generator("agents learned", task, model)
+        weights = draw_counts(rng, len(names), draws)
+        by_run = np.column_stack([weighted_f1(own, labels, weights) for own, labels in said])
+        shares = draw_counts(rng, len(runs), draws) / len(runs)  # 1 where there is but one run
+        low, high = map(float, percentile_interval((by_run * shares).sum(axis=1), confidence))
+        majority = float(np.mean([agreement_f1(np.full(len(names), _most(labels)), labels) for _, labels in said]))
+        uniform = float(np.mean([_uniform_f1(labels, classes[task]) for _, labels in said]))
+        chance = max(majority, uniform)
+        reason = "" if low > chance else _not_learned(f1, low, high, chance)
+        rows.append((task, model, f1, low, high, majority, uniform, chance, len(names), len(runs), not reason, reason))
+    return pd.DataFrame(rows, columns=LEARNED_COLUMNS)
+
+
+def _most(labels: np.ndarray) -> int:
+    """The most frequent class."""
+    return int(np.bincount(labels).argmax())
+
+
+def _uniform_f1(labels: np.ndarray, classes: int) -> float:
+    """Macro F1 of drawing each class with the same probability, from expected counts: 2 p q / (p + q), q = 1 / K."""
+    shares = np.bincount(labels, minlength=classes) / len(labels)
+    return float(np.mean(2 * shares / classes / (shares + 1 / classes)))
+
+
+def _not_learned(f1: float, low: float, high: float, chance: float) -> str:
+    """Why nothing can be said of agents whose interval does not lie above chance."""
+    numbers = f"(F1 {f1:.2f} [{low:.2f}, {high:.2f}], chance {chance:.2f})"
+    if f1 <= chance:
+        return f"agents have not learned {numbers}"
+    return f"agents are not surely better than chance {numbers}"

@@ -33,6 +33,7 @@ from attreval.workflow.step import Step, set_threads
 TOGETHER = 10  # instances that share batches
 RUN = ["task", "model", "seed", "instance"]
 UNIFIED_FAITHFULNESS = ("unified_comprehensiveness", "unified_sufficiency_inverted")
+RANDOM = "random"  # the type of random units, as many as techniques have on average
 CHANGES = ["comprehensiveness", "sufficiency", "drop_without", "drop_only"]
 
 
@@ -145,10 +146,15 @@ def _masked_sets(
             for kind, chosen in match_budget(rankings, k).items():
                 sets.append(((technique, kind, k, size), chosen))
     rng = generator("random units", *run, ranked.instance.id)
-    for k, some in sizes.items():
+    for k, some in sizes.items():  # not as many as each technique, where these differ
         size = round(float(np.mean(some)))
         for chosen in random_units(len(ranked.units), size, settings.random_draws, rng):
-            sets.append((("random", "random", k, size), chosen))
+            sets.append((("random", RANDOM, k, size), chosen))
+    if settings.random_sizes == "each":
+        rng = generator("random units of each", *run, ranked.instance.id)
+        for (technique, _, k, size), _ in [one for one in sets if one[0][1] == "span"]:
+            for chosen in random_units(len(ranked.units), size, settings.random_draws, rng):
+                sets.append((("random", technique, k, size), chosen))
     if sets:
         yield _MaskedSets(ranked, "diagnosis", sets)
     by_rule = list(_sets_by_rule(ranked, settings, records, run))
@@ -177,6 +183,26 @@ def _sets_by_rule(
                 tokens = units_in(take_units(rankings["token"], size))
                 for kind, chosen in (("span", ranking.units(k)), ("token", tokens)):
                     yield (technique, rule, kind, k, len(ranking), size), chosen
+
+
+def chance_changes(changes: pd.DataFrame) -> pd.DataFrame:
+    """What as many random units change: one row a run, instance and technique, means over draws and then over k.
+
+    changes: of Properties. Each technique has the numbers of units that its own explanations mask where the profile
+    asks for them (`random_sizes: each`; exact is True), and else those that techniques have on average.
+    """
+    random = changes[changes.technique == "random"]
+    techniques = [name for name in dict.fromkeys(changes.technique) if name != "random"]
+    parts = []
+    for technique in techniques:
+        own = random[random.type == technique]
+        exact = len(own) > 0
+        chosen = own if exact else random[random.type == RANDOM]
+        reached = changes[changes.technique == technique][[*RUN, "k"]].drop_duplicates()
+        by_k = chosen.merge(reached, on=[*RUN, "k"]).groupby([*RUN, "k"], sort=False)[[*CHANGES, "units"]].mean()
+        means = by_k.groupby(RUN, sort=False).mean().reset_index()
+        parts.append(means.assign(technique=technique, exact=exact))
+    return pd.concat(parts, ignore_index=True) if parts else random.iloc[:0].assign(exact=False)
 
 
 def agreement_rows(ranked: RankedInstance, settings, run: tuple) -> Iterator[tuple]:
@@ -249,6 +275,7 @@ def values_by_instance(properties: Properties, predictions: pd.DataFrame) -> pd.
     highest = entropy.uniform.where(entropy.uniform > 0)
     random = entropy.assign(unified_simplicity=1 - entropy.random / highest, technique="random", type="random")
     simplicity = [entropy.assign(unified_simplicity=1 - entropy.entropy / highest), random]
+    changes = changes[(changes.technique != "random") | (changes.type == RANDOM)]  # not those of single techniques
     changes = changes.rename(columns={"comprehensiveness": "unified_comprehensiveness"})
     agreement = properties.agreement.rename(columns={"token": "people_units", "interaction": "people_interactions"})
     informed = predictions[predictions.technique.isin(list(TECHNIQUES))]

@@ -13,7 +13,7 @@ import pandas as pd
 from attreval.core.bootstrap import bootstrap_mean
 from attreval.papers.common.published import reported
 from attreval.papers.sun2024.oracle import mean_closeness
-from attreval.papers.sun2024.properties import Properties
+from attreval.papers.sun2024.properties import RANDOM, Properties
 from attreval.workflow.step import Step
 
 RUN = ["task", "model", "seed"]
@@ -85,7 +85,7 @@ def tables_3_to_6(summary: pd.DataFrame, models: dict) -> pd.DataFrame:
 
 def tables_7_to_10(step: Step) -> pd.DataFrame:
     """F1 of every agent and its gain over the one without explanations (eq. 14-16)."""
-    return _read_runs(step, "07_sun2024_agents", "agents")
+    return read_runs(step, "07_sun2024_agents", "agents")
 
 
 def tables_11_to_12(summary: pd.DataFrame, models: dict) -> pd.DataFrame:
@@ -226,16 +226,16 @@ def span_rule_means(rules: pd.DataFrame) -> pd.DataFrame:
 
 def agent_predictions(step: Step) -> pd.DataFrame:
     """Whether each agent predicts what the model predicts, instance by instance."""
-    return _read_runs(step, "07_sun2024_agents", "predictions")
+    return read_runs(step, "07_sun2024_agents", "predictions")
 
 
 def exact_value_means(step: Step) -> pd.DataFrame:
     """How close each estimate comes to the exact values, mean over short instances of each run."""
-    table = _read_runs(step, "07_sun2024_explanations", "oracle", 0)
+    table = read_runs(step, "07_sun2024_explanations", "oracle", 0)
     return mean_closeness(table, RUN).assign(units=table.units.mean())
 
 
-def _read_runs(step: Step, notebook: str, name: str, *part: int) -> pd.DataFrame:
+def read_runs(step: Step, notebook: str, name: str, *part: int) -> pd.DataFrame:
     """A table that a notebook leaves for each evaluated run (or a part of it), put together."""
     parts = []
     for task, model, seed in step.profile.explained_runs("diagnosis"):
@@ -278,6 +278,8 @@ def _chance(name: str, key: tuple[str, str, str, str], means: pd.Series, table: 
     if name == "complexity":
         cells = table[(table[["task", "model", "technique", "type"]] == list(key)).all(axis=1)]
         return float(cells[cells.measure == "random"]["mean"].mean())
-    task, model, _, kind = key
-    like = {"combined": "span"}.get(kind, kind) if "agreement" in name else "random"
-    return float(means.get((task, model, "random", like), np.nan))
+    task, model, technique, kind = key
+    if "agreement" in name:
+        return float(means.get((task, model, "random", {"combined": "span"}.get(kind, kind)), np.nan))
+    as_many = means.get((task, model, "random", technique), np.nan)  # where the profile asks for random_sizes: each
+    return float(means.get((task, model, "random", RANDOM), np.nan) if np.isnan(as_many) else as_many)
