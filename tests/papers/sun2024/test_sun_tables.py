@@ -125,10 +125,14 @@ def test_what_is_comprehensive_against_what_is_plausible():
 
 
 def test_agents_that_have_not_learned_decide_nothing():
-    table = sun_claims.claims_table(Recorder(), typed({"span": 0.9, "token": 0.7}), "no agent has learned")
-    reasons = table.set_index("claim").reason
-    assert reasons["spans-help-agents"] == reasons["text-for-encoders"] == "no agent has learned"
+    learned = pd.DataFrame([{"task": "t", "model": "one", "learned": False, "reason": "no better than chance"}])
+    told = typed({"span": 0.9, "token": 0.7, "pair": 0.5}, 40, "simulatability").assign(form="symbol")
+    both = pd.concat([typed({"span": 0.9, "token": 0.7}), told], ignore_index=True)
+    reasons = sun_claims.claims_table(Recorder(), both, learned).set_index("claim").reason
+    assert reasons["spans-help-agents"] == reasons["text-for-encoders"] == "t, one: no better than chance"
     assert reasons["tokens-comprehensive"].startswith("10 texts decide nothing")
+    asked = sun_claims.claims_table(Recorder(), both, learned.assign(learned=True)).set_index("claim")
+    assert asked.value["spans-help-agents"] == pytest.approx(0.2)
 
 
 def test_what_is_asked_of_some_models_leaves_the_others_out():

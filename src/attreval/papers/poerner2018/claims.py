@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import pandas as pd
 
 from attreval.papers.common.claims import Claim, read_claims, score
+from attreval.papers.common.contrasts import Cell, mean_difference
 from attreval.papers.common.standing import standing
 from attreval.papers.common.verdicts import Finding, untested
 from attreval.papers.poerner2018.contrasts import NOTHING, Column, MethodContrast, columns_of, contrast_methods, groups
+from attreval.papers.poerner2018.same_word import words_in_common
 from attreval.papers.poerner2018.tables import FAMILY, NAMES, published_table_2
 from attreval.workflow.step import Step
+
+SAME_WORD = "lrp-is-gradient-on-cnn"
 
 
 def pointing_claims(step: Step, hits: pd.DataFrame) -> pd.DataFrame:
@@ -22,8 +26,45 @@ def pointing_claims(step: Step, hits: pd.DataFrame) -> pd.DataFrame:
     claims, columns = read_claims("poerner2018"), columns_of(hits)
     asked = [claim for claim in claims if claim.contrast and not claim.why_not]
     found = {claim.id: claim_value(claim, columns, step) for claim in asked}
+    found[SAME_WORD] = same_word(step)
     published = {claim.id: value for claim in asked if np.isfinite(value := published_value(claim))}
     return score(claims, found, step.profile.bootstrap.confidence, published)
+
+
+def same_word(step: Step) -> Finding:
+    """In what share of texts LRP and Gradient x Input point at the same word on the CNN, mean over its runs.
+
+    By random scores two methods meet at one word of all; by exchanged names it is any two methods that are asked.
+    """
+    rows = list(words_in_common(step))
+    pair = ("lrp", "gradient_x_input")
+    cells = []
+    for run in dict.fromkeys(row[0] for row in rows):
+        mine = [row for row in rows if row[0] == run]
+        methods = mine[0][2]
+        if not set(pair) <= set(methods):
+            continue
+        at = tuple(methods.index(name) for name in pair)
+        common = np.array([row[3] for row in mine])
+        words = np.array([row[4] for row in mine])
+        upper = np.triu_indices(len(methods), 1)
+        others = common[:, upper[0], upper[1]]  # (n, pairs of methods)
+        values = np.concatenate([common[:, at[0], at[1], None], others], axis=1)
+        texts = tuple(row[1] for row in mine)
+        random = partial(_by_random_scores, words=words, width=values.shape[1])
+        about = (run[0], run[1], values, texts, (run[2],) * len(texts))
+        cells.append(Cell(*about, lambda _, read: read[:, 0], by_scores=random))
+    found = mean_difference(cells, step.profile.bootstrap)
+    if found is None:
+        return untested("no run of a CNN has both methods")
+    basis = f"{found.cells} runs of the CNN"
+    return replace(found.finding, basis=basis, **standing("poerner2018", found.tasks, found.models, step.profile))
+
+
+def _by_random_scores(worlds: int, rng: np.random.Generator, words: np.ndarray, width: int) -> np.ndarray:
+    """(j, n, width) whether two random words of a text are the same."""
+    met = rng.random((worlds, len(words))) < 1 / words
+    return np.repeat(met[..., None], width, axis=2).astype(float)
 
 
 def read_contrast(claim: Claim) -> MethodContrast:

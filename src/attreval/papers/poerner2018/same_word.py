@@ -6,13 +6,16 @@ shapes: W words.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pandas as pd
 
 from attreval.core.alignment import overlap_shares
 from attreval.core.bootstrap import bootstrap_mean
 from attreval.core.records import Attribution, Instance, Tokens
-from attreval.papers.common.runs import load_attributions, load_tokens
+from attreval.metrics.pointing_game import BASELINES
+from attreval.papers.common.runs import common_methods, load_attributions, load_tokens
 from attreval.papers.common.sample import to_explain
 from attreval.papers.poerner2018.hits import architecture_names
 from attreval.workflow.step import Step
@@ -32,6 +35,22 @@ def pointed_words(instance: Instance, tokens: Tokens, record: Attribution) -> np
     return highest / highest.sum()
 
 
+def words_in_common(step: Step, architecture: str = "CNN") -> Iterator[tuple[tuple, str, list[str], np.ndarray, int]]:
+    """Of each explained text of each run of an architecture: run, instance, methods, (m, m) with what probability two of
+    them point at the same word, and how many words are read. Each breaks its ties by itself."""
+    for run in step.profile.explained_runs("pointing"):
+        task, model, _ = run
+        if architecture_names(step.profile, task)[model] != architecture:
+            continue
+        records = load_attributions(step.results, step.profile, *run)
+        tokens = load_tokens(step.results, step.profile, *run)
+        methods = [name for name in common_methods(records) if name not in BASELINES]
+        for instance in to_explain(step.profile, task, model):
+            found = [pointed_words(instance, tokens[instance.id], records[instance.id][m]) for m in methods]
+            shares = np.array(found).reshape(len(methods), -1)
+            yield run, instance.id, methods, shares @ shares.T, shares.shape[1]
+
+
 def same_words(
     step: Step, first: str = "lrp", second: str = "gradient_x_input", architecture: str = "CNN"
 ) -> pd.DataFrame:
@@ -40,17 +59,9 @@ def same_words(
     Columns task, model, seed, instance, same. No rows where no run has both methods. Each breaks its ties by itself.
     """
     rows = []
-    for run in step.profile.explained_runs("pointing"):
-        task, model, _ = run
-        if architecture_names(step.profile, task)[model] != architecture:
-            continue
-        records = load_attributions(step.results, step.profile, *run)
-        tokens = load_tokens(step.results, step.profile, *run)
-        for instance in to_explain(step.profile, task, model):
-            found = records[instance.id]
-            if first in found and second in found:
-                a, b = (pointed_words(instance, tokens[instance.id], found[name]) for name in (first, second))
-                rows.append((*run, instance.id, float(a @ b)))
+    for run, instance, methods, common, _ in words_in_common(step, architecture):
+        if first in methods and second in methods:
+            rows.append((*run, instance, float(common[methods.index(first), methods.index(second)])))
     return pd.DataFrame(rows, columns=[*RUN, "instance", "same"])
 
 

@@ -71,20 +71,31 @@ def read_contrast(claim: Claim) -> TypeContrast:
     )
 
 
-def claims_table(step: Step, values: pd.DataFrame, unlearned: str = "") -> pd.DataFrame:
+def claims_table(step: Step, values: pd.DataFrame, learned: pd.DataFrame | None = None) -> pd.DataFrame:
     """One row a claim of the paper with our value, its interval, its nulls and a verdict.
 
-    unlearned: why agents tell nothing, where they have not learned to predict the model.
+    learned: of `agents.agents_learned`; agents of a task and model that have not learned tell nothing of explanations.
     """
     claims, found = read_claims("sun2024"), {}
+    values, unlearned = _without_unlearned(values, learned)
     for claim in claims:
         if claim.why_not:
             continue
-        if claim.contrast and claim.contrast.get("property") == "simulatability" and unlearned:
-            found[claim.id] = untested(unlearned)
-        else:
-            found[claim.id] = _our_value(claim, values, step) if claim.contrast else trade_off(step, values)
+        found[claim.id] = _our_value(claim, values, step) if claim.contrast else trade_off(step, values)
+        if unlearned and claim.contrast and claim.contrast.get("property") == "simulatability":
+            found[claim.id] = untested(unlearned) if found[claim.id].reason else found[claim.id]
     return score(claims, found, step.profile.bootstrap.confidence, published_values())
+
+
+def _without_unlearned(values: pd.DataFrame, learned: pd.DataFrame | None) -> tuple[pd.DataFrame, str]:
+    """The values without those of agents that have not learned, and why these tell nothing."""
+    if learned is None or learned.learned.all():
+        return values, ""
+    lost = learned[~learned.learned.astype(bool)]
+    of_agents = values.property == "simulatability"
+    both = pd.MultiIndex.from_frame(values[["task", "model"]]).isin(pd.MultiIndex.from_frame(lost[["task", "model"]]))
+    why = "; ".join(f"{row.task}, {row.model}: {row.reason}" for row in lost.itertuples())
+    return values[~(of_agents & both)], why
 
 
 def _our_value(claim: Claim, values: pd.DataFrame, step: Step) -> Finding:
