@@ -20,10 +20,7 @@ from attreval.papers.common.contrasts import Cell, Difference, mean_difference
 from attreval.papers.common.resampling import best_of
 
 CONDITIONS_OF = {"hybrid": ("all",), "manual": ("all",), "hit_target": ("correct",), "hit_feat": ("correct", "wrong")}
-CHOSEN_FOR_ATTRACTORS = (
-    "agreement_linzen",
-    "agreement_linzen_whole",
-)  # its sentences are: no sample of sentences as they are
+CHOSEN_FOR_ATTRACTORS = ("agreement_linzen", "agreement_linzen_whole")  # no sample of sentences as they are
 NOTHING = ("nothing",)  # that hits are set against
 Pick = Literal["mean", "best", "worst column"]
 

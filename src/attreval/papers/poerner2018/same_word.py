@@ -36,8 +36,10 @@ def pointed_words(instance: Instance, tokens: Tokens, record: Attribution) -> np
 
 
 def words_in_common(step: Step, architecture: str = "CNN") -> Iterator[tuple[tuple, str, list[str], np.ndarray, int]]:
-    """Of each explained text of each run of an architecture: run, instance, methods, (m, m) with what probability two of
-    them point at the same word, and how many words are read. Each breaks its ties by itself."""
+    """Run, instance, methods, (m, m) chances that two of them point at the same word, and number of words, a text.
+
+    Each method breaks its ties by itself.
+    """
     for run in step.profile.explained_runs("pointing"):
         task, model, _ = run
         if architecture_names(step.profile, task)[model] != architecture:

@@ -17,7 +17,7 @@ from attreval.papers.common.contrasts import Cell, mean_difference
 from attreval.papers.common.standing import standing
 from attreval.papers.common.verdicts import Finding, untested
 from attreval.papers.sun2024.contrasts import TypeContrast, contrast_types, count_cells, mean_of_cells
-from attreval.papers.sun2024.properties import Properties
+from attreval.papers.sun2024.properties import Properties, chance_changes
 from attreval.papers.sun2024.tables import CORPORA, NO_FORM, PERCENT, model_family, published_cells
 from attreval.workflow.step import Step
 
@@ -32,10 +32,12 @@ def contrast_values(step: Step, properties: Properties, predictions: pd.DataFram
     """
     changes = properties.changes.groupby([*KEYS, "k"])[["comprehensiveness", "sufficiency"]].mean().reset_index()
     parts = []
+    chance = chance_changes(properties.changes)
     for name in ("comprehensiveness", "sufficiency"):
         by_instance = changes.groupby(KEYS)[name].mean().rename("value").reset_index()
-        random = by_instance[by_instance.technique == "random"]
-        parts.append(_with_chance(by_instance, random, []).assign(property=name))
+        keys = ["task", "model", "instance", "technique"]
+        random = chance.groupby(keys)[name].mean().rename("value").reset_index() if len(chance) else chance
+        parts.append(_with_chance(by_instance, random, ["technique"]).assign(property=name))
     if len(properties.agreement):
         for name in ("token", "interaction"):
             by_instance = properties.agreement.groupby(KEYS)[name].mean().rename("value").reset_index()
