@@ -19,7 +19,7 @@ from attreval.explain import METHODS
 from attreval.metrics.pointing_game import BASELINES
 from attreval.papers.common.claims import for_people, read_claims, score, scorecard
 from attreval.papers.common.verdicts import VERDICTS, Finding
-from attreval.papers.poerner2018.claims import claim_value, pointing_claims, read_contrast
+from attreval.papers.poerner2018.claims import claim_value, pointing_claims, read_contrast, same_word
 from attreval.papers.poerner2018.contrasts import CONDITIONS_OF, NOTHING, MethodContrast, columns_of, contrast_methods
 from attreval.report.numbers import read_declared_numbers, read_numbers
 
@@ -248,7 +248,7 @@ def test_a_claim_is_measured_on_hits_and_one_without_columns_is_not_testable(tmp
     assert np.isnan(nothing.value) and "no task" in nothing.reason
     table = score([claim], {claim.id: one})
     assert table.verdict.tolist() == ["reproduced"]
-    whole = pointing_claims(step, hits_of(columns))
+    whole = pointing_claims(step, hits_of(columns), common=[])
     assert whole.set_index("claim").verdict["lrp-over-gradient"] == "reproduced"
     whole.to_csv(tmp_path / "04_poerner2018_claims.csv", index=False)
     numbers = read_numbers(tmp_path, read_declared_numbers(CHECKOUT / "paper" / "numbers.yml"))
@@ -258,3 +258,14 @@ def test_a_claim_is_measured_on_hits_and_one_without_columns_is_not_testable(tmp
     for verdict in VERDICTS:
         key = f"claims.poerner2018.{verdict.replace(' ', '_')}"
         assert numbers[key] == str(counts.get(verdict, 0))
+
+
+def test_lrp_and_gradient_x_input_meet_where_other_methods_do_not():
+    """On 40 texts of ten words; a third method points elsewhere, and random scores meet at one word of ten."""
+    methods, shares = ["lrp", "gradient_x_input", "deeplift"], np.array([[1.0, 1, 0], [1, 1, 0], [0, 0, 1]])
+    common = [(("hybrid_bbc", "cnn", 1), f"t{at}", methods, shares, 10) for at in range(40)]
+    found = same_word(Recorder(), common)
+    assert found.value == 1 and abs(found.by_scores.mean() - 0.1) < 0.05 and found.by_names.mean() < 0.7
+    claim = next(claim for claim in read_claims("poerner2018") if claim.id == "lrp-is-gradient-on-cnn")
+    assert score([claim], {claim.id: found}).verdict[0] == "reproduced"
+    assert "no run of a CNN" in same_word(Recorder(), []).reason

@@ -15,6 +15,7 @@ from attreval.papers.common.claims import read_claims
 from attreval.papers.common.published import reported
 from attreval.papers.zhao2023 import claim_statistics, claims, curves, protocol_changes, tables
 from attreval.papers.zhao2023 import diagnosticity as zhao_diagnosticity
+from attreval.papers.zhao2023.datasets import compared_tasks
 
 
 @pytest.mark.parametrize("by, table, rows", [("method", "table2", 5), ("dataset", "table3", 4)])
@@ -205,8 +206,8 @@ def test_the_published_cells_give_the_papers_own_verdicts():
 
 
 def test_the_papers_own_tasks_are_what_its_averages_are_taken_over():
-    assert claim_statistics.tasks_of_paper(["snli", "sst2", "ag_news"]) == ["sst2", "ag_news"]
-    assert claim_statistics.tasks_of_paper(["snli", "bbc"]) == ["snli", "bbc"]
+    assert compared_tasks(["snli", "sst2", "ag_news"]) == ["sst2", "ag_news"]
+    assert compared_tasks(["snli", "bbc"]) == ["snli", "bbc"]
     assert tables.published_dataset("bbc") == "AG" and tables.published_dataset("yelp") is None
 
 

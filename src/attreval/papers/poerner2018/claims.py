@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cache, partial
 
@@ -21,22 +21,25 @@ from attreval.workflow.step import Step
 SAME_WORD = "lrp-is-gradient-on-cnn"
 
 
-def pointing_claims(step: Step, hits: pd.DataFrame) -> pd.DataFrame:
-    """One row a claim of Poerner et al. 2018 with our value, its interval, its nulls and a verdict."""
+def pointing_claims(step: Step, hits: pd.DataFrame, common: Iterable[tuple] | None = None) -> pd.DataFrame:
+    """One row a claim of Poerner et al. 2018 with our value, its interval, its nulls and a verdict.
+
+    common: of `words_in_common`; read from the run where it is not given.
+    """
     claims, columns = read_claims("poerner2018"), columns_of(hits)
     asked = [claim for claim in claims if claim.contrast and not claim.why_not]
     found = {claim.id: claim_value(claim, columns, step) for claim in asked}
-    found[SAME_WORD] = same_word(step)
+    found[SAME_WORD] = same_word(step, words_in_common(step) if common is None else common)
     published = {claim.id: value for claim in asked if np.isfinite(value := published_value(claim))}
     return score(claims, found, step.profile.bootstrap.confidence, published)
 
 
-def same_word(step: Step) -> Finding:
+def same_word(step: Step, common: Iterable[tuple]) -> Finding:
     """In what share of texts LRP and Gradient x Input point at the same word on the CNN, mean over its runs.
 
     By random scores two methods meet at one word of all; by exchanged names it is any two methods that are asked.
     """
-    rows = list(words_in_common(step))
+    rows = list(common)
     pair = ("lrp", "gradient_x_input")
     cells = []
     for run in dict.fromkeys(row[0] for row in rows):
@@ -45,11 +48,11 @@ def same_word(step: Step) -> Finding:
         if not set(pair) <= set(methods):
             continue
         at = tuple(methods.index(name) for name in pair)
-        common = np.array([row[3] for row in mine])
+        shares = np.array([row[3] for row in mine])
         words = np.array([row[4] for row in mine])
         upper = np.triu_indices(len(methods), 1)
-        others = common[:, upper[0], upper[1]]  # (n, pairs of methods)
-        values = np.concatenate([common[:, at[0], at[1], None], others], axis=1)
+        others = shares[:, upper[0], upper[1]]  # (n, pairs of methods)
+        values = np.concatenate([shares[:, at[0], at[1], None], others], axis=1)
         texts = tuple(row[1] for row in mine)
         random = partial(_by_random_scores, words=words, width=values.shape[1])
         about = (run[0], run[1], values, texts, (run[2],) * len(texts))

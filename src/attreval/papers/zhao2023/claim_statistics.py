@@ -13,7 +13,7 @@ import numpy as np
 
 from attreval.metrics.registry import FAITHFULNESS
 from attreval.papers.common.resampling import best_of, least_of, spread
-from attreval.papers.zhao2023.tables import PUBLISHED_TASKS, published_dataset
+from attreval.papers.zhao2023.datasets import published_dataset
 
 NC, SOFT_NC, NS, SOFT_NS = range(len(FAITHFULNESS))
 SHORT = ("SST", "AG")  # the data sets of short texts, on which the curves of Figure 3 rise and fall
@@ -42,11 +42,6 @@ class Cells:
 
 
 Statistic = Callable[[Cells, Cells], np.ndarray | None]  # cells to choose by, cells to read -> (b,)
-
-
-def tasks_of_paper(tasks: list[str]) -> list[str]:
-    """The tasks over which the paper's averages are taken: its own where there is one, else all."""
-    return [task for task in tasks if task in PUBLISHED_TASKS] or list(tasks)
 
 
 def mean_difference(soft: int, hard: int) -> Statistic:

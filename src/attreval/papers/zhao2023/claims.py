@@ -27,10 +27,11 @@ from attreval.papers.zhao2023.claim_statistics import (
     STATEMENTS,
     Cells,
     Statement,
-    tasks_of_paper,
 )
-from attreval.papers.zhao2023.diagnosticity import HARD, _winning_rule
+from attreval.papers.zhao2023.datasets import compared_tasks
+from attreval.papers.zhao2023.diagnosticity import HARD
 from attreval.papers.zhao2023.erasure import RUN
+from attreval.papers.zhao2023.settings import list_settings
 from attreval.papers.zhao2023.tables import published_cells
 from attreval.workflow.step import Step
 
@@ -84,7 +85,7 @@ def values_by_task(
     methods = list(counts.index[counts == part.task.nunique()])
     metrics = list(FAITHFULNESS) if len(settings) == 1 else [FAITHFULNESS[SOFT_NC], FAITHFULNESS[SOFT_NS]]
     out = []
-    for task in tasks_of_paper(list(dict.fromkeys(part.task))):
+    for task in compared_tasks(list(dict.fromkeys(part.task))):
         mine = part[(part.task == task) & part.method.isin(methods)]
         tables, rivals = [], []
         for setting in settings:
@@ -102,7 +103,8 @@ def values_by_task(
         values = np.stack([table.loc[rows].to_numpy(dtype=float) for table in tables], axis=-1)
         rival = np.stack([one.loc[rows].to_numpy(dtype=float) for one in rivals], axis=-1)
         values = np.concatenate([values, rival[:, None]], axis=1)
-        rules = [_winning_rule(step.profile, task, setting) for setting in settings for _ in metrics]
+        known = list_settings(step.profile, task)
+        rules = [known[setting].protocol for setting in settings for _ in metrics]
         names = (tuple(rows.get_level_values(name)) for name in ("instance", "model", "seed"))
         out.append(TaskValues(task, *names, values, rules, _curves_of(curves, rows, methods)))
     enough = [one for one in out if len(set(one.texts)) >= LEAST_TEXTS]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pandas as pd
 
+from attreval.papers.common.verdicts import LEAST_TEXTS
+
 PUBLISHED_TASKS = {"sst2": "SST", "evidence_inference": "EvInf", "ag_news": "AG", "multirc": "MultiRC"}
 STAND_INS = {"rotten_tomatoes": "SST", "bbc": "AG", "imdb": "EvInf", "snli": "MultiRC"}
-# with 30 texts the 95 % interval of a share of wins is at most +-.18 wide; with fewer a task's mean decides nothing
-LEAST_TEXTS = 30
 
 
 def published_dataset(task: str) -> str | None:
