@@ -56,9 +56,9 @@ def planted_values(seeds=(1,), texts=20, metrics=("nc", "ns", "agreement")):
     return pd.DataFrame(rows, columns=joint.COLUMNS).assign(granularity="tokens")
 
 
-def scores_of(values):
+def scores_of(values, draws=60):
     empty = pd.DataFrame(columns=budgets.BUDGET_COLUMNS)
-    return correlations.JointScores(values, correlations.draw_runs(values, 60), empty, [])
+    return correlations.JointScores(values, correlations.draw_runs(values, draws), empty, [])
 
 
 @pytest.mark.parametrize("seeds", [(1,), (1, 2)])
@@ -93,7 +93,7 @@ def test_what_was_not_measured_is_left_out():
 
 
 def test_the_baseline_says_who_is_below_random(step):
-    baseline = correlations.random_baseline_table(scores_of(planted_values()), 0.95).set_index("metric")
+    baseline = correlations.random_baseline_table(scores_of(planted_values(), 400), 0.95).set_index("metric")
     assert baseline.below["nc"] == 0 and baseline.at_bottom["nc"]
     assert (
         baseline.below["agreement"] == baseline.surely_below["agreement"] == 6 and not baseline.at_bottom["agreement"]
@@ -322,3 +322,15 @@ def test_a_profile_names_its_tasks_and_methods():
     assert profile_of(joint={"tasks": {"snli": 300}}).joint.asked_of("snli", 8) == 8
     with pytest.raises(ValueError, match="joint: no task 'imdb'"):
         profile_of(joint={"asked": {"imdb": 3}})
+
+
+def test_of_many_correlations_of_noise_few_are_sure():
+    """Random values of twelve methods: what agrees or contradicts by its interval alone mostly goes at the rate."""
+    rng = np.random.default_rng(0)
+    values = planted_values()
+    noise = values.assign(value=rng.normal(size=len(values)))
+    table = correlations.correlation_table(scores_of(noise, 400), 0.95)
+    told = table[table.verdict.isin(["agree", "contradict"])]
+    assert len(told) <= 0.05 * len(table) + 2 and (told.q <= 0.05).all() and {"p", "q"} <= set(table)
+    planted = correlations.correlation_table(scores_of(values, 400), 0.95)
+    assert (planted.verdict == "agree").any() and (planted.q >= planted.p - 1e-12).dropna().all()

@@ -14,6 +14,7 @@ import pandas as pd
 from attreval.core.bootstrap import percentile_interval
 from attreval.explain import METHODS
 from attreval.metrics.rank_correlation import VERDICTS, Drawn, correlate, draw_judges, pool, verdict
+from attreval.papers.common.verdicts import adjust
 from attreval.papers.joint.budgets import BUDGET_COLUMNS, budget_jobs, explain_at_budgets
 from attreval.papers.joint.values import JOINT, read_unified_values, score_instances, token_jobs
 from attreval.workflow.parallel import map_side_by_side
@@ -91,7 +92,9 @@ def counts_table(values: pd.DataFrame) -> pd.DataFrame:
 def correlation_table(scores: JointScores, confidence: float) -> pd.DataFrame:
     """One row a pair of metrics and run, and one for all runs of a granularity: tau-b over methods, random left out.
 
-    methods: over how many; runs: how many are pooled. verdict: see metrics.rank_correlation.verdict.
+    methods: over how many; runs: how many are pooled. q: bootstrap p that tau has the other sign, at the false
+    discovery rate of all single runs, or of all pooled values, of a granularity. verdict: see
+    metrics.rank_correlation.verdict; what does not stay below the rate cannot be told.
     """
     rows = []
     for a, b in combinations(JOINT, 2):
@@ -107,9 +110,21 @@ def correlation_table(scores: JointScores, confidence: float) -> pd.DataFrame:
                 found.append(((POOLED, POOLED, granularity), tau, drawn, None, pooled))
             for run, tau, drawn, methods, runs in found:
                 low, high = (float(bound) for bound in percentile_interval(drawn, confidence))
-                rows.append((*run, a, b, tau, low, high, methods, runs, verdict(low, high)))
-    columns = [*RUN, "metric_a", "metric_b", "tau", "low", "high", "methods", "runs", "verdict"]
-    return pd.DataFrame(rows, columns=columns).astype({"methods": "Int64"})
+                rows.append((*run, a, b, tau, low, high, methods, runs, _p_of_sign(drawn), verdict(low, high)))
+    columns = [*RUN, "metric_a", "metric_b", "tau", "low", "high", "methods", "runs", "p", "verdict"]
+    table = pd.DataFrame(rows, columns=columns).astype({"methods": "Int64"})
+    family = [table.granularity, table.task == POOLED]
+    table.insert(len(columns) - 1, "q", table.groupby(family, sort=False).p.transform(lambda p: adjust(p.to_numpy())))
+    unsure = table.verdict.isin(VERDICTS[:2]) & (table.q > 1 - confidence + 1e-12)
+    return table.assign(verdict=table.verdict.mask(unsure, VERDICTS[2]))
+
+
+def _p_of_sign(drawn: np.ndarray) -> float:
+    """Two-sided bootstrap p that a number has the other sign than most of its draws; NaN where nothing was drawn."""
+    known = drawn[~np.isnan(drawn)]
+    if not len(known):
+        return float("nan")
+    return min(1.0, 2 * (min((known <= 0).sum(), (known >= 0).sum()) + 1) / (len(known) + 1))
 
 
 def pooled_table(table: pd.DataFrame) -> pd.DataFrame:
@@ -136,10 +151,11 @@ def verdict_table(pooled: pd.DataFrame) -> pd.DataFrame:
 def random_baseline_table(scores: JointScores, confidence: float) -> pd.DataFrame:
     """One row a run and metric: where random scores stand among the methods.
 
-    below: methods with a lower mean; surely_below: those whose difference to random has an interval wholly below 0.
+    below: methods with a lower mean; surely_below: those that stay below random at the false discovery rate of all
+    methods, metrics and runs.
     at_bottom: whether at most BOTTOM_SHARE of the methods are below.
     """
-    rows = []
+    rows, p = [], []
     for run, drawn in scores.runs.items():
         if "random" not in drawn.methods:
             continue
@@ -148,11 +164,16 @@ def random_baseline_table(scores: JointScores, confidence: float) -> pd.DataFram
             others = ~np.isnan(means) & (np.arange(len(means)) != at)
             if np.isnan(means[at]) or not others.any():
                 continue
-            _, high = percentile_interval(drawn.drawn[metric] - drawn.drawn[metric][:, at : at + 1], confidence)
+            leads = drawn.drawn[metric] - drawn.drawn[metric][:, at : at + 1]
+            p.append([_p_of_sign(leads[:, i]) if means[i] < means[at] else 1.0 for i in np.flatnonzero(others)])
             methods, below = int(others.sum()), int((means[others] < means[at]).sum())
-            surely = int((high[others] < 0).sum())
-            rows.append((*run, metric, means[at], methods, below, surely, below <= BOTTOM_SHARE * methods))
-    return pd.DataFrame(rows, columns=[*RUN, "metric", "random", "methods", "below", "surely_below", "at_bottom"])
+            rows.append((*run, metric, means[at], methods, below, below <= BOTTOM_SHARE * methods))
+    table = pd.DataFrame(rows, columns=[*RUN, "metric", "random", "methods", "below", "at_bottom"])
+    q = adjust(np.array([one for of_row in p for one in of_row]))
+    parts = np.split(q, np.cumsum([len(of_row) for of_row in p])[:-1]) if p else []
+    surely = [int((of_row <= 1 - confidence + 1e-12).sum()) for of_row in parts]
+    table.insert(len(table.columns) - 1, "surely_below", np.array(surely, dtype=int))
+    return table
 
 
 def random_baseline_by_metric(table: pd.DataFrame) -> pd.DataFrame:
