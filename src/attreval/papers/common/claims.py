@@ -135,6 +135,7 @@ def for_people(table: pd.DataFrame) -> str:
         if pd.isna(row.value):
             continue
         said = [f"ours {row.value:+.3f} [{row.low:+.3f}, {row.high:+.3f}], claimed {row.claimed}"]
+        said += [f"published {row.published:+.3f}"] if pd.notna(row.published) else []
         nulls = (("with random scores", row.null_scores), ("with exchanged names", row.null_names))
         said += [f"{name} {null:+.3f}" for name, null in nulls if pd.notna(null)]
         need = f", about {row.texts_needed:,.0f} would decide" if np.isfinite(row.texts_needed) else ""

@@ -81,7 +81,7 @@ def claim_value(claim: Claim, columns: Sequence[Column], step: Step) -> Finding:
     """Our value of a claim that is a contrast of methods."""
     asked = read_contrast(claim)
     found = contrast_methods(columns, asked, step.profile.bootstrap)
-    if found is None:
+    if found is None or np.isnan(found.finding.value):
         return untested("no task, model or method of this profile tests it")
     basis = f"{found.cells} columns"
     if asked.pick != "worst column":
