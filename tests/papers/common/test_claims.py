@@ -221,7 +221,7 @@ def test_scores_say_what_they_rest_on(tmp_path):
     read = scorecard(tmp_path)
     assert read.claim.tolist() == ["x", "y", "z", "few"]
     words = for_people(read)
-    assert "ours +0.200 [+0.152, +0.248], claimed above 0; with random scores +0.000; 50 texts, about" in words
+    assert "ours +0.200 [+0.152, +0.248], claimed above 0; published +0.100; with random scores +0.000; 50" in words
     assert "not testable here: y, kamp2023 (no people)" in words and "nan" not in words
     assert words.splitlines()[-2:] == ["   3 not testable here", "   1 reproduced"]
     with pytest.raises(FileNotFoundError, match="run the profile first"):
