@@ -139,7 +139,9 @@ def for_people(table: pd.DataFrame) -> str:
         nulls = (("with random scores", row.null_scores), ("with exchanged names", row.null_names))
         said += [f"{name} {null:+.3f}" for name, null in nulls if pd.notna(null)]
         need = f", about {row.texts_needed:,.0f} would decide" if np.isfinite(row.texts_needed) else ""
-        own = "".join(f"; {name} {value}" for name in ("corpus", "model") if pd.notna(value := getattr(row, name)))
+        own = "".join(
+            f"; {name} {value}" for name in ("corpus", "model", "metric") if pd.notna(value := getattr(row, name))
+        )
         out.append(f"    {'; '.join(said)}; {row.texts:.0f} texts{need}{own}")
     out += [f"{count:>4} {verdict}" for verdict, count in table.verdict.value_counts().items()]
     return "\n".join(out)

@@ -10,11 +10,12 @@ from attreval.config import Profile
 
 @dataclass(frozen=True)
 class Original:
-    """tasks: the paper's corpora. weights: pretrained ones that it used. words: whether it has word-level models."""
+    """tasks: the paper's corpora. weights: pretrained ones that it used. words: word-level models? code: released?"""
 
     tasks: tuple[str, ...]
     weights: tuple[str, ...] = ()
     words: bool = False
+    code: bool = True
 
 
 ORIGINALS = {
@@ -24,12 +25,12 @@ ORIGINALS = {
         ("sst2", "ag_news", "evidence_inference", "multirc"),
         ("bert-base-uncased", "scibert_scivocab_uncased", "roberta-base"),
     ),
-    "sun2024": Original(("snli", "fever"), ("bert-base-uncased", "bart-base")),
+    "sun2024": Original(("snli", "fever"), ("bert-base-uncased", "bart-base"), code=False),
 }
 
 
 def standing(paper: str, tasks: Iterable[str], models: Iterable[str], profile: Profile) -> dict[str, str]:
-    """corpus and model: `the paper's`, `stand-in`, or `in part` where some are the paper's."""
+    """corpus and model: `the paper's`, `stand-in`, or `in part`; and metric, where there is no code to go by."""
     original = ORIGINALS[paper]
 
     def own(name: str) -> bool:
@@ -40,7 +41,11 @@ def standing(paper: str, tasks: Iterable[str], models: Iterable[str], profile: P
             return original.words
         return (spec.weights or "").rpartition("/")[2] in original.weights
 
-    return {"corpus": _say([task in original.tasks for task in tasks]), "model": _say([own(name) for name in models])}
+    metric = {} if original.code else {"metric": "made from the text, no code"}
+    return metric | {
+        "corpus": _say([task in original.tasks for task in tasks]),
+        "model": _say([own(name) for name in models]),
+    }
 
 
 def _say(own: list[bool]) -> str:
