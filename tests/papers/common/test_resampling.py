@@ -95,3 +95,5 @@ def test_exchanged_names_keep_every_text_its_values():
 
 def test_too_few_texts_for_a_choice_say_nothing():
     assert np.isnan(evaluate(sample_of(1), np.ones((1, 3)), lambda f, r: best_of(f, r), True)[0])
+    whole = evaluate(sample_of(1, 4), np.ones((1, 3)), lambda f, r: r - f, True)
+    assert whole.shape == (5, 3) and np.isnan(whole).all(), "of the shape that the statistic has"

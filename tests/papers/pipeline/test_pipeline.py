@@ -152,7 +152,9 @@ BBC = ROWS | {"models": ["gru", "other"], "seeds": [1, 2], "explain_rows": 0}
 
 def test_runs_are_trained_once_and_read_by_the_tasks_made_from_theirs():
     made = wordy(
-        bbc=BBC, hybrid_bbc={"models": ["gru"], "seeds": [2], "explain_rows": 5, "judges": ["pointing"]}, snli=ROWS
+        bbc=BBC,
+        hybrid_bbc={"models": ["gru"], "seeds": [2], "explain_rows": 5, "judges": ["pointing"]},
+        snli=ROWS | {"explain_rows": 2},
     )
     assert made.read_by("hybrid_bbc") == "bbc" and made.read_by("bbc") == "bbc"
     assert made.trained_runs() == [(t, m, s) for t, m, s in [*four("bbc"), ("snli", "tiny", 1)]]

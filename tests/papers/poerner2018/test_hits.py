@@ -138,7 +138,10 @@ def test_a_profile_without_a_kind_of_text_has_an_empty_example(step):
 def test_explanations_of_the_gold_class_cannot_point(step):
     profile = step.profile.model_dump()
     profile["tasks"]["hybrid_bbc"]["explain"] = {"shards": 1, "target": "gold"}
-    step.profile = Profile.model_validate(profile)
+    with pytest.raises(ValueError, match=r"'hybrid_bbc' has the judge 'pointing' and explain.target 'gold'"):
+        Profile.model_validate(profile)
+    tasks = step.profile.tasks | {"hybrid_bbc": step.profile.tasks["hybrid_bbc"].changed(explain={"target": "gold"})}
+    step.profile = step.profile.model_copy(update={"tasks": tasks})  # unchecked
     with pytest.raises(ValueError, match="explains the gold one"):
         pointing.pointing_hits(step)
 

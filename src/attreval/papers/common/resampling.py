@@ -81,7 +81,8 @@ def evaluate(sample: Sample, values: np.ndarray, statistic: Statistic, chosen: b
         return statistic(mean, mean)
     folds = np.unique(sample.folds)
     if len(folds) < 2:
-        return np.full(len(values) if values.ndim == 3 else len(weights), np.nan)
+        mean = means(weights, values)
+        return np.full(np.shape(statistic(mean, mean)), np.nan)
     found = []
     for fold in folds:
         inside = sample.folds == fold
