@@ -34,7 +34,7 @@ class Copy:
     def run(self, *words: str, **given) -> subprocess.CompletedProcess:
         """Run `python -m words`, output captured."""
         return subprocess.run(
-            self.command(*words), cwd=self.home, env=self.env, capture_output=True, text=True, timeout=900, **given
+            self.command(*words), cwd=self.home, env=self.env, capture_output=True, text=True, timeout=2400, **given
         )
 
     def tables(self) -> dict[str, bytes]:
