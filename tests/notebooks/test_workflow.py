@@ -142,7 +142,7 @@ def test_a_lost_table_is_made_again(finished):
     assert path.read_bytes() == content
 
 
-def wait_for_line(process, pattern: str, seconds: float = 300) -> bool:
+def wait_for_line(process, pattern: str, seconds: float = 1500) -> bool:
     """Read the output until a line matches; False where it ends first."""
     end = time.monotonic() + seconds
     for line in process.stdout:
