@@ -138,9 +138,10 @@ def declare_numbers(results: Path, declared: Path) -> None:
 
 
 def make_tables(folder: Path, declared: Path) -> None:
-    """A table for every declared one, with the columns its format strings name."""
+    """A file for every source that is declared, with the columns that the format strings of its tables name."""
     folder.mkdir(parents=True)
     numbers = json.loads((folder.parent / "numbers" / "all.json").read_text(encoding="utf-8"))
+    files = {}
     for table in yaml.safe_load(declared.read_text(encoding="utf-8")).values():
         kinds = {column: "text" for column in table.get("where", {})}
         kinds |= {column.strip("-"): "text" for column in table.get("sort", [])}
@@ -159,7 +160,10 @@ def make_tables(folder: Path, declared: Path) -> None:
                 unspread(row, kinds, name, spread) for row in rows for name, kind in kinds.items() if kind == "number"
             ]
         source = table["source"] if isinstance(table["source"], str) else table["source"][0]
-        with (folder / source.replace("*", "any")).open("w", newline="", encoding="utf-8") as handle:
+        before = files.setdefault(source.replace("*", "any"), [{} for _ in rows])
+        files[source.replace("*", "any")] = [old | new for old, new in zip(before, rows, strict=True)]
+    for name, rows in files.items():
+        with (folder / name).open("w", newline="", encoding="utf-8") as handle:
             writer = csv.DictWriter(handle, rows[0])
             writer.writeheader()
             writer.writerows(rows)

@@ -182,7 +182,7 @@ def test_tasks_of_few_texts_do_not_vote_beside_larger_ones():
     pairs = zhao_diagnosticity.pair_with_rivals(values[keep], PROFILE)
     tasks, _ = claims.values_by_task(pairs, None, Stage)
     assert [(t.task, len(set(t.texts))) for t in tasks] == [("snli", 40)]
-    table = claims.faithfulness_claims(Stage, pairs, curves_of(values[keep]), None).set_index("claim")
+    table = claims.faithfulness_claims(Stage, pairs, curves_of(values[keep])).set_index("claim")
     assert "rotten_tomatoes has 4 texts" in table.reason["diagnosticity-falls-again"]
 
 

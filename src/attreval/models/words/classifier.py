@@ -201,7 +201,7 @@ class WordClassifier:
     def decompose(self, ids: Tensor, mask: Tensor, precision: str = "float32", output_gate: bool = True) -> Tensor:
         """(B, L, K) the parts of the logits that each token left in the cells; output_gate: see questions.CellParts."""
         network = self.at(precision)
-        parts = network.decompose(network.embedding(ids), mask, output_gate or self.family == "recurrent")
+        parts = network.decompose(network.embedding(ids), mask, output_gate)
         return parts if self.order is None else parts[..., self.order]
 
     def erased(self, ids: Tensor, size: int, blank: bool, precision: str = "float32") -> Tensor:

@@ -9,6 +9,7 @@ from functools import cache, partial
 import numpy as np
 import pandas as pd
 
+from attreval.explain import METHODS
 from attreval.papers.common.claims import Claim, read_claims, score
 from attreval.papers.common.contrasts import Cell, mean_difference
 from attreval.papers.common.standing import standing
@@ -136,6 +137,4 @@ def published_value(claim: Claim) -> float:
 
 def _methods_of(architecture: str) -> list[str]:
     """The paper's methods that an architecture has."""
-    from attreval.explain import METHODS
-
     return [name for name in NAMES.values() if FAMILY[architecture] in METHODS[name].families]

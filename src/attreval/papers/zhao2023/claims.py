@@ -280,10 +280,10 @@ def over_alternatives(step: Step, pairs: pd.DataFrame) -> Finding | None:
     return Numbers(tasks, methods, step).finding(Statement(lead, "none", True), basis)
 
 
-def faithfulness_claims(step: Step, pairs: pd.DataFrame, curves: pd.DataFrame, ratios: pd.DataFrame) -> pd.DataFrame:
+def faithfulness_claims(step: Step, pairs: pd.DataFrame, curves: pd.DataFrame) -> pd.DataFrame:
     """One row a claim of Zhao & Aletras 2023 with our value, its interval, its nulls and a verdict.
 
-    pairs, curves: see papers.zhao2023.diagnosticity and .erasure. ratios: not used; the curves hold what it says.
+    pairs, curves: see papers.zhao2023.diagnosticity and .erasure.
     """
     claims, found = read_claims("zhao2023"), claim_findings(step, pairs, curves)
     sizes = pairs[pairs.setting == "main"].groupby("task", sort=False).instance.nunique()

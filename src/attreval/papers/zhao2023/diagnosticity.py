@@ -15,6 +15,7 @@ from attreval.core.bootstrap import bootstrap_mean, draw_counts, percentile_inte
 from attreval.core.seeds import generator
 from attreval.metrics.diagnosticity import average_cells, compare, sign_flip_test, wins
 from attreval.metrics.registry import FAITHFULNESS, HARD_OF
+from attreval.papers.common.verdicts import adjust
 from attreval.papers.zhao2023.datasets import compared_tasks
 from attreval.papers.zhao2023.erasure import RUN
 from attreval.papers.zhao2023.settings import list_settings
@@ -142,13 +143,7 @@ def mean_with_interval(texts: Sequence[np.ndarray], step: Step, *names: object) 
 
 def with_discovery_rate(table: pd.DataFrame) -> pd.DataFrame:
     """The table with q: its column p adjusted over all its rows (Benjamini and Hochberg 1995), NaN where p is."""
-    from scipy.stats import false_discovery_control
-
-    known = table.p.notna()
-    out = table.assign(q=np.nan)
-    if known.any():
-        out.loc[known, "q"] = false_discovery_control(table.p[known].to_numpy(float))
-    return out
+    return table.assign(q=adjust(table.p.to_numpy(float)))
 
 
 def diagnosticity_by_ratio(
