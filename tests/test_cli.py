@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from attreval import config, corpora
 from attreval.cli import app
-from attreval.explain import METHODS, methods_for
+from attreval.methods import METHODS, methods_for
 from attreval.papers.common.claims import read_claims, score
 from attreval.papers.common.verdicts import Finding
 from attreval.workflow.parameters import NOTEBOOKS

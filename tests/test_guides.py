@@ -8,7 +8,7 @@ import pytest
 from reference import CHECKOUT
 
 from attreval.corpora.rows import Counts, Row
-from attreval.explain.method import Budget
+from attreval.methods.method import Budget
 from attreval.models.scorer import Scorer
 
 GUIDE = (CHECKOUT / "CONTRIBUTING.md").read_text(encoding="utf-8")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from attreval import config, corpora
-from attreval.explain import METHODS
+from attreval.methods import METHODS
 from attreval.metrics.registry import METRICS
 from attreval.workflow import parameters
 

@@ -171,7 +171,7 @@ def explain(
     as_json: Annotated[bool, typer.Option("--json", help="machine-readable")] = False,
 ):
     """Explain the prediction of your own model on your own text, on any number of methods."""
-    from attreval.explain.own_text import explain_text
+    from attreval.methods.own_text import explain_text
 
     predicted, probability, frame = explain_text(model, text, method, samples)
     if as_json:

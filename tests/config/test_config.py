@@ -11,8 +11,8 @@ import yaml
 
 from attreval import config
 from attreval.corpora import TASKS
-from attreval.explain import METHODS
-from attreval.explain.method import Budget
+from attreval.methods import METHODS
+from attreval.methods.method import Budget
 from attreval.workflow import parameters, step
 
 GOOD = {

@@ -9,9 +9,9 @@ from reference.models import sample_instances, tiny_model
 from reference.words import ARCHITECTURES, tiny_words
 
 from attreval.core.tables import write_json
-from attreval.explain import methods_for
-from attreval.explain.method import Budget, UnitSettings
-from attreval.explain.run import explain
+from attreval.methods import methods_for
+from attreval.methods.method import Budget, UnitSettings
+from attreval.methods.run import explain
 from attreval.models.scorer import Scorer
 
 PATH = Path(__file__).with_name("attributions.json")

@@ -6,7 +6,7 @@ import make
 import numpy as np
 import pytest
 
-from attreval.explain import methods_for
+from attreval.methods import methods_for
 
 KEPT = json.loads(make.PATH.read_text(encoding="utf-8"))
 

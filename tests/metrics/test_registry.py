@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from attreval.explain.techniques import TECHNIQUES
+from attreval.methods.techniques import TECHNIQUES
 from attreval.metrics.metric import JUDGES, NEEDS
 from attreval.metrics.planted.measures import PLANTED_METRICS
 from attreval.metrics.registry import METRICS, STORED

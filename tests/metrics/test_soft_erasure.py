@@ -11,8 +11,8 @@ from reference.words import tiny_words
 from scipy.stats import binomtest, ranksums
 
 from attreval.core.seeds import generator, seed_of
-from attreval.explain import METHODS
-from attreval.explain.method import Budget
+from attreval.methods import METHODS
+from attreval.methods.method import Budget
 from attreval.metrics import diagnosticity
 from attreval.metrics import soft_erasure as soft
 from attreval.metrics.erasure import erase

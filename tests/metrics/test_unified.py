@@ -15,9 +15,9 @@ from sklearn.metrics import average_precision_score
 from attreval.core.records import Attribution
 from attreval.core.seeds import generator
 from attreval.core.units import find_units, mean_matrix, unit_scores
-from attreval.explain.combined import combine, trim
-from attreval.explain.method import Scores, UnitSettings
-from attreval.explain.spans import RULES, find_communities, find_spans, pair_graph
+from attreval.methods.combined import combine, trim
+from attreval.methods.method import Scores, UnitSettings
+from attreval.methods.spans import RULES, find_communities, find_spans, pair_graph
 from attreval.metrics.unified import complexity, plausibility
 from attreval.metrics.unified import faithfulness as diagnosis
 from attreval.metrics.unified.ranking import (

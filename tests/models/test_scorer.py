@@ -8,9 +8,9 @@ import torch
 from reference import models
 
 from attreval.core.records import Cost
-from attreval.explain import METHODS, methods_for
-from attreval.explain.method import Budget, UnitSettings
-from attreval.explain.run import explain
+from attreval.methods import METHODS, methods_for
+from attreval.methods.method import Budget, UnitSettings
+from attreval.methods.run import explain
 from attreval.models.questions import Evaluate, PathGradient
 from attreval.models.scorer import Scorer, cut_batches, pad_rows
 

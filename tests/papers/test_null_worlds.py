@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from attreval.config import AgreementSpec, BootstrapSpec
-from attreval.explain import METHODS, methods_in
+from attreval.methods import METHODS, methods_in
 from attreval.metrics.registry import FAITHFULNESS
 from attreval.papers.common.claims import read_claims
 from attreval.papers.common.verdicts import REPRODUCED, decide

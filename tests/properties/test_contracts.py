@@ -9,9 +9,9 @@ from reference import models
 
 from attreval.core.alignment import tokenize
 from attreval.core.seeds import generator
-from attreval.explain import methods_for
-from attreval.explain.method import Budget, UnitSettings
-from attreval.explain.run import explain
+from attreval.methods import methods_for
+from attreval.methods.method import Budget, UnitSettings
+from attreval.methods.run import explain
 from attreval.metrics import agreement
 from attreval.metrics import erasure as faithfulness
 from attreval.models.scorer import Scorer

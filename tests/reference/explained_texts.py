@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from attreval.core.alignment import tokenize
-from attreval.explain.registry import METHODS
 from attreval.explorer.read import ExplainedText
+from attreval.methods.registry import METHODS
 from attreval.metrics.registry import STORED
 from reference.models import instance, tiny_tokenizer
 

@@ -72,7 +72,7 @@ def test_a_changed_file_changes_the_hash_of_the_code(tmp_path, monkeypatch):
 
 
 def test_the_closure_follows_imports_of_imports_wherever_they_are():
-    found = files_of(closure(["def f():\n    from attreval.explain.run import explain"]))
+    found = files_of(closure(["def f():\n    from attreval.methods.run import explain"]))
     assert {"explain/run.py", "explain/integrated_gradients.py", "models/scorer.py", "core/records.py"} <= found
     assert not [name for name in found if name.startswith(("metrics/", "papers/", "report/"))]
     assert files_of(closure(["from attreval.core.seeds import seed_of"])) == {
@@ -84,14 +84,14 @@ def test_the_closure_follows_imports_of_imports_wherever_they_are():
 
 
 def test_what_is_left_out_is_not_followed():
-    source = "from attreval.explain.run import explain"
+    source = "from attreval.methods.run import explain"
     every, some = (files_of(closure([source], leave_out)) for leave_out in ((), ("attreval.models",)))
     assert {name for name in every - some if not name.startswith(("models/", "core/"))} == set()
     assert "models/scorer.py" in every - some
 
 
 def test_the_code_of_a_notebook_is_its_code_cells(tmp_path):
-    cells = [v4.new_markdown_cell("import attreval.explain.run"), v4.new_code_cell("import attreval.core.seeds")]
+    cells = [v4.new_markdown_cell("import attreval.methods.run"), v4.new_code_cell("import attreval.core.seeds")]
     nbformat.write(v4.new_notebook(cells=cells), tmp_path / "n.ipynb")
     first, *rest = notebook_files(tmp_path / "n.ipynb")
     assert first == str(tmp_path / "n.ipynb")

@@ -6,9 +6,9 @@ Each is a ValueError that names the task, what came, and what would do.
 from __future__ import annotations
 
 from attreval.corpora import TASKS
-from attreval.explain import METHODS
-from attreval.explain.registry import methods_for
-from attreval.explain.techniques import TECHNIQUES
+from attreval.methods import METHODS
+from attreval.methods.registry import methods_for
+from attreval.methods.techniques import TECHNIQUES
 
 OF_THE_PREDICTED = {  # judges that ask the model about the class it predicts, whatever was explained
     "pointing": "the pointing game (notebook 04) asks what speaks for the predicted class",

@@ -9,8 +9,8 @@ from pydantic import Field, field_validator, model_validator
 
 from attreval.config.sections import check_methods
 from attreval.core.section import Section
-from attreval.explain import METHODS
-from attreval.explain.method import SpanRule, UnitSettings
+from attreval.methods import METHODS
+from attreval.methods.method import SpanRule, UnitSettings
 
 Count = Annotated[int, Field(ge=1)]
 Ratio = Annotated[float, Field(gt=0, le=1)]

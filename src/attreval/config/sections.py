@@ -7,8 +7,8 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from attreval.core.section import Section
-from attreval.explain import METHODS
-from attreval.explain.method import Budget
+from attreval.methods import METHODS
+from attreval.methods.method import Budget
 
 Precision = Literal["auto", "float32", "bfloat16"]
 Judge = Literal["pointing", "agreement", "faithfulness", "diagnosis"]

@@ -17,8 +17,8 @@ import numpy as np
 
 from attreval import corpora
 from attreval.config import AgreementSpec, Run
-from attreval.explain import METHODS
 from attreval.explorer.read import RUN, ExplainedText
+from attreval.methods import METHODS
 from attreval.metrics.dynamic_k import PEAK_RULES, PeakRule, local_maxima
 from attreval.metrics.metric import JUDGES
 from attreval.metrics.registry import STORED

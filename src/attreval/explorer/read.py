@@ -19,7 +19,7 @@ from attreval.core.records import Attribution, Instance, Tokens
 from attreval.core.seeds import generator
 from attreval.core.tables import read_values
 from attreval.core.units import Units, find_units
-from attreval.explain import METHODS
+from attreval.methods import METHODS
 from attreval.metrics.human_agreement import token_marks
 from attreval.metrics.pointing_game import find_games
 from attreval.metrics.unified.gold import read_gold

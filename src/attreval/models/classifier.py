@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # slow to import, and the list of methods is read by every co
 
 
 class Classifier(Protocol):
-    """A classifier in evaluation mode. family: one of explain.method.FAMILIES. labels: K class names.
+    """A classifier in evaluation mode. family: one of methods.method.FAMILIES. labels: K class names.
 
     Further methods serve single types of question: `attend` of a transformer, `decompose` of a gated network; `erased`
     where it has `reuse_from`, the number of windows from which on that is cheaper than whole texts.

@@ -137,7 +137,7 @@ def _label(value: Any, given: dict[str, Any]) -> str:
 def _titles() -> dict[str, dict[str, str]]:
     """What the text calls methods and tasks."""
     from attreval.corpora import TASKS
-    from attreval.explain import METHODS
+    from attreval.methods import METHODS
 
     return {
         "methods": {name: method.title for name, method in METHODS.items()},

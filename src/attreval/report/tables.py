@@ -75,7 +75,7 @@ def _check_columns(wanted: list[str], frame: pd.DataFrame, where: str) -> None:
 
 def _method_titles() -> dict[str, str]:
     """What the text calls the methods."""
-    from attreval.explain import METHODS
+    from attreval.methods import METHODS
 
     return {name: method.title for name, method in METHODS.items()}
 

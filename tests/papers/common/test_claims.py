@@ -15,7 +15,7 @@ from reference.steps import Recorder
 
 from attreval import corpora
 from attreval.config import BootstrapSpec
-from attreval.explain import METHODS
+from attreval.methods import METHODS
 from attreval.metrics.pointing_game import BASELINES
 from attreval.papers.common.claims import for_people, read_claims, score, scorecard
 from attreval.papers.common.verdicts import VERDICTS, Finding

@@ -11,8 +11,8 @@ from attreval.config import Profile
 from attreval.core.bootstrap import percentile_interval
 from attreval.core.project import Results
 from attreval.core.records import Cost
-from attreval.explain import METHODS as EVERY
-from attreval.explain.method import Budget
+from attreval.methods import METHODS as EVERY
+from attreval.methods.method import Budget
 from attreval.metrics.rank_correlation import pool, verdict
 from attreval.papers.joint import budgets, correlations, pareto
 from attreval.papers.joint import values as joint
@@ -216,7 +216,7 @@ def test_explanations_are_stable_from_where_they_last(step, tmp_path):
 def test_a_budget_limits_what_is_asked_for(planted, method):
     from reference.models import instance
 
-    from attreval.explain.run import explain
+    from attreval.methods.run import explain
     from attreval.models.scorer import Scorer
 
     text = instance("the film was good and a key is not bad ever ! slow plot")

@@ -12,7 +12,7 @@ from reference import models
 from attreval import corpora
 from attreval.config import AlsoTrain, Profile, TaskSpec
 from attreval.core.records import Attribution, Cost
-from attreval.explain.method import Budget
+from attreval.methods.method import Budget
 from attreval.papers.kamp2023.agreement import group_of, matrix_at_k
 from attreval.papers.pipeline.explaining import check_gaps, precision_table, sum_costs
 from attreval.papers.pipeline.training import confusion_table, last_words, running_total, training_set
@@ -201,8 +201,8 @@ def test_slow_models_may_explain_less():
 
 
 def test_every_sampled_method_is_compared_in_both_precisions(tiny, texts):
-    from attreval.explain import METHODS
-    from attreval.explain.method import UnitSettings
+    from attreval.methods import METHODS
+    from attreval.methods.method import UnitSettings
     from attreval.models.scorer import Scorer
 
     budget = Budget(lime_samples=40, shap_evaluations=20, units=UnitSettings(shapley_samples=40))

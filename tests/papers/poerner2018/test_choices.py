@@ -11,7 +11,7 @@ from attreval import config
 from attreval.config.variants import fields_of
 from attreval.core.records import Attribution
 from attreval.core.tables import write_attributions, write_csv
-from attreval.explain.method import Budget
+from attreval.methods.method import Budget
 from attreval.papers.common.choices import other_choices, tried_run
 from attreval.papers.poerner2018 import accuracies, choices, hits, same_word
 

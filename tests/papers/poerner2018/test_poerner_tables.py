@@ -9,7 +9,7 @@ from matplotlib import pyplot as plt
 
 from attreval.corpora import TASKS
 from attreval.corpora.tasks import Task
-from attreval.explain import METHODS
+from attreval.methods import METHODS
 from attreval.metrics import pointing_game
 from attreval.papers.poerner2018 import figures, tables
 

@@ -14,10 +14,10 @@ from attreval.core.project import Results
 from attreval.core.tables import write_attributions, write_csv
 from attreval.core.token_tables import write_tokens
 from attreval.core.units import Units
-from attreval.explain.attention_attribution import choose_head
-from attreval.explain.method import Budget, UnitSettings
-from attreval.explain.run import Explained, explain
-from attreval.explain.techniques import TECHNIQUES
+from attreval.methods.attention_attribution import choose_head
+from attreval.methods.method import Budget, UnitSettings
+from attreval.methods.run import Explained, explain
+from attreval.methods.techniques import TECHNIQUES
 from attreval.models.scorer import Scorer
 from attreval.papers.sun2024 import explanations, leaks
 from attreval.workflow.parameters import check

@@ -20,9 +20,9 @@ from attreval import config, corpora
 from attreval.config import AgentsSpec, BootstrapSpec, DiagnosisSpec, ModelSpec, Profile
 from attreval.core.project import Results
 from attreval.core.records import Attribution, Evidence
-from attreval.explain.method import UnitSettings
-from attreval.explain.registry import METHODS
-from attreval.explain.techniques import TECHNIQUES, TYPES
+from attreval.methods.method import UnitSettings
+from attreval.methods.registry import METHODS
+from attreval.methods.techniques import TECHNIQUES, TYPES
 from attreval.papers.common.claims import read_claims
 from attreval.papers.common.evidence import with_evidence
 from attreval.papers.sun2024 import claims as sun_claims

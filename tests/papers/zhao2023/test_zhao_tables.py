@@ -8,7 +8,7 @@ import pytest
 from reference.profiles import TASK, TINY
 
 from attreval.config import Profile
-from attreval.explain import methods_in
+from attreval.methods import methods_in
 from attreval.metrics import diagnosticity
 from attreval.metrics.registry import FAITHFULNESS, METRICS
 from attreval.papers.common.claims import read_claims

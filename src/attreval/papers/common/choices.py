@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from attreval.config import Profile
 from attreval.config.variants import VARIANTS
-from attreval.explain import METHODS
-from attreval.explain.method import Budget
+from attreval.methods import METHODS
+from attreval.methods.method import Budget
 
 PAPER = "poerner2018"
 FEW = 8  # texts

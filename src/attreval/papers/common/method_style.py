@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import seaborn as sns
 
-from attreval.explain import METHODS
+from attreval.methods import METHODS
 
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "h", "<", ">", "p")
 

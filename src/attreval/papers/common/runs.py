@@ -17,7 +17,7 @@ from attreval.core.project import Results
 from attreval.core.records import Attribution, Tokens
 from attreval.core.tables import read_by_instance
 from attreval.core.token_tables import read_tokens
-from attreval.explain import METHODS
+from attreval.methods import METHODS
 from attreval.workflow.step import Step
 
 

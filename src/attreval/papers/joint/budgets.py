@@ -11,7 +11,7 @@ from attreval.config import Profile
 from attreval.core.bootstrap import draw_counts, percentile_interval
 from attreval.core.project import Results
 from attreval.core.seeds import generator
-from attreval.explain import METHODS
+from attreval.methods import METHODS
 from attreval.metrics.pareto import overlap_at_k
 from attreval.papers.common.sample import to_explain
 from attreval.papers.common.trained_models import load_model_once
@@ -35,7 +35,7 @@ def explain_at_budgets(results: Results, profile: Profile, task: str, model: str
 
     rows: one a budget, seed and instance, with the evaluations requested (BUDGET_COLUMNS); scores: (n,) of each row.
     """
-    from attreval.explain.run import explain
+    from attreval.methods.run import explain
     from attreval.models.scorer import Scorer
 
     set_threads(profile.threads)

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from attreval.core.bootstrap import percentile_interval
-from attreval.explain import METHODS
+from attreval.methods import METHODS
 from attreval.metrics.rank_correlation import VERDICTS, Drawn, correlate, draw_judges, pool, verdict
 from attreval.papers.common.verdicts import adjust
 from attreval.papers.joint.budgets import BUDGET_COLUMNS, budget_jobs, explain_at_budgets

@@ -8,7 +8,7 @@ import seaborn as sns
 from matplotlib import pyplot as plt
 from matplotlib.patches import Rectangle
 
-from attreval.explain import METHODS
+from attreval.methods import METHODS
 from attreval.papers.common.method_style import method_markers, method_palette
 from attreval.papers.common.style import draw_nothing, task_title, use_style
 from attreval.papers.joint.correlations import POOLED

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from attreval.explain import METHODS
+from attreval.methods import METHODS
 from attreval.metrics.pareto import pareto_front
 from attreval.papers.joint.correlations import RUN, JointScores
 from attreval.papers.joint.values import JOINT, joint_runs

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 
 from attreval.core.bootstrap import bootstrap_mean
-from attreval.explain import METHODS
-from attreval.explain.method import KINDS
+from attreval.methods import METHODS
+from attreval.methods.method import KINDS
 from attreval.metrics.agreement import agreement_at_k
 from attreval.papers.common.runs import common_methods, load_attributions
 from attreval.papers.kamp2023.chosen_runs import agreement_runs

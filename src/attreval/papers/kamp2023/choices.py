@@ -10,7 +10,7 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
-from attreval.explain import METHODS
+from attreval.methods import METHODS
 from attreval.metrics.dynamic_k import PEAK_RULES
 from attreval.papers.kamp2023.readings import (
     PEOPLE,

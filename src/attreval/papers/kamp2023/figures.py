@@ -13,7 +13,7 @@ import seaborn as sns
 from matplotlib import pyplot as plt
 from matplotlib.ticker import MaxNLocator
 
-from attreval.explain import METHODS
+from attreval.methods import METHODS
 from attreval.papers.common.method_style import MARKERS, method_markers, method_palette
 from attreval.papers.common.style import GROUPS, draw_nothing, task_title, use_style
 from attreval.papers.kamp2023.agreement import LOW

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import hypergeom
 
-from attreval.explain import METHODS
+from attreval.methods import METHODS
 from attreval.metrics.agreement import agreement_of
 from attreval.papers.kamp2023.agreement import mean_with_interval
 from attreval.papers.kamp2023.readings import PEOPLE, SIX, read_runs, voters

@@ -15,7 +15,7 @@ from attreval.core.project import Results
 from attreval.core.records import Attribution, Instance, Tokens
 from attreval.core.seeds import generator
 from attreval.core.tables import read_by_instance
-from attreval.explain import METHODS, methods_in
+from attreval.methods import METHODS, methods_in
 from attreval.metrics.agreement import agreement_at_k, agreement_of
 from attreval.metrics.dynamic_k import PEAK_RULES, local_maxima, select
 from attreval.metrics.human_agreement import agreement_with_share, relevance, selection_with_share, token_marks

@@ -98,7 +98,7 @@ def study_path(results: Results, study, seed: int):
 
 def train_and_explain(results: Results, profile: Profile, seed: int) -> float:
     """Train one model, explain with it, write the attributions; its accuracy on test."""
-    from attreval.explain.run import explain
+    from attreval.methods.run import explain
     from attreval.models.loading import new_classifier
     from attreval.models.scorer import Scorer
     from attreval.models.training import evaluate, train

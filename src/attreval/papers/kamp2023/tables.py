@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from attreval.explain import methods_in
+from attreval.methods import methods_in
 from attreval.papers.common.published import reported
 
 KAMP_METHODS = methods_in("kamp2023")  # the published tables' names, and ours

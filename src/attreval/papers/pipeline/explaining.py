@@ -11,9 +11,9 @@ import pandas as pd
 from attreval.core.records import Attribution, Cost, Instance
 from attreval.core.tables import write_attributions
 from attreval.core.token_tables import write_tokens
-from attreval.explain import METHODS
-from attreval.explain.method import Budget
-from attreval.explain.run import Explained, explain
+from attreval.methods import METHODS
+from attreval.methods.method import Budget
+from attreval.methods.run import Explained, explain
 from attreval.models.scorer import Scorer
 from attreval.models.transformer import pick_precision
 from attreval.papers.common.choices import FEW, other_choices, tried_run

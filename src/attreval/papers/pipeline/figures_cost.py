@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from matplotlib import pyplot as plt
 
-from attreval.explain import METHODS
+from attreval.methods import METHODS
 from attreval.papers.common.style import task_title, use_style
 
 

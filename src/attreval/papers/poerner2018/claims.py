@@ -9,7 +9,7 @@ from functools import cache, partial
 import numpy as np
 import pandas as pd
 
-from attreval.explain import METHODS
+from attreval.methods import METHODS
 from attreval.papers.common.claims import Claim, read_claims, score
 from attreval.papers.common.contrasts import Cell, mean_difference
 from attreval.papers.common.standing import standing

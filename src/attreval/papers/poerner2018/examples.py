@@ -12,7 +12,7 @@ from attreval.config import Run
 from attreval.core.alignment import overlap_shares
 from attreval.core.records import Attribution, Instance
 from attreval.corpora import TASKS
-from attreval.explain import METHODS
+from attreval.methods import METHODS
 from attreval.metrics.pointing_game import find_games
 from attreval.papers.common.coloured_text import ColouredText
 from attreval.papers.common.runs import common_methods, load_attributions, load_tokens

@@ -7,7 +7,7 @@ import pandas as pd
 import seaborn as sns
 from matplotlib import pyplot as plt
 
-from attreval.explain import METHODS
+from attreval.methods import METHODS
 from attreval.papers.common.coloured_text import ColouredText
 from attreval.papers.common.method_style import MARKERS
 from attreval.papers.common.style import draw_nothing, task_title, use_style

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from attreval.explain import METHODS, methods_in
+from attreval.methods import METHODS, methods_in
 from attreval.papers.common.published import reported
 from attreval.workflow.step import Step
 

@@ -18,7 +18,7 @@ from attreval.core.bootstrap import draw_counts, percentile_interval
 from attreval.core.records import Attribution, Instance, Tokens
 from attreval.core.seeds import generator
 from attreval.core.units import Units, find_units
-from attreval.explain.techniques import TECHNIQUES
+from attreval.methods.techniques import TECHNIQUES
 from attreval.metrics.unified.ranking import Feature, rank_features, take_units
 from attreval.metrics.unified.simulatability import agreement_f1, bootstrap_gain, inform, read_marks, weighted_f1
 from attreval.papers.common.runs import load_typed_attributions

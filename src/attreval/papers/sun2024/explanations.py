@@ -14,11 +14,11 @@ from attreval.core.records import Attribution
 from attreval.core.seeds import generator
 from attreval.core.tables import read_by_instance, write_attributions
 from attreval.core.token_tables import write_tokens
-from attreval.explain import METHODS
-from attreval.explain.attention_attribution import choose_head
-from attreval.explain.method import Budget
-from attreval.explain.run import attribution
-from attreval.explain.techniques import TECHNIQUES
+from attreval.methods import METHODS
+from attreval.methods.attention_attribution import choose_head
+from attreval.methods.method import Budget
+from attreval.methods.run import attribution
+from attreval.methods.techniques import TECHNIQUES
 from attreval.papers.pipeline.explaining import open_scorer, precision_table, sum_costs
 from attreval.workflow.step import Step
 
@@ -48,7 +48,7 @@ def explain_types(step: Step) -> TypedExplanations:
 
     Evaluated instances are explained by every technique, those that only agents see by the agents' techniques.
     """
-    from attreval.explain.run import explain
+    from attreval.methods.run import explain
 
     given, profile = step.parameters, step.profile
     settings = profile.diagnosis

@@ -9,7 +9,7 @@ import pandas as pd
 from IPython.display import HTML
 from matplotlib import pyplot as plt
 
-from attreval.explain.techniques import TECHNIQUES, TYPES
+from attreval.methods.techniques import TECHNIQUES, TYPES
 from attreval.papers.common.coloured_text import colour
 from attreval.papers.common.style import task_title, use_style
 from attreval.papers.sun2024.tables import TECHNIQUE_TITLES, TYPE_TITLES

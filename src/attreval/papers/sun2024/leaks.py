@@ -20,7 +20,7 @@ from attreval.core.project import Results
 from attreval.core.records import Attribution
 from attreval.core.seeds import generator
 from attreval.core.units import Units, find_units
-from attreval.explain.techniques import TECHNIQUES
+from attreval.methods.techniques import TECHNIQUES
 from attreval.metrics.unified.ranking import Feature, rank_features, take_units, units_in
 from attreval.metrics.unified.simulatability import agreement_f1, weighted_f1
 from attreval.papers.common.runs import load_typed_attributions, load_typed_tokens

@@ -18,12 +18,12 @@ from attreval import corpora
 from attreval.core.records import Instance
 from attreval.core.seeds import generator
 from attreval.core.units import Units, find_units, mask_units
-from attreval.explain import METHODS
-from attreval.explain.bivariate_shapley import bivariate_values
-from attreval.explain.coalitions import draw_coalitions
-from attreval.explain.method import Budget
-from attreval.explain.spans import pair_scores
-from attreval.explain.techniques import TECHNIQUES
+from attreval.methods import METHODS
+from attreval.methods.bivariate_shapley import bivariate_values
+from attreval.methods.coalitions import draw_coalitions
+from attreval.methods.method import Budget
+from attreval.methods.spans import pair_scores
+from attreval.methods.techniques import TECHNIQUES
 from attreval.models.questions import Evaluate
 from attreval.papers.pipeline.explaining import open_scorer
 from attreval.papers.sun2024.explanations import budget_of_types
@@ -104,7 +104,7 @@ def compare_with_exact(step: Step) -> pd.DataFrame:
 
 def _compare(step: Step, scorer, budget: Budget, others: list[str], instance: Instance) -> Iterator[tuple]:
     """The rows of one instance."""
-    from attreval.explain.run import predict
+    from attreval.methods.run import predict
 
     given, settings = step.parameters, step.profile.diagnosis
     tokens = scorer.model.tokens(instance)

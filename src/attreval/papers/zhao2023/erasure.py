@@ -15,8 +15,8 @@ from attreval.config import Profile
 from attreval.core.project import Results
 from attreval.core.records import Tokens
 from attreval.core.seeds import generator
-from attreval.explain import METHODS
-from attreval.explain.method import Budget
+from attreval.methods import METHODS
+from attreval.methods.method import Budget
 from attreval.metrics.erasure import Erasure, erase
 from attreval.metrics.protocol import Protocol, find_layout
 from attreval.metrics.soft_erasure import SoftProbabilities, SoftValues, soft_erase, soft_values

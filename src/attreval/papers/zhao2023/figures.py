@@ -7,7 +7,7 @@ import pandas as pd
 import seaborn as sns
 from matplotlib import pyplot as plt
 
-from attreval.explain import METHODS
+from attreval.methods import METHODS
 from attreval.metrics.registry import FAITHFULNESS, METRICS
 from attreval.papers.common.method_style import method_markers, method_palette
 from attreval.papers.common.style import draw_nothing, task_title, use_style

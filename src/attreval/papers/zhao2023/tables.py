@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from attreval import corpora
 from attreval.core.alignment import to_words
-from attreval.explain import METHODS, methods_in
+from attreval.methods import METHODS, methods_in
 from attreval.metrics.registry import FAITHFULNESS, METRICS
 from attreval.papers.common.published import reported
 from attreval.papers.common.runs import load_attributions, load_tokens

@@ -1,6 +1,0 @@
-"""Explanation methods: METHODS names each with its level, the models it applies to, its cost and its source."""
-
-from attreval.explain.method import Method
-from attreval.explain.registry import METHODS, methods_for, methods_in
-
-__all__ = ["METHODS", "Method", "methods_for", "methods_in"]

@@ -1,0 +1,92 @@
+"""Attention of the most important head, and layer-wise attention attribution (Hao et al. 2021).
+
+The most important head of the last encoder layer (Ray Choudhury et al. 2023) gives scores of units, of pairs and of
+spans; layer-wise attention attribution (Hao et al. 2021; Ye et al. 2021) gives scores of pairs and of spans.
+Letters used for shapes: L tokens, n units, S layers, H heads, m path nodes.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from attreval.core.units import find_units, mean_matrix
+from attreval.methods.integrated_gradients import gauss_legendre
+from attreval.methods.method import Scores
+from attreval.methods.spans import find_spans, pair_scores
+from attreval.models.questions import AttentionPath, HeadImportance
+
+
+def choose_head(tokens, target, settings):
+    """The number of the head of the last encoder layer that matters most. settings: method.UnitSettings."""
+    asked = (settings.head_matrix, settings.head_state, settings.head_choice)
+    scores = yield HeadImportance(tokens.ids, tokens.segments, target, *asked)
+    return int(np.argsort(-scores, kind="stable")[settings.head_rank])
+
+
+def _ask_head(tokens, target, budget):
+    """(L, L) attention weights, from token to token, of the head of the last encoder layer that matters most."""
+    head = yield from choose_head(tokens, target, budget.units)
+    answer = yield AttentionPath(tokens.ids, tokens.segments, target, layers=(-1,), nodes=(), weights=())
+    return answer.attention[0, head]
+
+
+def attention_head(tokens, target, budget, rng):
+    """(n,) weights from the first token to each unit, a word's the mean of its pieces' (Jain & Wallace 2019)."""
+    weights = yield from _ask_head(tokens, target, budget)
+    units = find_units(tokens, budget.units.unit)
+    return Scores(np.array([weights[0, list(group)].mean() for group in units.groups]), features=units.groups)
+
+
+def attention_head_pairs(tokens, target, budget, rng):
+    """Scores of pairs: the mean of the weights in both directions (Clark et al. 2019)."""
+    weights = yield from _ask_head(tokens, target, budget)
+    units = find_units(tokens, budget.units.unit)
+    return pair_scores(units, mean_matrix(weights, units, budget.units.subword_pairs))
+
+
+def attention_head_spans(tokens, target, budget, rng):
+    """Scores of pairs of spans from the weights of the head."""
+    weights = yield from _ask_head(tokens, target, budget)
+    units = find_units(tokens, budget.units.unit)
+    return find_spans(tokens, units, mean_matrix(weights, units, budget.units.subword_pairs), budget.units, rng)
+
+
+def _ask_attribution(tokens, target, budget):
+    """(L, L) attribution of the class probability to links of attention, and the largest gap of a layer.
+
+    For each layer apart, the gradient with respect to its weights is averaged while they grow from 0 to their own size,
+    and multiplied by them; then layers and heads are summed and what is below 0 is cut off. A layer's attributions
+    must sum to what its attention adds to the probability: the number of nodes is doubled until they do.
+    """
+    settings, steps = budget.units, budget.units.attention_steps
+    while True:
+        if settings.attention_rule == "gauss":
+            nodes, weights = gauss_legendre(steps)
+        else:
+            nodes, weights = tuple(s / steps for s in range(steps)), (1 / steps,) * steps
+        ends = ((*nodes, 0.0, 1.0), (*weights, 0.0, 0.0))  # no share in the sum, but in its check
+        answer = yield AttentionPath(tokens.ids, tokens.segments, target, (), *ends, of="probability")
+        linked = answer.attention * answer.gradient
+        gaps = linked.sum(axis=(1, 2, 3)) - (answer.values[:, -1] - answer.values[:, -2])
+        gap = float(gaps[np.abs(gaps).argmax()])
+        if abs(gap) <= settings.attention_tolerance or 2 * steps > settings.attention_steps_most:
+            total = linked.sum(axis=(0, 1))
+            return (np.maximum(total, 0) if settings.attention_clip else total), gap
+        steps *= 2
+
+
+def attention_attribution(tokens, target, budget, rng):
+    """Scores of pairs: the mean of both directions of the attribution (Ye et al. 2021). The gap: a layer's largest."""
+    matrix, gap = yield from _ask_attribution(tokens, target, budget)
+    units = find_units(tokens, budget.units.unit)
+    found = pair_scores(units, mean_matrix(matrix, units, budget.units.subword_pairs))
+    return Scores(found.values, gap, found.features)
+
+
+def attention_attribution_spans(tokens, target, budget, rng):
+    """Scores of pairs of spans from the attribution to links of attention."""
+    matrix, gap = yield from _ask_attribution(tokens, target, budget)
+    units = find_units(tokens, budget.units.unit)
+    settings = budget.units
+    found = find_spans(tokens, units, mean_matrix(matrix, units, settings.subword_pairs), settings, rng)
+    return Scores(found.values, gap, found.features)

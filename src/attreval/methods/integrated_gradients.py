@@ -1,0 +1,94 @@
+"""Integrated gradients (Sundararajan et al. 2017): gradients along a path of embeddings from a baseline to the text.
+
+From padding tokens, with and without the input factor (Kamp et al. 2023), and from zero embeddings, by the paper of
+Zhao & Aletras (2023) and by its released code. The number of nodes starts at `path_steps` and is doubled up to
+`path_steps_most` until the scores sum to s(text) - s(baseline) within the tolerance.
+Letters used for shapes: L tokens, n content tokens, D embedding width, m path nodes.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+
+from attreval.methods.gradients import shared_dot
+from attreval.methods.method import Scores
+from attreval.models.questions import Evaluate, PathGradient
+
+_RELEASED_NODES = (*(i / 10 for i in range(10)), 1.0)  # ten points from 0 on, and the text itself
+
+
+@cache
+def gauss_legendre(steps: int) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """m nodes and weights of Gauss-Legendre quadrature on [0, 1]."""
+    nodes, weights = np.polynomial.legendre.leggauss(steps)
+    return tuple((nodes + 1) / 2), tuple(weights / 2)
+
+
+def _refine(budget, ask):
+    """Run `ask(steps)`, which gives an answer, its sum and the sum owed, until they meet; the answer and the gap."""
+    steps = budget.path_steps
+    while True:
+        answer, total, owed = yield from ask(steps)
+        gap = float(total) - owed
+        if abs(gap) <= budget.gap_tolerance * max(1.0, abs(owed)) or 2 * steps > budget.path_steps_most:
+            return answer, gap
+        steps *= 2
+
+
+def _from_padding(tokens, target, budget):
+    """The path from the text with every content token replaced by padding (Kamp et al. 2023), and the gap.
+
+    Both methods on this path ask alike, so the second one finds every answer in the ledger.
+    """
+    base = np.where(tokens.special, tokens.ids, tokens.pad_id)
+    logits = yield Evaluate(np.stack([tokens.ids, base]), tokens.segments)
+    owed = float((logits[0] - logits[1])[target])
+
+    def ask(steps):
+        answer = yield PathGradient(tokens.ids, tokens.segments, target, *gauss_legendre(steps), base)
+        return answer, (answer.gradient * answer.difference).sum(), owed
+
+    return (yield from _refine(budget, ask))
+
+
+def integrated_gradients(tokens, target, budget, rng):
+    """(n,) integrated gradients (Sundararajan et al. 2017, eq. 1); the gap is their sum minus s(text) - s(baseline)."""
+    answer, gap = yield from _from_padding(tokens, target, budget)
+    # special tokens are their own baseline, so all relevance lies on content tokens
+    return Scores(answer.dot()[tokens.content], gap=gap)
+
+
+def integrated_gradients_plain(tokens, target, budget, rng):
+    """(n,) sums over dimensions of the averaged path gradient, without the input factor (Kamp et al. 2023, IntGrad)."""
+    answer, _ = yield from _from_padding(tokens, target, budget)
+    return Scores(answer.gradient.sum(axis=1)[tokens.content])
+
+
+def integrated_gradients_zero(tokens, target, budget, rng):
+    """(n,) integrated gradients from zero word embeddings (Zhao & Aletras 2023, section 4.3).
+
+    Positions, types and special tokens stay. The gap is the sum of the scores minus s(text) - s(baseline).
+    """
+    base = np.where(tokens.special, tokens.ids, -1)
+
+    def ask(steps):
+        nodes, weights = gauss_legendre(steps)
+        # the ends of the path have no weight: they are asked for their values
+        nodes, weights = (*nodes, 0.0, 1.0), (*weights, 0.0, 0.0)
+        answer = yield PathGradient(tokens.ids, tokens.segments, target, nodes, weights, base)
+        return answer, answer.dot().sum(), float(answer.values[-1] - answer.values[-2])
+
+    answer, gap = yield from _refine(budget, ask)
+    return Scores(answer.dot()[tokens.content], gap=gap)
+
+
+def integrated_gradients_released(tokens, target, budget, rng):
+    """(n,) integrated gradients as the released code of Zhao & Aletras (2023) computes them.
+
+    Eleven points scale all that enters the encoder; the gradient at the word embeddings is shared by a token's places.
+    """
+    nodes, share = _RELEASED_NODES, 1 / len(_RELEASED_NODES)
+    answer = yield PathGradient(tokens.ids, tokens.segments, target, nodes, (share,) * len(nodes), where="entry")
+    return Scores(shared_dot(tokens, answer)[tokens.content])

@@ -1,0 +1,120 @@
+"""An explanation method: a conversation with the model that ends in scores, and all that is known of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from pydantic import Field
+
+from attreval.core.records import Tokens
+from attreval.core.section import Section
+from attreval.models.questions import Conversation
+
+SpanRule = Literal["louvain", "louvain_first_level", "greedy_modularity", "label_propagation", "strongest_link"]
+HeadChoice = Literal["per_class", "class_mean", "one_for_all"]
+FAMILIES = ("transformer", "recurrent", "quasi", "convolutional")
+KINDS = ("gradient", "perturbation", "attention", "propagation", "baseline")  # by what they ask of the model
+
+
+class UnitSettings(Section):
+    """How units, pairs and spans are made and scored (Sun et al. 2024).
+
+    unit: `word` or `subword`; subword_pairs: a pair of words scores the `mean` or the `max` of its pairs of subwords.
+    shapley_samples: coalitions, at most. head_rank: 0 the most important head, -1 the least; head_matrix, head_state:
+    see questions.HeadImportance; head_choice: the head that matters most for the explained class (`per_class`, the
+    paper's), for all classes on average (`class_mean`), or for any class and text (`one_for_all`).
+    attention_rule: nodes on the way of attention weights from 0, `gauss` or `riemann` (left sums); doubled from
+    attention_steps up to attention_steps_most while a layer misses what it owes by more than attention_tolerance;
+    attention_clip: cut off what is negative. span_rule: see spans.RULES; louvain_drop_last: see spans.pair_graph.
+    """
+
+    unit: Literal["word", "subword"] = "subword"
+    subword_pairs: Literal["mean", "max"] = "mean"
+    shapley_samples: int = Field(4096, ge=2)
+    head_rank: int = 0
+    head_matrix: Literal["transposed", "code"] = "transposed"
+    head_state: Literal["after", "before"] = "after"
+    head_choice: HeadChoice = "per_class"
+    attention_rule: Literal["gauss", "riemann"] = "gauss"
+    attention_steps: int = Field(8, ge=1)
+    attention_steps_most: int = Field(32, ge=1)
+    attention_tolerance: float = Field(0.01, gt=0)
+    attention_clip: bool = True
+    span_rule: SpanRule = "louvain"
+    louvain_drop_last: bool = False
+
+
+class Budget(Section):
+    """What methods may spend, and the choices that they leave open.
+
+    path_steps: nodes on a gradient path; doubled up to path_steps_most while the completeness gap exceeds gap_tolerance
+    of the sum owed (or of one logit, where that is more). lime_samples: perturbed texts, the full one included.
+    shap_evaluations: texts that Partition SHAP may read, the whole and the masked one included.
+    riemann_steps: points of the averaged gradients of Poerner et al. (2018). limsse_samples: substrings, at most;
+    limsse_sampling, limsse_solver: see methods.limsse; limsse_draw: another number gives other substrings.
+    decomposition_output_gate: see questions.CellParts.
+    units: what methods of units, pairs and spans go by.
+    """
+
+    path_steps: int = Field(50, ge=1)
+    path_steps_most: int = Field(50, ge=1)
+    gap_tolerance: float = Field(0.02, gt=0)
+    lime_samples: int = Field(5000, ge=2)
+    lime_kernel_width: float = Field(25.0, gt=0)
+    shap_evaluations: int = Field(500, ge=4)
+    riemann_steps: int = Field(50, ge=1)
+    limsse_samples: int = Field(3000, ge=1)
+    limsse_sampling: Literal["exhaustive", "random"] = "exhaustive"
+    limsse_solver: Literal["descent", "exact"] = "descent"
+    limsse_epochs: int = Field(1000, ge=1)
+    limsse_draw: int = Field(0, ge=0)
+    decomposition_output_gate: bool = True
+    units: UnitSettings = UnitSettings()
+
+
+@dataclass(frozen=True)
+class Scores:
+    """values: one score a feature; the features are the content tokens in order where `features` is None."""
+
+    values: np.ndarray
+    gap: float = float("nan")
+    features: tuple[tuple[int, ...], ...] | None = None
+
+
+@dataclass(frozen=True)
+class Method:
+    """One way to explain a prediction, and all that is known of it.
+
+    converse: (tokens, target, budget, rng) -> generator that yields questions to the Scorer and returns Scores.
+    kind: one of KINDS. evaluations: how many model evaluations it asks for, as a formula over L tokens and n content
+    tokens. signed: whether a score's sign tells evidence for from evidence against. level: what it scores, a `token`
+    or unit, a `pair` or a `span` pair. families: models it applies to.
+    sampled: whether it asks questions that may be answered in the faster precision. limits: the fields of Budget that
+    say how much it may ask; without them the text's length does. stochastic: whether it draws random numbers.
+    draws: methods that name the same draws are given the same random numbers, and so ask the same questions.
+    in_papers: paper -> its row in the paper's list of methods, and its name there.
+    """
+
+    name: str
+    title: str
+    converse: Callable[[Tokens, int, Budget, np.random.Generator], Conversation]
+    evaluations: str
+    source: str
+    kind: str
+    signed: bool = True
+    level: str = "token"
+    families: tuple[str, ...] = FAMILIES
+    sampled: bool = False
+    limits: tuple[str, ...] = ()
+    stochastic: bool = False
+    draws: str = ""
+    in_papers: Mapping[str, tuple[int, str]] = field(default_factory=dict)
+
+    def limited(self, budget: Budget, size: int) -> Budget:
+        """A budget that lets this method ask for so much; a path gets a fixed number of nodes."""
+        fields = {name: size for name in self.limits if "." not in name}
+        units = {name.removeprefix("units."): size for name in self.limits if "." in name}
+        return budget.changed(units=budget.units.changed(**units), **fields)

@@ -1,0 +1,152 @@
+"""Partition SHAP (Lundberg & Lee 2017): what tokens add when phrases are taken apart step by step.
+
+Owen values down a tree of the text's phrases, by shap's own explainer, with the tree and settings that
+Kamp et al. (2023) had from ferret 0.4.1. Tokens outside a coalition become the mask token; special tokens stay.
+Letters used for shapes: L tokens, n content tokens, K classes, c coalitions.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from attreval.core.records import Tokens
+from attreval.methods.library_calls import converse_by_calls
+from attreval.methods.method import Scores
+from attreval.models.questions import Evaluate
+
+_AT_ONCE = 5  # coalitions asked for before the tree is looked at again, as in shap's masker for text
+_SEPARATOR = "[SEP]"
+_LETTER = re.compile("[A-Za-z]")
+
+
+@dataclass(frozen=True)
+class _Masker:
+    """A shap masker that hands the coalitions themselves, (c, n) bool, to the model function."""
+
+    shape: tuple[int, int]
+    clustering: np.ndarray
+    immutable_outputs: bool = True
+
+    def __call__(self, mask: np.ndarray, *_) -> tuple[np.ndarray]:
+        return (mask[None],)
+
+
+def partition_shap(tokens, target, budget, rng):
+    """(n,) Owen values of the probability of the target class; the gap is their sum minus p(text) - p(all masked).
+
+    A phrase that the evaluations do not suffice to take apart gives each of its tokens the same share.
+    """
+    content = tokens.content
+
+    def ask_for(coalitions: np.ndarray, ask) -> np.ndarray:
+        """(c, K) probabilities of the texts that keep only these tokens."""
+        ids = np.repeat(tokens.ids[None], len(coalitions), axis=0)
+        ids[:, content] = np.where(coalitions, tokens.ids[content], tokens.mask_id)
+        return ask(Evaluate(ids, tokens.segments, sampled=True, of="probability"))
+
+    def work(ask):
+        ends = ask_for(np.arange(2)[:, None] > np.zeros(len(content)), ask)  # nothing kept, everything kept
+
+        def probabilities(coalitions: np.ndarray) -> np.ndarray:
+            if len(coalitions) == 1 and len(set(coalitions[0])) == 1:
+                return ends[int(coalitions[0, 0])][None]
+            return ask_for(coalitions, ask)
+
+        owed = ends[1] - ends[0]
+        values = owed[None] if len(content) == 1 else owen_values(probabilities, tokens, budget.shap_evaluations)
+        return values[:, target], values[:, target].sum() - owed[target]
+
+    values, gap = yield from converse_by_calls(work, rng)
+    return Scores(values, gap=float(gap))
+
+
+def owen_values(probabilities: Callable[[np.ndarray], np.ndarray], tokens: Tokens, evaluations: int) -> np.ndarray:
+    """(n, K) Owen values of a function from (c, n) bool coalitions to (c, K), by shap's explainer down the phrases."""
+    shap = load_shap()
+    n = len(tokens.content)
+    explainer = shap.PartitionExplainer(probabilities, _Masker((1, n), phrase_tree(tokens)))
+    settings = {"main_effects": False, "error_bounds": False, "outputs": None, "silent": True, "batch_size": _AT_ONCE}
+    return explainer.explain_row(np.zeros(n), max_evals=evaluations, **settings)["values"]
+
+
+@cache
+def load_shap():
+    """The shap package, as plain Python: to compile its loops takes seconds, to run them here milliseconds."""
+    from numba import config
+
+    compiled, config.DISABLE_JIT = config.DISABLE_JIT, 1
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", PendingDeprecationWarning)  # of matplotlib, about its colours
+            import shap.explainers
+            import shap.maskers._text
+    finally:
+        config.DISABLE_JIT = compiled
+    return shap
+
+
+def phrase_tree(tokens: Tokens) -> np.ndarray:
+    """(n - 1, 4) hierarchical clustering of the content tokens: two parts, height, size; tokens first, then clusters.
+
+    shap merges neighbouring groups by punctuation, connectives and size, the two texts of a pair last. Special tokens
+    guide that and are then taken out: they are never masked, so they would only spend evaluations.
+    """
+    texts, places = name_leaves(tokens)
+    whole = load_shap().maskers._text.partition_tree(texts, [_SEPARATOR])
+    n = sum(place is not None for place in places)
+    cluster: list[int | None] = list(places)  # of each node of shap's tree, the node of ours
+    sizes, rows = [1] * n, []
+    for left, right, *_ in whole:
+        parts = [part for part in (cluster[int(left)], cluster[int(right)]) if part is not None]
+        if len(parts) == 2:
+            sizes.append(sizes[parts[0]] + sizes[parts[1]])
+            rows.append((*parts, sizes[-1] / n, sizes[-1]))
+            cluster.append(len(sizes) - 1)
+        else:
+            cluster.append(parts[0] if parts else None)
+    return np.array(rows, dtype=float)
+
+
+def name_leaves(tokens: Tokens) -> tuple[list[str], list[int | None]]:
+    """What shap's rules read: a string for each leaf, and which content token it is, None for special tokens.
+
+    A piece that goes on with a word begins with ##, whatever the tokenizer's own mark; special tokens at either end are
+    empty, one between two texts is a separator, and one is put there where the model has none.
+    """
+    texts, places, number = [], [], 0
+    last = tokens.content[-1]
+    for t in range(len(tokens)):
+        if tokens.special[t]:
+            texts.append(_SEPARATOR if places and 0 < t < last and number else "")
+            places.append(None)
+            continue
+        before = t - 1 if t and not tokens.special[t - 1] else None
+        if before is not None and tokens.offsets[before, 0] != tokens.offsets[t, 0]:
+            texts.append(_SEPARATOR)
+            places.append(None)
+            before = None
+        piece = _plain_piece(tokens.texts[t])
+        goes_on = (
+            before is not None
+            and tokens.offsets[before, 2] == tokens.offsets[t, 1]
+            and re.fullmatch(r"\w", _plain_piece(tokens.texts[before])[-1:])
+            and _LETTER.match(piece)
+        )
+        texts.append(f"##{piece}" if goes_on else piece)
+        places.append(number)
+        number += 1
+    return texts, places
+
+
+def _plain_piece(text: str) -> str:
+    """A token's string without its tokenizer's mark of a word's start or continuation."""
+    for mark in ("##", "\u0120", "\u2581"):
+        if text.startswith(mark) and len(text) > len(mark):
+            return text.removeprefix(mark)
+    return text

@@ -1,0 +1,140 @@
+"""Pairs of spans by Louvain's method (Blondel et al. 2008), from the scores of pairs of units.
+
+Units are nodes; the score of a pair across the parts is the weight of its edge. Neighbouring words of one community
+are a span, and every span of one part forms a pair with every span of the other part in the same community
+(Ray Choudhury et al. 2023; Sun et al. 2024, section 3.2). Rules other than Louvain's are options.
+Letters used for shapes: n units.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from itertools import product
+
+import networkx as nx
+import numpy as np
+
+from attreval.core.records import Tokens
+from attreval.core.runs import find_runs
+from attreval.core.units import Units, find_units
+from attreval.methods.method import Scores
+
+Communities = list[set[int]]
+
+
+class _InOrder(random.Random):
+    """A source of chance that shuffles nothing: networkx visits nodes in the order in which they stand in the graph."""
+
+    def shuffle(self, x) -> None:
+        """Leave it as it is."""
+
+
+def louvain(graph: nx.DiGraph, seed: int) -> Communities:
+    """Louvain's communities, directed modularity (Blondel et al. 2008); nodes take turns in text order, without chance.
+
+    Networkx shuffles them, by a seed, and would make other spans of one text at another seed.
+    """
+    return nx.community.louvain_communities(graph, seed=_InOrder())
+
+
+def louvain_first_level(graph: nx.DiGraph, seed: int) -> Communities:
+    """What Louvain has after its first level: the code of Ray Choudhury et al. (2023) never goes beyond it."""
+    return next(nx.community.louvain_partitions(graph, seed=_InOrder()))
+
+
+def greedy_modularity(graph: nx.DiGraph, seed: int) -> Communities:
+    """Communities merged one by one where modularity gains most (Clauset et al. 2004)."""
+    return list(nx.community.greedy_modularity_communities(graph, weight="weight"))
+
+
+def label_propagation(graph: nx.DiGraph, seed: int) -> Communities:
+    """Every node takes the label that weighs most among its neighbours, until nothing changes."""
+    return list(nx.community.asyn_lpa_communities(graph.to_undirected(), weight="weight", seed=seed))
+
+
+def strongest_link(graph: nx.DiGraph, seed: int) -> Communities:
+    """Every unit goes with the one across that it scores highest with: no modularity, only merging."""
+    links = nx.Graph()
+    links.add_nodes_from(graph)
+    for node in graph:
+        weight = {
+            m: graph[node].get(m, {"weight": 0})["weight"] + graph[m].get(node, {"weight": 0})["weight"]
+            for m in nx.all_neighbors(graph, node)
+        }
+        if weight:
+            links.add_edge(node, max(weight, key=weight.get))
+    return list(nx.connected_components(links))
+
+
+RULES: dict[str, Callable[[nx.DiGraph, int], Communities]] = {
+    rule.__name__: rule for rule in (louvain, louvain_first_level, greedy_modularity, label_propagation, strongest_link)
+}
+
+
+def pair_scores(units: Units, matrix: np.ndarray) -> Scores:
+    """Scores of pairs of units: the mean of both directions of an (n, n) matrix (Sun et al. 2024, appendix D)."""
+    pairs = units.pairs()
+    a, b = pairs.T
+    features = tuple(tuple(sorted((*units.groups[i], *units.groups[j]))) for i, j in pairs.tolist())
+    return Scores((matrix[a, b] + matrix[b, a]) / 2, features=features)
+
+
+def pair_graph(units: Units, matrix: np.ndarray, drop_last: bool = False) -> nx.DiGraph:
+    """The graph of an (n, n) matrix: an edge where a pair across the parts scores above 0, both directions apart.
+
+    Nodes stand in text order. Modularity knows no negative weights, so these pairs have no edge; their scores stay.
+    drop_last: leave out the last unit of each part, as the code of Ray Choudhury et al. (2023) does.
+    """
+    last = {int(np.flatnonzero(units.side == s)[-1]) for s in np.unique(units.side)} if drop_last else set()
+    graph = nx.DiGraph()
+    graph.add_nodes_from(range(len(units)))
+    for a, b in units.pairs().tolist():
+        for i, j in ((a, b), (b, a)):
+            if matrix[i, j] > 0 and not {a, b} & last:
+                graph.add_edge(i, j, weight=float(matrix[i, j]))
+    return graph
+
+
+def find_communities(units: Units, matrix: np.ndarray, settings, rng: np.random.Generator) -> Communities:
+    """Communities of units, in order of their first unit; none where no pair scores above 0."""
+    graph = pair_graph(units, matrix, settings.louvain_drop_last)
+    if settings.span_rule not in RULES:
+        raise ValueError(f"span rule {settings.span_rule!r} is not known; there are: {', '.join(RULES)}")
+    if not graph.number_of_edges():
+        return []
+    return sorted(map(set, RULES[settings.span_rule](graph, int(rng.integers(2**31)))), key=min)
+
+
+def _whole_words(tokens: Tokens, units: Units, community: set[int]) -> list[tuple[int, int, tuple[int, ...]]]:
+    """(part, place among the part's words, token positions) of the words all of whose tokens are in a community."""
+    inside = set(units.covered(community).tolist())
+    words, place, out = find_units(tokens, "word"), {}, []
+    for group, side in zip(words.groups, words.side.tolist(), strict=True):
+        place[side] = place.get(side, -1) + 1
+        if inside.issuperset(group):
+            out.append((side, place[side], group))
+    return out
+
+
+def _adjacent_runs(words: Sequence[tuple[int, int, tuple[int, ...]]]) -> list[tuple[int, tuple[int, ...]]]:
+    """(part, token positions) of the longest runs of words that stand side by side."""
+    found = find_runs(words, lambda a, b: a[0] == b[0] and a[1] + 1 == b[1])
+    return [(words[a][0], sum((group for _, _, group in words[a:b]), ())) for a, b in found]
+
+
+def find_spans(tokens: Tokens, units: Units, matrix: np.ndarray, settings, rng: np.random.Generator) -> Scores:
+    """Scores of pairs of spans from the (n, n) scores of pairs of units; none where no community spans both parts.
+
+    A pair of spans scores the mean over its pairs of units, both directions (Sun et al. 2024, appendix D).
+    settings: method.UnitSettings. Spans of one part never overlap, since communities do not.
+    """
+    both, at = (matrix + matrix.T) / 2, units.of_position()
+    features, scores = [], []
+    for community in find_communities(units, matrix, settings, rng):
+        found = _adjacent_runs(_whole_words(tokens, units, community))
+        for (side, a), (other, b) in product(found, repeat=2):
+            if side < other or (len(np.unique(units.side)) == 1 and a < b):
+                features.append(tuple(sorted(a + b)))
+                scores.append(both[np.ix_(sorted({at[p] for p in a}), sorted({at[p] for p in b}))].mean())
+    return Scores(np.array(scores, dtype=float), features=tuple(features))

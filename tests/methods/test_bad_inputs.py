@@ -1,0 +1,145 @@
+"""What people will feed it: nothing, one word, thousands, all kinds of signs, wrong names and labels."""
+
+import numpy as np
+import pytest
+from reference.models import instance
+
+from attreval.core.alignment import to_words, tokenize
+from attreval.methods import methods_for
+from attreval.methods import own_text as own
+from attreval.methods.method import Budget
+from attreval.methods.run import explain, pick_methods
+from attreval.metrics import erasure as faithfulness
+from attreval.models.scorer import Scorer
+from attreval.models.training import check_labels, evaluate
+
+BUDGET = Budget(path_steps=3, path_steps_most=3, lime_samples=20, riemann_steps=3, limsse_epochs=20)
+
+
+@pytest.mark.parametrize("segments", [("",), ("   \n\t ",), ("", ""), (" ", "\n")])
+def test_a_text_without_tokens_is_an_error(tiny, segments):
+    with pytest.raises(ValueError, match=r"'empty' has nothing to explain.*leave it out, or give it at least one word"):
+        explain(Scorer(tiny), [instance(*segments, name="empty")], ["random"])
+
+
+def test_one_side_may_be_empty(tiny):
+    (found,) = explain(Scorer(tiny), [instance("", "good film")], methods_for("transformer"), BUDGET)
+    assert all(len(a.scores) == 2 for a in found.attributions.values())
+
+
+STRANGE = {
+    "one letter": "a",
+    "one word": "good",
+    "an emoji": "\N{GRINNING FACE}",
+    "emoji, joined": "\N{WOMAN}\N{ZERO WIDTH JOINER}\N{ROCKET} good \N{GRINNING FACE}\N{GRINNING FACE}",
+    "right to left": "مرح مر",
+    "mixed directions": "good مرح film",
+    "combining": "cafe\N{COMBINING ACUTE ACCENT} fi\N{COMBINING TILDE}lm",
+    "wide signs": "電影 good",
+    "not in the vocabulary": "ЖЩ ж",
+    "a long word": "z" * 300,
+    "control characters": "go\x00od\x07 \u200b film",
+    "special tokens as text": "[CLS] good [SEP] [MASK]",
+    "a row of signs": "!!! ... ,,",
+}
+
+
+@pytest.mark.parametrize("text", STRANGE.values(), ids=STRANGE)
+def test_strange_texts_are_explained(tiny, text):
+    one = instance(text)
+    (found,) = explain(Scorer(tiny), [one], methods_for("transformer"), BUDGET)
+    tokens = found.tokens
+    for record in found.attributions.values():
+        assert len(record.scores) == len(tokens.content) >= 1
+        on_tokens = record.on_tokens(len(tokens))
+        np.testing.assert_allclose(to_words(on_tokens, tokens, one).sum(), record.scores.sum(), atol=1e-9)
+    (erasure,) = Scorer(tiny).converse([("x", faithfulness.erase(tokens, record.scores, [0.5]))])
+    assert np.isfinite(erasure.comprehensiveness).all()
+
+
+def test_offsets_of_a_combining_character_cover_it(tiny):
+    one = instance("fi\N{COMBINING TILDE}lm good")
+    tokens = tiny.tokens(one)
+    assert tokens.word[tokens.content].tolist() == [0, 1]
+    assert tokens.texts[1] == "film" and tokens.offsets[1].tolist() == [0, 0, 5]
+
+
+def test_five_thousand_words_are_cut_and_counted(tiny):
+    tokens = tokenize(instance("good bad " * 2500), tiny.tokenizer, 64)
+    assert len(tokens) == 64 and tokens.dropped == 5000 - 62
+    (found,) = explain(Scorer(tiny), [instance("good bad " * 2500)], ["occlusion_1"])
+    assert len(found.attributions["occlusion_1"].scores) == 62
+
+
+def test_words_without_scores_beyond_the_cut_get_nothing(tiny):
+    one = instance("good " * 100)
+    tokens = tiny.tokens(one)
+    by_word = to_words(np.ones(len(tokens)), tokens, one)
+    assert by_word[:62].tolist() == [1.0] * 62 and not by_word[62:].any()
+
+
+def test_unknown_methods_and_targets_name_the_known(tiny, texts):
+    with pytest.raises(ValueError, match=r"unknown method 'limes'; there are: random, gradient_l1, .*lime"):
+        pick_methods(["lime", "limes"])
+    with pytest.raises(ValueError, match="unknown method 'limes'"):
+        explain(Scorer(tiny), texts, ["limes"])
+    with pytest.raises(ValueError, match="'best' is not known; there are: predicted, gold"):
+        explain(Scorer(tiny), texts, ["random"], target="best")
+
+
+def test_target_gold_explains_the_label(tiny, texts):
+    found = explain(Scorer(tiny), texts, ["gradient_l2"], target="gold")
+    assert [e.attributions["gradient_l2"].target for e in found] == [t.label for t in texts]
+    predicted = explain(Scorer(tiny), texts, ["gradient_l2"])
+    assert [e.attributions["gradient_l2"].target for e in predicted] == [e.predicted for e in found]
+
+
+def test_no_instances_and_no_methods(tiny, texts):
+    assert explain(Scorer(tiny), [], ["lime"]) == []
+    assert explain(Scorer(tiny), texts[:1], [])[0].attributions == {}
+
+
+def test_progress_is_told_and_ends_at_all(tiny, texts):
+    heard = []
+    explain(Scorer(tiny), texts, ["random"], group=4, notify=lambda done, of: heard.append((done, of)))
+    assert heard == [(4, 6), (6, 6)]
+
+
+@pytest.mark.parametrize("label", [-1, 3])
+def test_a_label_outside_the_set_names_the_set(tiny, label):
+    with pytest.raises(ValueError, match=f"'x' has label {label}; the model has 3 classes: 0 no, 1 maybe, 2 yes"):
+        check_labels([instance("good", name="x", label=label)], tiny.labels)
+    with pytest.raises(ValueError, match=f"label {label}"):
+        evaluate(tiny, [instance("good", label=label)])
+
+
+@pytest.fixture(scope="module")
+def folder(tiny, tmp_path_factory):
+    """The tiny model, saved as a user's own would be."""
+    folder = tmp_path_factory.mktemp("own") / "model"
+    tiny.save(folder)
+    return str(folder)
+
+
+def test_own_text_from_string_to_scores(tiny, folder):
+    label, probability, frame = own.explain_text(folder, ["an unbelievable plot"], ["lime", "gradient_l2"], samples=30)
+    (found,) = explain(Scorer(tiny), [instance("an unbelievable plot")], ["gradient_l2"])
+    assert label == tiny.labels[found.predicted]
+    assert probability == pytest.approx(found.probabilities.max(), abs=1e-6)
+    assert frame.token.tolist() == ["a", "##n", "un", "##believ", "##able", "plot"]
+    np.testing.assert_allclose(frame.gradient_l2, found.attributions["gradient_l2"].scores, atol=1e-5)
+    assert list(frame.columns) == ["token", "lime", "gradient_l2"] and "dropped" not in frame.attrs
+
+
+def test_own_text_too_long_says_how_much_was_dropped(folder):
+    _, _, frame = own.explain_text(folder, ["good " * 100], ["random"])
+    assert len(frame) == 62 and frame.attrs["dropped"] == 38
+
+
+@pytest.mark.parametrize(
+    "text, methods, words",
+    [([" "], None, "nothing to explain"), (["good"], ["limes"], "unknown method 'limes'")],
+)
+def test_own_text_that_cannot_be_explained(folder, text, methods, words):
+    with pytest.raises(ValueError, match=words):
+        own.explain_text(folder, text, methods)

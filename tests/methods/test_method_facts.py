@@ -1,0 +1,154 @@
+"""What the registry says of each method is what the method does: its kind, its limits, its draws, its precision."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from reference import models
+from reference.words import tiny_words
+
+from attreval.core import project
+from attreval.methods import METHODS, methods_in
+from attreval.methods.method import FAMILIES, KINDS, Budget, UnitSettings
+from attreval.models.questions import AttentionPath, CellParts, Evaluate, HeadImportance, PathGradient
+from attreval.models.scorer import Scorer
+
+SMALL = Budget(
+    path_steps=3,
+    path_steps_most=3,
+    lime_samples=20,
+    shap_evaluations=12,
+    riemann_steps=3,
+    limsse_samples=10,
+    limsse_epochs=3,
+    units=UnitSettings(shapley_samples=20, attention_steps=2, attention_steps_most=2),
+)
+FIELDS = {
+    name: METHODS[owner].limits
+    for name, owner in (
+        ("path", "integrated_gradients"),
+        ("lime", "lime"),
+        ("shap", "partition_shap"),
+        ("riemann", "gradient_integrated_logit_l2"),
+        ("limsse", "limsse_class"),
+        ("coalitions", "kernel_shap"),
+        ("links", "attention_attribution"),
+    )
+}
+
+
+@pytest.fixture(scope="module")
+def readers():
+    """A small model of each family, all of which read the same words."""
+    return {"transformer": models.tiny_model()} | {
+        family: tiny_words(name)
+        for family, name in (("recurrent", "lstm"), ("quasi", "qgru"), ("convolutional", "cnn"))
+    }
+
+
+class Overheard:
+    """The questions that a method asks of a model, and how many numbers it drew while it asked them."""
+
+    def __init__(self, method, model, budget=SMALL, seed=0):
+        tokens = model.tokens(models.instance("the film was not good", "the plot was very bad"))
+        rng = np.random.default_rng(seed)
+        before = rng.bit_generator.state
+        self.questions = []
+        scorer = Scorer(model)
+        (self.scores,) = scorer.converse([("x", self.listen(method.converse(tokens, 1, budget, rng)))])
+        self.drew = rng.bit_generator.state != before
+        self.requested = scorer.costs["x"].requested if "x" in scorer.costs else 0
+
+    def listen(self, conversation):
+        """The same conversation; its questions are kept."""
+        answer = None
+        while True:
+            try:
+                question = conversation.send(answer)
+            except StopIteration as stop:
+                return stop.value
+            self.questions.append(question)
+            answer = yield question
+
+
+def kind_of(questions) -> str:
+    """The kind of a method that asks these questions."""
+    if any(isinstance(q, CellParts) or getattr(q, "rule", None) for q in questions):
+        return "propagation"
+    for asked, kind in ((PathGradient, "gradient"), ((AttentionPath, HeadImportance), "attention")):
+        if any(isinstance(q, asked) for q in questions):
+            return kind
+    return "perturbation" if questions else "baseline"
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_fact_is_there(name):
+    method = METHODS[name]
+    assert method.name == name and method.title and method.evaluations and method.source
+    assert method.kind in KINDS and method.level in ("token", "pair", "span") and set(method.families) <= set(FAMILIES)
+    known = {*Budget.model_fields, *(f"units.{name}" for name in UnitSettings.model_fields)}
+    assert set(method.limits) <= known
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_kind_and_precision_are_told_by_the_questions(readers, name):
+    method = METHODS[name]
+    for family in method.families:
+        heard = Overheard(method, readers[family])
+        assert heard.questions or method.kind == "baseline"
+        assert kind_of(heard.questions) == method.kind
+        assert any(isinstance(q, Evaluate) and q.sampled for q in heard.questions) == method.sampled
+        assert (heard.scores.values < 0).any() <= method.signed
+
+
+def enlarge(budget: Budget, field: str) -> Budget:
+    """The budget with one field doubled."""
+    if field.startswith("units."):
+        inner = field.removeprefix("units.")
+        return budget.changed(units=budget.units.changed(**{inner: 2 * getattr(budget.units, inner)}))
+    return budget.changed(**{field: 2 * getattr(budget, field)})
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_its_limits_and_no_others_change_how_much_it_asks(readers, name):
+    method = METHODS[name]
+    model = readers[method.families[0]]
+    known = Overheard(method, model).requested
+    for fields in FIELDS.values():
+        budget = SMALL
+        for field in fields:
+            budget = enlarge(budget, field)
+        changed = Overheard(method, model, budget).requested != known
+        assert changed == bool(set(fields) & set(method.limits)), fields
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_who_draws_says_so(readers, name):
+    """LIMSSE draws from a generator of its own, so that its three losses read the same substrings."""
+    method = METHODS[name]
+    heard = Overheard(method, readers[method.families[0]])
+    another = Overheard(method, readers[method.families[0]], SMALL.changed(limsse_draw=1))
+    own = not np.array_equal(heard.scores.values, another.scores.values)
+    assert (heard.drew or own) == method.stochastic
+
+
+def test_a_limit_is_a_number_for_all_its_fields():
+    budget = METHODS["integrated_gradients"].limited(Budget(), 7)
+    assert (budget.path_steps, budget.path_steps_most) == (7, 7) and budget.lime_samples == Budget().lime_samples
+    assert METHODS["kernel_shap"].limited(Budget(), 9).units.shapley_samples == 9
+    assert METHODS["gradient_l1"].limited(Budget(), 9) == Budget()
+
+
+@pytest.mark.parametrize(
+    "paper, table, column",
+    [
+        ("poerner2018", "poerner_table2", "method"),
+        ("kamp2023", "kamp_dynamic_k_means", "method"),
+        ("zhao2023", "zhao_table6_full", "fa"),
+    ],
+)
+def test_names_in_papers_are_the_published_ones_in_their_order(paper, table, column):
+    published = pd.read_csv(project.home() / "paper" / "reported" / f"{table}.csv")[column]
+    ours = set(methods_in(paper))
+    assert [name for name in dict.fromkeys(published) if name in ours] == list(methods_in(paper))
+    rows = [m.in_papers[paper][0] for m in METHODS.values() if paper in m.in_papers]
+    assert sorted(rows) == list(range(1, len(rows) + 1))

@@ -1,0 +1,169 @@
+"""Every explanation method against a slow twin, in float64, on texts of many lengths, side by side."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from reference import erasures, gradients, models, surrogate
+
+from attreval.core.seeds import generator
+from attreval.methods import METHODS, lime, methods_for
+from attreval.methods import occlusion as erasure
+from attreval.methods.method import Budget, Method, UnitSettings
+from attreval.models.scorer import Scorer
+
+VOCABULARY = [w for w in models.WORDS.split() if not w.startswith("##")]
+sentence = st.lists(st.sampled_from([*VOCABULARY, "unbelievable", "able", "z"]), min_size=1, max_size=7).map(" ".join)
+text = st.one_of(st.tuples(sentence), st.tuples(sentence, sentence))
+several = st.lists(text, min_size=1, max_size=3)
+STEPS = 7
+
+
+def talk(scorer, tokens, target, method: Method | object, name="x"):
+    """The Scores of one method on several texts that share batches."""
+    run = getattr(method, "converse", method)
+    budget = Budget(path_steps=STEPS, path_steps_most=STEPS, lime_samples=40, units=UnitSettings(shapley_samples=40))
+    return scorer.converse((name, run(t, target, budget, generator("twin", i))) for i, t in enumerate(tokens))
+
+
+@pytest.mark.parametrize("normed", [True, False])
+@settings(max_examples=10)
+@given(texts=several, target=st.integers(0, 2), budget=st.sampled_from([1, 30, 8192]))
+def test_gradients(tiny, unnormed, normed, texts, target, budget):
+    model = tiny if normed else unnormed
+    tokens = [model.tokens(models.instance(*t)) for t in texts]
+    scorer = Scorer(model, budget, "float64")
+    names = (
+        "gradient_l1",
+        "gradient_l2",
+        "gradient_x_input",
+        "integrated_gradients",
+        "integrated_gradients_plain",
+    )
+    found = {name: talk(scorer, tokens, target, METHODS[name]) for name in names}
+    network = model.at("float64")
+    for i, t in enumerate(tokens):
+        l1, l2, dot = gradients.gradient_scores(network, t, target)
+        path, plain = gradients.integrated(network, t, target, STEPS)
+        for name, expected in zip(names, (l1, l2, dot, path, plain), strict=True):
+            np.testing.assert_allclose(found[name][i].values, np.array(expected)[t.content], atol=1e-9, err_msg=name)
+
+
+@pytest.mark.parametrize("size", [1, 3, 7])
+@settings(max_examples=8)
+@given(texts=several, target=st.integers(0, 2), budget=st.sampled_from([1, 60, 8192]))
+def test_occlusion_and_omission(tiny, size, texts, target, budget):
+    tokens = [tiny.tokens(models.instance(*t)) for t in texts]
+    scorer = Scorer(tiny, budget, "float64")
+    network = tiny.at("float64")
+    for fast, slow in ((erasure.occlusion(size), erasures.occlude), (erasure.omission(size), erasures.omit)):
+        for t, scores in zip(tokens, talk(scorer, tokens, target, fast), strict=True):
+            expected = erasures.erasure_scores(network, t, target, size, slow)
+            np.testing.assert_allclose(scores.values, expected, atol=1e-9)
+
+
+@settings(max_examples=15)
+@given(texts=several, target=st.integers(0, 2))
+def test_lime(tiny, texts, target):
+    tokens = [tiny.tokens(models.instance(*t)) for t in texts]
+    network = tiny.at("float64")
+    for i, (t, scores) in enumerate(
+        zip(tokens, talk(Scorer(tiny, precision="float64"), tokens, target, METHODS["lime"]), strict=True)
+    ):
+        masks = lime.draw_masks(len(t), max(2, min(len(t) ** 2, 40)), generator("twin", i))
+        values = []
+        for row in masks:
+            ids = [token if kept else t.mask_id for token, kept in zip(t.ids, row, strict=True)]
+            z = np.exp(erasures.logits(network, ids, t.segments))
+            values.append(z[target] / z.sum())
+        expected = surrogate.ridge(masks, values, surrogate.weights(masks, 25.0))
+        np.testing.assert_allclose(scores.values, expected[t.content], atol=1e-9)
+
+
+@given(length=st.integers(1, 30), samples=st.integers(2, 200), seed=st.integers(0, 999))
+def test_lime_draws_whole_then_one_to_all_removed(length, samples, seed):
+    masks = lime.draw_masks(length, samples, np.random.default_rng(seed))
+    removed = (~masks).sum(axis=1)
+    assert masks.shape == (samples, length) and masks[0].all()
+    assert removed[1:].min() >= 1 and removed.max() <= length
+
+
+def test_lime_draws_every_count_and_position_alike():
+    masks = lime.draw_masks(5, 50_001, np.random.default_rng(3))[1:]
+    counts = np.bincount((~masks).sum(axis=1), minlength=6)[1:]
+    assert np.abs(counts / 50_000 - 0.2).max() < 0.01
+    assert np.abs(masks.mean(axis=0) - 0.4).max() < 0.01  # on average 3 of 5 are removed
+
+
+@given(length=st.integers(1, 12), samples=st.integers(2, 60), seed=st.integers(0, 999), constant=st.booleans())
+def test_surrogate_equals_the_normal_equations(length, samples, seed, constant):
+    rng = np.random.default_rng(seed)
+    masks = lime.draw_masks(length, samples, rng)
+    values = np.full(samples, 0.3) if constant else rng.random(samples)
+    weights = lime.sample_weights(masks, 25.0)
+    np.testing.assert_allclose(weights, surrogate.weights(masks, 25.0), atol=1e-12)
+    fitted = lime.fit_surrogate(masks, values, weights)
+    np.testing.assert_allclose(fitted, surrogate.ridge(masks, values, weights), atol=1e-9)
+    assert not constant or np.abs(fitted).max() < 1e-9
+
+
+@pytest.mark.parametrize("name", methods_for("transformer"))
+def test_one_token(tiny, exact, name):
+    tokens = tiny.tokens(models.instance("good"))
+    (scores,) = talk(exact, [tokens], 1, METHODS[name])
+    assert scores.values.shape == (1,) and np.isfinite(scores.values).all()
+
+
+def test_integrated_gradients_are_complete(tiny, exact, texts):
+    """Contract 1: with many nodes the scores sum to s(text) - s(baseline), and the gap is what is missing."""
+    for one in texts:
+        tokens = tiny.tokens(one)
+        budget = Budget(path_steps=200)
+        (scores,) = exact.converse([("x", METHODS["integrated_gradients"].converse(tokens, 2, budget, None))])
+        base = [i if s else tokens.pad_id for i, s in zip(tokens.ids, tokens.special, strict=True)]
+        network = tiny.at("float64")
+        owed = [erasures.logits(network, ids, tokens.segments)[2] for ids in (tokens.ids, base)]
+        np.testing.assert_allclose(scores.values.sum(), owed[0] - owed[1], atol=1e-10)
+        assert abs(scores.gap) < 1e-10
+
+
+def test_the_gap_tells_a_coarse_path(tiny, exact, texts):
+    tokens = tiny.tokens(texts[1])
+    network, budget = tiny.at("float64"), Budget(path_steps=1, path_steps_most=1)
+    (scores,) = exact.converse([("x", METHODS["integrated_gradients"].converse(tokens, 1, budget, None))])
+    base = [i if s else tokens.pad_id for i, s in zip(tokens.ids, tokens.special, strict=True)]
+    owed = [erasures.logits(network, ids, tokens.segments)[1] for ids in (tokens.ids, base)]
+    assert abs(scores.gap) > 1e-3
+    np.testing.assert_allclose(scores.gap, scores.values.sum() - (owed[0] - owed[1]), atol=1e-9)
+
+
+@pytest.mark.parametrize("most, steps", [(1, 1), (3, 2), (64, None)])
+def test_a_coarse_path_is_refined_while_its_gap_is_too_large(tiny, texts, most, steps):
+    tokens = tiny.tokens(texts[1])
+    names = ("integrated_gradients", "integrated_gradients_plain")
+
+    def ask(scorer, budget):
+        return scorer.converse((name, METHODS[name].converse(tokens, 1, budget, None)) for name in names)
+
+    scorer = Scorer(tiny, precision="float64")
+    found = ask(scorer, Budget(path_steps=1, path_steps_most=most, gap_tolerance=1e-5))
+    nodes = scorer.costs[names[0]].gradients
+    assert scorer.costs[names[1]].unique == 0  # both walk one path
+    if steps is None:
+        assert abs(found[0].gap) <= 1e-4 and nodes in (1 + 2 + 4 + 8 + 16, 1 + 2 + 4 + 8 + 16 + 32)
+        steps = (nodes + 1) // 2
+    assert nodes == 2 * steps - 1
+    fixed = ask(Scorer(tiny, precision="float64"), Budget(path_steps=steps, path_steps_most=steps))
+    for a, b in zip(found, fixed, strict=True):
+        np.testing.assert_allclose(a.values, b.values, atol=1e-12)
+
+
+def test_behind_layer_normalisation_plain_integrated_gradients_are_rounding_noise(tiny, unnormed, texts):
+    """It ignores what all dimensions of an embedding have in common, so a gradient sums to 0."""
+    name = "integrated_gradients_plain"
+    sizes = {}
+    for model in (tiny, unnormed):
+        tokens = [model.tokens(t) for t in texts]
+        found = talk(Scorer(model, precision="float64"), tokens, 0, METHODS[name])
+        sizes[model is tiny] = max(np.abs(s.values).max() for s in found)
+    assert sizes[True] < 1e-13 < 1e-3 < sizes[False]

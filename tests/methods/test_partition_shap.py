@@ -1,0 +1,207 @@
+"""Partition SHAP against a walk over the whole tree, the tree against its rules, and both against shap on strings."""
+
+import threading
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from reference import erasures, models, owen, words
+
+from attreval.core.seeds import generator
+from attreval.methods import METHODS
+from attreval.methods import partition_shap as partition
+from attreval.methods.library_calls import converse_by_calls
+from attreval.methods.method import Budget
+from attreval.models.questions import Evaluate
+from attreval.models.scorer import Scorer
+
+WORDS = ["good", "bad", "film", "the", ",", ".", "!", "and", "unbelievable", "able", "z", "-", "\N{GRINNING FACE}"]
+sentence = st.lists(st.sampled_from(WORDS), min_size=1, max_size=5).map(" ".join)
+text = st.one_of(st.tuples(sentence), st.tuples(sentence, sentence))
+NAME = "partition_shap"
+shap = partition.load_shap()  # uncompiled
+ENOUGH = 5000
+
+
+def talk(model, tokens, target, evaluations, seed="x", precision="float64"):
+    """The Scores of Partition SHAP on several texts that share batches."""
+    budget = Budget(shap_evaluations=evaluations)
+    return Scorer(model, precision=precision).converse(
+        (NAME, METHODS[NAME].converse(t, target, budget, generator(seed, i))) for i, t in enumerate(tokens)
+    )
+
+
+def merges_of(tokens):
+    """Our tree as (left, right) pairs."""
+    return [(int(a), int(b)) for a, b, *_ in partition.phrase_tree(tokens)] if len(tokens.content) > 1 else []
+
+
+@settings(max_examples=12)
+@given(texts=st.lists(text, min_size=1, max_size=2), target=st.integers(0, 2))
+def test_values_equal_a_walk_over_the_whole_tree(tiny, texts, target):
+    tokens = [tiny.tokens(models.instance(*t)) for t in texts]
+    network = tiny.at("float64")
+    for t, scores in zip(tokens, talk(tiny, tokens, target, ENOUGH), strict=True):
+
+        def value(kept, t=t):
+            ids = t.ids.copy()
+            ids[[c for i, c in enumerate(t.content) if i not in kept]] = t.mask_id
+            z = np.exp(erasures.logits(network, ids, t.segments))
+            return z[target] / z.sum()
+
+        expected = owen.owen_values(value, merges_of(t), len(t.content))
+        np.testing.assert_allclose(scores.values, expected, atol=1e-9)
+        assert abs(scores.gap) < 1e-9
+
+
+@given(texts=st.lists(st.sampled_from([*WORDS, "'", "t", "s", "or", "##ly", "?"]), min_size=2, max_size=14))
+def test_the_tree_follows_its_rules(texts):
+    found = shap.maskers._text.partition_tree(texts, ["[SEP]"])
+    assert [(int(a), int(b)) for a, b, *_ in found] == owen.merges(texts)
+
+
+@given(texts=st.tuples(sentence, sentence))
+def test_the_two_texts_of_a_pair_meet_last(tiny, texts):
+    tokens = tiny.tokens(models.instance(*texts))
+    tree, n = partition.phrase_tree(tokens), len(tokens.content)
+    assert tree.shape == (n - 1, 4) and tree[-1, 3] == n and tree[-1, 2] == 1
+    assert sorted(tree[:, :2].ravel()) == list(range(2 * n - 2))  # every node but the root is a part once
+    members = [{i} for i in range(n)]
+    for left, right, height, size in tree:
+        members.append(members[int(left)] | members[int(right)])
+        assert size == len(members[-1]) and height == size / n
+        assert max(members[-1]) - min(members[-1]) == size - 1  # neighbours
+    first = {i for i, c in enumerate(tokens.content) if tokens.offsets[c, 0] == 0}
+    assert {frozenset(members[int(tree[-1, 0])]), frozenset(members[int(tree[-1, 1])])} == {
+        frozenset(first),
+        frozenset(range(n)) - first,
+    }
+
+
+def test_pieces_of_a_word_meet_first(tiny):
+    tokens = tiny.tokens(models.instance("a unbelievable film ."))
+    assert [tokens.texts[c] for c in tokens.content] == ["a", "un", "##believ", "##able", "film", "."]
+    assert merges_of(tokens)[:2] == [(1, 2), (6, 3)]
+    assert partition.name_leaves(tokens)[0] == ["", "a", "un", "##believ", "##able", "film", ".", ""]
+
+
+class Strings:
+    """The tiny model as shap's Text masker wants it: strings in, tokenised anew."""
+
+    def __init__(self, model):
+        self.model, self.network = model, model.at("float64")
+
+    def __call__(self, texts):
+        rows = []
+        for one in texts:
+            ids = np.array(self.model.tokenizer(one)["input_ids"])
+            z = np.exp(erasures.logits(self.network, ids, np.zeros(len(ids), np.int64)))
+            rows.append(z / z.sum())
+        return np.array(rows)
+
+
+@pytest.mark.parametrize("one", ["the film was good .", "bad film , good plot !", "slow film , not brave ."])
+def test_shap_on_strings_says_the_same(tiny, one):
+    """Special tokens are leaves there: they take no credit when every phrase is taken apart. Whole words only, since a
+    piece beside a mask comes back from the string as another piece."""
+    explainer = shap.explainers.PartitionExplainer(Strings(tiny), shap.maskers.Text(tiny.tokenizer))
+    theirs = explainer([one], max_evals=ENOUGH, silent=True).values[0]
+    tokens = tiny.tokens(models.instance(one))
+    for target in range(3):
+        (ours,) = talk(tiny, [tokens], target, ENOUGH)
+        np.testing.assert_allclose(ours.values, theirs[1:-1, target], atol=1e-9)
+
+
+LONG = "the film was not very good , the plot was slow and the brave film is bad ! a very good plot ."
+
+
+@pytest.mark.parametrize("evaluations", [4, 9, 30, 77])
+def test_what_is_not_taken_apart_is_shared_and_nothing_is_lost(tiny, evaluations):
+    tokens = tiny.tokens(models.instance(LONG))
+    scorer = Scorer(tiny, precision="float64")
+    (scores,) = scorer.converse(
+        [(NAME, METHODS[NAME].converse(tokens, 1, Budget(shap_evaluations=evaluations), generator("x")))]
+    )
+    assert abs(scores.gap) < 1e-12
+    assert len(set(scores.values.round(12))) < len(scores.values)
+    assert scorer.costs[NAME].requested <= evaluations + 1
+
+
+def test_neither_company_nor_the_global_generator_moves_a_value(tiny):
+    """Ties of shap's queue are broken by NumPy's global generator: each conversation draws from its own."""
+    texts = [LONG, "good good good good good good good good", "the plot the plot the plot the plot ."]
+    tokens = [tiny.tokens(models.instance(t)) for t in texts]
+    together = talk(tiny, tokens, 0, 20)
+    np.random.seed(5)  # noqa: NPY002
+    before = np.random.get_state()[1].copy()  # noqa: NPY002
+    for i, t in enumerate(tokens):
+        budget = Budget(shap_evaluations=20)
+        (alone,) = Scorer(tiny, precision="float64").converse(
+            [(NAME, METHODS[NAME].converse(t, 0, budget, generator("x", i)))]
+        )
+        np.testing.assert_allclose(alone.values, together[i].values, atol=1e-12)
+    assert (np.random.get_state()[1] == before).all()  # noqa: NPY002
+
+
+def test_a_constant_model_gives_nothing_to_anybody(planted):
+    tokens = planted.tokens(models.instance("the film was good and the plot was bad ."))
+    (scores,) = talk(planted, [tokens], 1, ENOUGH)
+    assert np.abs(scores.values).max() < 1e-12
+
+
+def test_the_planted_word_gets_everything(planted):
+    tokens = planted.tokens(models.instance(f"the film was {models.SIGNAL} ."))
+    (scores,) = talk(planted, [tokens], 1, ENOUGH)
+    assert scores.values.argmax() == 3 and np.abs(np.delete(scores.values, 3)).max() < 1e-12
+
+
+def conversation(work):
+    return converse_by_calls(work, generator("calls"))
+
+
+def test_an_error_inside_the_library_is_raised_and_leaves_no_thread(tiny):
+    def work(ask):
+        ask(Evaluate(np.array([[1, 2]]), np.zeros(2, np.int64)))
+        raise KeyError("inside")
+
+    before = threading.active_count()  # tqdm and others keep theirs
+    with pytest.raises(KeyError, match="inside"):
+        Scorer(tiny).converse([("x", conversation(work))])
+    assert threading.active_count() == before
+
+
+def test_a_conversation_that_is_dropped_leaves_no_thread():
+    said = []
+
+    def work(ask):
+        try:
+            ask("first")
+        finally:
+            said.append("ended")
+
+    before = threading.active_count()
+    talk = conversation(work)
+    assert next(talk) == "first" and threading.active_count() == before + 1
+    talk.close()
+    assert said == ["ended"] and threading.active_count() == before
+
+
+def test_a_call_without_questions_returns():
+    talk = conversation(lambda ask: 7)
+    with pytest.raises(StopIteration) as stop:
+        next(talk)
+    assert stop.value.value == 7
+
+
+@pytest.mark.parametrize("kind", words.KINDS[::3], ids=lambda kind: kind[0])
+def test_word_level_models_are_explained_too(kind):
+    """No special tokens, no pieces, no separator: it is put in."""
+    model = words.tiny_words(*kind)
+    tokens = model.tokens(models.instance("the film was good", "not bad"))
+    assert partition.name_leaves(tokens)[0] == ["the", "film", "was", "good", "[SEP]", "not", "bad"]
+    (scores,) = talk(model, [tokens], 0, ENOUGH)
+    ends = [tokens.ids, np.full(len(tokens.ids), tokens.mask_id)]
+    logits = Scorer(model, precision="float64").logits([(ids, tokens.segments) for ids in ends])
+    p = np.exp(logits[:, 0] - np.logaddexp.reduce(logits, axis=1))
+    np.testing.assert_allclose(scores.values.sum(), p[0] - p[1], atol=1e-12)

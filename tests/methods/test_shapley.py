@@ -1,0 +1,178 @@
+"""Kernel SHAP, Bivariate Shapley and interactions against brute force, and against the shap library."""
+
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from reference import coalitions, erasures, models
+
+from attreval.core.units import find_units
+from attreval.methods import METHODS
+from attreval.methods.bivariate_shapley import bivariate_values
+from attreval.methods.coalitions import draw_coalitions, fit_values
+from attreval.methods.kernel_shap import shapley_values
+from attreval.methods.method import Budget, UnitSettings
+from attreval.models.scorer import Scorer
+from attreval.papers.sun2024 import oracle
+
+sizes = st.integers(2, 5)
+seeds = st.integers(0, 999)
+
+
+def random_game(n, seed, constant=False):
+    """(2^n,) values of a game."""
+    return np.full(2**n, 0.3) if constant else np.random.default_rng(seed).random(2**n)
+
+
+def enumerated(n, values, seed=0):
+    """Everything that the fits take, with every coalition."""
+    masks, weights = draw_coalitions(n, 2**n, np.random.default_rng(seed))
+    return masks, weights, values[masks @ (1 << np.arange(n))], values[0], values[-1]
+
+
+@given(n=sizes, seed=seeds, constant=st.booleans())
+def test_all_coalitions_give_exact_shapley_values(n, seed, constant):
+    values = random_game(n, seed, constant)
+    np.testing.assert_allclose(shapley_values(*enumerated(n, values)), coalitions.shapley(values, n), atol=1e-10)
+
+
+@settings(max_examples=25)
+@given(n=sizes, seed=seeds, constant=st.booleans())
+def test_all_coalitions_give_exact_bivariate_values(n, seed, constant):
+    values = random_game(n, seed, constant)
+    found = bivariate_values(*enumerated(n, values))
+    np.testing.assert_allclose(found, coalitions.bivariate(values, n), atol=1e-10)
+    exact = oracle.bivariate_from_values(values, len(values), np.random.default_rng(0))
+    np.testing.assert_allclose(found, exact, atol=1e-10)
+
+
+@pytest.mark.parametrize("n", [2, 3, 5])
+def test_the_twin_over_coalitions_is_the_one_over_orders(n):
+    values = random_game(n, n)
+    np.testing.assert_allclose(coalitions.bivariate(values, n), coalitions.bivariate_by_orders(values, n), atol=1e-12)
+
+
+@pytest.mark.parametrize("n", [7, 8])
+def test_bivariate_shapley_is_exact_up_to_eight_units(n):
+    values = random_game(n, n)
+    expected = coalitions.bivariate(values, n)
+    np.testing.assert_allclose(bivariate_values(*enumerated(n, values)), expected, atol=1e-10)
+
+
+@given(n=sizes, seed=seeds)
+def test_what_j_brings_and_what_it_does_not_is_what_i_brings(n, seed):
+    values = random_game(n, seed)
+    present = bivariate_values(*enumerated(n, values))
+    absent = coalitions.bivariate(values, n, present=False)
+    off = ~np.eye(n, dtype=bool)
+    whole = np.broadcast_to(coalitions.shapley(values, n)[:, None], (n, n))
+    np.testing.assert_allclose((present + absent)[off], whole[off], atol=1e-10)
+
+
+@given(n=st.integers(6, 9), seed=seeds, offset=st.floats(-1, 1))
+def test_an_additive_game_shares_each_unit_in_half(n, seed, offset):
+    """Even a sample of coalitions says so exactly, since every one of them comes with its complement."""
+    single = np.random.default_rng(seed).random(n)
+    values = offset + oracle.all_coalitions(n) @ single
+    half = np.tile(single[:, None] / 2, (1, n)) * ~np.eye(n, dtype=bool)
+    for samples in (2**n, 50):
+        found = oracle.bivariate_from_values(values, samples, np.random.default_rng(seed))
+        np.testing.assert_allclose(found, half, atol=1e-9)
+
+
+@given(n=sizes, seed=seeds, constant=st.booleans())
+def test_interactions(n, seed, constant):
+    values = random_game(n, seed, constant)
+    np.testing.assert_allclose(oracle.shapley_interactions(values), coalitions.interactions(values, n), atol=1e-10)
+
+
+@given(n=st.integers(2, 6))
+def test_every_coalition_has_its_kernel_weight(n):
+    masks, weights = draw_coalitions(n, 2**n, np.random.default_rng(0))
+    found = {tuple(np.flatnonzero(m)): w for m, w in zip(masks, weights, strict=True)}
+    expected = dict(coalitions.kernel(n))
+    total = sum(expected.values())
+    assert found.keys() == expected.keys()
+    np.testing.assert_allclose([found[s] * total for s in expected], list(expected.values()), atol=1e-12)
+
+
+@given(n=st.integers(1, 40), samples=st.integers(2, 300), seed=seeds)
+def test_drawn_coalitions_are_proper_within_budget_and_mirrored(n, samples, seed):
+    masks, weights = draw_coalitions(n, samples, np.random.default_rng(seed))
+    if n == 1:
+        assert len(masks) == 0
+        return
+    size = masks.sum(axis=1)
+    assert len(masks) <= max(samples, 2) and size.min() >= 1 and size.max() <= n - 1
+    assert len({m.tobytes() for m in masks}) == len(masks)
+    np.testing.assert_allclose(weights.sum(), 1, atol=1e-9)
+    by_row = {m.tobytes(): w for m, w in zip(masks, weights, strict=True)}
+    for mask, weight in zip(masks, weights, strict=True):
+        np.testing.assert_allclose(by_row[(~mask).tobytes()], weight, atol=1e-12)
+
+
+def test_too_few_coalitions_treat_units_alike():
+    """Two coalitions cannot tell three units apart that are always together."""
+    masks = np.array([[True, True, True, False], [False, False, False, True]])
+    found = fit_values(masks, np.ones(2), np.array([[0.6], [0.4]]), np.array([1.0]))[:, 0]
+    np.testing.assert_allclose(found, [0.2, 0.2, 0.2, 0.4], atol=1e-12)
+
+
+def library_values(game, n, samples, seed):
+    """What the shap library's own estimator gives."""
+    import shap
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        np.random.seed(seed)  # noqa: NPY002 - the library draws from the global generator
+        explainer = shap.KernelExplainer(game, np.zeros((1, n)))
+        return explainer.shap_values(np.ones((1, n)), nsamples=samples, l1_reg=False, silent=True)[0]
+
+
+def test_the_shap_library():
+    """The same values where every coalition is enumerated, and as close to them where coalitions are drawn."""
+    n, errors = 9, []
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        a, b = rng.normal(size=n), rng.normal(size=(n, n)) / n
+
+        def game(rows, a=a, b=b):
+            rows = np.asarray(rows, float)
+            return np.tanh(0.7 * rows @ a + np.einsum("ri,ij,rj->r", rows, b, rows))
+
+        values = game(oracle.all_coalitions(n))
+        exact = shapley_values(*enumerated(n, values))
+        np.testing.assert_allclose(library_values(game, n, 2**n, seed), exact, atol=1e-6)
+        masks, weights = draw_coalitions(n, 200, np.random.default_rng(seed))
+        found = shapley_values(masks, weights, game(masks), values[0], values[-1])
+        library = library_values(game, n, 200, seed)
+        errors.append([np.abs(found - exact).mean(), np.abs(library - exact).mean()])
+    ours, theirs = np.mean(errors, axis=0)
+    assert ours < 1.2 * theirs
+
+
+@pytest.mark.parametrize("unit", ["word", "subword"])
+@pytest.mark.parametrize("which", [0, 1, 3])
+def test_methods_on_a_model_are_brute_force_over_masked_texts(tiny, texts, which, unit):
+    """Texts of one and of two parts, one of them a single token."""
+    tokens = tiny.tokens(models.instance(*[" ".join(s.split()[:2]) for s in texts[which].segments]))
+    units, target = find_units(tokens, unit), 1
+    n = len(units)
+    values = np.zeros(2**n)
+    for code in range(2**n):
+        gone = {p for u in range(n) if not code >> u & 1 for p in units.groups[u]}
+        row = [tokens.mask_id if p in gone else i for p, i in enumerate(tokens.ids)]
+        z = np.exp(erasures.logits(tiny.at("float64"), row, tokens.segments))
+        values[code] = z[target] / z.sum()
+    budget = Budget(units=UnitSettings(unit=unit, shapley_samples=2**n))
+    names = ("kernel_shap", "bivariate_shapley")
+    talks = [(m, METHODS[m].converse(tokens, target, budget, np.random.default_rng(0))) for m in names]
+    single, pairs = Scorer(tiny, precision="float64").converse(talks)
+    np.testing.assert_allclose(single.values, coalitions.shapley(values, n), atol=1e-9)
+    assert single.features == units.groups
+    matrix = coalitions.bivariate(values, n)
+    for (a, b), feature, score in zip(units.pairs().tolist(), pairs.features, pairs.values, strict=True):
+        assert set(feature) == {*units.groups[a], *units.groups[b]}
+        np.testing.assert_allclose(score, (matrix[a, b] + matrix[b, a]) / 2, atol=1e-9)

@@ -1,0 +1,243 @@
+"""The methods of Poerner et al. (2018) on word-level models, against slow twins; and what must hold for all of them."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from reference import models, networks, substitutes, words
+
+from attreval.methods import METHODS, limsse, methods_for
+from attreval.methods.method import Budget
+from attreval.methods.run import explain
+from attreval.models.questions import CellParts
+from attreval.models.scorer import Scorer
+
+KINDS = pytest.mark.parametrize("kind", words.KINDS, ids=lambda k: f"{k[0]}-{'two' if k[1] else 'one'}-{k[2]}")
+GATED = pytest.mark.parametrize("kind", words.KINDS[:-1], ids=lambda k: f"{k[0]}-{'two' if k[1] else 'one'}-{k[2]}")
+SEEDS = range(8)
+BUDGET = Budget(path_steps=6, lime_samples=30, riemann_steps=6, limsse_epochs=30)
+sentence = st.lists(st.sampled_from([*words.VOCABULARY, "unheard"]), min_size=1, max_size=9).map(" ".join)
+
+
+def embedded(model, ids):
+    return model.embed(torch.from_numpy(ids)[None], "float64")[0].detach()
+
+
+def talk(model, tokens, name, target, budget=BUDGET, token_budget=8192):
+    """The values of one method on several texts that share batches."""
+    scorer = Scorer(model, token_budget, "float64")
+    rng = np.random.default_rng(0)
+    return [s.values for s in scorer.converse(("x", METHODS[name].converse(t, target, budget, rng)) for t in tokens)]
+
+
+def logit(model, ids, target):
+    """The class score of a row of ids; the bias where the row is empty."""
+    if len(ids) == 0:
+        return float(model.at("float64").output.bias[target])
+    return networks.forward(model, embedded(model, ids).numpy())[2][target]
+
+
+@KINDS
+def test_eight_gradients(kind):
+    for seed in SEEDS:
+        model = words.tiny_words(*kind, seed=seed)
+        tokens = [model.tokens(models.instance(t)) for t in ("good", "the film was not very good , unheard .")]
+        target = seed % 3
+        for of, path in ((of, path) for of in ("logit", "probability") for path in (False, True)):
+            named = f"gradient_{'integrated' if path else 'simple'}_{of}"
+            simple = of == "logit" and not path
+            l2, dot = ("gradient_l2", "gradient_x_input") if simple else (f"{named}_l2", f"{named}_dot")
+            found = zip(talk(model, tokens, l2, target), talk(model, tokens, dot, target), strict=True)
+            for t, both in zip(tokens, found, strict=True):
+                expected = substitutes.gradient_scores(model, embedded(model, t.ids), of, target, 6 if path else 1)
+                np.testing.assert_allclose(both, expected, atol=1e-9)
+
+
+@GATED
+def test_decomposition_equals_its_definition_and_telescopes(kind):
+    for seed in SEEDS:
+        model = words.tiny_words(*kind, seed=seed)
+        rows = words.rows(seed)
+        scorer = Scorer(model, token_budget=[1, 20, 8192][seed % 3], precision="float64")
+        found = scorer.answer([CellParts(r, np.zeros_like(r)) for r in rows], ["x"] * len(rows))
+        for ids, parts in zip(rows, found, strict=True):
+            run, _, scores = networks.forward(model, embedded(model, ids).numpy())
+            for target in range(3):
+                expected = substitutes.decompose(model, run, target)
+                np.testing.assert_allclose(parts[:, target], expected, atol=1e-10)
+                owed = scores[target] - float(model.at("float64").output.bias[target])
+                assert parts[:, target].sum() == pytest.approx(owed, abs=1e-10)
+
+
+@pytest.mark.parametrize("cell, changes", [("qlstm", True), ("lstm", False), ("qgru", False)])
+def test_only_the_quasi_recurrent_lstm_can_leave_its_output_gate_out(cell, changes):
+    model, ids = words.tiny_words(cell), words.rows(1)[-1]
+    ask = [CellParts(ids, np.zeros_like(ids), gate) for gate in (True, False)]
+    with_gate, without = Scorer(model, precision="float64").answer(ask, ["x"] * 2)
+    assert (np.abs(with_gate - without).max() > 1e-3) == changes
+
+
+@KINDS
+@pytest.mark.parametrize("size", [1, 3, 7])
+@settings(max_examples=4)
+@given(texts=st.lists(sentence, min_size=1, max_size=3), target=st.integers(0, 2), budget=st.sampled_from([1, 8192]))
+def test_occlusion_and_omission(kind, size, texts, target, budget):
+    """Windows of one text are computed row by row, or (reuse_from 1, where the layer allows) only what they change."""
+    model = replace(words.tiny_words(*kind), reuse_from=16 if budget == 1 else 1)
+    tokens = [model.tokens(models.instance(t)) for t in texts]
+    for word in ("occlusion", "omission"):
+        found = talk(model, tokens, f"{word}_{size}", target, token_budget=budget)
+        for t, values in zip(tokens, found, strict=True):
+            n, expected = len(t), np.zeros(len(t))
+            for start in range(max(1, n - size + 1)):
+                ids = t.ids.copy()
+                ids[start : start + size] = 0
+                ids = ids if word == "occlusion" else np.delete(t.ids, range(start, min(n, start + size)))
+                expected[start : start + size] += (logit(model, t.ids, target) - logit(model, ids, target)) / size
+            np.testing.assert_allclose(values, expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("loss", ["class", "logit", "probability"])
+@pytest.mark.parametrize("solver", ["descent", "exact"])
+def test_limsse_on_short_and_long_texts(loss, solver):
+    model, target = words.tiny_words("gru"), 1
+    tokens = [
+        model.tokens(models.instance(t)) for t in ("good", "not bad", "the film was not very good , slow . a plot")
+    ]
+    budget = Budget(limsse_epochs=200, limsse_solver=solver)
+    for t, values in zip(tokens, talk(model, tokens, f"limsse_{loss}", target, budget), strict=True):
+        cuts = substitutes.substrings(len(t))
+        design = np.array([[a <= i < b for i in range(len(t))] for a, b in cuts], dtype=float)
+        logits = np.array([[logit(model, t.ids[a:b], k) for k in range(3)] for a, b in cuts])
+        p = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+        y = {"class": logits.argmax(axis=1) == target, "logit": logits[:, target], "probability": p[:, target]}[loss]
+        if solver == "descent":
+            np.testing.assert_allclose(values, substitutes.descend(design, y, loss == "class", 200), atol=1e-9)
+        elif loss != "class":
+            np.testing.assert_allclose(design @ values, design @ np.linalg.lstsq(design, y, rcond=None)[0], atol=1e-3)
+        else:
+            slope = design.T @ (limsse.logistic(design @ values) - y) / len(cuts) + 2e-6 * values
+            assert np.abs(slope).max() < 1e-5
+
+
+@given(n=st.integers(1, 40), samples=st.integers(1, 80), seed=st.integers(0, 99))
+def test_substrings_drawn_are_short_distinct_and_all_there_where_they_fit(n, samples, seed):
+    cuts = limsse.draw_substrings(n, samples, "exhaustive", np.random.default_rng(seed))
+    every = substitutes.substrings(n)
+    assert len(set(map(tuple, cuts.tolist()))) == len(cuts) == min(samples, len(every))
+    assert set(map(tuple, cuts.tolist())) <= set(every)
+    drawn = limsse.draw_substrings(n, samples, "random", np.random.default_rng(seed))
+    assert len(drawn) == samples and set(map(tuple, drawn.tolist())) <= set(every)
+
+
+@given(n=st.integers(1, 30), w=st.integers(1, 50), seed=st.integers(0, 99))
+def test_sums_over_substrings_and_their_transpose(n, w, seed):
+    rng = np.random.default_rng(seed)
+    cuts = limsse.draw_substrings(n, w, "random", rng)
+    design = ((cuts[:, :1] <= np.arange(n)) & (np.arange(n) < cuts[:, 1:])).astype(float)
+    v, y = rng.standard_normal(n), rng.standard_normal(w)
+    np.testing.assert_allclose(limsse.substring_sums(v, cuts), design @ v, atol=1e-12)
+    np.testing.assert_allclose(limsse.covering_sums(y, cuts, n), design.T @ y, atol=1e-12)
+
+
+def test_each_distinct_substring_is_read_once():
+    model = words.tiny_words("gru")
+    scorer = Scorer(model)
+    (found,) = explain(scorer, [models.instance("a good film a good film")], ["limsse_logit"], BUDGET)
+    cost = found.attributions["limsse_logit"].cost
+    ids = found.tokens.ids
+    distinct = {tuple(ids[a:b].tolist()) for a, b in substitutes.substrings(6)}
+    assert (cost.requested, cost.unique) == (21, len(distinct) - 1) and len(distinct) < 21  # the whole is predicted
+
+
+@KINDS
+def test_scores_are_the_same_in_any_company(kind):
+    model = words.tiny_words(*kind)
+    made = models.sample_instances()
+    names = methods_for(model.family)
+
+    def scores(token_budget, group, order=1):
+        found = explain(Scorer(model, token_budget), made[::order], names, BUDGET, ("t",), group=group)
+        return {(e.instance.id, m): a.scores for e in found for m, a in e.attributions.items()}
+
+    together = scores(8192, 8)
+    assert len(together) == 6 * len(names)
+    for other in (scores(1, 1), scores(30, 3, -1)):
+        for key, values in together.items():
+            np.testing.assert_allclose(other[key], values, atol=1e-4 if "lime" in key[1] else 1e-5, err_msg=str(key))
+
+
+@KINDS
+def test_one_word_is_explained_by_every_method(kind):
+    model = words.tiny_words(*kind)
+    (found,) = explain(Scorer(model), [models.instance("good")], methods_for(model.family), BUDGET)
+    assert all(a.scores.shape == (1,) for a in found.attributions.values())
+
+
+def test_last_is_the_last_word():
+    (found,) = explain(Scorer(words.tiny_words()), [models.instance("the good film")], ["last"], BUDGET)
+    assert found.attributions["last"].scores.tolist() == [0, 0, 1]
+
+
+@pytest.mark.parametrize(
+    "method, family, others",
+    [
+        ("decomposition", "convolutional", "recurrent, quasi"),
+        ("lrp", "transformer", "recurrent, quasi, convolutional"),
+        ("attention", "convolutional", "transformer"),
+    ],
+)
+def test_a_method_that_does_not_apply_says_to_what_it_does(tiny, method, family, others):
+    model = tiny if family == "transformer" else words.tiny_words("cnn")
+    with pytest.raises(ValueError, match=f"'{method}' does not apply to {family} models, only to: {others};"):
+        explain(Scorer(model), [models.instance("good film")], [method], BUDGET)
+
+
+def test_lrp_and_deeplift_cost_one_pass_each_and_are_remembered():
+    model, one = words.tiny_words("lstm"), models.instance("the good film")
+    scorer = Scorer(model)
+    tokens = model.tokens(one)
+    talks = [(m, METHODS[m].converse(tokens, 1, BUDGET, None)) for m in ("lrp", "deeplift", "lrp")]
+    first, other, again = scorer.converse(talks)
+    for name, found in (("lrp", first), ("deeplift", other)):  # side by side as each alone
+        (alone,) = Scorer(model).converse([("x", METHODS[name].converse(tokens, 1, BUDGET, None))])
+        np.testing.assert_allclose(found.values, alone.values, atol=1e-6)
+    assert np.abs(first.values - other.values).max() > 1e-3
+    assert scorer.costs["deeplift"].unique == 1 and scorer.costs["lrp"].requested == 2
+    assert scorer.costs["lrp"].unique == 1 and scorer.costs["lrp"].gradients == 2
+    assert first.values.tolist() == again.values.tolist()
+
+
+@KINDS
+@pytest.mark.parametrize("kernel", [1, 2, 4])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_what_a_window_changes_equals_running_every_row(kind, kernel, seed):
+    model = words.tiny_words(*kind, seed=seed, kernel=kernel)
+    reuses = kind[2] == "turn_first"
+    assert (model.reuse_from < np.inf) == reuses
+    for ids in words.rows(seed) if reuses else ():
+        for size in (1, 3, 7):
+            for blank in (True, False):
+                found = model.erased(torch.from_numpy(ids), size, blank, "float64").detach().numpy()
+                for start, logits in enumerate(found):
+                    gone = range(start, min(len(ids), start + size))
+                    row = np.delete(ids, gone)
+                    if blank:
+                        row = ids.copy()
+                        row[start : start + size] = 0
+                    expected = Scorer(model, precision="float64").logits([(row, row * 0)])[0]
+                    np.testing.assert_allclose(logits, expected, atol=1e-12)
+
+
+def test_reuse_is_counted_like_running_the_rows():
+    made = models.instance(" ".join(["the film was not very good ,"] * 3))
+    model = words.tiny_words("cnn")
+    costs = []
+    for reuse_from in (1, float("inf")):
+        scorer = Scorer(replace(model, reuse_from=reuse_from))
+        (found,) = explain(scorer, [made], ["occlusion_1", "omission_3", "occlusion_3"], BUDGET)
+        costs.append([a.cost for a in found.attributions.values()])
+    assert costs[0] == costs[1] and costs[0][0].unique == 21
