@@ -6,6 +6,7 @@ Letters used for shapes: n texts, p numbers a text, j null worlds.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from itertools import combinations, permutations
 
@@ -35,6 +36,7 @@ from attreval.papers.kamp2023.claim_statistics import (
 from attreval.papers.kamp2023.readings import PEOPLE, SIX, Reading, read_runs, voters
 from attreval.papers.kamp2023.tables import KAMP_METHODS
 
+SHAP_EVALUATIONS = 500  # of the released code; with fewer, phrases of longer texts stay whole, and their tokens tie
 PREFERRED = ("esnli", "snli")  # the paper's texts, with people and without
 KS = (DYNAMIC, *range(1, LARGE + 1))
 NAMES = [("pair", a, b, k) for a, b in PAIRS for k in KS] + [(PEOPLE, m, k) for m in SIX for k in KS]
@@ -155,6 +157,9 @@ def statistics_by_run(step) -> dict[Run, dict[str, Finding]]:
         about["basis"] = f"{corpora.TASKS[run[0]].short}, {run[1]}, seed {run[2]}: {len(readings)} texts"
         found = findings_of(values, null, profile.agreement, profile.bootstrap, run)
         out[run] = {claim: Finding(**vars(finding) | about) for claim, finding in found.items()}
+        if (given := profile.explaining_of(run[0]).shap_evaluations) != SHAP_EVALUATIONS:
+            metric = f"Partition SHAP of {given} evaluations, published {SHAP_EVALUATIONS}"
+            out[run]["dynamic-k-shap"] = replace(out[run]["dynamic-k-shap"], metric=metric)
     return out
 
 
