@@ -9,14 +9,14 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
-from attreval.core.records import Tokens
+from attreval.core.records import Instance, Tokens
 from attreval.core.section import Section
 from attreval.models.questions import Conversation
 
 SpanRule = Literal["louvain", "louvain_first_level", "greedy_modularity", "label_propagation", "strongest_link"]
 HeadChoice = Literal["per_class", "class_mean", "one_for_all"]
 FAMILIES = ("transformer", "recurrent", "quasi", "convolutional")
-KINDS = ("gradient", "perturbation", "attention", "propagation", "baseline")  # by what they ask of the model
+KINDS = ("gradient", "perturbation", "attention", "propagation", "baseline", "given")  # by what they ask of the model
 
 
 class UnitSettings(Section):
@@ -96,6 +96,7 @@ class Method:
     say how much it may ask; without them the text's length does. stochastic: whether it draws random numbers.
     draws: methods that name the same draws are given the same random numbers, and so ask the same questions.
     in_papers: paper -> its row in the paper's list of methods, and its name there.
+    given: (instance, tokens, target) -> Scores that were made elsewhere; the model is asked nothing.
     """
 
     name: str
@@ -112,6 +113,7 @@ class Method:
     stochastic: bool = False
     draws: str = ""
     in_papers: Mapping[str, tuple[int, str]] = field(default_factory=dict)
+    given: Callable[[Instance, Tokens, int], Scores] | None = None
 
     def limited(self, budget: Budget, size: int) -> Budget:
         """A budget that lets this method ask for so much; a path gets a fixed number of nodes."""

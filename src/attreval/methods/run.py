@@ -72,7 +72,7 @@ def explain(
         probabilities = predict(scorer, tokens)
         predicted = probabilities.argmax(axis=1)
         targets = [i.label if target == "gold" else int(k) for i, k in zip(part, predicted, strict=True)]
-        asked = [(i, m) for i in range(len(part)) for m in methods]
+        asked = [(i, m) for i in range(len(part)) for m in methods if METHODS[m].given is None]
         answered = scorer.converse(
             (
                 f"{part[i].id}\x1f{m}",
@@ -83,7 +83,9 @@ def explain(
             for i, m in asked
         )
         scores = dict(zip(asked, answered, strict=True))
-        costs = {(i, m): scorer.costs.pop(f"{part[i].id}\x1f{m}", Cost()) for i, m in asked}
+        for m in (name for name in methods if METHODS[name].given):
+            scores |= {(i, m): METHODS[m].given(part[i], tokens[i], targets[i]) for i in range(len(part))}
+        costs = {(i, m): scorer.costs.pop(f"{part[i].id}\x1f{m}", Cost()) for i in range(len(part)) for m in methods}
         for i, instance in enumerate(part):
             made = {m: attribution(instance, tokens[i], m, targets[i], scores[i, m], costs[i, m]) for m in methods}
             out.append(Explained(instance, tokens[i], int(predicted[i]), probabilities[i], made))

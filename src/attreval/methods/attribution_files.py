@@ -1,0 +1,238 @@
+"""Attributions that were made elsewhere, as files and as methods: by captum, shap, a language model's reasons, people.
+
+A file is jsonl (one object a line) or Parquet (one row), for each text and method: `text` (a string, or two for a
+pair), `method`, `scores`, and what they belong to: `spans`, characters as [start, end] or [segment, start, end], or
+`tokens`, which are looked for in the text from left to right; besides `id` and `target` (a class, by name or index)
+where they are known. What ERASER calls `soft_rationale_predictions` (DeYoung et al. 2020) are such scores, of words.
+Letters used for shapes: L model tokens, n scored spans.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from attreval.core.records import Instance, Tokens
+from attreval.methods.method import FAMILIES, Method, Scores
+
+FIELDS = ("id", "text", "method", "target", "spans", "tokens", "scores")
+MARKS = ("##", "Ġ", "▁", "Ċ", "</w>")  # what tokenizers add to pieces of words
+
+
+@dataclass(frozen=True)
+class GivenScores:
+    """Scores of one text. spans: (n, 3) segment, start, end in characters; scores: (n,); target: None for unknown."""
+
+    segments: tuple[str, ...]
+    method: str
+    spans: np.ndarray
+    scores: np.ndarray
+    id: str = ""
+    target: str | int | None = None
+
+
+def read_attribution_file(path: Path | str) -> list[GivenScores]:
+    """The rows of a .jsonl or .parquet file; ValueError names the row and what is wrong with it, FileNotFoundError."""
+    path = Path(path)
+    if not path.is_file():
+        raise FileNotFoundError(f"no file {path}; attributions are given as .jsonl or .parquet")
+    found = [_read_row(row, f"{path.name}, row {number}") for number, row in enumerate(_rows(path), 1)]
+    if not found:
+        raise ValueError(f"{path.name} holds no attribution; each row has {', '.join(FIELDS)}")
+    return found
+
+
+def write_attribution_file(path: Path | str, rows: Iterable[GivenScores]) -> None:
+    """Write attributions as .jsonl or .parquet, by the file's ending; read_attribution_file gives them back."""
+    from attreval.core.tables import write_whole
+
+    path, objects = Path(path), [_as_object(row) for row in rows]
+    if path.suffix not in (".jsonl", ".parquet"):
+        raise ValueError(f"attributions are written as .jsonl or .parquet; got {path.name}")
+    with write_whole(path) as part:
+        if path.suffix == ".jsonl":
+            lines = (json.dumps(one, ensure_ascii=False) + "\n" for one in objects)
+            Path(part).write_text("".join(lines), encoding="utf-8")
+        else:
+            import pyarrow as pa
+            import pyarrow.parquet as pq
+
+            listed = [one | {"target": None if one["target"] is None else str(one["target"])} for one in objects]
+            pq.write_table(pa.Table.from_pylist(listed), part)
+
+
+def _as_object(row: GivenScores) -> dict:
+    return {
+        "id": row.id,
+        "text": list(row.segments),
+        "method": row.method,
+        "target": row.target,
+        "spans": np.asarray(row.spans).tolist(),
+        "scores": np.asarray(row.scores, float).tolist(),
+    }
+
+
+def _rows(path: Path) -> Iterator[dict]:
+    """The objects of a file; nothing is unpickled."""
+    if path.suffix == ".parquet":
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        try:
+            table = pq.read_table(path)
+        except pa.ArrowInvalid as error:
+            raise ValueError(f"{path.name} is no Parquet file: {error}") from None
+        yield from table.to_pylist()
+        return
+    if path.suffix not in (".jsonl", ".json", ".ndjson"):
+        raise ValueError(f"attributions are read from .jsonl or .parquet; got {path.name}")
+    with path.open(encoding="utf-8-sig") as lines:
+        for number, line in enumerate(lines, 1):
+            if not line.strip():
+                continue
+            try:
+                row = json.loads(line)
+            except json.JSONDecodeError as error:
+                raise ValueError(f"{path.name}, line {number} is no JSON object: {error}") from None
+            if not isinstance(row, dict):
+                raise ValueError(f"{path.name}, line {number} is {type(row).__name__}; each line is one object")
+            yield row
+
+
+def _read_row(row: dict, where: str) -> GivenScores:
+    """One row, checked."""
+    missing = [name for name in ("text", "method", "scores") if row.get(name) is None]
+    if missing:
+        raise ValueError(f"{where}: no {' and no '.join(missing)}; it has: {', '.join(row)}")
+    segments = (row["text"],) if isinstance(row["text"], str) else tuple(row["text"])
+    if not 1 <= len(segments) <= 2 or not all(isinstance(text, str) for text in segments):
+        raise ValueError(f"{where}: `text` is a string, or two for a pair; got {row['text']!r:.80}")
+    try:
+        scores = np.array(row["scores"], dtype=float).reshape(-1)
+    except (TypeError, ValueError):
+        raise ValueError(f"{where}: `scores` is a list of numbers; got {row['scores']!r:.80}") from None
+    if not np.isfinite(scores).all():
+        raise ValueError(f"{where}: score {int(np.flatnonzero(~np.isfinite(scores))[0])} is no finite number")
+    if row.get("spans") is not None:
+        spans = _read_spans(row["spans"], segments, where)
+    elif row.get("tokens") is not None:
+        spans = find_tokens(row["tokens"], segments, where)
+    else:
+        raise ValueError(f"{where}: `spans` or `tokens` say what the scores belong to; it has: {', '.join(row)}")
+    if len(spans) != len(scores):
+        raise ValueError(f"{where}: {len(scores)} scores for {len(spans)} spans or tokens")
+    return GivenScores(segments, str(row["method"]), spans, scores, str(row.get("id") or ""), row.get("target"))
+
+
+def _read_spans(given: Sequence, segments: tuple[str, ...], where: str) -> np.ndarray:
+    """(n, 3) spans of [start, end] or [segment, start, end]; ValueError for one that is not in the text."""
+    out = []
+    for span in given:
+        segment, start, end = (0, *span) if len(span) == 2 else span
+        if not (0 <= segment < len(segments) and 0 <= start < end <= len(segments[segment])):
+            raise ValueError(f"{where}: the span {list(span)} is not in the text {segments!r:.80}")
+        out.append((int(segment), int(start), int(end)))
+    return np.array(out, dtype=np.int64).reshape(-1, 3)
+
+
+def find_tokens(tokens: Sequence[str], segments: tuple[str, ...], where: str = "tokens") -> np.ndarray:
+    """(n, 3) where each token stands, looked for from left to right; ValueError for one that does not come.
+
+    Marks of word pieces (`##`, `Ġ`, `▁`) are left out, and case counts only where the text has the token so.
+    """
+    out, segment, at = [], 0, 0
+    for token in tokens:
+        bare = str(token).strip()
+        for mark in MARKS:
+            bare = bare.removeprefix(mark).removesuffix(mark) if len(bare) > len(mark) else bare
+        while True:
+            text = segments[segment]
+            start = text.find(bare, at)
+            if start < 0:
+                lower = text.lower()
+                start = lower.find(bare.lower(), at) if len(lower) == len(text) else -1
+            if start >= 0 and bare:
+                break
+            if segment + 1 == len(segments) or not bare:
+                raise ValueError(
+                    f"{where}: the token {token!r} does not come in the text after character {at} of "
+                    f"{segments[segment]!r:.60}; leave special tokens out, or give `spans`"
+                )
+            segment, at = segment + 1, 0
+        out.append((segment, start, start + len(bare)))
+        at = start + len(bare)
+    return np.array(out, dtype=np.int64).reshape(-1, 3)
+
+
+def on_content_tokens(given: GivenScores, tokens: Tokens) -> np.ndarray:
+    """(n,) scores of a model's content tokens: each span's score is shared by the characters that a token has of it.
+
+    Tokens in no span get 0; a span that the model does not read is left out.
+    """
+    (side, start, end), spans = tokens.offsets.T, given.spans
+    overlap = np.minimum(end[:, None], spans[None, :, 2]) - np.maximum(start[:, None], spans[None, :, 1])
+    overlap = np.where(side[:, None] == spans[None, :, 0], np.maximum(overlap, 0), 0).astype(float)
+    read = overlap.sum(axis=0)
+    scores = overlap @ np.divide(given.scores, read, out=np.zeros(len(spans)), where=read > 0)
+    return scores[tokens.content]
+
+
+def as_methods(rows: Sequence[GivenScores], labels: Sequence[str], taken: Iterable[str] = ()) -> dict[str, Method]:
+    """Name -> the method that answers from a file. labels: the classes that targets are of; taken: names of others.
+
+    ValueError for a method named as one of ours, for two rows of one text, and for a target that is no class.
+    """
+    taken, by_method = set(taken), {}
+    for row in rows:
+        if row.method in taken:
+            raise ValueError(
+                f"the attributions name a method {row.method!r}, as one here is named; give it another name, such as "
+                f"{row.method + '_theirs'!r}"
+            )
+        stored = by_method.setdefault(row.method, {})
+        keys = [row.id] if row.id else []
+        for key in (*keys, row.segments):
+            if key in stored and key == row.id:
+                raise ValueError(f"{row.method!r} has two rows for the text {row.id!r}")
+            stored[key] = row
+        _class_of(row, labels)
+    return {name: _method(name, stored, tuple(labels)) for name, stored in by_method.items()}
+
+
+def _class_of(row: GivenScores, labels: Sequence[str]) -> int | None:
+    """The index of a row's target; None where it does not say."""
+    if row.target is None:
+        return None
+    names = [str(label).lower() for label in labels]
+    if str(row.target).lower() in names:
+        return names.index(str(row.target).lower())
+    if str(row.target).isdigit() and int(row.target) < len(names):
+        return int(row.target)
+    raise ValueError(f"{row.method!r} explains the class {row.target!r}; there are: {', '.join(map(str, labels))}")
+
+
+def _method(name: str, stored: dict, labels: tuple[str, ...]) -> Method:
+    """A method that looks its answer up."""
+
+    def given(instance: Instance, tokens: Tokens, target: int) -> Scores:
+        row = stored.get(instance.id) or stored.get(instance.segments)
+        if row is None:
+            raise ValueError(f"{name!r} has no scores for the text {instance.id!r}: {instance.segments!r:.80}")
+        explained = _class_of(row, labels)
+        if explained is not None and explained != target:
+            raise ValueError(
+                f"{name!r} explains the class {labels[explained]!r} of {instance.id!r}; asked is {labels[target]!r}"
+            )
+        return Scores(on_content_tokens(row, tokens))
+
+    def converse(tokens, target, budget, rng):
+        raise ValueError(f"{name!r} was made elsewhere: it has no scores for other texts than those of its file")
+        yield
+
+    return Method(
+        name, name.replace("_", " "), converse, "0", "made elsewhere", "given", families=FAMILIES, given=given
+    )

@@ -1,0 +1,133 @@
+"""Attributions made elsewhere: files that come back as they went, scores that reach the right tokens, clear errors."""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from attreval.methods import METHODS
+from attreval.methods.attribution_files import (
+    GivenScores,
+    as_methods,
+    find_tokens,
+    on_content_tokens,
+    read_attribution_file,
+    write_attribution_file,
+)
+from attreval.methods.run import explain
+from attreval.models.scorer import Scorer
+
+
+def rows(segments, method="theirs", **more):
+    spans = [(s, at, at + 1) for s, text in enumerate(segments) for at in range(len(text))]
+    return GivenScores(tuple(segments), method, np.array(spans).reshape(-1, 3), np.arange(len(spans)) / 7, **more)
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "parquet"])
+def test_files_come_back_as_they_went(tmp_path, ending):
+    made = [rows(["a b"], id="1", target="yes"), rows(["Größe 🙂", 'x\n"y"'], "other")]
+    write_attribution_file(path := tmp_path / f"scores.{ending}", made)
+    found = read_attribution_file(path)
+    for a, b in zip(made, found, strict=True):
+        assert (a.segments, a.method, a.id, a.target) == (b.segments, b.method, b.id, b.target)
+        assert np.array_equal(a.spans, b.spans) and np.array_equal(a.scores, b.scores)
+
+
+@given(st.lists(st.text(st.sampled_from("abcä "), min_size=1, max_size=6), min_size=1, max_size=2))
+def test_tokens_are_found_from_left_to_right(segments):
+    words = [(s, w) for s, text in enumerate(segments) for w in text.split()]
+    spans = find_tokens([w for _, w in words], tuple(segments))
+    assert [segments[s][a:b] for s, a, b in spans] == [w for _, w in words]
+    assert spans.tolist() == sorted(spans.tolist())
+
+
+def test_marks_of_word_pieces_and_case_do_not_count():
+    found = find_tokens(["un", "##believ", "##able", "ĠFilm", "▁!"], ("Unbelievable film !",))
+    assert found.tolist() == [[0, 0, 2], [0, 2, 8], [0, 8, 12], [0, 13, 17], [0, 18, 19]]
+    with pytest.raises(ValueError, match=r"'\[CLS\]' does not come"):
+        find_tokens(["[CLS]", "Un"], ("Unbelievable film !",))
+
+
+def test_scores_reach_the_tokens_that_hold_their_characters(tiny, texts):
+    for instance in texts:
+        tokens, words = tiny.tokens(instance), instance.words
+        given_scores = GivenScores(instance.segments, "theirs", words, np.arange(1.0, len(words) + 1))
+        found = on_content_tokens(given_scores, tokens)
+        slow = np.zeros(len(tokens))
+        for (segment, start, end), score in zip(words, given_scores.scores, strict=True):
+            inside = {
+                t: min(end, tokens.offsets[t, 2]) - max(start, tokens.offsets[t, 1])
+                for t in tokens.content
+                if tokens.offsets[t, 0] == segment and tokens.offsets[t, 1] < end and tokens.offsets[t, 2] > start
+            }
+            for t, size in inside.items():
+                slow[t] += score * size / sum(inside.values())
+        assert np.allclose(found, slow[tokens.content])
+    first = GivenScores(instance.segments, "theirs", words[:1], np.ones(1))
+    assert np.count_nonzero(on_content_tokens(first, tokens)) == (tokens.word[tokens.content] == 0).sum()
+
+
+def test_given_scores_stand_beside_ours_and_ask_nothing(tiny, texts, monkeypatch):
+    words = {i.id: GivenScores(i.segments, "theirs", i.words, np.ones(len(i.words)), id=i.id) for i in texts}
+    made = as_methods(list(words.values()), tiny.labels, METHODS)
+    monkeypatch.setitem(METHODS, "theirs", made["theirs"])
+    for e in explain(Scorer(tiny), texts, ["theirs", "gradient_l2"]):
+        assert np.isclose(e.attributions["theirs"].scores.sum(), len(e.instance.words) - e.tokens.dropped)
+        assert e.attributions["theirs"].cost.requested == 0 < e.attributions["gradient_l2"].cost.requested
+    with pytest.raises(ValueError, match="has no scores for the text"):
+        made["theirs"].given(texts[0].__class__("new", ("other",), 0, np.array([[0, 0, 5]])), None, 0)
+    with pytest.raises(ValueError, match="made elsewhere"):
+        next(made["theirs"].converse(None, 0, None, None))
+
+
+def test_names_targets_and_doubles_are_checked(tiny, texts):
+    with pytest.raises(ValueError, match=r"as one here is named.*'lime_theirs'"):
+        as_methods([rows(["a"], "lime")], ["no", "yes"], METHODS)
+    with pytest.raises(ValueError, match="explains the class 'maybe'; there are: no, yes"):
+        as_methods([rows(["a"], target="maybe")], ["no", "yes"])
+    with pytest.raises(ValueError, match="two rows for the text '1'"):
+        as_methods([rows(["a"], id="1"), rows(["b"], id="1")], ["no", "yes"])
+    made = as_methods([rows([texts[0].segments[0]], target="YES")], ["no", "yes"])["theirs"]
+    with pytest.raises(ValueError, match=r"explains the class 'yes'.*asked is 'no'"):
+        made.given(texts[0].__class__("x", (texts[0].segments[0],), 0, texts[0].words[:1]), tiny.tokens(texts[0]), 0)
+
+
+GOOD = {"text": "a b", "method": "m", "scores": [1, 2], "spans": [[0, 1], [2, 3]]}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"scores": [1]}, "1 scores for 2 spans"),
+        ({"scores": [1, float("nan")]}, "score 1 is no finite number"),
+        ({"scores": ["x", "y"]}, "list of numbers"),
+        ({"spans": [[0, 1], [2, 9]]}, r"span \[2, 9\] is not in the text"),
+        ({"spans": None}, "`spans` or `tokens`"),
+        ({"text": ["a", "b", "c"]}, "a string, or two"),
+        ({"method": None}, "row 1: no method"),
+        ({"spans": None, "tokens": ["a", "z"]}, "'z' does not come"),
+    ],
+)
+def test_rows_that_are_wrong_are_named(tmp_path, change, message):
+    (path := tmp_path / "x.jsonl").write_text(json.dumps(GOOD | change) + "\n")
+    with pytest.raises(ValueError, match=message):
+        read_attribution_file(path)
+
+
+def test_files_that_are_none_are_named(tmp_path):
+    for name, content, message in (
+        ("a.jsonl", "{", "line 1 is no JSON"),
+        ("a.jsonl", "[1]\n", "line 1 is list"),
+        ("a.jsonl", "\n", "holds no attribution"),
+        ("a.parquet", "x", "no Parquet file"),
+        ("a.pkl", "x", "are read from"),
+    ):
+        (tmp_path / name).write_text(content)
+        with pytest.raises(ValueError, match=message):
+            read_attribution_file(tmp_path / name)
+    with pytest.raises(FileNotFoundError, match="no file"):
+        read_attribution_file(tmp_path / "none.jsonl")
+    with pytest.raises(ValueError, match="written as"):
+        write_attribution_file(tmp_path / "a.csv", [])
