@@ -219,7 +219,8 @@ def _method(name: str, stored: dict, labels: tuple[str, ...]) -> Method:
     """A method that looks its answer up."""
 
     def given(instance: Instance, tokens: Tokens, target: int) -> Scores:
-        row = stored.get(instance.id) or stored.get(instance.segments)
+        own_id = instance.id.rpartition("/")[2]  # behind task and split
+        row = stored.get(instance.id) or stored.get(own_id) or stored.get(instance.segments)
         if row is None:
             raise ValueError(f"{name!r} has no scores for the text {instance.id!r}: {instance.segments!r:.80}")
         explained = _class_of(row, labels)

@@ -1,0 +1,1 @@
+"""`attreval evaluate`: which explanation to trust for one's own model and texts."""

@@ -1,0 +1,93 @@
+"""What is asked: a model, a table of texts, the methods; and the profile that answers it, for the workflow to run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from attreval.methods import METHODS, methods_for
+
+NAME, MODEL, TASK = "run", "model", "texts"
+DEFAULT_METHODS = (  # of every kind one or two that cost at most some hundred evaluations of a text
+    *("gradient_l2", "gradient_x_input", "integrated_gradients", "deeplift", "occlusion_1", "lime", "partition_shap"),
+    *("attention", "scaled_attention", "lrp", "limsse_logit"),
+)
+BUDGETS = {"path_steps": 16, "path_steps_most": 64, "lime_samples": 200, "shap_evaluations": 150, "riemann_steps": 16}
+MOST_TOKENS = 512
+HYBRID_SHARE = 0.5  # hybrid documents are ten sentences long: half as many cost more than the texts themselves
+
+
+@dataclass(frozen=True)
+class Asked:
+    """model, data: absolute paths, or a hub name. columns: of the data, see config.own.CorpusSpec. labels: classes.
+
+    methods: without random scores, which are always there. files: of attributions that were made elsewhere; given: the
+    methods that these name. max_length: tokens that the model reads. size: texts that can be drawn; hybrid: documents that can be made of them.
+    """
+
+    model: str
+    data: Path
+    columns: dict[str, str]
+    labels: tuple[str, ...]
+    methods: tuple[str, ...]
+    max_length: int
+    size: int
+    hybrid: int = 0
+    files: tuple[Path, ...] = ()
+    given: tuple[str, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """What is judged on what, for people."""
+        return f"{Path(self.model).name} on {self.data.name}"
+
+
+def pick_methods(wanted: Sequence[str], family: str) -> tuple[str, ...]:
+    """The methods to compare, random scores left out; those of DEFAULT_METHODS that apply where none is wanted."""
+    if not wanted:
+        return tuple(name for name in DEFAULT_METHODS if family in METHODS[name].families)
+    chosen = tuple(name for name in dict.fromkeys(wanted) if name != "random")
+    if wrong := [name for name in chosen if METHODS[name].level != "token" and name not in methods_for(family)]:
+        raise ValueError(f"{wrong[0]!r} explains pairs or spans, and what is compared here are scores of tokens")
+    return chosen
+
+
+def profile_of(asked: Asked, texts: int) -> dict:
+    """The profile that explains and judges so many texts."""
+    corpus = {"file": str(asked.data), "labels": list(asked.labels), **asked.columns}
+    rows = min(texts, asked.size)
+    tasks = {
+        TASK: {
+            "models": [MODEL],
+            "train_rows": 0,
+            "dev_rows": 0,
+            "test_rows": min(1000, asked.size),
+            "explain_rows": rows,
+            "judges": ["agreement"],
+        }
+    }
+    joint = {TASK: rows}
+    made = min(asked.hybrid, max(1, round(HYBRID_SHARE * rows)))
+    if asked.hybrid and not asked.files:  # what was made elsewhere has no scores of documents that are made here
+        tasks[f"hybrid_{TASK}"] = {"models": [MODEL], "explain_rows": made, "judges": ["pointing"]}
+        joint[f"hybrid_{TASK}"] = made
+    return {
+        "name": NAME,
+        "workers": 2,
+        "models": {MODEL: {"weights": asked.model, "max_length": asked.max_length}},
+        "corpora": {TASK: corpus},
+        "attributions": [str(path) for path in asked.files],
+        "tasks": tasks,
+        "explain": {"methods": ["random", *asked.methods, *asked.given], "shards": 2, **BUDGETS},
+        "joint": {
+            "tasks": joint,
+            "asked": {task: rows for task, rows in joint.items() if task == TASK} | _nothing(joint),
+        },
+        "bootstrap": {"draws": 1000},
+    }
+
+
+def _nothing(joint: dict[str, int]) -> dict[str, int]:
+    """Of hybrid documents only the pointing game is asked, which needs no further evaluation but one."""
+    return {task: 1 for task in joint if task != TASK}

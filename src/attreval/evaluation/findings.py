@@ -1,0 +1,147 @@
+"""What a finished run says, in sentences: which method, how sure, at what price, and what speaks against it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pandas as pd
+
+from attreval.core import project
+from attreval.evaluation.asked import MODEL, NAME, TASK, Asked
+from attreval.methods import METHODS
+from attreval.metrics.registry import METRICS
+from attreval.papers.common.verdicts import LEAST_TEXTS
+from attreval.papers.joint.choice import NEAR, VOTES
+
+JUDGE_TITLES = {"pointing": "pointing", "people": "people's marks", "faithfulness": "faithfulness"}
+WHY_NOT = {
+    "pointing": "documents whose evidence is known are made from single texts of several classes, and from no "
+    "attributions that were made elsewhere",
+    "people": "no column of the data holds what people marked (`--rationale`)",
+}
+
+
+@dataclass(frozen=True)
+class Findings:
+    """choice, objections: see papers.joint.choice; values: (method, metric) means with intervals; model: its accuracy.
+
+    texts: how many were explained.
+    """
+
+    asked: Asked
+    choice: pd.DataFrame
+    objections: pd.DataFrame
+    values: pd.DataFrame
+    model: pd.Series
+    texts: int
+
+    @property
+    def best(self) -> pd.Series:
+        """The row of the recommended method."""
+        return self.choice[self.choice.recommended].iloc[0]
+
+    @property
+    def runner_up(self) -> str | None:
+        """The next best method; None where there is no other."""
+        others = self.choice[~self.choice.recommended & (self.choice.method != "random")]
+        return others.method.iloc[0] if len(others) else None
+
+
+def read_findings(asked: Asked, texts: int) -> Findings:
+    """What the last round has left."""
+    results = project.results(NAME)
+    read = lambda name: results.read_table(name, "08_joint")  # noqa: E731
+    values = read("values")
+    values = values[values.granularity == "tokens"]
+    accuracy = results.read_table("accuracy", "02_train", TASK, MODEL, 1).iloc[0]
+    return Findings(asked, read("choice"), read("objections"), values, accuracy, texts)
+
+
+def title(method: str) -> str:
+    """A method as people read it; those made elsewhere go by the name that they came with."""
+    return METHODS[method].title if method in METHODS else method
+
+
+def recommendation(found: Findings) -> str:
+    """Which method, or that none stands out."""
+    best = found.best
+    if not above_random(found):
+        return "None of these explanations: not even the best is surely above random scores."
+    return f"Use {title(best.method)}." if best.settled else f"{title(best.method)}, so far."
+
+
+def above_random(found: Findings) -> bool:
+    """Whether the recommended method's interval lies above the score of random ones."""
+    chance = found.choice[found.choice.method == "random"]
+    return chance.empty or bool(found.best.low > chance.high.iloc[0])
+
+
+def certainty(found: Findings) -> str:
+    """How sure the choice is, and on what it rests."""
+    best = found.best
+    voted = [JUDGE_TITLES[judge] for judge in VOTES if judge in found.choice and pd.notna(best[judge])]
+    said = (
+        f"It beats {best.score:.0%} of the other methods ({best.low:.0%} to {best.high:.0%}), the mean over "
+        f"{_and(voted)}, and has the highest score in {best.best:.0%} of samples drawn from {int(best.texts)} texts."
+    )
+    if best.settled:
+        return f"{said} The choice is settled: at the 95 % level no other method scores more than {NEAR:.2f} higher."
+    if best.texts < LEAST_TEXTS:
+        return f"{said} That is not settled: fewer than {LEAST_TEXTS} texts settle nothing."
+    return f"{said} That is not settled: another method might score up to {best.shortfall:.2f} higher."
+
+
+def price(found: Findings) -> str:
+    """What it costs, and which method cannot be told from it and costs less."""
+    best = found.best
+    said = f"It asks the model for {_evaluations(best.requested)} a text."
+    cheaper = found.choice[found.choice.leading & ~found.choice.recommended & (found.choice.requested < best.requested)]
+    if len(cheaper):
+        least = cheaper.sort_values("requested").iloc[0]
+        said += f" {title(least.method)} cannot be told from it on these texts, for {_evaluations(least.requested)}."
+    return said
+
+
+def objections(found: Findings) -> list[str]:
+    """Sentences on what spoke against the recommended method."""
+    out = []
+    for row in found.objections.itertuples():
+        where = f"{row.title}{'' if row.votes else ' (which has no vote)'}"
+        if row.surely:
+            out.append(f"{where}: {title(row.rival)} is surely better ({row.rival_mean:.2f} against {row.mean:.2f}).")
+        if row.below_random:
+            out.append(f"{where}: it is not surely above random scores ({row.mean:.2f}; random {row.random:.2f}).")
+    return out or ["No metric that was asked spoke against it."]
+
+
+def limits(found: Findings) -> list[str]:
+    """What was not asked, and what a reader should know of the model and the texts."""
+    out = [
+        f"Not asked: {JUDGE_TITLES[judge]}, since {why}." for judge, why in WHY_NOT.items() if judge not in found.choice
+    ]
+    model = found.model
+    if model.accuracy_low <= model.majority:
+        out.append(
+            f"The model is right on {model.accuracy:.0%} of {int(model.test_rows)} texts, the most frequent class is "
+            f"{model.majority:.0%}: explanations of a model that has not learned the task say little."
+        )
+    if found.asked.given:
+        out.append("Hybrid documents were not made, since what was made elsewhere has no scores of them.")
+    out.append("Agreement with other methods and simplicity are shown without a vote: they do not say who is right.")
+    return out
+
+
+def table(found: Findings) -> pd.DataFrame:
+    """One row a method, the best first: score with interval, price, and a column (mean) a metric."""
+    wide = found.values.pivot_table(index="method", columns="metric", values="mean", sort=False, observed=True)
+    order = [name for name in METRICS if name in wide]
+    rows = found.choice.set_index("method")[["score", "low", "high", "best", "leading", "requested"]]
+    return rows.join(wide[order])
+
+
+def _and(words: list[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def _evaluations(count: float) -> str:
+    return f"{count:,.0f} model evaluation{'' if round(count) == 1 else 's'}"

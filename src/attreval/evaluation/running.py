@@ -1,0 +1,196 @@
+"""Evaluate: check model and data, say how long it takes, run the workflow on growing samples, write the page."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections.abc import Callable, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import yaml
+
+from attreval.core import project
+from attreval.core.tables import write_whole
+from attreval.evaluation.asked import BUDGETS, MOST_TOKENS, NAME, Asked, pick_methods, profile_of
+from attreval.evaluation.given import with_attributions
+
+FIRST = 50  # texts of the first sample; each further one is twice as large
+PILOT = 3  # texts that are explained to know how long it takes
+JOINT_SHARE = 0.6  # time that the metrics ask for, as a share of what explaining takes
+STEP_SECONDS = 45.0  # of the processes of a round, whatever the number of texts
+
+
+def evaluate_own(
+    model: str,
+    data: Path | str,
+    columns: dict[str, str],
+    out: Path | str,
+    methods: Sequence[str] = (),
+    attributions: Sequence[Path | str] = (),
+    most: int | None = None,
+    labels: Sequence[str] = (),
+    cores: int | None = None,
+    say: Callable[[str], None] = print,
+) -> Path:
+    """The page that says which explanation to trust for a model on a table of texts; see page.write_report.
+
+    model: a folder, or a hub name. columns: text, label, and where there are such pair, rationale, split, id -> name of
+    the column. out: a folder, made where it is not there; results lie in `run` below it, and are taken up again.
+    methods: to compare, by name. attributions: files of what was made elsewhere. most: texts, at most. labels: class
+    names in the model's order, where its configuration has none. Raises ValueError or OSError for what cannot be used.
+    """
+    from attreval.evaluation.page import write_report
+
+    out = Path(out).expanduser().resolve()
+    if out.exists() and not out.is_dir():
+        raise ValueError(f"--out is a folder for the report; {out} is a file")
+    if most is not None and most < 2:
+        raise ValueError(f"--texts is at least 2; got {most}")
+    asked, seconds = examine(model, Path(data), columns, methods, attributions, labels, out, say)
+    out.mkdir(parents=True, exist_ok=True)
+    most = min(asked.size, most or asked.size)
+    with results_in(out):
+        for texts in sample_sizes(most):
+            say(announce(texts, most, seconds, cores or len(os.sched_getaffinity(0))))
+            run_round(asked, texts, out, cores)
+            choice = pd.read_csv(project.results(NAME).table("choice", "08_joint"))
+            if bool(choice[choice.recommended].settled.all()):
+                break
+            if texts < most:
+                say(f"the choice is not settled on {texts} texts; taking more")
+        page = write_report(asked, out, texts)
+    say(f"report: {page}")
+    return page
+
+
+@contextmanager
+def results_in(out: Path):
+    """While it lasts, results lie below a folder of the user's."""
+    before = os.environ.get("ATTREVAL_RESULTS")
+    os.environ["ATTREVAL_RESULTS"] = str(out)
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["ATTREVAL_RESULTS"]
+        else:
+            os.environ["ATTREVAL_RESULTS"] = before
+
+
+def sample_sizes(most: int) -> list[int]:
+    """FIRST, twice as many, and so on up to `most`."""
+    sizes = [FIRST]
+    while sizes[-1] * 2 < most:
+        sizes.append(sizes[-1] * 2)
+    return [size for size in sizes if size < most] + [most]
+
+
+def announce(texts: int, most: int, seconds: float, cores: int) -> str:
+    """How long the next sample takes, and how long all would."""
+    now, all_texts = (STEP_SECONDS + n * seconds * (1 + JOINT_SHARE) / min(cores, 2) for n in (texts, most))
+    more = f"; all {most} would take {_minutes(all_texts)}" if most > texts else ""
+    return f"explaining and judging {texts} texts: {_minutes(now)}{more}"
+
+
+def _minutes(seconds: float) -> str:
+    return f"about {max(1, round(seconds / 60))} min"
+
+
+def run_round(asked: Asked, texts: int, out: Path, cores: int | None) -> None:
+    """Write the profile for so many texts, and run the workflow up to the joint study."""
+    from attreval.workflow.run_snakemake import run_workflow
+
+    path = out / "profile.yaml"
+    with write_whole(path) as part:
+        head = "# Written by `attreval evaluate`; `attreval run --profile` runs the rest of the notebooks on it.\n"
+        part.write_text(head + yaml.safe_dump(profile_of(asked, texts), sort_keys=False), encoding="utf-8")
+    notebooks = project.results(NAME)
+    run_workflow(str(path), cores, targets=[str(notebooks.executed("08_joint")), str(notebooks.record("08_joint"))])
+
+
+def examine(
+    model: str,
+    data: Path,
+    columns: dict[str, str],
+    methods: Sequence[str],
+    attributions: Sequence[Path | str],
+    labels: Sequence[str],
+    out: Path,
+    say: Callable[[str], None],
+) -> tuple[Asked, float]:
+    """What is asked, checked, and the seconds that explaining one text takes on one core.
+
+    Raises ValueError or OSError for a model, a table, methods or attributions that cannot be used.
+    """
+    from attreval.api.loading import load
+    from attreval.api.method_names import find_methods
+
+    wanted = find_methods(list(methods)) if methods else ()
+    loaded = load(model)
+    found = pick_methods(wanted, loaded.family)
+    folder = Path(model).expanduser()
+    classes = tuple(labels) or tuple(loaded.labels)
+    rows, columns = read_rows(data, columns, classes)
+    asked = Asked(
+        model=str(folder.resolve()) if folder.is_dir() else model,
+        data=data.expanduser().resolve(),
+        columns=columns,
+        labels=classes,
+        methods=found,
+        max_length=min(loaded.max_length, MOST_TOKENS),
+        size=len(rows),
+    )
+    if attributions:
+        out.mkdir(parents=True, exist_ok=True)
+        asked, rows = with_attributions(asked, attributions, loaded, rows, out, say)
+    asked = replace(asked, hybrid=0 if "pair" in columns else count_documents(rows))
+    say(
+        f"{asked.title}: {len(rows)} texts, {len(classes)} classes, "
+        f"{len(found) + len(asked.given)} methods and random scores"
+    )
+    return asked, time_explaining(loaded, rows, found)
+
+
+def read_rows(data: Path, columns: dict[str, str], classes: Sequence[str]):
+    """The rows that can be explained, and the columns. FileNotFoundError, ValueError: see corpora.own_data."""
+    from attreval.corpora.own_data import Columns, read_own_data
+    from attreval.corpora.rows import Counts
+
+    columns = {name: column for name, column in columns.items() if column}
+    rows = read_own_data(data.expanduser().resolve(), Columns(**columns), classes, Counts())
+    return [row for row in rows if row.split == "test"], columns
+
+
+def count_documents(rows) -> int:
+    """How many documents of ten sentences the texts give, at least; none where one class has all."""
+    return len(rows) // 10 if len({row.label for row in rows}) > 1 else 0
+
+
+def time_explaining(loaded, rows, methods: Sequence[str]) -> float:
+    """Seconds that all methods take for a text of common length, on one core."""
+    import torch
+
+    from attreval.api.explaining import explain
+
+    middle = sorted(rows, key=lambda row: sum(map(len, row.segments)))[len(rows) // 2 :][:PILOT]
+    texts = [row.segments if len(row.segments) > 1 else row.segments[0] for row in middle]
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        started = time.perf_counter()
+        explain(loaded, texts, list(methods), samples=BUDGETS["lime_samples"])
+        return (time.perf_counter() - started) / len(texts)
+    finally:
+        torch.set_num_threads(threads)
+
+
+def copy_beside(out: Path) -> None:
+    """Copy tables and executed notebooks of the run beside the report, where people look for them."""
+    results = project.results(NAME)
+    for kind, source in (("tables", results.tables), ("notebooks", results.notebooks)):
+        shutil.rmtree(out / kind, ignore_errors=True)
+        shutil.copytree(source, out / kind)
