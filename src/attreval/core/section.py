@@ -21,7 +21,9 @@ def explain_error(problem: dict, root: type[BaseModel]) -> str:
     """One pydantic problem as one sentence, with the allowed keys where a key is unknown."""
     where = ".".join(str(part) for part in problem["loc"]) or root.__name__.lower()
     if problem["type"] != "extra_forbidden":
-        return f"{where}: {problem['msg'].removeprefix('Value error, ')} (got {problem['input']!r})"[:1200]
+        said = problem["msg"].removeprefix("Value error, ")
+        got = repr(problem["input"])  # of what is not small, the message itself says what came
+        return f"{where}: {said}{f' (got {got})' if len(got) <= 80 else ''}"
     section = root
     for part in problem["loc"][:-1]:
         options = [f.annotation for name, f in section.model_fields.items() if name == part]

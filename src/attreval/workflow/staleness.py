@@ -35,7 +35,7 @@ def notebook_files(notebook: Path) -> list[str]:
 
 def stamp_path(task: str) -> Path:
     """Where the stamp of a task's table lies."""
-    return project.processed() / f"{task}.json"
+    return corpora.table_path(task).with_suffix(".json")
 
 
 def weights_stamp(name: str) -> Path:
