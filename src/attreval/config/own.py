@@ -155,7 +155,7 @@ def class_names(model: str, spec) -> tuple[str, ...]:
         )
     if _folded(own) != _folded(given) and sorted(_folded(own)) == sorted(_folded(given)):
         raise ValueError(
-            f"models.{model}.labels has the classes {', '.join(given)}, its own configuration the same in another order: "
+            f"models.{model}.labels has the classes {', '.join(given)}, its configuration the same in another order: "
             f"{', '.join(own)}; leave `labels` out, or mend the configuration if that is wrong"
         )
     return given
@@ -165,8 +165,8 @@ def check_classes(task: str, labels: Sequence[str], model: str, classes: Sequenc
     """Raise ValueError where a model that is taken as it is has other classes than the task that it reads."""
     if classes and sorted(_folded(labels)) != sorted(_folded(classes)):
         raise ValueError(
-            f"the model {model!r} has the classes {', '.join(classes)}, the task {task!r} has {', '.join(labels)}: name "
-            "the model's classes, in its order and in the task's words, under `labels` of the model"
+            f"the model {model!r} has the classes {', '.join(classes)}, the task {task!r} has {', '.join(labels)}: "
+            "name the model's classes, in its order and in the task's words, under `labels` of the model"
         )
 
 

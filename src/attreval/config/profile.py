@@ -175,8 +175,8 @@ def _check_rows(profile: Profile, task: str) -> None:
             raise ValueError(f"task {task!r} needs train_rows, dev_rows and test_rows; it has {given}")
         if "train" not in TASKS[task].splits and any(profile.task_of(task, m).train_rows for m in spec.models):
             raise ValueError(
-                f"task {task!r} has no rows to train on: say which column of its file holds the splits (`split`), or set "
-                "train_rows to 0 to take the model's weights as they are"
+                f"task {task!r} has no rows to train on: say which column of its file holds the splits (`split`), or "
+                "set train_rows to 0 to take the model's weights as they are"
             )
         return
     if given:

@@ -55,7 +55,7 @@ def _check_owner(name: object, path: Path) -> None:
     theirs = path_of(str(name)) if isinstance(name, str) and "/" not in name and name in _shipped() else path
     if theirs.resolve() != path.resolve():
         raise ValueError(
-            f"name: {name!r} is the profile {theirs}, whose results this one would write over; give it a name of its own"
+            f"name: {name!r} is the profile {theirs}, whose results this one would write over; give it another name"
         )
 
 

@@ -63,7 +63,8 @@ def read_own_data(path: Path, columns: Columns, labels: Sequence[str] = (), coun
         counts.noted[f"one class only: {names[present.pop()]}"] += len(rows)
     if (missed := counts.noted.get(MISFIT, 0)) > len(rows) / 2:
         raise ValueError(
-            f"{path.name}: {missed} of {len(rows)} values of {columns.rationale!r} do not fit their texts; they can be {FORMS}"
+            f"{path.name}: {missed} of {len(rows)} values of {columns.rationale!r} do not fit their texts; they "
+            f"can be {FORMS}"
         )
     if not any(row.split == "test" for row in rows):
         held = ", ".join(sorted({row.split for row in rows}))
@@ -91,8 +92,8 @@ def find_labels(table: Table, column: str, name: str) -> tuple[str, ...]:
     if len(found) == 1:
         ((only, rows),) = found.items()
         raise ValueError(
-            f"{name}: the column {column!r} holds one class only, {only!r} ({rows} rows); a classifier has two or more: "
-            "name all of them, in the model's order, under `labels`"
+            f"{name}: the column {column!r} holds one class only, {only!r} ({rows} rows); a classifier has two or "
+            "more: name all of them, in the model's order, under `labels`"
         )
     if not found:
         raise ValueError(f"{name}: the column {column!r} is empty in every row; a label is needed")
@@ -100,8 +101,8 @@ def find_labels(table: Table, column: str, name: str) -> tuple[str, ...]:
     if len(found) > MOST_LABELS or (len(found) > 50 and len(found) > rows / 2):
         shown = ", ".join(repr(label[:30]) for label in list(found)[:3])
         raise ValueError(
-            f"{name}: the column {column!r} holds {len(found)} different values in {rows} rows ({shown}, …): that is no "
-            "label; name the column of the label"
+            f"{name}: the column {column!r} holds {len(found)} different values in {rows} rows ({shown}, …): that is "
+            "no label; name the column of the label"
         )
     numbers = all(re.fullmatch(r"-?\d+", label) for label in found)
     return tuple(sorted(found, key=int) if numbers else sorted(found))
@@ -199,6 +200,7 @@ def _refuse(unknown: dict[str, Counter], names: Sequence[str], columns: Columns,
             more = f" and {len(unknown[what]) - 5} more" if len(unknown[what]) > 5 else ""
             column = getattr(columns, what)
             raise ValueError(
-                f"{name}: the column {column!r} holds {shown}{more}, which are not among {', '.join(list(allowed)[:50])}"
+                f"{name}: the column {column!r} holds {shown}{more}, which are not among "
+                + ", ".join(list(allowed)[:50])
                 + ("; `labels` names the model's classes in its order" if what == "label" else "")
             )

@@ -118,8 +118,8 @@ def _read_delimited(path: Path, wanted: Sequence[str]) -> Table:
         except (pd.errors.ParserError, pd.errors.ParserWarning, pd.errors.EmptyDataError) as error:
             said = str(error).replace("Error tokenizing data. C error: ", "").partition(". This leads")[0]
             raise ValueError(
-                f"{path.name} is no table of columns parted by {sign!r}: {said}. A text that holds {sign!r}, a quote or "
-                'a line break stands in double quotes, with "" for a quote'
+                f"{path.name} is no table of columns parted by {sign!r}: {said}. A text that holds {sign!r}, a quote "
+                'or a line break stands in double quotes, with "" for a quote'
             ) from None
     frame.columns = [str(name).strip() for name in frame.columns]
     check_columns(wanted, list(frame.columns), path.name)

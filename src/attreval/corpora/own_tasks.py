@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
 
@@ -27,7 +27,7 @@ class OwnTask(Task):
     """A task of a user's file. stamp: the hash that its table is named by."""
 
     file: Path = Path()
-    columns: Columns = Columns()
+    columns: Columns = field(default_factory=Columns)
     stamp: str = ""
 
     @property
@@ -100,9 +100,7 @@ def register(
     TASKS.pop(f"hybrid_{name}", None)
     if not columns.pair:
         made = hybrid_of(task)
-        TASKS[made.name] = OwnHybrid(
-            **{field: getattr(made, field) for field in Task.__dataclass_fields__}, stamp=stamp
-        )
+        TASKS[made.name] = OwnHybrid(**{part: getattr(made, part) for part in Task.__dataclass_fields__}, stamp=stamp)
     return task
 
 
