@@ -22,8 +22,9 @@ def explain_error(problem: dict, root: type[BaseModel]) -> str:
     where = ".".join(str(part) for part in problem["loc"]) or root.__name__.lower()
     if problem["type"] != "extra_forbidden":
         said = problem["msg"].removeprefix("Value error, ")
-        got = repr(problem["input"])  # of what is not small, the message itself says what came
-        return f"{where}: {said}{f' (got {got})' if len(got) <= 80 else ''}"
+        given = problem["input"]  # of a section, or of what is long, the message itself says what came
+        shown = not isinstance(given, (dict, BaseModel)) and len(repr(given)) <= 80
+        return f"{where}: {said}" + (f" (got {given!r})" if shown else "")
     section = root
     for part in problem["loc"][:-1]:
         options = [f.annotation for name, f in section.model_fields.items() if name == part]

@@ -109,13 +109,14 @@ def find_labels(table: Table, column: str, name: str) -> tuple[str, ...]:
 
 
 def index_of(label: str, names: Sequence[str]) -> int | None:
-    """Which class a value names: by its name, in any case, else by its number from 0; None for none."""
+    """Which class a value names: by its name, in any case, else by its number from 0, where no name is one."""
     folded = [name.casefold() for name in names]
     if label in names:
         return list(names).index(label)
     if label.casefold() in folded:
         return folded.index(label.casefold())
-    return int(label) if label.isdecimal() and int(label) < len(names) else None
+    numbered = label.isdecimal() and not any(name.isdecimal() for name in names)
+    return int(label) if numbered and int(label) < len(names) else None
 
 
 def _plain(value: Any) -> str | None:

@@ -81,7 +81,8 @@ def register(
             raise ValueError(
                 f"corpora: {taken!r} is the name of a corpus that comes with attreval; take another than {name!r}"
             )
-    names = tuple(labels) or _labels_of(file, columns.label, digest_once(file), tuple(prefer))
+    found = _labels_of(file, columns, digest_once(file), tuple(labels or prefer))
+    names = tuple(labels) or found
     stamp = stamp_of(file, columns, names)
     task = OwnTask(
         name=name,
@@ -124,9 +125,9 @@ def _digest(file: Path, _state: tuple) -> str:
 
 
 @cache
-def _labels_of(file: Path, column: str, _digest: str, prefer: tuple[str, ...]) -> tuple[str, ...]:
-    """The class names of a file in this state: the preferred, if every label is one of them."""
-    table = read_table(file, [column])
-    if prefer and all(index_of(value, prefer) is not None for value in find_values(table, column)):
+def _labels_of(file: Path, columns: Columns, _digest: str, prefer: tuple[str, ...]) -> tuple[str, ...]:
+    """The class names of a file in this state: the preferred, if every label is one of them. It asks for all columns."""
+    table = read_table(file, columns.wanted())
+    if prefer and all(index_of(value, prefer) is not None for value in find_values(table, columns.label)):
         return prefer
-    return find_labels(table, column, file.name)
+    return find_labels(table, columns.label, file.name)

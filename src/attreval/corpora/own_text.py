@@ -44,12 +44,12 @@ def lines_of_json(text: str, name: str) -> Iterator[dict]:
             rows = json.loads(text)
         except json.JSONDecodeError as error:
             raise ValueError(f"{name}, line {error.lineno}: no JSON list: {error.msg}") from None
-        numbered = enumerate(rows, 1)
+        numbered = ((number, json.dumps(row)) for number, row in enumerate(rows, 1))
     else:
         numbered = ((number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip())
     for number, line in numbered:
         try:
-            row = json.loads(line) if isinstance(line, str) else line
+            row = json.loads(line)
         except json.JSONDecodeError as error:
             raise ValueError(f"{name}, line {number}: no JSON object: {error.msg}, near {line[:60]!r}") from None
         if not isinstance(row, dict):
