@@ -126,7 +126,7 @@ def _digest(file: Path, _state: tuple) -> str:
 
 @cache
 def _labels_of(file: Path, columns: Columns, _digest: str, prefer: tuple[str, ...]) -> tuple[str, ...]:
-    """The class names of a file in this state: the preferred, if every label is one of them. It asks for all columns."""
+    """The class names of a file in this state: the preferred, if every label is one of them. All columns are read."""
     table = read_table(file, columns.wanted())
     if prefer and all(index_of(value, prefer) is not None for value in find_values(table, columns.label)):
         return prefer
