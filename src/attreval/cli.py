@@ -37,17 +37,18 @@ def fetch(
     task: Annotated[list[str] | None, typer.Option(help="a task; may be given several times")] = None,
     weights: Annotated[list[str] | None, typer.Option(help="pretrained weights from the registry")] = None,
 ):
-    """Download, check and open what a profile or some tasks need, and make their tables."""
+    """Download, check and open what a profile or some tasks need, and make their tables.
+
+    With both, of the tasks alone: the profile says what those are that are its own.
+    """
     from attreval import config, corpora
     from attreval.corpora.fetch.fetching import with_tables
     from attreval.workflow.run_notebook import with_mark
     from attreval.workflow.staleness import write_stamps
 
     tasks, names = list(task or []), list(weights or [])
-    if not tasks and not names:
-        profile = profile or "quick"
-    if profile:
-        settings = config.load(profile)
+    settings = config.load(profile or "quick") if profile or not (tasks or names) else None
+    if settings and not (tasks or names):
         tasks += [needed.name for needed in with_tables(tuple(settings.read_tasks()))]
         named = [name for m in settings.models.values() for name in (m.weights, m.tokenizer, m.start, m.embeddings)]
         names += [name for name in named if name in corpora.WEIGHTS]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, Field, model_validator
+from pydantic import BaseModel, Field, field_validator, model_validator
 
 from attreval.config.contradictions import check_choice_of_runs, check_judges
 from attreval.config.judges import (
@@ -14,6 +14,7 @@ from attreval.config.judges import (
     PointingSpec,
     SeedStudySpec,
 )
+from attreval.config.own import CorpusSpec, check_classes, check_profile_name, check_run_name, class_names
 from attreval.config.sections import BootstrapSpec, ExplainSpec, Judge, ModelSpec, TaskSpec, TrainingSpec
 from attreval.core.section import Section
 from attreval.corpora import TASKS, evidence_tasks
@@ -26,6 +27,7 @@ class Profile(Section):
 
     variants: the reading of a paper that is followed where text and released code part, see config.variants; loading a
     profile fills in what it says. left_out: the optional tasks that are not at hand; loading a profile sets it.
+    corpora: files of one's own; a profile that is made, or comes to another process, makes them known as tasks.
     """
 
     name: str
@@ -34,9 +36,10 @@ class Profile(Section):
     workers: int = Field(1, ge=1)
     device: str = "auto"
     models: dict[str, ModelSpec]
+    corpora: dict[str, CorpusSpec] = {}
     tasks: dict[str, TaskSpec]
     training: TrainingSpec = TrainingSpec()
-    explain: ExplainSpec
+    explain: ExplainSpec = ExplainSpec()
     pointing: PointingSpec = PointingSpec()
     agreement: AgreementSpec = AgreementSpec()
     faithfulness: FaithfulnessSpec = FaithfulnessSpec()
@@ -48,8 +51,27 @@ class Profile(Section):
     variants: dict[str, str] = {}
     left_out: list[str] = Field([])
 
+    @field_validator("name")
+    @classmethod
+    def one_folder(cls, given):
+        return check_profile_name(given)
+
+    def __setstate__(self, state):
+        super().__setstate__(state)
+        self._register_corpora()
+
+    def _register_corpora(self) -> None:
+        """Make the files of one's own known as tasks, with the classes of the first model that reads them."""
+        for name, corpus in self.corpora.items():
+            models = self.tasks[name].models if name in self.tasks else []
+            taken = [m for m in models if m in self.models and not self.task_of(name, m).train_rows]
+            corpus.register(name, class_names(taken[0], self.models[taken[0]]) if taken else ())
+
     @model_validator(mode="after")
     def known_names(self):
+        for model in self.models:
+            check_run_name("models", model)
+        self._register_corpora()
         for task, spec in self.tasks.items():
             if task not in TASKS:
                 raise ValueError(f"unknown task {task!r}; there are: {', '.join(TASKS)}")
@@ -68,6 +90,8 @@ class Profile(Section):
                 _check_keys(f"model {model!r}", "training", self.models[model].training, TrainingSpec)
                 _check_keys(f"task {task!r}", "training", self.task_of(task, model).training, TrainingSpec)
                 self.training_of(task, model)
+                if self.read_by(task) == task and not self.task_of(task, model).train_rows:
+                    check_classes(task, TASKS[task].labels, model, class_names(model, self.models[model]))
             self.explaining_of(task), self.faithfulness_of(task)
             _check_rows(self, task)
             check_judges(self, task)
@@ -149,6 +173,11 @@ def _check_rows(profile: Profile, task: str) -> None:
     if parent == task:
         if len(given) < 3:
             raise ValueError(f"task {task!r} needs train_rows, dev_rows and test_rows; it has {given}")
+        if "train" not in TASKS[task].splits and any(profile.task_of(task, m).train_rows for m in spec.models):
+            raise ValueError(
+                f"task {task!r} has no rows to train on: say which column of its file holds the splits (`split`), or "
+                "set train_rows to 0 to take the model's weights as they are"
+            )
         return
     if given:
         raise ValueError(f"task {task!r} is read by the models of {parent!r}: it takes no {given[0]}")

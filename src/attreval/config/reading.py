@@ -9,6 +9,7 @@ import yaml
 from pydantic import ValidationError
 
 from attreval import corpora
+from attreval.config.own import resolve_paths
 from attreval.config.profile import Profile
 from attreval.config.variants import apply_variants
 from attreval.core import project
@@ -33,7 +34,8 @@ def load(profile: str) -> Profile:
     """
     path, found = _read_mapping(profile)
     try:
-        found = apply_variants(found)
+        found = apply_variants(resolve_paths({"name": path.stem} | found, path.parent))
+        _check_owner(found["name"], path)
     except ValueError as error:
         raise ValueError(f"{path.name} is not a valid profile:\n  {error}") from None
     try:
@@ -41,9 +43,28 @@ def load(profile: str) -> Profile:
         gone = [task for task, spec in profile.tasks.items() if spec.optional and not corpora.at_hand(task)]
         kept = {task: spec for task, spec in profile.tasks.items() if task not in gone}
         return profile.model_copy(update={"tasks": kept, "left_out": gone})
+    except OSError as error:
+        raise ValueError(f"{path.name} is not a valid profile:\n  {error}") from None
     except ValidationError as error:
         lines = [explain_error(problem, Profile) for problem in error.errors()]
         raise ValueError(f"{path.name} is not a valid profile:\n  " + "\n  ".join(lines)) from None
+
+
+def _check_owner(name: object, path: Path) -> None:
+    """Raise ValueError where another profile of config/ has this name: results of one would take the other's place."""
+    theirs = path_of(str(name)) if isinstance(name, str) and "/" not in name and name in _shipped() else path
+    if theirs.resolve() != path.resolve():
+        raise ValueError(
+            f"name: {name!r} is the profile {theirs}, whose results this one would write over; give it another name"
+        )
+
+
+def _shipped() -> list[str]:
+    """The names of the profiles in config/; none outside a project."""
+    try:
+        return profiles()
+    except FileNotFoundError:
+        return []
 
 
 def _read_mapping(profile: str) -> tuple[Path, dict]:

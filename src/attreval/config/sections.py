@@ -7,7 +7,7 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from attreval.core.section import Section
-from attreval.methods import METHODS
+from attreval.methods import METHODS, methods_in
 from attreval.methods.method import Budget
 
 Precision = Literal["auto", "float32", "bfloat16"]
@@ -141,10 +141,15 @@ class TrainingSpec(Section):
     tokens: int | None = Field(None, ge=8)
 
 
+METHODS_OF_TWO_PAPERS = dict.fromkeys(
+    ["random", *methods_in("kamp2023").values(), "occlusion_1", *methods_in("zhao2023").values()]
+)
+
+
 class ExplainSpec(Budget):
     """Which methods explain, in how many shards, and what they may spend."""
 
-    methods: list[str] = Field(min_length=1)
+    methods: list[str] = Field(list(METHODS_OF_TWO_PAPERS), min_length=1)
     target: Literal["predicted", "gold"] = "predicted"
     shards: int = Field(1, ge=1)
     token_budget: int | None = Field(None, ge=1)

@@ -21,7 +21,10 @@ def explain_error(problem: dict, root: type[BaseModel]) -> str:
     """One pydantic problem as one sentence, with the allowed keys where a key is unknown."""
     where = ".".join(str(part) for part in problem["loc"]) or root.__name__.lower()
     if problem["type"] != "extra_forbidden":
-        return f"{where}: {problem['msg'].removeprefix('Value error, ')} (got {problem['input']!r})"[:1200]
+        said = problem["msg"].removeprefix("Value error, ")
+        given = problem["input"]  # of a section, or of what is long, the message itself says what came
+        shown = not isinstance(given, (dict, BaseModel)) and len(repr(given)) <= 80
+        return f"{where}: {said}" + (f" (got {given!r})" if shown else "")
     section = root
     for part in problem["loc"][:-1]:
         options = [f.annotation for name, f in section.model_fields.items() if name == part]

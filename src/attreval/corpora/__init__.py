@@ -76,5 +76,6 @@ def load(task: str, split: str | None, limit: int | None = None):
         raise ValueError(f"task {task!r} has no split {split!r}; there are: {', '.join(known.splits)}")
     path = table_path(task)
     if not path.exists():
-        raise FileNotFoundError(f"the table of task {task!r} is not there: run `attreval fetch --task {task}`")
+        where = "--profile YOURS.yaml" if known.own_files else f"--task {task}"
+        raise FileNotFoundError(f"the table of task {task!r} is not there: run `attreval fetch {where}`")
     return read_instances(path, split, limit)

@@ -43,6 +43,16 @@ class Task:
         return self.title.partition(":")[0]
 
     @property
+    def table_name(self) -> str:
+        """What the file of its table is called, without its ending."""
+        return self.name
+
+    @property
+    def own_files(self) -> dict[str, Path]:
+        """The files of the user's that it is made from, by name, wherever they lie; see corpora.own_tasks."""
+        return {}
+
+    @property
     def origin(self) -> tuple[str, ...]:
         """The names of its packages, files and of the tasks that it is made from."""
         return self.packages + self.files + self.tables

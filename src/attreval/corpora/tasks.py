@@ -246,7 +246,7 @@ def _spanex_of(parent: Task) -> Task:
     )
 
 
-def _hybrid_of(parent: Task) -> Task:
+def hybrid_of(parent: Task) -> Task:
     """The hybrid documents made from the test instances of a task (Poerner et al. 2018, section 4.1)."""
     return Task(
         name=f"hybrid_{parent.name}",
@@ -292,7 +292,7 @@ def _whole_of(part: Task) -> Task:
 
 
 TASKS: dict[str, Task] = {task.name: task for task in _TASKS}
-_MADE = (*(_hybrid_of(TASKS[name]) for name in ("bbc", "imdb", "newsgroups", "yelp")), _manual_of(TASKS["newsgroups"]))
+_MADE = (*(hybrid_of(TASKS[name]) for name in ("bbc", "imdb", "newsgroups", "yelp")), _manual_of(TASKS["newsgroups"]))
 _MADE += tuple(_whole_of(TASKS[name]) for name in ("agreement_parsed", "agreement_ud", "agreement_linzen"))
 _MADE += tuple(_spanex_of(TASKS[name]) for name in ("snli", "fever"))
 TASKS |= {task.name: task for task in _MADE}
@@ -307,7 +307,7 @@ def known_task(name: str) -> Task:
 
 def table_path(task: str) -> Path:
     """Where the table of a task lies; ValueError lists the tasks there are."""
-    return project.processed() / f"{known_task(task).name}.parquet"
+    return project.processed() / f"{known_task(task).table_name}.parquet"
 
 
 def is_external(task: Task) -> bool:

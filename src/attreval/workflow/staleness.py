@@ -8,6 +8,7 @@ builder; what reads the table looks at a stamp beside it, which changes when, an
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -18,8 +19,10 @@ from attreval.core import project
 from attreval.core.imports import closure
 from attreval.core.tables import write_json
 from attreval.corpora.fetch.lock import package
+from attreval.corpora.own_tasks import digest_once
 
 SCHEMA = ("attreval.config",)
+MODEL_FILES = (".json", ".safetensors", ".bin", ".txt", ".model", ".jinja")
 
 
 def code_of(notebook: Path) -> str:
@@ -35,12 +38,27 @@ def notebook_files(notebook: Path) -> list[str]:
 
 def stamp_path(task: str) -> Path:
     """Where the stamp of a task's table lies."""
-    return project.processed() / f"{task}.json"
+    return corpora.table_path(task).with_suffix(".json")
 
 
 def weights_stamp(name: str) -> Path:
     """Where the stamp of pretrained weights lies."""
     return project.processed() / f"weights-{name}.json"
+
+
+def folder_stamp(folder: Path | str) -> Path:
+    """The stamp of a model's folder of the user's, written anew where, and only where, a file of the model has changed.
+
+    Of what transformers reads there: weights, configuration and tokenizer, by their hashes.
+    """
+    folder = Path(folder)
+    files = sorted(path for path in folder.iterdir() if path.is_file() and path.suffix in MODEL_FILES)
+    found = {"folder": str(folder), "sha256": {path.name: digest_once(path) for path in files}}
+    place = hashlib.sha256(str(folder).encode()).hexdigest()[:16]
+    path = project.processed() / f"folder-{place}.json"
+    if not path.exists() or json.loads(path.read_text(encoding="utf-8")) != found:
+        write_json(path, found)
+    return path
 
 
 def write_stamps(tasks: Iterable[str], weights: Iterable[str] = ()) -> None:

@@ -96,9 +96,8 @@ def missing(corpus: Corpus, path: str) -> FetchError:
 
 def find_sources(task: Task, say: Callable[[str], None]) -> dict[str, Path]:
     """The path of every file that a task needs, fetched where it has an address, and of optional ones."""
-    return {path: found for path in task.files if (found := _find_file(path, say))} | {
-        path: found for path in task.optional if (found := _find_optional(path, say))
-    }
+    found_here = {path: found for path in task.files if (found := _find_file(path, say))}
+    return found_here | task.own_files | {path: found for path in task.optional if (found := _find_optional(path, say))}
 
 
 def at_hand(task: Task) -> bool:

@@ -21,8 +21,9 @@ def evaluated_instances(profile: Profile, task: str) -> list[Instance]:
 
 
 def marked_corpus(task: str) -> list[Instance]:
-    """All of a task's dev and test instances, as far as it has these splits."""
-    return [i for split in ("dev", "test") if split in corpora.TASKS[task].splits for i in corpora.load(task, split)]
+    """All of a task's dev and test instances that people have marked, as far as it has these splits."""
+    splits = [split for split in ("dev", "test") if split in corpora.TASKS[task].splits]
+    return [i for split in splits for i in corpora.load(task, split) if len(i.evidence.marks)]
 
 
 def examples(task: str, wanted: list[str]) -> list[Instance]:

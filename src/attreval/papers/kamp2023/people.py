@@ -74,9 +74,10 @@ def annotation_table(step) -> pd.DataFrame:
         in_tokens = [token_marks(i, tokens[i.id]) for i in instances]
         rows.append((task, "instances", len(instances)))
         rows.append((task, "dropped", _count_misfits(task)))
-        counts = np.array([m.sum(axis=1) for m in marks])
-        means = counts.mean(axis=0)
-        if len(means) <= FEW:
+        by_text = [m.sum(axis=1) for m in marks]
+        same_people = len({len(m) for m in marks}) == 1
+        means = np.mean(by_text, axis=0) if same_people else np.array([np.mean([m.mean() for m in by_text])])
+        if same_people and len(means) <= FEW:
             rows += [(task, f"words_{person}", mean) for person, mean in enumerate(means, 1)]
         rows += [(task, f"words_{word}", f(means)) for word, f in (("fewest", min), ("mean", np.mean), ("most", max))]
         for unit, found in (("words", marks), ("tokens", in_tokens)):

@@ -23,7 +23,7 @@ def table_1(improvement: pd.DataFrame) -> pd.DataFrame:
         for method, inside in part.groupby("method", sort=False):
             by_k = inside.groupby("k").improvement.mean()
             rows.append({"task": task, "method": method} | {f"k{k}": value for k, value in by_k.items()})
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows) if rows else pd.DataFrame(columns=["task", "method"])  # a table without columns is no csv
 
 
 def with_published_improvement(improvement: pd.DataFrame) -> pd.DataFrame:

@@ -91,7 +91,7 @@ def _write_other_choices(step: Step, scorer: Scorer, instances: list[Instance], 
 
 
 def _write_marked_tokens(step: Step, model, instances: list[Instance]) -> None:
-    """Write how the first model of the agreement judge reads all of dev and test, if people have marked the task.
+    """Write how the first model of the agreement judge reads all that people have marked of dev and test.
 
     How far people agree, in the model's tokens (notebook 05), is said of the whole corpus.
     """

@@ -55,6 +55,8 @@ def best_methods(area: pd.DataFrame) -> pd.DataFrame:
         for measure, best in (("comprehensiveness", "idxmax"), ("sufficiency", "idxmin")):
             means = part[part.measure == measure].groupby("method", sort=False)["mean"].mean()
             others = means.drop("random", errors="ignore")
+            if not len(others):
+                continue  # nothing but random scores explained
             method = getattr(others, best)()
             rows.append((task, measure, method, others[method], means.get("random", np.nan), part.instances.max()))
     return pd.DataFrame(rows, columns=["task", "measure", "method", "mean", "random", "instances"])

@@ -19,6 +19,7 @@ from attreval.papers.common.sample import to_explain
 from attreval.papers.zhao2023.datasets import PUBLISHED_TASKS as PUBLISHED_TASKS
 from attreval.papers.zhao2023.datasets import published_dataset
 from attreval.papers.zhao2023.diagnosticity import diagnosticity_cells, summary_table
+from attreval.papers.zhao2023.erasure import random_scores
 from attreval.workflow.step import Step
 
 EXAMPLES = (  # the three of Table 4: data set, method
@@ -133,7 +134,11 @@ def _read_example(step: Step, one) -> Example:
     tokens = load_tokens(step.results, profile, *run)[instance.id]
     records = load_attributions(step.results, profile, *run)[one.instance]
     read = np.unique(tokens.word[tokens.word >= 0])
-    scores = {m: to_words(records[m].on_tokens(len(tokens)), tokens, instance)[read] for m in (one.method, "random")}
+    on_tokens = {m: record.on_tokens(len(tokens)) for m, record in records.items() if m in (one.method, "random")}
+    if "random" not in on_tokens:  # it did not explain, and was drawn as rival
+        on_tokens["random"] = np.zeros(len(tokens))
+        on_tokens["random"][tokens.content] = random_scores(tokens, *run, instance.id)
+    scores = {m: to_words(on_tokens[m], tokens, instance)[read] for m in (one.method, "random")}
     words = np.array(instance.word_texts(), dtype=object)[read]
     rows = {METHODS[m].title: values for m, values in scores.items()}
     return Example(tuple(words), rows)

@@ -1,0 +1,259 @@
+"""What a profile says of the user's own things: names, folders of models, files of texts, classes; README's example."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import re
+import textwrap
+
+import pytest
+import yaml
+from reference import CHECKOUT
+from reference.profiles import TASK, TINY
+
+from attreval import config, corpora
+from attreval.corpora import TASKS
+from attreval.methods.method import Budget, UnitSettings
+
+AS_IT_IS = {"models": ["mine"], "train_rows": 0, "dev_rows": 0, "test_rows": 9, "explain_rows": 3}
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder of the user's with a model and texts; its own data and results; tasks as they were afterwards."""
+    before = dict(TASKS)
+    monkeypatch.setenv("ATTREVAL_HOME", str(CHECKOUT))
+    monkeypatch.setenv("ATTREVAL_DATA", str(tmp_path / "data"))
+    monkeypatch.chdir(tmp_path)
+    make_model(tmp_path / "models" / "mine", ["neg", "pos"])
+    (tmp_path / "my.csv").write_text("review,stars,why\nso good,1,0 1\nso bad,0,\nvery bad,0,\n")
+    yield tmp_path
+    TASKS.clear()
+    TASKS.update(before)
+
+
+def make_model(place, classes=None):
+    """A folder as transformers writes it, without weights."""
+    place.mkdir(parents=True, exist_ok=True)
+    (place / "config.json").write_text(json.dumps({"id2label": dict(enumerate(classes))} if classes else {}))
+
+
+def profile(**more):
+    made = {
+        "models": {"mine": {"weights": "models/mine"}},
+        "corpora": {"mine": {"file": "my.csv", "text": "review", "label": "stars", "rationale": "why"}},
+        "tasks": {"mine": AS_IT_IS, "hybrid_mine": {"models": ["mine"], "explain_rows": 2, "judges": ["pointing"]}},
+    }
+    return made | more
+
+
+def load(folder, made=None, name="trial.yaml"):
+    (folder / name).write_text(yaml.safe_dump(made or profile()))
+    return config.load(str(folder / name))
+
+
+def refuse(folder, words, made=None, name="trial.yaml"):
+    with pytest.raises(ValueError, match=words) as raised:
+        load(folder, made, name)
+    assert len(str(raised.value)) < 1500
+    return str(raised.value)
+
+
+# A corpus of one's own
+
+
+def test_a_profile_makes_a_file_a_task_with_the_classes_of_its_model(folder):
+    found = load(folder)
+    assert found.name == "trial" and found.corpora["mine"].file == str(folder / "my.csv")
+    assert TASKS["mine"].labels == ("neg", "pos") and found.read_by("hybrid_mine") == "mine"
+    corpora.fetch(found.read_tasks(), say=lambda line: None)
+    assert [i.label for i in corpora.load("mine", "test")].count(0) == 2
+    assert sum(i.evidence.marks.size > 0 for i in corpora.load("mine", "test")) == 1
+    assert ("mine", "mine", 1) in found.explained_runs("agreement")
+
+
+def test_a_profile_that_reaches_another_process_makes_its_tasks_known_there(folder):
+    kept = pickle.dumps(load(folder))
+    for name in ("mine", "hybrid_mine"):
+        del TASKS[name]
+    assert pickle.loads(kept).read_by("hybrid_mine") == "mine" and "mine" in TASKS
+    del TASKS["mine"]
+    settings = pickle.loads(kept).model_dump()
+    assert config.Profile.model_validate(settings).corpora["mine"].text == "review" and "mine" in TASKS
+
+
+def test_a_path_is_that_of_the_profiles_folder_wherever_one_stands(folder, monkeypatch):
+    load(folder)
+    (folder / "elsewhere").mkdir()
+    monkeypatch.chdir(folder / "elsewhere")
+    found = config.load("../trial.yaml")
+    assert found.models["mine"].weights == str(folder / "models" / "mine")
+    assert found.corpora["mine"].file == str(folder / "my.csv")
+    assert corpora.resolve_weights(found.models["mine"].weights) == str(folder / "models" / "mine")
+
+
+@pytest.mark.parametrize(
+    "entry, words",
+    [
+        ({"file": "mz.csv"}, r"trial.yaml is not a valid profile:\n.*there is no file .*mz.csv; did you mean 'my.csv'"),
+        ({"text": "reviews"}, "no column 'reviews'; did you mean 'review'"),
+        ({"labels": ["only"]}, "corpora.mine.labels: two classes or more"),
+        ({"labels": ["a", "a"]}, "two classes or more of different names"),
+        ({"labels": ["a", "b"]}, "the model 'mine' has the classes neg, pos, the task 'mine' has a, b"),
+        ({"labels": ["a", "b", "c"]}, "has the classes neg, pos, the task 'mine' has a, b, c"),
+        ({"texts": "review"}, "corpora.mine.texts: unknown key; allowed are: file, text, label, pair"),
+        ({"file": ""}, "corpora.mine.file: String should have at least 1 character"),
+    ],
+)
+def test_a_corpus_that_cannot_be_meant_is_told_when_the_profile_is_loaded(folder, entry, words):
+    made = profile()
+    made["corpora"]["mine"] |= entry
+    refuse(folder, words, made)
+
+
+@pytest.mark.parametrize(
+    "name, plain", [("My-Data", "my_data"), ("a b", "a_b"), ("../x", "x"), ("Ünï", "n"), ("", "mine")]
+)
+def test_a_name_of_a_corpus_or_model_that_no_file_can_bear_is_refused_with_one_that_can(folder, name, plain):
+    made = profile(corpora={name: profile()["corpora"]["mine"]})
+    refuse(folder, rf"corpora: {re.escape(repr(name))} is no name: .*{plain!r} would do", made)
+    made = profile(models={name: {"weights": "models/mine"}, "mine": {"weights": "models/mine"}})
+    refuse(folder, rf"models: {re.escape(repr(name))} is no name: .*{plain!r} would do", made)
+
+
+def test_a_shipped_corpus_is_not_replaced_and_one_without_train_is_not_trained_on(folder):
+    refuse(
+        folder,
+        "'snli' is the name of a corpus that comes with",
+        profile(corpora={"snli": profile()["corpora"]["mine"]}),
+    )
+    made = profile(models={"mine": TINY}, tasks={"mine": AS_IT_IS | {"train_rows": 2}})
+    refuse(folder, "task 'mine' has no rows to train on: say which column", made)
+
+
+# Models
+
+
+def test_a_folder_of_a_model_that_is_not_there_names_the_nearest(folder):
+    for given in ("models/mnie", "./models/mnie", str(folder / "models" / "mnie"), "models/deep/er"):
+        words = refuse(
+            folder, r"models\.mine\.weights: there is no folder", profile(models={"mine": {"weights": given}})
+        )
+        assert str(folder / "models" / "mine") in words
+    (folder / "models" / "void").mkdir()
+    refuse(
+        folder,
+        "void holds no model: no config.json; it holds nothing",
+        profile(models={"mine": {"weights": "models/void"}}),
+    )
+    (folder / "models" / "file").write_text("")
+    refuse(folder, "there is no folder", profile(models={"mine": {"weights": "models/file"}}))
+
+
+@pytest.mark.parametrize("name", ["minilm", "bert-base-uncased", "facebook/bart-base"])
+def test_names_of_the_registry_and_of_a_hub_stay_names(folder, name):
+    found = load(folder, {"models": {"mine": {"weights": name}}, "tasks": {"rotten_tomatoes": AS_IT_IS}})
+    assert found.models["mine"].weights == name
+
+
+def test_classes_of_a_model_in_another_order_or_number_are_never_taken_silently(folder):
+    one = {"weights": "models/mine", "labels": ["pos", "neg"]}
+    refuse(
+        folder,
+        r"has the classes pos, neg, its configuration the same in another order: neg, pos; leave `labels` out",
+        profile(models={"mine": one}),
+    )
+    refuse(
+        folder, "names 3 classes, its weights have 2: neg, pos", profile(models={"mine": one | {"labels": list("abc")}})
+    )
+    found = load(folder, profile(models={"mine": one | {"labels": ["Bad", "Good"]}}))  # other words, the model's order
+    assert found.corpora["mine"].labels == [] and TASKS["mine"].labels == ("Bad", "Good")
+    made = {"models": {"mine": {"weights": "models/mine"}}, "tasks": {"snli": AS_IT_IS}}
+    refuse(folder, "the model 'mine' has the classes neg, pos, the task 'snli' has entailment", made)
+    make_model(folder / "models" / "mine")  # without names: known only when it is loaded
+    assert load(folder, made).models["mine"].labels is None
+
+
+# The name of a profile
+
+
+@pytest.mark.parametrize(
+    "name", ["../../oops", "/tmp/oops", "", ".", "..", "a/b", "a b", ".hidden", "x\n", "a\\b", "~", 7]
+)
+def test_a_name_that_is_no_folder_of_its_own_is_refused(folder, name):
+    words = refuse(folder, r"trial.yaml is not a valid profile:\n  name: ", profile(name=name))
+    assert "models" not in words  # the profile itself is not printed
+
+
+@pytest.mark.parametrize("name", ["My-Model", "mine.v2", "a_b-C", "2024-01"])
+def test_a_name_of_letters_digits_dots_and_dashes_is_taken(folder, name):
+    assert load(folder, profile(name=name)).name == name
+    assert load(folder, name=f"{name}.yaml").name == name  # from the file
+
+
+@pytest.mark.parametrize("name", ["quick", "smoke", "paper"])
+def test_a_name_of_a_profile_of_the_project_is_its_own(folder, name):
+    words = rf"name: {name!r} is the profile .*config/{name}.yaml, whose results this one would write over"
+    refuse(folder, words, profile(name=name))
+    refuse(folder, words, name=f"{name}.yaml")  # where the file gives the name
+    assert config.load(str(CHECKOUT / "config" / f"{name}.yaml")).name == name
+
+
+def test_errors_do_not_print_the_profile(folder):
+    made = profile(tasks={"nope": TASK})
+    made["explain"] = {"methods": ["lime", "nope"]}
+    words = refuse(folder, "unknown method 'nope'", made)
+    assert "got {" not in words and "my.csv" not in words
+    words = refuse(folder, "unknown task 'nope'", profile(tasks={"nope": TASK}))
+    assert "got {" not in words and "my.csv" not in words
+
+
+# Budgets, defaults, README
+
+
+COUNTS = [name for name, field in Budget.model_fields.items() if field.annotation in (int, float)]
+
+
+@pytest.mark.parametrize("key", COUNTS)
+@pytest.mark.parametrize("value", [-5, -1, float("nan")])
+def test_no_budget_is_negative(folder, key, value):
+    refuse(folder, rf"explain\.{key}: ", profile(explain={key: value}))
+    task = AS_IT_IS | {"explain": {key: value}}
+    refuse(folder, key, profile(tasks={"mine": task}))
+    with pytest.raises(ValueError, match=key):
+        Budget(**{key: value})
+
+
+@pytest.mark.parametrize("key", [k for k, f in UnitSettings.model_fields.items() if f.annotation in (int, float)])
+def test_no_budget_of_units_is_negative(key):
+    if key != "head_rank":  # -1 is the least important head
+        with pytest.raises(ValueError, match=key):
+            UnitSettings(**{key: -5})
+
+
+def test_a_budget_of_nothing_is_refused():
+    zero_is_a_number = {"limsse_draw"}
+    for key in set(COUNTS) - zero_is_a_number:
+        with pytest.raises(ValueError, match=key):
+            Budget(**{key: 0})
+
+
+def test_what_explains_has_a_default_that_every_judge_can_use(folder):
+    found = load(folder).explain.methods
+    assert "random" in found and set(config.FaithfulnessSpec().methods) <= set(found)
+
+
+BLOCKS = re.findall(r"\n\n((?:    .*\n)+)", (CHECKOUT / "README.md").read_text(encoding="utf-8"))
+PROFILES = [textwrap.dedent(block) for block in BLOCKS if re.match(r" *models:", block)]
+
+
+def test_every_profile_that_readme_prints_is_valid_as_printed(folder):
+    assert len(PROFILES) >= 2
+    for text in PROFILES:
+        named = yaml.safe_load(text)["models"]["mine"]
+        make_model(folder / named["weights"], named.get("labels") or ["negative", "positive"])
+        (folder / "reviews.csv").write_text("review,stars,why\nso good,positive,good\nso bad,negative,\n")
+        (folder / "mine.yaml").write_text(text)
+        found = config.load("mine.yaml")
+        assert found.name == "mine" and found.explained_runs()
