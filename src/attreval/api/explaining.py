@@ -33,7 +33,7 @@ def explain(
     against: str | int | None = None,
     budget: Budget | None = None,
     samples: int | None = None,
-    notify: Callable[[int, int], None] | None = None,
+    notify: Callable[[int, int, int], None] | None = None,
 ) -> Explanations:
     """Explain a model's answer on each text by each method.
 
@@ -44,7 +44,8 @@ def explain(
     rather than this one: the difference of their two logits, or for methods that go by probabilities the probability
     of the one given that it is one of the two. A method whose scores do not depend on the class gives the same.
     budget: what methods may spend, and their choices. samples: texts that LIME, LIMSSE and the Shapley methods may ask
-    for, 500 where neither is given. notify: called with (texts done, of).
+    for, 500 where neither is given. notify: called with (texts done, of, evaluations of the model so far), also while a
+    text is being explained.
 
     Random draws follow from the words of a text, so its scores are the same in any company. The ledger of the model's
     answers lives as long as the call. Raises ValueError for a text that is empty or no text, an unknown method or one
@@ -57,13 +58,13 @@ def explain(
     segments = read_segments(texts)
     distinct = list(dict.fromkeys(segments))
     found: dict[tuple[str, ...], Explanation] = {}
+    count = _Count(notify, len(segments))
     for start in range(0, len(distinct), TOGETHER):
         part = distinct[start : start + TOGETHER]
         places = [segments.index(one) for one in part]
-        made = _explain_some(model, make_instances(part), places, names, spending, unit, goal, rival, every)
+        made = _explain_some(model, make_instances(part), places, names, spending, unit, goal, rival, every, count)
         found |= zip(part, made, strict=True)
-        if notify:
-            notify(sum(one in found for one in segments), len(segments))
+        count.finish(sum(one in found for one in segments))
     return Explanations([found[one] for one in segments], model.labels)
 
 
@@ -88,11 +89,37 @@ def _asked_for_all(methods: str | Sequence[str] | None) -> bool:
     return any(plain(part) == "all" for name in names for part in name.split(","))
 
 
-def _spend(budget: Budget | None, samples: int | None, unit: str) -> Budget:
-    """The budget with the number of samples and the unit in it. ValueError for a number below 2."""
-    spending = budget or Budget()
+def check_samples(samples: int | None) -> None:
+    """ValueError for what is no number of sampled texts."""
     if samples is not None and (isinstance(samples, bool) or not isinstance(samples, (int, np.integer)) or samples < 2):
         raise ValueError(f"samples is a number of texts, 2 or more; got {samples!r}")
+
+
+class _Count:
+    """How far a call is, for whoever wants to know."""
+
+    def __init__(self, notify: Callable[[int, int, int], None] | None, of: int):
+        self.notify, self.of, self.done, self.evaluations = notify, of, 0, 0
+
+    def add(self, evaluations: int) -> None:
+        """The model has answered so many rows."""
+        self.evaluations += evaluations
+        self._tell()
+
+    def finish(self, done: int) -> None:
+        """So many texts are done."""
+        self.done = done
+        self._tell()
+
+    def _tell(self) -> None:
+        if self.notify:
+            self.notify(self.done, self.of, self.evaluations)
+
+
+def _spend(budget: Budget | None, samples: int | None, unit: str) -> Budget:
+    """The budget with the number of samples and the unit in it."""
+    spending = budget or Budget()
+    check_samples(samples)
     if samples is None and budget is not None:
         return spending
     most = int(samples or SAMPLES)
@@ -110,6 +137,7 @@ def _explain_some(
     goal: int | None,
     rival: int | None,
     every: bool,
+    count: _Count,
 ) -> list[Explanation]:
     """A few texts, whose places among all are told for messages."""
     left_out: dict[str, str] = {}
@@ -119,7 +147,7 @@ def _explain_some(
         asked = model if rival is None else Contrast(model, target, rival)
         mine = [i for i, k in enumerate(targets) if k == target]
         of_class = [replace(instances[i], label=target if rival is None else 0) for i in mine]
-        heard = _ask(asked, of_class, [places[i] for i in mine], names, budget, left_out if every else None)
+        heard = _ask(asked, of_class, [places[i] for i in mine], names, budget, left_out if every else None, count)
         made |= zip(mine, heard, strict=True)
     return [
         Explanation(
@@ -166,11 +194,12 @@ def _ask(
     names: list[str],
     budget: Budget,
     left_out: dict[str, str] | None,
+    count: _Count,
 ) -> list[Explained]:
     """What methods say. left_out: takes in the methods that refuse, with the reason; None makes that an error."""
     able = [m for m in names if m not in (left_out or {})]
     try:
-        return ask_methods(Scorer(model), instances, able, budget, ("own",), "gold", group=TOGETHER)
+        return ask_methods(Scorer(model, notify=count.add), instances, able, budget, ("own",), "gold", group=TOGETHER)
     except Exception as error:
         for method in able:
 
@@ -184,7 +213,7 @@ def _ask(
                 if left_out is None or not isinstance(cause, ValueError):
                     raise _name_culprit(cause, places, again, f"the method {method}") from cause
                 left_out[method] = str(cause)
-                return _ask(model, instances, places, names, budget, left_out)
+                return _ask(model, instances, places, names, budget, left_out, count)
         raise RuntimeError(f"texts {places[0]} to {places[-1]} together: {error}") from error
 
 

@@ -10,6 +10,7 @@ from attreval.core.alignment import overlap_shares, to_words
 from attreval.core.records import Attribution, Instance, Tokens
 
 UNITS = ("word", "token")
+RANDOM = "random"  # the method that all others are compared with
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
-from attreval.api.explanation import UNITS, Explanation
+from attreval.api.explanation import RANDOM, UNITS, Explanation
 from attreval.api.given_scores import token_scores
 from attreval.core.records import Attribution, Tokens
 
@@ -123,6 +123,8 @@ class Explanations(Sequence[Explanation]):
         fit the texts, and for a name that is taken.
         """
         scores = list(scores)
+        if method == RANDOM:
+            raise ValueError(f"{RANDOM!r} names random scores, with which methods are compared; give another name")
         if len(scores) != len(self):
             raise ValueError(f"{method!r} must score each of {len(self)} texts; got scores for {len(scores)}")
         if any(method in one.attributions for one in self):

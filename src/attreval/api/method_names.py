@@ -66,7 +66,7 @@ def _find_method(name: str) -> str:
     known = {plain(m.title): m.name for m in METHODS.values()} | ALIASES | {plain(m): m for m in METHODS}
     if plain(name) in known:
         return known[plain(name)]
-    near = get_close_matches(plain(name), known, n=3, cutoff=0.5)
+    near = get_close_matches(plain(name), known, n=2, cutoff=0.6)
     meant = list(dict.fromkeys(known[one] for one in near))
     hint = f"; did you mean {' or '.join(map(repr, meant))}?" if meant else ""
     raise ValueError(f"unknown method {name!r}{hint} `attreval list methods` lists all {len(METHODS)}")

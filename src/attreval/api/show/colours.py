@@ -1,4 +1,4 @@
-"""The colours of scores, which colour-blind people tell apart: blue for the class, orange against, violet for no sign."""
+"""The colours of scores, told apart by colour-blind people: blue for the class, orange against it, violet unsigned."""
 
 from __future__ import annotations
 
