@@ -179,7 +179,7 @@ def find_metrics(names: str | Sequence[str] | None, methods: Sequence[str], mark
         if plain not in METRICS:
             near = get_close_matches(plain, [*METRICS, *ALIASES], n=2)
             hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
-            raise ValueError(f"unknown metric {name!r}{hint} `attreval list metrics` lists all")
+            raise ValueError(f"unknown metric {name!r}{hint or ';'} `attreval list metrics` lists all")
         if lacking := _lacks(plain, methods, marked, contrast):
             raise ValueError(f"the metric {name!r} needs {lacking}")
         found.append(plain)

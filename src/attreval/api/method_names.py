@@ -44,15 +44,17 @@ def find_methods(names: str | Iterable[str] | None, family: str | None = None) -
     """
     from attreval.methods.run import pick_methods
 
-    asked = [names] if isinstance(names, str) else list(names or DEFAULT)
+    asked = [names] if isinstance(names, str) else list(DEFAULT if names is None else names)
     if wrong := [one for one in asked if not isinstance(one, str)]:
         raise ValueError(f"a method is asked for by its name; got {wrong[0]!r}")
-    parts = [part.strip() for one in asked for part in one.split(",") if part.strip()]
+    known = _known_names()  # some titles hold a comma
+    parts = [part.strip() for one in asked for part in ([one] if plain(one) in known else one.split(","))]
+    parts = [part for part in parts if part]
     if not parts:
         raise ValueError("no method is named; `attreval list methods` lists them")
     found: list[str] = []
     for part in parts:
-        found += _every(family) if plain(part) == "all" else [_find_method(part)]
+        found += _every(family) if plain(part) == "all" else [_find_method(part, known)]
     return pick_methods(list(dict.fromkeys(found)), family)
 
 
@@ -61,12 +63,16 @@ def _every(family: str | None) -> Sequence[str]:
     return methods_for(family) if family else [name for name, m in METHODS.items() if m.level == "token"]
 
 
-def _find_method(name: str) -> str:
+def _known_names() -> dict[str, str]:
+    """What a method may be called, as `plain` writes it -> its name in METHODS."""
+    return {plain(m.title): m.name for m in METHODS.values()} | ALIASES | {plain(m): m for m in METHODS}
+
+
+def _find_method(name: str, known: dict[str, str]) -> str:
     """One name of METHODS. ValueError for an unknown one."""
-    known = {plain(m.title): m.name for m in METHODS.values()} | ALIASES | {plain(m): m for m in METHODS}
     if plain(name) in known:
         return known[plain(name)]
     near = get_close_matches(plain(name), known, n=2, cutoff=0.6)
     meant = list(dict.fromkeys(known[one] for one in near))
     hint = f"; did you mean {' or '.join(map(repr, meant))}?" if meant else ""
-    raise ValueError(f"unknown method {name!r}{hint} `attreval list methods` lists all {len(METHODS)}")
+    raise ValueError(f"unknown method {name!r}{hint or ';'} `attreval list methods` lists all {len(METHODS)}")
