@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from attreval import config, corpora
+from attreval.api.measures import MEASURES
+from attreval.api.method_names import ALIASES
 from attreval.methods import METHODS
 from attreval.metrics.registry import METRICS
 from attreval.workflow import parameters
@@ -14,6 +16,7 @@ def list_methods() -> list[dict]:
         {
             "name": m.name,
             "title": m.title,
+            "also": [alias for alias, name in ALIASES.items() if name == m.name],
             "kind": m.kind,
             "level": m.level,
             "models": list(m.families),
@@ -30,14 +33,15 @@ def list_methods() -> list[dict]:
 
 
 def list_metrics() -> list[dict]:
-    """Metrics: what each says, which direction is better, what it needs, and the function that computes it."""
+    """Metrics: which direction is better, range, what it needs and says; whether `attreval.evaluate` computes it."""
     return [
         {
             "name": m.name,
-            "about": m.about,
-            "better": {1: "higher", -1: "lower", 0: "neither"}[m.sign],
+            "direction": {1: "higher is better", -1: "lower is better", 0: "neither"}[m.sign],
             "range": f"{m.range[0]:g} to {m.range[1]:g}",
             "needs": list(m.needs),
+            "about": m.about,
+            "python": "evaluate" if m.name in MEASURES else "",
             "function": f"{m.function.__module__}.{m.function.__qualname__}".removeprefix("attreval."),
             "source": m.source,
         }

@@ -5,11 +5,17 @@ from __future__ import annotations
 import functools
 import json
 import sys
+import time
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help=__doc__)
+import attreval
+
+app = typer.Typer(
+    name="attreval", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help=__doc__
+)
 ProfileName = Annotated[str, typer.Option("--profile", "-p", help="a name from config/, or the path of a .yaml file")]
 
 
@@ -28,6 +34,22 @@ def plain_errors(command):
             raise typer.Exit(1) from None
 
     return run
+
+
+def say_version(asked: bool) -> None:
+    """Print the version and end."""
+    if asked:
+        print(f"attreval {attreval.__version__}")
+        raise typer.Exit()
+
+
+@app.callback()
+def main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=say_version, is_eager=True, help="say the version and end")
+    ] = False,
+):
+    """Judge token attributions of text classifiers: the commands."""
 
 
 @app.command()
@@ -135,16 +157,21 @@ def explore(profile: ProfileName = "quick"):
 @app.command(name="list")
 @plain_errors
 def list_what(
-    what: Annotated[str, typer.Argument(help="methods, metrics, corpora, models, notebooks or profiles")],
+    what: Annotated[str, typer.Argument(help="methods, metrics, corpora, models, notebooks or profiles")] = "",
     as_json: Annotated[bool, typer.Option("--json", help="machine-readable")] = False,
 ):
-    """Say what there is."""
+    """Say what there is; alone, what can be listed."""
     from attreval.catalogue import CATALOGUES
 
-    what = "metrics" if what == "judges" else what
-    if what not in CATALOGUES:
-        raise ValueError(f"there is no list of {what!r}; there are: {', '.join(CATALOGUES)}")
-    rows = CATALOGUES[what]()
+    if not what:
+        rows = [
+            {"list": name, "what": function.__doc__.split(":")[0].rstrip(".")} for name, function in CATALOGUES.items()
+        ]
+    else:
+        what = "metrics" if what == "judges" else what
+        if what not in CATALOGUES:
+            raise ValueError(f"there is no list of {what!r}; there are: {', '.join(CATALOGUES)}")
+        rows = CATALOGUES[what]()
     if as_json:
         print(json.dumps(rows, indent=1, ensure_ascii=False))
         return
@@ -166,24 +193,65 @@ def print_rows(rows: list[dict]) -> None:
 @plain_errors
 def explain(
     model: Annotated[str, typer.Option(help="a folder with a trained classifier, or a hub name")],
-    text: Annotated[list[str], typer.Option(help="the text; give it twice for a pair")],
-    method: Annotated[list[str] | None, typer.Option(help="a method; may be given several times")] = None,
-    samples: Annotated[int, typer.Option(help="perturbed texts that LIME may ask for")] = 1000,
+    text: Annotated[list[str] | None, typer.Option(help="a text; may be given several times")] = None,
+    pair: Annotated[list[str] | None, typer.Option(help="the second text of a pair, one for each --text")] = None,
+    file: Annotated[Path | None, typer.Option(help="more texts: a .csv, .tsv, .jsonl or .txt file")] = None,
+    column: Annotated[str | None, typer.Option(help="of the file, where the texts stand; else `text`")] = None,
+    pair_column: Annotated[str | None, typer.Option(help="of the file, where second texts stand")] = None,
+    method: Annotated[
+        list[str] | None, typer.Option("--methods", "--method", help="names with commas between them, or `all`")
+    ] = None,
+    unit: Annotated[str, typer.Option(help="score whole words (`word`) or the model's tokens (`token`)")] = "word",
+    target: Annotated[str | None, typer.Option(help="the class to explain; else the one predicted")] = None,
+    against: Annotated[str | None, typer.Option(help="explain why the target rather than this class")] = None,
+    samples: Annotated[int, typer.Option(help="texts that LIME and Shapley methods may ask for, 2 or more")] = 500,
+    max_length: Annotated[int | None, typer.Option(help="tokens read of a text; else all that the model reads")] = None,
+    out: Annotated[Path | None, typer.Option(help="write a .html, .json, .png or .svg file")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="machine-readable")] = False,
 ):
-    """Explain the prediction of your own model on your own text, on any number of methods."""
-    from attreval.methods.own_text import explain_text
+    """Explain what your own model says of your own texts, by any number of methods."""
+    from attreval.api.explaining import check_samples, explain
+    from attreval.api.explanations import check_ending, check_unit
+    from attreval.api.loading import load
+    from attreval.api.method_names import find_methods
+    from attreval.api.text_files import join_pairs, read_texts
+    from attreval.api.texts import read_segments
 
-    predicted, probability, frame = explain_text(model, text, method, samples)
+    # what is asked for wrongly is told before a model is loaded
+    find_methods(method or None)
+    check_unit(unit)
+    check_samples(samples)
+    if out is not None:
+        check_ending(out)
+    texts = join_pairs(text or [], pair or []) + (read_texts(file, column, pair_column) if file else [])
+    read_segments(texts)
+    loaded = load(model, max_length)
+    found = explain(
+        *(loaded, texts, method or None),
+        **{"unit": unit, "target": target, "against": against, "samples": samples, "notify": ProgressLine()},
+    )
+    if out is not None:
+        print(found.save(out), file=sys.stderr if as_json else sys.stdout)
     if as_json:
-        print(json.dumps({"predicted": predicted, "probability": probability, "tokens": frame.to_dict("records")}))
-    else:
-        print(f"predicted {predicted} with probability {probability:.3f}")
-        print(frame.to_string(index=False, float_format=lambda x: f"{x:+.3f}"))
-        if dropped := frame.attrs.get("dropped"):
-            print(
-                f"{dropped} words were not read: the model takes no more tokens, or its tokenizer knows none for them"
-            )
+        print(json.dumps(found.to_json(), indent=1, ensure_ascii=False))
+    elif out is None:
+        from attreval.api.show.terminal import show
+
+        show(found)
+
+
+class ProgressLine:
+    """Says on standard error how far a slow command is, every few seconds."""
+
+    PAUSE = 3.0  # seconds
+
+    def __init__(self):
+        self.last = time.monotonic()
+
+    def __call__(self, done: int, of: int, evaluations: int) -> None:
+        if (now := time.monotonic()) - self.last >= self.PAUSE:
+            self.last = now
+            print(f"{done} of {of} texts explained, {evaluations} model evaluations", file=sys.stderr, flush=True)
 
 
 @app.command()

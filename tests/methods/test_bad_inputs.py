@@ -6,7 +6,6 @@ from reference.models import instance
 
 from attreval.core.alignment import to_words, tokenize
 from attreval.methods import methods_for
-from attreval.methods import own_text as own
 from attreval.methods.method import Budget
 from attreval.methods.run import explain, pick_methods
 from attreval.metrics import erasure as faithfulness
@@ -111,35 +110,3 @@ def test_a_label_outside_the_set_names_the_set(tiny, label):
         check_labels([instance("good", name="x", label=label)], tiny.labels)
     with pytest.raises(ValueError, match=f"label {label}"):
         evaluate(tiny, [instance("good", label=label)])
-
-
-@pytest.fixture(scope="module")
-def folder(tiny, tmp_path_factory):
-    """The tiny model, saved as a user's own would be."""
-    folder = tmp_path_factory.mktemp("own") / "model"
-    tiny.save(folder)
-    return str(folder)
-
-
-def test_own_text_from_string_to_scores(tiny, folder):
-    label, probability, frame = own.explain_text(folder, ["an unbelievable plot"], ["lime", "gradient_l2"], samples=30)
-    (found,) = explain(Scorer(tiny), [instance("an unbelievable plot")], ["gradient_l2"])
-    assert label == tiny.labels[found.predicted]
-    assert probability == pytest.approx(found.probabilities.max(), abs=1e-6)
-    assert frame.token.tolist() == ["a", "##n", "un", "##believ", "##able", "plot"]
-    np.testing.assert_allclose(frame.gradient_l2, found.attributions["gradient_l2"].scores, atol=1e-5)
-    assert list(frame.columns) == ["token", "lime", "gradient_l2"] and "dropped" not in frame.attrs
-
-
-def test_own_text_too_long_says_how_much_was_dropped(folder):
-    _, _, frame = own.explain_text(folder, ["good " * 100], ["random"])
-    assert len(frame) == 62 and frame.attrs["dropped"] == 38
-
-
-@pytest.mark.parametrize(
-    "text, methods, words",
-    [([" "], None, "nothing to explain"), (["good"], ["limes"], "unknown method 'limes'")],
-)
-def test_own_text_that_cannot_be_explained(folder, text, methods, words):
-    with pytest.raises(ValueError, match=words):
-        own.explain_text(folder, text, methods)

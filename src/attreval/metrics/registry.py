@@ -274,6 +274,17 @@ _EVERY = (
     ),
     *UNIFIED_METRICS,
     Metric(
+        "score_tau_b",
+        "Rank correlation of scores",
+        "",
+        "Kendall 1945; after Neely et al. 2021",
+        "How far two methods put the tokens of a text in the same order.",
+        ("scores", "rivals"),
+        (-1.0, 1.0),
+        True,
+        tau_b,
+    ),
+    Metric(
         "tau_b",
         "Rank correlation",
         "",

@@ -1,0 +1,1 @@
+"""Python's way in: a classifier of one's own, its explanations, and what metrics say of them."""

@@ -1,0 +1,229 @@
+"""`explain`: texts, methods and a model become explanations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from attreval.api.explanation import Explanation
+from attreval.api.explanations import Explanations, check_unit
+from attreval.api.method_names import find_methods, plain
+from attreval.api.texts import Text, make_instances, read_segments
+from attreval.core.records import Instance
+from attreval.methods.method import Budget
+from attreval.methods.run import Explained, predict
+from attreval.methods.run import explain as ask_methods
+from attreval.models.classifier import Classifier
+from attreval.models.contrast import Contrast
+from attreval.models.scorer import Scorer
+
+SAMPLES = 500
+TOGETHER = 8  # texts that share batches
+
+
+def explain(
+    model: Classifier,
+    texts: Text | Iterable[Text],
+    methods: str | Sequence[str] | None = None,
+    *,
+    unit: str = "word",
+    target: str | int | None = None,
+    against: str | int | None = None,
+    budget: Budget | None = None,
+    samples: int | None = None,
+    notify: Callable[[int, int, int], None] | None = None,
+) -> Explanations:
+    """Explain a model's answer on each text by each method.
+
+    model: see `load` and `wrap`. texts: strings, or tuples of two for pairs, or one of these. methods: names of METHODS
+    or what they are called elsewhere (`ig`, `shap`, `LIME`), `all`; None takes gradient x input, integrated gradients,
+    occlusion and LIME. unit: scores of whole `word`s, or of each `token`.
+    target: the class to explain, by name or index; None takes the one predicted. against: explain why that class
+    rather than this one: the difference of their two logits, or for methods that go by probabilities the probability
+    of the one given that it is one of the two. A method whose scores do not depend on the class gives the same.
+    budget: what methods may spend, and their choices. samples: texts that LIME, LIMSSE and the Shapley methods may ask
+    for, 500 where neither is given. notify: called with (texts done, of, evaluations of the model so far), also while a
+    text is being explained.
+
+    Random draws follow from the words of a text, so its scores are the same in any company. The ledger of the model's
+    answers lives as long as the call. Raises ValueError for a text that is empty or no text, an unknown method or one
+    that the model does not allow, an unknown class; RuntimeError, naming text and method, where the model fails.
+    """
+    check_unit(unit)
+    names, every = find_methods(methods, model.family), _asked_for_all(methods)
+    goal, rival = (None if one is None else find_class(model.labels, one) for one in (target, against))
+    spending = _spend(budget, samples, unit)
+    segments = read_segments(texts)
+    distinct = list(dict.fromkeys(segments))
+    found: dict[tuple[str, ...], Explanation] = {}
+    count = _Count(notify, len(segments))
+    for start in range(0, len(distinct), TOGETHER):
+        part = distinct[start : start + TOGETHER]
+        places = [segments.index(one) for one in part]
+        made = _explain_some(model, make_instances(part), places, names, spending, unit, goal, rival, every, count)
+        found |= zip(part, made, strict=True)
+        count.finish(sum(one in found for one in segments))
+    return Explanations([found[one] for one in segments], model.labels)
+
+
+def find_class(labels: Sequence[str], wanted: str | int) -> int:
+    """The index of a class, given by name or index. ValueError for one that the model does not have."""
+    if isinstance(wanted, (int, np.integer)) and not isinstance(wanted, bool):
+        if 0 <= wanted < len(labels):
+            return int(wanted)
+    elif wanted in labels:
+        return labels.index(wanted)
+    elif isinstance(wanted, str):
+        alike = [k for k, label in enumerate(labels) if label.lower() == wanted.strip().lower()]
+        if len(alike) == 1:
+            return alike[0]
+    known = ", ".join(f"{k} {label}" for k, label in enumerate(labels[:20])) + (" ..." if len(labels) > 20 else "")
+    raise ValueError(f"the model has no class {wanted!r}; it has {len(labels)}: {known}")
+
+
+def _asked_for_all(methods: str | Sequence[str] | None) -> bool:
+    """Whether `all` is among the names: then what does not apply is left out, else it is an error."""
+    names = [methods] if isinstance(methods, str) else methods or []
+    return any(plain(part) == "all" for name in names for part in name.split(","))
+
+
+def check_samples(samples: int | None) -> None:
+    """ValueError for what is no number of sampled texts."""
+    if samples is not None and (isinstance(samples, bool) or not isinstance(samples, (int, np.integer)) or samples < 2):
+        raise ValueError(f"samples is a number of texts, 2 or more; got {samples!r}")
+
+
+class _Count:
+    """How far a call is, for whoever wants to know."""
+
+    def __init__(self, notify: Callable[[int, int, int], None] | None, of: int):
+        self.notify, self.of, self.done, self.evaluations = notify, of, 0, 0
+
+    def add(self, evaluations: int) -> None:
+        """The model has answered so many rows."""
+        self.evaluations += evaluations
+        self._tell()
+
+    def finish(self, done: int) -> None:
+        """So many texts are done."""
+        self.done = done
+        self._tell()
+
+    def _tell(self) -> None:
+        if self.notify:
+            self.notify(self.done, self.of, self.evaluations)
+
+
+def _spend(budget: Budget | None, samples: int | None, unit: str) -> Budget:
+    """The budget with the number of samples and the unit in it."""
+    spending = budget or Budget()
+    check_samples(samples)
+    if samples is None and budget is not None:
+        return spending
+    most = int(samples or SAMPLES)
+    units = spending.units.changed(shapley_samples=most, unit="word" if unit == "word" else "subword")
+    return spending.changed(lime_samples=most, limsse_samples=most, shap_evaluations=max(4, most), units=units)
+
+
+def _explain_some(
+    model: Classifier,
+    instances: list[Instance],
+    places: list[int],
+    names: list[str],
+    budget: Budget,
+    unit: str,
+    goal: int | None,
+    rival: int | None,
+    every: bool,
+    count: _Count,
+) -> list[Explanation]:
+    """A few texts, whose places among all are told for messages."""
+    left_out: dict[str, str] = {}
+    made: dict[int, Explained] = {}
+    targets, probabilities = _targets(model, instances, places, goal, rival)
+    for target in dict.fromkeys(targets):
+        asked = model if rival is None else Contrast(model, target, rival)
+        mine = [i for i, k in enumerate(targets) if k == target]
+        of_class = [replace(instances[i], label=target if rival is None else 0) for i in mine]
+        heard = _ask(asked, of_class, [places[i] for i in mine], names, budget, left_out if every else None, count)
+        made |= zip(mine, heard, strict=True)
+    return [
+        Explanation(
+            instance=instance,
+            tokens=made[i].tokens,
+            predicted=model.labels[int(p.argmax())],
+            probabilities=dict(zip(model.labels, map(float, p), strict=True)),
+            target=model.labels[target],
+            against=None if rival is None else model.labels[rival],
+            unit=unit,
+            attributions={m: replace(a, target=target) for m, a in made[i].attributions.items() if m not in left_out},
+            left_out=left_out,
+        )
+        for i, (instance, target, p) in enumerate(zip(instances, targets, probabilities, strict=True))
+    ]
+
+
+def _targets(model: Classifier, instances: list[Instance], places: list[int], goal: int | None, rival: int | None):
+    """(the class to explain of each text, (n, K) probabilities). ValueError where these are no numbers."""
+    scorer = Scorer(model)
+    try:
+        probabilities = predict(scorer, [model.tokens(instance) for instance in instances])
+    except Exception as error:
+        raise _name_culprit(
+            error, places, lambda i: predict(Scorer(model), [model.tokens(instances[i])]), "the prediction"
+        ) from error
+    if not np.isfinite(probabilities).all():
+        at = places[int((~np.isfinite(probabilities)).any(axis=1).argmax())]
+        raise ValueError(f"text {at}: the model's probabilities are no numbers; its weights may hold NaN")
+    targets = [int(p.argmax()) if goal is None else goal for p in probabilities]
+    if rival in targets:
+        at = places[targets.index(rival)]
+        what = "is what the model predicts of" if goal is None else "is also the target for"
+        raise ValueError(
+            f"against={model.labels[rival]!r} {what} text {at}; a contrast needs two classes: name another target"
+        )
+    return targets, probabilities
+
+
+def _ask(
+    model: Classifier,
+    instances: list[Instance],
+    places: list[int],
+    names: list[str],
+    budget: Budget,
+    left_out: dict[str, str] | None,
+    count: _Count,
+) -> list[Explained]:
+    """What methods say. left_out: takes in the methods that refuse, with the reason; None makes that an error."""
+    able = [m for m in names if m not in (left_out or {})]
+    try:
+        return ask_methods(Scorer(model, notify=count.add), instances, able, budget, ("own",), "gold", group=TOGETHER)
+    except Exception as error:
+        for method in able:
+
+            def again(i: int, method: str = method) -> None:
+                ask_methods(Scorer(model), [instances[i]], [method], budget, ("own",), "gold")
+
+            try:
+                for i in range(len(instances)):
+                    again(i)
+            except Exception as cause:
+                if left_out is None or not isinstance(cause, ValueError):
+                    raise _name_culprit(cause, places, again, f"the method {method}") from cause
+                left_out[method] = str(cause)
+                return _ask(model, instances, places, names, budget, left_out, count)
+        raise RuntimeError(f"texts {places[0]} to {places[-1]} together: {error}") from error
+
+
+def _name_culprit(error: Exception, places: list[int], again: Callable[[int], object], what: str) -> Exception:
+    """An error that says which text it was: the first that fails when asked alone, else the group."""
+    for i, place in enumerate(places):
+        try:
+            again(i)
+        except Exception as cause:
+            kind = type(cause) if type(cause) in (ValueError, OSError) else RuntimeError
+            name = "" if kind is not RuntimeError or isinstance(cause, RuntimeError) else f"{type(cause).__name__}: "
+            return kind(f"text {place}, {what}: {name}{cause}")
+    return RuntimeError(f"texts {places[0]} to {places[-1]} together, {what}: {error}")

@@ -1,0 +1,121 @@
+"""One explained text: what the model predicted, and the score that each method gives to each word or piece."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from attreval.core.alignment import overlap_shares, to_words
+from attreval.core.records import Attribution, Instance, Tokens
+
+UNITS = ("word", "token")
+RANDOM = "random"  # the method that all others are compared with
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A word, or a piece of one, as it stands in the text. segment: 1 in the second text of a pair, else 0.
+
+    start, end: characters of that text, end exclusive.
+    """
+
+    text: str
+    segment: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """One text, what the model predicts of it, and what methods say.
+
+    instance: the text with its words. tokens: what the model read. predicted: the class. probabilities: by class.
+    target: the class explained; against: the class that it is contrasted with, None for none. unit: what scores are
+    shown of, `word` or `token`. attributions: by method; `scores` gives them by unit.
+    left_out: method -> why it has nothing to say, where all were asked for. given: methods whose scores were made
+    elsewhere.
+    """
+
+    instance: Instance
+    tokens: Tokens
+    predicted: str
+    probabilities: dict[str, float]
+    target: str
+    against: str | None
+    unit: str
+    attributions: dict[str, Attribution]
+    left_out: dict[str, str] = field(default_factory=dict)
+    given: frozenset[str] = frozenset()
+
+    @property
+    def text(self) -> str | tuple[str, str]:
+        """The text, or both of a pair."""
+        return self.instance.segments[0] if len(self.instance.segments) == 1 else self.instance.segments
+
+    @property
+    def methods(self) -> list[str]:
+        """What explained it."""
+        return list(self.attributions)
+
+    @property
+    def read(self) -> np.ndarray:
+        """(n,) the words of the instance that the model read, at least in part."""
+        return np.flatnonzero(overlap_shares(self.tokens.offsets, self.instance.words).any(axis=0))
+
+    @property
+    def units(self) -> list[Unit]:
+        """The n words or pieces that have scores, in order; a piece is what it covers of the text."""
+        if self.unit == "word":
+            return [self._unit(*self.instance.words[w]) for w in self.read]
+        return [self._unit(*self.tokens.offsets[t]) for t in self.tokens.content]
+
+    @property
+    def unread(self) -> list[Unit]:
+        """The words that the model did not read, beyond its length or unknown to its tokenizer."""
+        read = set(self.read.tolist())
+        return [self._unit(*row) for w, row in enumerate(self.instance.words) if w not in read]
+
+    def scores(self, method: str) -> np.ndarray:
+        """(n,) scores of the units by a method; pairs and spans share theirs out. ValueError for another method."""
+        if method not in self.attributions:
+            raise ValueError(f"{method!r} has not explained this text; there are: {', '.join(self.attributions)}")
+        of_tokens = self.attributions[method].on_tokens(len(self.tokens))
+        if self.unit == "token":
+            return of_tokens[self.tokens.content]
+        return to_words(of_tokens, self.tokens, self.instance)[self.read]
+
+    @property
+    def words(self) -> list[tuple[str, dict[str, float]]]:
+        """(word, or piece; method -> score), in order."""
+        table = (
+            np.column_stack([self.scores(m) for m in self.methods]) if self.methods else np.zeros((len(self.units), 0))
+        )
+        return [
+            (unit.text, dict(zip(self.methods, map(float, row), strict=True)))
+            for unit, row in zip(self.units, table, strict=True)
+        ]
+
+    @property
+    def gaps(self) -> dict[str, float]:
+        """Method -> how far its scores are from the sum that they owe; methods that owe none are not in it."""
+        return {m: float(a.gap) for m, a in self.attributions.items() if not np.isnan(a.gap)}
+
+    @property
+    def question(self) -> str:
+        """What was explained, in words."""
+        return f"why {self.target}" + (f" rather than {self.against}" if self.against else "")
+
+    def _unit(self, segment: int, start: int, end: int) -> Unit:
+        """A stretch of the text without the white space around it."""
+        whole = self.instance.segments[segment][start:end]
+        inner = whole.strip()
+        if not inner:
+            return Unit(whole, int(segment), int(start), int(end))
+        left = int(start) + len(whole) - len(whole.lstrip())
+        return Unit(inner, int(segment), left, left + len(inner))
+
+    def _repr_html_(self) -> str:
+        from attreval.api.show.html import fragment
+
+        return fragment([self])

@@ -1,0 +1,176 @@
+"""Explanations of several texts by several methods: a sequence that shows itself, and can be saved and added to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, overload
+
+from attreval.api.explanation import RANDOM, UNITS, Explanation
+from attreval.api.given_scores import token_scores
+from attreval.core.records import Attribution, Tokens
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+COLUMNS = ("text", "method", "position", "word", "segment", "start", "end", "score")
+ENDINGS = (".html", ".json", ".png", ".svg")
+
+
+class Explanations(Sequence[Explanation]):
+    """Texts, each explained by the same methods; a notebook shows them in colour.
+
+    `found[0]` is one text's `Explanation`, `found[:3]` the first three. labels: the model's classes.
+    """
+
+    def __init__(self, explained: Sequence[Explanation], labels: Sequence[str]):
+        self._explained, self.labels = list(explained), tuple(labels)
+
+    def __len__(self) -> int:
+        return len(self._explained)
+
+    @overload
+    def __getitem__(self, at: int) -> Explanation: ...
+    @overload
+    def __getitem__(self, at: slice) -> Explanations: ...
+    def __getitem__(self, at):
+        if isinstance(at, slice):
+            return Explanations(self._explained[at], self.labels)
+        return self._explained[at]
+
+    def __iter__(self) -> Iterator[Explanation]:
+        return iter(self._explained)
+
+    def __repr__(self) -> str:
+        return f"<Explanations of {len(self)} texts by {', '.join(self.methods) or 'no method'}>"
+
+    @property
+    def methods(self) -> list[str]:
+        """The methods that explained every text, in the order asked for; then those added."""
+        if not self._explained:
+            return []
+        return [m for m in self._explained[0].methods if all(m in one.attributions for one in self)]
+
+    @property
+    def unit(self) -> str:
+        """What scores are given of, `word` or `token`."""
+        return self._explained[0].unit if self._explained else UNITS[0]
+
+    @property
+    def predicted(self) -> list[str]:
+        """The class predicted of each text."""
+        return [one.predicted for one in self]
+
+    @property
+    def probabilities(self) -> list[dict[str, float]]:
+        """Of each text, class -> probability."""
+        return [one.probabilities for one in self]
+
+    @property
+    def tokens(self) -> list[Tokens]:
+        """Each text as the model read it."""
+        return [one.tokens for one in self]
+
+    def words(self) -> list[list[tuple[str, dict[str, float]]]]:
+        """Of each text, a list of (word, {method: score}); pieces of words where the unit is `token`."""
+        return [one.words for one in self]
+
+    def by(self, unit: str) -> Explanations:
+        """The same scores by another unit, `word` or `token`. ValueError for another."""
+        check_unit(unit)
+        return Explanations([replace(one, unit=unit) for one in self], self.labels)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """One row a text, method and word: COLUMNS. text: its place; position: the word's; start, end: characters."""
+        import pandas as pd
+
+        rows = [
+            (at, method, position, unit.text, unit.segment, unit.start, unit.end, float(score))
+            for at, one in enumerate(self)
+            for method in one.methods
+            for position, (unit, score) in enumerate(zip(one.units, one.scores(method), strict=True))
+        ]
+        return pd.DataFrame(rows, columns=list(COLUMNS))
+
+    def to_json(self) -> list[dict]:
+        """Of each text a dict of plain values: what is shown, gaps of completeness, and words that were not read."""
+        return [
+            {
+                "text": one.text if isinstance(one.text, str) else list(one.text),
+                "predicted": one.predicted,
+                "probabilities": one.probabilities,
+                "target": one.target,
+                "against": one.against,
+                "unit": one.unit,
+                "words": [
+                    {"word": u.text, "segment": u.segment, "start": u.start, "end": u.end, "scores": scores}
+                    for u, (_, scores) in zip(one.units, one.words, strict=True)
+                ],
+                "gaps": one.gaps,
+                "dropped": [{"word": u.text, "segment": u.segment, "start": u.start, "end": u.end} for u in one.unread],
+                "left_out": one.left_out,
+            }
+            for one in self
+        ]
+
+    def add(self, method: str, scores: Sequence) -> Explanations:
+        """Put scores that were made elsewhere beside ours, as a method of that name; the same object is returned.
+
+        scores: for each text one number a word (`units` of the explanation), or one a token; or stretches of
+        characters with a score, (start, end, score) or (segment, start, end, score), or dicts with these names. What no
+        stretch covers scores 0; the score of a word is shared out over its tokens. ValueError for scores that do not
+        fit the texts, and for a name that is taken.
+        """
+        scores = list(scores)
+        if method == RANDOM:
+            raise ValueError(f"{RANDOM!r} names random scores, with which methods are compared; give another name")
+        if len(scores) != len(self):
+            raise ValueError(f"{method!r} must score each of {len(self)} texts; got scores for {len(scores)}")
+        if any(method in one.attributions for one in self):
+            raise ValueError(f"there are scores of {method!r} already; give those made elsewhere another name")
+        made = []
+        for at, (one, given) in enumerate(zip(self, scores, strict=True)):
+            content, on_tokens = one.tokens.content, token_scores(given, one, at)
+            features = tuple((int(t),) for t in content)
+            target = self.labels.index(one.target)
+            added = Attribution(one.instance.id, method, target, "token", features, on_tokens[content])
+            made.append(replace(one, attributions=one.attributions | {method: added}, given=one.given | {method}))
+        self._explained = made
+        return self
+
+    def save(self, path: str | Path) -> Path:
+        """Write a page, a picture or data, as the ending says: .html, .json, .png or .svg. ValueError for another."""
+        path = Path(path)
+        check_ending(path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.suffix == ".html":
+            from attreval.api.show.html import page
+
+            path.write_text(page(self), encoding="utf-8")
+        elif path.suffix == ".json":
+            import json
+
+            path.write_text(json.dumps(self.to_json(), indent=1, ensure_ascii=False), encoding="utf-8")
+        else:
+            from attreval.api.show import picture
+
+            picture.save(self, path)
+        return path
+
+    def _repr_html_(self) -> str:
+        from attreval.api.show.html import fragment
+
+        return fragment(self)
+
+
+def check_unit(unit: str) -> None:
+    """ValueError for a unit that is not known."""
+    if unit not in UNITS:
+        raise ValueError(f"unit {unit!r} is not known; there are: {', '.join(UNITS)}")
+
+
+def check_ending(path: Path) -> None:
+    """ValueError for a file that explanations are not saved as."""
+    if path.suffix not in ENDINGS:
+        raise ValueError(f"explanations are saved as {', '.join(ENDINGS)}; {path.name!r} ends in none of them")

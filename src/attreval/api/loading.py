@@ -1,0 +1,144 @@
+"""A classifier of one's own: from a folder or a hub, or a module that is in memory already."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from attreval.models.classifier import Classifier
+
+if TYPE_CHECKING:
+    from torch import nn
+
+ENDLESS = 1_000_000  # tokenizers that know no limit say a greater number
+WITHOUT_LIMIT = 4096  # tokens read where neither network nor tokenizer names a limit
+PROBES = ("a", "a text of some more words, none of which says much.")
+AGREE = 1e-3  # logits by ids and by embeddings differ by less, times their size; float32 leaves some 1e-6
+
+
+def load(folder: str | Path, max_length: int | None = None, device: str = "auto") -> Classifier:
+    """A trained classifier, from a folder that `transformers` or this package wrote, or from a hub by name.
+
+    max_length: tokens read of a text; None for all that the model has positions for. device: `auto` is CUDA where there
+    is one, else the CPU. Raises FileNotFoundError for a path that is not there, OSError or ValueError where what is
+    there is no classifier.
+    """
+    from attreval.models.loading import load_classifier
+
+    check_length(max_length)
+    place = _find_folder(folder)
+    asked = ENDLESS if max_length is None else max_length
+    model = load_classifier(place, device=device, max_length=asked)
+    model.max_length = min(asked, model.max_length, _longest(model))
+    return model
+
+
+def wrap(
+    module: nn.Module, tokenizer: object, labels: Sequence[str] | None = None, max_length: int | None = None
+) -> Classifier:
+    """A classifier made from a module and its tokenizer, such as one that was trained in this session.
+
+    module: a Hugging Face sequence classifier, or a module with its `config`, `get_input_embeddings` and `forward`,
+    which takes `input_ids` or `inputs_embeds` with an `attention_mask` and returns `.logits`, (B, K). It is put into
+    evaluation mode and otherwise left as it is. labels: K class names in the order of the logits; None takes those of
+    the configuration. Raises ValueError where the module gives no such logits, or others by embeddings than by ids.
+    """
+    from attreval.models.transformer import Transformer
+
+    check_length(max_length)
+    lacking = [name for name in ("config", "get_input_embeddings", "forward") if not hasattr(module, name)]
+    if lacking:
+        raise ValueError(
+            f"{type(module).__name__} has no {', '.join(lacking)}; give a sequence classifier of transformers, or a "
+            "module that has its config, get_input_embeddings and forward(input_ids or inputs_embeds, attention_mask)"
+        )
+    if not getattr(tokenizer, "is_fast", False):
+        raise ValueError(
+            f"{type(tokenizer).__name__} is no fast tokenizer, and only these say which characters a token covers; "
+            "load one with AutoTokenizer.from_pretrained(..., use_fast=True)"
+        )
+    module.eval()
+    names = tuple(labels) if labels is not None else tuple(map(str, getattr(module.config, "id2label", {}).values()))
+    model = Transformer(type(module).__name__, module, tokenizer, names, max_length or ENDLESS)
+    model.max_length = min(model.max_length, _longest(model))
+    _check_logits(model)
+    return model
+
+
+def check_length(max_length: int | None) -> None:
+    """ValueError for a number of tokens that no text fits into."""
+    if max_length is not None and max_length < 3:
+        raise ValueError(f"max_length counts tokens, special ones included, and is at least 3; got {max_length}")
+
+
+def _longest(model: Classifier) -> int:
+    """How many tokens a model reads: what its network has positions for and what its tokenizer was made for."""
+    if model.family != "transformer":
+        return model.max_length
+    limits = (model.longest, getattr(model.tokenizer, "model_max_length", ENDLESS))
+    return min([limit for limit in limits if limit and limit < ENDLESS], default=WITHOUT_LIMIT)
+
+
+def _find_folder(folder: str | Path) -> Path | str:
+    """The folder as a path, or a hub name as it is. FileNotFoundError for what looks like a path and is not there."""
+    path = Path(folder).expanduser()
+    if path.exists():
+        return path
+    text = str(folder)
+    like_path = isinstance(folder, Path) or path.is_absolute() or text.startswith((".", "~")) or text.count("/") > 1
+    if like_path or (path.parent != Path(".") and path.parent.is_dir()):
+        beside = [p.name for p in path.parent.iterdir() if p.is_dir()] if path.parent.is_dir() else []
+        near = get_close_matches(path.name, beside, n=1)
+        hint = f"; did you mean {path.parent / near[0]}?" if near else ""
+        raise FileNotFoundError(
+            f"no folder {folder}{hint}; give one that transformers can load a classifier from, or a hub name"
+        )
+    return text
+
+
+def _check_logits(model: Classifier) -> None:
+    """ValueError where a wrapped module does not answer as a classifier must, by ids and by embeddings alike."""
+    import torch
+
+    from attreval.core.records import Instance
+    from attreval.corpora.words import words_of
+
+    what, most = type(model.network).__name__, model.max_length
+    tokens = [model.tokens(Instance(text, (text,), 0, words_of((text,)))) for text in PROBES]
+    rows = [(t.ids[:most], t.segments[:most]) for t in tokens]
+    with torch.inference_mode():
+        try:
+            alone, batch = ([_ask_twice(model, part) for part in parts] for parts in ([rows[:1], rows[1:]], [rows]))
+        except (AttributeError, TypeError, IndexError) as error:
+            raise ValueError(
+                f"{what} does not answer as a sequence classifier of transformers does ({error}); it must take "
+                "input_ids or inputs_embeds with attention_mask, and return an object with logits"
+            ) from error
+    shape = batch[0][0].shape
+    if len(shape) != 2 or shape[1] != len(model.labels) or shape[1] < 2:
+        raise ValueError(
+            f"{what} gives logits of shape {tuple(shape)} for {len(rows)} texts; with {len(model.labels)} labels "
+            f"({', '.join(model.labels)}) they must have shape ({len(rows)}, {len(model.labels)}), of 2 classes or more"
+        )
+    by_ids = np.concatenate([ids for ids, _ in alone])
+    others = [np.concatenate([vectors for _, vectors in alone]), *batch[0]]
+    off = max(float(np.abs(by_ids - other).max()) for other in others)
+    if not off <= AGREE * max(1.0, float(np.abs(by_ids).max())):  # NaN is not
+        raise ValueError(
+            f"{what} gives other logits by embeddings than by ids, or other ones in a padded batch than alone (by "
+            f"{off:.2g}); it cannot be explained by gradients or in batches"
+        )
+
+
+def _ask_twice(model: Classifier, rows) -> tuple[np.ndarray, np.ndarray]:
+    """(B, K) logits of rows by their ids, and by their embeddings."""
+    from attreval.models.scorer import pad_rows
+
+    ids, mask, segments = (x.to(model.device) for x in pad_rows(rows, model.pad_id))
+    by_ids = model.logits(ids, mask, segments)
+    by_vectors = model.logits(None, mask, segments, embeddings=model.embed(ids))
+    return by_ids.double().cpu().numpy(), by_vectors.double().cpu().numpy()

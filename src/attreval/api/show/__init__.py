@@ -1,0 +1,1 @@
+"""Explanations for people: a page, a terminal, a picture."""

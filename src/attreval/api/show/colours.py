@@ -1,0 +1,25 @@
+"""The colours of scores, told apart by colour-blind people: blue for the class, orange against it, violet unsigned."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+FOR, AGAINST, UNSIGNED = (33, 113, 181), (217, 95, 2), (117, 90, 180)
+TINT = 0.6  # of the full colour at most: black and white text stay readable on it
+KEY = "blue: for the class; orange: against it; violet: scores without a sign; full colour: a method's strongest word"
+
+
+def strengths(scores: Sequence[float]) -> np.ndarray:
+    """(n,) scores as shares of the largest size, from -1 to 1; zeros where all are 0."""
+    scores = np.asarray(scores, dtype=float)
+    largest = np.abs(scores).max(initial=0.0)
+    return scores / largest if largest > 0 else np.zeros(len(scores))
+
+
+def blend(strength: float, signed: bool = True) -> tuple[int, int, int]:
+    """The colour of a strength in [-1, 1] on white, as red, green and blue from 0 to 255."""
+    share = TINT * min(1.0, abs(strength))
+    colour = UNSIGNED if not signed else FOR if strength > 0 else AGAINST
+    return tuple(round(share * c + (1 - share) * 255) for c in colour)

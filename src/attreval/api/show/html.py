@@ -1,0 +1,102 @@
+"""Explanations as HTML that needs nothing else: of each text a table, a row a method, words coloured by their scores.
+
+Backgrounds are half transparent and text keeps the colour of its surroundings, so light and dark pages serve alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from html import escape
+
+import numpy as np
+
+from attreval.api.show.colours import AGAINST, FOR, KEY, TINT, UNSIGNED, strengths
+from attreval.api.show.shown import Shown, describe, has_sign, how_many_unread, title_of
+
+UNREAD = 30  # words that were not read are shown up to so many
+STYLE = """
+.attreval-shown table{{border-collapse:collapse;margin:.3em 0 1.4em;width:100%}}
+.attreval-shown th{{text-align:left;vertical-align:top;padding:.25em 1em .25em 0;font-weight:600}}
+.attreval-shown th{{white-space:nowrap;width:1%}}
+.attreval-shown td{{text-align:left;padding:.25em 0;line-height:1.75;overflow-wrap:anywhere}}
+.attreval-shown .part{{display:block;text-align:start;white-space:pre-wrap}}
+.attreval-shown .part span{{padding:.1em .15em;border-radius:.2em}}
+.attreval-shown .for{{background:rgba({},calc(var(--s)*{}))}}
+.attreval-shown .against{{background:rgba({},calc(var(--s)*{}))}}
+.attreval-shown .unsigned{{background:rgba({},calc(var(--s)*{}))}}
+.attreval-shown .note{{opacity:.75;font-size:.9em}}
+""".format(",".join(map(str, FOR)), TINT, ",".join(map(str, AGAINST)), TINT, ",".join(map(str, UNSIGNED)), TINT)
+PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<meta name="color-scheme" content="light dark"><title>{title}</title>
+<style>:root{{color-scheme:light dark}}
+body{{font:16px/1.5 system-ui,sans-serif;max-width:62em;margin:2em auto;padding:0 1em}}</style>
+</head><body><h1>{title}</h1>
+{body}
+</body></html>
+"""
+
+
+def page(explained: Iterable[Shown]) -> str:
+    """A whole page."""
+    explained = list(explained)
+    title = f"{len(explained)} explained text{'s' if len(explained) != 1 else ''}"
+    return PAGE.format(title=title, body=fragment(explained))
+
+
+def fragment(explained: Iterable[Shown]) -> str:
+    """Tables with their style, for a notebook or a page."""
+    tables = "\n".join(_table(one) for one in explained)
+    return f'<div class="attreval-shown"><style>{STYLE}</style><p class="note">{KEY}</p>\n{tables}</div>'
+
+
+def _table(one: Shown) -> str:
+    """One text."""
+    rows = "\n".join(_row(one, method) for method in one.methods)
+    return f"<p><strong>{escape(describe(one))}</strong></p>\n<table>{rows}</table>\n{_notes(one)}"
+
+
+def _row(one: Shown, method: str) -> str:
+    """One method."""
+    scores = one.scores(method)
+    said = title_of(one, method)
+    if (gap := one.gaps.get(method)) is not None:
+        said_more = f' title="what its scores miss of the sum that they owe: {gap:+.3g}"'
+    else:
+        said_more = ""
+    parts = (_part(one, s, scores, has_sign(one, method)) for s in range(len(one.instance.segments)))
+    return f'<tr><th scope="row"{said_more}>{escape(said)}</th><td>{"".join(parts)}</td></tr>'
+
+
+def _part(one: Shown, segment: int, scores: np.ndarray, signed: bool) -> str:
+    """One text, or one of a pair, up to the last word read; what stands between words stays as it is."""
+    text, at, out = one.instance.segments[segment], 0, []
+    for unit, score, strength in zip(one.units, scores, strengths(scores), strict=True):
+        if unit.segment != segment:
+            continue
+        shown = text[max(at, unit.start) : unit.end]
+        out.append(escape(text[at : unit.start]))
+        out.append(_word(shown or "\N{MIDDLE DOT}", score, strength, signed))  # pieces inside one character
+        at = max(at, unit.end)
+    unread = [u for u in one.unread if u.segment == segment and u.start >= at]
+    out.append(escape(text[at : unread[0].start if unread else len(text)]))
+    return f'<span class="part" dir="auto">{"".join(out)}{"…" if unread else ""}</span>'
+
+
+def _word(text: str, score: float, strength: float, signed: bool) -> str:
+    """One word with its colour; its score is shown where the pointer rests on it."""
+    title = f'title="{escape(text)}: {score:+.4g}"'
+    if abs(strength) < 0.005:
+        return f"<span {title}>{escape(text)}</span>"
+    side = "unsigned" if not signed else "for" if strength > 0 else "against"
+    return f'<span class="{side}" style="--s:{abs(strength):.2f}" {title}>{escape(text)}</span>'
+
+
+def _notes(one: Shown) -> str:
+    """Words that were not read, and methods that had nothing to say."""
+    notes = []
+    if unread := one.unread:
+        shown = " ".join(u.text for u in unread[:UNREAD]) + (" …" if len(unread) > UNREAD else "")
+        notes.append(f"{how_many_unread(one)}: <bdi>{escape(shown)}</bdi>")
+    notes += [f"{escape(m)} left out: {escape(why)}" for m, why in one.left_out.items()]
+    return "\n".join(f'<p class="note">{note}</p>' for note in notes)

@@ -1,0 +1,124 @@
+"""Explanations in a terminal: coloured words; where nobody looks at colours, words with their scores in columns."""
+
+from __future__ import annotations
+
+import os
+import sys
+import unicodedata
+from collections.abc import Iterable
+from shutil import get_terminal_size
+from typing import TYPE_CHECKING, TextIO
+
+from attreval.api.show.colours import KEY, blend, strengths
+from attreval.api.show.shown import Shown, describe, has_sign, how_many_unread, title_of
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+PLAIN_WIDTH = 100  # of output that goes to a file
+WIDEST_WORD = 24
+PAPER = "rgb(0,0,0) on rgb(255,255,255)"
+NUMBER = 8  # columns of a score
+
+
+def show(explained: Iterable[Shown], stream: TextIO | None = None, width: int | None = None) -> None:
+    """Print explanations: in colour on a terminal (unless NO_COLOR is set), else as plain tables.
+
+    width: columns to fill; those of the terminal where not given, or 100 where there is none.
+    """
+    stream = stream or sys.stdout
+    coloured = stream.isatty() and not os.environ.get("NO_COLOR")
+    width = width or get_terminal_size((PLAIN_WIDTH, 24)).columns
+    if coloured:
+        from rich.console import Console
+
+        console = Console(file=stream, width=width, highlight=False)
+        console.print(KEY, style="dim")
+        for one in explained:
+            for line in coloured_lines(one):
+                console.print(line)
+            console.print()
+    else:
+        for one in explained:
+            print("\n".join(plain_lines(one, width)), end="\n\n", file=stream)
+
+
+def coloured_lines(one: Shown) -> list[Text]:
+    """The text once a method, black on coloured ground or on white, so that light and dark terminals serve alike."""
+    from rich.text import Text
+
+    out = [Text(printable(describe(one)), style="bold")]
+    for method in one.methods:
+        scores = one.scores(method)
+        line = Text().append(f"{printable(title_of(one, method))}: ", style="bold")
+        line.append(" ", style=PAPER)
+        before = 0
+        for unit, strength in zip(one.units, strengths(scores), strict=True):
+            if unit.segment != before:
+                line.append("| ", style=PAPER)
+                before = unit.segment
+            red, green, blue = blend(strength, has_sign(one, method))
+            line.append(printable(unit.text), style=f"rgb(0,0,0) on rgb({red},{green},{blue})")
+            line.append(" ", style=PAPER)
+        out.append(line)
+    return out + [Text(printable(note), style="dim") for note in notes(one)]
+
+
+def plain_lines(one: Shown, width: int = PLAIN_WIDTH) -> list[str]:
+    """A table with a line a word and a column a method, none wider than `width`; further methods follow below."""
+    words = [fit(printable(unit.text), WIDEST_WORD) for unit in one.units]
+    room = max((cells(word) for word in words), default=4)
+    room = max(room, 4)
+    columns = {method: [f"{score:+.3f}" for score in one.scores(method)] for method in one.methods}
+    wide = {m: max(NUMBER, min(len(m), 22), *(len(x) for x in c)) for m, c in columns.items()}
+    out, left = fold(printable(describe(one)), width), list(columns)
+    while left:
+        taken, used = [], room
+        while left and (not taken or used + 2 + wide[left[0]] <= width):
+            used += 2 + wide[left[0]]
+            taken.append(left.pop(0))
+        head = [fit(printable(m), wide[m]).rjust(wide[m]) for m in taken]
+        out.append("  ".join([" " * room, *head]).rstrip())
+        for at, word in enumerate(words):
+            numbers = [columns[m][at].rjust(wide[m]) for m in taken]
+            out.append("  ".join([word + " " * (room - cells(word)), *numbers]))
+        out += [""] if left else []
+    for note in notes(one):
+        out += fold(printable(note), width)
+    return out
+
+
+def notes(one: Shown) -> list[str]:
+    """What was not read, and which methods had nothing to say."""
+    unread = [how_many_unread(one)] if one.unread else []
+    return unread + [f"{method} left out: {why}" for method, why in one.left_out.items()]
+
+
+def printable(text: str) -> str:
+    """A text without control characters, which could move the cursor, change colours or turn the line round."""
+    kept = ("\N{ZERO WIDTH JOINER}", "\N{ZERO WIDTH NON-JOINER}")
+    return "".join(
+        c if unicodedata.category(c) not in ("Cc", "Cf", "Cs", "Zl", "Zp") or c in kept else "\N{REPLACEMENT CHARACTER}"
+        for c in text
+    )
+
+
+def cells(text: str) -> int:
+    """How many columns a text takes."""
+    from rich.cells import cell_len
+
+    return cell_len(text)
+
+
+def fit(text: str, width: int) -> str:
+    """A text cut to so many columns."""
+    from rich.cells import set_cell_size
+
+    return text if cells(text) <= width else set_cell_size(text, width - 1).rstrip() + "…"
+
+
+def fold(text: str, width: int) -> list[str]:
+    """Lines of a text no wider than so many columns."""
+    from textwrap import wrap
+
+    return wrap(text, max(20, width)) or [""]

@@ -1,0 +1,50 @@
+"""Texts as people give them, strings or pairs of strings, as the records that the rest of the package reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from hashlib import sha256
+
+from attreval.core.records import Instance
+from attreval.corpora.words import words_of, writable
+
+Text = str | tuple[str, str]
+SHOWN = 40  # characters of a text that name it where it is long
+
+
+def read_segments(texts: Text | Iterable[Text]) -> list[tuple[str, ...]]:
+    """Each text as a tuple of one string, or of two for a pair.
+
+    texts: several, or one; a tuple of two strings is one pair. A lone surrogate is replaced. ValueError, with the place
+    in the list, for what is empty or neither a string nor a pair.
+    """
+    pair = isinstance(texts, tuple) and len(texts) == 2 and all(isinstance(part, str) for part in texts)
+    several = [texts] if isinstance(texts, str) or pair else list(texts)
+    if not several:
+        raise ValueError("there is no text to explain; give at least one string, or a pair of strings")
+    return [_check_text(text, at) for at, text in enumerate(several)]
+
+
+def _check_text(text: Text, at: int) -> tuple[str, ...]:
+    """The segments of one text. ValueError where it is none."""
+    segments = (text,) if isinstance(text, str) else tuple(text) if isinstance(text, (tuple, list)) else ()
+    if len(segments) not in (1, 2) or not all(isinstance(part, str) for part in segments):
+        raise ValueError(f"text {at} is {text!r:.80}; a text is a string, and a pair a tuple of two strings")
+    for part, segment in enumerate(segments):
+        if not segment.strip():
+            of = f", part {part} of the pair," if len(segments) == 2 else ""
+            raise ValueError(f"text {at}{of} is empty ({segment!r:.40}), so there is nothing to explain; leave it out")
+    return tuple(map(writable, segments))
+
+
+def make_instances(segments: Iterable[tuple[str, ...]]) -> list[Instance]:
+    """Texts as instances with their words. What a text is called, and so every random draw, follows from its words."""
+    return [Instance(_name_text(parts), parts, 0, words_of(parts)) for parts in segments]
+
+
+def _name_text(segments: tuple[str, ...]) -> str:
+    """A name that no other text has; a short text is its own."""
+    whole = "\x1f".join(segments)
+    if len(whole) <= SHOWN:
+        return whole
+    return f"{whole[:SHOWN]}… {sha256(whole.encode()).hexdigest()[:12]}"

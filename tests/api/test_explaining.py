@@ -1,0 +1,350 @@
+"""av.explain: texts to scores, classes and contrasts, names of methods, and what is refused with a reason."""
+
+from __future__ import annotations
+
+import gc
+import json
+import subprocess
+import sys
+import tracemalloc
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from reference import models, words
+
+import attreval as av
+from attreval.api.explanations import COLUMNS
+from attreval.api.method_names import ALIASES, DEFAULT, find_methods
+from attreval.core.alignment import to_words
+from attreval.corpora.words import words_of
+from attreval.methods import METHODS, methods_for
+from attreval.methods.method import Budget
+from attreval.methods.run import explain as ask_methods
+from attreval.models.scorer import Scorer
+
+TEXTS = ["the film was very good .", ("the brave film", "not unbelievably bad !"), "an unbelievable plot"]
+QUICK = ["gradient_x_input", "occlusion_1"]
+
+
+def test_importing_the_package_loads_neither_torch_nor_transformers():
+    code = "import sys, attreval; print([m for m in ('torch', 'transformers', 'pandas', 'numpy') if m in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_the_package_names_its_verbs():
+    assert all(callable(getattr(av, name)) for name in ("load", "wrap", "explain", "evaluate"))
+    assert {"explain", "load"} <= set(dir(av))
+    with pytest.raises(AttributeError, match="no 'explane'; there are: load"):
+        _ = av.explane
+
+
+def test_scores_are_those_of_the_methods(tiny):
+    found = av.explain(tiny, TEXTS, ["gradient_x_input", "lime"], samples=40, unit="token")
+    for one in found:
+        instance = models.instance(*one.instance.segments, name=one.instance.id)
+        (other,) = ask_methods(
+            Scorer(tiny), [instance], found.methods, Budget(lime_samples=40), ("own",), target="predicted"
+        )
+        assert one.predicted == tiny.labels[other.predicted] == one.target
+        assert one.probabilities[one.predicted] == pytest.approx(other.probabilities.max(), abs=1e-6)
+        for method in found.methods:
+            np.testing.assert_allclose(one.scores(method), other.attributions[method].scores, atol=1e-5)
+
+
+def test_words_hold_what_their_pieces_hold(tiny):
+    by_token = av.explain(tiny, TEXTS, QUICK, unit="token")
+    by_word = by_token.by("word")
+    for pieces, whole in zip(by_token, by_word, strict=True):
+        for method in QUICK:
+            full = np.zeros(len(pieces.tokens))
+            full[pieces.tokens.content] = pieces.scores(method)
+            np.testing.assert_allclose(whole.scores(method), to_words(full, pieces.tokens, pieces.instance), atol=1e-12)
+    assert [u.text for u in by_token[2].units] == ["a", "n", "un", "believ", "able", "plot"]
+    assert [word for word, _ in by_word.words()[2]] == ["an", "unbelievable", "plot"]
+    assert [(u.text, u.segment, u.start, u.end) for u in by_word[1].units[3:5]] == [
+        ("not", 1, 0, 3),
+        ("unbelievably", 1, 4, 16),
+    ]
+
+
+def test_a_table_with_a_row_a_text_method_and_word(tiny):
+    found = av.explain(tiny, TEXTS, QUICK)
+    table = found.to_pandas()
+    assert tuple(table.columns) == COLUMNS and len(table) == 2 * sum(len(one.units) for one in found)
+    for row in table.itertuples():
+        one = found[row.text]
+        assert one.instance.segments[row.segment][row.start : row.end] == row.word
+        assert one.scores(row.method)[row.position] == row.score
+    assert found.predicted == [one.predicted for one in found] and len(found.tokens) == 3
+    assert all(sum(p.values()) == pytest.approx(1) for p in found.probabilities)
+    assert [one.text for one in found[1:]] == TEXTS[1:] and len(found[:2]) == 2
+
+
+def test_a_text_scores_the_same_in_any_company(tiny):
+    methods = ["lime", "random", "integrated_gradients"]
+    together = av.explain(tiny, [*TEXTS, TEXTS[0]], methods, samples=30)
+    alone = av.explain(tiny, TEXTS[0], methods, samples=30)
+    for method in methods:
+        np.testing.assert_allclose(alone[0].scores(method), together[0].scores(method), atol=1e-5)
+        np.testing.assert_array_equal(together[3].scores(method), together[0].scores(method))
+
+
+@pytest.mark.parametrize("target", ["yes", 2, "YES"])
+def test_another_class_is_explained_where_it_is_named(tiny, target):
+    found = av.explain(tiny, TEXTS, "gradient_x_input", target=target)
+    assert {one.target for one in found} == {"yes"}
+    instance = models.instance(TEXTS[0], name="t", label=2)
+    (other,) = ask_methods(Scorer(tiny), [instance], ["gradient_x_input"], target="gold")
+    scores = found.by("token")[0].scores("gradient_x_input")
+    np.testing.assert_allclose(scores, other.attributions["gradient_x_input"].scores, atol=1e-5)
+
+
+LINEAR = [
+    "gradient_x_input",
+    "integrated_gradients",
+    "integrated_gradients_zero",
+    "occlusion_1",
+    "omission_1",
+    "deeplift",
+    "limsse_logit",
+    "scaled_attention",
+]
+
+
+def test_a_contrast_is_the_difference_of_two_logits(tiny):
+    """All of these are linear in the logits, so the scores of the contrast are the difference of scores."""
+    budget = Budget(path_steps=8, path_steps_most=8, limsse_samples=20, limsse_solver="exact")
+    first, second, both = (
+        av.explain(tiny, TEXTS, LINEAR, budget=budget, unit="token", **asked)
+        for asked in ({"target": "no"}, {"target": "yes"}, {"target": "no", "against": "yes"})
+    )
+    for one, other, contrast in zip(first, second, both, strict=True):
+        for method in LINEAR:
+            expected = one.scores(method) - other.scores(method)
+            np.testing.assert_allclose(contrast.scores(method), expected, atol=2e-4, err_msg=method)
+        assert contrast.question == "why no rather than yes" and contrast.predicted == one.predicted
+        assert abs(contrast.gaps["integrated_gradients"]) < 0.1
+
+
+def test_probabilities_of_a_contrast_are_of_one_class_given_either(tiny):
+    (found,) = av.explain(tiny, "good film", "kernel_shap", target="no", against="yes", samples=64)
+    tokens = found.tokens
+    rows = [tokens.ids, np.where(tokens.special, tokens.ids, tokens.mask_id)]
+    logits = Scorer(tiny).logits([(row, tokens.segments) for row in rows])
+    p = 1 / (1 + np.exp(logits[:, 2] - logits[:, 0]))
+    assert found.scores("kernel_shap").sum() == pytest.approx(p[0] - p[1], abs=1e-5)
+
+
+@pytest.mark.parametrize("architecture", ["gru", "qlstm"])
+def test_a_contrast_of_word_models_with_lrp(architecture):
+    word_model = words.tiny_words(architecture)
+    methods = ["lrp", "deeplift", "decomposition", "gradient_x_input"]
+    first, second, both = (
+        av.explain(word_model, "the film was good", methods, unit="token", **asked)[0]
+        for asked in ({"target": 0}, {"target": 2}, {"target": 0, "against": 2})
+    )
+    for method in methods:
+        expected = first.scores(method) - second.scores(method)
+        np.testing.assert_allclose(both.scores(method), expected, atol=1e-5, err_msg=method)
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        ("LIME", ["lime"]),
+        ("ig", ["integrated_gradients"]),
+        ("Integrated Gradients", ["integrated_gradients"]),
+        ("integrated-gradients", ["integrated_gradients"]),
+        ("occlusion", ["occlusion_1"]),
+        ("lime,occlusion-1 , LIME", ["lime", "occlusion_1"]),
+        (["shap", "KernelSHAP"], ["partition_shap", "kernel_shap"]),
+        (None, list(DEFAULT)),
+        ("all", methods_for("transformer")),
+    ],
+)
+def test_methods_go_by_many_names(name, found):
+    assert find_methods(name, "transformer") == found
+
+
+def test_every_name_and_title_is_known_and_aliases_lead_somewhere():
+    assert all(find_methods(name) == [name] and find_methods(m.title) == [name] for name, m in METHODS.items())
+    assert set(ALIASES.values()) <= set(METHODS) and not set(ALIASES) & set(METHODS)
+
+
+@pytest.mark.parametrize(
+    ("texts", "asked", "said"),
+    [
+        (["good", ""], {}, "text 1 is empty"),
+        (["good", " \t\n "], {}, "text 1 is empty"),
+        (["good", ("film", "")], {}, "text 1, part 1 of the pair, is empty"),
+        (["good", None], {}, "text 1 is None"),
+        (["good", float("nan")], {}, "text 1 is nan"),
+        (["good", ("a", "b", "c")], {}, "text 1 is .*a pair a tuple of two strings"),
+        ([], {}, "no text to explain"),
+        (["good", "\u200b"], {}, "text 1, the prediction: .*gives no token"),
+        (["good"], {"methods": "limee"}, "unknown method 'limee'; did you mean 'lime'"),
+        (["good"], {"methods": []}, "no method is named"),
+        (["good"], {"methods": [3]}, "asked for by its name; got 3"),
+        (["good"], {"methods": "lrp"}, "does not apply to transformer models"),
+        (["good"], {"samples": 0}, "2 or more; got 0"),
+        (["good"], {"samples": -5}, "2 or more; got -5"),
+        (["good"], {"samples": True}, "2 or more; got True"),
+        (["good"], {"unit": "sentence"}, "there are: word, token"),
+        (["good"], {"target": "perhaps"}, "no class 'perhaps'; it has 3: 0 no, 1 maybe, 2 yes"),
+        (["good"], {"target": 3}, "no class 3"),
+        (["good"], {"target": -1}, "no class -1"),
+        (["good"], {"target": "no", "against": "no"}, "against='no' is also the target for text 0"),
+        (["good"], {"methods": "attention_head", "target": 0, "against": 1}, "text 0, the method attention_head: "),
+    ],
+)
+def test_what_cannot_be_explained_is_refused_with_a_reason(tiny, texts, asked, said):
+    with pytest.raises(ValueError, match=said):
+        av.explain(tiny, texts, **({"methods": "random"} | asked))
+
+
+def test_a_contrast_with_the_predicted_class_is_refused(tiny):
+    predicted = av.explain(tiny, "good", "random")[0].predicted
+    with pytest.raises(ValueError, match=f"against='{predicted}' is what the model predicts of text 0"):
+        av.explain(tiny, "good", "random", against=predicted)
+
+
+def test_all_leaves_out_what_refuses_and_says_why(tiny):
+    found = av.explain(tiny, "good", "all", target="no", against="yes", samples=10)
+    assert "attention_head" not in found.methods and "lime" in found.methods
+    assert "cannot tell two apart" in found[0].left_out["attention_head"]
+
+
+class Falls:
+    """Passes everything on, but fails where one token id is read."""
+
+    def __init__(self, model, word, by_ids):
+        self.model, self.by_ids = model, by_ids
+        self.word = model.tokenizer.convert_tokens_to_ids(word)
+
+    def __getattr__(self, name):
+        return getattr(self.model, name)
+
+    def logits(self, ids, mask, segments, precision="float32", embeddings=None, **more):
+        if self.by_ids and ids is not None and (ids == self.word).any():
+            raise IndexError("no such place")
+        if not self.by_ids and embeddings is not None:
+            vectors = self.model.network.get_input_embeddings().weight[self.word]
+            if torch.isclose(embeddings, vectors).all(dim=-1).any():
+                raise IndexError("no such place")
+        return self.model.logits(ids, mask, segments, precision, embeddings, **more)
+
+
+@pytest.mark.parametrize(("by_ids", "what"), [(True, "the prediction"), (False, "the method gradient_x_input")])
+def test_a_crash_in_the_model_names_text_and_method(tiny, by_ids, what):
+    with pytest.raises(RuntimeError, match=f"^text 2, {what}: IndexError: no such place") as caught:
+        av.explain(
+            Falls(tiny, "bad", by_ids), ["good", "the film", "not bad", "bad"], ["occlusion_1", "gradient_x_input"]
+        )
+    assert isinstance(caught.value.__cause__, IndexError)
+
+
+def test_weights_that_are_no_numbers_are_told():
+    broken = models.tiny_model()
+    with torch.no_grad():
+        broken.network.classifier.bias.fill_(float("nan"))
+    with pytest.raises(ValueError, match="text 0: the model's probabilities are no numbers"):
+        av.explain(broken, "good", "random")
+
+
+def test_ten_thousand_words_are_cut_counted_and_said(tiny):
+    long = "good film " * 5000
+    (found,) = av.explain(tiny, long, "gradient_x_input")
+    assert len(found.units) == 62 and len(found.unread) == 9938
+    assert found.unread[0].start == found.units[-1].end + 1
+    assert "9938 of 10000 words were not read" in found._repr_html_()
+
+
+def test_progress_is_told_and_ends_at_all(tiny):
+    heard = []
+    av.explain(tiny, ["good"] * 3 + ["bad film"] * 8, "occlusion_1", notify=lambda *said: heard.append(said))
+    done, evaluations = [said[0] for said in heard], [said[2] for said in heard]
+    assert heard[-1][:2] == (11, 11) and done == sorted(done) and evaluations == sorted(evaluations)
+    assert evaluations[-1] == 2 + 3  # of two distinct texts: each whole, with each of its words erased
+
+
+def test_lone_surrogates_and_emoji_are_explained(tiny):
+    found = av.explain(tiny, ["good \ud800 film", "bad \N{GRINNING FACE}"], "gradient_x_input")
+    assert [u.text for u in found[0].units] == ["good", "film"]  # this tokenizer drops what it cannot read
+    assert [u.text for u in found[0].unread] == ["\N{REPLACEMENT CHARACTER}"]
+    assert found[1].units[1].text == "\N{GRINNING FACE}"
+
+
+def test_memory_does_not_grow_from_call_to_call(tiny):
+    def calls(count, methods):
+        for i in range(count):
+            text = " ".join(["good", "bad", "film", "plot"][(i + j) % 4] for j in range(i % 5 + 1))
+            av.explain(tiny, text, methods, samples=4)
+        gc.collect()
+        return len(gc.get_objects())
+
+    calls(2, "all")
+    before = calls(20, QUICK)
+    assert calls(250, QUICK) - before < 250  # less than an object a call
+    tracemalloc.start()
+    calls(10, ["lime", "deeplift", "gradient_x_input"])
+    taken = tracemalloc.get_traced_memory()[0]
+    calls(30, ["lime", "deeplift", "gradient_x_input"])
+    grown = tracemalloc.get_traced_memory()[0] - taken
+    tracemalloc.stop()
+    assert grown < 30_000  # less than a kilobyte a call
+
+
+def test_scores_made_elsewhere_stand_beside_ours(tiny):
+    found = av.explain(tiny, TEXTS, QUICK)
+    by_word = [np.arange(len(one.units), dtype=float) for one in found]
+    assert found.add("theirs", by_word) is found and found.methods == [*QUICK, "theirs"]
+    for one, given in zip(found, by_word, strict=True):
+        np.testing.assert_allclose(one.scores("theirs"), given, atol=1e-12)
+    pieces = [np.arange(len(one.tokens.content), dtype=float) for one in found]
+    found.add("pieces", pieces)
+    for one, given in zip(found.by("token"), pieces, strict=True):
+        np.testing.assert_allclose(one.scores("pieces"), given, atol=1e-12)
+    spans = [[(4, 8, 2.0)], [(1, 0, 3, -1.0), (0, 4, 9, 3.0)], [{"start": 3, "end": 15, "score": 5.0}]]
+    found.add("stretches", spans)
+    assert [dict(found[t].words)[w]["stretches"] for t, w in enumerate(["film", "brave", "unbelievable"])] == [2, 3, 5]
+    assert [one.scores("stretches").sum() for one in found] == pytest.approx([2, 2, 5])
+    assert np.count_nonzero(found[0].scores("stretches")) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "scores", "said"),
+    [
+        ("mine", [[1.0] * 4], "has 6 words .*; got 4 scores"),
+        ("mine", [[1.0] * 6, [1.0]], "each of 1 texts; got scores for 2"),
+        ("mine", [[1.0, float("nan"), 1, 1, 1, 1]], "number 1 is not"),
+        ("mine", [["x"] * 6], "scores are numbers"),
+        ("mine", [[(0, 99, 1.0)]], "characters 0 to 99 of part 0 are outside"),
+        ("mine", [[(0, 5, 1.0), (3, 8, 1.0)]], "two scores hold character 3"),
+        ("mine", [[(0, 1.0)]], "scores of characters are"),
+        ("lime", [[1.0] * 6], "there are scores of 'lime' already"),
+        ("random", [[1.0] * 6], "names random scores"),
+    ],
+)
+def test_scores_that_do_not_fit_are_refused(tiny, name, scores, said):
+    found = av.explain(tiny, TEXTS[0], "lime", samples=4)
+    with pytest.raises(ValueError, match=said):
+        found.add(name, scores)
+
+
+def test_json_holds_gaps_and_what_was_not_read(tiny, tmp_path):
+    found = av.explain(tiny, ["good " * 70, "bad film"], "integrated_gradients,occlusion")
+    said = json.loads(found.save(tmp_path / "new" / "x.json").read_text(encoding="utf-8"))
+    assert [len(one["words"]) for one in said] == [62, 2] and [len(one["dropped"]) for one in said] == [8, 0]
+    assert list(said[1]["gaps"]) == ["integrated_gradients"]
+    assert said[1]["words"][0]["scores"]["occlusion_1"] == found[1].scores("occlusion_1")[0]
+    pd.testing.assert_frame_equal(
+        found[1:].to_pandas(), av.explain(tiny, "bad film", found.methods).to_pandas(), atol=1e-5
+    )
+
+
+def test_a_pair_is_read_as_two_texts(tiny):
+    (found,) = av.explain(tiny, ("good film", "bad"), "occlusion_1")
+    np.testing.assert_array_equal(found.instance.words, words_of(("good film", "bad")))
+    assert found.text == ("good film", "bad") and [u.segment for u in found.units] == [0, 0, 1]
