@@ -256,6 +256,43 @@ class ProgressLine:
 
 @app.command()
 @plain_errors
+def evaluate(
+    model: Annotated[str, typer.Option(help="a folder with a trained classifier, or a hub name")],
+    data: Annotated[Path, typer.Option(help="labelled texts: csv, tsv, jsonl, Parquet, ERASER's, a `datasets` folder")],
+    out: Annotated[Path, typer.Option(help="the folder that the report goes to")],
+    text: Annotated[str, typer.Option(help="the column of the texts")] = "text",
+    label: Annotated[str, typer.Option(help="the column of the labels")] = "label",
+    pair: Annotated[str, typer.Option(help="the column of second texts")] = "",
+    rationale: Annotated[str, typer.Option(help="the column of what people marked")] = "",
+    split: Annotated[str, typer.Option(help="the column of splits; `test` is explained")] = "",
+    id: Annotated[str, typer.Option(help="the column of names of texts")] = "",
+    classes: Annotated[str, typer.Option(help="the model's classes in its order, with commas between them")] = "",
+    method: Annotated[
+        list[str] | None, typer.Option("--methods", "--method", help="names with commas between them")
+    ] = None,
+    attributions: Annotated[
+        list[Path] | None, typer.Option(help="a .jsonl or .parquet of scores made elsewhere")
+    ] = None,
+    texts: Annotated[int | None, typer.Option(help="texts to draw, at most")] = None,
+    cores: Annotated[int | None, typer.Option(help="processors to use; all that there are where not given")] = None,
+):
+    """Which explanation to trust for your own model and texts: a report with a recommendation and what it rests on."""
+    from attreval.evaluation.running import evaluate_own
+
+    columns = {"text": text, "label": label, "pair": pair, "rationale": rationale, "split": split, "id": id}
+    labels = [name.strip() for name in classes.split(",") if name.strip()]
+    chosen = {
+        "methods": method or [],
+        "attributions": attributions or [],
+        "most": texts,
+        "labels": labels,
+        "cores": cores,
+    }
+    evaluate_own(model, data, columns, out, **chosen)
+
+
+@app.command()
+@plain_errors
 def claims(
     profile: ProfileName = "quick",
     as_json: Annotated[bool, typer.Option("--json", help="machine-readable")] = False,

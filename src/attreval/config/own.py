@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from attreval.core.section import Section
 from attreval.corpora import WEIGHTS
@@ -58,6 +58,30 @@ class CorpusSpec(Section):
         register(name, Path(self.file), columns, self.labels, self.title, self.licence, prefer)
 
 
+class AttributionsSpec(Section):
+    """A file of attributions that were made elsewhere, each method in it a method like ours: methods.attribution_files.
+
+    file: from the profile's folder. labels: the classes that its targets are of. stamp: a hash of what it holds,
+    computed, so that a changed file makes its steps run again.
+    """
+
+    file: str = Field(min_length=1)
+    labels: list[str] = []
+    stamp: str = ""
+
+    @model_validator(mode="after")
+    def known_methods(self):
+        from attreval.corpora.own_tasks import digest_once
+        from attreval.methods import METHODS
+        from attreval.methods.attribution_files import as_methods, read_attribution_file
+
+        stamp = digest_once(Path(self.file))
+        object.__setattr__(self, "stamp", stamp[:16])
+        ours = [name for name, method in METHODS.items() if method.given is None]
+        METHODS.update(as_methods(read_attribution_file(self.file), self.labels, ours))
+        return self
+
+
 def check_run_name(what: str, name: str) -> None:
     """Raise ValueError for a name of a model or task that files of runs cannot be named by."""
     if not RUN_NAME.fullmatch(name):
@@ -90,6 +114,8 @@ def resolve_paths(found: dict[str, Any], folder: Path) -> dict[str, Any]:
         changed["models"] = {name: _with_folders(name, spec, folder) for name, spec in models.items()}
     if isinstance(corpora, dict):
         changed["corpora"] = {name: _with_file(spec, folder) for name, spec in corpora.items()}
+    if isinstance(given := found.get("attributions"), list):
+        changed["attributions"] = [_with_file({"file": x} if isinstance(x, str) else x, folder) for x in given]
     return changed
 
 

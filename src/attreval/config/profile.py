@@ -14,7 +14,14 @@ from attreval.config.judges import (
     PointingSpec,
     SeedStudySpec,
 )
-from attreval.config.own import CorpusSpec, check_classes, check_profile_name, check_run_name, class_names
+from attreval.config.own import (
+    AttributionsSpec,
+    CorpusSpec,
+    check_classes,
+    check_profile_name,
+    check_run_name,
+    class_names,
+)
 from attreval.config.sections import BootstrapSpec, ExplainSpec, Judge, ModelSpec, TaskSpec, TrainingSpec
 from attreval.core.section import Section
 from attreval.corpora import TASKS, evidence_tasks
@@ -28,6 +35,7 @@ class Profile(Section):
     variants: the reading of a paper that is followed where text and released code part, see config.variants; loading a
     profile fills in what it says. left_out: the optional tasks that are not at hand; loading a profile sets it.
     corpora: files of one's own; a profile that is made, or comes to another process, makes them known as tasks.
+    attributions: files of scores that were made elsewhere; their methods stand beside ours.
     """
 
     name: str
@@ -37,6 +45,7 @@ class Profile(Section):
     device: str = "auto"
     models: dict[str, ModelSpec]
     corpora: dict[str, CorpusSpec] = {}
+    attributions: list[AttributionsSpec] = []
     tasks: dict[str, TaskSpec]
     training: TrainingSpec = TrainingSpec()
     explain: ExplainSpec = ExplainSpec()
@@ -58,6 +67,8 @@ class Profile(Section):
 
     def __setstate__(self, state):
         super().__setstate__(state)
+        for given in self.attributions:
+            AttributionsSpec(**given.model_dump())  # its methods are not known to this process yet
         self._register_corpora()
 
     def _register_corpora(self) -> None:

@@ -8,11 +8,14 @@ from pathlib import Path
 
 
 def home() -> Path:
-    """The project folder: ATTREVAL_HOME, or the nearest folder upwards that holds `_quarto.yml` and `notebooks/`."""
+    """The project folder: ATTREVAL_HOME, or the nearest folder upwards that holds `_quarto.yml` and `notebooks/`.
+
+    Outside any, the checkout that this package was installed from, if it was installed in place.
+    """
     if given := os.environ.get("ATTREVAL_HOME"):
         return Path(given).resolve()
     here = Path.cwd().resolve()
-    for folder in (here, *here.parents):
+    for folder in (here, *here.parents, Path(__file__).resolve().parents[3]):
         if (folder / "_quarto.yml").exists() and (folder / "notebooks").is_dir():
             return folder
     raise FileNotFoundError(

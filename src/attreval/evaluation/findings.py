@@ -7,13 +7,14 @@ from dataclasses import dataclass
 import pandas as pd
 
 from attreval.core import project
-from attreval.evaluation.asked import MODEL, NAME, TASK, Asked
+from attreval.evaluation.asked import MODEL, NAME, SHARDS, TASK, Asked
 from attreval.methods import METHODS
 from attreval.metrics.registry import METRICS
 from attreval.papers.common.verdicts import LEAST_TEXTS
-from attreval.papers.joint.choice import NEAR, VOTES
+from attreval.papers.joint.choice import NEAR, VOTES, VOTING
 
 JUDGE_TITLES = {"pointing": "pointing", "people": "people's marks", "faithfulness": "faithfulness"}
+LARGE_GAP = 0.1
 WHY_NOT = {
     "pointing": "documents whose evidence is known are made from single texts of several classes, and from no "
     "attributions that were made elsewhere",
@@ -25,7 +26,7 @@ WHY_NOT = {
 class Findings:
     """choice, objections: see papers.joint.choice; values: (method, metric) means with intervals; model: its accuracy.
 
-    texts: how many were explained.
+    texts: how many were explained. gaps: (texts,) what integrated gradients miss, as a share of the sum they owe.
     """
 
     asked: Asked
@@ -34,6 +35,7 @@ class Findings:
     values: pd.DataFrame
     model: pd.Series
     texts: int
+    gaps: pd.Series
 
     @property
     def best(self) -> pd.Series:
@@ -54,7 +56,9 @@ def read_findings(asked: Asked, texts: int) -> Findings:
     values = read("values")
     values = values[values.granularity == "tokens"]
     accuracy = results.read_table("accuracy", "02_train", TASK, MODEL, 1).iloc[0]
-    return Findings(asked, read("choice"), read("objections"), values, accuracy, texts)
+    shards = [results.read_table("instances", "03_explain", TASK, MODEL, 1, shard) for shard in range(SHARDS)]
+    gaps = pd.concat(shards).gap_share
+    return Findings(asked, read("choice"), read("objections"), values, accuracy, texts, gaps)
 
 
 def title(method: str) -> str:
@@ -94,7 +98,9 @@ def certainty(found: Findings) -> str:
 def price(found: Findings) -> str:
     """What it costs, and which method cannot be told from it and costs less."""
     best = found.best
-    said = f"It asks the model for {_evaluations(best.requested)} a text."
+    said = f"It asks the model for {_evaluations(best.requested)} a text"
+    took = found.asked.seconds.get(best.method)
+    said += f", {took:.2g} s on one core of this machine." if took else "."
     cheaper = found.choice[found.choice.leading & ~found.choice.recommended & (found.choice.requested < best.requested)]
     if len(cheaper):
         least = cheaper.sort_values("requested").iloc[0]
@@ -125,6 +131,11 @@ def limits(found: Findings) -> list[str]:
             f"The model is right on {model.accuracy:.0%} of {int(model.test_rows)} texts, the most frequent class is "
             f"{model.majority:.0%}: explanations of a model that has not learned the task say little."
         )
+    if (missed := (found.gaps > LARGE_GAP).mean()) > 0:
+        out.append(
+            f"Integrated gradients miss more than {LARGE_GAP:.0%} of the sum that they owe on {missed:.0%} of texts; "
+            "read them with care for this model."
+        )
     if found.asked.given:
         out.append("Hybrid documents were not made, since what was made elsewhere has no scores of them.")
     out.append("Agreement with other methods and simplicity are shown without a vote: they do not say who is right.")
@@ -134,7 +145,7 @@ def limits(found: Findings) -> list[str]:
 def table(found: Findings) -> pd.DataFrame:
     """One row a method, the best first: score with interval, price, and a column (mean) a metric."""
     wide = found.values.pivot_table(index="method", columns="metric", values="mean", sort=False, observed=True)
-    order = [name for name in METRICS if name in wide]
+    order = sorted((name for name in METRICS if name in wide), key=lambda name: name not in VOTING)
     rows = found.choice.set_index("method")[["score", "low", "high", "best", "leading", "requested"]]
     return rows.join(wide[order])
 

@@ -36,6 +36,12 @@ th:first-child,td:first-child{text-align:left}tr.chosen{font-weight:700}tr.rando
 .text b{display:block;font-weight:600;font-size:.85rem}
 .w{padding:.05em .1em;border-radius:.2em}.note{opacity:.75;font-size:.9rem}img{max-width:100%;background:#fff}
 """
+HTML = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>{title}</title><style>{style}</style></head><body>
+{body}
+</body></html>
+"""
 
 
 def write_report(asked: Asked, out: Path, texts: int) -> Path:
@@ -84,10 +90,11 @@ def make_page(found: Findings, shown: list, figure: Path) -> str:
     """The page as HTML; every word that is not ours is escaped."""
     asked, model = found.asked, found.model
     heading = f"Which explanation to trust: {asked.title}"
+    classes = ", ".join(asked.labels[:12]) + (" …" if len(asked.labels) > 12 else "")
     facts = (
-        f"{found.texts} of {asked.size} texts, drawn at random; classes {', '.join(asked.labels[:12])}"
-        f"{' …' if len(asked.labels) > 12 else ''}; the model is right on {model.accuracy:.1%} of "
-        f"{int(model.test_rows)} texts (most frequent class: {model.majority:.1%}). attreval {__version__}, {date.today().isoformat()}."
+        f"{found.texts} of {asked.size} texts, drawn at random; classes {classes}; the model is right on "
+        f"{model.accuracy:.1%} of {int(model.test_rows)} texts (most frequent class: {model.majority:.1%}). "
+        f"attreval {__version__}, {date.today().isoformat()}."
     )
     names = [name for name in (found.best.method, found.runner_up) if name]
     body = [
@@ -114,12 +121,7 @@ def make_page(found: Findings, shown: list, figure: Path) -> str:
         '<p class="note">Executed notebooks: <code>notebooks/</code>; the profile that made them: '
         "<code>profile.yaml</code>.</p>",
     ]
-    head = '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
-    return (
-        f"{head}<title>{escape(heading)}</title><style>{STYLE}</style></head><body>\n"
-        + "\n".join(body)
-        + "\n</body></html>\n"
-    )
+    return HTML.format(title=escape(heading), style=STYLE, body="\n".join(body))
 
 
 def _list(sentences: list[str]) -> str:
@@ -131,7 +133,9 @@ def _method_table(found: Findings) -> str:
     rows = findings.table(found)
     metrics = [name for name in rows.columns if name in METRICS]
     header = ["Method", "Score", "", "Best", "Price", *(METRICS[name].title for name in metrics)]
-    out = [f"<tr>{''.join(f'<th scope=col>{escape(text)}</th>' for text in header)}</tr>"]
+    about = {METRICS[name].title: METRICS[name].about for name in metrics}
+    cells = (f'<th scope="col" title="{escape(about.get(text, ""))}">{escape(text)}</th>' for text in header)
+    out = [f"<tr>{''.join(cells)}</tr>"]
     body = []
     for method, row in rows.iterrows():
         kind = "chosen" if method == found.best.method else "random" if method == "random" else ""

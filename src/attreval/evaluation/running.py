@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import time
 from collections.abc import Callable, Sequence
 from contextlib import contextmanager
@@ -17,6 +16,7 @@ from attreval.core import project
 from attreval.core.tables import write_whole
 from attreval.evaluation.asked import BUDGETS, MOST_TOKENS, NAME, Asked, pick_methods, profile_of
 from attreval.evaluation.given import with_attributions
+from attreval.methods.method import Budget
 
 FIRST = 50  # texts of the first sample; each further one is twice as large
 PILOT = 3  # texts that are explained to know how long it takes
@@ -50,12 +50,12 @@ def evaluate_own(
         raise ValueError(f"--out is a folder for the report; {out} is a file")
     if most is not None and most < 2:
         raise ValueError(f"--texts is at least 2; got {most}")
-    asked, seconds = examine(model, Path(data), columns, methods, attributions, labels, out, say)
+    asked = examine(model, Path(data), columns, methods, attributions, labels, out, say)
     out.mkdir(parents=True, exist_ok=True)
     most = min(asked.size, most or asked.size)
     with results_in(out):
         for texts in sample_sizes(most):
-            say(announce(texts, most, seconds, cores or len(os.sched_getaffinity(0))))
+            say(announce(texts, most, sum(asked.seconds.values()), cores or len(os.sched_getaffinity(0))))
             run_round(asked, texts, out, cores)
             choice = pd.read_csv(project.results(NAME).table("choice", "08_joint"))
             if bool(choice[choice.recommended].settled.all()):
@@ -121,8 +121,8 @@ def examine(
     labels: Sequence[str],
     out: Path,
     say: Callable[[str], None],
-) -> tuple[Asked, float]:
-    """What is asked, checked, and the seconds that explaining one text takes on one core.
+) -> Asked:
+    """What is asked, checked.
 
     Raises ValueError or OSError for a model, a table, methods or attributions that cannot be used.
     """
@@ -152,7 +152,12 @@ def examine(
         f"{asked.title}: {len(rows)} texts, {len(classes)} classes, "
         f"{len(found) + len(asked.given)} methods and random scores"
     )
-    return asked, time_explaining(loaded, rows, found)
+    seconds, refused = try_methods(loaded, rows, found)
+    for name, why in refused.items():
+        if methods:
+            raise ValueError(f"{name} does not explain this model: {why}")
+        say(f"{name} is left out: {why}")
+    return replace(asked, methods=tuple(seconds), seconds=seconds)
 
 
 def read_rows(data: Path, columns: dict[str, str], classes: Sequence[str]):
@@ -170,27 +175,25 @@ def count_documents(rows) -> int:
     return len(rows) // 10 if len({row.label for row in rows}) > 1 else 0
 
 
-def time_explaining(loaded, rows, methods: Sequence[str]) -> float:
-    """Seconds that all methods take for a text of common length, on one core."""
+def try_methods(loaded, rows, methods: Sequence[str]) -> tuple[dict[str, float], dict[str, str]]:
+    """Method -> seconds that it takes for a text of common length on one core; method -> why it refuses the model."""
     import torch
 
     from attreval.api.explaining import explain
 
     middle = sorted(rows, key=lambda row: sum(map(len, row.segments)))[len(rows) // 2 :][:PILOT]
     texts = [row.segments if len(row.segments) > 1 else row.segments[0] for row in middle]
-    threads = torch.get_num_threads()
+    threads, seconds, refused = torch.get_num_threads(), {}, {}
     torch.set_num_threads(1)
     try:
-        started = time.perf_counter()
-        explain(loaded, texts, list(methods), samples=BUDGETS["lime_samples"])
-        return (time.perf_counter() - started) / len(texts)
+        for name in methods:
+            started = time.perf_counter()
+            try:
+                explain(loaded, texts, [name], budget=Budget(**BUDGETS))
+            except ValueError as error:
+                refused[name] = str(error)
+            else:
+                seconds[name] = (time.perf_counter() - started) / len(texts)
     finally:
         torch.set_num_threads(threads)
-
-
-def copy_beside(out: Path) -> None:
-    """Copy tables and executed notebooks of the run beside the report, where people look for them."""
-    results = project.results(NAME)
-    for kind, source in (("tables", results.tables), ("notebooks", results.notebooks)):
-        shutil.rmtree(out / kind, ignore_errors=True)
-        shutil.copytree(source, out / kind)
+    return seconds, refused

@@ -1,8 +1,9 @@
 """Which explanation to choose for a model: one vote a judge, how sure the choice is, its price, what speaks against it.
 
 On a metric a method gets the share of the other methods that it beats there, ties at half (Borda 1784); random scores
-are one of the others. Metrics of one judge share its vote. Agreement with other methods and simplicity have none: they
-do not say whether an explanation is right. What is drawn are texts, the same ones for every metric of a task.
+are one of the others, and less than a hundredth of a metric's range is a tie. Metrics of one judge share its vote.
+Agreement with other methods and simplicity have none: they do not say whether an explanation is right. What is drawn
+are texts, the same ones for every metric of a task.
 Letters used for shapes: m methods, d draws.
 """
 
@@ -26,6 +27,7 @@ VOTES = {
     "faithfulness": ("nc", "ns", "soft_nc_equal", "soft_ns_equal"),
 }
 VOTING = tuple(metric for metrics in VOTES.values() for metric in metrics)
+LEAST = 0.01  # difference of two means that anybody should care about; what votes lies between 0 and 1
 NEAR = 0.05  # a score that far below the best is as good as the best
 OF_MODEL = ["task", "model"]
 
@@ -47,7 +49,7 @@ class Heard:
 def shares_beaten(values: np.ndarray) -> np.ndarray:
     """(..., m) share of the other methods that each beats in (..., m) values, higher is better; ties count half."""
     difference = values[..., :, None] - values[..., None, :]
-    won = np.where(np.abs(difference) <= TIED, 0.5, difference > 0)
+    won = np.where(np.abs(difference) < LEAST, 0.5, difference > 0)
     return (won.sum(axis=-1) - 0.5) / max(1, values.shape[-1] - 1)
 
 
@@ -148,7 +150,7 @@ def objections_table(heard: dict[tuple[str, str], Heard], choice: pd.DataFrame, 
     """One row a task, model and metric: what it says of the recommended method, and who is better there.
 
     mean, low, high: of the recommended method; random: of random scores. rival: the best other method there, with
-    rival_mean; rank: of the recommended one among the methods; surely: the rival is better in `confidence` of draws;
+    rival_mean; rank: of the recommended one among the methods; surely: it is better by LEAST in `confidence` of draws;
     below_random: whether the recommended method is not surely above random scores. votes: whether the metric has one.
     """
     rows, chosen = [], choice[choice.recommended] if len(choice) else choice
@@ -179,7 +181,7 @@ def objections_table(heard: dict[tuple[str, str], Heard], choice: pd.DataFrame, 
                     "of": 1 + int(others.sum()),
                     "rival": of_model.methods[rival],
                     "rival_mean": means[rival],
-                    "surely": bool(np.nanquantile(lead, 1 - confidence) > TIED),
+                    "surely": bool(np.nanquantile(lead, 1 - confidence) >= LEAST),
                     "below_random": bool(over_chance <= TIED),
                     "texts": of_model.texts[metric],
                 }
