@@ -12,7 +12,7 @@ from attreval.config.variants import VARIANTS, fields_of
 
 def load(folder, **more):
     """A profile of its own file, with more keys."""
-    made = {"name": "mine", "models": {"tiny": TINY}, "tasks": {"snli": TASK}, "explain": {"methods": ["random"]}}
+    made = {"name": "mine", "models": {"tiny": TINY}, "tasks": {"snli": TASK}, "explain": {"methods": ["lime"]}}
     (folder / "mine.yaml").write_text(yaml.safe_dump(made | more))
     return config.load(str(folder / "mine.yaml"))
 

@@ -12,7 +12,7 @@ PROFILE = {
     "name": "mine",
     "models": {"small": {"layers": 1, "hidden": 8, "heads": 2, "tokenizer": "minilm"}},
     "tasks": {"snli": {"models": ["small"], "train_rows": 1, "dev_rows": 1, "test_rows": 1, "explain_rows": 1}},
-    "explain": {"methods": ["random"]},
+    "explain": {"methods": ["lime"]},
 }
 CELL = """from pathlib import Path
 print("profile is", profile)

@@ -30,6 +30,16 @@ def check_judges(profile, task: str) -> None:
             _check_diagnosis(profile, task, model)
 
 
+def check_more_than_random(profile) -> None:
+    """Raise ValueError where a task that is judged is explained by random scores alone: there is nothing to judge."""
+    for task in dict.fromkeys(run[0] for run in profile.explained_runs()):
+        if profile.explaining_of(task).methods == ["random"]:
+            raise ValueError(
+                f"task {task!r} is explained by random scores alone, so that there is nothing to judge: name another "
+                "method under explain.methods, or leave explain.methods out for those of the papers"
+            )
+
+
 def check_choice_of_runs(profile) -> None:
     """Raise ValueError where two studies of seeds would choose the run that tables of agreement are of."""
     study = profile.seed_study

@@ -9,6 +9,7 @@ import yaml
 from pydantic import ValidationError
 
 from attreval import corpora
+from attreval.config.contradictions import check_more_than_random
 from attreval.config.own import resolve_paths
 from attreval.config.profile import Profile
 from attreval.config.variants import apply_variants
@@ -41,13 +42,14 @@ def load(profile: str) -> Profile:
     try:
         profile = Profile.model_validate(found)
         gone = [task for task, spec in profile.tasks.items() if spec.optional and not corpora.at_hand(task)]
+        check_more_than_random(profile)
         kept = {task: spec for task, spec in profile.tasks.items() if task not in gone}
         return profile.model_copy(update={"tasks": kept, "left_out": gone})
-    except OSError as error:
-        raise ValueError(f"{path.name} is not a valid profile:\n  {error}") from None
     except ValidationError as error:
         lines = [explain_error(problem, Profile) for problem in error.errors()]
         raise ValueError(f"{path.name} is not a valid profile:\n  " + "\n  ".join(lines)) from None
+    except (ValueError, OSError) as error:
+        raise ValueError(f"{path.name} is not a valid profile:\n  {error}") from None
 
 
 def _check_owner(name: object, path: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-import pytest
 from matplotlib import pyplot as plt
 
 from attreval.corpora import TASKS

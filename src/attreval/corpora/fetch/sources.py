@@ -75,13 +75,19 @@ def own_folder() -> Path:
 
 def corpus_folder(name: str) -> Path:
     """The folder of a corpus, the user's or the downloaded; FetchError says how to get it."""
-    known = corpora()
-    if name not in known:
-        raise ValueError(f"unknown corpus {name!r}; there are: {', '.join(known)}")
+    known = _known_corpus(name)
     for root in (given_folder(), own_folder()):
         if root and (root / name).is_dir():
             return root / name
-    raise missing(known[name], known[name].layout[0])
+    raise missing(known, known.layout[0])
+
+
+def _known_corpus(name: str) -> Corpus:
+    """The corpus of a folder's name; ValueError for one that data/sources.toml does not name."""
+    known = corpora()
+    if name not in known:
+        raise ValueError(f"unknown corpus {name!r}: data/sources.toml does not name it; there are: {', '.join(known)}")
+    return known[name]
 
 
 def missing(corpus: Corpus, path: str) -> FetchError:
@@ -112,7 +118,7 @@ def _find_file(path: str, say: Callable[[str], None]) -> Path:
     for root in (given_folder(), own_folder()):
         if root and (root / path).exists():
             return root / path
-    corpus = corpora()[path.split("/")[0]]
+    corpus = _known_corpus(path.split("/")[0])
     address = _address_of(corpus, path)
     if address is None:
         raise missing(corpus, path)
@@ -130,7 +136,7 @@ def _find_optional(path: str, say: Callable[[str], None]) -> Path | None:
         return given / path if (given / path).exists() else None
     if (own_folder() / path).exists():
         return own_folder() / path
-    known = _address_of(corpora()[name], path)
+    known = _address_of(_known_corpus(name), path)
     return _find_file(path, say) if known and not known.archive else None
 
 

@@ -147,6 +147,8 @@ def figure_all_pairs(table: pd.DataFrame):
     A thin line is a pair of methods, a thick one the mean of its kind of pair; the kinds of pairs with a method of
     attention or of propagation are drawn as one.
     """
+    if table.empty:
+        return draw_nothing("fewer than two methods explain the texts")
     use_style()
     tasks = list(table.task.unique())
     figure, panels = plt.subplots(1, len(tasks), figsize=(5.2 * len(tasks), 4.4), sharey=True, squeeze=False)
@@ -172,6 +174,8 @@ def figure_pair_matrix(matrices: dict[str, pd.DataFrame], k: int):
 
     matrices: methods by methods, by task.
     """
+    if not matrices:
+        return draw_nothing("fewer than two methods explain the texts")
     use_style()
     _, panels = plt.subplots(1, len(matrices), figsize=(6.2 * len(matrices), 5.6), squeeze=False, layout="constrained")
     for axes, (task, matrix) in zip(panels[0], matrices.items(), strict=True):

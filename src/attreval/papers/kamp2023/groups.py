@@ -43,6 +43,8 @@ def sentence_table(step) -> pd.DataFrame:
     spec, rows = step.profile.agreement, []
     for run, readings in read_runs(step):
         names = voters(readings)
+        if not names:
+            continue
         for r in readings:
             people, together = np.nan, np.nan
             if r.marked:
@@ -62,7 +64,7 @@ def length_table(step) -> pd.DataFrame:
     spec, rows = step.profile.agreement, []
     for run, readings in read_runs(step):
         names = voters(readings)
-        for length in spec.lengths:
+        for length in spec.lengths if names else ():
             inside = [r for r in readings if abs(len(r.tokens) - length) <= spec.length_tolerance]
             if not inside:
                 continue

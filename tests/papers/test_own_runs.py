@@ -1,0 +1,148 @@
+"""Runs that no profile of the project has: few methods, none of a paper's, marks on some texts only, own corpora."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from reference.profiles import TASK, TINY
+
+from attreval import corpora
+from attreval.config import Profile
+from attreval.core.records import Attribution, Evidence
+from attreval.corpora import Task
+from attreval.corpora.fetch import sources
+from attreval.papers.common.sample import marked_corpus
+from attreval.papers.kamp2023 import agreement, dynamic_k, figures, groups, people, readings, summary, tables
+from attreval.papers.kamp2023.readings import make_reading
+from attreval.papers.zhao2023 import curves, erasure
+from attreval.papers.zhao2023 import tables as zhao_tables
+
+RUN = ("snli", "tiny", 1)
+
+
+def attributions(instance, tokens, methods):
+    """Made-up scores of methods on one text."""
+    features = tuple((int(t),) for t in tokens.content)
+    rng = np.random.default_rng(len(features))
+    return {m: Attribution(instance.id, m, 0, "token", features, rng.standard_normal(len(features))) for m in methods}
+
+
+@pytest.fixture
+def step():
+    """A step of one task and model."""
+    profile = Profile.model_validate(
+        {
+            "name": "own",
+            "models": {"tiny": TINY},
+            "tasks": {"snli": TASK | {"explain_rows": 4, "judges": ["agreement"]}},
+            "bootstrap": {"draws": 20},
+        }
+        | {"agreement": {"largest_k": 3, "lengths": [4], "length_tolerance": 9, "fixed_k": 2}}
+    )
+    return SimpleNamespace(profile=profile, results=None, progress=lambda what: lambda *_: None)
+
+
+def explained_by(monkeypatch, texts, model, methods):
+    """The texts explained by these methods, as notebook 05 reads them."""
+    tokens = {i.id: model.tokens(i) for i in texts}
+    records = {i.id: attributions(i, tokens[i.id], methods) for i in texts}
+    found = [make_reading(i, tokens[i.id], records[i.id]) for i in texts]
+    monkeypatch.setattr(readings, "read_run", lambda step, run: found)
+    monkeypatch.setattr(readings, "agreement_runs", lambda step: [RUN])
+    monkeypatch.setattr(agreement, "agreement_runs", lambda step: [RUN])
+    monkeypatch.setattr(agreement, "load_attributions", lambda *_: records)
+    return tokens, records
+
+
+@pytest.mark.parametrize("methods", [["lime"], ["deeplift", "attention"], ["random", "gradient_l1"], ["occlusion_1"]])
+def test_agreement_of_few_methods_is_told_and_drawn_as_far_as_it_goes(step, monkeypatch, tiny, texts, methods):
+    """One only of the paper's six, none of them, and one method: tables with columns, and figures that say why."""
+    explained_by(monkeypatch, texts, tiny, methods)
+    pairs = agreement.agreement_table(step)
+    assert len(pairs) == 3 * (len(methods) - 1)
+    for figure in (
+        figures.figure_all_pairs(agreement.most_methods(pairs)),
+        figures.figure_pair_matrix(agreement.matrix_at_k(agreement.most_methods(pairs), 2), 2),
+    ):
+        shown = [text.get_text() for text in figure.texts]
+        assert ("fewer than two methods explain the texts" in shown) == (len(methods) == 1)
+    six = [m for m in methods if m in readings.SIX]
+    compared = dynamic_k.dynamic_against_fixed(step)
+    improved = tables.with_published_improvement(dynamic_k.improvement_table(step, compared))
+    wide = tables.table_1(improved)
+    assert list(wide.columns)[:2] == ["task", "method"] and wide.to_csv(index=False).startswith("task,method")
+    sentences, lengths = groups.sentence_table(step), groups.length_table(step)
+    assert len(sentences) == (len(texts) if six else 0) and lengths.empty == (not six)
+    assert "methods" in sentences and "agreement" in lengths
+    said = summary.summary_table(
+        step,
+        **{"agreement": pairs, "groups": groups.group_table(step), "lengths": lengths, "dynamic": compared},
+        **{"with_people": people.human_agreement_table(step), "dynamic_k": dynamic_k.dynamic_k_table(step)},
+        predicted_k=people.predicted_k_table(step),
+    )
+    assert {"shown_k", "fixed_k"} <= set(said.quantity)
+
+
+def mark(instance, people_=1):
+    """The instance with its first word marked by some people."""
+    marks = np.zeros((people_, len(instance.words)))
+    marks[:, 0] = 1
+    return replace(instance, evidence=Evidence(marks=marks))
+
+
+@pytest.mark.parametrize("on", ["test only", "some texts", "other people"])
+def test_marks_on_some_texts_only_are_described_for_these(step, monkeypatch, tiny, texts, on):
+    """People's marks on test but not on dev, on a few texts of a user's file, by one person or several."""
+    if on == "other people":
+        splits = {"dev": [mark(texts[0], 2)], "test": [mark(texts[1], 1)]}
+    else:
+        splits = {"dev": list(texts[:2]), "test": [mark(texts[2]), *([texts[3]] if on == "some texts" else [])]}
+    monkeypatch.setattr(corpora, "load", lambda task, split: splits[split])
+    monkeypatch.setattr(people, "read_about", lambda path: {"dropped": {}})
+    marked = [i for part in splits.values() for i in part if len(i.evidence.marks)]
+    assert marked_corpus("snli") == marked
+    tokens, _ = explained_by(monkeypatch, marked, tiny, ["lime", "gradient_l1"])
+    monkeypatch.setattr(people, "load_tokens", lambda *_: tokens)
+    table = people.annotation_table(step).set_index("quantity").value
+    assert table["instances"] == len(marked) and table["words_mean"] == 1
+    assert ("words_1" in table) == (on != "other people")  # two people are not those of another text
+
+
+def test_the_best_of_random_scores_alone_is_nobody():
+    columns = ["task", "measure", "method", "mean", "instances"]
+    rows = [("snli", m, "random", 0.5, 3) for m in ("comprehensiveness", "sufficiency")]
+    assert curves.best_methods(pd.DataFrame(rows, columns=columns)).empty
+    rows.append(("snli", "sufficiency", "lime", 0.4, 3))
+    assert curves.best_methods(pd.DataFrame(rows, columns=columns)).method.tolist() == ["lime"]
+
+
+def test_an_example_is_set_against_the_random_scores_that_were_the_rival(step, monkeypatch, tiny, texts):
+    """Where `random` did not explain, its scores are drawn as erasure draws them."""
+    one, names = texts[0], (*RUN, texts[0].id)
+    tokens = tiny.tokens(one)
+    for methods in (["lime"], ["lime", "random"]):
+        records = attributions(one, tokens, methods)
+        monkeypatch.setattr(zhao_tables, "to_explain", lambda *_: [one])
+        monkeypatch.setattr(zhao_tables, "load_tokens", lambda *_: {one.id: tokens})
+        monkeypatch.setattr(zhao_tables, "load_attributions", lambda *_, r=records: {one.id: r})
+        row = SimpleNamespace(task="snli", model="tiny", seed=1, instance=one.id, method="lime")
+        found = zhao_tables._read_example(step, row)
+        assert len(found.rows) == 2 and all(len(scores) == len(found.words) for scores in found.rows.values())
+        drawn = list(found.rows.values())[1].sum()
+        own = erasure.random_scores(tokens, *names) if methods == ["lime"] else records["random"].scores
+        assert drawn == pytest.approx(own.sum())
+
+
+def test_a_corpus_that_the_list_of_sources_does_not_name_is_told(monkeypatch, tmp_path):
+    monkeypatch.setenv("ATTREVAL_DATA", str(tmp_path))
+    monkeypatch.delenv("ATTREVAL_CORPORA", raising=False)
+    about = {"title": "T", "labels": ("a", "b"), "segments": ("text",), "module": "sst2", "licence": "", "source": ""}
+    for files in ({"files": ("nowhere/x.csv",)}, {"optional": ("nowhere/x.csv",)}):
+        with pytest.raises(
+            ValueError, match=r"unknown corpus 'nowhere': data/sources.toml does not name it; there are"
+        ):
+            sources.find_sources(Task(name="t", **about, **files), print)
