@@ -6,11 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from reference import models
+from reference import models, words
 
 import attreval as av
 from attreval.api.evaluating import COLUMNS
 from attreval.api.measures import ALIASES, MEASURES, SOFT, SOFT_DRAWS, WINS, find_metrics
+from attreval.config import ModelSpec
 from attreval.core.bootstrap import bootstrap_mean
 from attreval.core.records import Evidence
 from attreval.core.seeds import generator
@@ -22,6 +23,7 @@ from attreval.metrics.protocol import Protocol
 from attreval.metrics.registry import METRICS
 from attreval.metrics.soft_erasure import soft_erase, soft_values
 from attreval.metrics.unified.complexity import simplicity
+from attreval.models.loading import new_classifier
 from attreval.models.scorer import Scorer
 
 TEXTS = [
@@ -125,19 +127,19 @@ def test_a_planted_truth_made_elsewhere_beats_random_scores(planted):
 
 
 def test_marks_come_as_words_people_or_characters(tiny, found):
-    words = [np.zeros(len(one.instance.words)) for one in found]
-    for row in words:
+    by_word = [np.zeros(len(one.instance.by_word)) for one in found]
+    for row in by_word:
         row[1] = 1
-    spans = [[tuple(int(x) for x in one.instance.words[1])] for one in found]
-    people = [np.stack([row, row]) for row in words]
-    tables = [av.evaluate(tiny, found, "people", marks, draws=20) for marks in (words, spans, people)]
+    spans = [[tuple(int(x) for x in one.instance.by_word[1])] for one in found]
+    people = [np.stack([row, row]) for row in by_word]
+    tables = [av.evaluate(tiny, found, "people", marks, draws=20) for marks in (by_word, spans, people)]
     assert tables[0].equals(tables[1]) and tables[0].equals(tables[2])
-    marked = replace(found[0].instance, evidence=Evidence(marks=words[0][None]))
+    marked = replace(found[0].instance, evidence=Evidence(marks=by_word[0][None]))
     share = relevance(token_marks(marked, found[0].tokens))
     expected = agreement_at_k([found[0].attributions["occlusion_1"].scores, share], 4)
-    one = av.evaluate(tiny, found[:1], "people", words[:1], draws=20)
+    one = av.evaluate(tiny, found[:1], "people", by_word[:1], draws=20)
     assert value(one, "occlusion_1", "people") == pytest.approx(expected)
-    some = av.evaluate(tiny, found, "people", [words[0], None, [], words[3]], draws=20)
+    some = av.evaluate(tiny, found, "people", [by_word[0], None, [], by_word[3]], draws=20)
     assert set(some.n) == {2}
 
 
@@ -199,3 +201,23 @@ def test_every_need_that_is_not_met_is_said_in_words():
         if name not in MEASURES:
             with pytest.raises(ValueError, match=f"the metric '{name}' needs .{{10}}"):
                 find_metrics(name, ["a", "b"], True, False)
+
+
+def test_a_model_that_cannot_be_disturbed_softly_has_hard_erasure_still(tmp_path):
+    tiny = models.tiny_model()
+    tiny.save(tmp_path / "body")
+    spec = ModelSpec(architecture="encoder_decoder", layers=1, decoder_layers=1, hidden=32, heads=2, tokenizer="local")
+    model = new_classifier(spec, ("a", "b"), ("m",), [], "small", "cpu", resolve=lambda name: str(tmp_path / "body"))
+    made = av.explain(av.wrap(model.network, model.tokenizer, max_length=64), TEXTS[:2], METHODS)
+    asked = set(av.evaluate(model, made, draws=10).metric)
+    assert {"nc", "win_ns", "simplicity"} <= asked and not {"soft_nc", "diagnosticity"} & asked
+    with pytest.raises(ValueError, match="soft erasure"):
+        av.evaluate(model, made, "soft_nc", draws=10)
+
+
+@pytest.mark.parametrize("architecture", ["lstm", "cnn"])
+def test_word_models_are_evaluated(architecture):
+    model = words.tiny_words(architecture)
+    made = av.explain(model, TEXTS, ["lrp", "gradient_x_input"])
+    table = av.evaluate(model, made, draws=10)
+    assert {"nc", "soft_nc", "agreement"} <= set(table.metric) and set(table.method) == {*made.methods, "random"}

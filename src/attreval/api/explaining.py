@@ -173,7 +173,8 @@ def _targets(model: Classifier, instances: list[Instance], places: list[int], go
     """(the class to explain of each text, (n, K) probabilities). ValueError where these are no numbers."""
     scorer = Scorer(model)
     try:
-        probabilities = predict(scorer, [model.tokens(instance) for instance in instances])
+        with np.errstate(invalid="ignore"):  # what is no number is told below
+            probabilities = predict(scorer, [model.tokens(instance) for instance in instances])
     except Exception as error:
         raise _name_culprit(
             error, places, lambda i: predict(Scorer(model), [model.tokens(instances[i])]), "the prediction"
