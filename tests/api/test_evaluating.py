@@ -127,10 +127,10 @@ def test_a_planted_truth_made_elsewhere_beats_random_scores(planted):
 
 
 def test_marks_come_as_words_people_or_characters(tiny, found):
-    by_word = [np.zeros(len(one.instance.by_word)) for one in found]
+    by_word = [np.zeros(len(one.instance.words)) for one in found]
     for row in by_word:
         row[1] = 1
-    spans = [[tuple(int(x) for x in one.instance.by_word[1])] for one in found]
+    spans = [[tuple(int(x) for x in one.instance.words[1])] for one in found]
     people = [np.stack([row, row]) for row in by_word]
     tables = [av.evaluate(tiny, found, "people", marks, draws=20) for marks in (by_word, spans, people)]
     assert tables[0].equals(tables[1]) and tables[0].equals(tables[2])
