@@ -9,9 +9,12 @@ import pytest
 from reference import CHECKOUT, models
 from typer.testing import CliRunner
 
+import attreval
 from attreval import config, corpora
-from attreval.cli import app
-from attreval.methods import METHODS, methods_for
+from attreval.api.method_names import DEFAULT
+from attreval.catalogue import CATALOGUES
+from attreval.cli import ProgressLine, app
+from attreval.methods import METHODS
 from attreval.papers.common.claims import read_claims, score
 from attreval.papers.common.verdicts import Finding
 from attreval.workflow.parameters import NOTEBOOKS
@@ -80,12 +83,34 @@ def test_a_profile_without_results_is_not_rendered(tmp_path, monkeypatch):
 
 def test_own_model_is_explained(folder):
     words = ("explain", "--model", str(folder), "--text", "the film was good .", "--samples", "50", "--json")
-    found = json.loads(call(*words).stdout)
-    assert 0 < found["probability"] <= 1
-    applicable = methods_for("transformer")
-    assert list(found["tokens"][0]) == ["token", *applicable]
+    (found,) = json.loads(call(*words).stdout)
+    assert 0 < found["probabilities"][found["predicted"]] <= 1 and found["dropped"] == []
+    assert list(found["words"][0]["scores"]) == list(DEFAULT) and list(found["gaps"]) == ["integrated_gradients"]
     again = json.loads(call(*words).stdout)
-    assert again == found
+    assert again == [found]
+
+
+def test_several_texts_pairs_and_files_are_explained_at_once(folder, tmp_path):
+    quick = ("explain", "--model", str(folder), "--methods", "LIME,occlusion", "--samples", "10")
+    done = call(*quick, "--text", "good film", "--text", "not bad")
+    assert done.exit_code == 0 and done.stdout.count("predicted") == 2
+    assert "lime" in done.stdout and "occlusion_1" in done.stdout
+    (pair,) = json.loads(call(*quick, "--text", "good film", "--pair", "not bad", "--json").stdout)
+    assert pair["text"] == ["good film", "not bad"]
+    (tmp_path / "x.csv").write_text("id,review\n1,good\n2,not bad\n", encoding="utf-8")
+    asked = ("--text", "a film", "--file", str(tmp_path / "x.csv"), "--column", "review", "--unit", "token", "--json")
+    assert [one["text"] for one in json.loads(call(*quick, *asked).stdout)] == ["a film", "good", "not bad"]
+    two = ("--text", "good", "--method", "ig", "--method", "gradient x input", "--target", "no", "--against", "yes")
+    (one,) = json.loads(call("explain", "--model", str(folder), *two, "--json").stdout)
+    assert (one["target"], one["against"]) == ("no", "yes")
+    assert list(one["words"][0]["scores"]) == ["integrated_gradients", "gradient_x_input"]
+
+
+@pytest.mark.parametrize("ending", ["html", "json", "png", "svg"])
+def test_explanations_are_written_where_asked(folder, tmp_path, ending):
+    out = tmp_path / f"page.{ending}"
+    done = call("explain", "--model", str(folder), "--text", "<b>good</b>", "--methods", "occlusion", "--out", str(out))
+    assert done.exit_code == 0 and done.stdout.strip() == str(out) and out.stat().st_size > 300
 
 
 @pytest.mark.parametrize(
@@ -93,12 +118,45 @@ def test_own_model_is_explained(folder):
     [
         (("--text", ""), "nothing to explain"),
         (("--text", " \t\n "), "nothing to explain"),
+        (("--text", "a b", "--text", ""), "text 1 is empty"),
+        ((), "no text to explain"),
+        (("--text", "a", "--pair", "b", "--pair", "c"), "1 texts and 2 second texts"),
         (("--text", "x", "--method", "nope"), "unknown method 'nope'"),
+        (("--text", "x", "--methods", "lime,limee"), "did you mean 'lime'"),
+        (("--text", "x", "--methods", "lrp"), "does not apply to transformer models"),
+        (("--text", "x", "--samples", "0"), "2 or more; got 0"),
+        (("--text", "x", "--samples", "-5"), "2 or more; got -5"),
+        (("--text", "x", "--target", "nope"), "no class 'nope'; it has 3: 0 no, 1 maybe, 2 yes"),
+        (("--text", "x", "--unit", "letter"), "there are: word, token"),
+        (("--text", "x", "--out", "x.pdf"), "saved as .html"),
+        (("--file", "nothing.csv"), "nothing.csv"),
     ],
 )
 def test_own_model_refuses_with_a_reason(folder, words, said):
     done = call("explain", "--model", str(folder), *words)
-    assert done.exit_code == 1 and said in done.stderr
+    assert done.exit_code == 1 and said in done.stderr and done.stderr.startswith("error: ")
+
+
+def test_version_and_usage_name_the_program():
+    assert call("--version").stdout.strip() == f"attreval {attreval.__version__}"
+    usage = call("explain", "--help").stdout
+    assert "Usage: attreval explain" in usage and "root" not in usage
+
+
+def test_list_alone_says_what_can_be_listed():
+    done = call("list")
+    assert done.exit_code == 0 and all(name in done.stdout for name in CATALOGUES)
+    metric = {row["name"]: row for row in json.loads(call("list", "metrics", "--json").stdout)}["sufficiency"]
+    assert (metric["direction"], metric["range"]) == ("lower is better", "-1 to 1")
+    assert metric["needs"] == ["scores", "model"] and metric["python"] == "evaluate"
+
+
+def test_progress_is_said_now_and_then(monkeypatch, capsys):
+    line = ProgressLine()
+    line(0, 3, 10)
+    monkeypatch.setattr(ProgressLine, "PAUSE", 0.0)
+    line(2, 3, 70)
+    assert capsys.readouterr().err == "2 of 3 texts explained, 70 model evaluations\n"
 
 
 def test_a_folder_that_is_not_there(tmp_path):

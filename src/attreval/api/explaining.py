@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
@@ -39,7 +40,8 @@ def explain(
 
     model: see `load` and `wrap`. texts: strings, or tuples of two for pairs, or one of these. methods: names of METHODS
     or what they are called elsewhere (`ig`, `shap`, `LIME`), `all`; None takes gradient x input, integrated gradients,
-    occlusion and LIME. unit: scores of whole `word`s, or of each `token`.
+    occlusion and LIME. unit: scores of whole `word`s, which are then the players of the Shapley methods, or of each
+    `token`.
     target: the class to explain, by name or index; None takes the one predicted. against: explain why that class
     rather than this one: the difference of their two logits, or for methods that go by probabilities the probability
     of the one given that it is one of the two. A method whose scores do not depend on the class gives the same.
@@ -56,15 +58,17 @@ def explain(
     goal, rival = (None if one is None else find_class(model.labels, one) for one in (target, against))
     spending = _spend(budget, samples, unit)
     segments = read_segments(texts)
-    distinct = list(dict.fromkeys(segments))
+    often = Counter(segments)  # in the order of the texts
+    first = {one: at for at, one in reversed(list(enumerate(segments)))}
+    distinct = list(often)
     found: dict[tuple[str, ...], Explanation] = {}
     count = _Count(notify, len(segments))
     for start in range(0, len(distinct), TOGETHER):
         part = distinct[start : start + TOGETHER]
-        places = [segments.index(one) for one in part]
+        places = [first[one] for one in part]
         made = _explain_some(model, make_instances(part), places, names, spending, unit, goal, rival, every, count)
         found |= zip(part, made, strict=True)
-        count.finish(sum(one in found for one in segments))
+        count.finish(sum(often[one] for one in part))
     return Explanations([found[one] for one in segments], model.labels)
 
 
@@ -106,9 +110,9 @@ class _Count:
         self.evaluations += evaluations
         self._tell()
 
-    def finish(self, done: int) -> None:
-        """So many texts are done."""
-        self.done = done
+    def finish(self, texts: int) -> None:
+        """So many more texts are done."""
+        self.done += texts
         self._tell()
 
     def _tell(self) -> None:
@@ -169,7 +173,8 @@ def _targets(model: Classifier, instances: list[Instance], places: list[int], go
     """(the class to explain of each text, (n, K) probabilities). ValueError where these are no numbers."""
     scorer = Scorer(model)
     try:
-        probabilities = predict(scorer, [model.tokens(instance) for instance in instances])
+        with np.errstate(invalid="ignore"):  # what is no number is told below
+            probabilities = predict(scorer, [model.tokens(instance) for instance in instances])
     except Exception as error:
         raise _name_culprit(
             error, places, lambda i: predict(Scorer(model), [model.tokens(instances[i])]), "the prediction"

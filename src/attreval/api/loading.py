@@ -42,19 +42,20 @@ def wrap(
 ) -> Classifier:
     """A classifier made from a module and its tokenizer, such as one that was trained in this session.
 
-    module: a Hugging Face sequence classifier, or a module with its `config`, `get_input_embeddings` and `forward`,
-    which takes `input_ids` or `inputs_embeds` with an `attention_mask` and returns `.logits`, (B, K). It is put into
-    evaluation mode and otherwise left as it is. labels: K class names in the order of the logits; None takes those of
-    the configuration. Raises ValueError where the module gives no such logits, or others by embeddings than by ids.
+    module: a Hugging Face sequence classifier, or a module with its `config`, `get_input_embeddings`, `base_model`,
+    `dtype` and `forward`, which takes `input_ids` or `inputs_embeds` with an `attention_mask` and returns `.logits`,
+    (B, K). It is put into evaluation mode and otherwise left as it is. labels: K class names in the order of the
+    logits; None takes those of the configuration. max_length: as for `load`. Raises ValueError where the module gives
+    no such logits, or others by embeddings than by ids, or in a padded batch than alone.
     """
     from attreval.models.transformer import Transformer
 
     check_length(max_length)
-    lacking = [name for name in ("config", "get_input_embeddings", "forward") if not hasattr(module, name)]
+    lacking = [name for name in ("config", "get_input_embeddings", "base_model", "dtype") if not hasattr(module, name)]
     if lacking:
         raise ValueError(
             f"{type(module).__name__} has no {', '.join(lacking)}; give a sequence classifier of transformers, or a "
-            "module that has its config, get_input_embeddings and forward(input_ids or inputs_embeds, attention_mask)"
+            "module that has these, and forward(input_ids or inputs_embeds, attention_mask)"
         )
     if not getattr(tokenizer, "is_fast", False):
         raise ValueError(

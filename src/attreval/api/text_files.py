@@ -49,7 +49,7 @@ def _read_table(path: Path, content: str, ending: str) -> list[tuple[int, dict]]
     try:
         return [(reader.line_num, row) for row in reader]
     except csv.Error as error:
-        raise ValueError(f"{path}, line {reader.line_num}: {error}") from None
+        raise ValueError(f"{path}, line {reader.line_num + 1}: {error}") from None
 
 
 def _read_json_lines(path: Path, content: str) -> list[tuple[int, dict]]:

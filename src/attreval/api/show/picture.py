@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from attreval.api.show.colours import KEY, blend, strengths
 from attreval.api.show.shown import Shown, describe, has_sign, how_many_unread, title_of
-from attreval.api.show.terminal import printable
+from attreval.api.show.terminal import piece
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -110,7 +110,7 @@ def _place_text(pen: _Pen, one: Shown) -> None:
             if unit.segment != before:
                 pen.start(MARGIN + LABEL)
                 before = unit.segment
-            pen.put(printable(unit.text), blend(strength, has_sign(one, method)) if abs(strength) >= 0.005 else None)
+            pen.put(piece(unit.text), blend(strength, has_sign(one, method)) if abs(strength) >= 0.005 else None)
         pen.y = max(pen.y, tallest)
     if one.unread:
         pen.line(how_many_unread(one), colour="0.35", size=SIZE * 0.8)

@@ -58,7 +58,7 @@ def coloured_lines(one: Shown) -> list[Text]:
                 line.append("| ", style=PAPER)
                 before = unit.segment
             red, green, blue = blend(strength, has_sign(one, method))
-            line.append(printable(unit.text), style=f"rgb(0,0,0) on rgb({red},{green},{blue})")
+            line.append(piece(unit.text), style=f"rgb(0,0,0) on rgb({red},{green},{blue})")
             line.append(" ", style=PAPER)
         out.append(line)
     return out + [Text(printable(note), style="dim") for note in notes(one)]
@@ -66,7 +66,7 @@ def coloured_lines(one: Shown) -> list[Text]:
 
 def plain_lines(one: Shown, width: int = PLAIN_WIDTH) -> list[str]:
     """A table with a line a word and a column a method, none wider than `width`; further methods follow below."""
-    words = [fit(printable(unit.text), WIDEST_WORD) for unit in one.units]
+    words = [fit(piece(unit.text), WIDEST_WORD) for unit in one.units]
     room = max((cells(word) for word in words), default=4)
     room = max(room, 4)
     columns = {method: [f"{score:+.3f}" for score in one.scores(method)] for method in one.methods}
@@ -101,6 +101,11 @@ def printable(text: str) -> str:
         c if unicodedata.category(c) not in ("Cc", "Cf", "Cs", "Zl", "Zp") or c in kept else "\N{REPLACEMENT CHARACTER}"
         for c in text
     )
+
+
+def piece(text: str) -> str:
+    """A word or piece as it is printed; white space is an open box."""
+    return printable(text) if text.strip() else "\N{OPEN BOX}"
 
 
 def cells(text: str) -> int:

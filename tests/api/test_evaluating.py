@@ -1,0 +1,223 @@
+"""av.evaluate: the package's metrics on explanations at hand, intervals, random scores beside them, and refusals."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from reference import models, words
+
+import attreval as av
+from attreval.api.evaluating import COLUMNS
+from attreval.api.measures import ALIASES, MEASURES, SOFT, SOFT_DRAWS, WINS, find_metrics
+from attreval.config import ModelSpec
+from attreval.core.bootstrap import bootstrap_mean
+from attreval.core.records import Evidence
+from attreval.core.seeds import generator
+from attreval.metrics.agreement import agreement_at_k
+from attreval.metrics.erasure import erase
+from attreval.metrics.human_agreement import relevance, token_marks
+from attreval.metrics.metric import NEEDS
+from attreval.metrics.protocol import Protocol
+from attreval.metrics.registry import METRICS
+from attreval.metrics.soft_erasure import soft_erase, soft_values
+from attreval.metrics.unified.complexity import simplicity
+from attreval.models.loading import new_classifier
+from attreval.models.scorer import Scorer
+
+TEXTS = [
+    "the film was very good , the plot was slow !",
+    ("the brave film", "not unbelievably bad"),
+    "an unbelievable plot",
+    "slow slow good plot is not a film",
+]
+METHODS = ["integrated_gradients", "occlusion_1", "gradient_l1"]
+
+
+@pytest.fixture(scope="module")
+def found(tiny):
+    return av.explain(tiny, TEXTS, METHODS)
+
+
+@pytest.fixture(scope="module")
+def table(tiny, found):
+    return av.evaluate(tiny, found, draws=100)
+
+
+def value(table, method, metric, column="mean"):
+    (row,) = table[(table.method == method) & (table.metric == metric)].itertuples()
+    return getattr(row, column)
+
+
+def test_the_table_holds_every_metric_that_can_be_asked(table):
+    assert tuple(table.columns) == COLUMNS
+    unmarked = [name for name in MEASURES if "marks" not in METRICS[name].needs]
+    assert list(table.metric.unique()) == unmarked and len(unmarked) > 15
+    for _, part in table.groupby("metric"):
+        assert part.method.tolist() == [*METHODS, "random"]
+    assert (table.low <= table["mean"] + 1e-12).all() and (table["mean"] <= table.high + 1e-12).all()
+    for row in table.itertuples():
+        low, high = METRICS[row.metric].range
+        assert low <= row.mean <= high and 1 <= row.n <= 4
+        assert {"higher": 1, "lower": -1, "neither": 0}[row.direction] == METRICS[row.metric].sign
+
+
+def test_values_are_those_of_the_packages_functions(tiny, found, table):
+    scorer = Scorer(tiny)
+    scores = [{m: one.attributions[m].scores for m in METHODS} for one in found]
+    others = METHODS[1:]
+    expected = np.mean([np.mean([agreement_at_k([s[METHODS[0]], s[m]], 4) for m in others]) for s in scores])
+    assert value(table, METHODS[0], "agreement") == pytest.approx(expected)
+    assert value(table, METHODS[1], "simplicity") == pytest.approx(np.mean([simplicity(s[METHODS[1]]) for s in scores]))
+    hard, soft = [], []
+    for one, s in zip(found, scores, strict=True):
+        names = ("evaluate", 0, one.instance.id, METHODS[1])
+        (erasure,) = scorer.converse([("x", erase(one.tokens, s[METHODS[1]], None, generator("ties", *names)))])
+        talk = soft_erase(one.tokens, s[METHODS[1]], erasure.target, names, Protocol(draws=SOFT_DRAWS))
+        (drawn,) = scorer.converse([("x", talk)])
+        hard.append([erasure.comprehensiveness.mean(), erasure.normalised_sufficiency.mean()])
+        soft.append(soft_values(erasure, drawn).comprehensiveness)
+    assert [value(table, METHODS[1], m) for m in ("comprehensiveness", "ns")] == pytest.approx(
+        np.mean(hard, axis=0).tolist(), abs=1e-6
+    )
+    assert value(table, METHODS[1], "soft_nc") == pytest.approx(np.mean(soft), abs=1e-6)
+    interval = [float(x) for x in bootstrap_mean(np.array(soft), 100, 0.95, "evaluate", 0)]
+    ends = [value(table, METHODS[1], "soft_nc", column) for column in ("mean", "low", "high")]
+    assert ends == pytest.approx(interval, abs=1e-6)
+
+
+def test_random_scores_win_half_against_themselves_and_stand_in_every_metric(table):
+    for name in WINS:
+        assert value(table, "random", name) == 0.5
+    assert set(table[table.method == "random"].metric) == set(table.metric)
+
+
+def test_names_and_aliases(tiny, found):
+    asked = av.evaluate(tiny, found, metrics=["soft_comprehensiveness", "Agreement", "rank-correlation"], draws=20)
+    assert list(asked.metric.unique()) == ["soft_nc", "agreement", "score_tau_b"]
+    assert set(ALIASES.values()) <= set(MEASURES) <= set(METRICS) and not set(ALIASES) & set(METRICS)
+    assert set(SOFT) < set(MEASURES)
+
+
+def test_the_same_seed_gives_the_same_table_and_the_unit_shown_moves_nothing(tiny, found, table):
+    again = av.evaluate(tiny, found.by("token"), draws=100)
+    np.testing.assert_array_equal(again["mean"], table["mean"])
+    other = av.evaluate(tiny, found, "agreement", draws=100, seed=1)
+    assert value(other, METHODS[0], "agreement") == value(table, METHODS[0], "agreement")
+    assert value(other, "random", "agreement") != value(table, "random", "agreement")
+
+
+def test_a_planted_truth_made_elsewhere_beats_random_scores(planted):
+    texts = [
+        "the film was good and the key plot is slow",
+        "key the film was a slow film and bad",
+        "a plot a key a film a b",
+    ]
+    found = av.explain(planted, texts, "occlusion_1")
+    marks = [[(text.index(models.SIGNAL), text.index(models.SIGNAL) + 3)] for text in texts]
+    found.add("theirs", [[(a, b, 1.0)] for ((a, b),) in marks])
+    found.add("turned", [[(a, b, -1.0)] for ((a, b),) in marks])
+    asked = av.evaluate(planted, found, ["comprehensiveness", "win_nc", "people", "pointing", "phrase_f1"], marks, k=1)
+    for metric in ("comprehensiveness", "people", "pointing"):
+        best, worst = (value(asked, m, metric) for m in ("theirs", "turned"))
+        assert best > value(asked, "random", metric) >= worst, metric
+    assert value(asked, "theirs", "pointing") == 1 and value(asked, "turned", "pointing") == 0
+    assert value(asked, "theirs", "phrase_f1") == 1
+
+
+def test_marks_come_as_words_people_or_characters(tiny, found):
+    by_word = [np.zeros(len(one.instance.words)) for one in found]
+    for row in by_word:
+        row[1] = 1
+    spans = [[tuple(int(x) for x in one.instance.words[1])] for one in found]
+    people = [np.stack([row, row]) for row in by_word]
+    tables = [av.evaluate(tiny, found, "people", marks, draws=20) for marks in (by_word, spans, people)]
+    assert tables[0].equals(tables[1]) and tables[0].equals(tables[2])
+    marked = replace(found[0].instance, evidence=Evidence(marks=by_word[0][None]))
+    share = relevance(token_marks(marked, found[0].tokens))
+    expected = agreement_at_k([found[0].attributions["occlusion_1"].scores, share], 4)
+    one = av.evaluate(tiny, found[:1], "people", by_word[:1], draws=20)
+    assert value(one, "occlusion_1", "people") == pytest.approx(expected)
+    some = av.evaluate(tiny, found, "people", [by_word[0], None, [], by_word[3]], draws=20)
+    assert set(some.n) == {2}
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"metrics": "agreemnt"}, "unknown metric 'agreemnt'; did you mean 'agreement'"),
+        ({"metrics": []}, "no metric is named"),
+        ({"metrics": "people"}, "'people' needs marks of people: give marks="),
+        ({"metrics": "simulatability"}, "needs agents"),
+        ({"metrics": "tau_b"}, "needs values of several metrics"),
+        ({"metrics": "unified_comprehensiveness"}, "what explanations of tokens do not tell"),
+        ({"metrics": "average_pairwise_difference"}, "models trained with other seeds"),
+        ({"marks": [[(0, 3)]]}, "marks are given of each of 4 texts"),
+        ({"marks": [[(0, 3)], [(0, 300)], None, None]}, "text 1: characters 0 to 300 of part 0 are outside"),
+        ({"marks": [[0.0], None, None, None]}, "text 0 has 11 words; got marks of 1"),
+        ({"marks": [[("a", "b")], None, None, None]}, "a mark is"),
+        ({"k": 0}, "k and draws are 1 or more"),
+        ({"confidence": 95}, "confidence between 0 and 1"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused_with_a_reason(tiny, found, asked, said):
+    with pytest.raises(ValueError, match=said):
+        av.evaluate(tiny, found, **asked)
+
+
+def test_agreement_needs_a_rival(tiny, found):
+    alone = av.explain(tiny, TEXTS[:2], "occlusion_1")
+    assert "agreement" not in set(av.evaluate(tiny, alone, draws=10).metric)
+    with pytest.raises(ValueError, match="needs scores of another method"):
+        av.evaluate(tiny, alone, "agreement")
+    with pytest.raises(ValueError, match="no explanation to evaluate"):
+        av.evaluate(tiny, found[:0])
+    with pytest.raises(ValueError, match="nothing to compare with random"):
+        av.evaluate(tiny, av.explain(tiny, "good", "random"))
+
+
+def test_erasure_says_nothing_of_another_class_or_of_two(tiny, found):
+    for_no = av.explain(tiny, TEXTS, METHODS, target="no")
+    table = av.evaluate(tiny, for_no, ["nc", "simplicity"], draws=10)
+    predicted = sum(one.predicted == "no" for one in for_no)
+    assert set(table[table.metric == "nc"].n) <= {predicted} and set(table[table.metric == "simplicity"].n) == {4}
+    two = av.explain(tiny, TEXTS, METHODS, target="no", against="yes")
+    assert "nc" not in set(av.evaluate(tiny, two, draws=10).metric)
+    with pytest.raises(ValueError, match="tell two classes apart"):
+        av.evaluate(tiny, two, "nc")
+
+
+def test_another_model_is_not_judged_by_these_explanations(tiny, found):
+    others = [models.tiny_model(seed=seed) for seed in range(1, 6)]
+    differing = [m for m in others if av.explain(m, TEXTS, "random").predicted != found.predicted]
+    with pytest.raises(ValueError, match="evaluate with the model that was explained"):
+        av.evaluate(differing[0], found, "nc")
+
+
+def test_every_need_that_is_not_met_is_said_in_words():
+    for name, metric in METRICS.items():
+        assert set(metric.needs) <= set(NEEDS)
+        if name not in MEASURES:
+            with pytest.raises(ValueError, match=f"the metric '{name}' needs .{{10}}"):
+                find_metrics(name, ["a", "b"], True, False)
+
+
+def test_a_model_that_cannot_be_disturbed_softly_has_hard_erasure_still(tmp_path):
+    tiny = models.tiny_model()
+    tiny.save(tmp_path / "body")
+    spec = ModelSpec(architecture="encoder_decoder", layers=1, decoder_layers=1, hidden=32, heads=2, tokenizer="local")
+    model = new_classifier(spec, ("a", "b"), ("m",), [], "small", "cpu", resolve=lambda name: str(tmp_path / "body"))
+    made = av.explain(av.wrap(model.network, model.tokenizer, max_length=64), TEXTS[:2], METHODS)
+    asked = set(av.evaluate(model, made, draws=10).metric)
+    assert {"nc", "win_ns", "simplicity"} <= asked and not {"soft_nc", "diagnosticity"} & asked
+    with pytest.raises(ValueError, match="soft erasure"):
+        av.evaluate(model, made, "soft_nc", draws=10)
+
+
+@pytest.mark.parametrize("architecture", ["lstm", "cnn"])
+def test_word_models_are_evaluated(architecture):
+    model = words.tiny_words(architecture)
+    made = av.explain(model, TEXTS, ["lrp", "gradient_x_input"])
+    table = av.evaluate(model, made, draws=10)
+    assert {"nc", "soft_nc", "agreement"} <= set(table.metric) and set(table.method) == {*made.methods, "random"}

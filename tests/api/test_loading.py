@@ -1,0 +1,189 @@
+"""A classifier from a folder or from memory, texts from files, and what is refused with a reason."""
+
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+from reference import models, words
+
+import attreval as av
+from attreval.api.loading import WITHOUT_LIMIT
+from attreval.api.text_files import join_pairs, read_texts
+
+TEXTS = ["the film was very good .", ("the brave film", "not bad")]
+
+
+@pytest.fixture(scope="module")
+def folder(tiny, tmp_path_factory):
+    path = tmp_path_factory.mktemp("own") / "model"
+    tiny.save(path)
+    return path
+
+
+def test_a_folder_is_loaded_and_reads_all_that_the_network_has_positions_for(tiny, folder):
+    model = av.load(folder)
+    assert model.max_length == 64 and av.load(str(folder), max_length=10).max_length == 10
+    assert av.load(folder, max_length=1000).max_length == 64
+    mine, theirs = (av.explain(m, TEXTS, "occlusion_1") for m in (model, tiny))
+    for one, other in zip(mine, theirs, strict=True):
+        np.testing.assert_allclose(one.scores("occlusion_1"), other.scores("occlusion_1"), atol=1e-6)
+
+
+def test_a_word_model_is_loaded_and_explained_by_lrp(tmp_path):
+    words.tiny_words("gru").save(tmp_path / "gru")
+    model = av.load(tmp_path / "gru")
+    found = av.explain(model, ["good film", "not bad"], ["lime", "lrp"], samples=10)
+    assert model.max_length == 64 and found.methods == ["lime", "lrp"]
+
+
+def test_a_path_that_is_not_there_is_told_with_the_nearest(folder):
+    with pytest.raises(FileNotFoundError, match=f"no folder .*; did you mean {folder}"):
+        av.load(folder.parent / "modle")
+    for name in ("./nothing", "/nothing", "a/b/c"):
+        with pytest.raises(FileNotFoundError, match="no folder"):
+            av.load(name)
+
+
+def test_a_misspelt_folder_beside_others_is_not_asked_of_a_hub(folder, monkeypatch):
+    monkeypatch.chdir(folder.parent.parent)
+    with pytest.raises(FileNotFoundError, match=f"did you mean {folder.parent.name}/model"):
+        av.load(f"{folder.parent.name}/modell")
+
+
+@pytest.mark.parametrize("length", [0, 2, -1])
+def test_lengths_that_hold_no_text_are_refused(folder, length):
+    with pytest.raises(ValueError, match=f"at least 3; got {length}"):
+        av.load(folder, max_length=length)
+
+
+def test_a_module_in_memory_is_wrapped_and_left_as_it_is():
+    tiny = models.tiny_model()
+    network = tiny.network.train().requires_grad_(True)
+    before = {name: weights.clone() for name, weights in network.state_dict().items()}
+    model = av.wrap(network, tiny.tokenizer, ["no", "maybe", "yes"])
+    mine, theirs = (av.explain(m, TEXTS, "integrated_gradients") for m in (model, models.tiny_model()))
+    for one, other in zip(mine, theirs, strict=True):
+        np.testing.assert_allclose(*(x.scores("integrated_gradients") for x in (one, other)), atol=1e-5)
+    assert model.max_length == 64 and not network.training
+    assert all(weights.requires_grad and weights.grad is None for weights in network.parameters())
+    assert all(torch.equal(before[name], weights) for name, weights in network.state_dict().items())
+    assert av.wrap(network, tiny.tokenizer).labels == ("no", "maybe", "yes")
+
+
+class Module(torch.nn.Module):
+    """A module with what a classifier must have; `answer` makes of (B, L, D) embeddings and the mask its output."""
+
+    def __init__(self, answer):
+        super().__init__()
+        self.embedding, self.answer = torch.nn.Embedding(200, 4), answer
+        self.config = SimpleNamespace(
+            is_encoder_decoder=False, model_type="mine", id2label={0: "a", 1: "b"}, num_labels=2
+        )
+        self.dtype = torch.float32
+
+    @property
+    def base_model(self):
+        return self
+
+    def get_input_embeddings(self):
+        return self.embedding
+
+    def forward(self, attention_mask, input_ids=None, inputs_embeds=None):
+        vectors = self.embedding(input_ids) if inputs_embeds is None else inputs_embeds
+        return self.answer(vectors, attention_mask[..., None], input_ids)
+
+
+def summed(vectors, mask, ids):
+    return SimpleNamespace(logits=(vectors * mask).sum(dim=1)[:, :2])
+
+
+def test_a_module_that_is_no_transformer_is_wrapped_where_it_answers_as_one():
+    model = av.wrap(Module(summed), models.tiny_tokenizer())
+    assert model.labels == ("a", "b") and model.max_length == WITHOUT_LIMIT
+    (found,) = av.explain(model, "good film", ["gradient_x_input", "occlusion_1"], target=0, unit="token")
+    table = model.network.embedding.weight.detach().numpy()
+    np.testing.assert_allclose(found.scores("gradient_x_input"), table[found.tokens.ids[1:-1], 0], atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("answer", "labels", "said"),
+    [
+        (lambda x, m, ids: (x * m).sum(dim=1)[:, :2], None, "does not answer as a sequence classifier"),
+        (summed, ["a", "b", "c"], r"logits of shape \(2, 2\) for 2 texts; with 3 labels"),
+        (lambda x, m, ids: SimpleNamespace(logits=(x * m).sum(dim=1)[:, :1]), ["a"], "of 2 classes or more"),
+        (lambda x, m, ids: SimpleNamespace(logits=x[:, :, :2]), None, "gives logits of shape"),
+        (lambda x, m, ids: SimpleNamespace(logits=x.sum(dim=1)[:, :2]), None, "other ones in a padded batch"),
+        (
+            lambda x, m, ids: SimpleNamespace(logits=(x * m).sum(dim=1)[:, :2] + (ids is None)),
+            None,
+            "other logits by embeddings than by ids",
+        ),
+        (lambda x, m, ids: SimpleNamespace(logits=(x * m).sum(dim=1)[:, :2] * np.nan), None, "cannot be explained"),
+    ],
+)
+def test_a_module_that_gives_no_such_logits_is_refused(answer, labels, said):
+    with pytest.raises(ValueError, match=said):
+        av.wrap(Module(answer), models.tiny_tokenizer(), labels)
+
+
+def test_what_is_no_classifier_or_no_fast_tokenizer_is_refused(tiny):
+    with pytest.raises(ValueError, match="Linear has no config, get_input_embeddings"):
+        av.wrap(torch.nn.Linear(2, 2), tiny.tokenizer, ["a", "b"])
+    with pytest.raises(ValueError, match="no fast tokenizer"):
+        av.wrap(tiny.network, object(), tiny.labels)
+
+
+def write(path, content, encoding="utf-8"):
+    path.write_bytes(content.encode(encoding))
+    return path
+
+
+def test_texts_are_read_from_files(tmp_path):
+    table = 'id,Text,other\n1,"good, ""very"" good\nfilm",x\n2,bad,y\n'
+    assert read_texts(write(tmp_path / "a.csv", table)) == ['good, "very" good\nfilm', "bad"]
+    assert read_texts(write(tmp_path / "a.csv", table, "utf-8-sig"), pair_column="other")[1] == ("bad", "y")
+    assert read_texts(write(tmp_path / "b.tsv", "a\tb\nx\ty\n"), column="b") == ["y"]
+    assert read_texts(write(tmp_path / "c.csv", "review\ngood\nnot, bad\n".replace(",", ""))) == ["good", "not bad"]
+    assert read_texts(write(tmp_path / "d.txt", "good\nbad film\n")) == ["good", "bad film"]
+    lines = [json.dumps({"text": "a\u2028b", "y": 1}), "", json.dumps("plain")]
+    assert read_texts(write(tmp_path / "e.jsonl", "\n".join(lines))) == ["a\u2028b", "plain"]
+    long = "word " * 100_000
+    assert read_texts(write(tmp_path / "f.csv", f"text\n{long}\n")) == [long]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "asked", "said"),
+    [
+        ("a.csv", "text,y\ngood,1\n,2\n", {}, r"line 3: `text` is empty \(''\)"),
+        ("a.csv", "y,text\n1,good\n2\n", {}, "line 3: `text` has no text"),
+        ("a.csv", "a,b\n1,2\n", {}, "no column `text`; say with --column which of these holds the texts: a, b"),
+        ("a.csv", "a,b\n1,2\n", {"column": "c"}, "no column 'c'; there are: a, b"),
+        ("a.csv", "text\n", {}, "holds no text"),
+        ("a.csv", "", {}, "holds no text"),
+        ("a.csv", 'text\n"open\n', {}, "line 2"),
+        ("a.txt", "good\n\nbad\n", {}, "line 2: `text` is empty"),
+        ("a.txt", "good\n", {"column": "text"}, "has no columns"),
+        ("a.jsonl", '{"text": "good"}\n{"text": 3}\n', {}, "line 2: `text` is 3"),
+        ("a.jsonl", "good\n", {}, "line 1 is no JSON"),
+        ("a.jsonl", "[1]\n", {}, "neither an object nor a string"),
+        ("a.xls", "x", {}, r"texts are read from \.csv"),
+    ],
+)
+def test_files_that_hold_no_texts_are_refused_with_the_line(tmp_path, name, content, asked, said):
+    with pytest.raises(ValueError, match=said):
+        read_texts(write(tmp_path / name, content), **asked)
+
+
+def test_a_file_in_another_encoding_is_told(tmp_path):
+    with pytest.raises(ValueError, match="is not UTF-8"):
+        read_texts(write(tmp_path / "a.csv", "text\ncafé\n", "latin-1"))
+
+
+def test_pairs_are_as_many_as_texts():
+    assert join_pairs(["a", "b"], []) == ["a", "b"] and join_pairs(["a"], ["b"]) == [("a", "b")]
+    with pytest.raises(ValueError, match="2 texts and 1 second texts"):
+        join_pairs(["a", "b"], ["c"])

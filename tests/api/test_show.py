@@ -1,0 +1,123 @@
+"""Explanations as a page, in a terminal and as a picture: everything escaped, nothing wider than its place."""
+
+from __future__ import annotations
+
+import io
+import re
+from types import SimpleNamespace
+from xml.etree import ElementTree
+
+import pytest
+from bs4 import BeautifulSoup
+from rich.cells import cell_len
+
+import attreval as av
+from attreval.api.show import colours, terminal
+
+NASTY = [
+    "<script>alert(\"x\")</script> & 'good' film",
+    ("مرحا the film", "not bad \N{GRINNING FACE} !"),
+    "good \x1b[31m film \u202e plot",
+    "slow " * 100,
+]
+
+
+@pytest.fixture(scope="module")
+def found(tiny):
+    made = av.explain(tiny, NASTY, ["gradient_x_input", "gradient_l1", "occlusion_1"])
+    return made.add("<b>theirs</b>", [[(0, 3, 1.0)]] * len(NASTY))
+
+
+@pytest.mark.parametrize("unit", ["word", "token"])
+def test_a_page_escapes_texts_names_and_scores(found, tmp_path, unit):
+    shown = found.by(unit)
+    page = shown.save(tmp_path / "x.html").read_text(encoding="utf-8")
+    read = BeautifulSoup(page, "html.parser")
+    assert not read.find_all(["script", "b", "link", "img"]) and "http" not in page
+    assert len(read.find_all("table")) == len(NASTY)
+    for one, table in zip(shown, read.find_all("table"), strict=True):
+        rows = table.find_all("tr")
+        assert [row.th.text for row in rows] == ["Gradient x Input", "Gradient (L1)", "Occlusion (1)", "<b>theirs</b>"]
+        for method, row in zip(one.methods, rows, strict=True):
+            parts = row.find_all("span", class_="part")
+            assert [part["dir"] for part in parts] == ["auto"] * len(one.instance.segments)
+            titles = [word["title"] for part in parts for word in part.find_all("span")]
+            assert [t.rsplit(": ", 1)[1] for t in titles] == [f"{score:+.4g}" for score in one.scores(method)]
+            if not one.unread:
+                assert [part.text for part in parts] == list(one.instance.segments)
+    assert "38 of 100 words were not read" in page
+
+
+def test_colours_say_sign_and_strength(found):
+    read = BeautifulSoup(found[0]._repr_html_(), "html.parser")
+    rows = dict(zip(found.methods, read.find_all("tr"), strict=True))
+    for method, kinds in (("gradient_x_input", {"for", "against"}), ("gradient_l1", {"unsigned"})):
+        words = [w for w in rows[method].find_all("span") if w.get("style")]
+        assert {w["class"][0] for w in words} == kinds
+        strengths = [float(w["style"].removeprefix("--s:")) for w in words]
+        assert max(strengths) == 1
+    assert colours.strengths([0, 0]).tolist() == [0, 0] and colours.strengths([-2, 1]).tolist() == [-1, 0.5]
+    assert colours.blend(0) == (255, 255, 255) and colours.blend(1) != colours.blend(-1) != colours.blend(1, False)
+
+
+def luminance(colour):
+    parts = [c / 255 for c in colour]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+@pytest.mark.parametrize("full", [colours.FOR, colours.AGAINST, colours.UNSIGNED])
+def test_text_on_the_strongest_colour_can_be_read(full):
+    """At least 4.5 to 1 (WCAG), black on a white page and white on a dark one."""
+    for ground, ink in ((255, 0), (18, 255)):
+        mixed = [colours.TINT * c + (1 - colours.TINT) * ground for c in full]
+        light, dark = sorted([luminance(mixed), luminance([ink] * 3)], reverse=True)
+        assert (light + 0.05) / (dark + 0.05) >= 4.5
+
+
+@pytest.mark.parametrize("width", [40, 70, 100])
+def test_plain_lines_are_aligned_and_no_wider_than_asked(found, width):
+    for one in found:
+        lines = terminal.plain_lines(one, width)
+        assert all(cell_len(line) <= width for line in lines)
+        numbers = [line for line in lines if re.search(r"[+-]\d\.\d{3}$", line)]
+        assert len(numbers) >= len(one.units) and len({cell_len(line) for line in numbers}) <= len(one.methods)
+        assert "\x1b" not in "".join(lines) and "\u202e" not in "".join(lines)
+
+
+def test_a_terminal_shows_colours_and_a_file_does_not(found, monkeypatch):
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    plain = io.StringIO()
+    terminal.show(found[:2], plain, width=80)
+    assert "\x1b" not in plain.getvalue() and "gradient_x_input" in plain.getvalue()
+    screen = SimpleNamespace(text=io.StringIO())
+    screen.text.isatty = lambda: True
+    terminal.show(found, screen.text, width=80)
+    said = screen.text.getvalue()
+    assert "\x1b[" in said and "\x1b[31m" not in said and "\u202e" not in said
+    bare = re.sub(r"\x1b\[[0-9;]*m", "", said)
+    assert all(cell_len(line) <= 80 for line in bare.splitlines()) and "Gradient x Input:" in bare
+
+
+def test_pictures_hold_all_words(found, tmp_path):
+    png, svg = (found.save(tmp_path / f"x.{ending}") for ending in ("png", "svg"))
+    assert png.read_bytes().startswith(b"\x89PNG")
+    tree = ElementTree.parse(svg)
+    assert tree.getroot().tag.endswith("svg")
+    from attreval.api.show.picture import draw
+
+    texts = [t for axes in draw(found[1:2]).axes for t in axes.texts]
+    words = [t.get_text() for t in texts]
+    assert all(words.count(u.text) >= len(found.methods) for u in found[1].units)
+    figure = draw(found)
+    width, height = figure.get_size_inches() * 72
+    for text in figure.axes[0].texts:
+        x, y = text.get_position()
+        assert 0 <= x <= width and 0 <= y <= height
+
+
+@pytest.mark.parametrize("name", ["x.pdf", "x"])
+def test_other_endings_are_refused(found, tmp_path, name):
+    with pytest.raises(ValueError, match=r"saved as \.html, \.json, \.png, \.svg"):
+        found.save(tmp_path / name)
