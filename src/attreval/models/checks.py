@@ -1,0 +1,209 @@
+"""What is examined of a loaded transformer: whether it is asked as transformers would ask it, and what it can answer.
+
+A model is read alone and in a padded batch, by ids and by word embeddings; every way must give the logits of its own
+forward pass. What else a question needs is tried out when it is first needed, on the same two short texts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from attreval.core.records import Instance, Tokens
+
+TOLERANCE = 1e-4  # of logits in float32, of the largest where that is more than 1
+_TEXTS = ("a good film", "it was not as bad as they had said in 1999, was it?")
+_BROKEN = (ValueError, RuntimeError, TypeError, IndexError, AttributeError, KeyError, NotImplementedError)
+
+
+def probe_texts(model) -> tuple[Tokens, Tokens]:
+    """A short and a longer text as the model reads them, of words that its vocabulary knows.
+
+    ValueError where the tokenizer turns every text into unknown tokens.
+    """
+    unknown = model.tokenizer.unk_token_id
+    vocabulary = sorted(model.tokenizer.get_vocab().items(), key=lambda item: item[1])
+    known = [text for text, _ in vocabulary if text not in model.tokenizer.all_special_tokens]
+    plain = [text for text in known if text.isalnum()][-12:] or known[-12:]
+    for short, long in (_TEXTS, (" ".join(plain[:2]), " ".join(plain))):
+        try:
+            both = tuple(model.tokens(_instance(text)) for text in (short, long))
+        except ValueError:  # no token at all
+            continue
+        ids = np.concatenate([one.ids[one.content] for one in both])
+        if unknown is None or (ids != unknown).any():
+            return both
+    raise ValueError(
+        f"the tokenizer of {model.name} turns every word into {model.tokenizer.unk_token}: it is not the one that the "
+        "model was trained with, or its files are lost"
+    )
+
+
+def _instance(text: str) -> Instance:
+    return Instance("probe", (text,), 0, np.zeros((0, 3)))
+
+
+def rows_of(model, texts: tuple[Tokens, ...]) -> tuple[Tensor, Tensor, Tensor]:
+    """(n, L) ids, mask and segments of texts, padded at the end."""
+    shape = (len(texts), max(len(one) for one in texts))
+    ids, mask, segments = np.full(shape, model.pad_id), np.zeros(shape, np.int64), np.zeros(shape, np.int64)
+    for row, one in enumerate(texts):
+        ids[row, : len(one)], segments[row, : len(one)], mask[row, : len(one)] = one.ids, one.segments, 1
+    return tuple(torch.from_numpy(x).to(model.device) for x in (ids, mask, segments))
+
+
+def own_logits(model, one: Tokens, precision: str = "float32") -> np.ndarray:
+    """(K,) logits of transformers' own forward pass of a text alone, given what its tokenizer gives."""
+    ids, mask, segments = rows_of(model, (one,))
+    types = {"token_type_ids": segments} if "token_type_ids" in model.tokenizer.model_input_names else {}
+    given = {"input_ids": ids, "attention_mask": mask} | types
+    network = model.at(precision)
+    start = getattr(network.config, "position_start", None)
+    if start is not None:  # not what the architecture expects, and wanted so
+        given["position_ids"] = torch.arange(start, start + len(one), device=ids.device)[None]
+    named = {name for name in given if name not in ("token_type_ids",) or model.typed}
+    with torch.inference_mode():
+        out = model.ordered(network(**{name: given[name] for name in named}).logits)
+    return out[0].double().cpu().numpy()
+
+
+def compare_readings(model, precision: str = "float32") -> dict[str, float]:
+    """The largest difference of logits from transformers' own, of two texts read in each way.
+
+    Ways: ids and embeddings, `alone` and in a `batch` with padding. NaN where a way fails or gives no finite number.
+    """
+    texts = probe_texts(model)
+    own = np.stack([own_logits(model, one, precision) for one in texts])
+    if not np.isfinite(own).all():
+        raise ValueError(f"{model.name} gives logits that are not finite, {own[0]}, on a plain text")
+    alone, batch, found = [rows_of(model, (one,)) for one in texts], [rows_of(model, texts)], {}
+    for by in ("ids", "embeddings"):
+        for way, batches in (("alone", alone), ("batch", batch)):
+            try:
+                logits = np.concatenate([_read(model, rows, by, precision) for rows in batches])
+            except _BROKEN:
+                found[f"{by}, {way}"] = float("nan")
+                continue
+            found[f"{by}, {way}"] = float(np.abs(logits - own).max() / max(1.0, np.abs(own).max()))
+    return found
+
+
+def _read(model, rows, by: str, precision: str) -> np.ndarray:
+    """(n, K) logits by ids or by embeddings."""
+    ids, mask, segments = rows
+    with torch.inference_mode():
+        if by == "ids":
+            return model.logits(ids, mask, segments, precision).double().cpu().numpy()
+        vectors = model.embed(ids, precision)
+        return model.logits(None, mask, segments, precision, embeddings=vectors).double().cpu().numpy()
+
+
+def check_readings(model) -> dict[str, str]:
+    """What a loaded model refuses from the start: `embeddings`, with the reason, where only reading by ids is right.
+
+    ValueError where the logits by ids are not transformers' own, alone or in a batch.
+    """
+    differences = compare_readings(model)
+    wrong = {way: value for way, value in differences.items() if not value <= TOLERANCE}
+    said = ", ".join(f"{way}: {value:.2g}" for way, value in wrong.items())
+    kind = type(model.network).__name__
+    if any(way.startswith("ids") for way in wrong):
+        raise ValueError(
+            f"{model.name}, a {kind}, is not read right here: its logits differ from those of transformers for a text "
+            f"alone by more than {TOLERANCE:g} ({said}); this architecture cannot be explained"
+        )
+    reason = f"its logits by word embeddings differ from those by ids ({said}), so gradients would be of another model"
+    return {"embeddings": reason if wrong else ""}
+
+
+def _embeddings(model) -> str:
+    return check_readings(model)["embeddings"]
+
+
+def _attention(model) -> str:
+    """Every encoder layer must show (B, H, L, L) weights whose rows sum to 1, and the logits must stay."""
+    if not model.reads_first and not model.network.config.is_encoder_decoder and model.causal:
+        return "it is a decoder, in which a token attends to those before it only; attention is read of encoders"
+    ids, mask, segments = rows_of(model, probe_texts(model))
+    logits, seen = model.attend(ids, mask, segments, wanted=range(model.layers))
+    if len(seen) != model.layers:
+        return f"{len(seen)} of its {model.layers} layers show their attention weights"
+    for weights in seen.values():
+        if weights.ndim != 4 or weights.shape[0] != len(ids) or weights.shape[2:] != (ids.shape[1],) * 2:
+            return f"its attention weights are {tuple(weights.shape)}, not from every token to every token"
+        sums = weights.double().sum(dim=-1)[mask.bool()[:, None].expand(weights.shape[:3])]
+        if not torch.allclose(sums, torch.ones_like(sums), atol=1e-3):
+            return "what it attends with does not sum to 1"
+    if not torch.allclose(logits, model.logits(ids, mask, segments), atol=10 * TOLERANCE, rtol=10 * TOLERANCE):
+        return "its logits change when its attention weights are looked at"
+    return ""
+
+
+def _first_token(model) -> str:
+    """Attention of the first token, and heads chosen by its state, need a first token that sums up the text."""
+    texts = probe_texts(model)
+    if not model.reads_first or not texts[0].special[0] or not texts[1].special[0]:
+        return "its classes are not read off a first token such as [CLS], whose attention or state is asked for"
+    return ""
+
+
+def _bias(model) -> str:
+    """A number added to attention scores must reach every layer."""
+    if reason := model.refusal("attention"):
+        return reason
+    ids, mask, segments = rows_of(model, probe_texts(model))
+    plain = model.logits(ids, mask, segments)
+    shape = (len(ids), 1, 1, ids.shape[1])
+    none = model.logits(ids, mask, segments, bias=torch.zeros(shape, dtype=torch.float64, device=ids.device))
+    return "" if torch.allclose(none, plain, atol=10 * TOLERANCE) else "a bias of 0 changes its logits"
+
+
+def _entry(model) -> str:
+    """What enters the network must be (B, L, width), and give the same logits when it is handed on as it is."""
+    ids, mask, segments = rows_of(model, probe_texts(model))
+    seen = []
+
+    def look(x: Tensor) -> Tensor:
+        seen.append(tuple(x.shape))
+        return x
+
+    logits = model.logits(ids, mask, segments, entering=look)
+    if seen != [(*ids.shape, model.width)]:
+        return f"the vectors that enter it have shapes {seen}, not once {(*ids.shape, model.width)}"
+    plain = model.logits(ids, mask, segments)
+    return "" if torch.allclose(logits, plain, atol=10 * TOLERANCE) else "what enters it cannot be told apart"
+
+
+def _deeplift(model) -> str:
+    """captum must be able to put its rule into the network."""
+    if reason := model.refusal("embeddings"):
+        return reason
+    from attreval.models.questions import DEEPLIFT
+
+    ids, mask, segments = rows_of(model, probe_texts(model))
+    with torch.enable_grad():
+        targets = torch.zeros(len(ids), dtype=torch.int64, device=ids.device)
+        scores = model.relevance(model.embed(ids), mask, segments, targets, DEEPLIFT)
+    return "" if torch.isfinite(scores).all() else "captum's DeepLIFT gives no finite numbers for it"
+
+
+PROBES: dict[str, Callable[..., str]] = {
+    "embeddings": _embeddings,
+    "attention": _attention,
+    "first token": _first_token,
+    "bias": _bias,
+    "entry": _entry,
+    "deeplift": _deeplift,
+}
+
+
+def try_out(model, need: str) -> str:
+    """Why a transformer cannot answer what needs this (a key of PROBES); empty where it can."""
+    try:
+        with torch.no_grad():
+            return PROBES[need](model)
+    except _BROKEN as error:
+        return f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
