@@ -103,9 +103,7 @@ def tiny_network(kind: str, **more):
     """(network, tokenizer) of a kind; weights from NumPy, large enough that what is read moves the logits."""
     name, form, sizes = KINDS[kind]
     tokenizer = tiny_tokenizer() if form == "wordpiece" else byte_tokenizer(form)
-    ids = {
-        f"{role}_token_id": getattr(tokenizer, f"{role}_token_id") for role in ("pad", "bos", "eos", "cls", "sep")
-    }
+    ids = {f"{role}_token_id": getattr(tokenizer, f"{role}_token_id") for role in ("pad", "bos", "eos", "cls", "sep")}
     if name in ("Bart", "T5"):
         ids["decoder_start_token_id"] = tokenizer.eos_token_id if name == "Bart" else tokenizer.pad_token_id
     config = getattr(hf, f"{name}Config")(

@@ -15,7 +15,7 @@ from torch import Tensor
 from attreval.core.records import Instance, Tokens
 
 TOLERANCE = 1e-4  # of logits in float32, of the largest where that is more than 1
-_TEXTS = ("a good film", "it was not as bad as they had said in 1999, was it?")
+TEXTS = ("a good film", "it was not as bad as they had said in 1999, was it?")
 _BROKEN = (ValueError, RuntimeError, TypeError, IndexError, AttributeError, KeyError, NotImplementedError)
 
 
@@ -28,7 +28,7 @@ def probe_texts(model) -> tuple[Tokens, Tokens]:
     vocabulary = sorted(model.tokenizer.get_vocab().items(), key=lambda item: item[1])
     known = [text for text, _ in vocabulary if text not in model.tokenizer.all_special_tokens]
     plain = [text for text in known if text.isalnum()][-12:] or known[-12:]
-    for short, long in (_TEXTS, (" ".join(plain[:2]), " ".join(plain))):
+    for short, long in (TEXTS, (" ".join(plain[:2]), " ".join(plain))):
         try:
             both = tuple(model.tokens(_instance(text)) for text in (short, long))
         except ValueError:  # no token at all
@@ -58,15 +58,13 @@ def rows_of(model, texts: tuple[Tokens, ...]) -> tuple[Tensor, Tensor, Tensor]:
 def own_logits(model, one: Tokens, precision: str = "float32") -> np.ndarray:
     """(K,) logits of transformers' own forward pass of a text alone, given what its tokenizer gives."""
     ids, mask, segments = rows_of(model, (one,))
-    types = {"token_type_ids": segments} if "token_type_ids" in model.tokenizer.model_input_names else {}
-    given = {"input_ids": ids, "attention_mask": mask} | types
+    given = {"input_ids": ids, "attention_mask": mask} | ({"token_type_ids": segments} if model.typed else {})
     network = model.at(precision)
     start = getattr(network.config, "position_start", None)
     if start is not None:  # not what the architecture expects, and wanted so
         given["position_ids"] = torch.arange(start, start + len(one), device=ids.device)[None]
-    named = {name for name in given if name not in ("token_type_ids",) or model.typed}
     with torch.inference_mode():
-        out = model.ordered(network(**{name: given[name] for name in named}).logits)
+        out = model.ordered(network(**given).logits)
     return out[0].double().cpu().numpy()
 
 
@@ -205,5 +203,7 @@ def try_out(model, need: str) -> str:
     try:
         with torch.no_grad():
             return PROBES[need](model)
+    except ValueError as error:
+        return str(error)
     except _BROKEN as error:
-        return f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+        return f"tried out, it fails with {type(error).__name__}: {' '.join(str(error).split())[:200]}"

@@ -56,6 +56,8 @@ def _told(name: str):
         text = " ".join(str(error).split())
         if _TRUST in text:
             text = "it needs Python code that lies beside its weights, which is never run here"
+        if isinstance(error, OSError) and not Path(name).exists():
+            text = f"there is no folder of that name here{_nearest(Path(name))}, and of the hub's models: {text}"
         raise (OSError if isinstance(error, OSError) else ValueError)(
             f"{name} cannot be loaded as a classifier of texts: {text[:300]}"
         ) from None
@@ -135,7 +137,7 @@ def _refuse_head(config, name: str) -> None:
         raise ValueError(f"{name} is a regression (problem_type in config.json): its output is a value; {supported}")
     if config.num_labels < 2:
         raise ValueError(
-            f"{name} has {config.num_labels} output: a value or the logit of one sigmoid, its configuration does not say "
+            f"{name} has {config.num_labels} output: a value or the logit of one sigmoid, config.json does not say "
             f"which; {supported}. A binary sigmoid becomes such a one with a head of two outputs, the first of them 0"
         )
 

@@ -38,14 +38,18 @@ def classify(
     if entering is not None and has_relative_positions(network):  # nothing is added to the word embeddings
         vectors = network.get_input_embeddings()(ids) if embeddings is None else embeddings
         ids, embeddings, entering = None, entering(vectors), None
+    length = mask.shape[1]
+    if network.config.model_type == "longformer":
+        mask, segments, ids, embeddings = _whole_windows(network, mask, segments, ids, embeddings)
     inputs = {"input_ids": ids} if embeddings is None else {"inputs_embeds": embeddings}
     if segments is not None:
         inputs["token_type_ids"] = segments
     if (first := first_position(network)) is not None:
         inputs["position_ids"] = torch.arange(first, first + mask.shape[1], device=mask.device).expand(mask.shape)
+        inputs["position_ids"] = inputs["position_ids"].clamp(max=first + longest_text(network) - 1)  # of padding
     if network.config.model_type == "longformer":
         inputs["global_attention_mask"] = (torch.arange(mask.shape[1], device=mask.device) == 0).long().expand_as(mask)
-    with changed_entry(network, entering and _within(entering, mask.shape[1])):
+    with changed_entry(network, entering and _within(entering, length)):
         if not reads_last_token(network):
             return network(attention_mask=mask, **inputs).logits
         more = {"use_mems": False} if hasattr(network, "sequence_summary") else {"use_cache": False}
@@ -56,8 +60,20 @@ def classify(
     return network.logits_proj(network.sequence_summary(last[:, None]))
 
 
+def _whole_windows(network: nn.Module, mask: Tensor, *rows: Tensor | None) -> list[Tensor | None]:
+    """Mask, segments, ids and embeddings padded to a multiple of Longformer's window.
+
+    It would do so itself, but by calling its embeddings twice.
+    """
+    window = network.config.attention_window
+    more = -mask.shape[1] % (window if isinstance(window, int) else max(window))
+    return [
+        None if x is None else torch.cat([x, x.new_zeros(len(x), more, *x.shape[2:])], dim=1) for x in (mask, *rows)
+    ]
+
+
 def _within(change: Callable[[Tensor], Tensor], length: int) -> Callable[[Tensor], Tensor]:
-    """A change of the first `length` vectors only: Longformer pads its rows to a multiple of its window."""
+    """A change of the first `length` vectors only, where rows are longer."""
     return lambda x: torch.cat([change(x[:, :length]), x[:, length:]], dim=1) if x.shape[1] > length else change(x)
 
 

@@ -19,6 +19,7 @@ from attreval.core.records import Instance, Tokens
 from attreval.core.seeds import seed_of
 from attreval.models import checks, encoder_decoder, forward
 from attreval.models.captum_deeplift import deeplift
+from attreval.models.class_names import match_labels
 from attreval.models.folders import find_model, open_network, open_tokenizer
 from attreval.models.questions import Rule
 from attreval.models.transformer_hooks import AttentionWeights
@@ -250,19 +251,6 @@ def load_transformer(
     )
     model.refusals.update(checks.check_readings(model))
     return model
-
-
-def match_labels(own: tuple[str, ...], wanted: tuple[str, ...], name: str) -> list[int] | None:
-    """Where each wanted class stands among a network's own, by name; None where they stand in the same order."""
-    plain = [label.lower() for label in own]
-    if plain == [label.lower() for label in wanted]:
-        return None
-    if sorted(plain) != sorted(label.lower() for label in wanted):
-        raise ValueError(
-            f"the model {name} has classes {', '.join(own)}, the task has {', '.join(wanted)}; name the model's "
-            "classes, in its order and in the task's words, under `labels` of the model in the profile"
-        )
-    return [plain.index(label.lower()) for label in wanted]
 
 
 def new_transformer(
