@@ -203,8 +203,24 @@ def test_an_architecture_that_is_not_read_rightly_is_refused(tmp_path, monkeypat
     assert said.startswith("its logits by word embeddings differ")
     monkeypatch.undo()
     monkeypatch.setattr(forward, "first_position", lambda network: 3 if network.config.model_type == "bert" else None)
-    with pytest.raises(ValueError, match=r"BertForSequenceClassification, is not read right here: .*\(ids, alone: "):
+    with pytest.raises(
+        ValueError, match=r"BertForSequenceClassification, cannot be .*not transformers' \(ids, alone: "
+    ):
         load(shapes.save_tiny("bert", tmp_path / "bert"))
+
+
+def test_an_architecture_whose_padding_is_not_masked_is_refused(tmp_path):
+    """FNet mixes all tokens of a row, padding or not."""
+    from transformers import FNetConfig, FNetForSequenceClassification
+
+    _, tokenizer = shapes.tiny_network("bert")
+    sizes = {"hidden_size": 16, "num_hidden_layers": 1, "intermediate_size": 32, "max_position_embeddings": 64}
+    torch.manual_seed(0)
+    network = FNetForSequenceClassification(FNetConfig(vocab_size=len(tokenizer), pad_token_id=0, **sizes))
+    for made in (network, tokenizer):
+        made.save_pretrained(tmp_path)
+    with pytest.raises(ValueError, match=r"FNet.* change with what stands beside a text in a batch"):
+        load(tmp_path)
 
 
 def test_check_says_what_a_model_is(bert, capsys):

@@ -7,6 +7,7 @@ forward pass. What else a question needs is tried out when it is first needed, o
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -17,6 +18,16 @@ from attreval.core.records import Instance, Tokens
 TOLERANCE = 1e-4  # of logits in float32, of the largest where that is more than 1
 TEXTS = ("a good film", "it was not as bad as they had said in 1999, was it?")
 _BROKEN = (ValueError, RuntimeError, TypeError, IndexError, AttributeError, KeyError, NotImplementedError)
+
+
+class Reading(NamedTuple):
+    """difference: the largest of logits from transformers' own, NaN where reading fails; failure: how it failed."""
+
+    difference: float
+    failure: str = ""
+
+    def __str__(self) -> str:
+        return self.failure or f"{self.difference:.2g}"
 
 
 def probe_texts(model) -> tuple[Tokens, Tokens]:
@@ -68,13 +79,16 @@ def own_logits(model, one: Tokens, precision: str = "float32") -> np.ndarray:
     return out[0].double().cpu().numpy()
 
 
-def compare_readings(model, precision: str = "float32") -> dict[str, float]:
-    """The largest difference of logits from transformers' own, of two texts read in each way.
+def compare_readings(model, precision: str = "float32") -> dict[str, Reading]:
+    """How far logits are from transformers' own, of two texts read in each way; relative to the largest above 1.
 
-    Ways: ids and embeddings, `alone` and in a `batch` with padding. NaN where a way fails or gives no finite number.
+    Ways: ids and embeddings, `alone` and in a `batch` with padding. ValueError where transformers' own pass fails.
     """
     texts = probe_texts(model)
-    own = np.stack([own_logits(model, one, precision) for one in texts])
+    try:
+        own = np.stack([own_logits(model, one, precision) for one in texts])
+    except _BROKEN as error:
+        raise ValueError(f"transformers cannot read a plain text with {model.name}: {_in_short(error)}") from None
     if not np.isfinite(own).all():
         raise ValueError(f"{model.name} gives logits that are not finite, {own[0]}, on a plain text")
     alone, batch, found = [rows_of(model, (one,)) for one in texts], [rows_of(model, texts)], {}
@@ -82,11 +96,15 @@ def compare_readings(model, precision: str = "float32") -> dict[str, float]:
         for way, batches in (("alone", alone), ("batch", batch)):
             try:
                 logits = np.concatenate([_read(model, rows, by, precision) for rows in batches])
-            except _BROKEN:
-                found[f"{by}, {way}"] = float("nan")
-                continue
-            found[f"{by}, {way}"] = float(np.abs(logits - own).max() / max(1.0, np.abs(own).max()))
+                found[f"{by}, {way}"] = Reading(float(np.abs(logits - own).max() / max(1.0, np.abs(own).max())))
+            except _BROKEN as error:
+                found[f"{by}, {way}"] = Reading(float("nan"), _in_short(error))
     return found
+
+
+def _in_short(error: Exception) -> str:
+    """What an error says, in one line."""
+    return f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
 
 
 def _read(model, rows, by: str, precision: str) -> np.ndarray:
@@ -104,14 +122,18 @@ def check_readings(model) -> dict[str, str]:
 
     ValueError where the logits by ids are not transformers' own, alone or in a batch.
     """
-    differences = compare_readings(model)
-    wrong = {way: value for way, value in differences.items() if not value <= TOLERANCE}
-    said = ", ".join(f"{way}: {value:.2g}" for way, value in wrong.items())
-    kind = type(model.network).__name__
-    if any(way.startswith("ids") for way in wrong):
+    wrong = {way: read for way, read in compare_readings(model).items() if not read.difference <= TOLERANCE}
+    ways: dict[str, list[str]] = {}
+    for way, read in wrong.items():
+        ways.setdefault(str(read), []).append(way)
+    said = "; ".join(f"{' and '.join(names)}: {read}" for read, names in ways.items())
+    if by_ids := [way for way in wrong if way.startswith("ids")]:
+        how = (
+            "change with what stands beside a text in a batch" if by_ids == ["ids, batch"] else "are not transformers'"
+        )
         raise ValueError(
-            f"{model.name}, a {kind}, is not read right here: its logits differ from those of transformers for a text "
-            f"alone by more than {TOLERANCE:g} ({said}); this architecture cannot be explained"
+            f"{model.name}, a {type(model.network).__name__}, cannot be explained rightly here: its logits by ids "
+            f"{how} ({said}; allowed is {TOLERANCE:g})"
         )
     reason = f"its logits by word embeddings differ from those by ids ({said}), so gradients would be of another model"
     return {"embeddings": reason if wrong else ""}
@@ -206,4 +228,4 @@ def try_out(model, need: str) -> str:
     except ValueError as error:
         return str(error)
     except _BROKEN as error:
-        return f"tried out, it fails with {type(error).__name__}: {' '.join(str(error).split())[:200]}"
+        return f"tried out, it fails with {_in_short(error)}"

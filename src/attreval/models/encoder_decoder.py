@@ -17,11 +17,12 @@ def classify(network: nn.Module, mask: Tensor, embeddings: Tensor) -> Tensor:
     The same as the library's own forward pass on ids, which does not take embeddings and looks for the last token by
     its id. A word counts for encoder and decoder alike, so a gradient with respect to it holds both ways.
     """
-    if network.config.decoder_start_token_id is None:
+    start = getattr(network.config, "decoder_start_token_id", None)
+    if start is None:
         raise ValueError(
             "the configuration has no decoder_start_token_id, the token that the decoder begins with (T5: the padding)"
         )
-    first = torch.full((len(mask), 1), network.config.decoder_start_token_id, device=mask.device)
+    first = torch.full((len(mask), 1), start, device=mask.device)
     shifted = torch.cat([network.get_input_embeddings()(first), embeddings[:, :-1]], dim=1)
     decoded = network.base_model(
         attention_mask=mask, inputs_embeds=embeddings, decoder_inputs_embeds=shifted, use_cache=False

@@ -38,8 +38,8 @@ def examine_model(model) -> list[tuple[str, str]]:
         ("erased tokens", _fill(tokenizer, fill_ids(tokenizer)[1], tokenizer.mask_token_id, "mask")),
         ("reads at most", f"{model.max_length} tokens"),
     ]
-    for way, value in compare_readings(model).items():
-        rows.append((f"logits by {way}", f"differ by {value:.1e} from those of transformers"))
+    for way, read in compare_readings(model).items():
+        rows.append((f"logits by {way}", read.failure or f"differ by {read.difference:.1e} from transformers' own"))
     for need in PROBES:
         rows.append((_NEEDED_FOR[need], model.refusal(need) or "yes"))
     return rows

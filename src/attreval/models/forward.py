@@ -87,7 +87,7 @@ def reads_last_token(network: nn.Module) -> bool:
 def has_relative_positions(network: nn.Module) -> bool:
     """Whether word embeddings enter as they are, and attention alone knows positions: Llama and its like, XLNet."""
     base = network.base_model
-    return reads_last_token(network) and (hasattr(base, "rotary_emb") or network.config.model_type == "xlnet")
+    return network.config.model_type == "xlnet" or (hasattr(base, "rotary_emb") and not hasattr(base, "embeddings"))
 
 
 def takes_types(network: nn.Module, tokenizer) -> bool:

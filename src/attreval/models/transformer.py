@@ -113,8 +113,8 @@ class Transformer:
     @property
     def reads_first(self) -> bool:
         """Whether the class scores are read off the first token."""
-        pooled = getattr(self.network.config, "classifier_pooling", "cls")  # ModernBERT's: cls or mean
-        return not forward.reads_last_token(self.network) and pooled == "cls"
+        pooled = getattr(self.network.config, "classifier_pooling", "cls")  # in some architectures mean, or late
+        return not forward.reads_last_token(self.network) and pooled in ("cls", "bos")
 
     @property
     def causal(self) -> bool:
