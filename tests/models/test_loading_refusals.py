@@ -16,6 +16,7 @@ from attreval.methods.run import explain
 from attreval.models import forward
 from attreval.models.class_names import name_classes
 from attreval.models.examine import examine_model
+from attreval.models.folders import find_model
 from attreval.models.loading import load_classifier
 from attreval.models.scorer import Scorer
 
@@ -170,6 +171,7 @@ def test_a_misspelt_folder_is_not_asked_of_the_hub(bert, monkeypatch):
         load("models/roberta/config.json")
     with pytest.raises(FileNotFoundError, match=r"models holds no config.json"):
         load("models")
+    assert find_model("owner/name") == "owner/name" and find_model("name") == "name"
 
 
 def test_outputs_that_are_only_numbered_take_names_and_others_keep_theirs():
@@ -196,7 +198,9 @@ def test_an_architecture_that_is_not_read_rightly_is_refused(tmp_path, monkeypat
     assert load(folder).refusal("embeddings") == ""
     monkeypatch.setattr(forward, "reads_last_token", lambda network: False)
     model = load(folder)  # by ids transformers still finds its last token
-    with pytest.raises(ValueError, match=r"gradient_l1: .*by word embeddings differ from those by ids \(embeddings, b"):
+    with pytest.raises(
+        ValueError, match=r"gradient_l1: .*by word embeddings differ from those by ids \(embeddings in a b"
+    ):
         explain(Scorer(model), [instance("the film")], ["gradient_l1"], LEAST)
     assert len(explain(Scorer(model), [instance("the film")], ["occlusion_1"], LEAST)) == 1
     (said,) = [how for what, how in examine_model(model) if what == "gradients by word embeddings"]
@@ -204,7 +208,7 @@ def test_an_architecture_that_is_not_read_rightly_is_refused(tmp_path, monkeypat
     monkeypatch.undo()
     monkeypatch.setattr(forward, "first_position", lambda network: 3 if network.config.model_type == "bert" else None)
     with pytest.raises(
-        ValueError, match=r"BertForSequenceClassification, cannot be .*not transformers' \(ids, alone: "
+        ValueError, match=r"BertForSequenceClassification, cannot be .*not transformers' \(ids alone and "
     ):
         load(shapes.save_tiny("bert", tmp_path / "bert"))
 

@@ -82,7 +82,7 @@ def own_logits(model, one: Tokens, precision: str = "float32") -> np.ndarray:
 def compare_readings(model, precision: str = "float32") -> dict[str, Reading]:
     """How far logits are from transformers' own, of two texts read in each way; relative to the largest above 1.
 
-    Ways: ids and embeddings, `alone` and in a `batch` with padding. ValueError where transformers' own pass fails.
+    Ways: ids and embeddings, each alone and in a batch with padding. ValueError where transformers' own pass fails.
     """
     texts = probe_texts(model)
     try:
@@ -93,12 +93,12 @@ def compare_readings(model, precision: str = "float32") -> dict[str, Reading]:
         raise ValueError(f"{model.name} gives logits that are not finite, {own[0]}, on a plain text")
     alone, batch, found = [rows_of(model, (one,)) for one in texts], [rows_of(model, texts)], {}
     for by in ("ids", "embeddings"):
-        for way, batches in (("alone", alone), ("batch", batch)):
+        for way, batches in (("alone", alone), ("in a batch", batch)):
             try:
                 logits = np.concatenate([_read(model, rows, by, precision) for rows in batches])
-                found[f"{by}, {way}"] = Reading(float(np.abs(logits - own).max() / max(1.0, np.abs(own).max())))
+                found[f"{by} {way}"] = Reading(float(np.abs(logits - own).max() / max(1.0, np.abs(own).max())))
             except _BROKEN as error:
-                found[f"{by}, {way}"] = Reading(float("nan"), _in_short(error))
+                found[f"{by} {way}"] = Reading(float("nan"), _in_short(error))
     return found
 
 
@@ -129,7 +129,9 @@ def check_readings(model) -> dict[str, str]:
     said = "; ".join(f"{' and '.join(names)}: {read}" for read, names in ways.items())
     if by_ids := [way for way in wrong if way.startswith("ids")]:
         how = (
-            "change with what stands beside a text in a batch" if by_ids == ["ids, batch"] else "are not transformers'"
+            "change with what stands beside a text in a batch"
+            if by_ids == ["ids in a batch"]
+            else "are not transformers'"
         )
         raise ValueError(
             f"{model.name}, a {type(model.network).__name__}, cannot be explained rightly here: its logits by ids "
