@@ -213,6 +213,21 @@ def test_an_architecture_that_is_not_read_rightly_is_refused(tmp_path, monkeypat
         load(shapes.save_tiny("bert", tmp_path / "bert"))
 
 
+def test_rounding_is_told_from_another_number(bert, monkeypatch):
+    """A network that rounds by more than the tolerance in float32 is read again in float64."""
+    plain = forward.classify
+    asked = []
+
+    def rounded(network, mask, *rows):
+        asked.append(network.dtype)
+        noise = 1e-3 * len(mask) if network.dtype == torch.float32 else 0.0
+        return plain(network, mask, *rows) + noise
+
+    monkeypatch.setattr(forward, "classify", rounded)
+    model = load(bert)
+    assert model.refusals == {"embeddings": ""} and torch.float64 in asked and "float64" not in model.copies
+
+
 def test_an_architecture_whose_padding_is_not_masked_is_refused(tmp_path):
     """FNet mixes all tokens of a row, padding or not."""
     from transformers import FNetConfig, FNetForSequenceClassification
