@@ -1,4 +1,4 @@
-"""The command line: what there is, fetch, run, render, explore, claims, explain, doctor."""
+"""The command line: what there is, fetch, run, render, explore, claims, check, explain, doctor."""
 
 from __future__ import annotations
 
@@ -187,6 +187,30 @@ def print_rows(rows: list[dict]) -> None:
     for row in rows:
         table.add_row(*(", ".join(map(str, v)) if isinstance(v, (list, tuple)) else str(v) for v in row.values()))
     Console(width=None if sys.stdout.isatty() else 160).print(table)
+
+
+@app.command()
+@plain_errors
+def check(
+    model: Annotated[str, typer.Argument(help="a folder with a trained classifier, or a hub name")],
+    as_json: Annotated[bool, typer.Option("--json", help="machine-readable")] = False,
+):
+    """Say what a classifier of your own is, whether it is read as transformers reads it, and which methods apply."""
+    from attreval.methods.applicable import try_methods
+    from attreval.models.examine import examine_model
+    from attreval.models.loading import load_classifier
+
+    loaded = load_classifier(model, max_length=512)
+    rows, methods = examine_model(loaded), try_methods(loaded)
+    if as_json:
+        print(json.dumps({"model": dict(rows), "methods": methods}, indent=1, ensure_ascii=False))
+        return
+    refused: dict[str, list[str]] = {}
+    for name, reason in methods.items():
+        refused.setdefault(reason, []).append(name)
+    rows += [("methods that apply", ", ".join(refused.pop("", ["none"])))]
+    rows += [("methods that do not", f"{', '.join(names)}: {reason}") for reason, names in refused.items()]
+    print_rows([{"what": what, "": how} for what, how in rows])
 
 
 @app.command()

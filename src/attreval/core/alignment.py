@@ -13,7 +13,8 @@ from attreval.core.records import Instance, Tokens
 def tokenize(instance: Instance, tokenizer, max_length: int) -> Tokens:
     """The model's tokens of an instance, cut to `max_length` from the longer segment, with the words they belong to.
 
-    tokenizer: a fast Hugging Face tokenizer. Raises ValueError if the text holds no token.
+    tokenizer: a fast Hugging Face tokenizer; see `fill_ids` for one without a mask or padding token. Raises ValueError
+    if the text holds no token.
     """
     encoded = tokenizer(
         *instance.segments, truncation=True, max_length=max_length, return_offsets_mapping=True, verbose=False
@@ -30,6 +31,7 @@ def tokenize(instance: Instance, tokenizer, max_length: int) -> Tokens:
         dtype=np.int64,
     )
     shares = overlap_shares(offsets, instance.words)
+    pad_id, mask_id = fill_ids(tokenizer)
     return Tokens(
         ids=np.array(encoded["input_ids"], dtype=np.int64),
         segments=np.array(encoded.get("token_type_ids", np.zeros(len(special))), dtype=np.int64),
@@ -39,10 +41,24 @@ def tokenize(instance: Instance, tokenizer, max_length: int) -> Tokens:
         else np.full(len(special), -1),
         offsets=offsets,
         texts=tuple(tokenizer.convert_ids_to_tokens(encoded["input_ids"])),
-        mask_id=tokenizer.mask_token_id,
-        pad_id=tokenizer.pad_token_id,
+        mask_id=mask_id,
+        pad_id=pad_id,
         dropped=int((~shares.any(axis=0)).sum()),
     )
+
+
+def fill_ids(tokenizer) -> tuple[int, int]:
+    """The ids of padding, which is masked, and of the token that takes the place of an erased one.
+
+    Padding: the padding token, else the end of text, else the unknown token, else 0. Erased tokens become the mask
+    token; where there is none (GPT-2, Llama, T5) the unknown token, else padding, else the end of text, else 0.
+    """
+    pad, unknown, end = (tokenizer.pad_token_id, tokenizer.unk_token_id, tokenizer.eos_token_id)
+
+    def first(*ids: int | None) -> int:
+        return next((known for known in ids if known is not None), 0)
+
+    return first(pad, end, unknown), first(tokenizer.mask_token_id, unknown, pad, end)
 
 
 def overlap_shares(offsets: np.ndarray, words: np.ndarray) -> np.ndarray:

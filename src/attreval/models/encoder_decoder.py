@@ -1,4 +1,4 @@
-"""BART (Lewis et al. 2020) as a classifier: its forward pass on embeddings, and where a small one starts from.
+"""BART (Lewis et al. 2020) and T5 as classifiers: the forward pass on embeddings, and where a small BART starts from.
 
 The text is read twice: by the encoder, and, shifted by one token, by the decoder, which attends to the encoder's
 states. The decoder's state at the last token goes into the head (Lewis et al. 2020; Sun et al. 2024, section 3.3).
@@ -17,9 +17,14 @@ def classify(network: nn.Module, mask: Tensor, embeddings: Tensor) -> Tensor:
     The same as the library's own forward pass on ids, which does not take embeddings and looks for the last token by
     its id. A word counts for encoder and decoder alike, so a gradient with respect to it holds both ways.
     """
-    first = torch.full((len(mask), 1), network.config.decoder_start_token_id, device=mask.device)
+    start = getattr(network.config, "decoder_start_token_id", None)
+    if start is None:
+        raise ValueError(
+            "the configuration has no decoder_start_token_id, the token that the decoder begins with (T5: the padding)"
+        )
+    first = torch.full((len(mask), 1), start, device=mask.device)
     shifted = torch.cat([network.get_input_embeddings()(first), embeddings[:, :-1]], dim=1)
-    decoded = network.model(
+    decoded = network.base_model(
         attention_mask=mask, inputs_embeds=embeddings, decoder_inputs_embeds=shifted, use_cache=False
     ).last_hidden_state
     last = mask.sum(dim=1) - 1

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from attreval.core.records import Instance
+from attreval.models.folders import find_model
 from attreval.models.transformer import Transformer, load_transformer, new_transformer
 from attreval.models.words.classifier import DESCRIPTION, WordClassifier, load_word_classifier, new_word_classifier
 
@@ -14,8 +15,9 @@ def load_classifier(
     folder: Path | str, name: str = "", device: str = "auto", max_length: int = 128, labels: tuple[str, ...] = ()
 ) -> Transformer | WordClassifier:
     """Load a trained classifier: word-level where the folder says so, else a transformer. See `load_transformer`."""
-    if (Path(folder) / DESCRIPTION).exists():
-        return load_word_classifier(Path(folder), name, device, max_length, labels)
+    folder = find_model(folder)
+    if isinstance(folder, Path) and (folder / DESCRIPTION).exists():
+        return load_word_classifier(folder, name, device, max_length, labels)
     return load_transformer(folder, name, device, max_length, labels)
 
 

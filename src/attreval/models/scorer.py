@@ -89,7 +89,10 @@ class Scorer:
         fresh: dict[Hashable, Item] = {}
         asked = []
         for question, account in zip(questions, accounts, strict=True):
-            items = question.items(self)
+            try:
+                items = question.items(self)
+            except ValueError as error:  # the account says whose question it is: of which text, by which method
+                raise ValueError(f"{account.replace(chr(31), ', ')}: {error}" if account else str(error)) from None
             new = {i.key: i for i in items if i.key not in self.answers and i.key not in fresh}
             self.book(account, _cost(items, new.values(), question.takes_gradients))
             if known := question.shortcut(self, items, new):

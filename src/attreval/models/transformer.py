@@ -14,13 +14,15 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from attreval.core.alignment import tokenize
+from attreval.core.alignment import fill_ids, tokenize
 from attreval.core.records import Instance, Tokens
 from attreval.core.seeds import seed_of
-from attreval.models import encoder_decoder
+from attreval.models import checks, encoder_decoder, forward
 from attreval.models.captum_deeplift import deeplift
+from attreval.models.class_names import match_labels
+from attreval.models.folders import find_model, open_network, open_tokenizer
 from attreval.models.questions import Rule
-from attreval.models.transformer_hooks import AttentionWeights, changed_entry
+from attreval.models.transformer_hooks import AttentionWeights
 
 _DTYPES = {"float64": torch.float64, "float32": torch.float32, "bfloat16": torch.bfloat16}
 
@@ -41,6 +43,7 @@ class Transformer:
     order: list[int] | None = None
     family: str = "transformer"
     copies: dict[str, torch.nn.Module] = field(default_factory=dict, repr=False)
+    refusals: dict[str, str] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def device(self) -> torch.device:
@@ -50,7 +53,7 @@ class Transformer:
     @property
     def pad_id(self) -> int:
         """The id that fills rows up; it is masked, so any id does."""
-        return self.tokenizer.pad_token_id or 0
+        return fill_ids(self.tokenizer)[0]
 
     def tokens(self, instance: Instance) -> Tokens:
         """An instance as this model reads it."""
@@ -77,23 +80,52 @@ class Transformer:
         """(B, K) logits of (B, L) ids, or of (B, L, D) word embeddings; mask 0 marks padding.
 
         entering: changes the (B, L, D) vectors that enter the encoder. bias: (B, 1, 1, L), added to attention scores.
+        A row without any token, all of them deleted, is read as one blank token (see alignment.fill_ids).
         """
         network = self.at(precision)
-        if network.config.is_encoder_decoder:
-            if entering is not None or bias is not None:
-                raise ValueError(
-                    "soft erasure disturbs what enters an encoder; an encoder-decoder is not disturbed here"
-                )
-            vectors = network.get_input_embeddings()(ids) if embeddings is None else embeddings
-            return self.ordered(encoder_decoder.classify(network, mask, vectors))
-        inputs = {"input_ids": ids} if embeddings is None else {"inputs_embeds": embeddings}
-        if getattr(network.config, "type_vocab_size", 0) > 1:
-            inputs["token_type_ids"] = segments
-        if (first := _first_position(network)) is not None:
-            inputs["position_ids"] = torch.arange(first, first + mask.shape[1], device=mask.device).expand(mask.shape)
+        if embeddings is None:
+            ids, mask, segments = self._without_empty(ids, mask, segments)
+        if bias is not None and network.config.is_encoder_decoder:
+            raise ValueError(
+                "a text is attended to twice by an encoder-decoder; its attention mask is not changed here"
+            )
         biased = nullcontext() if bias is None else AttentionWeights(self.layers, bias=bias)
-        with changed_entry(network, entering), biased:
-            return self.ordered(network(attention_mask=mask, **inputs).logits)
+        with biased:
+            return self.ordered(
+                forward.classify(network, mask, segments if self.typed else None, ids, embeddings, entering)
+            )
+
+    def _without_empty(self, ids: Tensor, mask: Tensor, segments: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """The rows, those without a token given a blank one: a decoder has no special tokens that would stay."""
+        empty = mask.sum(dim=1) == 0
+        if not empty.any():
+            return ids, mask, segments
+        if not mask.shape[1]:
+            ids, mask, segments = (torch.cat([x, x.new_zeros(len(x), 1)], dim=1) for x in (ids, mask, segments))
+        first = empty[:, None] & (torch.arange(mask.shape[1], device=mask.device) == 0)
+        return ids.masked_fill(first, fill_ids(self.tokenizer)[1]), mask.masked_fill(first, 1), segments
+
+    @property
+    def typed(self) -> bool:
+        """Whether the network is given token types."""
+        return forward.takes_types(self.network, self.tokenizer)
+
+    @property
+    def reads_first(self) -> bool:
+        """Whether the class scores are read off the first token."""
+        pooled = getattr(self.network.config, "classifier_pooling", "cls")  # in some architectures mean, or late
+        return not forward.reads_last_token(self.network) and pooled in ("cls", "bos")
+
+    @property
+    def causal(self) -> bool:
+        """Whether a token attends to those before it only, as in GPT-2 and Llama."""
+        return forward.reads_last_token(self.network) and hasattr(self.network, "score")
+
+    def refusal(self, need: str) -> str:
+        """Why it cannot answer what needs this (a key of checks.PROBES), empty where it can; tried out once."""
+        if need not in self.refusals:
+            self.refusals[need] = checks.try_out(self, need)
+        return self.refusals[need]
 
     def ordered(self, logits: Tensor) -> Tensor:
         """(B, K) logits with the classes as `labels` names them."""
@@ -106,8 +138,7 @@ class Transformer:
     @property
     def longest(self) -> int:
         """How many tokens the network has positions for."""
-        reserved = 2 if self.network.config.model_type in ("roberta", "xlm-roberta", "mpnet") else 0
-        return getattr(self.network.config, "max_position_embeddings", self.max_length) - reserved
+        return forward.longest_text(self.network) or self.max_length
 
     @property
     def width(self) -> int:
@@ -152,6 +183,7 @@ class Transformer:
         """Take the weights that lie in a folder, frozen."""
         self.network = load_transformer(folder, device=self.device.type).network
         self.copies.clear()
+        self.refusals.clear()
 
 
 def in_precision(network, copies: dict[str, torch.nn.Module], precision: str):
@@ -163,19 +195,6 @@ def in_precision(network, copies: dict[str, torch.nn.Module], precision: str):
         with torch.inference_mode(False):  # weights born in inference mode could never give a gradient
             copies[precision] = copy.deepcopy(network).to(dtype)
     return copies[precision]
-
-
-def _first_position(network) -> int | None:
-    """The position of the first token, where a model would count positions from ids and skip what equals its padding.
-
-    RoBERTa and MPNet do; an erased token that becomes the padding id must not move the others. None for all others.
-    `position_start` in the network's configuration replaces what the architecture expects.
-    """
-    embeddings = getattr(network.base_model, "embeddings", None)
-    if not hasattr(embeddings, "create_position_ids_from_inputs_embeds"):
-        return None
-    given = getattr(network.config, "position_start", None)
-    return embeddings.padding_idx + 1 if given is None else given
 
 
 def silence_progress_bars() -> None:
@@ -210,40 +229,28 @@ def pick_precision(name: str, device: torch.device) -> str:
 def load_transformer(
     folder: Path | str, name: str = "", device: str = "auto", max_length: int = 128, labels: tuple[str, ...] = ()
 ) -> Transformer:
-    """Load a trained classifier and its tokenizer from a folder, or from a hub by name.
+    """Load a trained classifier and its tokenizer from a folder, or from a hub by name; it is checked, see checks.py.
 
-    labels: the class names wanted, in the order wanted; the network's own where empty. Raises ValueError where the
-    network knows other names, FileNotFoundError where there is no model.
+    labels: the class names wanted, in the order wanted; the network's own where empty. max_length: tokens that are
+    read, at most as many as the network has positions for. Raises ValueError where the network knows other names or
+    cannot be explained rightly, FileNotFoundError where there is no model, OSError where its files are damaged.
     """
-    from transformers import AutoModelForSequenceClassification, AutoTokenizer
-
     silence_progress_bars()
-    if isinstance(folder, Path) and not (folder / "config.json").exists():
+    if isinstance(folder, Path) and not folder.is_dir():
         raise FileNotFoundError(f"no model at {folder}: train it with notebook 02 or `attreval run`")
-    network = AutoModelForSequenceClassification.from_pretrained(folder, dtype=torch.float32)
+    folder = find_model(folder)
+    network = open_network(folder)
     own = tuple(network.config.id2label[k] for k in range(network.config.num_labels))
-    longest = getattr(network.config, "max_position_embeddings", max_length)
-    return Transformer(
+    model = Transformer(
         name=name or str(folder),
         network=freeze(network).to(pick_device(device)),
-        tokenizer=AutoTokenizer.from_pretrained(folder),
+        tokenizer=open_tokenizer(folder, network.get_input_embeddings().weight.shape[0]),
         labels=labels or own,
-        max_length=min(max_length, longest),
+        max_length=min(max_length, forward.longest_text(network) or max_length),
         order=match_labels(own, labels, str(folder)) if labels else None,
     )
-
-
-def match_labels(own: tuple[str, ...], wanted: tuple[str, ...], name: str) -> list[int] | None:
-    """Where each wanted class stands among a network's own, by name; None where they stand in the same order."""
-    plain = [label.lower() for label in own]
-    if plain == [label.lower() for label in wanted]:
-        return None
-    if sorted(plain) != sorted(label.lower() for label in wanted):
-        raise ValueError(
-            f"the model {name} has classes {', '.join(own)}, the task has {', '.join(wanted)}; name the model's "
-            "classes, in its order and in the task's words, under `labels` of the model in the profile"
-        )
-    return [plain.index(label.lower()) for label in wanted]
+    model.refusals.update(checks.check_readings(model))
+    return model
 
 
 def new_transformer(
@@ -286,5 +293,5 @@ def new_transformer(
         )
         network = AutoModelForSequenceClassification.from_config(config, dtype=torch.float32)
     if spec.position_start is not None:
-        network.config.position_start = spec.position_start  # saved with the weights, read by _first_position
+        network.config.position_start = spec.position_start  # saved with the weights, read by forward.first_position
     return Transformer(name, network.to(pick_device(device)), tokenizer, tuple(labels), spec.max_length)

@@ -80,15 +80,15 @@ def _changed_output(module: torch.nn.Module, change):
 
 
 def changed_entry(network, change):
-    """While it lasts, the vectors that enter the encoder are changed. Where `change` is None nothing is.
+    """While it lasts, the vectors that enter the network are changed. Where `change` is None nothing is.
 
-    They are word, position and type embeddings together, normalised. ValueError where the architecture does not say
-    which module gives them.
+    They are word, position and type embeddings together, normalised where the architecture does so. ValueError where
+    it does not say which module gives them.
     """
     if change is None:
         return nullcontext()
     base = network.base_model
-    entry = getattr(base, "embeddings", None) or getattr(getattr(base, "encoder", None), "layernorm_embedding", None)
+    entry = getattr(base, "embeddings", None) or getattr(base, "drop", None)  # GPT-2 adds up in its forward pass
     if entry is None:
-        raise ValueError(f"{type(network).__name__} has no module `embeddings` whose output enters its encoder")
+        raise ValueError(f"{type(network).__name__} has no module `embeddings` whose output enters its first layer")
     return _changed_output(entry, change)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from attreval.models.questions.question import Item, Question, check_attention
+from attreval.models.questions.question import Item, Question, check_attention, check_needs
 
 
 @dataclass(frozen=True)
@@ -58,8 +58,9 @@ class AttentionPath(Question):
         return ("attention", *rows, self.target, self.layers, self.nodes, self.weights, self.of, self.rows)
 
     def items(self, ledger) -> list[Item]:
-        """One. ValueError for a model without attention."""
+        """One. ValueError for a model without attention, or whose attention cannot be read."""
         check_attention(ledger.model, "weights to ask for")
+        check_needs(ledger.model, "attention", *(("first token",) if self.rows == (0,) else ()))
         return [_LayerSums(self, ledger.model.layers)]
 
     @staticmethod

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from attreval.models.questions.question import Item, Question, check_attention
+from attreval.models.questions.question import Item, Question, check_attention, check_needs
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -54,8 +54,11 @@ class HeadImportance(Question):
         return ("heads", self.ids.tobytes(), self.segments.tobytes(), of, self.matrix, self.state)
 
     def items(self, ledger) -> list[Item]:
-        """One, with one pass. ValueError for a model without attention."""
+        """One, with one pass. ValueError for a model without attention, or whose head is of another form."""
         check_attention(ledger.model, "heads to choose from")
+        check_needs(ledger.model, "attention", "first token")
+        if hasattr(ledger.model, "network"):
+            class_layers(ledger.model.network)
         return [Item(self.key(), (self.ids, self.segments), ((self.state,),), self)]
 
     @staticmethod
@@ -118,7 +121,7 @@ def _class_map(network: nn.Module, matrix: str) -> Tensor:
 
 def _first_states(network: nn.Module, ids: Tensor, mask: Tensor, segments: Tensor, state: str) -> Tensor:
     """(B, D) states of the first token `after` or `before` the last encoder layer."""
-    body = network.model.encoder if network.config.is_encoder_decoder else network.base_model
+    body = network.get_encoder() if network.config.is_encoder_decoder else network.base_model
     typed = not network.config.is_encoder_decoder and getattr(network.config, "type_vocab_size", 0) > 1
     inputs = {"token_type_ids": segments} if typed else {}
     states = body(input_ids=ids, attention_mask=mask, output_hidden_states=True, **inputs).hidden_states

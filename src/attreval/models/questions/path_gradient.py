@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-from attreval.models.questions.question import Item, Question
+from attreval.models.questions.question import Item, Question, check_needs
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,9 @@ class PathGradient(Question):
         return (*rows, self.target, self.nodes, self.weights, self.of, self.rule, self.where)
 
     def items(self, ledger) -> list[Item]:
-        """One, with a pass a node."""
+        """One, with a pass a node. ValueError for a transformer of which this gradient cannot be taken."""
+        bare = () if self.where == "words" else ("entry",)
+        check_needs(ledger.model, "embeddings", *bare, *(("deeplift",) if self.rule else ()))
         return [_Path(self)]
 
     @staticmethod

@@ -82,3 +82,10 @@ def check_attention(model: Classifier, what: str) -> None:
     """Raise ValueError for a model without attention."""
     if model.family != "transformer":
         raise ValueError(f"{getattr(model, 'name', 'this model')!r} has no attention {what}")
+
+
+def check_needs(model: Classifier, *needs: str) -> None:
+    """Raise ValueError for a transformer that cannot give what a question needs (models.checks), with the reason."""
+    for need in needs if hasattr(model, "refusal") else ():
+        if reason := model.refusal(need):
+            raise ValueError(f"{model.name!r} cannot be asked for this: {reason}")

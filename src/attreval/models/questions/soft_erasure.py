@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 
 from attreval.models.questions.logits import Of, stack_logits
-from attreval.models.questions.question import Item, Question
+from attreval.models.questions.question import Item, Question, check_needs
 
 _MASKED = -10000.0  # what an attention mask of 0 adds to a score in the released code
 
@@ -37,7 +37,8 @@ class SoftErasure(Question):
     of: Of = "logit"
 
     def items(self, ledger) -> list[Item]:
-        """Each disturbed text, in its precision."""
+        """Each disturbed text, in its precision. ValueError for a transformer that cannot be disturbed so."""
+        check_needs(ledger.model, "bias" if self.kind == "attend" else "entry")
         precision = ledger.sampled_precision if self.sampled else ledger.precision
         group, row = (precision, self.kind), (self.ids, self.segments)
         text = (self.ids.tobytes(), self.segments.tobytes())

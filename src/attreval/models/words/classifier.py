@@ -18,8 +18,9 @@ from torch import Tensor, nn
 from attreval.core.records import Instance, Tokens
 from attreval.core.seeds import generator, seed_of
 from attreval.core.tables import write_json
+from attreval.models.class_names import match_labels
 from attreval.models.questions import Rule
-from attreval.models.transformer import freeze, in_precision, match_labels, pick_device
+from attreval.models.transformer import freeze, in_precision, pick_device
 from attreval.models.words.cnn import Convolutional
 from attreval.models.words.lrp import GRADIENTS, RelevanceRules
 from attreval.models.words.quasi_recurrent import Quasi

@@ -15,6 +15,7 @@ from attreval import corpora
 from attreval.config import TaskSpec
 from attreval.core.bootstrap import bootstrap_mean
 from attreval.core.records import Instance
+from attreval.models.class_names import name_classes
 from attreval.models.loading import load_classifier, new_classifier
 from attreval.models.training import evaluate, save_whole, train
 from attreval.models.transformer import pick_precision
@@ -108,14 +109,18 @@ def last_words(instance: Instance, words: int) -> Instance:
 
 
 def _copy_trained(step: Step, labels: tuple[str, ...]):
-    """Copy a trained classifier into the results, its classes named as the profile says; there is no training curve."""
+    """Copy a trained classifier into the results; there is no training curve.
+
+    Classes that its configuration only numbers are named as the profile says; others are matched by name.
+    """
     given, profile = step.parameters, step.profile
     origin = profile.models[given.model]
     folder = step.results.model(given.task, given.model, given.seed)
     model = load_classifier(corpora.resolve_weights(origin.weights), given.model, profile.device, origin.max_length)
     if origin.labels:
-        model.network.config.id2label = dict(enumerate(origin.labels))
-        model.network.config.label2id = {name: k for k, name in enumerate(origin.labels)}
+        named = name_classes(model.labels, origin.labels, origin.weights)
+        model.network.config.id2label = dict(enumerate(named))
+        model.network.config.label2id = {name: k for k, name in enumerate(named)}
     save_whole(model, folder)
     step.files.append(folder / "model.safetensors")
     loaded = load_classifier(folder, given.model, profile.device, origin.max_length, labels)

@@ -1,0 +1,243 @@
+"""What is examined of a loaded transformer: whether it is asked as transformers would ask it, and what it can answer.
+
+A model is read alone and in a padded batch, by ids and by word embeddings; every way must give the logits of its own
+forward pass. What else a question needs is tried out when it is first needed, on the same two short texts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from attreval.core.records import Instance, Tokens
+
+TOLERANCE = 1e-4  # of logits, of the largest where that is more than 1
+TEXTS = ("a good film", "it was not as bad as they had said in 1999, was it?")
+_BROKEN = (ValueError, RuntimeError, TypeError, IndexError, AttributeError, KeyError, NotImplementedError)
+
+
+class Reading(NamedTuple):
+    """difference: the largest of logits from transformers' own, NaN where reading fails; failure: how it failed."""
+
+    difference: float
+    failure: str = ""
+
+    def __str__(self) -> str:
+        return self.failure or f"{self.difference:.2g}"
+
+
+def probe_texts(model) -> tuple[Tokens, Tokens]:
+    """A short and a longer text as the model reads them, of words that its vocabulary knows.
+
+    ValueError where the tokenizer turns every text into unknown tokens.
+    """
+    unknown = model.tokenizer.unk_token_id
+    vocabulary = sorted(model.tokenizer.get_vocab().items(), key=lambda item: item[1])
+    known = [text for text, _ in vocabulary if text not in model.tokenizer.all_special_tokens]
+    plain = [text for text in known if text.isalnum()][-12:] or known[-12:]
+    for short, long in (TEXTS, (" ".join(plain[:2]), " ".join(plain))):
+        try:
+            both = tuple(model.tokens(_instance(text)) for text in (short, long))
+        except ValueError:  # no token at all
+            continue
+        ids = np.concatenate([one.ids[one.content] for one in both])
+        if unknown is None or (ids != unknown).any():
+            return both
+    raise ValueError(
+        f"the tokenizer of {model.name} turns every word into {model.tokenizer.unk_token}: it is not the one that the "
+        "model was trained with, or its files are lost"
+    )
+
+
+def _instance(text: str) -> Instance:
+    return Instance("probe", (text,), 0, np.zeros((0, 3)))
+
+
+def rows_of(model, texts: tuple[Tokens, ...]) -> tuple[Tensor, Tensor, Tensor]:
+    """(n, L) ids, mask and segments of texts, padded at the end."""
+    shape = (len(texts), max(len(one) for one in texts))
+    ids, mask, segments = np.full(shape, model.pad_id), np.zeros(shape, np.int64), np.zeros(shape, np.int64)
+    for row, one in enumerate(texts):
+        ids[row, : len(one)], segments[row, : len(one)], mask[row, : len(one)] = one.ids, one.segments, 1
+    return tuple(torch.from_numpy(x).to(model.device) for x in (ids, mask, segments))
+
+
+def own_logits(model, one: Tokens, precision: str = "float32") -> np.ndarray:
+    """(K,) logits of transformers' own forward pass of a text alone, given what its tokenizer gives."""
+    ids, mask, segments = rows_of(model, (one,))
+    given = {"input_ids": ids, "attention_mask": mask} | ({"token_type_ids": segments} if model.typed else {})
+    network = model.at(precision)
+    start = getattr(network.config, "position_start", None)
+    if start is not None:  # not what the architecture expects, and wanted so
+        given["position_ids"] = torch.arange(start, start + len(one), device=ids.device)[None]
+    with torch.inference_mode():
+        out = model.ordered(network(**given).logits)
+    return out[0].double().cpu().numpy()
+
+
+def compare_readings(model, precision: str = "float32") -> dict[str, Reading]:
+    """How far logits are from transformers' own, of two texts read in each way; relative to the largest above 1.
+
+    Ways: ids and embeddings, each alone and in a batch with padding. ValueError where transformers' own pass fails.
+    """
+    texts = probe_texts(model)
+    try:
+        own = np.stack([own_logits(model, one, precision) for one in texts])
+    except _BROKEN as error:
+        raise ValueError(f"transformers cannot read a plain text with {model.name}: {_in_short(error)}") from None
+    if not np.isfinite(own).all():
+        raise ValueError(f"{model.name} gives logits that are not finite, {own[0]}, on a plain text")
+    alone, batch, found = [rows_of(model, (one,)) for one in texts], [rows_of(model, texts)], {}
+    for by in ("ids", "embeddings"):
+        for way, batches in (("alone", alone), ("in a batch", batch)):
+            try:
+                logits = np.concatenate([_read(model, rows, by, precision) for rows in batches])
+                found[f"{by} {way}"] = Reading(float(np.abs(logits - own).max() / max(1.0, np.abs(own).max())))
+            except _BROKEN as error:
+                found[f"{by} {way}"] = Reading(float("nan"), _in_short(error))
+    return found
+
+
+def _in_short(error: Exception) -> str:
+    """What an error says, in one line."""
+    return f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+
+
+def _read(model, rows, by: str, precision: str) -> np.ndarray:
+    """(n, K) logits by ids or by embeddings."""
+    ids, mask, segments = rows
+    with torch.inference_mode():
+        if by == "ids":
+            return model.logits(ids, mask, segments, precision).double().cpu().numpy()
+        vectors = model.embed(ids, precision)
+        return model.logits(None, mask, segments, precision, embeddings=vectors).double().cpu().numpy()
+
+
+def check_readings(model) -> dict[str, str]:
+    """What a loaded model refuses from the start: `embeddings`, with the reason, where only reading by ids is right.
+
+    ValueError where the logits by ids are not transformers' own, alone or in a batch.
+    """
+    wrong = _list_wrong(model, "float32")
+    if wrong:  # rounding, or another number? a large network may round by more than is allowed
+        there = "float64" in model.copies
+        wrong = _list_wrong(model, "float64")
+        if not there:
+            model.copies.pop("float64", None)
+    ways: dict[str, list[str]] = {}
+    for way, read in wrong.items():
+        ways.setdefault(str(read), []).append(way)
+    said = "; ".join(f"{' and '.join(names)}: {read}" for read, names in ways.items())
+    if by_ids := [way for way in wrong if way.startswith("ids")]:
+        how = (
+            "change with what stands beside a text in a batch"
+            if by_ids == ["ids in a batch"]
+            else "are not transformers'"
+        )
+        raise ValueError(
+            f"{model.name}, a {type(model.network).__name__}, cannot be explained rightly here: its logits by ids "
+            f"{how} ({said}; allowed is {TOLERANCE:g})"
+        )
+    reason = f"its logits by word embeddings differ from those by ids ({said}), so gradients would be of another model"
+    return {"embeddings": reason if wrong else ""}
+
+
+def _list_wrong(model, precision: str) -> dict[str, Reading]:
+    """The ways of reading whose logits are not transformers' own within the tolerance."""
+    return {way: read for way, read in compare_readings(model, precision).items() if not read.difference <= TOLERANCE}
+
+
+def _embeddings(model) -> str:
+    return check_readings(model)["embeddings"]
+
+
+def _attention(model) -> str:
+    """Every encoder layer must show (B, H, L, L) weights whose rows sum to 1, and the logits must stay."""
+    if not model.reads_first and not model.network.config.is_encoder_decoder and model.causal:
+        return "it is a decoder, in which a token attends to those before it only; attention is read of encoders"
+    ids, mask, segments = rows_of(model, probe_texts(model))
+    logits, seen = model.attend(ids, mask, segments, wanted=range(model.layers))
+    if len(seen) != model.layers:
+        return f"{len(seen)} of its {model.layers} layers show their attention weights"
+    for weights in seen.values():
+        if weights.ndim != 4 or weights.shape[0] != len(ids) or weights.shape[2:] != (ids.shape[1],) * 2:
+            return f"its attention weights are {tuple(weights.shape)}, not from every token to every token"
+        sums = weights.double().sum(dim=-1)[mask.bool()[:, None].expand(weights.shape[:3])]
+        if not torch.allclose(sums, torch.ones_like(sums), atol=1e-3):
+            return "what it attends with does not sum to 1"
+    if not torch.allclose(logits, model.logits(ids, mask, segments), atol=10 * TOLERANCE, rtol=10 * TOLERANCE):
+        return "its logits change when its attention weights are looked at"
+    return ""
+
+
+def _first_token(model) -> str:
+    """Attention of the first token, and heads chosen by its state, need a first token that sums up the text."""
+    texts = probe_texts(model)
+    if not model.reads_first or not texts[0].special[0] or not texts[1].special[0]:
+        return "its classes are not read off a first token such as [CLS], whose attention or state is asked for"
+    return ""
+
+
+def _bias(model) -> str:
+    """A number added to attention scores must reach every layer."""
+    if reason := model.refusal("attention"):
+        return reason
+    ids, mask, segments = rows_of(model, probe_texts(model))
+    plain = model.logits(ids, mask, segments)
+    shape = (len(ids), 1, 1, ids.shape[1])
+    none = model.logits(ids, mask, segments, bias=torch.zeros(shape, dtype=torch.float64, device=ids.device))
+    return "" if torch.allclose(none, plain, atol=10 * TOLERANCE) else "a bias of 0 changes its logits"
+
+
+def _entry(model) -> str:
+    """What enters the network must be (B, L, width), and give the same logits when it is handed on as it is."""
+    ids, mask, segments = rows_of(model, probe_texts(model))
+    seen = []
+
+    def look(x: Tensor) -> Tensor:
+        seen.append(tuple(x.shape))
+        return x
+
+    logits = model.logits(ids, mask, segments, entering=look)
+    if seen != [(*ids.shape, model.width)]:
+        return f"the vectors that enter it have shapes {seen}, not once {(*ids.shape, model.width)}"
+    plain = model.logits(ids, mask, segments)
+    return "" if torch.allclose(logits, plain, atol=10 * TOLERANCE) else "what enters it cannot be told apart"
+
+
+def _deeplift(model) -> str:
+    """captum must be able to put its rule into the network."""
+    if reason := model.refusal("embeddings"):
+        return reason
+    from attreval.models.questions import DEEPLIFT
+
+    ids, mask, segments = rows_of(model, probe_texts(model))
+    with torch.enable_grad():
+        targets = torch.zeros(len(ids), dtype=torch.int64, device=ids.device)
+        scores = model.relevance(model.embed(ids), mask, segments, targets, DEEPLIFT)
+    return "" if torch.isfinite(scores).all() else "captum's DeepLIFT gives no finite numbers for it"
+
+
+PROBES: dict[str, Callable[..., str]] = {
+    "embeddings": _embeddings,
+    "attention": _attention,
+    "first token": _first_token,
+    "bias": _bias,
+    "entry": _entry,
+    "deeplift": _deeplift,
+}
+
+
+def try_out(model, need: str) -> str:
+    """Why a transformer cannot answer what needs this (a key of PROBES); empty where it can."""
+    try:
+        with torch.no_grad():
+            return PROBES[need](model)
+    except ValueError as error:
+        return str(error)
+    except _BROKEN as error:
+        return f"tried out, it fails with {_in_short(error)}"

@@ -1,0 +1,66 @@
+"""What a classifier is and how it is read, in rows of words for people: `attreval check`."""
+
+from __future__ import annotations
+
+from attreval.core.alignment import fill_ids
+from attreval.models.checks import PROBES, compare_readings
+from attreval.models.class_names import are_placeholders
+from attreval.models.questions.head_importance import class_layers
+from attreval.models.transformer import Transformer
+
+_NEEDED_FOR = {
+    "embeddings": "gradients by word embeddings",
+    "entry": "vectors that enter the network (soft erasure)",
+    "bias": "numbers added to attention scores (soft erasure by attention)",
+    "attention": "attention weights",
+    "first token": "attention of the first token",
+    "deeplift": "DeepLIFT by captum",
+}
+
+
+def examine_model(model) -> list[tuple[str, str]]:
+    """(what, how it is) of a loaded classifier: a `Transformer` or a word-level model."""
+    rows = [("model", model.name), ("classes", _classes(model.labels))]
+    if not isinstance(model, Transformer):
+        return [
+            *rows,
+            ("architecture", f"{model.sizes.architecture}, word-level"),
+            ("vocabulary", f"{len(model.vocabulary)} words"),
+            ("reads at most", f"{model.max_length} words"),
+        ]
+    network, tokenizer = model.network, model.tokenizer
+    parameters = sum(weight.numel() for weight in network.parameters())
+    rows += [
+        ("architecture", f"{type(network).__name__}, {model.layers} layers, {parameters / 1e6:.1f} million weights"),
+        ("head", _head(network)),
+        ("tokenizer", f"{type(tokenizer).__name__}, {len(tokenizer)} tokens, which say the characters they cover"),
+        ("padding", _fill(tokenizer, fill_ids(tokenizer)[0], tokenizer.pad_token_id, "padding")),
+        ("erased tokens", _fill(tokenizer, fill_ids(tokenizer)[1], tokenizer.mask_token_id, "mask")),
+        ("reads at most", f"{model.max_length} tokens"),
+    ]
+    for way, read in compare_readings(model).items():
+        rows.append((f"logits by {way}", read.failure or f"differ by {read.difference:.1e} from transformers' own"))
+    for need in PROBES:
+        rows.append((_NEEDED_FOR[need], model.refusal(need) or "yes"))
+    return rows
+
+
+def _classes(labels: tuple[str, ...]) -> str:
+    """Their names, and whether they are names."""
+    unnamed = " (numbered, not named: see id2label in config.json)" if are_placeholders(labels) else ""
+    return f"{len(labels)}: {', '.join(labels)}{unnamed}"
+
+
+def _head(network) -> str:
+    """What is known of the classification head."""
+    try:
+        first, last = class_layers(network)
+    except ValueError as error:
+        return str(error)
+    return f"two linear layers, {first.in_features} to {first.out_features} to {last.out_features}"
+
+
+def _fill(tokenizer, used: int, own: int | None, what: str) -> str:
+    """The token that is used, and whether it is the tokenizer's own."""
+    token = repr(tokenizer.convert_ids_to_tokens(used))
+    return token if own is not None else f"{token}, since the tokenizer has no {what} token"

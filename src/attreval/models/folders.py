@@ -1,0 +1,185 @@
+"""Opening a trained classifier with its tokenizer, or saying why it cannot be: nothing is made up for what is missing.
+
+Weights are read from safetensors only, never unpickled, and no code that lies beside them is run.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import torch
+
+TOKENIZER_FILES = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model")
+_TRUST = "trust_remote_code"
+
+
+def find_model(name: Path | str) -> Path | str:
+    """The folder of that name, or the name itself where it can only be one of the hub (`owner/name`, or `name`).
+
+    FileNotFoundError for a folder that is not there, with the names nearest to it, and for a file.
+    """
+    path = Path(name).expanduser()
+    if path.is_dir() or isinstance(name, Path):
+        return path
+    if path.is_file():
+        raise FileNotFoundError(f"{name} is a file; give the folder that it lies in, {path.parent}")
+    here = path.is_absolute() or name.startswith((".", "~")) or "\\" in name or name.count("/") > 1
+    if here or ("/" in name and path.parent.is_dir()):
+        raise FileNotFoundError(f"no folder {name}{_nearest(path)}; a name of the hub has the form owner/name")
+    return name
+
+
+def _nearest(path: Path) -> str:
+    """What there is instead: folders with names like it, or the part of the path that is missing."""
+    if not path.parent.is_dir():
+        return f" (and no {path.parent} either)"
+    folders = sorted(other.name for other in path.parent.iterdir() if other.is_dir())
+    like = difflib.get_close_matches(path.name, folders, n=3, cutoff=0.5)
+    return f"; did you mean {' or '.join(str(path.parent / other) for other in like)}?" if like else ""
+
+
+@contextmanager
+def _told(name: str):
+    """Errors of transformers and safetensors as one line that names the model."""
+    from safetensors import SafetensorError
+
+    try:
+        yield
+    except SafetensorError as error:
+        raise OSError(
+            f"the weights of {name} cannot be read: {error}; the file is cut off or damaged, copy or save it again"
+        ) from None
+    except (OSError, ValueError, RuntimeError, KeyError, TypeError) as error:
+        text = " ".join(str(error).split())
+        if _TRUST in text:
+            text = "it needs Python code that lies beside its weights, which is never run here"
+        if isinstance(error, OSError) and not Path(name).exists():
+            text = f"there is no folder of that name here{_nearest(Path(name))}, and of the hub's models: {text}"
+        raise (OSError if isinstance(error, OSError) else ValueError)(
+            f"{name} cannot be loaded as a classifier of texts: {text[:300]}"
+        ) from None
+
+
+def open_network(folder: Path | str) -> torch.nn.Module:
+    """The classifier in a folder, or of a hub name, in float32; every weight is there, fits and is a finite number.
+
+    ValueError or OSError for anything else: no configuration, another kind of model, a head that gives no classes of
+    which one is right, weights that are missing, of other sizes, cut off, pickled or not finite.
+    """
+    from transformers import AutoConfig, AutoModelForSequenceClassification
+
+    name, local = str(folder), isinstance(folder, Path)
+    more = {_TRUST: False, "local_files_only": local}
+    if local:
+        _refuse_files(folder)
+    with _told(name):
+        config = AutoConfig.from_pretrained(folder, **more)
+    _refuse_head(config, name)
+    with _told(name):
+        network, found = AutoModelForSequenceClassification.from_pretrained(
+            *(folder,),
+            config=config,
+            dtype=torch.float32,
+            use_safetensors=True,
+            ignore_mismatched_sizes=True,  # told below, by name
+            output_loading_info=True,
+            **more,
+        )
+    if missing := sorted(found["missing_keys"]):
+        raise ValueError(
+            f"{name} holds no weights for {_some(missing)}: an encoder without its classification head, or a part of a "
+            "model; a random head would say nothing. Save the whole trained classifier"
+        )
+    if wrong := sorted(found["mismatched_keys"]):
+        raise ValueError(
+            f"{name}: weights and configuration do not fit; the file has "
+            + _some([f"{key} {tuple(there)}, config.json asks for {tuple(asked)}" for key, there, asked in wrong])
+        )
+    refuse_not_finite(network, name)
+    return network
+
+
+def _some(names: Sequence[str], most: int = 4) -> str:
+    """The first few of a list."""
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def _refuse_files(folder: Path) -> None:
+    """Raise FileNotFoundError or ValueError for a folder without configuration or without safetensors."""
+    if not (folder / "config.json").exists():
+        adapter = ": an adapter alone, merge it into its model" if (folder / "adapter_config.json").exists() else ""
+        raise FileNotFoundError(f"{folder} holds no config.json, so no model that transformers can load{adapter}")
+    if not any(folder.glob("*.safetensors")):
+        pickled = sorted(path.name for pattern in ("*.bin", "*.pt", "*.pth", "*.ckpt") for path in folder.glob(pattern))
+        how = (
+            f" but {_some(pickled)}, which is pickled and not opened here; save it once more where you trust it: "
+            f"AutoModelForSequenceClassification.from_pretrained({str(folder)!r}).save_pretrained({str(folder)!r})"
+        )
+        raise FileNotFoundError(f"{folder} holds no weights (*.safetensors)" + (how if pickled else ""))
+
+
+def _refuse_head(config, name: str) -> None:
+    """Raise ValueError for a network that is no classifier, or whose classes do not exclude each other."""
+    kinds = config.architectures or []
+    if kinds and not any("ForSequenceClassification" in kind for kind in kinds):
+        raise ValueError(
+            f"{name} holds {', '.join(kinds)}: a network without a head that classifies texts (...ForSequence"
+            "Classification); a random head would say nothing. Save the whole trained classifier"
+        )
+    supported = "explained are classifiers of two or more classes of which one is right (a softmax over the logits)"
+    problem = getattr(config, "problem_type", None)
+    if problem == "multi_label_classification":
+        raise ValueError(f"{name} gives several labels at once, each by a sigmoid of its own; {supported}")
+    if problem == "regression":
+        raise ValueError(f"{name} is a regression (problem_type in config.json): its output is a value; {supported}")
+    if config.num_labels < 2:
+        raise ValueError(
+            f"{name} has {config.num_labels} output: a value or the logit of one sigmoid, config.json does not say "
+            f"which; {supported}. A binary sigmoid becomes such a one with a head of two outputs, the first of them 0"
+        )
+
+
+def refuse_not_finite(network: torch.nn.Module, name: str) -> None:
+    """Raise ValueError for a weight that is no finite number."""
+    wrong = [key for key, weight in network.named_parameters() if not torch.isfinite(weight).all()]
+    if wrong:
+        raise ValueError(f"{name} has weights that are NaN or infinite, in {_some(wrong)}: its training diverged")
+
+
+def open_tokenizer(folder: Path | str, rows: int):
+    """The fast tokenizer of a model with so many rows of word embeddings.
+
+    ValueError or OSError where there is none, where it cannot say which characters a token covers, knows no words, or
+    gives ids that the model has no embedding for.
+    """
+    from transformers import AutoTokenizer
+
+    name, local = str(folder), isinstance(folder, Path)
+    if local and not any(any(folder.glob(pattern)) for pattern in TOKENIZER_FILES):
+        raise FileNotFoundError(
+            f"{name} holds no tokenizer ({', '.join(TOKENIZER_FILES)}): copy the tokenizer that the model was trained "
+            "with into the folder (tokenizer.save_pretrained)"
+        )
+    with _told(f"the tokenizer of {name}"):
+        tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=local, **{_TRUST: False})
+    if not tokenizer.is_fast:
+        raise ValueError(
+            f"the tokenizer of {name}, {type(tokenizer).__name__}, does not say which characters a token covers; save "
+            "the fast tokenizer of the model (tokenizer.json) in its folder"
+        )
+    vocabulary = tokenizer.get_vocab()
+    special = set(tokenizer.all_special_tokens)
+    if not vocabulary.keys() - special:
+        raise ValueError(
+            f"the tokenizer of {name} knows no words, only {_some(sorted(special), 8)}: its files are lost"
+        )
+    last = max(vocabulary, key=vocabulary.get)
+    if vocabulary[last] >= rows:
+        raise ValueError(
+            f"the tokenizer of {name} gives ids up to {vocabulary[last]} ({last!r}), the model has {rows} "
+            "embeddings: it is another model's tokenizer, or tokens were added without resize_token_embeddings"
+        )
+    return tokenizer
