@@ -211,7 +211,7 @@ def test_a_model_that_cannot_be_disturbed_softly_has_hard_erasure_still(tmp_path
     made = av.explain(av.wrap(model.network, model.tokenizer, max_length=64), TEXTS[:2], METHODS)
     asked = set(av.evaluate(model, made, draws=10).metric)
     assert {"nc", "win_ns", "simplicity"} <= asked and not {"soft_nc", "diagnosticity"} & asked
-    with pytest.raises(ValueError, match="soft erasure"):
+    with pytest.raises(ValueError, match="what enters it is not disturbed"):
         av.evaluate(model, made, "soft_nc", draws=10)
 
 
