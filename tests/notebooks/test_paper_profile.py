@@ -15,6 +15,7 @@ import pytest
 import yaml
 from matplotlib import pyplot as plt
 from reference import CHECKOUT, models
+from reference.steps import run_cells
 
 from attreval import config, corpora
 from attreval.core import project
@@ -88,17 +89,6 @@ def small(profile: dict, tokenizer: str) -> dict:
     return profile | {"threads": 1, "workers": 1, "device": "cpu"}
 
 
-def run(notebook: str, **given) -> None:
-    """Run the code cells of a notebook, the first of which holds its parameters."""
-    cells = json.loads((CHECKOUT / "notebooks" / f"{notebook}.ipynb").read_text(encoding="utf-8"))["cells"]
-    space: dict = {}
-    for at, cell in enumerate(cell for cell in cells if cell["cell_type"] == "code"):
-        exec(compile("".join(cell["source"]), f"{notebook}, cell {at}", "exec"), space)
-        if at == 0:
-            space |= given
-    plt.close("all")
-
-
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     """(path of the small profile, the profile), with tables, word vectors and a tokenizer of its own."""
@@ -132,17 +122,17 @@ def table(notebook: str, name: str, *run) -> pd.DataFrame:
 def finished(made):
     """The profile, after every notebook that its tasks and judges need has run."""
     path, profile = made
-    run("01_data", profile=path)
+    run_cells("01_data", profile=path)
     for task, model, seed in profile.trained_runs():
-        run("02_train", profile=path, task=task, model=model, seed=seed)
+        run_cells("02_train", profile=path, task=task, model=model, seed=seed)
     for task, model, seed in profile.explained_runs():
-        run("03_explain", profile=path, task=task, model=model, seed=seed)
+        run_cells("03_explain", profile=path, task=task, model=model, seed=seed)
     for notebook in ("03_overview", "04_poerner2018", "05_kamp2023_seeds", "05_kamp2023", "06_zhao2023"):
-        run(notebook, profile=path)
+        run_cells(notebook, profile=path)
     for task, model, seed in profile.explained_runs("diagnosis"):
         for notebook in ("07_sun2024_explanations", "07_sun2024_agents"):
-            run(notebook, profile=path, task=task, model=model, seed=seed)
-    run("07_sun2024", profile=path)
+            run_cells(notebook, profile=path, task=task, model=model, seed=seed)
+    run_cells("07_sun2024", profile=path)
     return profile
 
 

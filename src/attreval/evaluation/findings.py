@@ -69,15 +69,9 @@ def title(method: str) -> str:
 def recommendation(found: Findings) -> str:
     """Which method, or that none stands out."""
     best = found.best
-    if not above_random(found):
+    if not best.above_random:
         return "None of these explanations: not even the best is surely above random scores."
     return f"Use {title(best.method)}." if best.settled else f"{title(best.method)}, so far."
-
-
-def above_random(found: Findings) -> bool:
-    """Whether the recommended method's interval lies above the score of random ones."""
-    chance = found.choice[found.choice.method == "random"]
-    return chance.empty or bool(found.best.low > chance.high.iloc[0])
 
 
 def certainty(found: Findings) -> str:

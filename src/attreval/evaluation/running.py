@@ -84,7 +84,7 @@ def results_in(out: Path):
 def sample_sizes(most: int) -> list[int]:
     """FIRST, twice as many, and so on up to `most`."""
     sizes = [FIRST]
-    while sizes[-1] * 2 < most:
+    while sizes[-1] * 3 < most:
         sizes.append(sizes[-1] * 2)
     return [size for size in sizes if size < most] + [most]
 

@@ -109,8 +109,9 @@ def choice_table(heard: dict[tuple[str, str], Heard], confidence: float) -> pd.D
     """One row a task, model and method, the best first: score, interval, share of draws in which it is the best.
 
     shortfall: by how much it misses the best in `confidence` of the draws. leading: the best, and what is not surely
-    below it. recommended: the highest score, the cheaper of equal ones. settled: at least LEAST_TEXTS texts, and a
-    shortfall of at most NEAR. requested: evaluations for a text. One column a judge that voted.
+    below it. above_random: in `confidence` of the draws. recommended: the highest score, the cheaper of equal ones.
+    settled: at least LEAST_TEXTS texts, and a shortfall of at most NEAR. requested: evaluations for a text. One column
+    a judge that voted.
     """
     tables = []
     for run, of_model in heard.items():
@@ -132,6 +133,7 @@ def choice_table(heard: dict[tuple[str, str], Heard], confidence: float) -> pd.D
             "best": (tops / tops.sum(axis=1, keepdims=True)).mean(axis=0),
             "shortfall": shortfall,
             "leading": not_below & real,
+            "above_random": _above_random(drawn, of_model.methods, confidence),
             "recommended": np.arange(len(score)) == first,
             "settled": (texts >= LEAST_TEXTS) and bool(shortfall[first] <= NEAR + TIED),
             "texts": texts,
@@ -144,6 +146,13 @@ def choice_table(heard: dict[tuple[str, str], Heard], confidence: float) -> pd.D
         return pd.DataFrame(columns=columns)
     every = pd.concat(tables, ignore_index=True)
     return every[[*columns, *(name for name in every if name not in columns)]]
+
+
+def _above_random(drawn: np.ndarray, methods: tuple[str, ...], confidence: float) -> np.ndarray:
+    """(m,) whether each method has a higher score than random ones in `confidence` of the draws; all where none are."""
+    if "random" not in methods:
+        return np.ones(len(methods), bool)
+    return np.quantile(drawn - drawn[:, [methods.index("random")]], 1 - confidence, axis=0) > TIED
 
 
 def objections_table(heard: dict[tuple[str, str], Heard], choice: pd.DataFrame, confidence: float) -> pd.DataFrame:

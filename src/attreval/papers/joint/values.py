@@ -119,20 +119,26 @@ def read_stored_metrics(results: Results, task: str, model: str, seed: int) -> d
     return out
 
 
-def cases_to_ask(profile: Profile, names: tuple, scores: dict, known: ByMethod, asked: bool) -> list[ErasureInput]:
+def cases_to_ask(
+    profile: Profile, names: tuple, scores: dict, known: ByMethod, asked: bool, soft: bool = True
+) -> list[ErasureInput]:
     """What the model is still to be asked about one instance; soft erasure alone where hard erasure is known.
 
     Soft erasure needs the whole and the erased text too: they are asked with one ratio, the same for every method. Its
     strengths have the same mean for every method: raw ones would rank methods by how much of a text they keep.
+    soft: whether the model can be disturbed softly; else hard erasure alone is asked.
     """
+    wanted = ERASURE if soft else ERASURE[:2]
     protocol = rule_protocol(profile, names[0], "equal_means")
     one_ratio = replace(protocol, ratios=(1.0,))
     cases = []
     for m, values in scores.items() if asked else ():
         found = known.get(m, {})
-        if any(metric not in found for metric in ERASURE):
+        if any(metric not in found for metric in wanted):
             hard_known = "nc" in found and "ns" in found
-            cases.append(ErasureInput("main", m, "own", values, one_ratio if hard_known else protocol, (*names, m)))
+            cases.append(
+                ErasureInput("main", m, "own", values, one_ratio if hard_known else protocol, (*names, m), soft=soft)
+            )
     return cases
 
 
@@ -195,6 +201,7 @@ def _open_texts(loaded, results: Results, profile: Profile, run: Run, start: int
     task, model, _ = run
     borrowed, stored = borrowed_evidence(task), read_stored_metrics(results, *run)
     asked = profile.joint.asked_of(task, profile.rows_explained(task, model))
+    soft = not (hasattr(loaded, "refusal") and loaded.refusal("entry"))
     end = min(start + BATCHED_TEXTS, _rows_of(profile, task, model))
     texts = []
     for at, instance in enumerate(to_explain(profile, task, model)[start:end], start):
@@ -203,7 +210,7 @@ def _open_texts(loaded, results: Results, profile: Profile, run: Run, start: int
         reading = make_reading(with_evidence(instance, borrowed), tokens, {m: of_text[m] for m in explained})
         reading.scores.setdefault("random", random_scores(tokens, *names))  # where it did not explain
         usable = known if explains_predicted(profile, task) else {}
-        cases = cases_to_ask(profile, names, reading.scores, usable, at < asked)
+        cases = cases_to_ask(profile, names, reading.scores, usable, at < asked, soft)
         texts.append(_Text(instance.id, tokens, next(iter(of_text.values())).target, reading, known, cases))
     return texts
 
