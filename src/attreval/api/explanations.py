@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 COLUMNS = ("text", "method", "position", "word", "segment", "start", "end", "score")
-ENDINGS = (".html", ".json", ".png", ".svg")
+ENDINGS = (".html", ".json", ".png", ".svg", ".jsonl", ".parquet")
 
 
 class Explanations(Sequence[Explanation]):
@@ -123,15 +123,31 @@ class Explanations(Sequence[Explanation]):
         fit the texts, and for a name that is taken.
         """
         scores = list(scores)
+        self._check_given(method, len(scores))
+        made = [token_scores(given, one, at) for at, (one, given) in enumerate(zip(self, scores, strict=True))]
+        return self.add_token_scores(method, made)
+
+    def add_file(self, path: str | Path) -> Explanations:
+        """Put the methods of a .jsonl or .parquet file beside ours: see exchange.add_file."""
+        from attreval.api.exchange import add_file
+
+        return add_file(self, path)
+
+    def _check_given(self, method: str, texts: int) -> None:
+        """ValueError for a name or a number of texts that scores made elsewhere cannot have."""
         if method == RANDOM:
             raise ValueError(f"{RANDOM!r} names random scores, with which methods are compared; give another name")
-        if len(scores) != len(self):
-            raise ValueError(f"{method!r} must score each of {len(self)} texts; got scores for {len(scores)}")
+        if texts != len(self):
+            raise ValueError(f"{method!r} must score each of {len(self)} texts; got scores for {texts}")
         if any(method in one.attributions for one in self):
             raise ValueError(f"there are scores of {method!r} already; give those made elsewhere another name")
+
+    def add_token_scores(self, method: str, scores: Sequence) -> Explanations:
+        """The same for (L,) scores of each text's tokens, special ones included."""
+        self._check_given(method, len(scores))
         made = []
-        for at, (one, given) in enumerate(zip(self, scores, strict=True)):
-            content, on_tokens = one.tokens.content, token_scores(given, one, at)
+        for one, on_tokens in zip(self, scores, strict=True):
+            content = one.tokens.content
             features = tuple((int(t),) for t in content)
             target = self.labels.index(one.target)
             added = Attribution(one.instance.id, method, target, "token", features, on_tokens[content])
@@ -139,8 +155,20 @@ class Explanations(Sequence[Explanation]):
         self._explained = made
         return self
 
+    def to_captum(self, method: str):
+        """Records for captum's visualize_text: see exchange.to_captum."""
+        from attreval.api.exchange import to_captum
+
+        return to_captum(self, method)
+
+    def to_shap(self, method: str):
+        """A shap.Explanation for shap.plots.text: see exchange.to_shap."""
+        from attreval.api.exchange import to_shap
+
+        return to_shap(self, method)
+
     def save(self, path: str | Path) -> Path:
-        """Write a page, a picture or data, as the ending says: .html, .json, .png or .svg. ValueError for another."""
+        """Write a page, a picture or data, as the ending says (ENDINGS); .jsonl and .parquet can be read back."""
         path = Path(path)
         check_ending(path)
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -152,6 +180,11 @@ class Explanations(Sequence[Explanation]):
             import json
 
             path.write_text(json.dumps(self.to_json(), indent=1, ensure_ascii=False), encoding="utf-8")
+        elif path.suffix in (".jsonl", ".parquet"):
+            from attreval.api.exchange import as_rows
+            from attreval.methods.attribution_files import write_attribution_file
+
+            write_attribution_file(path, as_rows(self))
         else:
             from attreval.api.show import picture
 

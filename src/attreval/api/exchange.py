@@ -1,0 +1,96 @@
+"""Explanations as others have them: files that every program reads, and the visual objects of captum and shap."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from attreval.methods.attribution_files import GivenScores, on_content_tokens, read_attribution_file
+
+if TYPE_CHECKING:
+    import shap
+    from captum.attr import visualization
+
+    from attreval.api.explanations import Explanations
+
+
+def as_rows(explanations: Explanations) -> list[GivenScores]:
+    """One row a text and method, as methods.attribution_files writes them."""
+    rows = []
+    for one in explanations:
+        spans = np.array([(u.segment, u.start, u.end) for u in one.units], dtype=np.int64).reshape(-1, 3)
+        rows += [
+            GivenScores(one.instance.segments, m, spans, one.scores(m), one.instance.id, one.target)
+            for m in explanations.methods
+        ]
+    return rows
+
+
+def add_file(explanations: Explanations, path: str | Path) -> Explanations:
+    """Put the methods of a .jsonl or .parquet file beside ours; texts are matched by their words.
+
+    ValueError where a text has no scores in the file, or other classes were explained.
+    """
+    by_method: dict[str, dict[tuple, GivenScores]] = {}
+    for row in read_attribution_file(path):
+        by_method.setdefault(row.method, {})[row.segments] = row
+    for method, rows in by_method.items():
+        scores = []
+        for at, one in enumerate(explanations):
+            row = rows.get(one.instance.segments)
+            if row is None:
+                raise ValueError(f"{Path(path).name} has no scores of text {at} by {method!r}: {one.text!r:.80}")
+            if row.target is not None and str(row.target) not in (
+                one.target,
+                str(explanations.labels.index(one.target)),
+            ):
+                raise ValueError(f"{method!r} explains {row.target!r} of text {at}; here {one.target!r} is explained")
+            full = np.zeros(len(one.tokens))
+            full[one.tokens.content] = on_content_tokens(row, one.tokens)
+            scores.append(full)
+        explanations.add_token_scores(method, scores)
+    return explanations
+
+
+def to_captum(explanations: Explanations, method: str) -> list[visualization.VisualizationDataRecord]:
+    """Records for captum.attr.visualization.visualize_text, scores divided by the largest of each text."""
+    from captum.attr import visualization
+
+    records = []
+    for one in explanations:
+        scores = one.scores(method)
+        largest = np.abs(scores).max(initial=0.0) or 1.0
+        records.append(
+            visualization.VisualizationDataRecord(
+                word_attributions=scores / largest,
+                pred_prob=one.probabilities[one.predicted],
+                pred_class=one.predicted,
+                true_class="",
+                attr_class=one.target,
+                attr_score=float(scores.sum()),
+                raw_input_ids=[unit.text for unit in one.units],
+                convergence_score=one.gaps.get(method, float("nan")),
+            )
+        )
+    return records
+
+
+def to_shap(explanations: Explanations, method: str) -> shap.Explanation:
+    """A shap.Explanation for shap.plots.text: values and words of each text; base values are 0."""
+    import shap
+
+    values = _ragged([one.scores(method) for one in explanations])
+    words = _ragged([np.array([f"{unit.text} " for unit in one.units], dtype=object) for one in explanations])
+    return shap.Explanation(values=values, base_values=np.zeros(len(explanations)), data=words)
+
+
+def _ragged(rows: Sequence[np.ndarray]) -> np.ndarray:
+    """(texts,) of arrays of any length."""
+    out = np.empty(len(rows), dtype=object)
+    out[:] = rows if len(rows) != 1 else [None]
+    if len(rows) == 1:
+        out[0] = rows[0]
+    return out

@@ -1,0 +1,56 @@
+"""Explanations that go elsewhere and come back: files, captum's records, shap's objects."""
+
+import numpy as np
+import pytest
+
+import attreval as av
+
+TEXTS = ["the film was good .", ("a slow plot", "the film is not bad .")]
+METHODS = ["gradient_x_input", "occlusion_1"]
+
+
+@pytest.fixture
+def found(tiny):
+    return av.explain(tiny, TEXTS, METHODS)
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "parquet"])
+def test_what_is_saved_comes_back_as_a_method(tiny, found, tmp_path, ending):
+    path = found.save(tmp_path / f"mine.{ending}")
+    text = path.read_bytes()
+    renamed = tmp_path / "theirs.jsonl"
+    if ending == "jsonl":
+        renamed.write_bytes(text.replace(b'"gradient_x_input"', b'"theirs"').replace(b'"occlusion_1"', b'"others"'))
+        found.add_file(renamed)
+        for one in found:
+            assert np.allclose(one.scores("theirs"), one.scores("gradient_x_input"))
+            assert np.allclose(one.scores("others"), one.scores("occlusion_1"))
+        table = av.evaluate(tiny, found, ["nc"], draws=10).set_index("method")["mean"]
+        assert np.isclose(table["theirs"], table["gradient_x_input"]) and "others" in table
+    with pytest.raises(ValueError, match="already"):
+        found.add_file(path)
+
+
+def test_a_file_that_does_not_speak_of_these_texts_is_refused(tiny, found, tmp_path):
+    path = found[:1].save(tmp_path / "one.jsonl")
+    path.write_text(path.read_text().replace("gradient_x_input", "theirs").replace("occlusion_1", "others"))
+    with pytest.raises(ValueError, match="no scores of text 1 by 'theirs'"):
+        found.add_file(path)
+    other = next(label for label in tiny.labels if label != found[0].target)
+    path.write_text(path.read_text().replace(f'"target": "{found[0].target}"', f'"target": "{other}"'))
+    with pytest.raises(ValueError, match=f"explains '{other}' of text 0"):
+        found[:1].add_file(path)
+
+
+def test_captum_and_shap_show_our_scores(found):
+    from captum.attr import visualization
+
+    records = found.to_captum("occlusion_1")
+    assert [len(r.word_attributions) for r in records] == [len(one.units) for one in found]
+    assert all(np.abs(r.word_attributions).max() == 1 for r in records)
+    assert "film" in visualization.format_word_importances(records[0].raw_input_ids, records[0].word_attributions)
+    made = found.to_shap("occlusion_1")
+    assert all(np.array_equal(a, one.scores("occlusion_1")) for a, one in zip(made.values, found, strict=True))
+    assert "".join(made.data[0]).split() == [unit.text for unit in found[0].units]
+    single = found[:1].to_shap("occlusion_1")
+    assert single.values.shape == (1,) and single[0].values.shape == (len(found[0].units),)
