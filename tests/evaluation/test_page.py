@@ -29,8 +29,9 @@ def make_findings(**changed) -> Findings:
     against = {"title": "NC", "votes": True, "mean": 0.2, "random": 0.1, "rival": EVIL, "rival_mean": 0.4}
     against = pd.DataFrame([against | {"metric": "nc", "surely": True, "below_random": False}])
     values = pd.DataFrame({"method": ["lime", EVIL, "random"], "metric": "nc", "mean": [0.2, 0.4, 0.1]})
+    explained = pd.DataFrame({"gap_share": [0.5, 0.0], "dropped": [0, 7]})
     model = pd.Series({"accuracy": 0.5, "accuracy_low": 0.4, "majority": 0.5, "test_rows": 90})
-    return Findings(asked, pd.DataFrame([best, other, chance]), against, values, model, 60, pd.Series([0.5, 0.0]))
+    return Findings(asked, pd.DataFrame([best, other, chance]), against, values, model, 60, explained)
 
 
 def explained() -> SimpleNamespace:
@@ -74,7 +75,14 @@ def test_the_page_says_how_sure_at_what_price_and_what_spoke_against():
     assert "200 model evaluations" in said and "1.2 s" in said and "for 1 model evaluation." in said
     assert findings.objections(found) == [f"NC: {EVIL} is surely better (0.40 against 0.20)."]
     limits = " ".join(findings.limits(found))
-    for part in ("people's marks", "pointing", "has not learned the task", "on 50% of texts"):
+    for part in (
+        "people's marks",
+        "pointing",
+        "has not learned the task",
+        "on 50% of texts",
+        "1 of 2 texts have words",
+        "7 in all",
+    ):
         assert part in limits, part
 
 

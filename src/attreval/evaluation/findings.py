@@ -26,7 +26,8 @@ WHY_NOT = {
 class Findings:
     """choice, objections: see papers.joint.choice; values: (method, metric) means with intervals; model: its accuracy.
 
-    texts: how many were explained. gaps: (texts,) what integrated gradients miss, as a share of the sum they owe.
+    texts: how many were explained. explained: one row a text, see
+    papers.pipeline.explaining.instance_table.
     """
 
     asked: Asked
@@ -35,7 +36,7 @@ class Findings:
     values: pd.DataFrame
     model: pd.Series
     texts: int
-    gaps: pd.Series
+    explained: pd.DataFrame
 
     @property
     def best(self) -> pd.Series:
@@ -57,8 +58,7 @@ def read_findings(asked: Asked, texts: int) -> Findings:
     values = values[values.granularity == "tokens"]
     accuracy = results.read_table("accuracy", "02_train", TASK, MODEL, 1).iloc[0]
     shards = [results.read_table("instances", "03_explain", TASK, MODEL, 1, shard) for shard in range(SHARDS)]
-    gaps = pd.concat(shards).gap_share
-    return Findings(asked, read("choice"), read("objections"), values, accuracy, texts, gaps)
+    return Findings(asked, read("choice"), read("objections"), values, accuracy, texts, pd.concat(shards))
 
 
 def title(method: str) -> str:
@@ -125,7 +125,13 @@ def limits(found: Findings) -> list[str]:
             f"The model is right on {model.accuracy:.0%} of {int(model.test_rows)} texts, the most frequent class is "
             f"{model.majority:.0%}: explanations of a model that has not learned the task say little."
         )
-    if (missed := (found.gaps > LARGE_GAP).mean()) > 0:
+    cut = found.explained.dropped
+    if (cut > 0).any():
+        out.append(
+            f"{(cut > 0).sum()} of {len(cut)} texts have words that the model does not read, {cut.sum():.0f} in all; "
+            f"it takes {found.asked.max_length} tokens, or its tokenizer knows none for them. They have no scores."
+        )
+    if (missed := (found.explained.gap_share > LARGE_GAP).mean()) > 0:
         out.append(
             f"Integrated gradients miss more than {LARGE_GAP:.0%} of the sum that they owe on {missed:.0%} of texts; "
             "read them with care for this model."

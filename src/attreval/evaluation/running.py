@@ -19,6 +19,7 @@ from attreval.evaluation.given import with_attributions
 from attreval.methods.method import Budget
 
 FIRST = 50  # texts of the first sample; each further one is twice as large
+TRIAL = dict.fromkeys(BUDGETS, 4)  # to know whether a method applies
 PILOT = 3  # texts that are explained to know how long it takes
 JOINT_SHARE = 0.6  # time that the metrics ask for, as a share of what explaining takes
 STEP_SECONDS = 45.0  # of the processes of a round, whatever the number of texts
@@ -131,6 +132,10 @@ def examine(
 
     wanted = find_methods(list(methods)) if methods else ()
     loaded = load(model)
+    if loaded.family != "transformer":
+        raise ValueError(
+            f"{model} is a {loaded.family} model of words that was trained here; a profile evaluates it: `attreval run`"
+        )
     found = pick_methods(wanted, loaded.family)
     folder = Path(model).expanduser()
     classes = tuple(labels) or tuple(loaded.labels)
@@ -187,13 +192,14 @@ def try_methods(loaded, rows, methods: Sequence[str]) -> tuple[dict[str, float],
     torch.set_num_threads(1)
     try:
         for name in methods:
-            started = time.perf_counter()
             try:
-                explain(loaded, texts, [name], budget=Budget(**BUDGETS))
+                explain(loaded, texts[:1], [name], budget=Budget(**TRIAL))  # libraries are imported here
             except ValueError as error:
                 refused[name] = str(error)
-            else:
-                seconds[name] = (time.perf_counter() - started) / len(texts)
+                continue
+            started = time.perf_counter()
+            explain(loaded, texts, [name], budget=Budget(**BUDGETS))
+            seconds[name] = (time.perf_counter() - started) / len(texts)
     finally:
         torch.set_num_threads(threads)
     return seconds, refused
