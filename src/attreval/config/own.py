@@ -26,7 +26,8 @@ class CorpusSpec(Section):
     """A file of one's own that becomes a task: see corpora.own_files for formats, corpora.own_data for columns.
 
     file: from the profile's folder. labels: class names in index order, those of the model or of the file where empty.
-    text, label, pair, rationale, split, id: names of columns. hybrid_<name> is then a task, too, for the pointing game.
+    text, label, pair, rationale, split, id: names of columns. hybrid_<name> is then a task, too, for the pointing
+    game, of documents of hybrid_sentences.
     """
 
     file: str = Field(min_length=1)
@@ -39,6 +40,7 @@ class CorpusSpec(Section):
     labels: list[str] = []
     title: str = ""
     licence: str = ""
+    hybrid_sentences: int = Field(10, ge=2)
 
     @field_validator("labels", mode="before")
     @classmethod
@@ -55,7 +57,7 @@ class CorpusSpec(Section):
 
         check_run_name("corpora", name)
         columns = Columns(**{field: getattr(self, field) for field in Columns.__dataclass_fields__})
-        register(name, Path(self.file), columns, self.labels, self.title, self.licence, prefer)
+        register(name, Path(self.file), columns, self.labels, self.title, self.licence, prefer, self.hybrid_sentences)
 
 
 class AttributionsSpec(Section):

@@ -39,18 +39,20 @@ def split_sentences(texts: Iterable[str]) -> Iterator[list[str]]:
         yield [clean for sentence in document.sents if (clean := " ".join(sentence.text.split()))]
 
 
-def build_hybrid(parent: str, sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
+def build_hybrid(
+    parent: str, sources: dict[str, Path], counts: Counts, sentences_each: int = SENTENCES
+) -> Iterator[Row]:
     """Rows of hybrid documents, all in test, from the test instances of the parent task's table.
 
-    label: the class of most words, the lowest on a tie. The last document may have fewer sentences.
+    label: the class of most words, the lowest on a tie. sentences_each: of a document; the last may have fewer.
     """
     instances = read_instances(sources[parent], "test")
     found = split_sentences(instance.segments[0] for instance in instances)
     pool = [(sentence, i.label) for i, sentences in zip(instances, found, strict=True) for sentence in sentences]
     order = generator("hybrid", parent).permutation(len(pool))
     counts.noted["sentences"] += len(pool)
-    for number, start in enumerate(range(0, len(pool), SENTENCES)):
-        chosen = [pool[at] for at in order[start : start + SENTENCES]]
+    for number, start in enumerate(range(0, len(pool), sentences_each)):
+        chosen = [pool[at] for at in order[start : start + sentences_each]]
         text, evidence = " ".join(sentence for sentence, _ in chosen), _label_words(chosen)
         sizes: Counter[int] = Counter()
         for sentence, label in chosen:

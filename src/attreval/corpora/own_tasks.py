@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 
 from attreval.corpora.fetch.sources import digest
-from attreval.corpora.hybrid import build_hybrid
+from attreval.corpora.hybrid import SENTENCES, build_hybrid
 from attreval.corpora.own_data import Columns, find_labels, find_values, index_of, read_own_data
 from attreval.corpora.own_files import is_parted, must_exist, read_table
 from attreval.corpora.rows import Counts, Row
@@ -48,17 +48,18 @@ class OwnTask(Task):
 
 @dataclass(frozen=True)
 class OwnHybrid(Task):
-    """The hybrid documents made from the texts of such a task. stamp: that of the task."""
+    """The hybrid documents made from the texts of such a task. stamp: that of the task; sentences: of a document."""
 
     stamp: str = ""
+    sentences: int = SENTENCES
 
     @property
     def table_name(self) -> str:
-        return f"{self.name}-{self.stamp}"
+        return f"{self.name}-{self.stamp}" + (f"-{self.sentences}" if self.sentences != SENTENCES else "")
 
     def build(self, sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
-        """Rows of ten shuffled sentences, see corpora.hybrid."""
-        return build_hybrid(self.trained_on, sources, counts)
+        """Rows of shuffled sentences, see corpora.hybrid."""
+        return build_hybrid(self.trained_on, sources, counts, self.sentences)
 
 
 def register(
@@ -69,6 +70,7 @@ def register(
     title: str = "",
     licence: str = "",
     prefer: Sequence[str] = (),
+    sentences: int = SENTENCES,
 ) -> Task:
     """Make a file known as the task `name`, and the hybrid documents of its texts as `hybrid_<name>`.
 
@@ -101,7 +103,8 @@ def register(
     TASKS.pop(f"hybrid_{name}", None)
     if not columns.pair:
         made = hybrid_of(task)
-        TASKS[made.name] = OwnHybrid(**{part: getattr(made, part) for part in Task.__dataclass_fields__}, stamp=stamp)
+        parts = {part: getattr(made, part) for part in Task.__dataclass_fields__}
+        TASKS[made.name] = OwnHybrid(**parts, stamp=stamp, sentences=sentences)
     return task
 
 

@@ -14,7 +14,7 @@ import yaml
 
 from attreval.core import project
 from attreval.core.tables import write_whole
-from attreval.evaluation.asked import BUDGETS, MOST_TOKENS, NAME, Asked, pick_methods, profile_of
+from attreval.evaluation.asked import BUDGETS, HYBRID_SENTENCES, MOST_TOKENS, NAME, Asked, pick_methods, profile_of
 from attreval.evaluation.given import with_attributions
 from attreval.methods.method import Budget
 
@@ -176,8 +176,8 @@ def read_rows(data: Path, columns: dict[str, str], classes: Sequence[str]):
 
 
 def count_documents(rows) -> int:
-    """How many documents of ten sentences the texts give, at least; none where one class has all."""
-    return len(rows) // 10 if len({row.label for row in rows}) > 1 else 0
+    """How many hybrid documents the texts give, at least; none where one class has all."""
+    return len(rows) // HYBRID_SENTENCES if len({row.label for row in rows}) > 1 else 0
 
 
 def try_methods(loaded, rows, methods: Sequence[str]) -> tuple[dict[str, float], dict[str, str]]:
