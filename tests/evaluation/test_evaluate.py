@@ -115,10 +115,8 @@ def test_a_settled_choice_ends_the_growth_and_an_open_one_goes_on(here, monkeypa
 def test_profiles_hold_what_is_asked(here):
     made = profile_of(asked(), 100)
     assert made["tasks"]["texts"]["explain_rows"] == 100 and made["tasks"]["hybrid_texts"]["explain_rows"] == 20
-    assert made["explain"]["methods"] == ["random", "lime"] and made["joint"]["tasks"] == {
-        "texts": 100,
-        "hybrid_texts": 50,
-    }
+    assert made["explain"]["methods"] == ["random", "lime"]
+    assert made["joint"]["tasks"] == {"texts": 100, "hybrid_texts": 20}
     assert "hybrid_texts" not in profile_of(asked(hybrid=0), 100)["tasks"]
     assert "hybrid_texts" not in profile_of(asked(files=(project.Path("a.jsonl"),), given=("them",)), 100)["tasks"]
     assert profile_of(asked(size=40), 100)["tasks"]["texts"]["explain_rows"] == 40
