@@ -141,7 +141,7 @@ tasks:
   rotten_tomatoes: { models: [gru], seeds: [1], train_rows: 512, dev_rows: 64, test_rows: 64, explain_rows: 6, judges: [faithfulness] }
 training: { epochs: 4, batch_rows: 16, learning_rate: 1.0e-3, evaluations_per_epoch: 1, precision: float32 }
 explain: { methods: [random, gradient_l2, gradient_x_input, omission_1], shards: 2, perturbation_precision: float32 }
-faithfulness: { ratios: [0.1, 0.5], draws: 2, scale_rows: 3, control_rows: 2, released_rows: 2, driver_rows: 2, noise_variances: [0.1] }
+faithfulness: { ratios: [0.1, 0.5], draws: 2, scale_rows: 3, control_rows: 0, released_rows: 0, driver_rows: 0, noise_variances: [0.1] }
 bootstrap: { draws: 100 }
 joint: { tasks: { rotten_tomatoes: 4 }, asked: { rotten_tomatoes: 2 } }
 meta: { instances: 24, draws: 2 }
