@@ -19,6 +19,8 @@ from attreval.core.tables import sweep_parts
 from attreval.workflow.run_notebook import MARK, end_with_parent
 from attreval.workflow.staleness import stamp_path
 
+ELSEWHERE = ("--profile", "--workflow-profile", "--executor", "-e")  # words after which steps may run elsewhere
+
 
 class WorkflowFailed(RuntimeError):
     """A step of the workflow failed; the message says where to look."""
@@ -52,12 +54,11 @@ def run_workflow(
 ) -> bool:
     """Bring a profile's results and the site up to date; False where there was nothing to do.
 
-    cores: None takes what the machine gives this process. targets: files or rules, the site where empty.
-    extra: words passed on to snakemake. Raises WorkflowFailed where a step fails.
+    cores: None takes what the machine gives this process, or what the profile of a cluster says. targets: files or
+    rules, the site where empty. extra: words passed on to snakemake. Raises WorkflowFailed where a step fails.
     """
     settings = config.load(profile)
     folder = project.results(settings.name)
-    cores = cores or len(os.sched_getaffinity(0))
     for task in settings.read_tasks():
         if not corpora.table_path(task).exists():
             stamp_path(task).unlink(missing_ok=True)
@@ -70,7 +71,7 @@ def run_workflow(
             targets = [*(targets or ["site"]), *(str(folder.record(name)) for name in broken)]
         command = [
             *(sys.executable, "-m", "snakemake", "--snakefile", str(project.home() / "workflow" / "Snakefile")),
-            *("--directory", str(project.home()), "--config", f"profile={profile}", "--cores", str(cores)),
+            *("--directory", str(project.home()), "--config", f"profile={profile}", *name_cores(cores, extra)),
             *("--rerun-incomplete", "--nolock", "--nocolor", *extra, "--", *targets),
         ]
         log = folder.root / "logs" / "snakemake.log"
@@ -99,6 +100,25 @@ def run_workflow(
         return bool(report.steps)
 
 
+def name_cores(cores: int | None, extra: Sequence[str]) -> list[str]:
+    """The words that tell snakemake of processors; none where extra names a cluster's profile or executor.
+
+    There, the number is the most that one step is given, and the processors of this machine say nothing about it.
+    """
+    if cores is None and any(word.partition("=")[0] in ELSEWHERE for word in extra):
+        return []
+    return ["--cores", str(cores or len(os.sched_getaffinity(0)))]
+
+
+def read_errors(log: Path) -> list[str]:
+    """What a step that ran on another machine said of its failure, as its log has it, and where the log is."""
+    lines = log.read_text(encoding="utf-8", errors="replace").splitlines() if log.exists() else []
+    said = [line.removeprefix(MARK) for line in lines if line.startswith(MARK)]
+    said = [line for line in said if "failed" in line or "error" in line.lower()]
+    ended = [line for line in lines if line.startswith(("slurmstepd:", "srun: error"))]
+    return [*(said or ended[-2:]), f"its log is {log}"]
+
+
 class ProgressReport:
     """Turns what snakemake and the steps print into lines for people."""
 
@@ -114,6 +134,8 @@ class ProgressReport:
             print(line.removeprefix(MARK), flush=True)
             if "failed" in line or "error" in line.lower():
                 self.errors.append(line.removeprefix(MARK))
+        elif found := re.match(r"\s+log: (\S+) \(check log file", line):  # of a step on another machine
+            self.errors += read_errors(Path(found[1]))
         elif found := re.match(r"total\s+(\d+)", line):
             self.steps = int(found[1])
             print(f"{self.steps} steps to run", flush=True)
