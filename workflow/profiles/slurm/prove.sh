@@ -3,7 +3,7 @@
 #
 #   sudo PYTHON=$PWD/.venv/bin/python workflow/profiles/slurm/prove.sh
 #
-# Debian or Ubuntu, as root, about ten minutes. It installs slurm-wlm and munge, starts slurmctld and a node of its own on
+# Debian or Ubuntu, as root, about twelve minutes. It installs slurm-wlm and munge, starts slurmctld and a node of its own on
 # unusual ports, and ends what it has started. The node stands in a network namespace that reaches the controller and nothing
 # else, as many compute nodes do; jobs that take more memory than they asked for are killed; one job is cancelled midway.
 # PYTHON: an interpreter with attreval and its extra `slurm`. KEEP=1 leaves the folder with results, logs and slurm.conf.
