@@ -7,6 +7,7 @@ from attreval.api.measures import MEASURES
 from attreval.api.method_names import ALIASES
 from attreval.methods import METHODS
 from attreval.metrics.registry import METRICS
+from attreval.report.reference.cards import place_of
 from attreval.workflow import parameters
 
 
@@ -25,6 +26,7 @@ def list_methods() -> list[dict]:
             "sampled": m.sampled,
             "limits": list(m.limits),
             "stochastic": m.stochastic,
+            "function": place_of(m.converse),
             "source": m.source,
             "in_papers": {paper: name for paper, (_, name) in m.in_papers.items()},
         }
@@ -37,12 +39,14 @@ def list_metrics() -> list[dict]:
     return [
         {
             "name": m.name,
+            "title": m.title,
+            "judge": m.judge,
             "direction": {1: "higher is better", -1: "lower is better", 0: "neither"}[m.sign],
             "range": f"{m.range[0]:g} to {m.range[1]:g}",
             "needs": list(m.needs),
             "about": m.about,
             "python": "evaluate" if m.name in MEASURES else "",
-            "function": f"{m.function.__module__}.{m.function.__qualname__}".removeprefix("attreval."),
+            "function": place_of(m.function),
             "source": m.source,
         }
         for m in METRICS.values()

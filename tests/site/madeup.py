@@ -31,7 +31,9 @@ def copy_pages(home: Path) -> None:
     (home / "notebooks").mkdir()
     for name in ("_quarto.yml", "index.qmd"):
         shutil.copy(PROJECT / name, home / name)
-    shutil.copytree(PROJECT / "paper", home / "paper", ignore=shutil.ignore_patterns("notebooks", "tables"))
+    shutil.copytree(
+        PROJECT / "paper", home / "paper", ignore=shutil.ignore_patterns("notebooks", "tables", "reference")
+    )
 
 
 def make_run(home: Path, profile: str = "smoke") -> None:

@@ -1,7 +1,8 @@
 """Staging: puts one profile's notebooks, tables and numbers where the pages look for them.
 
-The places are fixed (paper/notebooks/, paper/tables/, _variables.yml): paths in a page cannot be parameters. The
-explorer's page is made here too, since both routes copy it as it is.
+The places are fixed (paper/notebooks/, paper/tables/, paper/reference/, _variables.yml): paths in a page cannot be
+parameters. The explorer's page is made here too, since both routes copy it as it is; and the pages that come from the
+package's own docstrings and registries, which say the same in every profile.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from attreval.report.gaps import allows_gaps, missing_notebooks, missing_numbers
 from attreval.report.markdown import escape
 from attreval.report.notebook import read_notebook
 from attreval.report.numbers import read_declared_numbers, read_numbers
+from attreval.report.reference.pages import reference_pages
 from attreval.report.tables import read_declarations, table_markdown
 from attreval.workflow.samples import JUDGES
 
@@ -69,14 +71,12 @@ def stage(profile: str) -> Staged:
     }
     texts["_notebooks.md"] = _notebook_list(sources)
 
-    for name, text in copies.items():
-        with write_whole(home / "paper" / "notebooks" / name) as part:
-            part.write_text(text, encoding="utf-8")
-    for name, text in texts.items():
-        with write_whole(home / "paper" / "tables" / name) as part:
-            part.write_text(text, encoding="utf-8")
-    _remove_others(home / "paper" / "notebooks", set(copies))
-    _remove_others(home / "paper" / "tables", set(texts))
+    reference = reference_pages(home / "paper" / "references.bib")
+    for folder, made in (("notebooks", copies), ("tables", texts), ("reference", reference)):
+        for name, text in made.items():
+            with write_whole(home / "paper" / folder / name) as part:
+                part.write_text(text, encoding="utf-8")
+        _remove_others(home / "paper" / folder, set(made))
     with write_whole(home / "_variables.yml") as part:
         part.write_text(yaml.safe_dump(nest(variables), allow_unicode=True, width=10_000), encoding="utf-8")
     write_page(profile)
