@@ -8,8 +8,10 @@ from importlib import import_module
 import numpy as np
 import pytest
 import yaml
+from reference import CHECKOUT
 
 from attreval import config
+from attreval.core import project
 from attreval.corpora import TASKS
 from attreval.methods import METHODS
 from attreval.methods.method import Budget
@@ -128,6 +130,8 @@ def test_an_unknown_profile_names_the_known_and_the_nearest(home):
 def test_no_project_says_what_to_do(tmp_path, monkeypatch):
     monkeypatch.delenv("ATTREVAL_HOME", raising=False)
     monkeypatch.chdir(tmp_path)
+    assert project.home() == CHECKOUT  # where this package was installed from
+    monkeypatch.setattr(project, "__file__", str(tmp_path / "lib" / "attreval" / "core" / "project.py"))
     with pytest.raises(FileNotFoundError, match="set ATTREVAL_HOME"):
         config.profiles()
 

@@ -14,53 +14,50 @@ if TYPE_CHECKING:
     import shap
     from captum.attr import visualization
 
-    from attreval.api.explanations import Explanations
+    from attreval.api.explanation import Explanation
 
 
-def as_rows(explanations: Explanations) -> list[GivenScores]:
+def as_rows(explained: Sequence[Explanation], methods: Sequence[str]) -> list[GivenScores]:
     """One row a text and method, as methods.attribution_files writes them."""
     rows = []
-    for one in explanations:
+    for one in explained:
         spans = np.array([(u.segment, u.start, u.end) for u in one.units], dtype=np.int64).reshape(-1, 3)
         rows += [
-            GivenScores(one.instance.segments, m, spans, one.scores(m), one.instance.id, one.target)
-            for m in explanations.methods
+            GivenScores(one.instance.segments, m, spans, one.scores(m), one.instance.id, one.target) for m in methods
         ]
     return rows
 
 
-def add_file(explanations: Explanations, path: str | Path) -> Explanations:
-    """Put the methods of a .jsonl or .parquet file beside ours; texts are matched by their words.
+def read_scores(
+    path: str | Path, explained: Sequence[Explanation], labels: Sequence[str]
+) -> dict[str, list[np.ndarray]]:
+    """By method of a .jsonl or .parquet file, (L,) scores of each text's tokens; texts are matched by their words.
 
     ValueError where a text has no scores in the file, or other classes were explained.
     """
     by_method: dict[str, dict[tuple, GivenScores]] = {}
     for row in read_attribution_file(path):
         by_method.setdefault(row.method, {})[row.segments] = row
+    found: dict[str, list[np.ndarray]] = {method: [] for method in by_method}
     for method, rows in by_method.items():
-        scores = []
-        for at, one in enumerate(explanations):
+        for at, one in enumerate(explained):
             row = rows.get(one.instance.segments)
             if row is None:
                 raise ValueError(f"{Path(path).name} has no scores of text {at} by {method!r}: {one.text!r:.80}")
-            if row.target is not None and str(row.target) not in (
-                one.target,
-                str(explanations.labels.index(one.target)),
-            ):
+            if row.target is not None and str(row.target) not in (one.target, str(labels.index(one.target))):
                 raise ValueError(f"{method!r} explains {row.target!r} of text {at}; here {one.target!r} is explained")
             full = np.zeros(len(one.tokens))
             full[one.tokens.content] = on_content_tokens(row, one.tokens)
-            scores.append(full)
-        explanations.add_token_scores(method, scores)
-    return explanations
+            found[method].append(full)
+    return found
 
 
-def to_captum(explanations: Explanations, method: str) -> list[visualization.VisualizationDataRecord]:
+def to_captum(explained: Sequence[Explanation], method: str) -> list[visualization.VisualizationDataRecord]:
     """Records for captum.attr.visualization.visualize_text, scores divided by the largest of each text."""
     from captum.attr import visualization
 
     records = []
-    for one in explanations:
+    for one in explained:
         scores = one.scores(method)
         largest = np.abs(scores).max(initial=0.0) or 1.0
         records.append(
@@ -78,13 +75,13 @@ def to_captum(explanations: Explanations, method: str) -> list[visualization.Vis
     return records
 
 
-def to_shap(explanations: Explanations, method: str) -> shap.Explanation:
+def to_shap(explained: Sequence[Explanation], method: str) -> shap.Explanation:
     """A shap.Explanation for shap.plots.text: values and words of each text; base values are 0."""
     import shap
 
-    values = _ragged([one.scores(method) for one in explanations])
-    words = _ragged([np.array([f"{unit.text} " for unit in one.units], dtype=object) for one in explanations])
-    return shap.Explanation(values=values, base_values=np.zeros(len(explanations)), data=words)
+    values = _ragged([one.scores(method) for one in explained])
+    words = _ragged([np.array([f"{unit.text} " for unit in one.units], dtype=object) for one in explained])
+    return shap.Explanation(values=values, base_values=np.zeros(len(explained)), data=words)
 
 
 def _ragged(rows: Sequence[np.ndarray]) -> np.ndarray:

@@ -128,10 +128,12 @@ class Explanations(Sequence[Explanation]):
         return self.add_token_scores(method, made)
 
     def add_file(self, path: str | Path) -> Explanations:
-        """Put the methods of a .jsonl or .parquet file beside ours: see exchange.add_file."""
-        from attreval.api.exchange import add_file
+        """Put the methods of a .jsonl or .parquet file beside ours: see exchange.read_scores."""
+        from attreval.api.exchange import read_scores
 
-        return add_file(self, path)
+        for method, scores in read_scores(path, self, self.labels).items():
+            self.add_token_scores(method, scores)
+        return self
 
     def _check_given(self, method: str, texts: int) -> None:
         """ValueError for a name or a number of texts that scores made elsewhere cannot have."""
@@ -184,7 +186,7 @@ class Explanations(Sequence[Explanation]):
             from attreval.api.exchange import as_rows
             from attreval.methods.attribution_files import write_attribution_file
 
-            write_attribution_file(path, as_rows(self))
+            write_attribution_file(path, as_rows(self, self.methods))
         else:
             from attreval.api.show import picture
 
