@@ -1,0 +1,281 @@
+"""The reference pages: a card for every method and metric, every public name with its signature and docstring."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+
+import panflute as pf
+import pytest
+from reference import CHECKOUT, models
+
+import attreval
+from attreval.methods import METHODS
+from attreval.methods.method import FAMILIES, KINDS, Budget, Method
+from attreval.metrics.metric import JUDGES, NEEDS
+from attreval.metrics.registry import METRICS
+from attreval.report.pandoc_route import pandoc
+from attreval.report.reference import cards
+from attreval.report.reference.docstrings import code, constants, describe, inline, signature
+from attreval.report.reference.pages import reference_pages
+from attreval.report.reference.python import RECORDS, public_members, public_names
+
+BIBLIOGRAPHY = CHECKOUT / "paper" / "references.bib"
+HOSTILE = [
+    "a|b *bold* _under_ <script>x</script> &amp; [link](x) $x_1$ @kamp2023 {#id}",
+    "{{< var x >}} ::: # no heading",
+    "1. no list",
+    "- no list",
+    "back\\slash \\| end\\",
+    "'quoted' \"twice\" it's",
+    ": no definition",
+    "method -> reason",
+]
+
+
+def said(*elements) -> list[str]:
+    """The words of parsed Markdown, code and listings too, in order."""
+    found = []
+    for element in elements:
+        element.walk(lambda e, doc: found.append(getattr(e, "text", "")))
+    return re.findall(r"\w+", " ".join(found))
+
+
+def every(kind, elements) -> list:
+    """All elements of a kind in parsed Markdown, in order."""
+    found = []
+    for element in elements:
+        element.walk(lambda e, doc: found.append(e) if isinstance(e, kind) else None)
+    return found
+
+
+def plain(element) -> str:
+    """The text of parsed Markdown; pandoc does not break a line behind `al.`."""
+    return pf.stringify(element).strip().replace("\xa0", " ")
+
+
+def words(text: str) -> list[str]:
+    return re.findall(r"\w+", text)
+
+
+def holds(long: list[str], short: list[str]) -> bool:
+    """Whether the words of one text stand in another, next to each other and in order."""
+    return f" {' '.join(short)} " in f" {' '.join(long)} "
+
+
+@pytest.fixture(scope="module")
+def sections():
+    """Of every heading: (the heading of level 1 above it, its blocks), by page and identifier."""
+    found = {}
+    for page, text in reference_pages(BIBLIOGRAPHY).items():
+        found[page], group, name = {}, "", ""
+        for block in pandoc.read(text).content:
+            if isinstance(block, pf.Header):
+                group = plain(block) if block.level == 1 else group
+                name = block.identifier
+                assert name not in found[page]
+                found[page][name] = (group, [block])
+            else:
+                found[page][name][1].append(block)
+    return found
+
+
+def facts(blocks) -> dict[str, list]:
+    """A card's facts: name -> the elements that say it."""
+    (listed,) = [block for block in blocks if isinstance(block, pf.Div) and "facts" in block.classes]
+    return {
+        plain(pf.Plain(*item.term)): [b for d in item.definitions for b in d.content]
+        for item in listed.content[0].content
+    }
+
+
+def cited(elements) -> list[str]:
+    return [citation.id for cite in every(pf.Cite, elements) for citation in cite.citations]
+
+
+def in_code(elements) -> list[str]:
+    return [one.text for one in every(pf.Code, elements)]
+
+
+def leads_to(place: str) -> object:
+    """What a card names as its code."""
+    file, name = place.split("::")
+    assert (CHECKOUT / "src" / "attreval" / file).is_file()
+    return getattr(importlib.import_module("attreval." + file.removesuffix(".py").replace("/", ".")), name)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_has_a_card_with_its_facts(sections, name):
+    method = METHODS[name]
+    group, blocks = sections["_methods.md"][f"method-{name}"]
+    card = facts(blocks)
+    assert plain(blocks[0]) == method.title and group == cards.KIND_TITLES[method.kind]
+    assert len(words(plain(blocks[1]))) > 2
+    assert in_code(card["Name"])[0] == name and in_code(card["Evaluations"]) == [method.evaluations]
+    assert ("sign tells" in plain(card["Scores"][0])) == method.signed
+    assert plain(card["Scores"][0]).startswith(cards.LEVEL_NAMES[method.level] + ";")
+    assert in_code(card.get("Limited by", [])) == list(method.limits)
+    assert ("draws numbers" in plain(card["Random"][0])) == method.stochastic
+    assert ("faster precision" in plain(card["Evaluations"][0])) == method.sampled
+    models_said = plain(card["Models"][0])
+    assert (models_said == "all") == (set(method.families) == set(FAMILIES))
+    assert cited(card.get("In papers", [])) == list(method.in_papers)
+    assert in_code(card.get("In papers", [])) == [theirs for _, theirs in method.in_papers.values()]
+    assert len(cited(card["Source"])) == len(re.findall(r"\b(?:19|20)\d\d\b", method.source))
+    found = leads_to(in_code(card["Code"])[0])
+    assert found is method.converse or method.converse.__qualname__.startswith(f"{found.__name__}.<locals>")
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_every_metric_has_a_card_with_its_facts(sections, name):
+    metric = METRICS[name]
+    group, blocks = sections["_metrics.md"][f"metric-{name}"]
+    card = facts(blocks)
+    assert plain(blocks[0]) == metric.title and group == (JUDGES.get(metric.judge) or cards.NO_JUDGE)
+    assert words(plain(blocks[1])) == words(metric.about)
+    assert in_code(card["Name"])[0] == name
+    assert plain(card["Better"][0]).split()[0] == {1: "higher", 0: "neither", -1: "lower"}[metric.sign]
+    assert plain(card["Range"][0]).startswith(f"{metric.range[0]:g} ")
+    assert len(plain(card["Needs"][0]).split(";")) == len(metric.needs)
+    assert ("Judges" in card) == (metric.level == "pair")
+    assert len(cited(card["Source"])) == len(re.findall(r"\b(?:19|20)\d\d\b", metric.source))
+    assert leads_to(in_code(card["Code"])[0]) is metric.function
+
+
+def test_what_registries_may_say_has_words():
+    assert set(cards.NEEDS) == set(NEEDS) and set(cards.KIND_TITLES) == set(KINDS)
+    assert set(cards.FAMILY_NAMES) == set(FAMILIES)
+    assert {m.level for m in METHODS.values()} == set(cards.LEVEL_NAMES)
+
+
+def test_every_public_name_is_on_the_page(sections):
+    page = sections["_api.md"]
+    assert {"load", "wrap", "explain", "evaluate", "Explanation", "Explanations"} <= set(public_names())
+    assert set(public_names()) == {name for name in attreval.__all__ if name != "__version__"}
+    assert all(f"api-{name}" in page for name in public_names())
+
+
+@pytest.mark.parametrize("name", [name for name, one in public_names().items() if inspect.isfunction(one)])
+def test_a_functions_section_is_its_signature_and_its_whole_docstring(sections, name):
+    function = public_names()[name]
+    _, (_, listing, *rest) = sections["_api.md"][f"api-{name}"]
+    assert isinstance(listing, pf.CodeBlock) and listing.text.startswith(f"attreval.{name}(")
+    for parameter in inspect.signature(function).parameters.values():
+        shown = re.search(rf"\b{parameter.name}: (.+?),?\n", f"{listing.text}\n").group(1)
+        assert shown.startswith(parameter.annotation)
+        if parameter.default is not parameter.empty:
+            assert shown.endswith(f" = {parameter.default!r}")
+    assert said(*rest) == words(inspect.getdoc(function)) + words(constants(function))
+
+
+@pytest.mark.parametrize("name", [name for name, one in public_names().items() if inspect.isclass(one)])
+def test_a_classs_section_has_its_members(sections, name):
+    documented = public_names()[name]
+    _, (_, *rest) = sections["_api.md"][f"api-{name}"]
+    shown, members = said(*rest), public_members(documented)
+    assert holds(shown, words(inspect.getdoc(documented))) and len(members) > 5
+    assert [one.identifier for one in every(pf.Span, rest)] == [f"api-{name}-{member}" for member in members]
+    for member in members.values():
+        assert holds(shown, words(inspect.getdoc(member)))
+
+
+@pytest.mark.parametrize("record", RECORDS)
+def test_records_are_there_with_every_field(sections, record):
+    _, (_, listing, *rest) = sections["_api.md"][f"api-{record.__name__}"]
+    assert all(f"\n    {name}: " in listing.text for name in inspect.signature(record).parameters)
+    assert holds(said(*rest), words(inspect.getdoc(record)))
+
+
+def test_the_links_of_the_pages_lead_to_sections(sections):
+    checked = 0
+    for page, found in sections.items():
+        for _, blocks in found.values():
+            for link in every(pf.Link, blocks):
+                file, _, anchor = link.url.partition("#")
+                target = sections[f"_{file.removesuffix('.qmd')}.md" if file else page]
+                assert not file or (CHECKOUT / "paper" / file).is_file()
+                assert not anchor or anchor in target, link.url
+                checked += 1
+    assert checked > 10
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_text_comes_out_as_it_went_in(text):
+    (block,) = pandoc.read(inline(text)).content
+    assert isinstance(block, pf.Para) and plain(block) == text
+    (block,) = pandoc.read(f"x {code(f'`{text}`')}").content
+    assert in_code([block]) == [f"`{text}`"]
+
+
+def test_a_method_that_wants_to_be_markup_is_text():
+    evil = "<script>alert(1)</script> [x](http://evil.example) {{< include x >}}"
+
+    def converse(tokens, target, budget, rng):
+        yield
+
+    converse.__doc__ = evil
+    method = Method("evil", evil, converse, "`1`", evil, "gradient", in_papers={"nowhere2001": (1, evil)})
+    document = pandoc.read(cards.method_card(method, frozenset()))
+    assert not every((pf.RawInline, pf.RawBlock, pf.Link, pf.Cite), [document]) and plain(document.content[0]) == evil
+    assert in_code(facts(document.content)["Evaluations"]) == ["`1`"]
+
+
+@pytest.mark.parametrize(
+    ("source", "shown"),
+    [
+        ("Zhao & Aletras 2023, section 4.3", "@zhao2023, section 4.3"),
+        ("after Chan et al. 2022; Nobody 1999", "after @chan2022; Nobody 1999"),
+        ("Ray Choudhury et al. 2023", "@raychoudhury2023"),
+        ("Kádár et al. 2017", "@kadar2017"),
+        ("ours", "ours"),
+        ("Jain & Wallace 2019 [1]", "@jain2019 \\[1\\]"),
+    ],
+)
+def test_sources_become_citations_where_the_bibliography_has_them(source, shown):
+    works = frozenset({"zhao2023", "chan2022", "raychoudhury2023", "kadar2017", "jain2019"})
+    assert cards.cite(source, works) == shown
+
+
+def test_docstrings_become_terms_where_an_argument_is_explained():
+    doc = """Do it.
+
+    size: of `it`, see some_size; both, some_size: two. note: not an argument. Raises ValueError for none.
+
+    More of some_size.
+    """
+    shown = describe(doc, ["size", "both", "some_size"])
+    assert shown.split("\n\n") == [
+        "Do it.",
+        "`size`\n:   of `it`, see `some_size`",
+        "`both`, `some_size`\n:   two. note: not an argument.",
+        "Raises\n:   ValueError for none.",
+        "More of `some_size`.",
+    ]
+
+
+def test_signatures_are_as_the_source_writes_them():
+    def short(a: str, *, b: int | None = 2) -> dict[str, int]: ...
+
+    assert signature("short", short) == "short(a: str, *, b: int | None = 2) -> dict[str, int]"
+    assert "    units: UnitSettings = UnitSettings(),\n" in signature("Budget", Budget)
+    assert "    path_steps: int = 50,\n" in signature("Budget", Budget)
+    assert max(map(len, signature("explain", attreval.explain).splitlines())) < 80
+
+
+EXAMPLES = {
+    "README.md": r"^(    import attreval as av\n(?:(?:    [^\n]*)?\n)*)",  # an indented block
+    "paper/api.qmd": r"^```python\n(.*?)^```",
+}
+
+
+@pytest.mark.parametrize("page", EXAMPLES)
+def test_the_python_that_is_shown_runs(page, tmp_path, monkeypatch, capsys):
+    text = (CHECKOUT / page).read_text(encoding="utf-8")
+    example = inspect.cleandoc(re.search(EXAMPLES[page], text, re.DOTALL | re.MULTILINE).group(1))
+    models.tiny_model().save(tmp_path / "path/to/model")
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    exec(example, names)
+    assert len(names["found"]) == 2 and names["found"].methods == ["lime", "integrated_gradients"]
+    assert {"lime", "random"} <= set(eval(example.splitlines()[-1].removeprefix("print"), names).method)
