@@ -11,6 +11,7 @@ import pytest
 from reference import CHECKOUT, models
 
 import attreval
+from attreval.catalogue import list_methods, list_metrics
 from attreval.methods import METHODS
 from attreval.methods.method import FAMILIES, KINDS, Budget, Method
 from attreval.metrics.metric import JUDGES, NEEDS
@@ -279,3 +280,10 @@ def test_the_python_that_is_shown_runs(page, tmp_path, monkeypatch, capsys):
     exec(example, names)
     assert len(names["found"]) == 2 and names["found"].methods == ["lime", "integrated_gradients"]
     assert {"lime", "random"} <= set(eval(example.splitlines()[-1].removeprefix("print"), names).method)
+
+
+def test_the_lists_for_machines_say_where_a_method_and_a_metric_are_written():
+    for rows, registry in ((list_methods(), METHODS), (list_metrics(), METRICS)):
+        assert [row["name"] for row in rows] == list(registry)
+        assert all(callable(leads_to(row["function"])) and row["title"] == registry[row["name"]].title for row in rows)
+    assert {row["judge"] for row in list_metrics()} <= {*JUDGES, ""}

@@ -1,0 +1,44 @@
+"""The reference pages on the site: in the navigation, with every card, and nothing left of an older stage."""
+
+from __future__ import annotations
+
+import pytest
+from bs4 import BeautifulSoup
+
+import attreval
+from attreval.methods import METHODS
+from attreval.metrics.registry import METRICS
+from attreval.report.staging import stage
+
+PAGES = {
+    "methods": [f"method-{name}" for name in METHODS],
+    "metrics": [f"metric-{name}" for name in METRICS],
+    "api": [f"api-{name}" for name in attreval.__all__ if name != "__version__"],
+}
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_reference_page_is_in_the_navigation_and_has_every_section(home, name):
+    page = BeautifulSoup((home / "_site" / "paper" / f"{name}.html").read_text(encoding="utf-8"), "html.parser")
+    assert all(page.find(id=section) for section in PAGES[name])
+    links = [link["href"] for link in page.select("header.site nav a")]
+    assert [f"{name}.html"] == [link["href"] for link in page.select("header.site nav a[aria-current]")]
+    assert {f"{other}.html" for other in PAGES} <= set(links)
+    listed = [link["href"].removeprefix("#") for link in page.select("nav.toc a")]
+    assert set(PAGES[name]) <= set(listed)
+
+
+def test_sources_on_the_cards_lead_to_the_list_of_works(home):
+    for name in ("methods", "metrics"):
+        page = BeautifulSoup((home / "_site" / "paper" / f"{name}.html").read_text(encoding="utf-8"), "html.parser")
+        targets = {link["href"] for link in page.select(".facts a[href^='#ref-']")}
+        assert len(targets) > 5 and all(page.find(id=target[1:]) for target in targets)
+
+
+def test_staging_again_removes_stale_reference_pages(fresh):
+    stage("smoke")
+    stale = fresh / "paper" / "reference" / "_old.md"
+    stale.write_text("old")
+    (fresh / "paper" / "reference" / "_api.md").write_text("old")
+    stage("smoke")
+    assert not stale.exists() and "attreval.load(" in (fresh / "paper" / "reference" / "_api.md").read_text()
