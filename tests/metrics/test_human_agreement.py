@@ -128,7 +128,7 @@ models: { tiny: { layers: 1, hidden: 8, heads: 1, tokenizer: minilm } }
 tasks:
   snli: { models: [tiny], train_rows: 4, dev_rows: 2, test_rows: 2, explain_rows: 1 }
   esnli: { models: [tiny], explain_rows: 1, optional: OPTIONAL }
-explain: { methods: [random] }
+explain: { methods: [random, lime] }
 """
 
 

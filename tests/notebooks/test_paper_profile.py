@@ -27,6 +27,7 @@ from attreval.workflow.step import Step
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 PAPER = CHECKOUT / "config" / "paper.yaml"
+NAME = "paper_small"  # no profile of the project has it
 NAMES = ["the", "a", "film", "plot", "was", "is", "not", "very", "good", "bad", "slow", "brave", "un", "able"]
 ROWS = {"train": 6, "dev": 3, "test": 3}
 FEW = {"train_rows": 6, "dev_rows": 3, "test_rows": 3}
@@ -86,7 +87,7 @@ def small(profile: dict, tokenizer: str) -> dict:
     profile["diagnosis"]["agents"]["training"] |= {"epochs": 1}
     profile["joint"] = {"rows": 1}
     profile["meta"] = {"instances": 4}
-    return profile | {"threads": 1, "workers": 1, "device": "cpu"}
+    return profile | {"name": NAME, "threads": 1, "workers": 1, "device": "cpu"}
 
 
 @pytest.fixture(scope="module")
@@ -115,7 +116,7 @@ def made(tmp_path_factory):
 
 def table(notebook: str, name: str, *run) -> pd.DataFrame:
     """A table that a notebook wrote."""
-    return project.results("paper").read_table(name, notebook, *run)
+    return project.results(NAME).read_table(name, notebook, *run)
 
 
 @pytest.fixture(scope="module")
@@ -166,14 +167,14 @@ def test_agreement_is_of_the_runs_of_lowest_difference(finished):
 
 def test_each_task_explains_the_class_that_its_judges_ask_about(finished):
     for task, model, seed in finished.explained_runs():
-        records = read_attributions(project.results("paper").attributions(task, model, seed, 0))
+        records = read_attributions(project.results(NAME).attributions(task, model, seed, 0))
         (test,) = corpora.load(task, "test", 1)
         predicted = table("03_explain", "instances", task, model, seed, 0).predicted[0]
         assert {record.target for record in records} == {test.label if task == "esnli" else predicted}
 
 
 def test_models_are_trained_as_published(finished):
-    results = project.results("paper")
+    results = project.results(NAME)
 
     def training(task, model, seed=1):
         return json.loads((results.model(task, model, seed) / "training.json").read_text())["training"]
