@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from types import SimpleNamespace
@@ -84,6 +85,14 @@ def test_the_page_says_how_sure_at_what_price_and_what_spoke_against():
         "7 in all",
     ):
         assert part in limits, part
+
+
+def test_what_was_made_elsewhere_has_no_price_here():
+    found = make_findings()
+    theirs = replace(found, asked=replace(found.asked, given=("lime",)))
+    assert findings.price(theirs) == "It was made elsewhere; what that cost is not known here."
+    rival = replace(found, asked=replace(found.asked, given=(EVIL,)))
+    assert "cannot be told" in findings.price(found) and "cannot be told" not in findings.price(rival)
 
 
 @pytest.mark.parametrize(

@@ -91,11 +91,14 @@ def certainty(found: Findings) -> str:
 
 def price(found: Findings) -> str:
     """What it costs, and which method cannot be told from it and costs less."""
-    best = found.best
+    best, given = found.best, found.asked.given
+    if best.method in given:
+        return "It was made elsewhere; what that cost is not known here."
     said = f"It asks the model for {_evaluations(best.requested)} a text"
     took = found.asked.seconds.get(best.method)
     said += f", {took:.2g} s on one core of this machine." if took else "."
     cheaper = found.choice[found.choice.leading & ~found.choice.recommended & (found.choice.requested < best.requested)]
+    cheaper = cheaper[~cheaper.method.isin(given)]
     if len(cheaper):
         least = cheaper.sort_values("requested").iloc[0]
         said += f" {title(least.method)} cannot be told from it on these texts, for {_evaluations(least.requested)}."
