@@ -53,9 +53,12 @@ def load(profile: str) -> Profile:
 
 
 def _check_owner(name: object, path: Path) -> None:
-    """Raise ValueError where another profile of config/ has this name: results of one would take the other's place."""
+    """Raise ValueError where another profile of config/ has this name: results of one would take the other's place.
+
+    A copy of that profile, in a copy of the project, is no other.
+    """
     theirs = path_of(str(name)) if isinstance(name, str) and "/" not in name and name in _shipped() else path
-    if theirs.resolve() != path.resolve():
+    if theirs.resolve() != path.resolve() and theirs.read_bytes() != path.read_bytes():
         raise ValueError(
             f"name: {name!r} is the profile {theirs}, whose results this one would write over; give it another name"
         )
