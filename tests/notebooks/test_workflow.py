@@ -241,7 +241,12 @@ explain: {{ methods: [random, gradient_l2, lrp, omission_3], perturbation_precis
 def test_a_profile_of_ones_own(finished, tmp_path):
     """Weights as they are, their classes named and put in the task's order; and a word-level model from scratch."""
     profile = tmp_path / "mine.yaml"
-    profile.write_text(MINE.format(folder=finished.results / "models" / "snli-tiny-s1"))
+    folder = shutil.copytree(finished.results / "models" / "snli-tiny-s1", tmp_path / "own")
+    about = json.loads((folder / "config.json").read_text())
+    numbered = {str(k): f"LABEL_{k}" for k in range(3)}  # classes without names: `labels` names them
+    about |= {"id2label": numbered, "label2id": {name: int(k) for k, name in numbered.items()}}
+    (folder / "config.json").write_text(json.dumps(about))
+    profile.write_text(MINE.format(folder=folder))
     given = ("-p", f"profile={profile}", "-p", "task=snli", "-p", "model=own")
     done = finished.run("attreval.cli", "notebook", "02_train", *given)
     assert done.returncode == 0, done.stderr
