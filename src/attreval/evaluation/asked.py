@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from attreval.methods import METHODS, methods_for
+from attreval.methods import METHODS
 
 NAME, MODEL, TASK = "run", "model", "texts"
 DEFAULT_METHODS = (  # of every kind one or two that cost at most some hundred evaluations of a text
@@ -53,7 +53,7 @@ def pick_methods(wanted: Sequence[str], family: str) -> tuple[str, ...]:
     if not wanted:
         return tuple(name for name in DEFAULT_METHODS if family in METHODS[name].families)
     chosen = tuple(name for name in dict.fromkeys(wanted) if name != "random")
-    if wrong := [name for name in chosen if METHODS[name].level != "token" and name not in methods_for(family)]:
+    if wrong := [name for name in chosen if METHODS[name].level != "token"]:
         raise ValueError(f"{wrong[0]!r} explains pairs or spans, and what is compared here are scores of tokens")
     return chosen
 
@@ -85,14 +85,7 @@ def profile_of(asked: Asked, texts: int) -> dict:
         "attributions": [{"file": str(path), "labels": list(asked.labels)} for path in asked.files],
         "tasks": tasks,
         "explain": {"methods": ["random", *asked.methods, *asked.given], "shards": SHARDS, **BUDGETS},
-        "joint": {
-            "tasks": joint,
-            "asked": {task: rows for task, rows in joint.items() if task == TASK} | _nothing(joint),
-        },
+        # of hybrid documents only the pointing game is asked, which needs no further evaluation but one
+        "joint": {"tasks": joint, "asked": {task: 1 for task in joint if task != TASK}},
         "bootstrap": {"draws": 1000},
     }
-
-
-def _nothing(joint: dict[str, int]) -> dict[str, int]:
-    """Of hybrid documents only the pointing game is asked, which needs no further evaluation but one."""
-    return {task: 1 for task in joint if task != TASK}

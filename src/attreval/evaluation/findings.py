@@ -44,10 +44,10 @@ class Findings:
         return self.choice[self.choice.recommended].iloc[0]
 
     @property
-    def runner_up(self) -> str | None:
-        """The next best method; None where there is no other."""
+    def best_two(self) -> list[str]:
+        """The recommended method and the next best; one alone where there is no other."""
         others = self.choice[~self.choice.recommended & (self.choice.method != "random")]
-        return others.method.iloc[0] if len(others) else None
+        return [self.best.method, *others.method.iloc[:1]]
 
 
 def read_findings(asked: Asked, texts: int) -> Findings:

@@ -71,10 +71,10 @@ def write_explorer(asked: Asked, out: Path, found: Findings) -> list:
     profile, run = load(profile_path), (TASK, MODEL, 1)
     instances = find_runs(results, profile)[0].get(run, [])
     texts = read_texts(results, profile, run, instances, read_values_of_instances(results))
-    pair = [name for name in (found.best.method, found.runner_up) if name]
-    return sorted(texts, key=lambda text: _likeness(*(text.scores[name] for name in pair)) if len(pair) > 1 else 0.0)[
-        :SHOWN
-    ]
+    best_two = found.best_two
+    if len(best_two) == 2:
+        texts = sorted(texts, key=lambda text: _likeness(*(text.scores[name] for name in best_two)))
+    return texts[:SHOWN]
 
 
 def _likeness(a: np.ndarray, b: np.ndarray) -> float:
@@ -96,7 +96,6 @@ def make_page(found: Findings, shown: list, figure: Path) -> str:
         f"{model.accuracy:.1%} of {int(model.test_rows)} texts (most frequent class: {model.majority:.1%}). "
         f"attreval {__version__}, {date.today().isoformat()}."
     )
-    names = [name for name in (found.best.method, found.runner_up) if name]
     body = [
         f"<h1>{escape(heading)}</h1>",
         f'<p class="note">{escape(facts)}</p>',
@@ -113,7 +112,7 @@ def make_page(found: Findings, shown: list, figure: Path) -> str:
         "<h2>Texts to look at</h2>",
         '<p class="note">Where the best two methods differ most; all in the <a href="explorer.html">explorer</a>. '
         "Blue: for the class; orange: against it; violet: scores without a sign.</p>",
-        *(_text(text, names, found) for text in shown),
+        *(_text(text, found) for text in shown),
         "<h2>Do the metrics agree?</h2>",
         _figure(figure),
         "<h2>What this does not say</h2>",
@@ -135,8 +134,7 @@ def _method_table(found: Findings) -> str:
     header = ["Method", "Score", "", "Best", "Price", *(METRICS[name].title for name in metrics)]
     about = {METRICS[name].title: METRICS[name].about for name in metrics}
     cells = (f'<th scope="col" title="{escape(about.get(text, ""))}">{escape(text)}</th>' for text in header)
-    out = [f"<tr>{''.join(cells)}</tr>"]
-    body = []
+    head, body = f"<tr>{''.join(cells)}</tr>", []
     for method, row in rows.iterrows():
         kind = "chosen" if method == found.best.method else "random" if method == "random" else ""
         cells = [
@@ -148,12 +146,12 @@ def _method_table(found: Findings) -> str:
         ]
         named = f'<th scope="row">{escape(title(method))}</th>'
         body.append(f'<tr class="{kind}">{named}{"".join(f"<td>{cell}</td>" for cell in cells)}</tr>')
-    return f'<div class="wide"><table><thead>{out[0]}</thead><tbody>{"".join(body)}</tbody></table></div>'
+    return f'<div class="wide"><table><thead>{head}</thead><tbody>{"".join(body)}</tbody></table></div>'
 
 
-def _text(text, names: list[str], found: Findings) -> str:
-    """One explained text, coloured by each of the methods, with a link to it in the explorer."""
-    labels = found.asked.labels
+def _text(text, found: Findings) -> str:
+    """One explained text, coloured by the best two methods, with a link to it in the explorer."""
+    labels, names = found.asked.labels, found.best_two
     sure = f"{labels[text.predicted]} ({text.probability:.2f}); labelled {labels[text.instance.label]}"
     place = urlencode(
         {"task": TASK, "model": MODEL, "seed": 1, "text": text.instance.id, "a": names[0], "b": names[-1]}

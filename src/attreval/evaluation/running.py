@@ -16,10 +16,10 @@ from attreval.core import project
 from attreval.core.tables import write_whole
 from attreval.evaluation.asked import BUDGETS, HYBRID_SENTENCES, MOST_TOKENS, NAME, Asked, pick_methods, profile_of
 from attreval.evaluation.given import with_attributions
+from attreval.methods.applicable import LEAST
 from attreval.methods.method import Budget
 
 FIRST = 50  # texts of the first sample; each further one is twice as large
-TRIAL = dict.fromkeys(BUDGETS, 4)  # to know whether a method applies
 PILOT = 3  # texts that are explained to know how long it takes
 JOINT_SHARE = 0.6  # time that the metrics ask for, as a share of what explaining takes
 STEP_SECONDS = 45.0  # of the processes of a round, whatever the number of texts
@@ -193,7 +193,7 @@ def try_methods(loaded, rows, methods: Sequence[str]) -> tuple[dict[str, float],
     try:
         for name in methods:
             try:
-                explain(loaded, texts[:1], [name], budget=Budget(**TRIAL))  # libraries are imported here
+                explain(loaded, texts[:1], [name], budget=LEAST)  # libraries are imported here
             except ValueError as error:
                 refused[name] = str(error)
                 continue
