@@ -299,6 +299,7 @@ def evaluate(
         list[Path] | None, typer.Option(help="a .jsonl or .parquet of scores made elsewhere")
     ] = None,
     texts: Annotated[int | None, typer.Option(help="texts to draw, at most")] = None,
+    minutes: Annotated[float, typer.Option(help="begin no larger sample that would not end by then")] = 10.0,
     cores: Annotated[int | None, typer.Option(help="processors to use; all that there are where not given")] = None,
 ):
     """Which explanation to trust for your own model and texts: a report with a recommendation and what it rests on."""
@@ -312,6 +313,7 @@ def evaluate(
         "most": texts,
         "labels": labels,
         "cores": cores,
+        "minutes": minutes,
     }
     evaluate_own(model, data, columns, out, **chosen)
 

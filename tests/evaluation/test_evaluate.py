@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -110,6 +111,25 @@ def test_a_settled_choice_ends_the_growth_and_an_open_one_goes_on(here, monkeypa
     monkeypatch.setattr("attreval.evaluation.page.write_report", lambda asked, out, texts: out / f"{texts}.html")
     page = running.evaluate_own("m", here / "x.csv", {}, here / "out", say=lambda text: None)
     assert rounds == [40, 80] and page.name == "80.html"
+
+
+def test_no_sample_is_begun_that_would_not_end_in_time(here, monkeypatch):
+    rounds, said, clock = [], [], [0.0]
+
+    def round_of(asked, texts, out, cores):
+        rounds.append(texts)
+        clock[0] += 3 * texts
+        path = project.results("run").table("choice", "08_joint")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        pd.DataFrame({"method": ["lime"], "recommended": [True], "settled": [False]}).to_csv(path, index=False)
+
+    monkeypatch.setattr(running, "examine", lambda *_: replace(asked(), size=300))
+    monkeypatch.setattr(running, "run_round", round_of)
+    monkeypatch.setattr(running.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr("attreval.evaluation.page.write_report", lambda asked, out, texts: out / f"{texts}.html")
+    page = running.evaluate_own("m", here / "x.csv", {}, here / "out", minutes=10, say=said.append)
+    assert rounds == [40, 80] and page.name == "80.html"  # six minutes so far, and eight more
+    assert "14 min in all" in said[-2] and "--minutes is 10" in said[-2]
 
 
 def test_profiles_hold_what_is_asked(here):

@@ -35,6 +35,7 @@ def evaluate_own(
     most: int | None = None,
     labels: Sequence[str] = (),
     cores: int | None = None,
+    minutes: float = 10.0,
     say: Callable[[str], None] = print,
 ) -> Path:
     """The page that says which explanation to trust for a model on a table of texts; see page.write_report.
@@ -42,7 +43,8 @@ def evaluate_own(
     model: a folder, or a hub name. columns: text, label, and where there are such pair, rationale, split, id -> name of
     the column. out: a folder, made where it is not there; results lie in `run` below it, and are taken up again.
     methods: to compare, by name. attributions: files of what was made elsewhere. most: texts, at most. labels: class
-    names in the model's order, where its configuration has none. Raises ValueError or OSError for what cannot be used.
+    names in the model's order, where its configuration has none. minutes: no larger sample is begun that would not end
+    by then. Raises ValueError or OSError for what cannot be used.
     """
     from attreval.evaluation.page import write_report
 
@@ -53,17 +55,25 @@ def evaluate_own(
         raise ValueError(f"--texts is at least 2; got {most}")
     asked = examine(model, Path(data), columns, methods, attributions, labels, out, say)
     out.mkdir(parents=True, exist_ok=True)
-    most = min(asked.size, most or asked.size)
+    most, cores = min(asked.size, most or asked.size), cores or len(os.sched_getaffinity(0))
+    sizes, begun = sample_sizes(most), time.monotonic()
     with results_in(out):
-        for texts in sample_sizes(most):
-            say(announce(texts, most, sum(asked.seconds.values()), cores or len(os.sched_getaffinity(0))))
+        for texts, larger in zip(sizes, [*sizes[1:], None], strict=True):
+            say(announce(texts, most, sum(asked.seconds.values()), cores))
+            started = time.monotonic()
             run_round(asked, texts, out, cores)
+            page, ended = write_report(asked, out, texts), time.monotonic()
             choice = pd.read_csv(project.results(NAME).table("choice", "08_joint"))
-            if bool(choice[choice.recommended].settled.all()):
+            if larger is None or bool(choice[choice.recommended].settled.all()):
                 break
-            if texts < most:
-                say(f"the choice is not settled on {texts} texts; taking more")
-        page = write_report(asked, out, texts)
+            needed = (ended - begun + (ended - started) * larger / texts) / 60
+            if needed > minutes:
+                say(
+                    f"the choice is not settled on {texts} texts; {larger} would make it {needed:.0f} min in all, and "
+                    f"--minutes is {minutes:g}: the same command with more minutes goes on"
+                )
+                break
+            say(f"the choice is not settled on {texts} texts; taking more")
     say(f"report: {page}")
     return page
 
