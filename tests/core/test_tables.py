@@ -81,9 +81,12 @@ def attributions(draw):
         features = draw(st.lists(st.lists(small, min_size=1, max_size=3).map(tuple), max_size=5).map(tuple))
         scores = np.array(draw(st.lists(number, min_size=len(features), max_size=len(features))))
         gap = draw(st.one_of(number, st.just(np.nan)))
+        share = draw(st.one_of(number, st.just(np.nan)))
         cost = Cost(*draw(st.lists(st.integers(0, 10**12), min_size=5, max_size=5)))
         level = draw(st.sampled_from(["token", "pair", "span"]))
-        made.append(Attribution(f"i{i}", draw(st.text(max_size=9)), draw(small), level, features, scores, gap, cost))
+        made.append(
+            Attribution(f"i{i}", draw(st.text(max_size=9)), draw(small), level, features, scores, gap, cost, share)
+        )
     return made
 
 
@@ -99,7 +102,7 @@ def test_attributions_come_back(tmp_path, made, more):
         names = ("instance", "method", "target", "level", "features", "cost")
         assert all(getattr(a, name) == getattr(b, name) for name in names)
         np.testing.assert_array_equal(a.scores, b.scores)
-        np.testing.assert_array_equal(a.gap, b.gap)
+        np.testing.assert_array_equal([a.gap, a.reliability], [b.gap, b.reliability])
 
 
 def test_the_same_records_are_the_same_bytes(tmp_path, texts):

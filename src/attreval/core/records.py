@@ -127,6 +127,7 @@ class Attribution:
     features: F tuples of token positions: those of one token, or word, at level `token`, of two at `pair`, of stretches
     of words at `span`; which part of the input a position stands in, the tokens' offsets say.
     scores: (F,) float64. gap: how far the scores are from the sum they owe (completeness), NaN if they owe none.
+    reliability: of sampled scores, the squared correlation to expect with those of all samples; NaN if not estimated.
     """
 
     instance: str
@@ -137,6 +138,7 @@ class Attribution:
     scores: np.ndarray
     gap: float = float("nan")
     cost: Cost = field(default_factory=Cost)
+    reliability: float = float("nan")
 
     def __post_init__(self):
         scores = np.asarray(self.scores, dtype=np.float64)

@@ -41,6 +41,7 @@ ATTRIBUTION_SCHEMA = pa.schema(
         ("features", pa.list_(pa.list_(pa.int32()))),
         ("scores", pa.list_(pa.float64())),
         ("gap", pa.float64()),
+        ("reliability", pa.float64()),
     ]
     + [(name, pa.int64()) for name in Cost.__dataclass_fields__]
 )
@@ -187,6 +188,7 @@ def write_attributions(path: Path | str, attributions: Iterable[Attribution]) ->
             "features": [list(feature) for feature in a.features],
             "scores": a.scores.tolist(),
             "gap": a.gap,
+            "reliability": a.reliability,
         }
         | {name: getattr(a.cost, name) for name in Cost.__dataclass_fields__}
         for a in attributions
@@ -207,6 +209,7 @@ def read_attributions(*paths: Path | str) -> list[Attribution]:
             features=tuple(tuple(feature) for feature in row["features"]),
             scores=np.array(row["scores"]),
             gap=row["gap"],
+            reliability=row.get("reliability", float("nan")),  # tables made before this column existed
             cost=Cost(**{name: row[name] for name in Cost.__dataclass_fields__}),
         )
         for row in rows

@@ -52,6 +52,7 @@ class Budget(Section):
 
     path_steps: nodes on a gradient path; doubled up to path_steps_most while the completeness gap exceeds gap_tolerance
     of the sum owed (or of one logit, where that is more). lime_samples: perturbed texts, the full one included.
+    lime_reliability: at which `lime_gaussian_process` stops, which reads at most as many texts as LIME.
     shap_evaluations: texts that Partition SHAP may read, the whole and the masked one included.
     riemann_steps: points of the averaged gradients of Poerner et al. (2018). limsse_samples: substrings, at most;
     limsse_sampling, limsse_solver: see methods.limsse; limsse_draw: another number gives other substrings.
@@ -64,6 +65,7 @@ class Budget(Section):
     gap_tolerance: float = Field(0.02, gt=0)
     lime_samples: int = Field(5000, ge=2)
     lime_kernel_width: float = Field(25.0, gt=0)
+    lime_reliability: float = Field(0.9, gt=0, le=1)
     shap_evaluations: int = Field(500, ge=4)
     riemann_steps: int = Field(50, ge=1)
     limsse_samples: int = Field(3000, ge=1)
@@ -77,11 +79,15 @@ class Budget(Section):
 
 @dataclass(frozen=True)
 class Scores:
-    """values: one score a feature; the features are the content tokens in order where `features` is None."""
+    """values: one score a feature; the features are the content tokens in order where `features` is None.
+
+    gap, reliability: see records.Attribution.
+    """
 
     values: np.ndarray
     gap: float = float("nan")
     features: tuple[tuple[int, ...], ...] | None = None
+    reliability: float = float("nan")
 
 
 @dataclass(frozen=True)

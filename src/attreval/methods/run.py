@@ -100,4 +100,14 @@ def attribution(
 ) -> Attribution:
     """Scores as a record."""
     features = tuple((int(t),) for t in tokens.content) if scores.features is None else scores.features
-    return Attribution(instance.id, method, target, METHODS[method].level, features, scores.values, scores.gap, cost)
+    return Attribution(
+        instance.id,
+        method,
+        target,
+        METHODS[method].level,
+        features,
+        scores.values,
+        scores.gap,
+        cost,
+        scores.reliability,
+    )
