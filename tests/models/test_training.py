@@ -231,3 +231,24 @@ def test_the_rate_decays_along_a_line_or_a_cosine(tmp_path, monkeypatch):
 def replace_in(spec, **changes):
     """A training specification with some values changed."""
     return TrainingSpec(**(spec.model_dump() | changes))
+
+
+@pytest.mark.parametrize("count", [0, 1])
+def test_frozen_layers_stay_as_they_were_pretrained(tmp_path, count):
+    model = fresh()
+    before = {name: p.clone() for name, p in model.network.named_parameters()}
+    train(
+        model, models.toy(24), models.toy(8, 1), replace_in(SPEC, epochs=1, frozen_layers=count), tmp_path / "m", (1,)
+    )
+    still = {name for name, p in model.network.named_parameters() if torch.equal(p, before[name])}
+    lowest = ("bert.embeddings.", *(f"bert.encoder.layer.{layer}." for layer in range(count)))
+    assert still == {name for name in before if name.startswith(lowest)}
+
+
+def test_frozen_layers_are_an_encoders(tmp_path):
+    words = new_classifier(
+        ModelSpec(architecture="cnn", hidden=4, embedding_size=4), "ab", (1,), models.toy(4), "w", "cpu"
+    )
+    for model, count, said in ((words, 1, "is none"), (fresh(), 99, "has 2 layers")):
+        with pytest.raises(ValueError, match=said):
+            train(model, models.toy(8), models.toy(8), replace_in(SPEC, frozen_layers=count), tmp_path / "m", (1,))

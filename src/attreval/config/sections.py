@@ -121,7 +121,8 @@ class TrainingSpec(Section):
     `cosine`: a decay along half a cosine. watch: what is compared on dev. With weight_decay 0, AdamW is Adam.
     head_learning_rate: of what is no part of the pretrained encoder, where it learns at another rate. clip: largest
     norm of the gradient, null for none. tokens: cut train and dev texts to so many; what is tested and explained keeps
-    the model's max_length.
+    the model's max_length. frozen_layers: an encoder's embeddings and so many of its lowest layers stay as they were
+    pretrained; null for none.
     """
 
     epochs: int = Field(1, ge=1)
@@ -139,6 +140,7 @@ class TrainingSpec(Section):
     averaging: float = Field(0.0, ge=0, lt=1)
     precision: Precision = "auto"
     tokens: int | None = Field(None, ge=8)
+    frozen_layers: int | None = Field(None, ge=0)
 
 
 METHODS_OF_TWO_PAPERS = dict.fromkeys(

@@ -1,0 +1,149 @@
+"""Time to accuracy: how near each sampled method comes to its own converged scores, and at what price.
+
+    python benchmarks/accuracy.py --model DIR --texts FILE.csv --count 12 --out accuracy.csv
+
+A row a text, method and budget: Spearman's correlation with the scores that the method gives in the limit, the overlap
+of the highest fifth of the tokens, evaluations, tokens, processor seconds. The limit is LIME's regression on CONVERGED
+texts drawn by its kernel, Kernel SHAP's on as many coalitions, Partition SHAP's tree taken apart to the end, and
+integrated gradients with STEPS nodes in float64. Texts that are done are kept: a run that was cut short goes on.
+"""
+
+from __future__ import annotations
+
+import csv
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from measuring import parser, read_texts
+from ours import instances
+from scipy.stats import spearmanr
+
+from attreval.core.seeds import generator
+from attreval.core.tables import write_whole
+from attreval.methods import METHODS
+from attreval.methods.lime import fit_surrogate
+from attreval.methods.lime_gaussian_process import draw_weighted
+from attreval.methods.method import Budget, Scores, UnitSettings
+from attreval.metrics.pareto import overlap_at_k
+from attreval.models.loading import load_classifier
+from attreval.models.questions import Evaluate
+from attreval.models.scorer import Scorer
+
+CONVERGED, STEPS, UNLIMITED = 5000, 300, 10**6
+TOP = 0.2  # of a text's tokens, whose overlap is measured
+SAMPLES, NODES = (50, 100, 200, 400, 800), (2, 4, 8, 16, 32, 50)
+RELIABILITIES = (0.7, 0.8, 0.9, 0.95)
+
+
+@dataclass(frozen=True)
+class Point:
+    """One method at one budget on one text. setting: the budget, or the reliability at which the method stops."""
+
+    text: int
+    tokens_in_text: int
+    method: str
+    setting: str
+    spearman: float
+    top_overlap: float
+    evaluations: int
+    gradients: int
+    tokens: int
+    seconds: float
+
+
+def budgets() -> list[tuple[str, str, Budget]]:
+    """(method, setting, budget) of every point of the curves."""
+    most = max(SAMPLES)
+    points = [("lime", str(n), Budget(lime_samples=n)) for n in SAMPLES]
+    points += [
+        ("lime_gaussian_process", str(n), Budget(lime_samples=n, lime_reliability=1)) for n in SAMPLES if n >= 64
+    ]
+    points += [
+        ("lime_gaussian_process", f"reliability {r:g}", Budget(lime_samples=most, lime_reliability=r))
+        for r in RELIABILITIES
+    ]
+    points += [("partition_shap", str(n), Budget(shap_evaluations=n)) for n in SAMPLES]
+    points += [("kernel_shap", str(n), Budget(units=UnitSettings(shapley_samples=n))) for n in SAMPLES]
+    paths = ("integrated_gradients", "integrated_gradients_plain")
+    return points + [(m, str(n), Budget(path_steps=n, path_steps_most=n)) for m in paths for n in NODES]
+
+
+def lime_in_the_limit(tokens, target, budget, rng):
+    """LIME's coefficients from CONVERGED texts drawn as often as its kernel weighs them."""
+    masks = draw_weighted(len(tokens), CONVERGED, budget.lime_kernel_width, rng)
+    ids = np.where(masks, tokens.ids[None], tokens.mask_id)
+    probabilities = yield Evaluate(ids, tokens.segments, of="probability")
+    return Scores(fit_surrogate(masks, probabilities[:, target], np.ones(len(masks)))[tokens.content])
+
+
+def converged(model, tokens, target: int, name: str) -> dict[str, np.ndarray]:
+    """Method -> its scores in the limit."""
+    exact, float64 = Scorer(model, precision="float32"), Scorer(model, precision="float64")
+    much = Budget(
+        shap_evaluations=UNLIMITED,
+        units=UnitSettings(shapley_samples=CONVERGED),
+        path_steps=STEPS,
+        path_steps_most=STEPS,
+    )
+
+    def ask(scorer, converse):
+        (scores,) = scorer.converse([("", converse(tokens, target, much, generator("converged", name)))])
+        return scores.values
+
+    lime = ask(exact, lime_in_the_limit)
+    found = {"lime": lime, "lime_gaussian_process": lime}
+    for method in ("partition_shap", "kernel_shap"):
+        found[method] = ask(exact, METHODS[method].converse)
+    for method in ("integrated_gradients", "integrated_gradients_plain"):
+        found[method] = ask(float64, METHODS[method].converse)
+    return found
+
+
+def curve_of(model, number: int, instance) -> list[Point]:
+    """Every point of one text."""
+    tokens = model.tokens(instance)
+    target = int(Scorer(model).logits([(tokens.ids, tokens.segments)])[0].argmax())
+    limits, points, n = converged(model, tokens, target, str(number)), [], len(tokens.content)
+    for method, setting, budget in budgets():
+        scorer = Scorer(model, precision="float32")
+        rng = generator("accuracy", number, method, setting)
+        begun = time.process_time()
+        (scores,) = scorer.converse([("x", METHODS[method].converse(tokens, target, budget, rng))])
+        seconds, cost, limit = time.process_time() - begun, scorer.costs["x"], limits[method]
+        likeness, overlap = (
+            spearmanr(scores.values, limit).statistic,
+            overlap_at_k(scores.values, limit, max(1, round(TOP * n))),
+        )
+        spent = (cost.unique, cost.gradients, cost.unique_tokens, seconds)
+        points.append(Point(number, len(tokens), method, setting, likeness, overlap, *spent))
+    return points
+
+
+def main() -> None:
+    """Measure text by text, and write what there is after each."""
+    wanted = parser(__doc__)
+    wanted.add_argument("--out", type=Path, required=True)
+    asked = wanted.parse_args()
+    torch.set_num_threads(asked.threads)
+    model = load_classifier(asked.model)
+    done = []
+    if asked.out.exists():
+        with asked.out.open(encoding="utf-8", newline="") as handle:
+            done = list(csv.DictReader(handle))
+    known = {int(row["text"]) for row in done}
+    for number, instance in enumerate(instances(read_texts(asked.texts, asked.count))):
+        if number in known:
+            continue
+        done += [asdict(point) for point in curve_of(model, number, instance)]
+        with write_whole(asked.out) as part, part.open("w", encoding="utf-8", newline="") as handle:
+            writer = csv.DictWriter(handle, list(Point.__dataclass_fields__))
+            writer.writeheader()
+            writer.writerows(done)
+        print(f"{number + 1} of {asked.count} texts", flush=True)
+
+
+if __name__ == "__main__":
+    main()
