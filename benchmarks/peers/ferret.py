@@ -11,6 +11,8 @@ import json
 import os
 import sys
 import time
+from contextlib import redirect_stderr
+from copy import deepcopy
 from dataclasses import asdict
 from pathlib import Path
 
@@ -57,12 +59,10 @@ def predict(network, tokenizer, text: str) -> int:
         return int(network(**read).logits[0].argmax())
 
 
-def quietly(function, *given, **named):
-    """Call a function that prints bars: they go nowhere."""
-    from contextlib import redirect_stderr
-
+def ask(explainer, text: str, target: int, how: dict):
+    """An explanation; bars go nowhere. `how` is copied: LIMEExplainer takes num_samples out of what it is given."""
     with open(os.devnull, "w") as nowhere, redirect_stderr(nowhere):
-        return function(*given, **named)
+        return explainer(text, target, **deepcopy(how))
 
 
 def measure(network, tokenizer, stopwatch: Stopwatch, texts, asked) -> None:
@@ -86,7 +86,7 @@ def measure(network, tokenizer, stopwatch: Stopwatch, texts, asked) -> None:
     def explain(text, names, how):
         whole = joined(*text)
         target = predict(network, tokenizer, whole)
-        return target, [quietly(made[name], whole, target, **how.get(name, {})) for name in names]
+        return target, [ask(made[name], whole, target, how.get(name, {})) for name in names]
 
     for name in made:
         stopwatch.take(name, "default", counted, lambda text, name=name: explain(text, [name], given))
@@ -109,7 +109,7 @@ def write_scores(network, tokenizer, counted: Counted, texts, asked) -> None:
     made = explainers(network, tokenizer)
     given = limits(asked.samples, asked.evaluations, None, asked.seed)
     for name in (LIME, SHAP):
-        quietly(made[name], joined(*WARM_UP), 0, **given[name])
+        ask(made[name], joined(*WARM_UP), 0, given[name])
     with asked.scores.open("w", encoding="utf-8") as out:
         for text, other in texts:
             whole = joined(text, other)
@@ -129,7 +129,7 @@ def write_scores(network, tokenizer, counted: Counted, texts, asked) -> None:
             }
             for name in (LIME, SHAP):
                 before, start = Counted(**asdict(counted)), time.process_time()
-                scores = quietly(made[name], whole, target, **given[name]).scores
+                scores = ask(made[name], whole, target, given[name]).scores
                 line[name] = {
                     "scores": [float(score) for score in scores],
                     "seconds": time.process_time() - start,
