@@ -1,7 +1,8 @@
 """The benchmark: our side, the peers and the floors, interleaved as processes of their own; `make bench` calls it.
 
 A process measures once (a repeat); the order of the sides turns with every repeat. A whole run writes results/<kind of
-machine>.json, the table in README and the paper's csv; a run with --only or --what writes a file of its own and prints.
+machine>.json, the table in README and the paper's csv; a run with --only or --what, or with a side that
+failed, writes to results/part/ and prints.
 """
 
 from __future__ import annotations
@@ -158,10 +159,8 @@ def main(given: Sequence[str] | None = None) -> int:
     about |= {"model": asked.model.name, "texts": asked.count, "repeats": asked.repeats, "threads": asked.threads}
     lines, failed = measure(asked, peers)
     measured = {"about": about, "lines": lines}
-    part = "".join(
-        f"-{name}" for name in (*asked.only, "part" if asked.what else "", "failed" if failed else "") if name
-    )
-    path = HERE / "results" / f"{about['kind']}{part}.json"
+    part = [*asked.only, *(["tasks"] if asked.what else []), *(["failed"] if failed else [])]
+    path = HERE / "results" / ("part" if part else "") / f"{'-'.join([about['kind'], *part])}.json"
     write_json(path, measured)
     if not part:
         table.publish(path)
