@@ -6,8 +6,15 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --quiet --no-input
+PEERS := ferret captum interpreto
+ONLY ?=
+TEXTS ?= 5
+REPEATS ?= 5
+GROWTH ?= 1,10,100
+DEVICE ?= cpu
+ENVS := benchmarks/.envs
 
-.PHONY: help report test smoke lab lint format doctor lock clean quarto readme
+.PHONY: help report test smoke lab lint format doctor lock clean quarto readme bench
 .DEFAULT_GOAL := help
 
 help:  ## list the targets
@@ -43,6 +50,10 @@ quarto: $(READY)  ## install Quarto from its Python package (downloads a release
 readme: report  ## bring the README's picture up to date from the run of PROFILE (quick)
 	@cp results/$(PROFILE)/figures/08_joint_correlations.png results/reference/$(PROFILE)/figures/
 
+bench: $(READY) $(foreach peer,$(or $(ONLY),$(PEERS)),$(ENVS)/$(peer)/.ready)  ## cost beside ferret, captum, interpreto: ONLY=ferret TEXTS=5 REPEATS=5
+	@$(BIN)/python benchmarks/run.py --count $(TEXTS) --repeats $(REPEATS) --growth "$(GROWTH)" --device $(DEVICE) \
+	  $(if $(ONLY),--only $(ONLY)) $(if $(MODEL),--model $(MODEL)) $(if $(CSV),--texts $(CSV)) $(if $(WHAT),--what '$(WHAT)')
+
 lock:  ## resolve the dependencies afresh into requirements.lock
 	@rm -rf .lock-venv && $(PYTHON) -m venv .lock-venv && .lock-venv/bin/python -m pip install --quiet --quiet '.[test]'
 	@(echo "# Made by 'make lock' from pyproject.toml; every version that the results were made with."; \
@@ -59,4 +70,12 @@ $(READY): requirements.lock pyproject.toml
 	@$(PIP) install --requirement requirements.lock
 	@echo "setup 3 of 3: attreval itself"
 	@$(PIP) install --no-deps --editable .
+	@touch $@
+
+# what a peer asks for and does not need to run (interpreto: CUDA 11) is left out: NAME.alone.txt is installed without it
+$(ENVS)/%/.ready: benchmarks/environments/%.txt $(wildcard benchmarks/environments/*.alone.txt)
+	@echo "setup: environment of $* in $(ENVS)/$*, about two minutes"
+	@$(PYTHON) -m venv $(ENVS)/$*
+	@$(ENVS)/$*/bin/python -m pip --disable-pip-version-check --quiet --quiet --no-input install --requirement $<
+	@$(if $(wildcard benchmarks/environments/$*.alone.txt),$(ENVS)/$*/bin/python -m pip --disable-pip-version-check --quiet --quiet --no-input install --no-deps --requirement benchmarks/environments/$*.alone.txt)
 	@touch $@

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from reference import CHECKOUT
 
-PARTS = ("config", "notebooks", "workflow", "paper", "_quarto.yml", "index.qmd")
+PARTS = ("config", "notebooks", "workflow", "paper", "results/reference/benchmark", "_quarto.yml", "index.qmd")
 
 
 @dataclass(frozen=True)

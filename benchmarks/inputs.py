@@ -1,0 +1,59 @@
+"""The model and the texts that a benchmark reads where none are given: SNLI, and a classifier of its pairs."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+from attreval import corpora
+from attreval.core import project
+from attreval.core.tables import write_whole
+
+HERE = Path(__file__).resolve().parent
+TASK, MODEL, PROFILE = "snli", "minilm", "quick"
+TRAIN_ROWS = 3000  # enough for a classifier that is far from chance; what it knows does not change what asking costs
+
+
+def find_model() -> Path:
+    """A trained classifier of the quick profile or of another, else one trained here and kept below benchmarks/."""
+    name = f"{TASK}-{MODEL}-s1"
+    results = project.home() / "results"
+    for folder in (
+        results / PROFILE / "models" / name,
+        *sorted(results.glob(f"*/models/{name}")),
+        HERE / ".inputs" / name,
+    ):
+        if (folder / "config.json").exists():
+            return folder
+    return train_model(HERE / ".inputs" / name)
+
+
+def train_model(folder: Path) -> Path:
+    """Fine-tune MiniLM on a few thousand pairs, as the quick profile does on more."""
+    from attreval import config
+    from attreval.models.loading import new_classifier
+    from attreval.models.training import train
+
+    corpora.fetch((TASK,), (MODEL,))
+    profile = config.load(PROFILE)
+    labels, names = corpora.TASKS[TASK].labels, ("benchmark", TASK, MODEL)
+    instances = corpora.load(TASK, "train", TRAIN_ROWS)
+    model = new_classifier(
+        profile.models[MODEL], labels, names, instances, MODEL, "cpu", resolve=corpora.resolve_weights
+    )
+    about = {"task": TASK, "weights": MODEL}
+    train(model, instances, corpora.load(TASK, "dev", 200), profile.training_of(TASK, MODEL), folder, names, about)
+    return folder
+
+
+def write_texts(count: int) -> Path:
+    """The first pairs of the test set as a csv of text and other, kept below benchmarks/ and never committed."""
+    path = HERE / ".inputs" / f"{TASK}-{count}.csv"
+    if not path.exists():
+        corpora.fetch((TASK,))
+        pairs = [instance.segments for instance in corpora.load(TASK, "test", count)]
+        with write_whole(path) as part, part.open("w", encoding="utf-8", newline="") as handle:
+            writer = csv.writer(handle)
+            writer.writerow(("text", "other"))
+            writer.writerows(pairs)
+    return path
