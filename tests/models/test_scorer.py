@@ -8,13 +8,13 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from reference import models
+from reference import models, words
 
 from attreval.core.records import Cost
 from attreval.methods import METHODS, methods_for
 from attreval.methods.method import Budget, UnitSettings
 from attreval.methods.run import explain
-from attreval.models.questions import Evaluate, PathGradient
+from attreval.models.questions import DEEPLIFT, Evaluate, PathGradient
 from attreval.models.scorer import Scorer, cut_batches, pad_rows
 
 
@@ -312,6 +312,34 @@ def test_path_of_a_probability_is_the_chain_rule(tiny, texts):
     *by_logit, found = scorer.answer(asked, [""] * 4)
     expected = p[target] * sum(((k == target) - p[k]) * a.gradient for k, a in enumerate(by_logit))
     np.testing.assert_allclose(found.gradient, expected, atol=1e-10)
+
+
+FORMS = [
+    *(("transformer", form) for form in ({}, {"where": "entry"}, {"where": "bare"}, {"rule": DEEPLIFT})),
+    *((kind, form) for kind in ("lstm", "gru", "qlstm", "cnn") for form in ({}, {"rule": DEEPLIFT})),
+]
+
+
+@pytest.mark.parametrize(("which", "form"), FORMS, ids=str)
+def test_what_is_asked_of_one_point_is_read_once(which, form, tiny, texts):
+    """Logit and probability, of any class, along one path: one forward pass a node, and the very same numbers."""
+    model = tiny if which == "transformer" else words.tiny_words(which)
+    asked = []
+    for t in (model.tokens(one) for one in texts[1:3]):
+        for more in ({}, {"of": "probability"}, {"target": 1}):
+            one = PathGradient(t.ids, t.segments, 0, (0.25, 0.5, 1.0), (0.3, 0.6, 0.1), **form)
+            asked.append(replace(one, **more))
+    recorder = models.Recorder(model)
+    together = Scorer(recorder).answer(asked, [""] * 6)
+    if not ("rule" in form and which == "transformer"):  # captum reads it on its own
+        assert sum(len(mask) for _, mask, _ in recorder.batches) == 2 * 3
+    for kind in range(3):
+        for question, there in zip(asked[kind::3], together[kind::3], strict=True):
+            (alone,) = Scorer(model).answer([question], [""])
+            np.testing.assert_allclose(there.gradient, alone.gradient, atol=1e-5 * np.abs(alone.gradient).max())
+        for found, same in zip(Scorer(model).answer(asked[kind::3], [""] * 2), together[kind::3], strict=True):
+            assert (found.gradient == same.gradient).all() and (found.difference == same.difference).all()
+            assert np.array_equal(found.values, same.values, equal_nan=True)
 
 
 def test_sampled_rows_do_not_spoil_gradients_in_the_same_precision(texts):

@@ -129,18 +129,20 @@ class Scorer:
 
     def _run(self, kind: type[Question], items: Sequence[Item]) -> None:
         """Run the passes of items, group by group, the longest first, and remember each answer once it is complete."""
-        groups: dict[tuple, list] = {}
         missing = {item.key: len(item.groups) for item in items}
+        points: dict[tuple, list] = {}  # (group, point) -> passes
         for item in items:
             for number, group in enumerate(item.groups):
-                groups.setdefault(group, []).append((item, number))
-        for first in dict.fromkeys(group[0] for group in groups):
-            for group in (g for g in groups if g[0] == first):
-                passes = sorted(groups[group], key=lambda one: -len(one[0].row[0]))
-                for batch in cut_batches(
-                    [len(item.row[0]) for item, _ in passes], self.token_budget, **self.batch_costs
-                ):
-                    part = [passes[i] for i in batch]
+                points.setdefault((group, item.point(number)), []).append((item, number))
+        alike: dict[tuple, list] = {}  # (group, passes of a point) -> passes of each point
+        for (group, _), passes in points.items():
+            alike.setdefault((group, len(passes)), []).append(passes)
+        for first in dict.fromkeys(group[0] for group, _ in alike):
+            for group, count in (g for g in alike if g[0][0] == first):
+                rows = sorted(alike[group, count], key=lambda passes: -len(passes[0][0].row[0]))
+                lengths = [len(passes[0][0].row[0]) for passes in rows]
+                for batch in cut_batches(lengths, self.token_budget, **self.batch_costs):
+                    part = [one for i in batch for one in rows[i]]
                     for (item, number), output in zip(part, kind.run(self, group, part), strict=True):
                         item.add(number, output)
                         missing[item.key] -= 1
