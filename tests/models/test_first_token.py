@@ -12,6 +12,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from attreval.models import first_token
 from attreval.models.loading import load_classifier
 from attreval.models.scorer import Scorer
+from attreval.models.transformer import Transformer
 from attreval.models.transformer_hooks import AttentionWeights
 
 SHORT = {"bert", "distilbert", "electra", "mpnet", "roberta", "xlm_roberta"}
@@ -102,6 +103,49 @@ def test_it_costs_less(loaded, kind, backward):
     rows = padded(model, [instance("the film was not good " * 5)])
     short, whole = (count_flops(model, *rows, backward, whole=whole) for whole in (False, True))
     assert short < 0.65 * whole
+
+
+@pytest.mark.parametrize("kind", sorted(SHORT))
+def test_gradients_of_weights_are_those_of_the_whole_layer(kind):
+    """All but that of the last keys' bias, which moves all scores alike: 0 there, none here."""
+    model = shaped(kind)
+    ids, mask, segments = padded(model)
+    gradients = []
+    for whole in (False, True):
+        model.network.zero_grad(set_to_none=True)
+        model.logits(ids, mask, segments, whole=whole)[:, 1].sum().backward()
+        gradients.append({name: p.grad for name, p in model.network.named_parameters()})
+    assert model.network.training and model.first_alone
+    missing = [name for name, gradient in gradients[0].items() if gradient is None and gradients[1][name] is not None]
+    assert len(missing) == 1 and gradients[1][missing[0]].abs().max() < 1e-9
+    for name, gradient in gradients[0].items():
+        if gradient is not None:
+            torch.testing.assert_close(gradient, gradients[1][name], atol=1e-9, rtol=0)
+
+
+def shaped(kind, rate=0.0):
+    """A tiny classifier in float64, being trained, with this dropout rate everywhere."""
+    network, tokenizer = shapes.tiny_network(kind)
+    for module in network.modules():
+        if isinstance(module, torch.nn.Dropout):
+            module.p = rate
+    model = Transformer(kind, network.double().train(), tokenizer, shapes.LABELS, 64)
+    model.copies["float32"] = model.network  # what is asked in float32 is answered in float64
+    return model
+
+
+@pytest.mark.parametrize("kind", ["bert", "mpnet", "distilbert"])
+def test_dropout_is_drawn_from_the_same_distribution(kind):
+    """2,000 draws of one text in training: the logits have the same mean and spread."""
+    model = shaped(kind, 0.2)
+    rows = [x.expand(2000, -1) for x in padded(model, TEXTS[:1])]
+    torch.manual_seed(0)
+    with torch.no_grad():
+        short, whole = both(model, *rows)
+    error = ((short.var(dim=0) + whole.var(dim=0)) / 2000).sqrt()
+    assert short.std(dim=0).min() > 0.05
+    assert ((short.mean(dim=0) - whole.mean(dim=0)).abs() < 5 * error).all()
+    torch.testing.assert_close(short.std(dim=0), whole.std(dim=0), rtol=0.1, atol=0)
 
 
 def test_attention_of_the_last_layer_is_seen_whole(loaded):

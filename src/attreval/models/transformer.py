@@ -93,7 +93,7 @@ class Transformer:
                 "a text is attended to twice by an encoder-decoder; its attention mask is not changed here"
             )
         biased = nullcontext() if bias is None else AttentionWeights(self.layers, bias=bias)
-        whole = whole or network.training or not self.first_alone
+        whole = whole or not self.first_alone
         with biased, nullcontext() if whole else first_token.last_layer(network):
             return self.ordered(
                 forward.classify(network, mask, segments if self.typed else None, ids, embeddings, entering)
