@@ -1,17 +1,20 @@
 """The ledger: what is counted, shared, kept apart, batched, and what an exception leaves."""
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
-from reference import models
+from hypothesis import given
+from hypothesis import strategies as st
+from reference import models, words
 
 from attreval.core.records import Cost
 from attreval.methods import METHODS, methods_for
 from attreval.methods.method import Budget, UnitSettings
 from attreval.methods.run import explain
-from attreval.models.questions import Evaluate, PathGradient
+from attreval.models.questions import DEEPLIFT, Evaluate, PathGradient
 from attreval.models.scorer import Scorer, cut_batches, pad_rows
 
 
@@ -139,13 +142,51 @@ def test_batches_keep_to_the_token_budget(budget):
         assert count * width <= budget or count == 1
     assert sum(count for (count, _), _ in model.batches) == 10  # two of the rows are there twice
     if budget == 1000:
-        assert len(model.batches) == 1
+        assert len(model.batches) == 2  # one would pad 33 tokens more, and a batch is worth 24
 
 
 def test_batches_cover_every_row_once():
     for lengths in ([], [5], [9, 9, 3, 1, 1], [0, 0]):
         cut = cut_batches(lengths, 10)
         assert [i for part in cut for i in part] == list(range(len(lengths)))
+
+
+@given(
+    lengths=st.lists(st.integers(0, 40), min_size=1, max_size=8),
+    budget=st.integers(1, 200),
+    batch=st.sampled_from([0, 5, 24, 1000]),
+    step=st.sampled_from([0, 1, 6]),
+)
+def test_batches_are_the_cheapest_of_all_cuts(lengths, budget, batch, step):
+    """The slow twin tries every way to cut the sorted rows."""
+    lengths = sorted(lengths, reverse=True)
+
+    def price(cuts):
+        parts = list(itertools.pairwise([0, *cuts, len(lengths)]))
+        sizes = [max(1, lengths[start]) for start, _ in parts]
+        rows = [end - start for start, end in parts]
+        if any(n > 1 and n * size > budget for n, size in zip(rows, sizes, strict=True)):
+            return np.inf
+        return sum(batch + size * (step + n) for n, size in zip(rows, sizes, strict=True))
+
+    inner = range(1, len(lengths))
+    cheapest = min(price(cuts) for count in range(len(lengths)) for cuts in itertools.combinations(inner, count))
+    found = cut_batches(lengths, budget, batch, step)
+    assert price([part.stop for part in found[:-1]]) == cheapest
+
+
+def test_a_batch_ends_where_padding_costs_more_than_another_batch():
+    assert cut_batches([40] * 8 + [20] * 8, 1024) == [range(8), range(8, 16)]
+    assert cut_batches([40] * 8 + [39] * 8, 1024) == [range(16)]
+    assert cut_batches([40, 20], 1024) == [range(2)]  # two batches of a row would cost more than what is padded
+    assert cut_batches([240] * 2 + [200] * 8, 16384, batch=0, step=6) == [range(10)]
+
+
+def test_a_gpu_is_given_the_fewest_batches():
+    model = Fake()
+    model.device = "meta"
+    assert cut_batches([400] * 5 + [2] * 9, 2000, **Scorer(model, 2000).batch_costs) == [range(5), range(5, 14)]
+    assert cut_batches([400] * 4 + [2], 2000, **Scorer(model, 2000).batch_costs) == [range(5)]
 
 
 def test_padding_is_masked_and_at_the_end():
@@ -271,6 +312,34 @@ def test_path_of_a_probability_is_the_chain_rule(tiny, texts):
     *by_logit, found = scorer.answer(asked, [""] * 4)
     expected = p[target] * sum(((k == target) - p[k]) * a.gradient for k, a in enumerate(by_logit))
     np.testing.assert_allclose(found.gradient, expected, atol=1e-10)
+
+
+FORMS = [
+    *(("transformer", form) for form in ({}, {"where": "entry"}, {"where": "bare"}, {"rule": DEEPLIFT})),
+    *((kind, form) for kind in ("lstm", "gru", "qlstm", "cnn") for form in ({}, {"rule": DEEPLIFT})),
+]
+
+
+@pytest.mark.parametrize(("which", "form"), FORMS, ids=str)
+def test_what_is_asked_of_one_point_is_read_once(which, form, tiny, texts):
+    """Logit and probability, of any class, along one path: one forward pass a node, and the very same numbers."""
+    model = tiny if which == "transformer" else words.tiny_words(which)
+    asked = []
+    for t in (model.tokens(one) for one in texts[1:3]):
+        for more in ({}, {"of": "probability"}, {"target": 1}):
+            one = PathGradient(t.ids, t.segments, 0, (0.25, 0.5, 1.0), (0.3, 0.6, 0.1), **form)
+            asked.append(replace(one, **more))
+    recorder = models.Recorder(model)
+    together = Scorer(recorder).answer(asked, [""] * 6)
+    if not ("rule" in form and which == "transformer"):  # captum reads it on its own
+        assert sum(len(mask) for _, mask, _ in recorder.batches) == 2 * 3
+    for kind in range(3):
+        for question, there in zip(asked[kind::3], together[kind::3], strict=True):
+            (alone,) = Scorer(model).answer([question], [""])
+            np.testing.assert_allclose(there.gradient, alone.gradient, atol=1e-5 * np.abs(alone.gradient).max())
+        for found, same in zip(Scorer(model).answer(asked[kind::3], [""] * 2), together[kind::3], strict=True):
+            assert (found.gradient == same.gradient).all() and (found.difference == same.difference).all()
+            assert np.array_equal(found.values, same.values, equal_nan=True)
 
 
 def test_sampled_rows_do_not_spoil_gradients_in_the_same_precision(texts):

@@ -30,13 +30,13 @@ def test_saved_and_loaded_model_answers_the_same(tiny, texts, folder):
     assert not any(p.requires_grad for p in loaded.network.parameters()) and not loaded.network.training
     for one in texts:
         assert loaded.tokens(one).texts == tiny.tokens(one).texts
-        np.testing.assert_allclose(logits(loaded, one), logits(tiny, one), atol=1e-6)
+        np.testing.assert_allclose(logits(loaded, one), logits(tiny, one), atol=1e-5)  # weights lie elsewhere
 
 
 def test_labels_are_matched_by_name(tiny, texts, folder):
     turned = load_transformer(folder, device="cpu", labels=("Yes", "no", "maybe"))
     assert turned.labels == ("Yes", "no", "maybe")
-    np.testing.assert_allclose(logits(turned, texts[1]), logits(tiny, texts[1])[[2, 0, 1]], atol=1e-6)
+    np.testing.assert_allclose(logits(turned, texts[1]), logits(tiny, texts[1])[[2, 0, 1]], atol=1e-5)
     assert match_labels(("a", "b"), ("A", "B"), "x") is None
     with pytest.raises(ValueError, match=r"has classes no, maybe, yes, the task has good, bad"):
         load_transformer(folder, device="cpu", labels=("good", "bad"))

@@ -26,7 +26,7 @@ class _CaptumModule(torch.nn.Module):
     def forward(self, embeddings: Tensor, mask: Tensor, segments: Tensor) -> Tensor:
         """(B, K) logits. where: see questions.PathGradient."""
         more = {"entering": lambda x: embeddings} if self.where == "bare" else {}
-        return self.read(None, mask, segments, self.precision, embeddings=embeddings, **more)
+        return self.read(None, mask, segments, self.precision, embeddings=embeddings, whole=True, **more)
 
 
 def deeplift(model, embeddings: Tensor, mask: Tensor, segments: Tensor, targets: Tensor, where: str = "words"):

@@ -7,6 +7,7 @@ Letters used for shapes: n rows, L tokens, K classes.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any
 
@@ -28,20 +29,35 @@ def pad_rows(rows: Sequence[Row], pad_id: int) -> tuple[torch.Tensor, torch.Tens
     return torch.from_numpy(ids), torch.from_numpy(mask), torch.from_numpy(segments)
 
 
-def cut_batches(lengths: Sequence[int], budget: int) -> list[range]:
-    """Cut rows sorted by falling length into batches of at most `budget` padded tokens, at least a row each."""
-    out, start = [], 0
-    while start < len(lengths):
-        count = max(1, budget // max(1, lengths[start]))
-        out.append(range(start, min(start + count, len(lengths))))
-        start = out[-1].stop
-    return out
+def cut_batches(lengths: Sequence[int], budget: int, batch: float = 24, step: float = 0) -> list[range]:
+    """Cut rows sorted by falling length into the batches that cost least, with what is padded in them.
+
+    A batch costs its padded tokens, as much as `batch` tokens more, and `step` more for each token of its longest row.
+    It has at most `budget` padded tokens, or one row. Of all cuts the cheapest is found, by dynamic programming.
+    """
+    sizes = np.maximum(1, np.asarray(lengths, dtype=np.int64))
+    least, cut = np.zeros(len(sizes) + 1), np.zeros(len(sizes) + 1, np.int64)  # of the first j rows
+    for end in range(1, len(sizes) + 1):
+        start = np.arange(max(0, end - max(1, budget // sizes[end - 1])), end)
+        rows = end - start
+        costs = least[start] + batch + sizes[start] * (step + rows)
+        costs[(sizes[start] * rows > budget) & (rows > 1)] = np.inf
+        cut[end] = start[costs.argmin()]
+        least[end] = costs.min()
+    ends = [len(sizes)]
+    while ends[-1]:
+        ends.append(int(cut[ends[-1]]))
+    return [range(start, end) for start, end in itertools.pairwise(reversed(ends))]
 
 
 # measured: on a processor small batches stay in its cache, on a GPU large ones fill it
 _FAST_BUDGETS = {"cpu": 1024, "cuda": 65536}
 # measured on a processor: a layer that walks through the text wants many rows for each of its steps
 _STEPWISE_BUDGETS = {"cpu": 16384, "cuda": 262144}
+_STEPWISE = ("recurrent", "quasi")
+# measured on a processor, forward and backward alike: what a batch costs, as `cut_batches` counts it
+_TRANSFORMER_COSTS = {"batch": 24, "step": 0}  # least squares over 16 shapes of batches of MiniLM
+_COSTS = {"convolutional": {"batch": 128, "step": 0}, **{family: {"batch": 0, "step": 6} for family in _STEPWISE}}
 
 
 class Scorer:
@@ -61,8 +77,12 @@ class Scorer:
         notify: Callable[[int], None] | None = None,
     ):
         self.model, self.notify = model, notify
-        fast = _STEPWISE_BUDGETS if model.family in ("recurrent", "quasi") else _FAST_BUDGETS
-        self.token_budget = token_budget or fast.get(torch.device(model.device).type, 1024)
+        fast = _STEPWISE_BUDGETS if model.family in _STEPWISE else _FAST_BUDGETS
+        device = torch.device(model.device).type
+        self.token_budget = token_budget or fast.get(device, 1024)
+        self.batch_costs = _COSTS.get(model.family, _TRANSFORMER_COSTS)
+        if device != "cpu":  # the fewest batches: a GPU is not full before they are, whatever is padded in them
+            self.batch_costs = {"batch": self.token_budget, "step": 0}
         self.precision, self.sampled_precision = precision, sampled_precision or precision
         self.answers: dict[Hashable, Any] = {}
         self.costs: dict[str, Cost] = {}
@@ -109,16 +129,20 @@ class Scorer:
 
     def _run(self, kind: type[Question], items: Sequence[Item]) -> None:
         """Run the passes of items, group by group, the longest first, and remember each answer once it is complete."""
-        groups: dict[tuple, list] = {}
         missing = {item.key: len(item.groups) for item in items}
+        points: dict[tuple, list] = {}  # (group, point) -> passes
         for item in items:
             for number, group in enumerate(item.groups):
-                groups.setdefault(group, []).append((item, number))
-        for first in dict.fromkeys(group[0] for group in groups):
-            for group in (g for g in groups if g[0] == first):
-                passes = sorted(groups[group], key=lambda one: -len(one[0].row[0]))
-                for batch in cut_batches([len(item.row[0]) for item, _ in passes], self.token_budget):
-                    part = [passes[i] for i in batch]
+                points.setdefault((group, item.point(number)), []).append((item, number))
+        alike: dict[tuple, list] = {}  # (group, passes of a point) -> passes of each point
+        for (group, _), passes in points.items():
+            alike.setdefault((group, len(passes)), []).append(passes)
+        for first in dict.fromkeys(group[0] for group, _ in alike):
+            for group, count in (g for g in alike if g[0][0] == first):
+                rows = sorted(alike[group, count], key=lambda passes: -len(passes[0][0].row[0]))
+                lengths = [len(passes[0][0].row[0]) for passes in rows]
+                for batch in cut_batches(lengths, self.token_budget, **self.batch_costs):
+                    part = [one for i in batch for one in rows[i]]
                     for (item, number), output in zip(part, kind.run(self, group, part), strict=True):
                         item.add(number, output)
                         missing[item.key] -= 1

@@ -17,7 +17,7 @@ from torch import Tensor
 from attreval.core.alignment import fill_ids, tokenize
 from attreval.core.records import Instance, Tokens
 from attreval.core.seeds import seed_of
-from attreval.models import checks, encoder_decoder, forward
+from attreval.models import checks, encoder_decoder, first_token, forward
 from attreval.models.captum_deeplift import deeplift
 from attreval.models.class_names import match_labels
 from attreval.models.folders import find_model, open_network, open_tokenizer
@@ -44,6 +44,7 @@ class Transformer:
     family: str = "transformer"
     copies: dict[str, torch.nn.Module] = field(default_factory=dict, repr=False)
     refusals: dict[str, str] = field(default_factory=dict, init=False, repr=False)
+    short: bool | None = field(default=None, init=False, repr=False)
 
     @property
     def device(self) -> torch.device:
@@ -76,10 +77,12 @@ class Transformer:
         embeddings: Tensor | None = None,
         entering: Callable[[Tensor], Tensor] | None = None,
         bias: Tensor | None = None,
+        whole: bool = False,
     ) -> Tensor:
         """(B, K) logits of (B, L) ids, or of (B, L, D) word embeddings; mask 0 marks padding.
 
         entering: changes the (B, L, D) vectors that enter the encoder. bias: (B, 1, 1, L), added to attention scores.
+        whole: compute the last layer for every token, though the class scores are read off the first.
         A row without any token, all of them deleted, is read as one blank token (see alignment.fill_ids).
         """
         network = self.at(precision)
@@ -90,7 +93,8 @@ class Transformer:
                 "a text is attended to twice by an encoder-decoder; its attention mask is not changed here"
             )
         biased = nullcontext() if bias is None else AttentionWeights(self.layers, bias=bias)
-        with biased:
+        whole = whole or not self.first_alone
+        with biased, nullcontext() if whole else first_token.last_layer(network):
             return self.ordered(
                 forward.classify(network, mask, segments if self.typed else None, ids, embeddings, entering)
             )
@@ -115,6 +119,13 @@ class Transformer:
         """Whether the class scores are read off the first token."""
         pooled = getattr(self.network.config, "classifier_pooling", "cls")  # in some architectures mean, or late
         return not forward.reads_last_token(self.network) and pooled in ("cls", "bos")
+
+    @property
+    def first_alone(self) -> bool:
+        """Whether its last layer can be computed for the first token alone; tried out once."""
+        if self.short is None:
+            self.short = self.reads_first and first_token.agrees(self.network)
+        return self.short
 
     @property
     def causal(self) -> bool:
@@ -170,8 +181,9 @@ class Transformer:
         factors: layer -> (B, 1, 1, 1) numbers that its weights are multiplied by.
         """
         watch = AttentionWeights(self.layers, wanted, factors)
+        whole = self.layers - 1 in wanted or not self.first_alone  # asked before anything is watched
         with watch:
-            logits = self.logits(ids, mask, segments, precision)
+            logits = self.logits(ids, mask, segments, precision, whole=whole)
         return logits, watch.seen
 
     def save(self, folder: Path) -> None:
@@ -184,6 +196,7 @@ class Transformer:
         self.network = load_transformer(folder, device=self.device.type).network
         self.copies.clear()
         self.refusals.clear()
+        self.short = None
 
 
 def in_precision(network, copies: dict[str, torch.nn.Module], precision: str):

@@ -91,38 +91,60 @@ class PathGradient(Question):
 
     @staticmethod
     def run(ledger, group, batch):
-        """(L, D) gradient, or relevance by the rule, and value of each (path, node); group: rule and where."""
+        """(L, D) gradient, or relevance by the rule, and value of each (path, node); group: rule and where.
+
+        A point that several ask about, the logit and the probability say, is read once and differentiated for each.
+        """
         import torch
 
         (rule, where), model = group, ledger.model
-        asked = [path.detail for path, _ in batch]
-        with torch.no_grad():
-            ends = [path.ends(ledger) for path, _ in batch]
-        first = ends[0][0]
-        points = torch.zeros(
-            (len(batch), max(len(q.ids) for q in asked), first.shape[1]), dtype=first.dtype, device=first.device
-        )
-        nodes = torch.tensor([q.nodes[n] for q, (_, n) in zip(asked, batch, strict=True)], dtype=first.dtype)
-        nodes = nodes.to(first.device)[:, None, None]
-        for b, (end, start) in enumerate(ends):
-            points[b, : len(end)] = end if where == "entry" else start + nodes[b, 0] * (end - start)
-        points.requires_grad_(True)
-        _, mask, segments = ledger.padded([path.row for path, _ in batch])
-        targets = torch.tensor([q.target for q in asked], device=first.device)
-        if rule and model.family == "transformer":
-            gradient = model.relevance(points, mask, segments, targets, rule, where)
-            value = torch.full((len(batch),), torch.nan)
-        else:
-            more = {"rule": rule} if rule else {}
-            if where != "words":
-                more["entering"] = (lambda x: points) if where == "bare" else (lambda x: nodes * x)
-            with torch.enable_grad():
+        asking: dict[Hashable, list[int]] = {}
+        for b, (path, n) in enumerate(batch):
+            asking.setdefault(path.point(n), []).append(b)
+        rounds = list(zip(*asking.values(), strict=True))  # one asker of every point each
+        rows = [batch[b] for b in rounds[0]]
+        points, nodes = _walk(ledger, [batch[b] for one in rounds for b in one], len(rows), where)
+        _, mask, segments = ledger.padded([path.row for path, _ in rows])
+        more = {"rule": rule} if rule else {}
+        if where != "words":
+            more["entering"] = (lambda x: points) if where == "bare" else (lambda x: nodes * x)
+        found: list = [None] * len(batch)
+        with torch.enable_grad():
+            propagated = rule is not None and model.family == "transformer"
+            if not propagated:
                 out = model.logits(None, mask, segments, ledger.precision, embeddings=points, **more)
-                wanted = torch.tensor([q.of == "probability" for q in asked], device=first.device)[:, None]
-                value = torch.where(wanted, torch.softmax(out, dim=-1), out).gather(1, targets[:, None])[:, 0]
-                (gradient,) = torch.autograd.grad(value.sum(), points)
-        gradient, value = gradient.detach().double().cpu().numpy(), value.detach().double().cpu().numpy()
-        return zip((gradient[b, : len(q.ids)] for b, q in enumerate(asked)), value, strict=True)
+            for left, askers in zip(reversed(range(len(rounds))), rounds, strict=True):
+                asked = [batch[b][0].detail for b in askers]
+                targets = torch.tensor([q.target for q in asked], device=points.device)
+                if propagated:
+                    gradient = model.relevance(points, mask, segments, targets, rule, where)
+                    value = torch.full((len(asked),), torch.nan)
+                else:
+                    wanted = torch.tensor([q.of == "probability" for q in asked], device=points.device)[:, None]
+                    value = torch.where(wanted, torch.softmax(out, dim=-1), out).gather(1, targets[:, None])[:, 0]
+                    (gradient,) = torch.autograd.grad(value.sum(), points, retain_graph=left > 0)
+                gradient, value = (x.detach().double().cpu().numpy() for x in (gradient, value))
+                for i, (b, question) in enumerate(zip(askers, asked, strict=True)):
+                    found[b] = gradient[i, : len(question.ids)], value[i]
+        return found
+
+
+def _walk(ledger, batch, count: int, where: str):
+    """(count, L, D) vectors, padded, that the first `count` passes begin from, with a graph; (count, 1, 1) their nodes.
+
+    Every path of the batch is told its ends.
+    """
+    import torch
+
+    with torch.no_grad():
+        ends = [path.ends(ledger) for path, _ in batch]
+    first, rows = ends[0][0], batch[:count]
+    shape = (count, max(len(path.detail.ids) for path, _ in rows), first.shape[1])
+    points = torch.zeros(shape, dtype=first.dtype, device=first.device)
+    nodes = torch.tensor([path.detail.nodes[n] for path, n in rows], dtype=first.dtype).to(first.device)[:, None, None]
+    for b, (end, start) in enumerate(ends[:count]):
+        points[b, : len(end)] = end if where == "entry" else start + nodes[b, 0] * (end - start)
+    return points.requires_grad_(True), nodes
 
 
 class _Path(Item):
@@ -134,6 +156,12 @@ class _Path(Item):
         groups = [(question.rule, question.where)] * len(question.nodes)
         super().__init__(question.key(), (question.ids, question.segments), groups, question)
         self._ends, self.gradient, self.values = None, 0.0, np.zeros(len(groups))
+
+    def point(self, number: int) -> Hashable:
+        """A node of a path from here to there, whatever is asked of it."""
+        asked = self.detail
+        base = None if asked.baseline is None else asked.baseline.tobytes()
+        return asked.ids.tobytes(), asked.segments.tobytes(), base, asked.nodes[number]
 
     def ends(self, ledger):
         """(L, D) word embeddings at the end of the path and at its start."""

@@ -39,6 +39,10 @@ class Item:
     def __init__(self, key: Hashable, row: Row, groups: Sequence[tuple], detail: Any = None):
         self.key, self.row, self.groups, self.detail = key, row, groups, detail
 
+    def point(self, number: int) -> Hashable:
+        """What pass `number` runs forward. Passes of a group with the same point are run together, side by side."""
+        return id(self), number
+
     def add(self, number: int, output: Any) -> None:
         """Take in what pass `number` gave; it is the answer where there is one pass only."""
         self.output = output
@@ -63,7 +67,7 @@ class Question(ABC):
     @staticmethod
     @abstractmethod
     def run(ledger: Ledger, group: tuple, batch: Sequence[Pass]) -> Iterable[Any]:
-        """What a batch of passes of one group gives, one by one."""
+        """What a batch of passes of one group gives, one by one; each point is asked for by equally many of them."""
 
     def assemble(self, answers: Sequence[Any], model: Classifier) -> Any:
         """The answer to the question from those to its items."""

@@ -1,0 +1,135 @@
+"""The last encoder layer for the first token alone, where the class scores are read off that token.
+
+What the last layer makes of other tokens is read by nobody. For the first token it needs one query, and neither keys
+nor values of the others: its scores are their states times its query taken back through the key projection, and its
+output is the value projection of a weighted mean of their states. So a layer costs next to nothing, and nothing is
+approximated (sums are in another order). Letters used for shapes: B rows, H heads, L tokens, D width, d of a head.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import contextmanager
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from attreval.models import forward
+
+TOLERANCE = 1e-4  # of logits, of the largest where that is more than 1
+
+
+class _Shape(NamedTuple):
+    """Where things are: the encoder's layers, a layer's attention, and in that the projections; out None if outside."""
+
+    layers: str
+    attention: str
+    query: str
+    key: str
+    value: str
+    out: str | None = None
+
+
+_BERT = _Shape("encoder.layer", "attention.self", "query", "key", "value")
+_SHAPES = {  # by the architecture's name in a configuration: layers that only their own attention mixes tokens in
+    **dict.fromkeys(("bert", "roberta", "xlm-roberta", "camembert", "electra"), _BERT),
+    "mpnet": _Shape("encoder.layer", "attention.attn", "q", "k", "v", "o"),
+    "distilbert": _Shape("transformer.layer", "attention", "q_lin", "k_lin", "v_lin", "out_lin"),
+}
+
+
+def knows(network: nn.Module) -> bool:
+    """Whether the last layer of a network is one that `last_layer` can compute for the first token alone."""
+    config = network.config
+    if (
+        config.model_type not in _SHAPES
+        or getattr(config, "is_decoder", False)
+        or getattr(config, "add_cross_attention", False)
+        or getattr(config, "chunk_size_feed_forward", 0)
+        or config.output_attentions
+        or config.output_hidden_states
+        or getattr(config, "_attn_implementation", None) not in ("eager", "sdpa", None)
+    ):
+        return False
+    _, attention, shape = _find(network)
+    needed = [getattr(attention, name, None) for name in (shape.query, shape.key, shape.value)]
+    return all(type(one) is nn.Linear and one.bias is not None for one in needed)
+
+
+def agrees(network: nn.Module) -> bool:
+    """Whether a network is known, and gives the same logits with its last layer for the first token alone.
+
+    Tried out on two rows of ids of its vocabulary, one padded, in evaluation mode.
+    """
+    if not knows(network):
+        return False
+    weights = network.get_input_embeddings().weight
+    ids = torch.linspace(0, len(weights) - 1, 12, device=weights.device).long().view(2, 6)
+    mask = torch.ones_like(ids)
+    mask[1, 4:] = 0
+    training = network.training
+    network.eval()
+    try:
+        with torch.no_grad():
+            plain = forward.classify(network, mask, ids=ids)
+            with last_layer(network):
+                short = forward.classify(network, mask, ids=ids)
+    except (RuntimeError, TypeError, IndexError, AttributeError, ValueError):  # another release of transformers, say
+        return False
+    finally:
+        network.train(training)
+    return bool((plain - short).abs().max() <= TOLERANCE * plain.abs().max().clamp(min=1))
+
+
+def _find(network: nn.Module) -> tuple[nn.Module, nn.Module, _Shape]:
+    """The last layer, its self-attention, and the names in it."""
+    shape = _SHAPES[network.config.model_type]
+    layer = network.base_model.get_submodule(shape.layers)[-1]
+    return layer, layer.get_submodule(shape.attention), shape
+
+
+@contextmanager
+def last_layer(network: nn.Module):
+    """While it lasts, the last layer of a network gives (B, 1, D), the first token alone; `knows` says of which ones.
+
+    Only its attention sees the (B, L, D) states; the layer's own code runs as it is, on those of the first token.
+    """
+    layer, attention, shape = _find(network)
+    run, states = layer.forward, []
+
+    def first(hidden: Tensor, *args, **more):
+        states[:] = [hidden]
+        return run(hidden[:, :1], *args, **more)
+
+    layer.forward, attention.forward = first, _attend_first(attention, shape, states)
+    try:
+        yield
+    finally:
+        del layer.forward, attention.forward
+
+
+def _attend_first(attention: nn.Module, shape: _Shape, states: list[Tensor]) -> Callable:
+    """A forward pass of self-attention that is given the first token, and looks at all of them in `states`."""
+    query, key, value = (getattr(attention, name) for name in (shape.query, shape.key, shape.value))
+    out = getattr(attention, shape.out) if shape.out else lambda x: x
+
+    def attend(first: Tensor, attention_mask: Tensor | None = None, position_bias: Tensor | None = None, **_):
+        (hidden,) = states
+        size = attention.attention_head_size
+        asked = query(first).view(len(first), -1, size)  # (B, H, d)
+        back = torch.einsum("bhd,hde->bhe", asked, key.weight.view(-1, size, key.in_features))
+        scores = (back @ hidden.transpose(1, 2) * size**-0.5)[:, :, None]  # (B, H, 1, L); a key's bias moves all alike
+        if position_bias is not None:
+            scores = scores + position_bias[:, :, :1]
+        if attention_mask is not None and attention_mask.dtype == torch.bool:
+            scores = scores.masked_fill(~attention_mask[:, :, :1], torch.finfo(scores.dtype).min)
+        elif attention_mask is not None:
+            scores = scores + attention_mask[:, :, :1]
+        weights = attention.dropout(functional.softmax(scores, dim=-1))[:, :, 0]  # (B, H, L)
+        mean = torch.einsum("bhe,hde->bhd", weights @ hidden, value.weight.view(-1, size, value.in_features))
+        mean = mean + weights.sum(dim=-1, keepdim=True) * value.bias.view(-1, size)
+        return out(mean.reshape(len(first), 1, -1)), None
+
+    return attend

@@ -1,0 +1,194 @@
+"""The last layer for the first token alone: the same logits and gradients as with the whole layer, for less work."""
+
+import functools
+
+import numpy as np
+import pytest
+import torch
+from reference import architectures as shapes
+from reference.models import instance, tiny_model
+from torch.utils.flop_counter import FlopCounterMode
+
+from attreval.models import first_token
+from attreval.models.loading import load_classifier
+from attreval.models.scorer import Scorer
+from attreval.models.transformer import Transformer
+from attreval.models.transformer_hooks import AttentionWeights
+
+SHORT = {"bert", "distilbert", "electra", "mpnet", "roberta", "xlm_roberta"}
+TEXTS = (instance("the film was not good", "was it ?"), instance("a very slow plot , not good at all", "no", name="y"))
+
+
+@pytest.fixture(scope="module")
+def loaded(tmp_path_factory):
+    """Tiny classifiers by kind, as they are loaded from folders."""
+
+    @functools.cache
+    def load(kind):
+        folder = tmp_path_factory.mktemp("models") / kind
+        return load_classifier(shapes.save_tiny(kind, folder), device="cpu", max_length=512)
+
+    return load
+
+
+def padded(model, texts=TEXTS):
+    tokens = [model.tokens(one) for one in texts]
+    return Scorer(model).padded([(t.ids, t.segments) for t in tokens])
+
+
+def both(model, *args, **more):
+    """Logits with the last layer for the first token alone, and for all."""
+    return model.logits(*args, **more), model.logits(*args, whole=True, **more)
+
+
+@pytest.mark.parametrize("kind", shapes.KINDS)
+def test_logits_and_gradients_are_those_of_the_whole_layer(loaded, kind):
+    model = loaded(kind)
+    assert model.first_alone == (kind in SHORT)
+    rng = np.random.default_rng(0)
+    for texts in (TEXTS, TEXTS[:1], TEXTS[1:]):
+        ids, mask, segments = padded(model, texts)
+        with torch.no_grad():
+            torch.testing.assert_close(*both(model, ids, mask, segments, "float64"), atol=1e-9, rtol=0)
+        gradients = []
+        for whole in (False, True):
+            vectors = model.embed(ids, "float64").detach().requires_grad_()
+            out = model.logits(None, mask, segments, "float64", embeddings=vectors, whole=whole)
+            gradients += torch.autograd.grad(out.softmax(dim=-1)[:, 1].sum() + out[:, 0].sum(), vectors)
+        assert gradients[0].abs().max() > 1e-4
+        torch.testing.assert_close(*gradients, atol=1e-9, rtol=0)
+        if kind in SHORT:
+            factors = torch.from_numpy(rng.random((*ids.shape, model.width)))
+            bias = torch.from_numpy(-3 * rng.random((len(ids), 1, 1, ids.shape[1])))
+            with torch.no_grad():
+                plain = model.logits(ids, mask, segments, "float64")
+                for change in ({"entering": lambda x, by=factors: x * by}, {"bias": bias}):
+                    found, expected = both(model, ids, mask, segments, "float64", **change)
+                    torch.testing.assert_close(found, expected, atol=1e-9, rtol=0)
+                    assert (found - plain).abs().max() > 1e-4
+
+
+@pytest.mark.parametrize("kind", sorted(SHORT))
+def test_attention_implementations_and_precisions(kind):
+    """Masks are numbers or truth values, as transformers attends; and it computes in any precision."""
+    ids = torch.tensor([[5, 9, 12, 7, 3], [5, 11, 3, 0, 0]])
+    mask = torch.tensor([[1, 1, 1, 1, 1], [1, 1, 1, 0, 0]])
+    for how in ("eager", "sdpa") if kind != "mpnet" else ("eager",):
+        network = shapes.tiny_network(kind, attn_implementation=how)[0]
+        assert network.config._attn_implementation == how and first_token.agrees(network)
+        for dtype, close in ((torch.float64, 1e-9), (torch.float32, 2e-5), (torch.bfloat16, 0.2)):
+            network.to(dtype)
+            with torch.no_grad():
+                expected = network(input_ids=ids, attention_mask=mask).logits
+                with first_token.last_layer(network):
+                    found = network(input_ids=ids, attention_mask=mask).logits
+            assert found.dtype == dtype
+            torch.testing.assert_close(found, expected, atol=close, rtol=0)
+
+
+def count_flops(model, ids, mask, segments, backward=False, **more):
+    with FlopCounterMode(display=False) as counter:
+        vectors = model.embed(ids).detach().requires_grad_(backward)
+        out = model.logits(None, mask, segments, embeddings=vectors, **more)
+        if backward:
+            out.sum().backward()
+    return counter.get_total_flops()
+
+
+@pytest.mark.parametrize("kind", sorted(SHORT))
+@pytest.mark.parametrize("backward", [False, True])
+def test_it_costs_less(loaded, kind, backward):
+    """Of two layers one is left, and a little: what one token costs of the last, and the head."""
+    model = loaded(kind)
+    rows = padded(model, [instance("the film was not good " * 5)])
+    short, whole = (count_flops(model, *rows, backward, whole=whole) for whole in (False, True))
+    assert short < 0.65 * whole
+
+
+@pytest.mark.parametrize("kind", sorted(SHORT))
+def test_gradients_of_weights_are_those_of_the_whole_layer(kind):
+    """All but that of the last keys' bias, which moves all scores alike: 0 there, none here."""
+    model = shaped(kind)
+    ids, mask, segments = padded(model)
+    gradients = []
+    for whole in (False, True):
+        model.network.zero_grad(set_to_none=True)
+        model.logits(ids, mask, segments, whole=whole)[:, 1].sum().backward()
+        gradients.append({name: p.grad for name, p in model.network.named_parameters()})
+    assert model.network.training and model.first_alone
+    missing = [name for name, gradient in gradients[0].items() if gradient is None and gradients[1][name] is not None]
+    assert len(missing) == 1 and gradients[1][missing[0]].abs().max() < 1e-9
+    for name, gradient in gradients[0].items():
+        if gradient is not None:
+            torch.testing.assert_close(gradient, gradients[1][name], atol=1e-9, rtol=0)
+
+
+def shaped(kind, rate=0.0):
+    """A tiny classifier in float64, being trained, with this dropout rate everywhere."""
+    network, tokenizer = shapes.tiny_network(kind)
+    for module in network.modules():
+        if isinstance(module, torch.nn.Dropout):
+            module.p = rate
+    model = Transformer(kind, network.double().train(), tokenizer, shapes.LABELS, 64)
+    model.copies["float32"] = model.network  # what is asked in float32 is answered in float64
+    return model
+
+
+@pytest.mark.parametrize("kind", ["bert", "mpnet", "distilbert"])
+def test_dropout_is_drawn_from_the_same_distribution(kind):
+    """2,000 draws of one text in training: the logits have the same mean and spread."""
+    model = shaped(kind, 0.2)
+    rows = [x.expand(2000, -1) for x in padded(model, TEXTS[:1])]
+    torch.manual_seed(0)
+    with torch.no_grad():
+        short, whole = both(model, *rows)
+    error = ((short.var(dim=0) + whole.var(dim=0)) / 2000).sqrt()
+    assert short.std(dim=0).min() > 0.05
+    assert ((short.mean(dim=0) - whole.mean(dim=0)).abs() < 5 * error).all()
+    torch.testing.assert_close(short.std(dim=0), whole.std(dim=0), rtol=0.1, atol=0)
+
+
+def test_attention_of_the_last_layer_is_seen_whole(loaded):
+    model = loaded("bert")
+    rows = padded(model)
+    lengths = rows[0].shape[1]
+    for wanted, computed in (((0,), 1), ((1,), lengths), ((0, 1), lengths)):
+        watch = AttentionWeights(2, (0, 1))
+        with watch, torch.no_grad():
+            logits, seen = model.attend(*rows, "float64", wanted, {0: torch.full((2, 1, 1, 1), 0.5).double()})
+        assert set(seen) == set(wanted) and all(w.shape[2:] == (lengths, lengths) for w in seen.values())
+        torch.testing.assert_close(logits, model.attend(*rows, "float64", (0, 1), {0: 0.5})[0], atol=1e-9, rtol=0)
+        assert watch.seen[1].shape[2] == computed
+
+
+def test_the_network_is_left_as_it_was():
+    network = tiny_model().network
+    before = {name: dict(module.__dict__) for name, module in network.named_modules()}
+    with pytest.raises(RuntimeError, match="out of memory"), first_token.last_layer(network):
+        assert "forward" in network.bert.encoder.layer[-1].__dict__
+        raise RuntimeError("out of memory")
+    after = {name: dict(module.__dict__) for name, module in network.named_modules()}
+    assert all(before[name].keys() == after[name].keys() for name in before)
+
+
+def test_a_network_that_reads_other_tokens_computes_them():
+    """A head of one's own that averages all tokens: found out by its logits, and read by the plain road."""
+    model = tiny_model()
+    own = model.network.bert.pooler.forward
+    model.network.bert.pooler.forward = lambda states: own(states.mean(dim=1, keepdim=True))
+    assert first_token.knows(model.network) and not model.first_alone
+    ids, mask, segments = padded(model, TEXTS[:1])
+    with torch.no_grad():
+        expected = model.network(input_ids=ids, token_type_ids=segments, attention_mask=mask).logits
+        torch.testing.assert_close(model.logits(ids, mask, segments), expected)
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [{"is_decoder": True}, {"chunk_size_feed_forward": 4}, {"output_attentions": True, "attn_implementation": "eager"}],
+    ids=str,
+)
+def test_other_settings_take_the_plain_road(setting):
+    network = shapes.tiny_network("bert", **setting)[0]
+    assert not first_token.knows(network) and not first_token.agrees(network)
+    assert first_token.agrees(shapes.tiny_network("bert")[0])
