@@ -368,6 +368,7 @@ def test_costs_of_methods_on_one_text(tiny):
         "occlusion_1": 4 + 1,
         "omission_1": 4 + 1,
         "lime": 30,
+        "lime_gaussian_process": 30,
         "partition_shap": 2 + 2 + 4 + 8,  # nothing and all; each split in as many contexts as its depth has
         **{f"gradient_simple_probability_{measure}": 1 for measure in ("l2", "dot")},
         **{f"gradient_integrated_{of}_{m}": 7 for of in ("logit", "probability") for m in ("l2", "dot")},
