@@ -26,7 +26,6 @@ from attreval.methods.registry_units import UNIT_METHODS
 P18, Z23, S17 = "Poerner et al. 2018", "Zhao & Aletras 2023", "Sundararajan et al. 2017"
 PAPER, RELEASED = f"{Z23}, section 4.3", f"{Z23}, released code"
 GATED = ("recurrent", "quasi")
-WORD_LEVEL = (*GATED, "convolutional")
 TRANSFORMER = ("transformer",)  # no other family has weights of attention
 PATH = ("path_steps", "path_steps_most")
 PATH_COST = "path_steps to path_steps_most, + 2"
@@ -195,11 +194,12 @@ _LIST = (
         "LRP",
         lrp_deeplift.lrp,
         "1",
-        f"{P18}, section 3.2",
+        f"{P18}, section 3.2; Achtibat et al. 2024 for transformers",
         "propagation",
-        families=WORD_LEVEL,
         in_papers=_poerner(16, "lrp"),
     ),
+    Method("lrp_cp", "CP-LRP", lrp_deeplift.lrp_cp, "1", "Ali et al. 2022", "propagation", families=TRANSFORMER),
+    Method("gim", "GIM", lrp_deeplift.gim, "1", "Edin, Csordás et al. 2025", "propagation", families=TRANSFORMER),
     Method(
         "deeplift",
         "DeepLIFT",

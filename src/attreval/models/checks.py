@@ -222,6 +222,22 @@ def _deeplift(model) -> str:
     return "" if torch.isfinite(scores).all() else "captum's DeepLIFT gives no finite numbers for it"
 
 
+def _lrp(model) -> str:
+    """Every function that the network calls must have a rule: all relevance reaches the text or a bias."""
+    if reason := model.refusal("embeddings"):
+        return reason
+    from attreval.models.transformer_lrp import unaccounted
+
+    ids, mask, segments = rows_of(model, probe_texts(model))
+    missing = unaccounted(model, model.embed(ids), mask, segments)
+    if missing <= TOLERANCE:
+        return ""
+    return (
+        f"{missing:.2g} of the relevance gets lost or made up on its way to the words (allowed is {TOLERANCE:g}): "
+        "something in it has no rule of LRP"
+    )
+
+
 PROBES: dict[str, Callable[..., str]] = {
     "embeddings": _embeddings,
     "attention": _attention,
@@ -229,6 +245,7 @@ PROBES: dict[str, Callable[..., str]] = {
     "bias": _bias,
     "entry": _entry,
     "deeplift": _deeplift,
+    "lrp": _lrp,
 }
 
 

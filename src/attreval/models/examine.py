@@ -15,6 +15,7 @@ _NEEDED_FOR = {
     "attention": "attention weights",
     "first token": "attention of the first token",
     "deeplift": "DeepLIFT by captum",
+    "lrp": "layer-wise relevance propagation",
 }
 
 
