@@ -55,15 +55,14 @@ def gelu_new(x):
 
 
 def attention_rule(q, k, v, r, rule, causal=False):
-    """Relevance of (H, L, d) queries, keys and values from that of what attention gives; the softmax may be constant."""
+    """Relevance of (H, L, d) queries, keys and values from that of what it gives; the softmax may be constant."""
     s = q @ k.swapaxes(1, 2) / math.sqrt(q.shape[-1])
     s = np.where(np.tri(s.shape[-1]) == 0, -1e30, s) if causal else s
     a = softmax(s, axis=-1)
     if rule == "constant":
         return 0 * q, 0 * k, product_rule(a, v, r, (0, 1))[1]
     ra, rv = product_rule(a, v, r, (0.5, 0.5))
-    rs = softmax_rule(s, ra) / math.sqrt(q.shape[-1])  # the scaling is a linear layer: it divides s, not R
-    rq, rk = product_rule(q, k.swapaxes(1, 2), rs * math.sqrt(q.shape[-1]), (0.5, 0.5))
+    rq, rk = product_rule(q, k.swapaxes(1, 2), softmax_rule(s, ra), (0.5, 0.5))
     return rq, rk.swapaxes(1, 2), rv
 
 
@@ -99,7 +98,9 @@ def bert(network, embeddings, words, target, rule):
     w, b = values_of(network.classifier)
     z = np.tanh(pooled) @ w.T + b
     r = linear_rule(np.tanh(pooled), w, b, np.eye(len(b))[[target]] * z)
-    r = np.concatenate([linear_rule(first, *values_of(body.pooler.dense), r), np.zeros((len(hidden[-1]) - 1, w.shape[1]))])
+    r = np.concatenate(
+        [linear_rule(first, *values_of(body.pooler.dense), r), np.zeros((len(hidden[-1]) - 1, w.shape[1]))]
+    )
     for layer, given in zip(reversed(body.encoder.layer), hidden[-2::-1], strict=True):
         r = bert_layer(layer, given, heads, r, rule)
     norm = body.embeddings.LayerNorm
@@ -145,7 +146,8 @@ def gpt2(network, embeddings, words, target, rule):
 def gpt2_layer(layer, x, heads, r, rule):
     """(L, D) relevance of what a layer of GPT-2 is given; its linear layers keep their weights transposed."""
     up, down, out, qkv = (
-        (values_of(m)[0].T, values_of(m)[1]) for m in (layer.mlp.c_fc, layer.mlp.c_proj, layer.attn.c_proj, layer.attn.c_attn)
+        (values_of(m)[0].T, values_of(m)[1])
+        for m in (layer.mlp.c_fc, layer.mlp.c_proj, layer.attn.c_proj, layer.attn.c_attn)
     )
     with torch.no_grad():
         normed = layer.ln_1(torch.from_numpy(x)).numpy()

@@ -37,8 +37,8 @@ lrp_cp = relevance(
     CP_LRP,
 )
 gim = relevance(
-    "(n,) gradient times input with the statistics of normalisation as constants, the gradient of each product halved, "
-    "and the softmax's gradient as at twice the temperature; its released code takes a blank's embedding off the input.",
+    "(n,) gradient times input, with the statistics of normalisation as constants, the gradient of a product halved, "
+    "and that of the softmax as at twice the temperature; the released code takes a blank's embedding off the input.",
     GIM,
 )
 deeplift = relevance(
