@@ -20,7 +20,7 @@ def linear(layer, x):
 
 
 def normed(layer, x):
-    return rules.layer_norm(x, layer.weight, layer.bias, layer.eps)
+    return rules.layer_norm_grad_fn.apply(x, layer.weight, layer.bias, layer.eps, EPSILON)
 
 
 def attended(layer, x, heads):
@@ -50,7 +50,7 @@ def logits(network, words, segments):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_lxt_gives_the_same_relevance(seed):
-    """As far as its own stabilisers (1e-6 in normalisation) let it; it hands back relevance in place of gradients."""
+    """It hands back relevance in place of gradients, with a stabiliser in every denominator."""
     model = tiny_model(seed)
     network = model.at("float64")
     for text in ("the film was not very good", "slow", "an unbelievable plot , was it ?"):
@@ -61,5 +61,5 @@ def test_lxt_gives_the_same_relevance(seed):
         scorer = Scorer(model, precision="float64")
         (found,) = scorer.answer([PathGradient(tokens.ids, tokens.segments, 1, rule=LRP)], ["x"])
         wide = np.abs(expected.numpy()).max()
-        np.testing.assert_allclose(found.gradient, expected[0].numpy(), atol=1e-4 * wide)
+        np.testing.assert_allclose(found.gradient, expected[0].numpy(), atol=1e-6 * wide)
         assert wide > 1e-3

@@ -19,6 +19,7 @@ from attreval.methods import (
     lrp_deeplift,
     occlusion,
     partition_shap,
+    rollout,
 )
 from attreval.methods.method import Method
 from attreval.methods.registry_units import UNIT_METHODS
@@ -246,6 +247,26 @@ _LIST = (
         attention.scaled_attention_squared,
         "1",
         RELEASED,
+        "attention",
+        signed=False,
+        families=TRANSFORMER,
+    ),
+    Method(
+        "attention_rollout",
+        "Attention rollout",
+        rollout.attention_rollout,
+        "1",
+        "Abnar & Zuidema 2020",
+        "attention",
+        signed=False,
+        families=TRANSFORMER,
+    ),
+    Method(
+        "value_zeroing",
+        "Value zeroing",
+        rollout.value_zeroing,
+        "L",
+        "Mohebbi et al. 2023",
         "attention",
         signed=False,
         families=TRANSFORMER,

@@ -182,6 +182,28 @@ def _first_token(model) -> str:
     return ""
 
 
+def _summary(model) -> str:
+    """Attention from layer to layer must lead to the state that the classes are read off."""
+    if model.network.config.is_encoder_decoder:
+        return "its classes are read off its decoder, to whose states the layers of its encoder alone do not lead"
+    return model.refusal("attention") or model.refusal("first token")
+
+
+def _layers(model) -> str:
+    """Each encoder layer must give the same states when it is run again alone."""
+    from attreval.models.transformer_hooks import run_layers, run_without
+
+    ids, mask, segments = rows_of(model, probe_texts(model)[1:])
+    calls = run_layers(model, ids, mask, segments)
+    if len(calls) != model.layers:
+        return f"{len(calls)} of its {model.layers} layers can be told from what they take and give"
+    for call in calls:
+        again = run_without(call, torch.full((2,), -1, device=ids.device))
+        if again.shape[1:] != call.state.shape[1:] or not torch.allclose(again, call.state, atol=10 * TOLERANCE):
+            return "a layer that is run again alone gives other states"
+    return ""
+
+
 def _bias(model) -> str:
     """A number added to attention scores must reach every layer."""
     if reason := model.refusal("attention"):
@@ -242,6 +264,8 @@ PROBES: dict[str, Callable[..., str]] = {
     "embeddings": _embeddings,
     "attention": _attention,
     "first token": _first_token,
+    "summary": _summary,
+    "layers": _layers,
     "bias": _bias,
     "entry": _entry,
     "deeplift": _deeplift,

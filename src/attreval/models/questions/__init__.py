@@ -7,6 +7,7 @@ from attreval.models.questions.logits import Evaluate, Windows, softmax
 from attreval.models.questions.path_gradient import CP_LRP, DEEPLIFT, GIM, LRP, PathAnswer, PathGradient, Rule
 from attreval.models.questions.question import Conversation, Question, Row
 from attreval.models.questions.soft_erasure import SoftErasure
+from attreval.models.questions.value_zeroing import ValueZeroing
 
 __all__ = [
     "CP_LRP",
@@ -25,6 +26,7 @@ __all__ = [
     "Row",
     "Rule",
     "SoftErasure",
+    "ValueZeroing",
     "Windows",
     "softmax",
 ]
