@@ -123,7 +123,7 @@ def test_explanations_are_written_where_asked(folder, tmp_path, ending):
         (("--text", "a", "--pair", "b", "--pair", "c"), "1 texts and 2 second texts"),
         (("--text", "x", "--method", "nope"), "unknown method 'nope'"),
         (("--text", "x", "--methods", "lime,limee"), "did you mean 'lime'"),
-        (("--text", "x", "--methods", "lrp"), "does not apply to transformer models"),
+        (("--text", "x", "--methods", "decomposition"), "does not apply to transformer models"),
         (("--text", "x", "--samples", "0"), "2 or more; got 0"),
         (("--text", "x", "--samples", "-5"), "2 or more; got -5"),
         (("--text", "x", "--target", "nope"), "no class 'nope'; it has 3: 0 no, 1 maybe, 2 yes"),

@@ -108,6 +108,9 @@ LINEAR = [
     "occlusion_1",
     "omission_1",
     "deeplift",
+    "lrp",
+    "lrp_cp",
+    "gim",
     "limsse_logit",
     "scaled_attention",
 ]
@@ -187,7 +190,7 @@ def test_every_name_and_title_is_known_and_aliases_lead_somewhere():
         (["good"], {"methods": "limee"}, "unknown method 'limee'; did you mean 'lime'"),
         (["good"], {"methods": []}, "no method is named"),
         (["good"], {"methods": [3]}, "asked for by its name; got 3"),
-        (["good"], {"methods": "lrp"}, "does not apply to transformer models"),
+        (["good"], {"methods": "decomposition"}, "does not apply to transformer models"),
         (["good"], {"samples": 0}, "2 or more; got 0"),
         (["good"], {"samples": -5}, "2 or more; got -5"),
         (["good"], {"samples": True}, "2 or more; got True"),

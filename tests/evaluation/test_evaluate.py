@@ -143,7 +143,8 @@ def test_profiles_hold_what_is_asked(here):
 
 
 def test_methods_are_those_that_apply(here):
-    assert "lrp" not in pick_methods([], "transformer") and "lrp" in pick_methods([], "recurrent")
+    assert "attention" in pick_methods([], "transformer") and "attention" not in pick_methods([], "recurrent")
+    assert "lrp" in pick_methods([], "transformer") and "lrp" in pick_methods([], "recurrent")
     assert pick_methods(["random", "lime", "lime"], "transformer") == ("lime",)
     pair = next(name for name, method in METHODS.items() if method.level == "pair")
     with pytest.raises(ValueError, match="scores of tokens"):

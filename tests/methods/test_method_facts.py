@@ -9,7 +9,7 @@ from reference.words import tiny_words
 from attreval.core import project
 from attreval.methods import METHODS, methods_in
 from attreval.methods.method import FAMILIES, KINDS, Budget, UnitSettings
-from attreval.models.questions import AttentionPath, CellParts, Evaluate, HeadImportance, PathGradient
+from attreval.models.questions import AttentionPath, CellParts, Evaluate, HeadImportance, PathGradient, ValueZeroing
 from attreval.models.scorer import Scorer
 
 SMALL = Budget(
@@ -74,7 +74,7 @@ def kind_of(questions) -> str:
     """The kind of a method that asks these questions."""
     if any(isinstance(q, CellParts) or getattr(q, "rule", None) for q in questions):
         return "propagation"
-    for asked, kind in ((PathGradient, "gradient"), ((AttentionPath, HeadImportance), "attention")):
+    for asked, kind in ((PathGradient, "gradient"), ((AttentionPath, HeadImportance, ValueZeroing), "attention")):
         if any(isinstance(q, asked) for q in questions):
             return kind
     return "perturbation" if questions else "baseline"

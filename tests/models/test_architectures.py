@@ -21,14 +21,15 @@ PLAIN = {"bert", "distilbert", "electra", "mpnet", "roberta", "xlm_roberta"}
 FIRST = {"attention", "scaled_attention", "scaled_attention_squared"}
 HEADS = {"attention_head", "attention_head_pairs", "attention_head_spans", "attention_combined"}
 LINKS = {"attention_attribution", "attention_attribution_spans", "gradients_combined"}
+MIXED = {"attention_rollout", "value_zeroing"}
 RELEASED = {"integrated_gradients_released", "deeplift_released"}
 REFUSED = {
     **{kind: set() for kind in PLAIN},
     **dict.fromkeys(("albert", "deberta_v2", "modernbert"), HEADS),
-    **dict.fromkeys(("modernbert_mean", "xlnet"), FIRST | HEADS),
-    **dict.fromkeys({*DECODERS, "longformer"}, FIRST | HEADS | LINKS),
-    "bart": RELEASED,
-    "t5": RELEASED | FIRST | HEADS,
+    **dict.fromkeys(("modernbert_mean", "xlnet"), FIRST | HEADS | MIXED),
+    **dict.fromkeys({*DECODERS, "longformer"}, FIRST | HEADS | LINKS | MIXED),
+    "bart": RELEASED | MIXED,
+    "t5": RELEASED | FIRST | HEADS | MIXED,
 }
 TEXTS = (instance("the film"), instance("a very slow plot , not good at all , was it ?", name="y"))
 

@@ -27,6 +27,8 @@ ALIASES = {
     "gradientinput": "gradient_x_input",
     "gxi": "gradient_x_input",
     "celldecomposition": "decomposition",
+    "attnlrp": "lrp",
+    "rollout": "attention_rollout",
 }
 
 

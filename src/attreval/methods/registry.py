@@ -19,6 +19,7 @@ from attreval.methods import (
     lrp_deeplift,
     occlusion,
     partition_shap,
+    rollout,
 )
 from attreval.methods.method import Method
 from attreval.methods.registry_units import UNIT_METHODS
@@ -26,7 +27,6 @@ from attreval.methods.registry_units import UNIT_METHODS
 P18, Z23, S17 = "Poerner et al. 2018", "Zhao & Aletras 2023", "Sundararajan et al. 2017"
 PAPER, RELEASED = f"{Z23}, section 4.3", f"{Z23}, released code"
 GATED = ("recurrent", "quasi")
-WORD_LEVEL = (*GATED, "convolutional")
 TRANSFORMER = ("transformer",)  # no other family has weights of attention
 PATH = ("path_steps", "path_steps_most")
 PATH_COST = "path_steps to path_steps_most, + 2"
@@ -195,11 +195,12 @@ _LIST = (
         "LRP",
         lrp_deeplift.lrp,
         "1",
-        f"{P18}, section 3.2",
+        f"{P18}, section 3.2; Achtibat et al. 2024 for transformers",
         "propagation",
-        families=WORD_LEVEL,
         in_papers=_poerner(16, "lrp"),
     ),
+    Method("lrp_cp", "CP-LRP", lrp_deeplift.lrp_cp, "1", "Ali et al. 2022", "propagation", families=TRANSFORMER),
+    Method("gim", "GIM", lrp_deeplift.gim, "1", "Edin, Csordás et al. 2025", "propagation", families=TRANSFORMER),
     Method(
         "deeplift",
         "DeepLIFT",
@@ -246,6 +247,26 @@ _LIST = (
         attention.scaled_attention_squared,
         "1",
         RELEASED,
+        "attention",
+        signed=False,
+        families=TRANSFORMER,
+    ),
+    Method(
+        "attention_rollout",
+        "Attention rollout",
+        rollout.attention_rollout,
+        "1",
+        "Abnar & Zuidema 2020",
+        "attention",
+        signed=False,
+        families=TRANSFORMER,
+    ),
+    Method(
+        "value_zeroing",
+        "Value zeroing",
+        rollout.value_zeroing,
+        "L",
+        "Mohebbi et al. 2023",
         "attention",
         signed=False,
         families=TRANSFORMER,

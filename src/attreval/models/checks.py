@@ -182,6 +182,28 @@ def _first_token(model) -> str:
     return ""
 
 
+def _summary(model) -> str:
+    """Attention from layer to layer must lead to the state that the classes are read off."""
+    if model.network.config.is_encoder_decoder:
+        return "its classes are read off its decoder, to whose states the layers of its encoder alone do not lead"
+    return model.refusal("attention") or model.refusal("first token")
+
+
+def _layers(model) -> str:
+    """Each encoder layer must give the same states when it is run again alone."""
+    from attreval.models.transformer_hooks import run_layers, run_without
+
+    ids, mask, segments = rows_of(model, probe_texts(model)[1:])
+    calls = run_layers(model, ids, mask, segments)
+    if len(calls) != model.layers:
+        return f"{len(calls)} of its {model.layers} layers can be told from what they take and give"
+    for call in calls:
+        again = run_without(call, torch.full((2,), -1, device=ids.device))
+        if again.shape[1:] != call.state.shape[1:] or not torch.allclose(again, call.state, atol=10 * TOLERANCE):
+            return "a layer that is run again alone gives other states"
+    return ""
+
+
 def _bias(model) -> str:
     """A number added to attention scores must reach every layer."""
     if reason := model.refusal("attention"):
@@ -222,13 +244,32 @@ def _deeplift(model) -> str:
     return "" if torch.isfinite(scores).all() else "captum's DeepLIFT gives no finite numbers for it"
 
 
+def _lrp(model) -> str:
+    """Every function that the network calls must have a rule: all relevance reaches the text or a bias."""
+    if reason := model.refusal("embeddings"):
+        return reason
+    from attreval.models.transformer_lrp import unaccounted
+
+    ids, mask, segments = rows_of(model, probe_texts(model))
+    missing = unaccounted(model, model.embed(ids), mask, segments)
+    if missing <= TOLERANCE:
+        return ""
+    return (
+        f"{missing:.2g} of the relevance gets lost or made up on its way to the words (allowed is {TOLERANCE:g}): "
+        "something in it has no rule of LRP"
+    )
+
+
 PROBES: dict[str, Callable[..., str]] = {
     "embeddings": _embeddings,
     "attention": _attention,
     "first token": _first_token,
+    "summary": _summary,
+    "layers": _layers,
     "bias": _bias,
     "entry": _entry,
     "deeplift": _deeplift,
+    "lrp": _lrp,
 }
 
 

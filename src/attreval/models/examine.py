@@ -14,7 +14,10 @@ _NEEDED_FOR = {
     "bias": "numbers added to attention scores (soft erasure by attention)",
     "attention": "attention weights",
     "first token": "attention of the first token",
+    "summary": "attention from layer to layer (attention rollout)",
+    "layers": "layers run again alone (value zeroing)",
     "deeplift": "DeepLIFT by captum",
+    "lrp": "layer-wise relevance propagation",
 }
 
 

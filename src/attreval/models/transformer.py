@@ -17,7 +17,7 @@ from torch import Tensor
 from attreval.core.alignment import fill_ids, tokenize
 from attreval.core.records import Instance, Tokens
 from attreval.core.seeds import seed_of
-from attreval.models import checks, encoder_decoder, first_token, forward
+from attreval.models import checks, encoder_decoder, first_token, forward, transformer_lrp
 from attreval.models.captum_deeplift import deeplift
 from attreval.models.class_names import match_labels
 from attreval.models.folders import find_model, open_network, open_tokenizer
@@ -157,10 +157,10 @@ class Transformer:
         return getattr(self.network.config, "embedding_size", None) or self.network.config.hidden_size
 
     def relevance(self, embeddings, mask, segments, targets, rule: Rule, where: str = "words") -> Tensor:
-        """(B, L, D) relevance of word embeddings for (B,) target classes; only the rule of DeepLIFT, by captum."""
-        if not rule.reference:
-            raise ValueError("transformers know no LRP; DeepLIFT is the only rule for them")
-        return deeplift(self, embeddings, mask, segments, targets, where)
+        """(B, L, D) relevance of word embeddings for (B,) target classes; that of DeepLIFT is captum's."""
+        if rule.reference:
+            return deeplift(self, embeddings, mask, segments, targets, where)
+        return transformer_lrp.relevance(self, embeddings, mask, segments, targets, rule)
 
     @property
     def layers(self) -> int:

@@ -8,7 +8,8 @@ Letters used for shapes: B rows, H heads, L tokens.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -21,7 +22,8 @@ class AttentionWeights(TorchFunctionMode):
 
     layers: how many belong to the encoder; a decoder's come after them and are left alone.
     wanted: layers whose weights are kept in `seen` as (B, H, L, L) tensors that gradients reach.
-    factors: layer -> (B, 1, 1, 1) numbers that its weights are multiplied by. bias: (B, 1, 1, L), added to the scores.
+    factors: layer -> (B, 1, 1, 1 or L) numbers that its weights are multiplied by; those of column j, that is as if the
+    value of token j were multiplied. bias: (B, 1, 1, L), added to the scores.
     """
 
     def __init__(
@@ -67,6 +69,58 @@ class AttentionWeights(TorchFunctionMode):
                 weights.requires_grad_(True)  # a leaf: nothing below it keeps a graph
             self.seen[layer] = weights
         return weights
+
+
+class LayerCall(NamedTuple):
+    """One encoder layer, as it was called for one text. state: (1, L, D) what it gave."""
+
+    module: torch.nn.Module
+    args: tuple
+    kwargs: dict
+    state: Tensor
+
+
+def run_layers(model, ids: Tensor, mask: Tensor, segments: Tensor, precision: str = "float32") -> list[LayerCall]:
+    """The call of each encoder layer for (1, L) ids of one text, in order, of those that could be told.
+
+    A layer is the outermost module that takes and gives states and attends once, whatever its name; layers that share
+    their weights are called as often as they are used.
+    """
+    watch, started, found = AttentionWeights(model.layers), {}, {}
+
+    def enter(module, args, kwargs):
+        started[module] = watch.at
+
+    def leave(module, args, kwargs, out):
+        state = out[0] if type(out) is tuple and out else out
+        states = all(
+            isinstance(x, Tensor) and x.ndim == 3 for x in (*args[:1], kwargs.get("hidden_states", state), state)
+        )
+        if watch.at - started[module] == 1 and states and state.shape[:2] == ids.shape:
+            found[started[module]] = LayerCall(module, args, kwargs, state)
+
+    with ExitStack() as stack:
+        for module in model.at(precision).modules():
+            if any(True for _ in module.children()):
+                stack.callback(module.register_forward_pre_hook(enter, with_kwargs=True).remove)
+                stack.callback(module.register_forward_hook(leave, with_kwargs=True).remove)
+        with watch:
+            model.logits(ids, mask, segments, precision, whole=True)
+    return [found[layer] for layer in sorted(found)]
+
+
+def run_without(call: LayerCall, zeroed: Tensor) -> Tensor:
+    """(R, L, D) states behind a layer in which the values of (R,) tokens are zero, one in each row; -1 for none."""
+
+    def widen(given):
+        if isinstance(given, Tensor) and given.is_floating_point() and len(given) == 1:  # others broadcast
+            return given.expand(len(zeroed), *given.shape[1:])
+        return type(given)(widen(one) for one in given) if type(given) in (tuple, list) else given
+
+    kept = torch.arange(call.state.shape[1], device=zeroed.device) != zeroed[:, None]
+    with AttentionWeights(1, factors={0: kept[:, None, None].to(call.state.dtype)}):
+        out = call.module(*widen(call.args), **{name: widen(given) for name, given in call.kwargs.items()})
+    return out[0] if type(out) is tuple else out
 
 
 @contextmanager

@@ -36,6 +36,7 @@ class AttentionPath(Question):
     the gradient with respect to these multiplied weights is taken; done for each layer apart. The node 1 is the text
     itself, where one pass serves all layers. Without nodes only the weights are asked for.
     of: differentiate the `logit` or the `probability` of the target. rows: keep only what these tokens attend to.
+    summary: refuse a model whose classes are not read off the encoder's state of the first token.
     """
 
     ids: np.ndarray
@@ -46,6 +47,7 @@ class AttentionPath(Question):
     weights: tuple[float, ...] = (1.0,)
     of: str = "logit"
     rows: tuple[int, ...] | None = None
+    summary: bool = False
 
     @property
     def takes_gradients(self) -> bool:
@@ -60,7 +62,8 @@ class AttentionPath(Question):
     def items(self, ledger) -> list[Item]:
         """One. ValueError for a model without attention, or whose attention cannot be read."""
         check_attention(ledger.model, "weights to ask for")
-        check_needs(ledger.model, "attention", *(("first token",) if self.rows == (0,) else ()))
+        more = (*(("first token",) if self.rows == (0,) else ()), *(("summary",) if self.summary else ()))
+        check_needs(ledger.model, "attention", *more)
         return [_LayerSums(self, ledger.model.layers)]
 
     @staticmethod

@@ -21,18 +21,28 @@ class Rule:
     epsilon: the stabiliser of every denominator. reference: explain the difference to a text of zero embeddings
     (DeepLIFT) rather than the score itself (LRP). redistribute: the share of a bias goes to the inputs beside it, in
     equal parts, instead of being lost; then the scores sum to the class score.
+    These three are of word-level networks; transformers take epsilon to 0 and let biases keep their share.
+    attention: what becomes of a transformer's attention weights. They share relevance with the values (`shared`, as in
+    AttnLRP), are a `constant` (as in CP-LRP), or pass `softened` gradients (GIM); see models.transformer_lrp.
     """
 
     epsilon: float = 0.001
     reference: bool = False
     redistribute: bool = False
+    attention: Literal["shared", "constant", "softened"] = "shared"
 
     def __post_init__(self):
         if self.reference and self.redistribute:
             raise ValueError("biases cancel in differences to a reference; redistribute them with reference=False")
 
+    @property
+    def need(self) -> str:
+        """What a transformer must be able to do for it, a key of models.checks.PROBES."""
+        return "deeplift" if self.reference else "lrp"
+
 
 LRP, DEEPLIFT = Rule(), Rule(reference=True)
+CP_LRP, GIM = Rule(attention="constant"), Rule(attention="softened")
 
 
 @dataclass(frozen=True)
@@ -57,8 +67,7 @@ class PathGradient(Question):
 
     The path leads from the embeddings of `baseline` ids (zero vectors where None, or where an id is -1) to those of
     `ids`, both (L,). nodes, weights: m points in [0, 1] and their quadrature weights.
-    of: differentiate the `logit` or the `probability`. rule: with one, (L, D) relevance comes in place of the gradient;
-    transformers know only that of DeepLIFT.
+    of: differentiate the `logit` or the `probability`. rule: with one, (L, D) relevance comes in place of the gradient.
     where: the path is walked by the `words` embeddings, to which the model adds positions and types; or all that enters
     the encoder (`entry`) is multiplied by the node, with the gradient still at the word embeddings; or the word
     embeddings enter the encoder `bare`, without positions, types and normalisation. The last two are what the released
@@ -86,7 +95,7 @@ class PathGradient(Question):
     def items(self, ledger) -> list[Item]:
         """One, with a pass a node. ValueError for a transformer of which this gradient cannot be taken."""
         bare = () if self.where == "words" else ("entry",)
-        check_needs(ledger.model, "embeddings", *bare, *(("deeplift",) if self.rule else ()))
+        check_needs(ledger.model, "embeddings", *bare, *((self.rule.need,) if self.rule else ()))
         return [_Path(self)]
 
     @staticmethod

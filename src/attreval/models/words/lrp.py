@@ -68,7 +68,7 @@ class GradientRules:
 GRADIENTS = GradientRules()
 
 
-class _Reroute(torch.autograd.Function):
+class Reroute(torch.autograd.Function):
     """`value` forwards; backwards, what arrives goes to `source`, times `factor`."""
 
     @staticmethod
@@ -113,11 +113,11 @@ class RelevanceRules:
 
     def linear_input(self, a: Tensor) -> Tensor:
         """R(a) = a times what the linear maps send back."""
-        return _Reroute.apply(a, a, self._explained(a))
+        return Reroute.apply(a, a, self._explained(a))
 
     def gated_input(self, weight: Tensor, a: Tensor) -> Tensor:
         """Likewise for a gated activation; the gate gets nothing."""
-        return _Reroute.apply(weight * a, a, weight * self._explained(a))
+        return Reroute.apply(weight * a, a, weight * self._explained(a))
 
     def gate(self, function: Callable, a: Tensor) -> Tensor:
         """A weight, no activation."""
@@ -130,7 +130,7 @@ class RelevanceRules:
         if self.rule.redistribute:
             share = (bias + stabiliser) / sum(count for _, count in sources)
             pre = pre + share * sum(channel for channel, _ in sources if channel is not None)
-        return _Reroute.apply(function(pre.detach()), pre, 1 / (total + stabiliser))
+        return Reroute.apply(function(pre.detach()), pre, 1 / (total + stabiliser))
 
     def gated_sum(self, *terms: _Term) -> Tensor:
         """R(a) = R(sum) * weight * a / stabilised sum, for each term."""
@@ -139,7 +139,7 @@ class RelevanceRules:
         stabiliser = self.stabiliser(total)
         share = stabiliser / len(terms) if self.rule.redistribute else 0
         factors = [(weight * self._explained(a) + share) / (total + stabiliser) for weight, a in terms]
-        return sum(_Reroute.apply(v, a, f) for v, (_, a), f in zip(values, terms, factors, strict=True))
+        return sum(Reroute.apply(v, a, f) for v, (_, a), f in zip(values, terms, factors, strict=True))
 
     def output_gate(self, gate: Tensor, cell: Tensor) -> Tensor:
         """R(cell) = R(h) * gate * tanh(cell) / stabilised h; under DeepLIFT, tanh of the difference of cells."""
@@ -147,7 +147,7 @@ class RelevanceRules:
         total = self._explained(shown)
         stabiliser = self.stabiliser(total)
         share = stabiliser if self.rule.redistribute else 0
-        return _Reroute.apply(shown, cell, (gate * torch.tanh(self._explained(cell)) + share) / (total + stabiliser))
+        return Reroute.apply(shown, cell, (gate * torch.tanh(self._explained(cell)) + share) / (total + stabiliser))
 
     def bias_channel(self, a: Tensor) -> Tensor | None:
         """Zero, whose relevance goes to every unit of the activation alike."""
@@ -155,5 +155,5 @@ class RelevanceRules:
 
     def outputs(self, scores: Tensor) -> Tensor:
         """A class starts with its score (under DeepLIFT, the difference of scores) as its relevance."""
-        scores = _Reroute.apply(scores, scores, self._explained(scores))
+        scores = Reroute.apply(scores, scores, self._explained(scores))
         return scores.chunk(2)[0] if self.rule.reference else scores

@@ -1,0 +1,196 @@
+"""Layer-wise relevance propagation through a transformer, as one modified backward pass.
+
+Relevance is the modified gradient times the input (Achtibat et al. 2024, appendix): the forward pass is the network's
+own, and what changes is how gradients pass what is not linear. `Propagation` sees every function of torch that a
+network calls, whatever its architecture, and gives these a backward pass of their own:
+
+- normalisation: its statistics are constants, so that it is linear;
+- an activation function: its relevance goes to its input (the identity rule), so that its gradient is f(x) / x;
+- a product of two tensors that both depend on the text (attention weights and values, queries and keys, the gate of a
+  feed-forward layer and what it lets through): each gets half;
+- the softmax of attention: its gradient (the Taylor rule of AttnLRP), or a constant (CP-LRP, Ali et al. 2022).
+
+Linear layers share in proportion to what each input adds (the 0-rule). Biases, positions and token types keep their
+share, as in word-level networks, and so does the softmax of AttnLRP, which is not linear at 0: scores sum to the logit
+less these. GIM (Edin et al. 2025) is no LRP, but is made of the same parts: constant statistics, halved products, plain
+gradients of activations, and the softmax's gradient as at twice the temperature.
+Letters used for shapes: B rows, H heads, L tokens, D embedding width, K classes.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+from torch.overrides import TorchFunctionMode
+
+from attreval.models.questions import Rule
+from attreval.models.words.lrp import Reroute
+
+_PRODUCTS = {"mul": 0, "multiply": 0, "matmul": 0, "rmul": 0, "rmatmul": 0, "bmm": 0, "einsum": 1}
+_PRODUCTS |= {"baddbmm": 1, "addbmm": 1, "addmm": 1, "addcmul": 1}  # after what they are added to
+_ACTIVATIONS = {"gelu", "silu", "mish", "relu", "relu6", "leaky_relu", "elu", "selu", "celu", "hardswish", "tanh"}
+_STATISTICS = {"sqrt", "rsqrt", "reciprocal"}
+_GATES = {"sigmoid", "hardsigmoid"}  # weights, as in word-level networks: at 0 they are not 0, which divides by 0
+_SMALL = 1e-6  # below it f(x) / x is that of this x
+_TEMPERATURE = 2.0  # of GIM's softmax
+
+
+class Propagation(TorchFunctionMode):
+    """While it is on, what a network computes has the backward pass of a rule (questions.Rule.attention).
+
+    ValueError for what no rule is known of: attention with dropout, and a product written into its first factor.
+    """
+
+    def __init__(self, network: nn.Module, rule: Rule):
+        super().__init__()
+        self.attention = rule.attention
+        self.modules = [] if rule.attention == "softened" else [m for m in network.modules() if _is_activation(m)]
+        self.handles: list = []
+
+    def __enter__(self):
+        self.handles = [m.register_forward_hook(_activation_hook) for m in self.modules]
+        return super().__enter__()
+
+    def __exit__(self, *raised):
+        for handle in self.handles:
+            handle.remove()
+        return super().__exit__(*raised)
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        name = getattr(function, "__name__", "").strip("_")
+        if function is functional.scaled_dot_product_attention:
+            return self.attend(*args, **kwargs)
+        if name in ("layer_norm", "rms_norm"):
+            return {"layer_norm": layer_norm, "rms_norm": rms_norm}[name](*args, **kwargs)
+        if name == "softmax":
+            return self.softmax(function, *args, **kwargs)
+        if name in _PRODUCTS:
+            return _product(function, _PRODUCTS[name], args, kwargs)
+        if name in _ACTIVATIONS and self.attention != "softened":
+            return hand_on(function(*args, **kwargs), args[0], lambda x: function(x, *args[1:], **kwargs))
+        if name in _STATISTICS | _GATES or (name == "pow" and isinstance(args[1], float | int) and args[1] < 0):
+            return function(*args, **kwargs).detach()
+        if name in ("div", "truediv", "divide", "true_divide") and _depends(args[1]):
+            return function(args[0], args[1].detach(), *args[2:], **kwargs)
+        return function(*args, **kwargs)
+
+    def softmax(self, function, scores: Tensor, *args, **kwargs) -> Tensor:
+        """Attention weights: a constant, their own gradient, or that of a higher temperature."""
+        if self.attention == "constant":
+            return function(scores, *args, **kwargs).detach()
+        weights = function(scores, *args, **kwargs)
+        if self.attention == "shared":
+            return weights
+        one = torch.ones((), dtype=scores.dtype, device=scores.device)
+        softer = function(Reroute.apply((scores / _TEMPERATURE).detach(), scores, one), *args, **kwargs)
+        return Reroute.apply(weights.detach(), softer, one.to(softer.dtype))
+
+    def attend(self, query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False):
+        """Attention written out: the fused function has one gradient for all of it."""
+        if dropout_p:
+            raise ValueError(f"relevance is propagated in evaluation mode, without dropout; it is {dropout_p}")
+        if enable_gqa:
+            key, value = (x.repeat_interleave(query.shape[-3] // x.shape[-3], dim=-3) for x in (key, value))
+        scores = _product(torch.matmul, 0, (query, key.transpose(-2, -1)), {})
+        scores = scores * (query.shape[-1] ** -0.5 if scale is None else scale)
+        if is_causal:
+            attn_mask = torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device).tril()
+        if attn_mask is not None and attn_mask.dtype == torch.bool:
+            scores = scores.masked_fill(~attn_mask, torch.finfo(scores.dtype).min)
+        elif attn_mask is not None:
+            scores = scores + attn_mask
+        return _product(torch.matmul, 0, (self.softmax(functional.softmax, scores, dim=-1), value), {})
+
+
+def layer_norm(x: Tensor, shape, weight=None, bias=None, eps: float = 1e-5) -> Tensor:
+    """Layer normalisation over the last dimensions, of which there are len(shape), with a constant deviation."""
+    over = tuple(range(-len(shape), 0))
+    x = x - x.mean(dim=over, keepdim=True)
+    x = x * torch.rsqrt(x.detach().square().mean(dim=over, keepdim=True) + eps)
+    x = x if weight is None else x * weight
+    return x if bias is None else x + bias
+
+
+def rms_norm(x: Tensor, shape, weight=None, eps: float | None = None) -> Tensor:
+    """Normalisation by the root mean square over the last dimensions, which is a constant."""
+    eps = torch.finfo(x.dtype).eps if eps is None else eps
+    x = x * torch.rsqrt(x.detach().square().mean(dim=tuple(range(-len(shape), 0)), keepdim=True) + eps)
+    return x if weight is None else x * weight
+
+
+def hand_on(value: Tensor, x: Tensor, function) -> Tensor:
+    """The value of an elementwise function at x, whose relevance goes to x. The function is 0 at 0."""
+    with torch.no_grad():
+        away = torch.where(x.abs() < _SMALL, torch.full_like(x, _SMALL), x)
+        slope = function(away) / away
+    return Reroute.apply(value.detach(), x, slope)
+
+
+def relevance(model, embeddings: Tensor, mask: Tensor, segments: Tensor, targets: Tensor, rule: Rule) -> Tensor:
+    """(B, L, D) relevance of (B, L, D) word embeddings for (B,) target classes, in the precision of the embeddings."""
+    points = embeddings.detach().requires_grad_(True)
+    precision = str(points.dtype).removeprefix("torch.")
+    with torch.enable_grad():
+        with Propagation(model.at(precision), rule):
+            logits = model.logits(None, mask, segments, precision, embeddings=points, whole=True)
+        (gradient,) = torch.autograd.grad(logits.gather(1, targets[:, None]).sum(), points)
+    return gradient * points.detach()
+
+
+def unaccounted(model, embeddings: Tensor, mask: Tensor, segments: Tensor) -> float:
+    """How much of the first class's logits reaches neither the text nor a bias, of all relevance that does.
+
+    Relevance of CP-LRP, in which every rule but that of the softmax has a part; 0 but for rounding where each holds.
+    """
+    precision = str(embeddings.dtype).removeprefix("torch.")
+    network = model.at(precision)
+    added = [p for name, p in network.named_parameters() if name.endswith("bias")]
+    added += [m.weight for m in network.modules() if isinstance(m, nn.Embedding)]
+    sources = [embeddings.detach().clone(), *{id(p): p for p in added}.values()]
+    before = [p.requires_grad for p in sources]
+    try:
+        for source in sources:
+            source.requires_grad_(True)
+        with torch.enable_grad(), Propagation(network, Rule(attention="constant")):
+            owed = model.logits(None, mask, segments, precision, embeddings=sources[0], whole=True)[:, 0].sum()
+        gradients = torch.autograd.grad(owed, sources, allow_unused=True)
+    finally:
+        for source, needed in zip(sources, before, strict=True):
+            source.requires_grad_(needed)
+    parts = [(s.detach() * g).double() for s, g in zip(sources, gradients, strict=True) if g is not None]
+    found, size = sum(float(p.sum()) for p in parts), sum(float(p.abs().sum()) for p in parts)
+    return abs(found - float(owed.detach())) / max(1.0, size)
+
+
+def _depends(x) -> bool:
+    """Whether it is a tensor that depends on the text: weights are frozen."""
+    return isinstance(x, Tensor) and x.requires_grad
+
+
+def _product(function, first: int, args, kwargs):
+    """A product, from argument `first` on; its factors that depend on the text share the relevance alike."""
+    if isinstance(args[-1], (list, tuple)):  # einsum takes its operands as a list, too
+        args = (*args[:-1], *args[-1])
+    factors = [i for i, x in enumerate(args) if i >= first and _depends(x)]
+    if len(factors) > 1:
+        if function.__name__.endswith("_") and not function.__name__.endswith("__"):
+            raise ValueError(f"{function.__name__} writes a product into its first factor; no relevance is known of it")
+        share = torch.full((), 1 / len(factors), dtype=args[factors[0]].dtype, device=args[factors[0]].device)
+        args = [Reroute.apply(x.detach(), x, share) if i in factors else x for i, x in enumerate(args)]
+    return function(*args, **kwargs)
+
+
+def _is_activation(module: nn.Module) -> bool:
+    """Whether a module is an elementwise function without weights that is 0 at 0."""
+    if type(module).__module__ not in ("transformers.activations", "torch.nn.modules.activation"):
+        return False
+    if any(True for _ in module.parameters()):
+        return False
+    return bool((module(torch.zeros(3)).abs() < _SMALL).all())
+
+
+def _activation_hook(module: nn.Module, given: tuple, out: Tensor) -> Tensor:
+    """A forward hook: activations that a module spells out in several functions are one function all the same."""
+    return hand_on(out, given[0], module.forward) if _depends(given[0]) else out

@@ -1,0 +1,99 @@
+"""Attention rollout and value zeroing against their slow twins, on encoders of several shapes, side by side."""
+
+import functools
+
+import numpy as np
+import pytest
+import torch
+from reference import architectures as shapes
+from reference import mixing
+from reference.models import instance, sample_instances, tiny_model
+
+from attreval.methods import METHODS
+from attreval.methods.applicable import LEAST
+from attreval.methods.rollout import roll_out
+from attreval.methods.run import explain
+from attreval.models.questions import ValueZeroing
+from attreval.models.scorer import Scorer
+from attreval.models.transformer import Transformer, freeze
+
+KINDS = ("bert", "roberta", "distilbert", "electra", "mpnet", "deberta_v2")
+
+
+@functools.cache
+def loaded(kind):
+    network, tokenizer = shapes.tiny_network(kind)
+    return Transformer(kind, freeze(network), tokenizer, shapes.LABELS, 64)
+
+
+def given_to(model, tokens):
+    typed = {"token_type_ids": torch.tensor(tokens.segments[None])} if model.typed else {}
+    return {"input_ids": torch.tensor(tokens.ids[None]), "attention_mask": torch.ones(1, len(tokens))} | typed
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_attention_rollout(seed):
+    model = tiny_model(seed)
+    texts = sample_instances()
+    for found in explain(Scorer(model, precision="float64"), texts, ["attention_rollout"], LEAST):
+        tokens = found.tokens
+        layers = mixing.attention_layers(model.at("float64"), **given_to(model, tokens))
+        expected = mixing.rolled_out(layers, passed=1)
+        np.testing.assert_allclose(found.attributions["attention_rollout"].scores, expected[tokens.content], atol=1e-10)
+        assert np.isclose(expected.sum(), 1)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("budget", [1, 30, 8192])
+def test_value_zeroing(kind, budget):
+    model = loaded(kind)
+    texts = [instance("the film"), instance("not very good , was it ?", name="y"), instance("bad", name="z")]
+    scorer = Scorer(model, budget, "float64")
+    tokens = [model.tokens(one) for one in texts]
+    found = scorer.answer([ValueZeroing(t.ids, t.segments) for t in tokens], ["x"] * 3)
+    explained = explain(scorer, texts, ["value_zeroing"], LEAST)
+    for t, distances, one in zip(tokens, found, explained, strict=True):
+        expected = mixing.zeroed_layers(model.at("float64"), **given_to(model, t))
+        np.testing.assert_allclose(distances, expected, atol=1e-10)
+        scores = one.attributions["value_zeroing"].scores
+        np.testing.assert_allclose(scores, mixing.rolled_out(expected, passed=0)[t.content], atol=1e-9)
+        assert distances.max() > 1e-3
+
+
+def test_a_text_costs_a_pass_a_token_and_is_remembered():
+    model = loaded("bert")
+    scorer = Scorer(model)
+    tokens = model.tokens(instance("the good film"))
+    talks = [(name, METHODS["value_zeroing"].converse(tokens, 0, LEAST, None)) for name in ("one", "again")]
+    first, again = scorer.converse(talks)
+    np.testing.assert_array_equal(first.values, again.values)
+    assert scorer.costs["one"].unique == len(tokens) and scorer.costs["again"].unique == 0
+
+
+def test_only_a_model_is_asked_whose_first_token_sums_up_the_text():
+    for kind, reason in (
+        ("gpt2", "it is a decoder"),
+        ("bart", "its classes are read off its decoder"),
+        ("modernbert_mean", "its classes are not read off a first token"),
+        ("longformer", "its attention weights are"),
+    ):
+        for name in ("attention_rollout", "value_zeroing"):
+            with pytest.raises(ValueError, match=reason):
+                explain(Scorer(loaded(kind)), [instance("the film")], [name], LEAST)
+
+
+def test_a_layer_that_cannot_be_run_again_alone_is_refused(monkeypatch):
+    network, tokenizer = shapes.tiny_network("bert")
+    model = Transformer("odd", freeze(network), tokenizer, shapes.LABELS, 64)
+    layer, calls = network.bert.encoder.layer[1], []
+    plain = layer.forward
+    monkeypatch.setattr(layer, "forward", lambda *a, **k: plain(*a, **k) * (calls.append(0) or len(calls)))
+    assert model.refusal("layers") == "a layer that is run again alone gives other states"
+
+
+def test_mixings_are_multiplied_from_the_last_layer_down():
+    rng = np.random.default_rng(0)
+    layers = rng.random((3, 4, 4))
+    np.testing.assert_allclose(roll_out(layers), mixing.rolled_out(layers, passed=0), atol=1e-12)
+    layers[1, 2] = 0
+    assert np.isfinite(roll_out(layers)).all() and roll_out(layers).sum() < 1

@@ -1,0 +1,276 @@
+"""LRP of transformers: its rules layer by layer, what is conserved in each architecture, and what is refused."""
+
+import functools
+
+import numpy as np
+import pytest
+import torch
+from reference import architectures as shapes
+from reference import layered_relevance as slow
+from reference.models import draw_weights, instance, tiny_model
+from torch import nn
+from torch.nn import functional
+
+from attreval.methods.applicable import LEAST
+from attreval.methods.run import explain
+from attreval.models.questions import CP_LRP, GIM, LRP, PathGradient
+from attreval.models.scorer import Scorer
+from attreval.models.transformer import Transformer, freeze
+from attreval.models.transformer_lrp import Propagation, relevance, unaccounted
+
+# they compute norms, attention, or the rotation by positions in it
+IN_FLOAT32 = {"llama", "llama_padded", "qwen2", "qwen3", "t5", "longformer", "modernbert", "modernbert_mean"}
+TEXTS = ("the film", "a very slow plot , not good at all , was it ?", "good")
+RULES = pytest.mark.parametrize("rule", [LRP, CP_LRP], ids=["attnlrp", "cp"])
+
+
+@functools.cache
+def loaded(kind):
+    network, tokenizer = shapes.tiny_network(kind)
+    return Transformer(kind, freeze(network), tokenizer, shapes.LABELS, 64)
+
+
+@functools.cache
+def without_biases(kind):
+    """A network to which nothing but words adds anything: no biases, positions and types, and nothing to begin with."""
+    network, tokenizer = shapes.tiny_network(kind)
+    with torch.no_grad():
+        for name, weight in network.named_parameters():
+            weight.mul_(not name.endswith("bias"))
+        for module in network.modules():
+            if isinstance(module, nn.Embedding) and module is not network.get_input_embeddings():
+                module.weight.zero_() if module.weight is not network.get_input_embeddings().weight else None
+        if network.config.is_encoder_decoder:
+            network.get_input_embeddings().weight[network.config.decoder_start_token_id] = 0
+    return Transformer(kind, freeze(network), tokenizer, shapes.LABELS, 64)
+
+
+def read(model, texts=TEXTS):
+    """Ids, mask, segments and float64 word embeddings of texts in one batch."""
+    rows = [(t.ids, t.segments) for t in (model.tokens(instance(text)) for text in texts)]
+    ids, mask, segments = Scorer(model).padded(rows)
+    return ids, mask, segments, model.embed(ids, "float64").detach()
+
+
+def logits(model, mask, segments, vectors):
+    with torch.no_grad():
+        return model.logits(None, mask, segments, "float64", embeddings=vectors)
+
+
+@RULES
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("normed", [True, False])
+def test_a_bert_is_explained_layer_by_layer(rule, seed, normed):
+    model = tiny_model(seed, normed=normed)
+    _, mask, segments, words = read(model)
+    found = relevance(model, words, mask, segments, torch.tensor([seed % 3] * 3), rule).sum(2).numpy()
+    network = model.at("float64")
+    layer = network.bert.embeddings
+    for b, length in enumerate(mask.sum(1).tolist()):
+        added = layer.position_embeddings.weight[:length] + layer.token_type_embeddings.weight[0]
+        entered, own = (words[b, :length] + added).detach(), words[b, :length].numpy()
+        expected = slow.bert(network, entered, own, seed % 3, rule.attention)
+        np.testing.assert_allclose(found[b, :length], expected, atol=1e-9 * max(1, np.abs(expected).max()))
+        assert not found[b, length:].any() and np.abs(expected).max() > 1e-3
+
+
+@RULES
+def test_a_gpt2_is_explained_layer_by_layer(rule):
+    model = loaded("gpt2")
+    draw_weights(model.network, 5)
+    _, mask, segments, words = read(model)
+    found = relevance(model, words, mask, segments, torch.tensor([0, 1, 2]), rule).sum(2).numpy()
+    network = model.at("float64")
+    for b, length in enumerate(mask.sum(1).tolist()):
+        entered = (words[b, :length] + network.transformer.wpe.weight[:length]).detach()
+        expected = slow.gpt2(network, entered, words[b, :length].numpy(), b, rule.attention)
+        np.testing.assert_allclose(found[b, :length], expected, atol=1e-9 * max(1, np.abs(expected).max()))
+
+
+class Kept(Propagation):
+    """Adds up the relevance that arrives at attention weights and does not leave at their scores."""
+
+    def __init__(self, network, rule):
+        super().__init__(network, rule)
+        self.kept = 0.0
+
+    def softmax(self, function, scores, *args, **kwargs):
+        weights = super().softmax(function, scores, *args, **kwargs)
+        if not weights.requires_grad:
+            return weights
+        inputs, outputs = scores.detach(), weights.detach()
+
+        def count(arriving):
+            leaving = torch.where(outputs > 0, inputs, 0) * outputs * (arriving - (outputs * arriving).sum(-1, True))
+            self.kept += float((outputs * arriving).sum() - leaving.sum())
+
+        weights.register_hook(count)
+        return weights
+
+
+@RULES
+@pytest.mark.parametrize("kind", shapes.KINDS)
+def test_relevance_is_conserved(kind, rule):
+    """Of words alone, where nothing else adds to what is computed; the softmax of AttnLRP keeps what it is at 0."""
+    model = without_biases(kind)
+    _, mask, segments, words = read(model)
+    owed = logits(model, mask, segments, words)[:, 1].sum()
+    points = words.clone().requires_grad_(True)
+    watch = Kept(model.at("float64"), rule)
+    with watch:
+        scores = model.logits(None, mask, segments, "float64", embeddings=points)[:, 1].sum()
+    (gradient,) = torch.autograd.grad(scores, points)
+    found = gradient * words
+    close = (1e-6 if kind in IN_FLOAT32 else 1e-12) * max(1, float(found.abs().sum()))
+    assert abs(float(found.sum()) + watch.kept - float(owed)) < max(close, 1e-9 * (kind not in IN_FLOAT32))
+    assert bool(watch.kept) == (rule is LRP) and float(found.abs().max()) > 1e-4
+    asked = relevance(model, words, mask, segments, torch.ones(len(words), dtype=torch.int64), rule)
+    torch.testing.assert_close(asked, found, atol=1e-12, rtol=1e-9)
+
+
+@pytest.mark.parametrize("kind", shapes.KINDS)
+def test_with_biases_what_the_words_do_not_get_the_biases_do(kind):
+    model = loaded(kind)
+    _, mask, segments, words = read(model)
+    assert unaccounted(model, words, mask, segments) < (1e-7 if kind in IN_FLOAT32 else 1e-14)
+    assert unaccounted(model, words.float(), mask, segments) < 1e-6
+    assert not any(weight.requires_grad for weight in model.network.parameters())
+
+
+@pytest.mark.parametrize("kind", shapes.KINDS)
+@pytest.mark.parametrize("rule", [LRP, CP_LRP, GIM], ids=["attnlrp", "cp", "gim"])
+def test_the_forward_pass_is_the_network_s_own(kind, rule):
+    model = loaded(kind)
+    _, mask, segments, words = read(model)
+    with torch.no_grad(), Propagation(model.at("float64"), rule):
+        found = model.logits(None, mask, segments, "float64", embeddings=words)
+    close = 1e-6 if kind in IN_FLOAT32 else 1e-11
+    torch.testing.assert_close(found, logits(model, mask, segments, words), atol=close, rtol=close)
+
+
+@pytest.mark.parametrize("kind", ["bert", "bart", "gpt2_padded", "llama", "deberta_v2", "longformer"])
+def test_scores_are_the_same_alone_and_beside_longer_texts(kind):
+    model, names = loaded(kind), ["lrp", "lrp_cp", "gim"]
+    texts = [instance(text, name=text) for text in TEXTS]
+    together = explain(Scorer(model, precision="float64"), texts, names, LEAST)
+    for one, there in zip(texts, together, strict=True):
+        (alone,) = explain(Scorer(model, precision="float64"), [one], names, LEAST)
+        for name in names:
+            scores = alone.attributions[name].scores
+            np.testing.assert_allclose(there.attributions[name].scores, scores, atol=1e-6 * np.abs(scores).max())
+            assert np.abs(scores).max() > 0
+
+
+def test_one_pass_a_text_and_one_for_each_rule():
+    model = tiny_model()
+    tokens, scorer = model.tokens(instance("the good film")), Scorer(model)
+    asked = [PathGradient(tokens.ids, tokens.segments, 1, rule=rule) for rule in (LRP, CP_LRP, GIM, LRP)]
+    found = scorer.answer(asked, ["lrp", "cp", "gim", "again"])
+    assert [scorer.costs[name].unique for name in ("lrp", "cp", "gim", "again")] == [1, 1, 1, 0]
+    sums = [answer.gradient.sum(1) for answer in found]
+    assert min(np.abs(a - b).max() for a, b in ((sums[0], sums[1]), (sums[0], sums[2]), (sums[1], sums[2]))) > 1e-3
+    np.testing.assert_array_equal(sums[0], sums[3])
+
+
+class Small(nn.Module):
+    """A few functions of (B, D) vectors, with frozen weights."""
+
+    def __init__(self, compute):
+        super().__init__()
+        self.compute, self.act = compute, nn.GELU()
+
+    def forward(self, x):
+        return self.compute(self, x)
+
+
+def shares(compute, x, rule=LRP):
+    """x times its modified gradient."""
+    network, points = Small(compute), x.clone().requires_grad_(True)
+    with Propagation(network, rule):
+        out = network(points)
+    return out.detach(), torch.autograd.grad(out.sum(), points)[0] * x
+
+
+X = torch.tensor([[0.5, -1.5, 2.0, 0.0]], dtype=torch.float64)
+
+
+@pytest.mark.parametrize(
+    "compute",
+    [
+        lambda m, x: m.act(x),
+        lambda m, x: functional.gelu(x, approximate="tanh"),
+        lambda m, x: torch.tanh(x),
+        lambda m, x: functional.silu(x),
+        lambda m, x: x * torch.sigmoid(x),
+        lambda m, x: x * x,
+        lambda m, x: x * torch.rsqrt(x.pow(2).mean() + 1e-6),
+        lambda m, x: x / torch.sqrt(x.pow(2).mean() + 1e-6),
+        lambda m, x: x * (x.pow(2).mean() + 1e-6) ** -0.5,
+        lambda m, x: functional.rms_norm(x, (4,), eps=1e-6),
+        lambda m, x: torch.einsum("bi,bi->bi", x, 2 * x),
+        lambda m, x: torch.einsum("bi,bi->bi", [x, x]),
+    ],
+)
+def test_each_entry_keeps_its_own_where_entries_do_not_mix(compute):
+    out, found = shares(compute, X)
+    torch.testing.assert_close(found, out, atol=1e-9, rtol=1e-9)
+
+
+def test_at_zero_an_activation_has_its_slope():
+    x = torch.zeros(1, 1, dtype=torch.float64, requires_grad=True)
+    network = Small(lambda m, x: m.act(x))
+    with Propagation(network, LRP):
+        (slope,) = torch.autograd.grad(network(x).sum(), x)
+    assert float(slope) == pytest.approx(0.5, abs=1e-5)
+    assert not network.act._forward_hooks
+
+
+def test_gim_softens_the_softmax_and_leaves_activations_alone():
+    """Gradients at twice the temperature, as the released code has them: not divided by it."""
+    out, found = shares(lambda m, x: functional.softmax(m.act(x), -1)[..., 0], X, GIM)
+    inner = X.clone().requires_grad_(True)
+    (slope,) = torch.autograd.grad(functional.gelu(inner).sum(), inner)
+    softer = functional.softmax(functional.gelu(X) / 2, -1)
+    expected = softer * (torch.eye(4, dtype=X.dtype)[0] - softer[0, 0]) * slope * X
+    torch.testing.assert_close(found, expected, atol=1e-12, rtol=1e-9)
+    torch.testing.assert_close(out, functional.softmax(functional.gelu(X), -1)[..., 0])
+
+
+@pytest.mark.parametrize(
+    ("causal", "grouped", "masked"),
+    [(True, False, None), (False, True, None), (False, False, bool), (False, False, float)],
+)
+def test_attention_is_written_out_as_torch_computes_it(causal, grouped, masked):
+    rng = torch.Generator().manual_seed(1)
+    q, k, v = (torch.randn(2, heads, 5, 4, generator=rng) for heads in ((4, 2, 2) if grouped else (4, 4, 4)))
+    hidden = torch.zeros(2, 1, 5, 5, dtype=torch.bool)
+    hidden[1, ..., 3:] = True
+    mask = {None: None, bool: ~hidden, float: torch.zeros(2, 1, 5, 5).masked_fill(hidden, -torch.inf)}[masked]
+    given = {"attn_mask": mask, "is_causal": causal, "enable_gqa": grouped}
+    expected = functional.scaled_dot_product_attention(q, k, v, **given)
+    for rule in (LRP, CP_LRP, GIM):
+        q.requires_grad_(True)
+        with Propagation(nn.Identity(), rule):
+            found = functional.scaled_dot_product_attention(q, k, v, **given)
+        torch.testing.assert_close(found.detach(), expected)
+        if rule is not CP_LRP:
+            assert torch.isfinite(torch.autograd.grad(found.sum(), q)[0]).all()
+        q.requires_grad_(False)
+
+
+def test_what_has_no_rule_is_refused():
+    network, tokenizer = shapes.tiny_network("bert")
+    for layer in network.bert.encoder.layer:
+        layer.intermediate.intermediate_act_fn = Small(lambda m, x: torch.exp(x) - 1)
+    model = Transformer("odd", freeze(network), tokenizer, shapes.LABELS, 64)
+    assert "something in it has no rule of LRP" in model.refusal("lrp")
+    with pytest.raises(ValueError, match=r"^x, lrp: 'odd' cannot be asked for this: 0\."):
+        explain(Scorer(model), [instance("the film")], ["lrp"], LEAST)
+
+
+def test_dropout_and_products_in_place_are_refused():
+    x = torch.ones(1, 1, 2, 2, requires_grad=True)
+    with Propagation(nn.Identity(), LRP), pytest.raises(ValueError, match=r"without dropout; it is 0\.5"):
+        functional.scaled_dot_product_attention(x, x, x, dropout_p=0.5)
+    with Propagation(nn.Identity(), LRP), pytest.raises(ValueError, match="mul_ writes a product into its first"):
+        (x * 2).mul_(x)
