@@ -135,7 +135,8 @@ class Scorer:
     def converse(self, conversations: Iterable[tuple[str, Conversation]]) -> list[Any]:
         """Run conversations side by side, sharing batches and answers; return what each returns, in order.
 
-        A conversation is a generator that yields a Question, or Work, and is sent its answer. The str is the account to book on.
+        A conversation is a generator that yields a Question, or Work, and is sent its answer. The str is the account to
+        book on.
         """
         pairs = list(conversations)
         results: list[Any] = [None] * len(pairs)
