@@ -8,7 +8,7 @@ from attreval.methods import methods_for
 from attreval.methods.method import Budget, UnitSettings
 from attreval.methods.run import explain
 from attreval.models.scorer import Scorer
-from attreval.planning.counting import CountingLedger, UnbuiltModel, bucket, fixed, quantiles, split_words, tokens_of
+from attreval.planning.counting import CountingLedger, UnbuiltModel, bucket, fixed, quantiles, split_words
 
 BUDGET = fixed(
     Budget(
@@ -57,7 +57,7 @@ def test_what_is_counted_is_what_is_booked(tiny, kind):
         costs = [a.cost for a in counted.attributions.values()]
         assert ledger.evaluations == 1 + sum(cost.unique for cost in costs)
         if kind == "tiny":  # where no window is answered without rows
-            assert tokens_of(ledger.passes) == len(counted.tokens) + sum(cost.unique_tokens for cost in costs)
+            assert ledger.tokens == len(counted.tokens) + sum(cost.unique_tokens for cost in costs)
 
 
 def test_partition_shap_asks_for_as_many_coalitions_whatever_it_hears(tiny):
@@ -68,9 +68,23 @@ def test_partition_shap_asks_for_as_many_coalitions_whatever_it_hears(tiny):
         assert costs[0].requested == costs[1].requested > 2 or len(real.tokens.content) == 1
 
 
-def test_more_nodes_are_not_foreseen():
-    budget = fixed(Budget(path_steps=4, path_steps_most=64))
-    assert (budget.path_steps, budget.path_steps_most) == (4, 4)
+@pytest.mark.parametrize(
+    ("first", "most", "nodes"), [(4, 64, 24), (50, 50, 50), (8, 16, 16), (32, 512, 32), (9, 17, 9)]
+)
+def test_a_path_that_may_grow_is_given_the_nodes_that_paths_need(first, most, nodes):
+    budget = fixed(Budget(path_steps=first, path_steps_most=most))
+    assert (budget.path_steps, budget.path_steps_most) == (nodes, nodes)
+
+
+def test_rows_of_several_texts_are_padded_as_the_ledger_pads_them(tiny):
+    ledger = CountingLedger(unbuilt(tiny))
+    found = explain(ledger, pairs(), ["gradient_l2"], BUDGET, ("t",), group=3)
+    longest = max(len(e.tokens) for e in found)
+    assert ledger.passes == {
+        ("forward float32", bucket(longest)): 3 * longest,
+        ("gradient", bucket(longest)): 3 * longest,
+    }
+    assert ledger.tokens == 2 * sum(len(e.tokens) for e in found) and (ledger.evaluations, ledger.gradients) == (6, 3)
 
 
 def test_lengths_share_a_bucket_by_ratio():
@@ -79,7 +93,7 @@ def test_lengths_share_a_bucket_by_ratio():
 
 def test_texts_of_middling_length_stand_for_all():
     assert quantiles([9, 1, 5, 3, 7], 1) == [2] and sorted(quantiles(list(range(12)), 3)) == [2, 6, 10]
-    assert quantiles([4, 2], 5) == [1, 0] or len(quantiles([4, 2], 5)) == 2
+    assert quantiles([4, 2], 5) == [1, 0]
 
 
 @pytest.mark.parametrize("special", [False, True])
@@ -94,3 +108,5 @@ def test_words_stand_for_tokens(special):
         side, start, end = tokens.offsets[t]
         assert instance.segments[side][start:end] == tokens.texts[t]
     assert len(split_words(5, special)(instance)) == 5
+    other = split_words(64, special)(models.instance("a film", "slow"))  # a word is one id in every text
+    assert other.ids[np.array(other.texts) == "film"] == second[0]

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from zlib import crc32
 
 import numpy as np
 import torch
@@ -28,15 +29,21 @@ from attreval.models.questions import (
     PathGradient,
     SoftErasure,
 )
-from attreval.models.scorer import Scorer
+from attreval.models.scorer import Scorer, cut_batches
 
+NEEDED = 24  # nodes at which a path meets its sum, on average over MiniLM's texts, whatever it begins with
 Passes = Counter  # (what, length of its rows as a power of 2) -> tokens; of "erased", (what, length, size) -> times
 
 
 def fixed(budget: Budget) -> Budget:
-    """The budget with as many nodes on every path as it begins with: more are for the model to say."""
+    """The budget with a fixed number of nodes on every path, NEEDED where it may grow: how many, the model decides."""
+
+    def settle(first: int, most: int) -> int:
+        return min(most, max(first, NEEDED)) if 2 * first <= most else first
+
+    nodes = settle(budget.path_steps, budget.path_steps_most)
     units = budget.units.changed(attention_steps_most=budget.units.attention_steps)
-    return budget.changed(path_steps_most=budget.path_steps, units=units)
+    return budget.changed(path_steps=nodes, path_steps_most=nodes, units=units)
 
 
 def bucket(length: int) -> int:
@@ -76,15 +83,16 @@ class UnbuiltModel:
 
 
 class CountingLedger(Scorer):
-    """A ledger that runs nothing. passes: tokens by what they pass, "forward float32" or "gradient", and length.
+    """A ledger that runs nothing. passes: tokens, padding included, by what they pass ("gradient") and length.
 
-    evaluations, gradients: passes in all, and those that take a gradient, as computed, not as asked for.
+    evaluations, gradients, tokens: passes in all, those that take a gradient, and what they read without padding; as
+    computed, not as asked for.
     """
 
     def __init__(self, model: UnbuiltModel, sampled_precision: str = "float32"):
         super().__init__(model, sampled_precision=sampled_precision)
         self.passes: Passes = model.passes
-        self.evaluations = self.gradients = 0
+        self.evaluations = self.gradients = self.tokens = 0
         self.notify = self._add
         self.rng = np.random.default_rng(0)
 
@@ -94,12 +102,18 @@ class CountingLedger(Scorer):
 
     def _run(self, kind, items) -> None:
         """Count the passes of each item and make an answer up."""
+        groups: dict[str, list[int]] = {}
         for item in items:
-            what = _what(kind, item)
-            self.passes[what, bucket(len(item.row[0]))] += len(item.groups) * len(item.row[0])
-            self.gradients += len(item.groups) * (what == "gradient")
+            groups.setdefault(_what(kind, item), []).extend([len(item.row[0])] * len(item.groups))
             self.answers[item.key] = self._make_up(kind, item)
-            self._report(len(item.groups))
+        for what, lengths in groups.items():
+            lengths.sort(reverse=True)
+            for batch in cut_batches(lengths, self.token_budget):
+                longest = lengths[batch.start]
+                self.passes[what, bucket(longest)] += len(batch) * longest
+            self.tokens += sum(lengths)
+            self.gradients += len(lengths) * (what == "gradient")
+            self._report(len(lengths))
 
     def _make_up(self, kind, item):
         """An answer of the right shape."""
@@ -144,12 +158,9 @@ def split_words(max_length: int, special: bool, longest: int = 9) -> Callable[[I
             rows += [(-1, side)] if special else []
         if len(rows) > max_length:
             rows = rows[: max_length - special] + rows[len(rows) - special :]
-        ids: dict[str, int] = {}
         names = ["" if len(row) == 2 else instance.segments[row[1]][row[2] : row[3]] for row in rows]
         return Tokens(
-            ids=np.array(
-                [1 if len(r) == 2 else ids.setdefault(n, len(ids) + 2) for r, n in zip(rows, names, strict=True)]
-            ),
+            ids=np.array([2 + crc32(name.encode()) if name else 1 for name in names], dtype=np.int64),
             segments=np.array([row[1] for row in rows]),
             special=np.array([len(row) == 2 for row in rows]),
             word=np.array([row[0] for row in rows]),
@@ -167,12 +178,7 @@ def scaled(passes: Passes, by: float) -> Passes:
     return Counter({key: by * count for key, count in passes.items()})
 
 
-def tokens_of(passes: Passes) -> float:
-    """Tokens in all; erased windows are not rows."""
-    return sum(count for key, count in passes.items() if key[0] != "erased")
-
-
 def quantiles(lengths: Sequence[int], count: int) -> list[int]:
     """Which of some texts stand for all: those in the middle of `count` equal parts by length."""
-    order = np.argsort(lengths, kind="stable")
-    return [int(order[int((part + 0.5) * len(order) / count)]) for part in range(min(count, len(order)))]
+    order, count = np.argsort(lengths, kind="stable"), min(count, len(lengths))
+    return [int(order[int((part + 0.5) * len(order) / count)]) for part in range(count)]

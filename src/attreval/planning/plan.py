@@ -8,12 +8,12 @@ from functools import cache
 
 from attreval.config import Profile
 from attreval.corpora import TASKS
+from attreval.planning.counting import NEEDED
 from attreval.planning.texts import known_texts
 from attreval.planning.unit_costs import Rates, start_seconds
 from attreval.planning.work import FAMILIES, Work, list_work
 
 SIDE_BY_SIDE = ("05_kamp2023_seeds", "06_zhao2023", "07_sun2024", "08_joint")  # these start several processes
-MODEL_FREE = ("01_data", "03_overview", "04_poerner2018", "05_kamp2023", "09_planted")
 GIB = 2**30
 BASE = {True: 0.75, False: 0.35}  # GiB of a process that has loaded transformers, or not, before any weights
 KEPT = 16  # floats a token, layer and unit of width that a backward pass keeps, about
@@ -85,8 +85,8 @@ class Plan:
         out = [
             f"{self.processor_hours:.2f} processor hours; {self.wall_hours:.2f} hours on a core for each of "
             f"{self.workers} workers x {self.threads} threads, if none waits",
-            "evaluations and tokens are those computed; no training stops early, paths take as few nodes as they begin "
-            "with; downloads and the site are not in it",
+            "evaluations and tokens are those computed; no training stops early, paths that may grow take "
+            f"{NEEDED} nodes; downloads and the site are not in it",
         ]
         if self.made_up:
             out.append(
@@ -122,16 +122,15 @@ def price(work: Work, profile: Profile, rates: Callable[[str, int], Rates]) -> P
     asks = bool(work.model) or work.notebook in SIDE_BY_SIDE
     processes = profile.workers if work.notebook in SIDE_BY_SIDE else 1
     seconds = work.own + work.steps * processes * start_seconds(asks)
-    memory, tokens = BASE[asks], sum(work.training.values())
+    memory = BASE[asks]
     if work.model:
         rate = rates(work.model, len(TASKS[work.task].labels))
         for (what, *key), count in work.passes.items():
             seconds += count * rate.seconds(what, *key)
-            tokens += 0 if what == "erased" else count
         for (precision, length, rows), count in work.training.items():
             seconds += count * rate.seconds(f"train {precision}", length, rows)
         memory = _memory(work, profile, rate)
-    numbers = (round(work.evaluations), round(work.gradients), round(tokens))
+    numbers = (round(work.evaluations), round(work.gradients), round(work.tokens))
     return Priced(work.notebook, work.task, work.model, work.steps, work.texts, *numbers, seconds, memory)
 
 

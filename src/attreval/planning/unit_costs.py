@@ -24,8 +24,8 @@ from attreval.models.words.classifier import Network, Sizes, WordClassifier
 
 WORDS = 30522  # of the vocabularies of BERT and MPNet, which have nearly the same size
 KNOWN = {"minilm": (6, 384, 12), "mpnet": (12, 768, 12)}  # weights of the registry: layers, hidden, heads
-LEAST = 0.25  # processor seconds that a rate is measured for, at least
-KERNEL = 1.5  # processor seconds of papermill's own process and of opening weights, from runs of `quick`
+LEAST, REPEATS = 0.25, 3  # processor seconds that a rate is measured for, and how often, at least
+KERNEL = 3.0  # processor seconds of papermill's process and of opening tables and weights, from a run of `quick`
 AT_ONCE = {"transformer": 1024, "recurrent": 4096, "quasi": 4096, "convolutional": 1024}
 
 
@@ -164,15 +164,14 @@ class Rates:
 
     @staticmethod
     def _time(call: Callable[[], object], units: float) -> float:
-        """Processor seconds a unit: the least of the repeats, after one that warms up."""
+        """Processor seconds a unit: the median of the repeats, after one that warms up."""
         call()
-        spent, best = 0.0, float("inf")
-        while spent < LEAST:
+        taken = []
+        while sum(taken) + 1e-4 * len(taken) < LEAST or len(taken) < REPEATS:
             start = time.process_time()
             call()
-            took = time.process_time() - start
-            spent, best = spent + took + 1e-4, min(best, took)
-        return best / units
+            taken.append(time.process_time() - start)
+        return float(np.median(taken)) / units
 
 
 def _fields(model) -> list[str]:

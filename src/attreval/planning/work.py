@@ -44,12 +44,15 @@ from attreval.planning.counting import (
 from attreval.planning.texts import texts_of
 from attreval.planning.unit_costs import shape_of
 
-SAMPLE = 3  # texts that stand for all of a step
+SAMPLE = 3  # texts that stand for all of a step; those that are explained stand in a group, for their padding
+GROUP = 8
 FAMILIES = {"gru": "recurrent", "lstm": "recurrent", "qgru": "quasi", "qlstm": "quasi", "cnn": "convolutional"}
 # processor seconds a text and method of what asks no model, from a run of `quick`
-POINTING, AGREEMENT, JOINT = 0.003, 0.02, 0.003
+POINTING, AGREEMENT, JOINT = 0.0018, 0.02, 0.003
 PLANTED = 0.9  # a text of the planted worlds
-INFORMED = 1.3  # tokens of a text that an agent is shown with an explanation, over those of the text
+INFORMED = 1.8  # tokens of a text that an agent is shown with an explanation, over those of the text
+AGENT = 3.0  # processor seconds in which an agent's first weights are opened and its best are kept
+ALIKE = 1.0  # how much what all methods' scores have in common weighs against what is a method's own
 
 
 @dataclass
@@ -68,19 +71,17 @@ class Work:
     texts: int = 0
     evaluations: float = 0
     gradients: float = 0
+    tokens: float = 0
     passes: Passes = field(default_factory=Counter)
     training: Counter = field(default_factory=Counter)
     own: float = 0.0
 
     def add(self, other: Work, times: float = 1) -> Work:
         """Take in so many times as much of another."""
-        self.evaluations, self.gradients = (
-            self.evaluations + times * other.evaluations,
-            self.gradients + times * other.gradients,
-        )
+        for name in ("evaluations", "gradients", "tokens", "own"):
+            setattr(self, name, getattr(self, name) + times * getattr(other, name))
         self.passes.update(scaled(other.passes, times))
         self.training.update(scaled(other.training, times))
-        self.own += times * other.own
         return self
 
 
@@ -122,7 +123,8 @@ class Planner:
             work(ledger, texts[at], at)
             ledger.forget()
         out.own = time.process_time() - start
-        out.evaluations, out.gradients, out.passes = ledger.evaluations, ledger.gradients, ledger.passes
+        out.evaluations, out.gradients, out.tokens = ledger.evaluations, ledger.gradients, ledger.tokens
+        out.passes = ledger.passes
         times = len(texts) / len(chosen)
         return Work("", task, model, texts=len(texts)).add(out, times)
 
@@ -137,6 +139,7 @@ class Planner:
             length = float(np.mean([min(most, len(read(text))) for text in sample]))
             out.training[precision, bucket(round(length)), spec.batch_rows] = length * len(train) * spec.epochs
             out.evaluations = out.gradients = len(train) * spec.epochs
+            out.tokens = length * len(train) * spec.epochs
 
         def check(ledger, text, at):
             tokens = ledger.model.tokens(text)
@@ -153,9 +156,18 @@ class Planner:
         """The work of explaining texts by those of the methods that apply."""
         family, budget = self.unbuilt(task, model).family, fixed(budget)
         chosen = [m for m in methods if family in METHODS[m].families]
-        return self.count(
-            *(task, model, texts, lambda ledger, text, _: explain(ledger, [text], chosen, budget, ("plan",)), precision)
-        )
+        if not len(texts):
+            return Work("", task, model)
+        group = [texts[at] for at in quantiles([len(text.words) for text in texts], GROUP)]
+        one = self.count(task, model, [group], lambda ledger, some, _: explain(ledger, some, chosen, budget), precision)
+        return Work("", task, model, texts=len(texts)).add(one, len(texts) / len(group))
+
+
+def make_scores(methods: Sequence[str], size: int, *names: object) -> dict[str, np.ndarray]:
+    """Method -> (size,) scores, alike as those of methods are: what all have in common, and noise of their own."""
+    common = ALIKE * generator("plan", *names).standard_normal(size)
+    own = {m: generator("plan", m, *names).standard_normal(size) for m in methods}
+    return {m: noise if m == "random" else noise + common for m, noise in own.items()}
 
 
 def list_work(profile: Profile, read: Callable | None = None, sample: int = SAMPLE) -> Iterator[Work]:
@@ -257,7 +269,7 @@ def _erase(planner: Planner, task: str, model: str, seeds: int) -> Work:
 
         def erase(ledger, text, _, first=first):
             tokens, names = ledger.model.tokens(text), (task, model, 1, text.id)
-            known = {m: generator("plan", m, *names).standard_normal(len(tokens.content)) for m in methods}
+            known = make_scores(methods, len(tokens.content), *names)
             inputs = list_inputs(ledger, profile, task, first, tokens, known, 0, names)
             ledger.converse((one.method, ask_erasure(tokens, one, query)) for one in inputs)
 
@@ -326,8 +338,9 @@ def _train_agents(planner: Planner, task: str, model: str, seeds: int, texts: Se
     first, second = np.cumsum([round(share * len(texts)) for share in agents.split[:2]])
     one = planner.training(task, model, (texts[:first], texts[first:second], texts[second:]), spec)
     conditions = len(agents.techniques) * len(agents.types) * len(agents.forms)
-    times = seeds * len(agents.seeds) * (1 + INFORMED * conditions) if agents.rows else 0
-    return Work("07_sun2024_agents", task, model, seeds, int(first)).add(one, times)
+    times = seeds * len(agents.seeds) if agents.rows else 0
+    out = Work("07_sun2024_agents", task, model, seeds, int(first), own=AGENT * times * (1 + conditions))
+    return out.add(one, times * (1 + INFORMED * conditions))
 
 
 def _joint(planner: Planner) -> Iterator[Work]:
@@ -346,7 +359,7 @@ def _joint(planner: Planner) -> Iterator[Work]:
         def ask(ledger, text, _, of=(task, model, methods, known)):
             task, model, methods, known = of
             tokens, names = ledger.model.tokens(text), (task, model, 1, text.id)
-            scores = {m: generator("plan", m, *names).standard_normal(len(tokens.content)) for m in methods}
+            scores = make_scores(methods, len(tokens.content), *names)
             cases = cases_to_ask(profile, names, scores, known, True)
             ledger.converse((case.method, ask_erasure(tokens, case, query_segment(task))) for case in cases)
 
