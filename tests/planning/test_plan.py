@@ -24,8 +24,8 @@ RATE = 1e-3
 @pytest.fixture
 def smoke(monkeypatch):
     """The smoke profile, none of whose tables is at hand; every token costs a millisecond."""
-    monkeypatch.setattr(texts, "known_texts", lambda task, split: ())
-    monkeypatch.setattr(plan, "known_texts", lambda task, split: ())
+    monkeypatch.setattr(texts, "known_texts", lambda task, split: ([], 0))
+    monkeypatch.setattr(plan, "known_texts", lambda task, split: ([], 0))
     monkeypatch.setattr(plan, "start_seconds", lambda model: 2.0)
     return config.load("smoke")
 
@@ -83,6 +83,13 @@ def test_a_made_up_text_has_the_words_of_its_task(smoke):
     assert len(one.segments) == 2 and abs(len(one.words) - texts.WORDS["snli"]) <= 1
     assert len(set(one.word_texts())) == len(one.words)
     assert len(texts.texts_of("bbc", "train", 5)) == 5
+
+
+def test_a_table_that_is_shorter_than_asked_says_how_many(monkeypatch):
+    some = [models.instance("good"), models.instance("not good")]
+    monkeypatch.setattr(texts, "known_texts", lambda task, split: (some, 5))
+    assert [len(one.words) for one in texts.texts_of("snli", "test", 9)] == [1, 2, 1, 2, 1]
+    assert texts.texts_of("snli", "test", 1) == some[:1]
 
 
 @pytest.mark.parametrize("model", ["tiny", "tiny_bart", "gru", "cnn"])

@@ -113,7 +113,7 @@ def make_plan(profile: Profile, read: Callable | None = None, notify: Callable[[
         if notify:
             notify(" ".join(part for part in (work.notebook, work.task, work.model) if part))
         rows.append(price(work, profile, rates))
-    made_up = [t for t in profile.read_tasks() if not known_texts(t, "test")]
+    made_up = [t for t in profile.read_tasks() if not known_texts(t, "test")[1]]
     return Plan(profile.name, rows, made_up, profile.workers, profile.threads)
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import cycle, islice
 
 import numpy as np
+import pyarrow.parquet as pq
 
 from attreval import corpora
 from attreval.core.records import Instance
@@ -34,23 +36,28 @@ WORDS = {
     "hybrid_yelp": 160,
     "manual_newsgroups": 250,
 }
+LOOKED_AT = 2000  # instances whose lengths stand for those of all; a table's order is random
 OTHERWISE = 100  # of a corpus of one's own that has not been read
 
 
-@lru_cache(maxsize=32)
-def known_texts(task: str, split: str) -> tuple[Instance, ...]:
-    """All instances of a split whose table is at hand; none else."""
-    there = split in TASKS[task].splits and corpora.table_path(task).exists()
-    return tuple(corpora.load(task, split)) if there else ()
+@lru_cache(maxsize=64)
+def known_texts(task: str, split: str) -> tuple[list[Instance], int]:
+    """The first LOOKED_AT instances of a split, and how many it has; none where its table is not at hand."""
+    path = corpora.table_path(task)
+    if split not in TASKS[task].splits or not path.exists():
+        return [], 0
+    count = pq.read_table(path, columns=["split"], filters=[("split", "=", split)]).num_rows
+    return corpora.load(task, split, LOOKED_AT), count
 
 
 def texts_of(task: str, split: str, rows: int) -> list[Instance]:
-    """The first `rows` instances of a split, or as many as there are; one made-up text that many times without a table.
+    """As many texts as the first `rows` of a split are, or as it has; without a table, one made-up text many times.
 
     Instances that stand for others are the same object.
     """
-    known = known_texts(task, split)
-    return list(known[:rows]) if known else [_make_up(task)] * rows
+    known, count = known_texts(task, split)
+    known, count = (known, min(rows, count)) if known else ([_make_up(task)], rows)
+    return list(islice(cycle(known), count))
 
 
 @lru_cache(maxsize=64)
