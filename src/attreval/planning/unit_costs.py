@@ -26,7 +26,8 @@ WORDS = 30522  # of the vocabularies of BERT and MPNet, which have nearly the sa
 KNOWN = {"minilm": (6, 384, 12), "mpnet": (12, 768, 12)}  # weights of the registry: layers, hidden, heads
 LEAST, MOST, REPEATS = 0.25, 1.0, 3  # processor seconds that a rate is measured for, and how often at least
 KERNEL = 3.0  # processor seconds of papermill's process and of opening tables and weights, from a run of `quick`
-AT_ONCE = {"transformer": 1024, "recurrent": 4096, "quasi": 4096, "convolutional": 1024}
+TRAINED = 1024  # tokens of the batch that a training step is measured on, at most
+AT_ONCE = {"transformer": 512, "recurrent": 4096, "quasi": 4096, "convolutional": 1024}
 
 
 class _Tokenizer(SimpleNamespace):
@@ -120,7 +121,8 @@ class Rates:
             return self._time(lambda: self.model.erased(torch.from_numpy(ids), size, True), 1)
         rows = max(1, AT_ONCE[self.model.family] // length)
         if what.startswith("train"):
-            return self._time(self._training_step(what.split()[1], length, more[0]), more[0] * length)
+            batch = max(1, min(more[0], TRAINED // length))
+            return self._time(self._training_step(what.split()[1], length, batch), batch * length)
         if what == "gradient":
             return self._time(
                 lambda: self._ask(PathGradient(*row, 0) for row in self._rows(rows, length)), rows * length
@@ -164,14 +166,13 @@ class Rates:
 
     @staticmethod
     def _time(call: Callable[[], object], units: float) -> float:
-        """Processor seconds a unit: the median of the repeats, after one that warms up."""
-        call()
+        """Processor seconds a unit: the median of the repeats; the first warms up, and counts only where it was long."""
         taken = []
-        while sum(taken) < MOST and (sum(taken) + 1e-4 * len(taken) < LEAST or len(taken) < REPEATS):
+        while not taken or (sum(taken) < MOST and (sum(taken[1:]) < LEAST or len(taken) <= REPEATS)):
             start = time.process_time()
             call()
-            taken.append(time.process_time() - start)
-        return float(np.median(taken)) / units
+            taken.append(time.process_time() - start + 1e-6)
+        return float(np.median(taken[1:] or taken)) / units
 
 
 def _fields(model) -> list[str]:
