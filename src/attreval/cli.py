@@ -1,4 +1,4 @@
-"""The command line: what there is, fetch, run, render, explore, claims, check, explain, doctor."""
+"""The command line: what there is, fetch, plan, run, render, explore, claims, check, explain, doctor."""
 
 from __future__ import annotations
 
@@ -101,6 +101,24 @@ def run(
     if not run_workflow(profile, cores, extra=context.args):
         print("nothing to do: results and site are up to date")
     print(f"results: {project.results(name).root}\nsite:    {project.home() / '_site' / 'index.html'}")
+
+
+@app.command()
+@plain_errors
+def plan(
+    profile: ProfileName = "quick",
+    as_json: Annotated[bool, typer.Option("--json", help="machine-readable")] = False,
+):
+    """Evaluations, tokens, processor time and memory of each step of a profile, before anything of it runs."""
+    from attreval.config import load
+    from attreval.planning.plan import make_plan
+
+    found = make_plan(load(profile), notify=lambda step: print(f"measuring: {step}", file=sys.stderr))
+    if as_json:
+        print(json.dumps(found.to_json(), indent=1, ensure_ascii=False))
+        return
+    print_rows(found.table())
+    print("\n".join(found.notes()))
 
 
 @app.command()

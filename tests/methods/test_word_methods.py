@@ -133,16 +133,6 @@ def test_substrings_drawn_are_short_distinct_and_all_there_where_they_fit(n, sam
     assert len(drawn) == samples and set(map(tuple, drawn.tolist())) <= set(every)
 
 
-@given(n=st.integers(1, 30), w=st.integers(1, 50), seed=st.integers(0, 99))
-def test_sums_over_substrings_and_their_transpose(n, w, seed):
-    rng = np.random.default_rng(seed)
-    cuts = limsse.draw_substrings(n, w, "random", rng)
-    design = ((cuts[:, :1] <= np.arange(n)) & (np.arange(n) < cuts[:, 1:])).astype(float)
-    v, y = rng.standard_normal(n), rng.standard_normal(w)
-    np.testing.assert_allclose(limsse.substring_sums(v, cuts), design @ v, atol=1e-12)
-    np.testing.assert_allclose(limsse.covering_sums(y, cuts, n), design.T @ y, atol=1e-12)
-
-
 def test_each_distinct_substring_is_read_once():
     model = words.tiny_words("gru")
     scorer = Scorer(model)

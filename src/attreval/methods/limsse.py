@@ -18,11 +18,10 @@ from __future__ import annotations
 import numpy as np
 
 from attreval.core.seeds import generator
+from attreval.methods.descent import LONGEST, Descent
 from attreval.methods.method import Scores
 from attreval.models.questions import Evaluate, softmax
 
-LONGEST = 6
-RATE, MOMENTUM, PENALTY, SEED = 0.01, 0.9, 0.01, 12345  # of the released code
 RIDGE = 1e-6
 
 
@@ -59,35 +58,6 @@ def _read_substrings(tokens, cuts: np.ndarray):
 def logistic(a: np.ndarray) -> np.ndarray:
     """1 / (1 + exp(-a)), without overflow."""
     return np.exp(-np.logaddexp(0, -a))
-
-
-def substring_sums(weights: np.ndarray, cuts: np.ndarray) -> np.ndarray:
-    """(w,) sums of the weights of each substring."""
-    running = np.concatenate([[0.0], np.cumsum(weights)])
-    return running[cuts[:, 1]] - running[cuts[:, 0]]
-
-
-def covering_sums(values: np.ndarray, cuts: np.ndarray, n: int) -> np.ndarray:
-    """(n,) sums of the values of the substrings that hold each token: the transpose of `substring_sums`."""
-    edges = np.bincount(cuts[:, 0], values, n + 1) - np.bincount(cuts[:, 1], values, n + 1)
-    return np.cumsum(edges)[:n]
-
-
-def _fit_descent(cuts: np.ndarray, n: int, values: np.ndarray, classify: bool, epochs: int) -> np.ndarray:
-    """(n,) weights by full-batch descent with Nesterov momentum; mean loss plus PENALTY times the sum of |weights|.
-
-    classify: cross entropy on 0/1 values, else squared error. The start is Glorot uniform, as in the code, but drawn by
-    NumPy: the code's own numbers come from Keras and are others, at the same seed.
-    """
-    limit = np.sqrt(6 / (n + 1))
-    weights, step = np.random.RandomState(SEED).uniform(-limit, limit, n), np.zeros(n)
-    for _ in range(epochs):
-        sums = substring_sums(weights, cuts)
-        errors = logistic(sums) - values if classify else 2 * (sums - values)
-        slope = covering_sums(errors / len(cuts), cuts, n) + PENALTY * np.sign(weights)
-        step = MOMENTUM * step - RATE * slope
-        weights = weights + MOMENTUM * step - RATE * slope
-    return weights
 
 
 def _fit_exactly(cuts: np.ndarray, n: int, values: np.ndarray, classify: bool) -> np.ndarray:
@@ -127,6 +97,6 @@ def limsse(loss: str):
             values = softmax(logits)[:, target]
         if budget.limsse_solver == "exact":
             return Scores(_fit_exactly(cuts, n, values, loss == "class"))
-        return Scores(_fit_descent(cuts, n, values, loss == "class", budget.limsse_epochs))
+        return Scores((yield Descent(cuts, n, values, loss == "class", budget.limsse_epochs)))
 
     return converse

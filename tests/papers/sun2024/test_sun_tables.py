@@ -443,7 +443,7 @@ def test_as_many_random_units_are_as_many(tiny):
     for sizes in ("mean", "each"):
         asked = settings.changed(random_sizes=sizes, span_rules=[])
         case = sun_properties.rank_instance(one, records, tiny, asked, run, {})
-        (job,) = sun_properties._masked_sets(case, asked, records, run)
+        (job,) = sun_properties.masked_sets(case, asked, records, run)
         assert all(len(chosen) == key[3] for key, chosen in job.sets)
         rows = [(*run, one.id, *key, float(len(chosen)), 0.0, 0.0, 0.0) for key, chosen in job.sets]
         columns = [*sun_properties.RUN, "technique", "type", "k", "units", *sun_properties.CHANGES]

@@ -5,7 +5,7 @@ from attreval.models.questions.cell_parts import CellParts
 from attreval.models.questions.head_importance import HeadImportance
 from attreval.models.questions.logits import Evaluate, Windows, softmax
 from attreval.models.questions.path_gradient import CP_LRP, DEEPLIFT, GIM, LRP, PathAnswer, PathGradient, Rule
-from attreval.models.questions.question import Conversation, Question, Row
+from attreval.models.questions.question import Conversation, Question, Row, Work
 from attreval.models.questions.soft_erasure import SoftErasure
 from attreval.models.questions.value_zeroing import ValueZeroing
 
@@ -28,5 +28,6 @@ __all__ = [
     "SoftErasure",
     "ValueZeroing",
     "Windows",
+    "Work",
     "softmax",
 ]

@@ -79,7 +79,16 @@ class Question(ABC):
         return {}
 
 
-Conversation = Generator[Question, Any, Any]
+class Work(ABC):
+    """What a conversation has computed in company: it asks the model nothing, and costs no evaluations."""
+
+    @staticmethod
+    @abstractmethod
+    def together(asked: Sequence[Any]) -> list[Any]:
+        """The results of works of one type that several conversations ask for at the same time."""
+
+
+Conversation = Generator[Question | Work, Any, Any]
 
 
 def check_attention(model: Classifier, what: str) -> None:

@@ -5,7 +5,8 @@ backward pass alone. `RelevanceRules` computes the same numbers, but its backwar
 2018, sections 3.3 and A; Arras et al. 2017): a sum `a' = sum_i a_i w_i + b` gives each input
 `R(a') * a_i w_i / (a' + eps sgn(a'))`, an activation function hands its relevance on, and a gate is a weight that takes
 none. For DeepLIFT every activation but the gates is its difference to a reference text of zero embeddings, which runs
-along as further rows of the batch.
+along as further rows of the batch. A GRU or LSTM, whose steps are too many for a graph of them, takes the same factors
+in one walk (relevance_walk).
 Tensors have the batch as their last dimension but one. Letters: d directions, L tokens, B rows, H units.
 """
 
@@ -32,10 +33,6 @@ class GradientRules:
     def linear_input(self, a: Tensor) -> Tensor:
         """An activation about to enter a linear map."""
         return a
-
-    def gated_input(self, weight: Tensor, a: Tensor) -> Tensor:
-        """A gated activation about to enter a linear map."""
-        return weight * a
 
     def gate(self, function: Callable, a: Tensor) -> Tensor:
         """How far a gate is open."""
@@ -98,7 +95,7 @@ class RelevanceRules:
             return x, mask
         return torch.cat([x, torch.zeros_like(x)], dim=-2), torch.cat([mask, mask], dim=-2)
 
-    def _explained(self, a: Tensor) -> Tensor:
+    def explained(self, a: Tensor) -> Tensor:
         """The activation that is explained, the same in both halves of a doubled batch."""
         a = a.detach()
         if not self.rule.reference:
@@ -113,41 +110,49 @@ class RelevanceRules:
 
     def linear_input(self, a: Tensor) -> Tensor:
         """R(a) = a times what the linear maps send back."""
-        return Reroute.apply(a, a, self._explained(a))
-
-    def gated_input(self, weight: Tensor, a: Tensor) -> Tensor:
-        """Likewise for a gated activation; the gate gets nothing."""
-        return Reroute.apply(weight * a, a, weight * self._explained(a))
+        return Reroute.apply(a, a, self.explained(a))
 
     def gate(self, function: Callable, a: Tensor) -> Tensor:
         """A weight, no activation."""
         return function(a.detach())
 
+    def activation_factor(self, pre: Tensor, bias: Tensor, inputs: Tensor | int) -> tuple[Tensor, Tensor | None]:
+        """What relevance is multiplied by on its way to what entered the map, and each input's part of the bias."""
+        total = self.explained(pre)
+        stabiliser = self.stabiliser(total)
+        share = (bias + stabiliser) / inputs if self.rule.redistribute else None
+        return 1 / (total + stabiliser), share
+
     def activation(self, function: Callable, pre: Tensor, bias: Tensor, *sources: _Source) -> Tensor:
         """R(pre) = R(function(pre)), divided by the stabilised sum on its way to what entered it."""
-        total = self._explained(pre)
-        stabiliser = self.stabiliser(total)
-        if self.rule.redistribute:
-            share = (bias + stabiliser) / sum(count for _, count in sources)
+        factor, share = self.activation_factor(pre, bias, sum(count for _, count in sources))
+        if share is not None:
             pre = pre + share * sum(channel for channel, _ in sources if channel is not None)
-        return Reroute.apply(function(pre.detach()), pre, 1 / (total + stabiliser))
+        return Reroute.apply(function(pre.detach()), pre, factor)
+
+    def sum_factors(self, *terms: _Term) -> list[Tensor]:
+        """The share of a gated sum's relevance that each activation in it takes."""
+        total = self.explained(sum(weight * a for weight, a in terms))
+        stabiliser = self.stabiliser(total)
+        share = stabiliser / len(terms) if self.rule.redistribute else 0
+        return [(weight * self.explained(a) + share) / (total + stabiliser) for weight, a in terms]
 
     def gated_sum(self, *terms: _Term) -> Tensor:
         """R(a) = R(sum) * weight * a / stabilised sum, for each term."""
+        factors = self.sum_factors(*terms)
         values = [(weight * a).detach() for weight, a in terms]
-        total = self._explained(sum(values))
-        stabiliser = self.stabiliser(total)
-        share = stabiliser / len(terms) if self.rule.redistribute else 0
-        factors = [(weight * self._explained(a) + share) / (total + stabiliser) for weight, a in terms]
         return sum(Reroute.apply(v, a, f) for v, (_, a), f in zip(values, terms, factors, strict=True))
+
+    def output_factor(self, gate: Tensor, cell: Tensor) -> Tensor:
+        """What a cell takes of the relevance of what its output gate shows."""
+        total = self.explained(gate * torch.tanh(cell))
+        stabiliser = self.stabiliser(total)
+        share = stabiliser if self.rule.redistribute else 0
+        return (gate * torch.tanh(self.explained(cell)) + share) / (total + stabiliser)
 
     def output_gate(self, gate: Tensor, cell: Tensor) -> Tensor:
         """R(cell) = R(h) * gate * tanh(cell) / stabilised h; under DeepLIFT, tanh of the difference of cells."""
-        shown = gate * torch.tanh(cell.detach())
-        total = self._explained(shown)
-        stabiliser = self.stabiliser(total)
-        share = stabiliser if self.rule.redistribute else 0
-        return Reroute.apply(shown, cell, (gate * torch.tanh(self._explained(cell)) + share) / (total + stabiliser))
+        return Reroute.apply(gate * torch.tanh(cell.detach()), cell, self.output_factor(gate, cell))
 
     def bias_channel(self, a: Tensor) -> Tensor | None:
         """Zero, whose relevance goes to every unit of the activation alike."""
@@ -155,5 +160,5 @@ class RelevanceRules:
 
     def outputs(self, scores: Tensor) -> Tensor:
         """A class starts with its score (under DeepLIFT, the difference of scores) as its relevance."""
-        scores = Reroute.apply(scores, scores, self._explained(scores))
+        scores = Reroute.apply(scores, scores, self.explained(scores))
         return scores.chunk(2)[0] if self.rule.reference else scores

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from attreval.models.words.lrp import GRADIENTS
+from attreval.models.words.relevance_walk import walk_with_relevance
 
 BLOCKS = {"gru": 3, "lstm": 4}  # z r g; i f o g
 
@@ -105,21 +106,19 @@ class Recurrent(nn.Module):
     def run(self, x: Tensor, mask: Tensor, rules, keep: bool = False) -> tuple[Tensor, list]:
         """Last states, and with `keep` the (kept, state, shown) of each step."""
         x = both_ways(x, mask, self.directions)
-        d, length, rows, inputs = x.shape
+        d, length, rows, _ = x.shape
         h = c = x.new_zeros(d, rows, self.hidden)
         if length == 0:
             return last_states(h), []
-        a = torch.baddbmm(self.bias[:, None], rules.linear_input(x).flatten(1, 2), self.input_kernel)
-        channel = rules.bias_channel(x)
-        channels = [None] * length if channel is None else channel.unbind(1)
+        if rules is not GRADIENTS:
+            return last_states(walk_with_relevance(self, x, mask, rules)), []
+        a = torch.baddbmm(self.bias[:, None], x.flatten(1, 2), self.input_kernel)
         full, steps, shown = mask.all(dim=1).flatten().tolist(), [], None
         hide = None
         if self.training and self.dropout:
             hide = nn.functional.dropout(torch.ones_like(h), self.dropout)
-        step = self.step_gru if self.cell == "gru" else self.step_lstm
         for t, a_t in enumerate(a.unflatten(1, (length, rows)).unbind(1)):
-            sources = ((channels[t], inputs), (rules.bias_channel(h), self.hidden if t else 0))
-            new_h, new_c, kept, gate = step(rules, a_t, h, c, sources, hide, t == 0)
+            new_h, new_c, kept, gate = self.step(a_t, h, c, hide)
             if not full[t]:
                 new_h, new_c = torch.where(mask[t], new_h, h), torch.where(mask[t], new_c, c)
             if keep:
@@ -128,23 +127,25 @@ class Recurrent(nn.Module):
             h, c = new_h, new_c
         return last_states(h), steps
 
-    def step_gru(self, rules, a, h, c, sources, hide, first):
+    def step(self, a: Tensor, h: Tensor, c: Tensor, hide: Tensor | None = None) -> tuple:
+        """State and cell after a token, what was kept of them, and the output gate; a: (d, B, G H) from its inputs.
+
+        hide: a factor of the state where it enters the recurrent products.
+        """
+        return (self._step_gru if self.cell == "gru" else self._step_lstm)(a, h, c, h if hide is None else h * hide)
+
+    def _step_gru(self, a, h, c, seen):
         """z and r from the state, g from the reset state, and the mix of old state and g."""
         n = self.hidden
-        seen = h if hide is None else h * hide
-        z, r = rules.gate(self.gate, torch.baddbmm(a[..., : 2 * n], seen, self.recurrent_kernel[..., : 2 * n])).chunk(
-            2, dim=-1
-        )
-        pre = torch.baddbmm(a[..., 2 * n :], rules.gated_input(r, seen), self.recurrent_kernel[..., 2 * n :])
-        g = rules.activation(torch.tanh, pre, self.bias[:, None, 2 * n :], *sources)
-        return rules.gated_sum((1 - z, g)) if first else rules.gated_sum((z, h), (1 - z, g)), c, z, None
+        opened = self.gate(torch.baddbmm(a[..., : 2 * n], seen, self.recurrent_kernel[..., : 2 * n]))
+        z, r = opened.chunk(2, dim=-1)
+        g = torch.tanh(torch.baddbmm(a[..., 2 * n :], r * seen, self.recurrent_kernel[..., 2 * n :]))
+        return torch.addcmul(z * h, 1 - z, g), c, z, None
 
-    def step_lstm(self, rules, a, h, c, sources, hide, first):
+    def _step_lstm(self, a, h, c, seen):
         """i, f, o and g from the state, the cell, and what o shows of it."""
         n = self.hidden
-        seen = h if hide is None else h * hide
-        a = torch.baddbmm(a, rules.linear_input(seen), self.recurrent_kernel)
-        i, f, o = rules.gate(self.gate, a[..., : 3 * n]).chunk(3, dim=-1)
-        g = rules.activation(torch.tanh, a[..., 3 * n :], self.bias[:, None, 3 * n :], *sources)
-        c = rules.gated_sum((i, g)) if first else rules.gated_sum((f, c), (i, g))
-        return rules.output_gate(o, c), c, f, o
+        a = torch.baddbmm(a, seen, self.recurrent_kernel)
+        i, f, o = self.gate(a[..., : 3 * n]).chunk(3, dim=-1)
+        c = torch.addcmul(f * c, i, torch.tanh(a[..., 3 * n :]))
+        return o * torch.tanh(c), c, f, o

@@ -16,7 +16,6 @@ from torch import Tensor
 from torch.nn import functional
 
 from attreval.models.words.cnn import Convolutional
-from attreval.models.words.lrp import GRADIENTS
 from attreval.models.words.quasi_recurrent import Quasi
 from attreval.models.words.recurrent import Recurrent
 
@@ -140,7 +139,6 @@ def _erased_recurrent(core: Recurrent, x: Tensor, cut: Cut) -> Tensor:
     windows = cut.length - cut.size + 1
     h = x.new_zeros(core.directions, 1 + windows, core.hidden)  # row 0 is the whole text, row 1 + s the window at s
     c = torch.zeros_like(h)
-    step = core.step_gru if core.cell == "gru" else core.step_lstm
     for t in range(cut.length):
         if t < windows:
             h[:, t + 1], c[:, t + 1] = h[:, 0], c[:, 0]
@@ -149,6 +147,6 @@ def _erased_recurrent(core: Recurrent, x: Tensor, cut: Cut) -> Tensor:
         a = inputs[:, t, None].expand(-1, rows, -1)
         if rows > passed:
             a = torch.cat([a[:, :passed], core.bias[:, None].expand(-1, rows - passed, -1)], dim=1)
-        h[:, :rows], c[:, :rows] = step(GRADIENTS, a, h[:, :rows], c[:, :rows], (), None, False)[:2]
+        h[:, :rows], c[:, :rows] = core.step(a, h[:, :rows], c[:, :rows])[:2]
     ends = h[:, 1:]
     return torch.cat([ends[0], *(back.flip(0) for back in ends[1:])], dim=1)

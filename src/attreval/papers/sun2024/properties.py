@@ -85,7 +85,7 @@ def _measure_part(results: Results, profile: Profile, task: str, model: str, see
     records, evidence = load_typed_attributions(results, profile, *run), borrowed_evidence(task)
     part = evaluated_instances(profile, task)[start : start + TOGETHER]
     ranked = [rank_instance(i, records[i.id], loaded, settings, run, evidence) for i in part]
-    jobs = [job for one in ranked for job in _masked_sets(one, settings, records[one.instance.id], run)]
+    jobs = [job for one in ranked for job in masked_sets(one, settings, records[one.instance.id], run)]
     found = scorer.converse((job.account, job.ask()) for job in jobs)
     changes, rules = [], []
     for job, answer in zip(jobs, found, strict=True):
@@ -134,9 +134,7 @@ class _MaskedSets:
         return ask_changes(self.ranked.tokens, self.ranked.units, [units for _, units in self.sets])
 
 
-def _masked_sets(
-    ranked: RankedInstance, settings, records: dict[str, Attribution], run: tuple
-) -> Iterator[_MaskedSets]:
+def masked_sets(ranked: RankedInstance, settings, records: dict[str, Attribution], run: tuple) -> Iterator[_MaskedSets]:
     """The units of an instance's explanations, random units, and spans by other rules."""
     sets, sizes = [], {}
     for technique, rankings in ranked.rankings.items():

@@ -91,7 +91,7 @@ def _evaluate_erasure_part(results: Results, profile: Profile, task: str, model:
     set_threads(profile.threads)
     scorer = Scorer(load_model_once(results, profile, task, model, seed), profile.explain.token_budget)
     records = load_records_once(results, profile, task, model, seed)
-    spec, query = profile.faithfulness_of(task), query_segment(task)
+    query = query_segment(task)
     part = to_explain(profile, task, model)[start : start + TOGETHER]
     curves, values = [], []
     for at, instance in enumerate(part, start):
@@ -99,14 +99,8 @@ def _evaluate_erasure_part(results: Results, profile: Profile, task: str, model:
         names = (task, model, seed, instance.id)
         known = {m: records[instance.id][m].scores for m in common_methods(records)}
         known.setdefault("random", random_scores(tokens, *names))
-        soft = _softly_erased(spec.methods, list(known))
-        budget, target = profile.explaining_of(task), next(iter(records[instance.id].values())).target
-        inputs = []
-        for name, setting in list_settings(profile, task, at).items():
-            every = name == "main" and not setting.methods  # the released code knows only its own methods
-            chosen = known if every else {m: known[m] for m in soft}
-            scores = _scores_in_setting(scorer, tokens, target, budget, chosen, setting, names, query)
-            inputs += _inputs_of_setting(name, setting, scores, names, soft)
+        target = next(iter(records[instance.id].values())).target
+        inputs = list_inputs(scorer, profile, task, at, tokens, known, target, names)
         conversations = ((_ledger_account(one), ask_erasure(tokens, one, query)) for one in inputs)
         for one, (hard, probabilities) in zip(inputs, scorer.converse(conversations), strict=True):
             if one.setting == "main":
@@ -122,6 +116,23 @@ def _evaluate_erasure_part(results: Results, profile: Profile, task: str, model:
         pd.DataFrame(values, columns=columns),
         scorer.costs,
     )
+
+
+def list_inputs(
+    scorer, profile: Profile, task: str, at: int, tokens: Tokens, known: dict, target: int, names: tuple
+) -> list[ErasureInput]:
+    """Every input of a task's instance number `at`, in all of its settings.
+
+    known: method -> scores. target: the explained class. The scorer is asked where a setting takes other methods.
+    """
+    query, budget = query_segment(task), profile.explaining_of(task)
+    soft, inputs = _softly_erased(profile.faithfulness_of(task).methods, list(known)), []
+    for name, setting in list_settings(profile, task, at).items():
+        every = name == "main" and not setting.methods  # the released code knows only its own methods
+        chosen = known if every else {m: known[m] for m in soft}
+        scores = _scores_in_setting(scorer, tokens, target, budget, chosen, setting, names, query)
+        inputs += _inputs_of_setting(name, setting, scores, names, soft)
+    return inputs
 
 
 def random_scores(tokens: Tokens, *names: object) -> np.ndarray:
