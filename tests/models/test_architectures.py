@@ -22,14 +22,17 @@ FIRST = {"attention", "scaled_attention", "scaled_attention_squared"}
 HEADS = {"attention_head", "attention_head_pairs", "attention_head_spans", "attention_combined"}
 LINKS = {"attention_attribution", "attention_attribution_spans", "gradients_combined"}
 MIXED = {"attention_rollout", "value_zeroing"}
+DEGENERATE = {"deeplift_complete"}  # zero embeddings are states of zeros, which cannot be normalised
 RELEASED = {"integrated_gradients_released", "deeplift_released"}
 REFUSED = {
     **{kind: set() for kind in PLAIN},
-    **dict.fromkeys(("albert", "deberta_v2", "modernbert"), HEADS),
-    **dict.fromkeys(("modernbert_mean", "xlnet"), FIRST | HEADS | MIXED),
-    **dict.fromkeys({*DECODERS, "longformer"}, FIRST | HEADS | LINKS | MIXED),
+    **dict.fromkeys(("albert", "deberta_v2"), HEADS),
+    "modernbert": HEADS | DEGENERATE,
+    **dict.fromkeys(("modernbert_mean", "xlnet"), FIRST | HEADS | MIXED | DEGENERATE),
+    **dict.fromkeys(("gpt2", "gpt2_padded"), FIRST | HEADS | LINKS | MIXED),
+    **dict.fromkeys((DECODERS | {"longformer"}) - {"gpt2", "gpt2_padded"}, FIRST | HEADS | LINKS | MIXED | DEGENERATE),
     "bart": RELEASED | MIXED,
-    "t5": RELEASED | FIRST | HEADS | MIXED,
+    "t5": RELEASED | FIRST | HEADS | MIXED | DEGENERATE,
 }
 TEXTS = (instance("the film"), instance("a very slow plot , not good at all , was it ?", name="y"))
 

@@ -375,7 +375,7 @@ def test_costs_of_methods_on_one_text(tiny):
         **{f"{word}_{size}": windows + 1 for word in ("occlusion", "omission") for size, windows in ((3, 2), (7, 1))},
         **{f"limsse_{loss}": 4 + 3 + 2 + 1 for loss in ("class", "logit", "probability")},
         **{m: 1 for m in ("attention", "scaled_attention", "scaled_attention_squared", "attention_rollout")},
-        **{m: 1 for m in ("lrp", "lrp_cp", "gim")},
+        **{m: 1 for m in ("lrp", "lrp_cp", "gim", "deeplift_complete")},
         "value_zeroing": 6,
         **{m: 1 for m in ("gradient_x_input_absolute", "gradient_x_input_shared", "deeplift", "deeplift_released")},
         "integrated_gradients_zero": 5 + 2,

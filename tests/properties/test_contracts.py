@@ -167,8 +167,9 @@ def place_of_truth(model, one):
 
 
 WIDE = ("occlusion_3", "occlusion_7", "omission_3", "omission_7")  # wide windows end in ties
-# the planted model has no layers to attend with or to hand relevance back through, and none that captum could hook into
-BLIND = ("random", "last", *WIDE, "deeplift", "deeplift_released", "lrp", "lrp_cp", "gim", "attention_head")
+# the planted model has no layers to attend with or to propagate through, and none that captum could hook into
+BLIND = ("random", "last", *WIDE, "deeplift", "deeplift_released", "attention_head")
+BLIND += ("lrp", "lrp_cp", "gim", "deeplift_complete")
 BLIND += ("attention", "scaled_attention", "scaled_attention_squared", "attention_rollout", "value_zeroing")
 FEW = UnitSettings(shapley_samples=300)
 

@@ -2,14 +2,15 @@
 
 In gated networks as Poerner et al. (2018, section 3.3) apply them: the epsilon rule, with gates as weights; the
 backward pass itself is in models.words.lrp. In transformers LRP is AttnLRP (Achtibat et al. 2024), with CP-LRP (Ali et
-al. 2022) and GIM (Edin, Csordás et al. 2025) beside it, in models.transformer_lrp; DeepLIFT is captum's (Zhao & Aletras
-2023, section 4.3), with what it covers in models.captum_deeplift.
+al. 2022) and GIM (Edin et al. 2025) beside it, in models.transformer_lrp; DeepLIFT is captum's (Zhao & Aletras
+2023, section 4.3), with what it covers in models.captum_deeplift, or follows its rule in every layer
+(models.transformer_deeplift).
 """
 
 from __future__ import annotations
 
 from attreval.methods.method import Scores
-from attreval.models.questions import CP_LRP, DEEPLIFT, GIM, LRP, PathGradient, Rule
+from attreval.models.questions import CP_LRP, DEEPLIFT, DEEPLIFT_COMPLETE, GIM, LRP, PathGradient, Rule
 
 
 def relevance(about: str, rule: Rule, where: str = "words"):
@@ -45,6 +46,11 @@ deeplift = relevance(
     "(n,) differences to zero embeddings, handed back by the rescale rule: everywhere in word-level models, in "
     "transformers where captum knows the nonlinearity, and elsewhere by plain gradients.",
     DEEPLIFT,
+)
+deeplift_complete = relevance(
+    "(n,) differences to zero embeddings, handed back by the rescale rule in every layer of a transformer: scores of "
+    "all tokens sum to the difference of logits.",
+    DEEPLIFT_COMPLETE,
 )
 deeplift_released = relevance(
     "(n,) the same as the released code of Zhao & Aletras (2023) has it: word embeddings enter the encoder without "

@@ -199,8 +199,17 @@ _LIST = (
         "propagation",
         in_papers=_poerner(16, "lrp"),
     ),
+    Method(
+        "deeplift_complete",
+        "DeepLIFT (every layer)",
+        lrp_deeplift.deeplift_complete,
+        "1",
+        "Shrikumar et al. 2017; ours for attention and normalisation",
+        "propagation",
+        families=TRANSFORMER,
+    ),
     Method("lrp_cp", "CP-LRP", lrp_deeplift.lrp_cp, "1", "Ali et al. 2022", "propagation", families=TRANSFORMER),
-    Method("gim", "GIM", lrp_deeplift.gim, "1", "Edin, Csordás et al. 2025", "propagation", families=TRANSFORMER),
+    Method("gim", "GIM", lrp_deeplift.gim, "1", "Edin et al. 2025", "propagation", families=TRANSFORMER),
     Method(
         "deeplift",
         "DeepLIFT",

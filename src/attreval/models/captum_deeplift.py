@@ -3,6 +3,10 @@
 captum replaces the gradient of a nonlinearity by the slope between text and reference, but only of nonlinearities that
 are modules of torch itself: the tanh of BERT's pooler is one. GELU, the softmax inside attention and layer
 normalisation are not, and keep their gradients; so completeness is not guaranteed (Zhao & Aletras 2023, section 4.3).
+What is covered, by architecture: the tanh of the pooler of BERT and ALBERT and of XLNet's summary, the ReLUs of T5, and
+nothing in DistilBERT, RoBERTa, XLM-R, ELECTRA, DeBERTa, MPNet, Longformer, ModernBERT, BART, GPT-2, Llama and Qwen. On
+MiniLM classifiers the sums miss the difference of logits by 0.9 of it (SNLI) and 1.0 (Rotten Tomatoes), on the small
+random networks of the tests by 0.25 (GPT-2) to 5.3 (XLM-R). models.transformer_deeplift covers every layer.
 Letters used for shapes: B rows, L tokens, D embedding width, K classes.
 """
 

@@ -260,6 +260,26 @@ def _lrp(model) -> str:
     )
 
 
+def _complete_deeplift(model) -> str:
+    """Scores must sum to the difference of logits from zero embeddings."""
+    if reason := model.refusal("embeddings"):
+        return reason
+    from attreval.models.questions import DEEPLIFT_COMPLETE
+
+    ids, mask, segments = rows_of(model, probe_texts(model))
+    vectors, targets = model.embed(ids), torch.zeros(len(ids), dtype=torch.int64, device=ids.device)
+    found = model.relevance(vectors, mask, segments, targets, DEEPLIFT_COMPLETE).sum(dim=(1, 2))
+    ends = [model.logits(None, mask, segments, embeddings=x)[:, 0] for x in (vectors, torch.zeros_like(vectors))]
+    owed = ends[0] - ends[1]
+    missing = float(((found - owed).abs() / owed.abs().clamp(min=1)).max())
+    if missing <= 10 * TOLERANCE:
+        return ""
+    return (
+        f"its scores miss the difference of logits that they owe by {missing:.2g} (allowed is {10 * TOLERANCE:g}): "
+        "either zero embeddings leave it nothing to normalise, or it mixes up rows of a batch"
+    )
+
+
 PROBES: dict[str, Callable[..., str]] = {
     "embeddings": _embeddings,
     "attention": _attention,
@@ -269,6 +289,7 @@ PROBES: dict[str, Callable[..., str]] = {
     "bias": _bias,
     "entry": _entry,
     "deeplift": _deeplift,
+    "complete deeplift": _complete_deeplift,
     "lrp": _lrp,
 }
 

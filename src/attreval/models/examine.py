@@ -17,6 +17,7 @@ _NEEDED_FOR = {
     "summary": "attention from layer to layer (attention rollout)",
     "layers": "layers run again alone (value zeroing)",
     "deeplift": "DeepLIFT by captum",
+    "complete deeplift": "DeepLIFT by the rescale rule in every layer",
     "lrp": "layer-wise relevance propagation",
 }
 

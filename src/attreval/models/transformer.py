@@ -17,7 +17,7 @@ from torch import Tensor
 from attreval.core.alignment import fill_ids, tokenize
 from attreval.core.records import Instance, Tokens
 from attreval.core.seeds import seed_of
-from attreval.models import checks, encoder_decoder, first_token, forward, transformer_lrp
+from attreval.models import checks, encoder_decoder, first_token, forward, transformer_deeplift, transformer_lrp
 from attreval.models.captum_deeplift import deeplift
 from attreval.models.class_names import match_labels
 from attreval.models.folders import find_model, open_network, open_tokenizer
@@ -157,7 +157,9 @@ class Transformer:
         return getattr(self.network.config, "embedding_size", None) or self.network.config.hidden_size
 
     def relevance(self, embeddings, mask, segments, targets, rule: Rule, where: str = "words") -> Tensor:
-        """(B, L, D) relevance of word embeddings for (B,) target classes; that of DeepLIFT is captum's."""
+        """(B, L, D) relevance of word embeddings for (B,) target classes; DeepLIFT is captum's if not complete."""
+        if rule.reference and rule.attention == "rescaled":
+            return transformer_deeplift.relevance(self, embeddings, mask, segments, targets)
         if rule.reference:
             return deeplift(self, embeddings, mask, segments, targets, where)
         return transformer_lrp.relevance(self, embeddings, mask, segments, targets, rule)

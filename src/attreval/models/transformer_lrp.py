@@ -27,11 +27,11 @@ from torch.overrides import TorchFunctionMode
 from attreval.models.questions import Rule
 from attreval.models.words.lrp import Reroute
 
-_PRODUCTS = {"mul": 0, "multiply": 0, "matmul": 0, "rmul": 0, "rmatmul": 0, "bmm": 0, "einsum": 1}
-_PRODUCTS |= {"baddbmm": 1, "addbmm": 1, "addmm": 1, "addcmul": 1}  # after what they are added to
-_ACTIVATIONS = {"gelu", "silu", "mish", "relu", "relu6", "leaky_relu", "elu", "selu", "celu", "hardswish", "tanh"}
-_STATISTICS = {"sqrt", "rsqrt", "reciprocal"}
-_GATES = {"sigmoid", "hardsigmoid"}  # weights, as in word-level networks: at 0 they are not 0, which divides by 0
+PRODUCTS = {"mul": 0, "multiply": 0, "matmul": 0, "rmul": 0, "rmatmul": 0, "bmm": 0, "einsum": 1}
+PRODUCTS |= {"baddbmm": 1, "addbmm": 1, "addmm": 1, "addcmul": 1}  # after what they are added to
+ACTIVATIONS = {"gelu", "silu", "mish", "relu", "relu6", "leaky_relu", "elu", "selu", "celu", "hardswish", "tanh"}
+STATISTICS = {"sqrt", "rsqrt", "reciprocal"}
+GATES = {"sigmoid", "hardsigmoid"}  # weights, as in word-level networks: at 0 they are not 0, which divides by 0
 _SMALL = 1e-6  # below it f(x) / x is that of this x
 _TEMPERATURE = 2.0  # of GIM's softmax
 
@@ -49,8 +49,12 @@ class Propagation(TorchFunctionMode):
         self.handles: list = []
 
     def __enter__(self):
-        self.handles = [m.register_forward_hook(_activation_hook) for m in self.modules]
+        self.handles = [m.register_forward_hook(self.hook) for m in self.modules]
         return super().__enter__()
+
+    def hook(self, module: nn.Module, given: tuple, out: Tensor) -> Tensor:
+        """After an activation module: what it spells out in several functions is one function all the same."""
+        return hand_on(out, given[0], module.forward) if depends(given[0]) else out
 
     def __exit__(self, *raised):
         for handle in self.handles:
@@ -66,13 +70,13 @@ class Propagation(TorchFunctionMode):
             return {"layer_norm": layer_norm, "rms_norm": rms_norm}[name](*args, **kwargs)
         if name == "softmax":
             return self.softmax(function, *args, **kwargs)
-        if name in _PRODUCTS:
-            return _product(function, _PRODUCTS[name], args, kwargs)
-        if name in _ACTIVATIONS and self.attention != "softened":
+        if name in PRODUCTS:
+            return self.product(function, PRODUCTS[name], args, kwargs)
+        if name in ACTIVATIONS and self.attention != "softened":
             return hand_on(function(*args, **kwargs), args[0], lambda x: function(x, *args[1:], **kwargs))
-        if name in _STATISTICS | _GATES or (name == "pow" and isinstance(args[1], float | int) and args[1] < 0):
+        if name in STATISTICS | GATES or (name == "pow" and isinstance(args[1], float | int) and args[1] < 0):
             return function(*args, **kwargs).detach()
-        if name in ("div", "truediv", "divide", "true_divide") and _depends(args[1]):
+        if name in ("div", "truediv", "divide", "true_divide") and depends(args[1]):
             return function(args[0], args[1].detach(), *args[2:], **kwargs)
         return function(*args, **kwargs)
 
@@ -87,13 +91,21 @@ class Propagation(TorchFunctionMode):
         softer = function(Reroute.apply((scores / _TEMPERATURE).detach(), scores, one), *args, **kwargs)
         return Reroute.apply(weights.detach(), softer, one.to(softer.dtype))
 
+    def product(self, function, first: int, args, kwargs):
+        """A product, from argument `first` on; its factors that depend on the text share the relevance alike."""
+        args, factors = list_factors(function, first, args)
+        if len(factors) > 1:
+            share = torch.full((), 1 / len(factors), dtype=args[factors[0]].dtype, device=args[factors[0]].device)
+            args = [Reroute.apply(x.detach(), x, share) if i in factors else x for i, x in enumerate(args)]
+        return function(*args, **kwargs)
+
     def attend(self, query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False):
         """Attention written out: the fused function has one gradient for all of it."""
         if dropout_p:
             raise ValueError(f"relevance is propagated in evaluation mode, without dropout; it is {dropout_p}")
         if enable_gqa:
             key, value = (x.repeat_interleave(query.shape[-3] // x.shape[-3], dim=-3) for x in (key, value))
-        scores = _product(torch.matmul, 0, (query, key.transpose(-2, -1)), {})
+        scores = self.product(torch.matmul, 0, (query, key.transpose(-2, -1)), {})
         scores = scores * (query.shape[-1] ** -0.5 if scale is None else scale)
         if is_causal:
             attn_mask = torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device).tril()
@@ -101,7 +113,7 @@ class Propagation(TorchFunctionMode):
             scores = scores.masked_fill(~attn_mask, torch.finfo(scores.dtype).min)
         elif attn_mask is not None:
             scores = scores + attn_mask
-        return _product(torch.matmul, 0, (self.softmax(functional.softmax, scores, dim=-1), value), {})
+        return self.product(torch.matmul, 0, (self.softmax(functional.softmax, scores, dim=-1), value), {})
 
 
 def layer_norm(x: Tensor, shape, weight=None, bias=None, eps: float = 1e-5) -> Tensor:
@@ -164,22 +176,23 @@ def unaccounted(model, embeddings: Tensor, mask: Tensor, segments: Tensor) -> fl
     return abs(found - float(owed.detach())) / max(1.0, size)
 
 
-def _depends(x) -> bool:
+def depends(x) -> bool:
     """Whether it is a tensor that depends on the text: weights are frozen."""
     return isinstance(x, Tensor) and x.requires_grad
 
 
-def _product(function, first: int, args, kwargs):
-    """A product, from argument `first` on; its factors that depend on the text share the relevance alike."""
+def list_factors(function, first: int, args) -> tuple[list, list[int]]:
+    """The arguments of a product, and which of them, from `first` on, depend on the text.
+
+    ValueError for a product of two such that is written into its first factor.
+    """
     if isinstance(args[-1], (list, tuple)):  # einsum takes its operands as a list, too
         args = (*args[:-1], *args[-1])
-    factors = [i for i, x in enumerate(args) if i >= first and _depends(x)]
-    if len(factors) > 1:
-        if function.__name__.endswith("_") and not function.__name__.endswith("__"):
-            raise ValueError(f"{function.__name__} writes a product into its first factor; no relevance is known of it")
-        share = torch.full((), 1 / len(factors), dtype=args[factors[0]].dtype, device=args[factors[0]].device)
-        args = [Reroute.apply(x.detach(), x, share) if i in factors else x for i, x in enumerate(args)]
-    return function(*args, **kwargs)
+    factors = [i for i, x in enumerate(args) if i >= first and depends(x)]
+    name = function.__name__
+    if len(factors) > 1 and name.endswith("_") and not name.endswith("__"):
+        raise ValueError(f"{name} writes a product into its first factor; no relevance is known of it")
+    return list(args), factors
 
 
 def _is_activation(module: nn.Module) -> bool:
@@ -189,8 +202,3 @@ def _is_activation(module: nn.Module) -> bool:
     if any(True for _ in module.parameters()):
         return False
     return bool((module(torch.zeros(3)).abs() < _SMALL).all())
-
-
-def _activation_hook(module: nn.Module, given: tuple, out: Tensor) -> Tensor:
-    """A forward hook: activations that a module spells out in several functions are one function all the same."""
-    return hand_on(out, given[0], module.forward) if _depends(given[0]) else out

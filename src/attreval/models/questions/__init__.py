@@ -4,7 +4,16 @@ from attreval.models.questions.attention import AttentionAnswer, AttentionPath
 from attreval.models.questions.cell_parts import CellParts
 from attreval.models.questions.head_importance import HeadImportance
 from attreval.models.questions.logits import Evaluate, Windows, softmax
-from attreval.models.questions.path_gradient import CP_LRP, DEEPLIFT, GIM, LRP, PathAnswer, PathGradient, Rule
+from attreval.models.questions.path_gradient import (
+    CP_LRP,
+    DEEPLIFT,
+    DEEPLIFT_COMPLETE,
+    GIM,
+    LRP,
+    PathAnswer,
+    PathGradient,
+    Rule,
+)
 from attreval.models.questions.question import Conversation, Question, Row, Work
 from attreval.models.questions.soft_erasure import SoftErasure
 from attreval.models.questions.value_zeroing import ValueZeroing
@@ -12,6 +21,7 @@ from attreval.models.questions.value_zeroing import ValueZeroing
 __all__ = [
     "CP_LRP",
     "DEEPLIFT",
+    "DEEPLIFT_COMPLETE",
     "GIM",
     "LRP",
     "AttentionAnswer",

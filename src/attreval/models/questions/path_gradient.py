@@ -23,13 +23,14 @@ class Rule:
     equal parts, instead of being lost; then the scores sum to the class score.
     These three are of word-level networks; transformers take epsilon to 0 and let biases keep their share.
     attention: what becomes of a transformer's attention weights. They share relevance with the values (`shared`, as in
-    AttnLRP), are a `constant` (as in CP-LRP), or pass `softened` gradients (GIM); see models.transformer_lrp.
+    AttnLRP), are a `constant` (as in CP-LRP), or pass `softened` gradients (GIM), see models.transformer_lrp; with a
+    reference captum leaves them their gradients (`shared`), or they are `rescaled`, see models.transformer_deeplift.
     """
 
     epsilon: float = 0.001
     reference: bool = False
     redistribute: bool = False
-    attention: Literal["shared", "constant", "softened"] = "shared"
+    attention: Literal["shared", "constant", "softened", "rescaled"] = "shared"
 
     def __post_init__(self):
         if self.reference and self.redistribute:
@@ -38,11 +39,12 @@ class Rule:
     @property
     def need(self) -> str:
         """What a transformer must be able to do for it, a key of models.checks.PROBES."""
-        return "deeplift" if self.reference else "lrp"
+        return ("complete deeplift" if self.attention == "rescaled" else "deeplift") if self.reference else "lrp"
 
 
 LRP, DEEPLIFT = Rule(), Rule(reference=True)
 CP_LRP, GIM = Rule(attention="constant"), Rule(attention="softened")
+DEEPLIFT_COMPLETE = Rule(reference=True, attention="rescaled")
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,125 @@
+"""DeepLIFT of a transformer by the rescale rule in every layer (Shrikumar et al. 2017), so that scores are complete.
+
+The text and its reference, zero embeddings, run side by side as the two halves of the batch. What changes between them
+is handed back by slopes: of an elementwise function (f(x) - f(r)) / (x - r); of a product of two tensors that both
+depend on the text each factor's difference times the mean of the other, which is its Shapley value. Normalisation
+and softmax are made of these. The scores of a text then sum to the difference of logits, but for rounding.
+Letters used for shapes: B rows, L tokens, D embedding width.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from attreval.models.questions import Rule
+from attreval.models.transformer_lrp import ACTIVATIONS, GATES, PRODUCTS, STATISTICS, Propagation, depends, list_factors
+from attreval.models.words.lrp import Reroute
+
+_ELEMENTWISE = ACTIVATIONS | GATES | STATISTICS | {"exp", "log", "erf", "square", "softplus", "pow"}
+_CLOSE = {torch.float64: 1e-5, torch.float32: 1e-3}  # nearer to each other, of their size: the slope between them
+
+
+class Rescale(Propagation):
+    """While it is on, differences between the halves of the batch are handed back by slopes."""
+
+    def __init__(self, network: nn.Module):
+        super().__init__(network, Rule())
+        self.off = False
+
+    def hook(self, module: nn.Module, given: tuple, out: Tensor) -> Tensor:
+        """After an activation module: its slope, computed outside the mode."""
+        self.off = True
+        try:
+            return by_slope(out, given[0], module.forward) if depends(given[0]) else out
+        finally:
+            self.off = False
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        name = getattr(function, "__name__", "").strip("_")
+        if self.off:
+            return function(*args, **kwargs)
+        if name in ("layer_norm", "rms_norm"):
+            return self.normalise(name == "layer_norm", *args, **kwargs)
+        if name in _ELEMENTWISE and depends(args[0]):
+            return by_slope(function(*args, **kwargs), args[0], lambda x: function(x, *args[1:], **kwargs))
+        if name in ("div", "truediv", "divide", "true_divide") and depends(args[1]):
+            upside_down = by_slope(1 / args[1], args[1], torch.reciprocal)
+            return self.product(torch.mul, 0, (args[0], upside_down), {})
+        if function is functional.scaled_dot_product_attention or name == "softmax" or name in PRODUCTS:
+            return super().__torch_function__(function, types, args, kwargs)
+        return function(*args, **kwargs)
+
+    def softmax(self, function, scores: Tensor, dim=-1, **kwargs) -> Tensor:
+        """Each weight is exp(score - log of the sum of all), and so is that sum: weights always sum to 1.
+
+        With slopes c of the exponential, sum c (ds - dlog) = 0, so that the sum's own difference is sum c ds / sum c.
+        """
+        weights = function(scores, dim=dim, **kwargs)
+        if not depends(weights):
+            return weights
+        scores = scores.to(weights.dtype).clamp(min=-1e30)  # 0 times -inf is no number
+        slope = _slope(torch.log_softmax(scores.detach(), dim), weights.detach(), torch.exp)
+        log = (slope * scores).sum(dim=dim, keepdim=True) / slope.sum(dim=dim, keepdim=True)
+        one = torch.ones((), dtype=weights.dtype, device=weights.device)
+        return Reroute.apply(weights.detach(), slope * (scores - log), one)
+
+    def normalise(self, centred: bool, x: Tensor, shape, weight=None, bias=None, eps: float | None = None) -> Tensor:
+        """Layer normalisation, or that by the root mean square where it is not centred."""
+        over = tuple(range(-len(shape), 0))
+        eps = (1e-5 if centred else torch.finfo(x.dtype).eps) if eps is None else eps
+        x = x - x.mean(dim=over, keepdim=True) if centred else x
+        variance = by_slope(x * x, x, torch.square).mean(dim=over, keepdim=True) + eps
+        x = self.product(torch.mul, 0, (x, by_slope(torch.rsqrt(variance), variance, torch.rsqrt)), {})
+        x = x if weight is None else x * weight
+        return x if bias is None else x + bias
+
+    def product(self, function, first: int, args, kwargs):
+        """A product of two; each factor's difference is multiplied by the mean of the other."""
+        args, factors = list_factors(function, first, args)
+        if len(factors) < 2:
+            return function(*args, **kwargs)
+        if len(factors) > 2:
+            raise ValueError(f"DeepLIFT knows products of two; {function.__name__} is given {len(factors)} factors")
+        alone = []
+        for other in factors:
+            given = [_mean_of_halves(x) if i == other else x for i, x in enumerate(args)]
+            alone.append(function(*given, **kwargs))
+        value = function(*args, **kwargs).detach()
+        return Reroute.apply(value, sum(alone), torch.ones((), dtype=value.dtype, device=value.device))
+
+
+def by_slope(value: Tensor, x: Tensor, function) -> Tensor:
+    """The value of an elementwise function at x, with the slope between the halves of x for its gradient."""
+    return Reroute.apply(value.detach(), x, _slope(x.detach(), value.detach(), function))
+
+
+def _slope(x: Tensor, value: Tensor, function) -> Tensor:
+    """(f(text) - f(reference)) / (text - reference) in both halves; f' between them where they are next to equal."""
+    (text, reference), (high, low) = x.chunk(2), value.chunk(2)
+    close = _CLOSE.get(x.dtype, 1e-3) * torch.maximum(text.abs(), reference.abs())
+    near = (text - reference).abs() <= close
+    with torch.enable_grad():
+        middle = ((text + reference) / 2).requires_grad_(True)
+        (at_middle,) = torch.autograd.grad(function(middle).sum(), middle)
+    slope = torch.where(near, at_middle, (high - low) / torch.where(near, torch.ones_like(text), text - reference))
+    return torch.cat([slope, slope])
+
+
+def relevance(model, embeddings: Tensor, mask: Tensor, segments: Tensor, targets: Tensor) -> Tensor:
+    """(B, L, D) complete DeepLIFT of (B, L, D) word embeddings against zero vectors, for (B,) target classes."""
+    points = embeddings.detach().requires_grad_(True)
+    precision = str(points.dtype).removeprefix("torch.")
+    with torch.enable_grad():
+        both = torch.cat([points, torch.zeros_like(points)])
+        with Rescale(model.at(precision)):
+            logits = model.logits(None, mask.repeat(2, 1), segments.repeat(2, 1), precision, embeddings=both)
+        (gradient,) = torch.autograd.grad(logits[: len(points)].gather(1, targets[:, None]).sum(), points)
+    return gradient * points.detach()
+
+
+def _mean_of_halves(x: Tensor) -> Tensor:
+    text, reference = x.detach().chunk(2)
+    return ((text + reference) / 2).repeat(2, *[1] * (x.ndim - 1))

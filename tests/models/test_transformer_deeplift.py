@@ -1,0 +1,137 @@
+"""DeepLIFT in every layer of a transformer: its rule layer by layer, completeness, and captum's where that is all."""
+
+import functools
+
+import numpy as np
+import pytest
+import torch
+from captum.attr import DeepLift
+from reference import architectures as shapes
+from reference import layered_slopes as slow
+from reference.models import draw_weights, instance, tiny_model
+from torch import nn
+from torch.nn import functional
+
+from attreval.methods.applicable import LEAST
+from attreval.methods.run import explain
+from attreval.models.scorer import Scorer
+from attreval.models.transformer import Transformer, freeze
+from attreval.models.transformer_deeplift import Rescale, relevance
+
+# their reference, zero embeddings, leaves nothing to normalise; in XLNet the batch is not the first dimension
+REFUSED = {"modernbert", "modernbert_mean", "t5", "llama", "llama_padded", "qwen2", "qwen3", "xlnet", "longformer"}
+TEXTS = ("the film", "a very slow plot , not good at all , was it ?", "good")
+
+
+@functools.cache
+def loaded(kind):
+    network, tokenizer = shapes.tiny_network(kind)
+    draw_weights(network, 1)
+    return Transformer(kind, freeze(network), tokenizer, shapes.LABELS, 64)
+
+
+def read(model, precision="float64"):
+    rows = [(t.ids, t.segments) for t in (model.tokens(instance(text)) for text in TEXTS)]
+    ids, mask, segments = Scorer(model).padded(rows)
+    return mask, segments, model.embed(ids, precision).detach()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_bert_is_explained_layer_by_layer(seed):
+    model = tiny_model(seed)
+    mask, segments, words = read(model)
+    found = relevance(model, words, mask, segments, torch.tensor([seed] * 3)).sum(2).numpy()
+    network = model.at("float64")
+    layer = network.bert.embeddings
+    for b, length in enumerate(mask.sum(1).tolist()):
+        added = layer.position_embeddings.weight[:length] + layer.token_type_embeddings.weight[0]
+        expected = slow.bert(network, words[b, :length].numpy(), added.detach().numpy(), seed)
+        np.testing.assert_allclose(found[b, :length], expected, atol=1e-9 * max(1, np.abs(expected).max()))
+
+
+@pytest.mark.parametrize("kind", sorted(set(shapes.KINDS) - REFUSED))
+@pytest.mark.parametrize(("precision", "close"), [("float64", 1e-12), ("float32", 2e-5)])
+def test_scores_sum_to_the_difference_of_logits(kind, precision, close):
+    model = loaded(kind)
+    mask, segments, words = read(model, precision)
+    targets = torch.tensor([0, 1, 2])
+    found = relevance(model, words, mask, segments, targets).sum((1, 2))
+    with torch.no_grad():
+        ends = [model.logits(None, mask, segments, precision, embeddings=x) for x in (words, torch.zeros_like(words))]
+    owed = (ends[0] - ends[1]).gather(1, targets[:, None])[:, 0]
+    assert float((found - owed).abs().max()) < close * max(1, float(owed.abs().max()))
+    assert float(owed.abs().max()) > 1e-2
+
+
+@pytest.mark.parametrize("kind", sorted(REFUSED - {"qwen2"}))  # which depends on its weights
+def test_what_is_not_complete_is_refused(kind):
+    with pytest.raises(ValueError, match=r"cannot be asked for this: (its scores miss|tried out)"):
+        explain(Scorer(loaded(kind)), [instance("the film")], ["deeplift_complete"], LEAST)
+
+
+@pytest.mark.parametrize("kind", ["bert", "bart", "gpt2_padded"])
+def test_scores_are_the_same_alone_and_beside_longer_texts(kind):
+    model = loaded(kind)
+    texts = [instance(text, name=text) for text in TEXTS]
+    together = explain(Scorer(model, precision="float64"), texts, ["deeplift_complete"], LEAST)
+    for one, there in zip(texts, together, strict=True):
+        (alone,) = explain(Scorer(model, precision="float64"), [one], ["deeplift_complete"], LEAST)
+        scores, beside = (e.attributions["deeplift_complete"].scores for e in (alone, there))
+        np.testing.assert_allclose(beside, scores, atol=1e-9 * np.abs(scores).max())
+
+
+@pytest.mark.parametrize("activation", [nn.ReLU, nn.Tanh, nn.Sigmoid, nn.ELU])
+def test_captum_agrees_where_it_knows_every_layer(activation):
+    torch.manual_seed(0)
+    network = nn.Sequential(nn.Linear(5, 7), activation(), nn.Linear(7, 6), activation(), nn.Linear(6, 2)).double()
+    network.requires_grad_(False)
+    x = torch.randn(4, 5, dtype=torch.float64)
+    expected = DeepLift(network).attribute(x, baselines=torch.zeros_like(x), target=1)
+    points = x.clone().requires_grad_(True)
+    with Rescale(network):
+        out = network(torch.cat([points, torch.zeros_like(points)]))[:4, 1]
+    (gradient,) = torch.autograd.grad(out.sum(), points)
+    torch.testing.assert_close(gradient * x, expected.detach(), atol=1e-10, rtol=1e-8)
+
+
+@pytest.mark.parametrize(
+    "compute",
+    [
+        lambda x: x * x,
+        lambda x: x[:, :2] @ x[:, 2:4].mT,
+        lambda x: torch.einsum("bij,bkj->bik", [x, x]),
+        lambda x: functional.softmax(30 * x, -1),
+        lambda x: functional.softmax(x.masked_fill(torch.arange(3) == 1, -torch.inf), -1),
+        lambda x: functional.layer_norm(x, (3,)),
+        lambda x: functional.rms_norm(x, (3,), eps=1e-6),
+        lambda x: x / (1 + x.square()),
+        lambda x: torch.sqrt(1 + x * x),
+        lambda x: functional.silu(x) * x,
+    ],
+)
+def test_differences_are_handed_back_whole(compute):
+    x = torch.randn(2, 4, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(2))
+    real, reference = x
+    points = real[None].clone().requires_grad_(True)
+    with Rescale(nn.Identity()):
+        out = compute(torch.cat([points, reference[None]]))
+    torch.testing.assert_close(out.detach(), compute(x))
+    for at in (0, -1):
+        (gradient,) = torch.autograd.grad(out[0, 0, at], points, retain_graph=True)
+        owed = (out[0, 0, at] - out[1, 0, at]).detach()
+        torch.testing.assert_close((gradient[0] * (real - reference)).sum(), owed, atol=1e-10, rtol=1e-9)
+
+
+def test_equal_halves_have_the_slope_at_their_place():
+    x = torch.tensor([[0.3, 0.0], [0.3, 0.0]], dtype=torch.float64, requires_grad=True)
+    with Rescale(nn.Identity()):
+        out = functional.gelu(x)
+    found = torch.autograd.grad(out[0].sum(), x)[0][0]
+    plain = torch.autograd.grad(functional.gelu(x)[0].sum(), x)[0][0]
+    torch.testing.assert_close(found, plain)
+
+
+def test_products_of_three_are_refused():
+    x = torch.ones(2, 2, requires_grad=True)
+    with Rescale(nn.Identity()), pytest.raises(ValueError, match="products of two; einsum is given 3 factors"):
+        torch.einsum("bi,bi,bi->bi", x, x, x)
