@@ -52,11 +52,33 @@ def normalised_areas(
 
     Arguments as of `metrics.erasure.erase` and `find_limits`.
     """
-    order = rank_tokens(fit_scores(tokens, find_layout(tokens, protocol, query), scores), rng)  # ties are broken once
-    hard = yield from erase(tokens, -np.argsort(order), ratios, None, protocol, query)
-    limits = yield from find_limits(tokens, ratios, protocol, query, beam, exact, [order])
-    # a share is off by rounding at most
-    return {measure: float(np.clip(limits.place(measure, getattr(hard, measure).mean()), 0, 1)) for measure in MEASURES}
+    limits, areas = yield from areas_in_limits(tokens, [scores], ratios, [rng], protocol, query, beam, exact)
+    placed = {measure: limits.place(measure, area) for measure, area in zip(MEASURES, areas[0], strict=True)}
+    return {measure: float(np.clip(share, 0, 1)) for measure, share in placed.items()}  # of rounding alone
+
+
+def areas_in_limits(
+    tokens: Tokens,
+    scores: Sequence[np.ndarray],
+    ratios: Sequence[float] | None = None,
+    rngs: Sequence[np.random.Generator | None] | None = None,
+    protocol: Protocol = Protocol(),  # noqa: B008 - frozen
+    query: int | None = None,
+    beam: int = BEAM,
+    exact: int = EXACT,
+):
+    """The conversation that gives the Limits of a text, and the (m, 2) areas of m attributions, none outside of them.
+
+    rngs: that break the ties of each. The other arguments as of `metrics.erasure.erase` and `find_limits`.
+    """
+    layout = find_layout(tokens, protocol, query)
+    rngs = rngs or [None] * len(scores)
+    orders = [rank_tokens(fit_scores(tokens, layout, s), rng) for s, rng in zip(scores, rngs, strict=True)]
+    limits, areas = (yield from find_limits(tokens, ratios, protocol, query, beam, exact, orders)), []
+    for order in orders:
+        hard = yield from erase(tokens, -np.argsort(order), ratios, None, protocol, query)
+        areas.append([getattr(hard, measure).mean() for measure in MEASURES])
+    return limits, np.array(areas)
 
 
 def find_limits(
