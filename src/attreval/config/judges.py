@@ -273,7 +273,8 @@ class JointSpec(Section):
     """Every method before every judge. tasks: for each task on how many of its first instances judges are asked.
 
     Where tasks is empty, `rows` of every task that is explained. asked: for a task on how many of these the model is
-    asked what no earlier notebook has asked it; on all where it is not named.
+    asked what no earlier notebook has asked it; on all where it is not named. path_baselines: on how many of a task's
+    first instances integrated gradients start from every baseline, with its first model.
     """
 
     tasks: dict[str, Count] = {}
@@ -281,11 +282,12 @@ class JointSpec(Section):
     asked: dict[str, Count] = {}
     budgets: BudgetsSpec = BudgetsSpec()
     limits: LimitsSpec = LimitsSpec()
+    path_baselines: dict[str, Count] = {}
 
     def check(self, tasks) -> None:
         """Raise ValueError where the study names a task or a method that there is not."""
         budgets = (*self.budgets.tasks, *self.budgets.sizes_of)
-        for name in (*self.tasks, *self.asked, *budgets, *self.limits.tasks):
+        for name in (*self.tasks, *self.asked, *budgets, *self.limits.tasks, *self.path_baselines):
             if name not in tasks:
                 raise ValueError(f"joint: no task {name!r} in this profile; there are: {', '.join(tasks)}")
         for name in (method for methods in self.budgets.tasks.values() for method in methods):

@@ -4,13 +4,15 @@ from attreval.models.questions.attention import AttentionAnswer, AttentionPath
 from attreval.models.questions.cell_parts import CellParts
 from attreval.models.questions.head_importance import HeadImportance
 from attreval.models.questions.logits import Evaluate, Windows, softmax
-from attreval.models.questions.path_gradient import DEEPLIFT, LRP, PathAnswer, PathGradient, Rule
+from attreval.models.questions.path_gradient import DEEPLIFT, LRP, MEAN, ZERO, PathAnswer, PathGradient, Rule
 from attreval.models.questions.question import Conversation, Question, Row
 from attreval.models.questions.soft_erasure import SoftErasure
 
 __all__ = [
     "DEEPLIFT",
     "LRP",
+    "MEAN",
+    "ZERO",
     "AttentionAnswer",
     "AttentionPath",
     "CellParts",

@@ -32,6 +32,7 @@ class Rule:
             raise ValueError("biases cancel in differences to a reference; redistribute them with reference=False")
 
 
+ZERO, MEAN = -1, -2  # in place of an id of a baseline: no vector, and the mean of all word embeddings
 LRP, DEEPLIFT = Rule(), Rule(reference=True)
 
 
@@ -55,8 +56,9 @@ class PathAnswer:
 class PathGradient(Question):
     """Ask for the weighted sum of gradients along a straight path of word embeddings.
 
-    The path leads from the embeddings of `baseline` ids (zero vectors where None, or where an id is -1) to those of
-    `ids`, both (L,). nodes, weights: m points in [0, 1] and their quadrature weights.
+    The path leads from the embeddings of `baseline` ids (zero vectors where None, or where an id is ZERO; the mean of
+    the vocabulary's where it is MEAN) to those of `ids`, both (L,).
+    nodes, weights: m points in [0, 1] and their quadrature weights.
     of: differentiate the `logit` or the `probability`. rule: with one, (L, D) relevance comes in place of the gradient;
     transformers know only that of DeepLIFT.
     where: the path is walked by the `words` embeddings, to which the model adds positions and types; or all that enters
@@ -148,7 +150,10 @@ class _Path(Item):
                 self._ends = end, torch.zeros_like(end)
             else:
                 kept = torch.from_numpy(base >= 0).to(end.device)[:, None]
-                self._ends = end, embed(np.maximum(base, 0)) * kept
+                start = embed(np.maximum(base, 0)) * kept
+                if (base == MEAN).any():
+                    start[torch.from_numpy(base == MEAN)] = embed(np.arange(ledger.model.vocabulary_size)).mean(dim=0)
+                self._ends = end, start
         return self._ends
 
     def add(self, number: int, output) -> None:
