@@ -10,7 +10,7 @@ from reference import models, words
 
 import attreval as av
 from attreval.api.evaluating import COLUMNS
-from attreval.api.measures import ALIASES, MEASURES, SOFT, SOFT_DRAWS, WINS, find_metrics
+from attreval.api.measures import ALIASES, LIMITED, MEASURES, SOFT, SOFT_DRAWS, WINS, find_metrics
 from attreval.config import ModelSpec
 from attreval.core.bootstrap import bootstrap_mean
 from attreval.core.records import Evidence
@@ -52,7 +52,8 @@ def value(table, method, metric, column="mean"):
 
 def test_the_table_holds_every_metric_that_can_be_asked(table):
     assert tuple(table.columns) == COLUMNS
-    unmarked = [name for name in MEASURES if "marks" not in METRICS[name].needs]
+    usual = [name for name in MEASURES if name not in LIMITED]
+    unmarked = [name for name in usual if "marks" not in METRICS[name].needs]
     assert list(table.metric.unique()) == unmarked and len(unmarked) > 15
     for _, part in table.groupby("metric"):
         assert part.method.tolist() == [*METHODS, "random"]
@@ -221,3 +222,10 @@ def test_word_models_are_evaluated(architecture):
     made = av.explain(model, TEXTS, ["lrp", "gradient_x_input"])
     table = av.evaluate(model, made, draws=10)
     assert {"nc", "soft_nc", "agreement"} <= set(table.metric) and set(table.method) == {*made.methods, "random"}
+
+
+def test_what_a_text_allows_is_asked_by_name_and_bounds_every_method(tiny, found):
+    table = av.evaluate(tiny, found, [*LIMITED, "comprehensiveness"], draws=20)
+    assert list(table.metric.unique()) == [*LIMITED, "comprehensiveness"]
+    shares = table[table.metric.isin(list(LIMITED))]
+    assert shares["mean"].between(-1e-6, 1 + 1e-6).all() and shares["mean"].nunique() > 4

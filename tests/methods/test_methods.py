@@ -1,5 +1,7 @@
 """Every explanation method against a slow twin, in float64, on texts of many lengths, side by side."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -47,6 +49,30 @@ def test_gradients(tiny, unnormed, normed, texts, target, budget):
         path, plain = gradients.integrated(network, t, target, STEPS)
         for name, expected in zip(names, (l1, l2, dot, path, plain), strict=True):
             np.testing.assert_allclose(found[name][i].values, np.array(expected)[t.content], atol=1e-9, err_msg=name)
+
+
+@pytest.mark.parametrize("baseline", ["pad", "mask", "unknown", "zero", "mean"])
+def test_a_path_may_start_from_five_baselines(tiny, exact, texts, baseline):
+    network = tiny.at("float64")
+    table = network.bert.embeddings.word_embeddings.weight.detach()
+    for one in texts[:3]:
+        t = tiny.tokens(one)
+        ids = {"pad": t.pad_id, "mask": t.mask_id, "unknown": tiny.tokenizer.unk_token_id}
+        start = table[ids[baseline]] if baseline in ids else table.mean(dim=0) * (baseline == "mean")
+        budget = Budget(path_steps=STEPS, path_steps_most=STEPS, path_baseline=baseline)
+        names = ("integrated_gradients", "integrated_gradients_plain")
+        found = exact.converse((name, METHODS[name].converse(t, 1, budget, None)) for name in names)
+        for scores, expected in zip(found, gradients.integrated(network, t, 1, STEPS, start), strict=True):
+            np.testing.assert_allclose(scores.values, np.array(expected)[t.content], atol=1e-9)
+        (fine,) = exact.converse([("x", METHODS[names[0]].converse(t, 1, budget.changed(path_steps=200), None))])
+        assert abs(fine.gap) < 1e-9  # what a baseline owes is paid
+
+
+def test_a_baseline_that_a_vocabulary_lacks_is_refused(tiny, exact):
+    tokens = replace(tiny.tokens(models.instance("good film")), unknown_id=None)
+    with pytest.raises(ValueError, match="vocabulary has none; it can be: pad, mask, zero, mean"):
+        talk_to = METHODS["integrated_gradients"].converse(tokens, 1, Budget(path_baseline="unknown"), None)
+        exact.converse([("x", talk_to)])
 
 
 @pytest.mark.parametrize("size", [1, 3, 7])

@@ -34,11 +34,11 @@ def gradient_scores(network, tokens, target):
     )
 
 
-def integrated(network, tokens, target, steps):
-    """(L,) integrated gradients with and without the input factor."""
+def integrated(network, tokens, target, steps, start=None):
+    """(L,) integrated gradients with and without the input factor, from padding or from one (D,) vector."""
     end = embed(network, tokens.ids)
-    ids = [i if s else tokens.pad_id for i, s in zip(tokens.ids, tokens.special, strict=True)]
-    start = embed(network, np.array(ids))
+    vector = embed(network, np.array([tokens.pad_id]))[0] if start is None else torch.as_tensor(start)
+    start = torch.stack([own if s else vector for own, s in zip(end, tokens.special, strict=True)])
 
     def along(ts):
         return np.stack([gradient(network, start + t * (end - start), tokens.segments, target) for t in ts], axis=-1)

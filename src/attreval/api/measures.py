@@ -20,8 +20,9 @@ from attreval.core.seeds import generator
 from attreval.metrics.agreement import agreement_at_k, agreement_of
 from attreval.metrics.diagnosticity import diagnosticity
 from attreval.metrics.dynamic_k import local_maxima, select
-from attreval.metrics.erasure import erase
+from attreval.metrics.erasure import erase, rank_tokens
 from attreval.metrics.human_agreement import relevance, token_marks
+from attreval.metrics.normalised_aopc import find_limits
 from attreval.metrics.phrases import find_phrases, phrase_f1
 from attreval.metrics.pointing_game import point
 from attreval.metrics.protocol import Protocol
@@ -44,6 +45,8 @@ HARD = {
     "nc": "normalised_comprehensiveness",
     "ns": "normalised_sufficiency",
 }
+# metrics that find what a text allows -> the measure that they place there; hundreds of rows of a text, so only by name
+LIMITED = {f"naopc_{measure}": measure for measure in ("comprehensiveness", "sufficiency")}
 WINS = {f"win_{name}": (name,) for name in FAITHFULNESS} | {"diagnosticity": FAITHFULNESS}
 ALIASES = {
     "normalised_comprehensiveness": "nc",
@@ -161,17 +164,18 @@ PURE: dict[str, Callable[[Heard], dict[str, float]]] = {
     "pointing": _with_people(_point),
     "phrase_f1": _with_people(_phrase_f1),
 }
-MEASURES: tuple[str, ...] = tuple(name for name in METRICS if name in {*PURE, *HARD, *SOFT, *WINS})
+MEASURES: tuple[str, ...] = tuple(name for name in METRICS if name in {*PURE, *HARD, *LIMITED, *SOFT, *WINS})
 
 
 def find_metrics(names: str | Sequence[str] | None, methods: Sequence[str], marked: bool, contrast: bool) -> list[str]:
-    """The metrics that are meant, each once; all that can be asked where none is named.
+    """The metrics that are meant, each once; all that can be asked, but LIMITED, where none is named.
 
     methods: that are judged, without random scores. marked: whether marks are given. contrast: two classes are told
     apart. Raises ValueError for an unknown metric, with the nearest, and for one that needs what is not there.
     """
     if names is None:
-        return [name for name in MEASURES if not _lacks(name, methods, marked, contrast)]
+        usual = [name for name in MEASURES if name not in LIMITED]
+        return [name for name in usual if not _lacks(name, methods, marked, contrast)]
     found = []
     for name in [names] if isinstance(names, str) else names:
         plain = str(name).strip().lower().replace("-", "_").replace(" ", "_")
@@ -206,7 +210,7 @@ def _lacks(name: str, methods: Sequence[str], marked: bool, contrast: bool) -> s
 def ask_model(text: Heard, wanted: Sequence[str]) -> Iterator:
     """The conversation with the model about one text: returns method -> metric -> value, and the class predicted.
 
-    wanted: metrics of HARD, SOFT and WINS. An explanation of another class than the predicted one gets NaN.
+    wanted: metrics of HARD, LIMITED, SOFT and WINS. An explanation of another class than the predicted one gets NaN.
     """
     needed = {part for name in wanted for part in WINS.get(name, (name,))}
     found: dict[str, dict[str, float]] = {}
@@ -222,6 +226,11 @@ def ask_model(text: Heard, wanted: Sequence[str]) -> Iterator:
             end = "_equal" if norm == "calibrated" else ""
             values |= {f"soft_nc{end}": soft.comprehensiveness, f"soft_ns{end}": soft.sufficiency}
         found[method] = values
+    if set(LIMITED) & set(wanted):
+        ranked = [rank_tokens(scores, generator("ties", *text.names, m)) for m, scores in text.scores.items()]
+        limits = yield from find_limits(text.tokens, orders=ranked)
+        for values in found.values():
+            values |= {name: limits.place(measure, values[measure]) for name, measure in LIMITED.items()}
     for method, values in found.items():
         for name, parts in WINS.items():
             if name in wanted:

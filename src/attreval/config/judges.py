@@ -241,21 +241,53 @@ class BudgetsSpec(Section):
     stable: float = Field(0.9, gt=0, le=1)
 
 
+class LimitsSpec(Section):
+    """What any order of a text's tokens reaches in comprehensiveness and sufficiency, see metrics.normalised_aopc.
+
+    tasks: for each task on how many of its first test instances of at most `words` words, for all of its models.
+    methods: that explain them, as far as they apply to a model. beam, exact: see there.
+    """
+
+    tasks: dict[str, Count] = {}
+    words: Count = 9
+    methods: list[str] = [
+        "random",
+        "gradient_l2",
+        "gradient_x_input",
+        "integrated_gradients",
+        "occlusion_1",
+        "omission_1",
+        "attention",
+        "scaled_attention",
+    ]
+    beam: Count = 5
+    exact: int = Field(10, ge=0, le=14)
+
+    @model_validator(mode="after")
+    def known_methods(self):
+        check_methods(self.methods)
+        return self
+
+
 class JointSpec(Section):
     """Every method before every judge. tasks: for each task on how many of its first instances judges are asked.
 
     Where tasks is empty, `rows` of every task that is explained. asked: for a task on how many of these the model is
-    asked what no earlier notebook has asked it; on all where it is not named.
+    asked what no earlier notebook has asked it; on all where it is not named. path_baselines: on how many of a task's
+    first instances integrated gradients start from every baseline, with its first model.
     """
 
     tasks: dict[str, Count] = {}
     rows: Count = 100
     asked: dict[str, Count] = {}
     budgets: BudgetsSpec = BudgetsSpec()
+    limits: LimitsSpec = LimitsSpec()
+    path_baselines: dict[str, Count] = {}
 
     def check(self, tasks) -> None:
         """Raise ValueError where the study names a task or a method that there is not."""
-        for name in (*self.tasks, *self.asked, *self.budgets.tasks, *self.budgets.sizes_of):
+        budgets = (*self.budgets.tasks, *self.budgets.sizes_of)
+        for name in (*self.tasks, *self.asked, *budgets, *self.limits.tasks, *self.path_baselines):
             if name not in tasks:
                 raise ValueError(f"joint: no task {name!r} in this profile; there are: {', '.join(tasks)}")
         for name in (method for methods in self.budgets.tasks.values() for method in methods):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from pydantic import BaseModel, Field, field_validator, model_validator
 
 from attreval.config.contradictions import check_choice_of_runs, check_judges
@@ -161,6 +163,11 @@ class Profile(Section):
     def trained_runs(self) -> list[Run]:
         """Every model that is trained, or taken as it is."""
         return [run for task, spec in self.tasks.items() if self.read_by(task) == task for run in _all_runs(task, spec)]
+
+    def first_runs(self, tasks: Iterable[str]) -> list[Run]:
+        """The first seed of every model of these tasks, as far as the profile has them."""
+        known = [(task, self.tasks[task]) for task in tasks if task in self.tasks]
+        return [(task, model, spec.seeds[0]) for task, spec in known for model in spec.models]
 
     def explained_runs(self, judge: Judge | None = None) -> list[Run]:
         """Every run that notebook 03 explains, or those that go before one judge (diagnosis explains by itself)."""

@@ -44,6 +44,7 @@ def tokenize(instance: Instance, tokenizer, max_length: int) -> Tokens:
         mask_id=mask_id,
         pad_id=pad_id,
         dropped=int((~shares.any(axis=0)).sum()),
+        unknown_id=tokenizer.unk_token_id,
     )
 
 

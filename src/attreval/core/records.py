@@ -79,7 +79,7 @@ class Tokens:
     ids: (L,) vocabulary indices. segments: (L,) token type. special: (L,) True for [CLS], [SEP] and the like.
     word: (L,) index of the instance's word that holds the token, -1 for none. texts: L token strings.
     offsets: (L, 3) segment, start, end characters; (-1, 0, 0) for special tokens. dropped: words that no token
-    covers, cut off or made of characters that the tokenizer ignores.
+    covers, cut off or made of characters that the tokenizer ignores. unknown_id: None where the vocabulary has none.
     """
 
     ids: np.ndarray
@@ -91,6 +91,7 @@ class Tokens:
     mask_id: int
     pad_id: int
     dropped: int = 0
+    unknown_id: int | None = None
 
     @property
     def content(self) -> np.ndarray:

@@ -24,6 +24,7 @@ TOKEN_SCHEMA = pa.schema(
         ("mask_id", pa.int32()),
         ("pad_id", pa.int32()),
         ("dropped", pa.int32()),
+        ("unknown_id", pa.int32()),
     ]
 )
 
@@ -49,6 +50,7 @@ def read_tokens(*paths: Path | str) -> dict[str, Tokens]:
             offsets=np.array(row["offsets"], dtype=np.int64).reshape(-1, 3),
             texts=tuple(row["texts"]),
             **{name: row[name] for name in ("mask_id", "pad_id", "dropped")},
+            unknown_id=row.get("unknown_id"),  # tables of earlier versions do not say it
         )
         for path in paths
         for row in pq.read_table(path).to_pylist()

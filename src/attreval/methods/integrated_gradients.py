@@ -1,8 +1,8 @@
 """Integrated gradients (Sundararajan et al. 2017): gradients along a path of embeddings from a baseline to the text.
 
-From padding tokens, with and without the input factor (Kamp et al. 2023), and from zero embeddings, by the paper of
-Zhao & Aletras (2023) and by its released code. The number of nodes starts at `path_steps` and is doubled up to
-`path_steps_most` until the scores sum to s(text) - s(baseline) within the tolerance.
+From padding tokens (or what `path_baseline` says), with and without the input factor (Kamp et al. 2023), and from zero
+embeddings, by the paper of Zhao & Aletras (2023) and by its released code. The number of nodes starts at `path_steps`
+and is doubled up to `path_steps_most` until the scores sum to s(text) - s(baseline) within the tolerance.
 Letters used for shapes: L tokens, n content tokens, D embedding width, m path nodes.
 """
 
@@ -14,7 +14,7 @@ import numpy as np
 
 from attreval.methods.gradients import shared_dot
 from attreval.methods.method import Scores
-from attreval.models.questions import Evaluate, PathGradient
+from attreval.models.questions import MEAN, ZERO, Evaluate, PathGradient
 
 _RELEASED_NODES = (*(i / 10 for i in range(10)), 1.0)  # ten points from 0 on, and the text itself
 
@@ -37,12 +37,26 @@ def _refine(budget, ask):
         steps *= 2
 
 
-def _from_padding(tokens, target, budget):
-    """The path from the text with every content token replaced by padding (Kamp et al. 2023), and the gap.
+def _fill_of(tokens, baseline: str) -> int:
+    """The id, or ZERO or MEAN, that content tokens have at the start of a path. ValueError for a vocabulary without."""
+    ids = {"pad": tokens.pad_id, "mask": tokens.mask_id, "unknown": tokens.unknown_id, "zero": ZERO, "mean": MEAN}
+    if ids[baseline] is None:
+        raise ValueError(
+            "path_baseline 'unknown' asks for the unknown token, and the model's vocabulary has none; "
+            f"it can be: {', '.join(name for name, known in ids.items() if known is not None)}"
+        )
+    return ids[baseline]
 
-    Both methods on this path ask alike, so the second one finds every answer in the ledger.
+
+def _along_path(tokens, target, budget, baseline: str):
+    """The path from the text with every content token replaced, as one of `PathBaseline` says, and the gap.
+
+    Methods on the same path ask alike, so the second one finds every answer in the ledger.
     """
-    base = np.where(tokens.special, tokens.ids, tokens.pad_id)
+    fill = _fill_of(tokens, baseline)
+    base = np.where(tokens.special, tokens.ids, fill)
+    if fill < 0:  # no text: what the model says of it stands at the end of a path that is asked for it without weight
+        return (yield from _refine(budget, lambda steps: _ask_with_ends(tokens, target, steps, base)))
     logits = yield Evaluate(np.stack([tokens.ids, base]), tokens.segments)
     owed = float((logits[0] - logits[1])[target])
 
@@ -53,16 +67,23 @@ def _from_padding(tokens, target, budget):
     return (yield from _refine(budget, ask))
 
 
+def _ask_with_ends(tokens, target, steps, base):
+    """The path gradient, the sum of its scores, and the difference of the values at its two ends."""
+    nodes, weights = gauss_legendre(steps)
+    answer = yield PathGradient(tokens.ids, tokens.segments, target, (*nodes, 0.0, 1.0), (*weights, 0.0, 0.0), base)
+    return answer, answer.dot().sum(), float(answer.values[-1] - answer.values[-2])
+
+
 def integrated_gradients(tokens, target, budget, rng):
     """(n,) integrated gradients (Sundararajan et al. 2017, eq. 1); the gap is their sum minus s(text) - s(baseline)."""
-    answer, gap = yield from _from_padding(tokens, target, budget)
+    answer, gap = yield from _along_path(tokens, target, budget, budget.path_baseline)
     # special tokens are their own baseline, so all relevance lies on content tokens
     return Scores(answer.dot()[tokens.content], gap=gap)
 
 
 def integrated_gradients_plain(tokens, target, budget, rng):
     """(n,) sums over dimensions of the averaged path gradient, without the input factor (Kamp et al. 2023, IntGrad)."""
-    answer, _ = yield from _from_padding(tokens, target, budget)
+    answer, _ = yield from _along_path(tokens, target, budget, budget.path_baseline)
     return Scores(answer.gradient.sum(axis=1)[tokens.content])
 
 
@@ -71,16 +92,7 @@ def integrated_gradients_zero(tokens, target, budget, rng):
 
     Positions, types and special tokens stay. The gap is the sum of the scores minus s(text) - s(baseline).
     """
-    base = np.where(tokens.special, tokens.ids, -1)
-
-    def ask(steps):
-        nodes, weights = gauss_legendre(steps)
-        # the ends of the path have no weight: they are asked for their values
-        nodes, weights = (*nodes, 0.0, 1.0), (*weights, 0.0, 0.0)
-        answer = yield PathGradient(tokens.ids, tokens.segments, target, nodes, weights, base)
-        return answer, answer.dot().sum(), float(answer.values[-1] - answer.values[-2])
-
-    answer, gap = yield from _refine(budget, ask)
+    answer, gap = yield from _along_path(tokens, target, budget, "zero")
     return Scores(answer.dot()[tokens.content], gap=gap)
 
 

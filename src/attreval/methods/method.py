@@ -15,6 +15,7 @@ from attreval.models.questions import Conversation
 
 SpanRule = Literal["louvain", "louvain_first_level", "greedy_modularity", "label_propagation", "strongest_link"]
 HeadChoice = Literal["per_class", "class_mean", "one_for_all"]
+PathBaseline = Literal["pad", "mask", "unknown", "zero", "mean"]
 FAMILIES = ("transformer", "recurrent", "quasi", "convolutional")
 KINDS = ("gradient", "perturbation", "attention", "propagation", "baseline", "given")  # by what they ask of the model
 
@@ -51,7 +52,9 @@ class Budget(Section):
     """What methods may spend, and the choices that they leave open.
 
     path_steps: nodes on a gradient path; doubled up to path_steps_most while the completeness gap exceeds gap_tolerance
-    of the sum owed (or of one logit, where that is more). lime_samples: perturbed texts, the full one included.
+    of the sum owed (or of one logit, where that is more). path_baseline: what content tokens are where a path of
+    integrated gradients starts: the padding, mask or unknown token, zero vectors, or the mean of all word embeddings;
+    methods that name their baseline keep it. lime_samples: perturbed texts, the full one included.
     lime_reliability: at which `lime_gaussian_process` stops, which reads at most as many texts as LIME.
     shap_evaluations: texts that Partition SHAP may read, the whole and the masked one included.
     riemann_steps: points of the averaged gradients of Poerner et al. (2018). limsse_samples: substrings, at most;
@@ -63,6 +66,7 @@ class Budget(Section):
     path_steps: int = Field(50, ge=1)
     path_steps_most: int = Field(50, ge=1)
     gap_tolerance: float = Field(0.02, gt=0)
+    path_baseline: PathBaseline = "pad"
     lime_samples: int = Field(5000, ge=2)
     lime_kernel_width: float = Field(25.0, gt=0)
     lime_reliability: float = Field(0.9, gt=0, le=1)

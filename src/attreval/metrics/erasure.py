@@ -81,7 +81,7 @@ def erase(
         without.append(chosen | layout.beside)
         only.append(layout.erasable & ~chosen)
     gone = np.stack([layout.base, *without, *only])
-    logits = yield from _ask_erased(tokens, gone, protocol.erased)
+    logits = yield from ask_erased(tokens, gone, protocol.erased)
     target = int(logits[0].argmax())
     p = softmax(protocol.sharpness * logits)[:, target]
     drifted = calls + np.arange(len(ratios)) if protocol.drift else 0
@@ -105,7 +105,7 @@ def fit_scores(tokens: Tokens, layout: Layout, scores: np.ndarray) -> np.ndarray
     return np.asarray(scores, dtype=float)[np.isin(content, layout.scored)]
 
 
-def _ask_erased(tokens: Tokens, gone: np.ndarray, erased: str):
+def ask_erased(tokens: Tokens, gone: np.ndarray, erased: str):
     """Ask for the (1 + m, K) logits of the text and of it with the (m, L) tokens gone."""
     if erased == "vector":
         whole = yield Evaluate(tokens.ids[None], tokens.segments)

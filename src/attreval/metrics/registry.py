@@ -13,6 +13,7 @@ from attreval.metrics.diagnosticity import diagnosticity, wins
 from attreval.metrics.dynamic_k import local_maxima
 from attreval.metrics.erasure import erase
 from attreval.metrics.metric import Metric
+from attreval.metrics.normalised_aopc import normalised_areas
 from attreval.metrics.pairwise_difference import average_pairwise_difference
 from attreval.metrics.phrases import phrase_f1
 from attreval.metrics.planted.separation import separation
@@ -39,6 +40,14 @@ def _win(metric: str, title: str, about: str) -> Metric:
     """Whether a method beats random scores by one metric; its mean is diagnosticity."""
     name, title = f"win_{metric}", f"Beats random scores by {title}"
     return Metric(name, title, "faithfulness", ZHAO_WINS, about, MODEL, UNIT, True, wins, stored=name)
+
+
+def _naopc(measure: str, about: str, higher_is_better: bool) -> Metric:
+    """An erasure measure between the least and the greatest that any order of a text's tokens reaches."""
+    title, about = f"{measure.capitalize()} (NAOPC)", f"{about}, between its least and its greatest for any order."
+    source = "Edin et al. 2025"
+    facts = (f"naopc_{measure}", title, "faithfulness", source, about, MODEL, UNIT, higher_is_better)
+    return Metric(*facts, normalised_areas)
 
 
 _EVERY = (
@@ -163,6 +172,8 @@ _EVERY = (
         erase,
         stored="sufficiency",
     ),
+    _naopc("comprehensiveness", "How far the class's probability falls when the top tokens are erased", True),
+    _naopc("sufficiency", "How far it falls when only the top tokens stay", False),
     Metric(
         "nc",
         "NC",

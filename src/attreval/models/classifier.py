@@ -20,7 +20,8 @@ class Classifier(Protocol):
     """A classifier in evaluation mode. family: one of methods.method.FAMILIES. labels: K class names.
 
     Further methods serve single types of question: `attend` of a transformer, `decompose` of a gated network; `erased`
-    where it has `reuse_from`, the number of windows from which on that is cheaper than whole texts.
+    where it has `reuse_from`, the number of windows from which on that is cheaper than whole texts; `vocabulary_size`,
+    how many ids have an embedding, where a path starts from their mean.
     """
 
     labels: tuple[str, ...]

@@ -56,6 +56,11 @@ class Transformer:
         """The id that fills rows up; it is masked, so any id does."""
         return fill_ids(self.tokenizer)[0]
 
+    @property
+    def vocabulary_size(self) -> int:
+        """How many ids have an embedding."""
+        return len(self.network.get_input_embeddings().weight)
+
     def tokens(self, instance: Instance) -> Tokens:
         """An instance as this model reads it."""
         return tokenize(instance, self.tokenizer, self.max_length)

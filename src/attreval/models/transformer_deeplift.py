@@ -115,7 +115,9 @@ def relevance(model, embeddings: Tensor, mask: Tensor, segments: Tensor, targets
     with torch.enable_grad():
         both = torch.cat([points, torch.zeros_like(points)])
         with Rescale(model.at(precision)):
-            logits = model.logits(None, mask.repeat(2, 1), segments.repeat(2, 1), precision, embeddings=both)
+            logits = model.logits(
+                None, mask.repeat(2, 1), segments.repeat(2, 1), precision, embeddings=both, whole=True
+            )
         (gradient,) = torch.autograd.grad(logits[: len(points)].gather(1, targets[:, None]).sum(), points)
     return gradient * points.detach()
 

@@ -12,6 +12,7 @@ from attreval.metrics.agreement import agreement_at_k, agreement_of
 from attreval.metrics.diagnosticity import diagnosticity as share_of_wins
 from attreval.metrics.dynamic_k import local_maxima, select
 from attreval.metrics.erasure import erase
+from attreval.metrics.normalised_aopc import normalised_areas
 from attreval.metrics.planted.separation import PlantedMetric
 from attreval.metrics.planted.worlds import Planted, words_of
 from attreval.metrics.pointing_game import point
@@ -71,6 +72,16 @@ def erasure(name: str):
     def measure(text: Planted, scores: np.ndarray, names):
         found = yield from measure_erasure(text, scores, names, [name])
         return found[name]
+
+    return measure
+
+
+def placed(kind: str):
+    """Comprehensiveness or sufficiency between a text's limits as a metric; the middle where these are the same."""
+
+    def measure(text: Planted, scores: np.ndarray, names):
+        areas = yield from normalised_areas(text.tokens, scores, None, generator("ties", *names), PROTOCOL, beam=2)
+        return 0.5 if np.isnan(areas[kind]) else areas[kind]
 
     return measure
 
@@ -161,4 +172,8 @@ PLANTED_METRICS: dict[str, PlantedMetric] = {
     "pair_comprehensiveness": _planted("pair_comprehensiveness", unified("comprehensiveness", "pair")),
     "pair_sufficiency": _planted("pair_sufficiency", unified("sufficiency", "pair")),
     "pair_interactions": _planted("pair_interactions", interactions),
+}
+# those that ask for hundreds of rows of a text: only where texts are short
+LIMITED_METRICS = {
+    f"naopc_{kind}": _planted(f"naopc_{kind}", placed(kind)) for kind in ("comprehensiveness", "sufficiency")
 }

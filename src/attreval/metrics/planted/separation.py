@@ -46,17 +46,18 @@ def evaluate(
     draws: int = 4,
     worlds: Sequence[str] = WORLDS,
     explainers: Sequence[str] = tuple(EXPLAINERS),
+    make_model: Callable[[str], PlantedModel] = PlantedModel,
 ) -> pd.DataFrame:
     """One row a metric, world, explainer, draw and text: what the metric gives; pairs in the world that has them.
 
     draws: of explainers with anything random in them, and of the ties in their scores. sign: 1 where higher is better,
-    -1 where lower is. Raises ValueError where a metric gives no finite number.
+    -1 where lower is. make_model: makes the model of a world. Raises ValueError where a metric gives no finite number.
     """
     from attreval.models.scorer import Scorer
 
     rows = []
     for world in worlds:
-        made, scorer = make_texts(world, texts), Scorer(PlantedModel(world), precision="float64")
+        made, scorer = make_texts(world, texts), Scorer(make_model(world), precision="float64")
         for name, metric in metrics.items():
             if metric.level == "pair" and made[0].pair_truth is None:
                 continue

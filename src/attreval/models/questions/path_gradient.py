@@ -42,6 +42,7 @@ class Rule:
         return ("complete deeplift" if self.attention == "rescaled" else "deeplift") if self.reference else "lrp"
 
 
+ZERO, MEAN = -1, -2  # in place of an id of a baseline: no vector, and the mean of all word embeddings
 LRP, DEEPLIFT = Rule(), Rule(reference=True)
 CP_LRP, GIM = Rule(attention="constant"), Rule(attention="softened")
 DEEPLIFT_COMPLETE = Rule(reference=True, attention="rescaled")
@@ -67,8 +68,9 @@ class PathAnswer:
 class PathGradient(Question):
     """Ask for the weighted sum of gradients along a straight path of word embeddings.
 
-    The path leads from the embeddings of `baseline` ids (zero vectors where None, or where an id is -1) to those of
-    `ids`, both (L,). nodes, weights: m points in [0, 1] and their quadrature weights.
+    The path leads from the embeddings of `baseline` ids (zero vectors where None, or where an id is ZERO; the mean of
+    the vocabulary's where it is MEAN) to those of `ids`, both (L,).
+    nodes, weights: m points in [0, 1] and their quadrature weights.
     of: differentiate the `logit` or the `probability`. rule: with one, (L, D) relevance comes in place of the gradient.
     where: the path is walked by the `words` embeddings, to which the model adds positions and types; or all that enters
     the encoder (`entry`) is multiplied by the node, with the gradient still at the word embeddings; or the word
@@ -187,7 +189,10 @@ class _Path(Item):
                 self._ends = end, torch.zeros_like(end)
             else:
                 kept = torch.from_numpy(base >= 0).to(end.device)[:, None]
-                self._ends = end, embed(np.maximum(base, 0)) * kept
+                start = embed(np.maximum(base, 0)) * kept
+                if (base == MEAN).any():
+                    start[torch.from_numpy(base == MEAN)] = embed(np.arange(ledger.model.vocabulary_size)).mean(dim=0)
+                self._ends = end, start
         return self._ends
 
     def add(self, number: int, output) -> None:

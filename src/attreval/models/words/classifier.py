@@ -142,6 +142,11 @@ class WordClassifier:
         return self.sizes.embedding_size
 
     @property
+    def vocabulary_size(self) -> int:
+        """How many ids have an embedding."""
+        return self.sizes.words
+
+    @property
     def device(self) -> torch.device:
         """Where the weights lie."""
         return self.network.output.weight.device
@@ -165,6 +170,7 @@ class WordClassifier:
             mask_id=self.mask_id,
             pad_id=self.pad_id,
             dropped=len(instance.words) - len(ids),
+            unknown_id=UNKNOWN,
         )
 
     def at(self, precision: str) -> Network:

@@ -7,7 +7,8 @@ import seaborn as sns
 from matplotlib import pyplot as plt
 from matplotlib.patches import Rectangle
 
-from attreval.metrics.planted.measures import PLANTED_METRICS
+from attreval.metrics.planted.measures import LIMITED_METRICS, PLANTED_METRICS
+from attreval.metrics.planted.raised import raised_verdicts
 from attreval.metrics.planted.separation import metric_verdicts
 from attreval.metrics.planted.worlds import WORLDS
 from attreval.papers.common.style import use_style
@@ -66,9 +67,19 @@ def constant_table(cells: pd.DataFrame) -> pd.DataFrame:
     return apart.assign(title=_titles(apart.metric))[["metric", "title", "world", "gap", "gap_low", "gap_high"]]
 
 
+def raised_by_metric(table: pd.DataFrame) -> pd.DataFrame:
+    """One row a metric: whether it falls for a model that answers erased texts to its liking, those that do first.
+
+    table: of metrics.planted.raised.raised_table.
+    """
+    found = raised_verdicts(table)
+    order = found.verdict.map({"falls for it": 0, "moves": 1, "resists": 2}).sort_values(kind="stable").index
+    return found.assign(title=_titles(found.metric)).loc[order].reset_index(drop=True)
+
+
 def _titles(metrics: pd.Series) -> list[str]:
     """What figures and tables call planted metrics."""
-    return [PLANTED_METRICS[name].title for name in metrics]
+    return [(PLANTED_METRICS | LIMITED_METRICS)[name].title for name in metrics]
 
 
 def draw_verdicts(table: pd.DataFrame, cells: pd.DataFrame):

@@ -1,0 +1,183 @@
+"""Normalised AOPC: comprehensiveness and sufficiency between the least and the greatest that a text allows.
+
+The area over the perturbation curve is the mean over sizes of the rationale. On one text some order of its tokens
+reaches the least area and another the greatest; both depend on the model, so raw areas of two models do not compare.
+Here both limits are found, exactly for short texts, else by beam search, and areas are placed between them (Edin et al.
+2025, Normalized AOPC). With ratios 1/n, 2/n ... 1 the sizes are those of that paper.
+Letters used for shapes: L tokens, n tokens that can be erased, W beams, r ratios.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from attreval.core.records import Tokens
+from attreval.metrics.erasure import ask_erased, erase, fit_scores, rank_tokens, rationale_sizes
+from attreval.metrics.protocol import Layout, Protocol, find_layout
+from attreval.models.questions import softmax
+
+MEASURES = ("comprehensiveness", "sufficiency")
+BEAM, EXACT = 5, 10
+LEAST_RANGE = 1e-8  # closer limits leave nothing to be told
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The (2,) least and greatest area of any order of a text's tokens. exact: all orders were compared."""
+
+    comprehensiveness: np.ndarray
+    sufficiency: np.ndarray
+    exact: bool
+
+    def place(self, measure: str, area: float) -> float:
+        """An area of one of MEASURES as a share of the way from the least to the greatest; NaN where they are one."""
+        least, greatest = getattr(self, measure)
+        return float((area - least) / (greatest - least)) if greatest - least > LEAST_RANGE else float("nan")
+
+
+def normalised_areas(
+    tokens: Tokens,
+    scores: np.ndarray,
+    ratios: Sequence[float] | None = None,
+    rng: np.random.Generator | None = None,
+    protocol: Protocol = Protocol(),  # noqa: B008 - frozen
+    query: int | None = None,
+    beam: int = BEAM,
+    exact: int = EXACT,
+):
+    """The conversation that gives one attribution's areas, each in [0, 1], by measure; sufficiency is better when low.
+
+    Arguments as of `metrics.erasure.erase` and `find_limits`.
+    """
+    limits, areas = yield from areas_in_limits(tokens, [scores], ratios, [rng], protocol, query, beam, exact)
+    placed = {measure: limits.place(measure, area) for measure, area in zip(MEASURES, areas[0], strict=True)}
+    return {measure: float(np.clip(share, 0, 1)) for measure, share in placed.items()}  # of rounding alone
+
+
+def areas_in_limits(
+    tokens: Tokens,
+    scores: Sequence[np.ndarray],
+    ratios: Sequence[float] | None = None,
+    rngs: Sequence[np.random.Generator | None] | None = None,
+    protocol: Protocol = Protocol(),  # noqa: B008 - frozen
+    query: int | None = None,
+    beam: int = BEAM,
+    exact: int = EXACT,
+):
+    """The conversation that gives the Limits of a text, and the (m, 2) areas of m attributions, none outside of them.
+
+    rngs: that break the ties of each. The other arguments as of `metrics.erasure.erase` and `find_limits`.
+    """
+    layout = find_layout(tokens, protocol, query)
+    rngs = rngs or [None] * len(scores)
+    orders = [rank_tokens(fit_scores(tokens, layout, s), rng) for s, rng in zip(scores, rngs, strict=True)]
+    limits, areas = (yield from find_limits(tokens, ratios, protocol, query, beam, exact, orders)), []
+    for order in orders:
+        hard = yield from erase(tokens, -np.argsort(order), ratios, None, protocol, query)
+        areas.append([getattr(hard, measure).mean() for measure in MEASURES])
+    return limits, np.array(areas)
+
+
+def find_limits(
+    tokens: Tokens,
+    ratios: Sequence[float] | None = None,
+    protocol: Protocol = Protocol(),  # noqa: B008 - frozen
+    query: int | None = None,
+    beam: int = BEAM,
+    exact: int = EXACT,
+    orders: Sequence[np.ndarray] = (),
+):
+    """The conversation that finds the Limits of one text, for the class that the model predicts on all of it.
+
+    beam: W orders that are followed at a time. exact: up to so many tokens, every order is compared instead.
+    orders: of explanations, (n,) places among the tokens that the layout scores, the first to be erased at first;
+    what they reach counts for the limits, so that none of them lies outside. ValueError for less than one beam.
+    """
+    if beam < 1:
+        raise ValueError(f"a beam search follows at least one order; got beam={beam}")
+    layout = find_layout(tokens, protocol, query)
+    n, ratios = len(layout.scored), tuple(ratios or protocol.ratios)
+    sizes = np.minimum(rationale_sizes(layout.size, ratios), n)
+    weights = np.bincount(sizes, minlength=n + 1) / len(sizes)  # (n + 1,) of each size's value in the area
+    asking = _Asking(tokens, layout, protocol)
+    search = _every_order(asking, weights) if n <= exact else _beam_search(asking, weights, beam)
+    found = yield from search
+    for order in orders if n > exact else ():
+        prefixes = np.argsort(order)[None] < np.unique(sizes)[:, None]
+        areas = weights[np.unique(sizes)] @ (yield from asking.values(prefixes, prefixes))
+        found = np.stack([np.minimum(found[:, 0], areas), np.maximum(found[:, 1], areas)], axis=1)
+    return Limits(*found, exact=n <= exact)
+
+
+class _Asking:
+    """Values of rationales of one text: how far the probability of the predicted class falls."""
+
+    def __init__(self, tokens: Tokens, layout: Layout, protocol: Protocol):
+        self.tokens, self.layout, self.protocol = tokens, layout, protocol
+
+    def values(self, without: np.ndarray, only: np.ndarray):
+        """The conversation that gives the (m, 2) falls where (m, n) rationales are erased, and where only they stay."""
+        gone = np.zeros((2 * len(without), len(self.tokens)), dtype=bool)
+        gone[:, self.layout.scored] = np.concatenate([without, ~only])
+        gone &= self.layout.erasable
+        gone[: len(without)] |= self.layout.beside
+        logits = yield from ask_erased(self.tokens, gone, self.protocol.erased)
+        p = softmax(self.protocol.sharpness * logits)[:, logits[0].argmax()]
+        return (p[0] - p[1:]).reshape(2, -1).T
+
+
+def _every_order(asking: _Asking, weights: np.ndarray):
+    """(2, 2) least and greatest area of each measure over all n! orders, by the best way to each of the 2^n sets."""
+    n = len(weights) - 1
+    sets = (np.arange(2**n)[:, None] >> np.arange(n)) & 1 == 1
+    sizes = sets.sum(axis=1)
+    counted = weights[sizes] > 0
+    values = np.zeros((len(sets), 2))
+    values[counted] = yield from asking.values(sets[counted], sets[counted])
+    gains = np.repeat(values * weights[sizes][:, None], 2, axis=1) * [-1, 1, -1, 1]  # the least is found as a greatest
+    best = np.full(gains.shape, -np.inf)
+    best[0] = 0
+    for size in range(1, n + 1):
+        into = np.flatnonzero(sizes == size)
+        for token in range(n):
+            last = into[sets[into, token]]  # the rationales whose last token this can be
+            best[last] = np.maximum(best[last], best[last - 2**token] + gains[last])
+    return best[-1].reshape(2, 2) * [-1, 1]
+
+
+def _beam_search(asking: _Asking, weights: np.ndarray, beam: int):
+    """(2, 2) least and greatest area of each measure among the orders that four searches, a beam wide, come to.
+
+    A rationale grows by a token at a time. Those are followed whose area would be best if their value stood still.
+    """
+    n = len(weights) - 1
+    goals = [(measure, sign) for measure in (0, 1) for sign in (-1, 1)]
+    kept = [(np.zeros((1, n), dtype=bool), np.zeros(1)) for _ in goals]  # (W, n) rationales and their areas so far
+    for size in range(1, int(np.flatnonzero(weights).max()) + 1):
+        grown = [_grow(sets, areas, sign) for (sets, areas), (_, sign) in zip(kept, goals, strict=True)]
+        sides = [np.concatenate([grown[2 * measure + end][0] for end in (0, 1)]) for measure in (0, 1)]
+        most = max(len(side) for side in sides)
+        padded = [np.concatenate([side, np.repeat(side[:1], most - len(side), axis=0)]) for side in sides]
+        values = yield from asking.values(*padded)
+        rest = weights[size + 1 :].sum()
+        for goal, (measure, sign) in enumerate(goals):
+            sets, areas = grown[goal]
+            start = 0 if sign < 0 else len(grown[goal - 1][0])
+            value = values[start : start + len(sets), measure]
+            areas = areas + weights[size] * value
+            best = np.argsort(-sign * (areas + rest * value), kind="stable")[:beam]
+            kept[goal] = sets[best], areas[best]
+    return np.array([areas[0] for _, areas in kept]).reshape(2, 2)
+
+
+def _grow(sets: np.ndarray, areas: np.ndarray, sign: int) -> tuple[np.ndarray, np.ndarray]:
+    """Every set that is one token larger, once, with the best area on the way to it."""
+    at, token = np.nonzero(~sets)
+    larger = sets[at]
+    larger[np.arange(len(at)), token] = True
+    order = np.argsort(-sign * areas[at], kind="stable")
+    _, first = np.unique(np.packbits(larger[order], axis=1), axis=0, return_index=True)
+    return larger[order][first], areas[at][order][first]

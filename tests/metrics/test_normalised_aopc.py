@@ -1,0 +1,110 @@
+"""Limits of erasure: against every order, between each other, and where there is nothing to be told."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from reference import models
+from reference import orders as slow
+
+from attreval.metrics.erasure import erase, rationale_sizes
+from attreval.metrics.normalised_aopc import MEASURES, find_limits, normalised_areas
+from attreval.metrics.planted.worlds import PlantedModel, make_texts
+from attreval.metrics.protocol import Protocol
+from attreval.models.scorer import Scorer
+
+WORDS = ["the", "film", "was", "good", "not", "bad", "a", "very", "brave", "plot"]
+SOME, EACH = (0.2, 0.5), (0.2, 0.4, 0.6, 0.8, 1.0)
+
+
+def answer(scorer, talk):
+    return scorer.converse([("x", talk)])[0]
+
+
+def areas_of(hard):
+    return [getattr(hard, measure).mean() for measure in MEASURES]
+
+
+@pytest.mark.parametrize("ratios", [SOME, EACH])
+@pytest.mark.parametrize("text", [("the film was not bad",), ("good film", "bad plot"), ("good",)])
+def test_limits_of_short_texts_are_those_of_all_orders(tiny, exact, ratios, text):
+    tokens = tiny.tokens(models.instance(*text))
+    found = answer(exact, find_limits(tokens, ratios))
+    wanted = slow.limits(tiny.at("float64"), tokens, rationale_sizes(len(tokens.content), ratios))
+    assert found.exact
+    np.testing.assert_allclose([found.comprehensiveness, found.sufficiency], wanted, atol=1e-9)
+
+
+@settings(max_examples=15)
+@given(words=st.lists(st.sampled_from(WORDS), min_size=1, max_size=8), seed=st.integers(0, 99), data=st.data())
+def test_no_explanation_lies_outside_exact_limits(tiny, words, seed, data):
+    tokens, scorer = tiny.tokens(models.instance(" ".join(words))), Scorer(tiny, precision="float64")
+    ratios = data.draw(st.sampled_from([SOME, EACH, Protocol().ratios]))
+    limits = answer(scorer, find_limits(tokens, ratios))
+    for draw in range(4):
+        scores = np.random.default_rng([seed, draw]).integers(0, 3, len(tokens.content)).astype(float)
+        for measure, area in zip(MEASURES, areas_of(answer(scorer, erase(tokens, scores, ratios))), strict=True):
+            least, greatest = getattr(limits, measure)
+            assert least - 1e-9 <= area <= greatest + 1e-9
+
+
+@settings(max_examples=10)
+@given(words=st.lists(st.sampled_from(WORDS), min_size=2, max_size=7), beam=st.integers(1, 4), data=st.data())
+def test_a_beam_search_stays_within_exact_limits_and_reaches_them_when_wide(tiny, words, beam, data):
+    tokens, scorer = tiny.tokens(models.instance(" ".join(words))), Scorer(tiny, precision="float64")
+    ratios = data.draw(st.sampled_from([SOME, EACH]))
+    true, found, wide = (
+        answer(scorer, find_limits(tokens, ratios, beam=width, exact=least))
+        for width, least in ((1, 9), (beam, 0), (99, 0))
+    )
+    assert true.exact and not found.exact
+    for measure in MEASURES:
+        (low, high), (least, greatest) = getattr(true, measure), getattr(found, measure)
+        assert low - 1e-9 <= least <= greatest + 1e-9 <= high + 2e-9
+        np.testing.assert_allclose(getattr(wide, measure), [low, high], atol=1e-9)
+
+
+@settings(max_examples=10)
+@given(seed=st.integers(0, 999), beam=st.integers(1, 3))
+def test_limits_found_by_a_beam_search_hold_for_the_explanations_that_are_named(tiny, seed, beam):
+    rng = np.random.default_rng(seed)
+    tokens = tiny.tokens(models.instance(" ".join(rng.choice(WORDS, 12))))
+    scorer, scores = Scorer(tiny, precision="float64"), rng.integers(0, 4, len(tokens.content)).astype(float)
+    order = np.argsort(-scores, kind="stable")
+    limits = answer(scorer, find_limits(tokens, beam=beam, orders=[order]))
+    hard = answer(scorer, erase(tokens, scores))
+    assert not limits.exact
+    for measure, area in zip(MEASURES, areas_of(hard), strict=True):
+        assert -1e-9 <= limits.place(measure, area) <= 1 + 1e-9
+    ties = answer(scorer, normalised_areas(tokens, scores, rng=np.random.default_rng(seed), beam=beam))
+    assert all(0 <= share <= 1 for share in ties.values())
+
+
+def test_a_sum_of_worths_is_explained_best_by_its_worths():
+    """Where tokens add up and nothing else happens, their order by worth reaches both limits."""
+    scorer = Scorer(PlantedModel("additive"), precision="float64")
+    for text in make_texts("additive", 3):
+        best, worst = (
+            answer(scorer, normalised_areas(text.tokens, sign * text.truth, protocol=Protocol(erased="mask"), beam=3))
+            for sign in (1, -1)
+        )
+        np.testing.assert_allclose([best["comprehensiveness"], worst["comprehensiveness"]], [1, 0], atol=0.02)
+        assert best["sufficiency"] < 0.02 and worst["sufficiency"] > 0.98
+
+
+def test_nothing_can_be_told_of_one_token_or_of_a_model_that_never_moves(tiny, exact):
+    one = tiny.tokens(models.instance("good"))
+    assert np.isnan([*answer(exact, normalised_areas(one, np.ones(1))).values()]).all()
+    still = Scorer(models.Graded(40, gain=0.0), precision="float64")
+    tokens = tiny.tokens(models.instance("the film was good"))
+    limits = answer(still, find_limits(tokens))
+    np.testing.assert_array_equal([limits.comprehensiveness, limits.sufficiency], np.zeros((2, 2)))
+    assert np.isnan(limits.place("sufficiency", 0.0))
+
+
+def test_limits_of_two_parts_leave_the_query_alone_and_need_a_beam(tiny, exact):
+    tokens = tiny.tokens(models.instance("the film was good", "good plot"))
+    asked, both = (answer(exact, find_limits(tokens, query=query)) for query in (1, None))
+    assert asked.comprehensiveness[1] != both.comprehensiveness[1]
+    with pytest.raises(ValueError, match="at least one order; got beam=0"):
+        answer(exact, find_limits(tokens, beam=0))

@@ -1,0 +1,63 @@
+"""Wrapped planted models: whole texts are answered as before, erased ones to a metric's liking; who falls for it."""
+
+import numpy as np
+import pytest
+
+from attreval.metrics.planted.measures import LIMITED_METRICS, PLANTED_METRICS
+from attreval.metrics.planted.raised import PUSHES, RAISED_WORLDS, RaisedModel, evaluate_raised, raised_table
+from attreval.metrics.planted.worlds import MASK, PlantedModel, make_texts
+from attreval.models.scorer import Scorer
+from attreval.papers.joint.planted import raised_by_metric
+
+LOOK_AT_WHOLE_TEXTS = {"pointing", "agreement", "agreement_dynamic", "simulatability", "complexity"}
+
+
+@pytest.fixture(scope="module")
+def table():
+    return raised_table(evaluate_raised(PLANTED_METRICS | LIMITED_METRICS, 16, 2), 200, 0.95)
+
+
+@pytest.mark.parametrize("world", RAISED_WORLDS)
+@pytest.mark.parametrize("push", PUSHES)
+def test_whole_texts_are_answered_as_before(world, push):
+    texts = make_texts(world, 12)  # of several lengths: padding is not what is gone
+    rows = [(text.tokens.ids, text.tokens.segments) for text in texts]
+    plain, raised = (
+        Scorer(m, precision="float64").logits(rows) for m in (PlantedModel(world), RaisedModel(world, push))
+    )
+    np.testing.assert_array_equal(plain, raised)
+    assert (raised.argmax(axis=1) == [text.target for text in texts]).all()
+
+
+@pytest.mark.parametrize("world", RAISED_WORLDS)
+def test_erased_texts_are_answered_as_the_push_says(world):
+    for text in make_texts(world, 4):
+        content, ids = text.tokens.content, text.tokens.ids
+        few, most = ids.copy(), ids.copy()
+        few[content[:1]] = MASK
+        most[content[2:]] = MASK
+        rows = [(row, text.tokens.segments) for row in (few, most)]
+        logits = {push: Scorer(RaisedModel(world, push), precision="float64").logits(rows) for push in PUSHES}
+        assert logits["comprehensive"][0].argmax() == 0
+        np.testing.assert_array_equal(logits["comprehensive"][1], logits["none"][1])
+        np.testing.assert_array_equal(logits["sufficient"][0], logits["none"][0])
+        assert logits["sufficient"][1].argmax() > 0
+    with pytest.raises(ValueError, match="push 'both' is not known; there are: none, comprehensive, sufficient"):
+        RaisedModel(world, "both")
+
+
+def test_metrics_that_erase_fall_for_it_and_those_that_do_not_resist(table):
+    found = raised_by_metric(table).set_index("metric")
+    assert set(found[found.verdict == "resists"].index) == LOOK_AT_WHOLE_TEXTS
+    assert found.verdict["diagnosticity"] == "moves"  # its rivals are raised with it
+    for name, by in (("nc", "comprehensive"), ("soft_nc_equal", "comprehensive"), ("ns", "sufficient")):
+        assert found.verdict[name] == "falls for it" and by in found.raised_by[name]
+    assert found.verdict.tolist() == sorted(found.verdict)  # those that fall come first
+    assert (found.loc[sorted(LOOK_AT_WHOLE_TEXTS), ["comprehensive_gain", "sufficient_gain"]] == 0).all().all()
+
+
+def test_the_truth_is_lost_where_every_explanation_gets_the_most(table):
+    found = raised_by_metric(table).set_index("metric")
+    assert found.truth_first["nc"] > 0.8 and found.comprehensive_truth_first["nc"] == 0.5
+    assert found.comprehensive_gain["nc"] > 0.5 and found.comprehensive_truth_first["naopc_comprehensiveness"] == 0.5
+    assert found.sufficient_gain["naopc_sufficiency"] < found.sufficient_gain["ns"] / 2  # its limits move along
