@@ -6,6 +6,7 @@ A row a text, method and budget: Spearman's correlation with the scores that the
 of the highest fifth of the tokens, evaluations, tokens, processor seconds. The limit is LIME's regression on CONVERGED
 texts drawn by its kernel, Kernel SHAP's on as many coalitions, Partition SHAP's tree taken apart to the end, and
 integrated gradients with STEPS nodes in float64. Texts that are done are kept: a run that was cut short goes on.
+`--summary FOLDER` writes the means over texts, which the paper prints, to a file there.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from measuring import parser, read_texts
 from ours import instances
 from scipy.stats import spearmanr
 
+from attreval.core.bootstrap import draw_counts, percentile_interval
 from attreval.core.seeds import generator
 from attreval.core.tables import write_whole
 from attreval.methods import METHODS
@@ -36,6 +38,7 @@ CONVERGED, STEPS, UNLIMITED = 5000, 300, 10**6
 TOP = 0.2  # of a text's tokens, whose overlap is measured
 SAMPLES, NODES = (50, 100, 200, 400, 800), (2, 4, 8, 16, 32, 50)
 RELIABILITIES = (0.7, 0.8, 0.9, 0.95)
+MEANS, DRAWS = ("spearman", "top_overlap", "evaluations", "gradients", "tokens", "seconds"), 1000
 
 
 @dataclass(frozen=True)
@@ -122,10 +125,39 @@ def curve_of(model, number: int, instance) -> list[Point]:
     return points
 
 
+def summarise(rows: list[dict]) -> list[dict]:
+    """Means over texts of each method and setting, with a 95 % bootstrap interval of the correlation.
+
+    A method that gives every token the same score on a text has no correlation there: that text counts as 0.
+    """
+    groups: dict[tuple[str, str], list[dict]] = {}
+    for row in rows:
+        groups.setdefault((row["method"], row["setting"]), []).append(row)
+    out = []
+    for (method, setting), part in groups.items():
+        values = {name: np.array([float(row[name]) for row in part]) for name in MEANS}
+        likeness = np.nan_to_num(values["spearman"])
+        counts = draw_counts(generator("accuracy", method, setting), len(part), DRAWS)
+        low, high = percentile_interval(counts @ likeness / len(part), 0.95)
+        means = {name: float(np.nanmean(found)) for name, found in values.items()}
+        means |= {"spearman": float(likeness.mean()), "low": float(low), "high": float(high)}
+        out.append({"method": METHODS[method].title, "setting": setting, "texts": len(part)} | means)
+    return out
+
+
+def write_rows(path: Path, rows: list[dict]) -> None:
+    """A csv, whole or not at all."""
+    with write_whole(path) as part, part.open("w", encoding="utf-8", newline="") as handle:
+        writer = csv.DictWriter(handle, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+
+
 def main() -> None:
     """Measure text by text, and write what there is after each."""
     wanted = parser(__doc__)
-    wanted.add_argument("--out", type=Path, required=True)
+    wanted.add_argument("--out", type=Path, required=True, help="csv of every text")
+    wanted.add_argument("--summary", type=Path, help="folder that the means go to")
     asked = wanted.parse_args()
     torch.set_num_threads(asked.threads)
     model = load_classifier(asked.model)
@@ -138,11 +170,10 @@ def main() -> None:
         if number in known:
             continue
         done += [asdict(point) for point in curve_of(model, number, instance)]
-        with write_whole(asked.out) as part, part.open("w", encoding="utf-8", newline="") as handle:
-            writer = csv.DictWriter(handle, list(Point.__dataclass_fields__))
-            writer.writeheader()
-            writer.writerows(done)
+        write_rows(asked.out, done)
         print(f"{number + 1} of {asked.count} texts", flush=True)
+    if asked.summary:
+        write_rows(asked.summary / "benchmark_accuracy.csv", summarise(done))
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from attreval.methods.lime import fit_surrogate, sample_weights
 from attreval.methods.method import Scores
 from attreval.models.questions import Evaluate
 
-FIRST, GROWTH = 64, 1.5  # texts of the first round, and by how much each further one is larger
+FIRST, GROWTH = 64, 2  # texts of the first round, and by how much each further one is larger
 QUERIES, SURE = 10_000, 1_000  # masks of which the process's mean makes the scores, and its covariance their certainty
 NOISE = 1e-4  # of the variance between texts: what keeps the covariance of the texts read invertible
 
@@ -80,7 +80,7 @@ def lime_gaussian_process(tokens, target, budget, rng):
     queries = draw_weighted(length, QUERIES, width, rng)
     values, kernel, size = np.zeros(0), None, FIRST
     while True:
-        part = masks[len(values) : int(size)]
+        part = masks[len(values) : size]
         ids = np.where(part, tokens.ids[None], tokens.mask_id)
         probabilities = yield Evaluate(ids, tokens.segments, sampled=True, of="probability")
         values = np.concatenate([values, probabilities[:, target]])
