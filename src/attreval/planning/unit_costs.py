@@ -166,7 +166,7 @@ class Rates:
 
     @staticmethod
     def _time(call: Callable[[], object], units: float) -> float:
-        """Processor seconds a unit: the median of the repeats; the first warms up, and counts only where it was long."""
+        """Processor seconds a unit: the median of the repeats; the first warms up, and counts if it is long."""
         taken = []
         while not taken or (sum(taken) < MOST and (sum(taken[1:]) < LEAST or len(taken) <= REPEATS)):
             start = time.process_time()
