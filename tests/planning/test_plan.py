@@ -30,7 +30,7 @@ def smoke(monkeypatch):
     return config.load("smoke")
 
 
-def even_rates(model, classes):
+def even_rates(model):
     """Rates of a network of a thousand weights."""
     network = SimpleNamespace(parameters=lambda: [torch.zeros(1000)])
     return SimpleNamespace(
@@ -92,6 +92,14 @@ def test_a_table_that_is_shorter_than_asked_says_how_many(monkeypatch):
     assert texts.texts_of("snli", "test", 1) == some[:1]
 
 
+def test_the_same_text_many_times_is_asked_as_often(smoke):
+    planner, one = work.Planner(smoke), texts.texts_of("snli", "test", 1)
+    few, many = (
+        planner.explaining("snli", "tiny", count * one, ["lime"], smoke.explain, "float32") for count in (1, 40)
+    )
+    assert many.evaluations == 40 * few.evaluations > 40 and many.texts == 40
+
+
 @pytest.mark.parametrize("model", ["tiny", "tiny_bart", "gru", "cnn"])
 def test_rates_are_measured_on_a_network_of_the_shape(smoke, model, monkeypatch):
     monkeypatch.setattr(unit_costs, "LEAST", 0.0)
@@ -113,7 +121,7 @@ def test_weights_of_unknown_shape_are_told(smoke):
 def test_the_command_says_what_a_profile_costs(smoke, monkeypatch):
     rows = list(work.list_work(smoke))[:3]
     monkeypatch.setattr(plan, "list_work", lambda profile, read: rows)
-    monkeypatch.setattr(plan, "Rates", lambda spec, classes, device: even_rates("tiny", classes))
+    monkeypatch.setattr(plan, "Rates", lambda spec, classes, device: even_rates("tiny"))
     done = CliRunner().invoke(cli.app, ["plan", "--profile", "smoke", "--json"])
     found = json.loads(done.stdout[done.stdout.index("{") :])
     assert found["processor_hours"] == pytest.approx(sum(row["seconds"] for row in found["rows"]) / 3600, abs=2e-3)

@@ -126,7 +126,9 @@ class CountingLedger(Scorer):
         if kind is AttentionPath:
             rows = length if item.detail.rows is None else len(item.detail.rows)
             shape = (len(item.layers), self.model.heads, rows, length)
-            return AttentionAnswer(np.abs(draw(shape)), draw(shape), draw((shape[0], len(item.detail.nodes))))
+            return AttentionAnswer(
+                self.rng.random(shape), self.rng.random(shape) - 0.5, draw((shape[0], len(item.detail.nodes)))
+            )
         if kind is HeadImportance:
             return draw(self.model.heads)
         if kind is CellParts:

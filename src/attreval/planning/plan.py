@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cache
 
 from attreval.config import Profile
-from attreval.corpora import TASKS
 from attreval.planning.counting import NEEDED
 from attreval.planning.texts import known_texts
 from attreval.planning.unit_costs import Rates, start_seconds
@@ -105,8 +104,8 @@ def make_plan(profile: Profile, read: Callable | None = None, notify: Callable[[
     set_threads(profile.threads)
 
     @cache
-    def rates(model: str, classes: int) -> Rates:
-        return Rates(profile.models[model], classes, profile.device)
+    def rates(model: str) -> Rates:
+        return Rates(profile.models[model], 2, profile.device)  # how many classes there are costs nothing
 
     rows = []
     for work in list_work(profile, read):
@@ -117,14 +116,14 @@ def make_plan(profile: Profile, read: Callable | None = None, notify: Callable[[
     return Plan(profile.name, rows, made_up, profile.workers, profile.threads)
 
 
-def price(work: Work, profile: Profile, rates: Callable[[str, int], Rates]) -> Priced:
-    """What some work costs. rates: (model, number of classes) -> what a token of it costs."""
+def price(work: Work, profile: Profile, rates: Callable[[str], Rates]) -> Priced:
+    """What some work costs. rates: model -> what a token of it costs."""
     asks = bool(work.model) or work.notebook in SIDE_BY_SIDE
     processes = profile.workers if work.notebook in SIDE_BY_SIDE else 1
     seconds = work.own + work.steps * processes * start_seconds(asks)
     memory = BASE[asks]
     if work.model:
-        rate = rates(work.model, len(TASKS[work.task].labels))
+        rate = rates(work.model)
         for (what, *key), count in work.passes.items():
             seconds += count * rate.seconds(what, *key)
         for (precision, length, rows), count in work.training.items():

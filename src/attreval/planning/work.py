@@ -10,6 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import groupby
 
 import numpy as np
@@ -19,7 +20,8 @@ from attreval.core.records import Instance
 from attreval.core.seeds import generator
 from attreval.core.units import find_units
 from attreval.corpora import TASKS
-from attreval.methods import METHODS
+from attreval.methods import METHODS, methods_for
+from attreval.methods.applicable import LEAST
 from attreval.methods.run import explain
 from attreval.methods.techniques import TECHNIQUES
 from attreval.models.transformer import pick_device, pick_precision
@@ -45,7 +47,7 @@ from attreval.planning.texts import texts_of
 from attreval.planning.unit_costs import shape_of
 
 SAMPLE = 3  # texts that stand for all of a step; those that are explained stand in a group, for their padding
-GROUP = 8
+GROUP, GROUP_WORDS = 8, 500  # texts of a group, and their words together, at most: long texts are as good as alone
 FAMILIES = {"gru": "recurrent", "lstm": "recurrent", "qgru": "quasi", "qlstm": "quasi", "cnn": "convolutional"}
 # processor seconds a text and method of what asks no model, from a run of `quick`
 POINTING, AGREEMENT, JOINT = 0.0018, 0.02, 0.003
@@ -110,16 +112,19 @@ class Planner:
             found.reuse_from = 32
         return found
 
+    def choose(self, texts: Sequence) -> list[int]:
+        """The numbers of the texts that stand for all; a group of texts stands for itself."""
+        lengths = [len(text.words) if isinstance(text, Instance) else 1 for text in texts]
+        return quantiles(lengths, self.sample) if len(set(lengths)) > 1 else [0]
+
     def count(self, task: str, model: str, texts: Sequence, work: Callable, precision: str = "auto") -> Work:
         """The work for all texts from that for a few: work(ledger, text, number). precision: of sampled questions."""
         out = Work("", task, model, texts=len(texts))
         if not len(texts):
             return out
-        lengths = [len(text.words) if isinstance(text, Instance) else 1 for text in texts]
-        chosen = quantiles(lengths, self.sample) if len(set(lengths)) > 1 else [0]
-        sampled = pick_precision(precision, self.device)
-        work(CountingLedger(self.unbuilt(task, model), sampled), texts[chosen[0]], chosen[0])  # imports, first calls
-        ledger = CountingLedger(self.unbuilt(task, model), sampled)
+        _warm_up()
+        chosen = self.choose(texts)
+        ledger = CountingLedger(self.unbuilt(task, model), pick_precision(precision, self.device))
         start = time.process_time()
         for at in chosen:
             work(ledger, texts[at], at)
@@ -160,9 +165,22 @@ class Planner:
         chosen = [m for m in methods if family in METHODS[m].families]
         if not len(texts):
             return Work("", task, model)
-        group = [texts[at] for at in quantiles([len(text.words) for text in texts], GROUP)]
+        lengths = [len(text.words) for text in texts]
+        size = max(1, min(GROUP, int(GROUP_WORDS / np.mean(lengths))))
+        # one made-up text many times is one text: a ledger would answer the others from what it knows
+        group = list({id(texts[at]): texts[at] for at in quantiles(lengths, size)}.values())
         one = self.count(task, model, [group], lambda ledger, some, _: explain(ledger, some, chosen, budget), precision)
         return Work("", task, model, texts=len(texts)).add(one, len(texts) / len(group))
+
+
+@cache
+def _warm_up() -> None:
+    """Explain a short pair by every method, so that no import is counted as a text's."""
+    words = np.array([(side, *ends) for side in (0, 1) for ends in ((0, 1), (2, 6))])
+    pair = Instance("pair", ("a good", "a film"), 0, words)
+    for family in ("transformer", "recurrent"):
+        model = UnbuiltModel("pair", family, ("no", "yes"), 16, split_words(16, family == "transformer"), 2, 2)
+        explain(CountingLedger(model), [pair], [m for m in methods_for(family) if METHODS[m].given is None], LEAST)
 
 
 def make_scores(methods: Sequence[str], size: int, *names: object) -> dict[str, np.ndarray]:
@@ -318,17 +336,16 @@ def _diagnose(planner: Planner, task: str, model: str, seeds: int) -> Iterator[W
     yield _train_agents(planner, task, model, seeds, texts[: agents.rows])
 
     run, explained = (task, model, 1), {}
+    some = texts[: settings.rows]
+    for text in [some[at] for at in planner.choose(some)]:
+        ledger = CountingLedger(planner.unbuilt(task, model))
+        explained[text.id] = explain(ledger, [text], of[tuple(settings.techniques)], budget, ("plan",))[0].attributions
 
     def mask(ledger, text, _):
-        if text.id not in explained:  # made before the clock runs: `count` calls once for nothing
-            other = CountingLedger(planner.unbuilt(task, model))
-            explained[text.id] = explain(other, [text], of[tuple(settings.techniques)], budget, ("plan",))[
-                0
-            ].attributions
         ranked = rank_instance(text, explained[text.id], ledger.model, settings, run, {})
         ledger.converse((job.account, job.ask()) for job in masked_sets(ranked, settings, explained[text.id], run))
 
-    own = planner.count(task, model, texts[: settings.rows], mask, "float32")
+    own = planner.count(task, model, some, mask, "float32")
     yield Work("07_sun2024", task, model, 0, own.texts).add(own, seeds)
 
 
