@@ -37,7 +37,7 @@ class Rule:
             raise ValueError("biases cancel in differences to a reference; redistribute them with reference=False")
         if self.reference != (self.attention == "rescaled") and self.attention != "shared":
             raise ValueError(
-                f"attention={self.attention!r} goes with reference={not self.reference}; got {self.reference}: attention "
+                f"attention={self.attention!r} goes with reference={not self.reference}, not {self.reference}: it "
                 "is rescaled between a text and its reference, and constant or softened without one"
             )
 
