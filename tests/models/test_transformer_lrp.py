@@ -13,7 +13,7 @@ from torch.nn import functional
 
 from attreval.methods.applicable import LEAST
 from attreval.methods.run import explain
-from attreval.models.questions import CP_LRP, GIM, LRP, PathGradient
+from attreval.models.questions import CP_LRP, GIM, LRP, PathGradient, Rule
 from attreval.models.scorer import Scorer
 from attreval.models.transformer import Transformer, freeze
 from attreval.models.transformer_lrp import Propagation, relevance, unaccounted
@@ -274,3 +274,17 @@ def test_dropout_and_products_in_place_are_refused():
         functional.scaled_dot_product_attention(x, x, x, dropout_p=0.5)
     with Propagation(nn.Identity(), LRP), pytest.raises(ValueError, match="mul_ writes a product into its first"):
         (x * 2).mul_(x)
+
+
+@pytest.mark.parametrize(("reference", "attention"), [(True, "constant"), (True, "softened"), (False, "rescaled")])
+def test_rules_that_nobody_knows_are_refused(reference, attention):
+    with pytest.raises(ValueError, match=f"attention='{attention}' goes with reference={not reference}"):
+        Rule(reference=reference, attention=attention)
+
+
+def test_relevance_is_of_words_alone():
+    model = tiny_model()
+    tokens = model.tokens(instance("the film"))
+    question = PathGradient(tokens.ids, tokens.segments, 0, rule=LRP, where="bare")
+    with pytest.raises(ValueError, match="where='bare' goes with DEEPLIFT"):
+        Scorer(model).answer([question], [""])

@@ -35,6 +35,11 @@ class Rule:
     def __post_init__(self):
         if self.reference and self.redistribute:
             raise ValueError("biases cancel in differences to a reference; redistribute them with reference=False")
+        if self.reference != (self.attention == "rescaled") and self.attention != "shared":
+            raise ValueError(
+                f"attention={self.attention!r} goes with reference={not self.reference}, not {self.reference}: it "
+                "is rescaled between a text and its reference, and constant or softened without one"
+            )
 
     @property
     def need(self) -> str:
@@ -98,6 +103,8 @@ class PathGradient(Question):
 
     def items(self, ledger) -> list[Item]:
         """One, with a pass a node. ValueError for a transformer of which this gradient cannot be taken."""
+        if self.where != "words" and self.rule and self.rule.need != "deeplift":
+            raise ValueError(f"this rule hands relevance back to words alone; where={self.where!r} goes with DEEPLIFT")
         bare = () if self.where == "words" else ("entry",)
         check_needs(ledger.model, "embeddings", *bare, *((self.rule.need,) if self.rule else ()))
         return [_Path(self)]
