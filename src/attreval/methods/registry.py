@@ -209,7 +209,7 @@ _LIST = (
         families=TRANSFORMER,
     ),
     Method("lrp_cp", "CP-LRP", lrp_deeplift.lrp_cp, "1", "Ali et al. 2022", "propagation", families=TRANSFORMER),
-    Method("gim", "GIM", lrp_deeplift.gim, "1", "Edin et al. 2025", "propagation", families=TRANSFORMER),
+    Method("gim", "GIM", lrp_deeplift.gim, "1", "Edin et al. 2025b", "propagation", families=TRANSFORMER),
     Method(
         "deeplift",
         "DeepLIFT",

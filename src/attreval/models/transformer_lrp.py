@@ -12,8 +12,8 @@ network calls, whatever its architecture, and gives these a backward pass of the
 
 Linear layers share in proportion to what each input adds (the 0-rule). Biases, positions and token types keep their
 share, as in word-level networks, and so does the softmax of AttnLRP, which is not linear at 0: scores sum to the logit
-less these. GIM (Edin et al. 2025) is no LRP, but is made of the same parts: constant statistics, halved products, plain
-gradients of activations, and the softmax's gradient as at twice the temperature.
+less these. GIM (Edin et al. 2025b) is no LRP, but is made of the same parts: constant statistics, halved products,
+plain gradients of activations, and the softmax's gradient as at twice the temperature.
 Letters used for shapes: B rows, H heads, L tokens, D embedding width, K classes.
 """
 

@@ -21,7 +21,7 @@ from attreval.metrics.registry import METRICS
 from attreval.report.markdown import escape
 from attreval.report.reference.docstrings import code, first_line, inline
 
-WORK = re.compile(r"([A-Z][\w'’-]+(?: [A-Z][\w'’-]+)?)(?: & [A-Z][\w'’-]+| et al\.)? (\d{4})")
+WORK = re.compile(r"([A-Z][\w'’-]+(?: [A-Z][\w'’-]+)?)(?: & [A-Z][\w'’-]+| et al\.)? (\d{4}[a-z]?)")
 KIND_TITLES = {
     "gradient": "Gradients",
     "perturbation": "Perturbed texts",
