@@ -22,7 +22,7 @@ from attreval.models.captum_deeplift import deeplift
 from attreval.models.class_names import match_labels
 from attreval.models.folders import find_model, open_network, open_tokenizer
 from attreval.models.questions import Rule
-from attreval.models.transformer_hooks import AttentionWeights
+from attreval.models.transformer_hooks import AttentionWeights, zeroed_distances
 
 _DTYPES = {"float64": torch.float64, "float32": torch.float32, "bfloat16": torch.bfloat16}
 
@@ -192,6 +192,10 @@ class Transformer:
         with watch:
             logits = self.logits(ids, mask, segments, precision, whole=whole)
         return logits, watch.seen
+
+    def zero_values(self, ids: Tensor, mask: Tensor, segments: Tensor, zeroed: Tensor, precision: str) -> Tensor:
+        """(R, S, L) distances of states of one text, (1, L), when the values of (R,) tokens are zero in each layer."""
+        return zeroed_distances(self, ids, mask, segments, zeroed, precision)
 
     def save(self, folder: Path) -> None:
         """Write weights (safetensors), configuration and tokenizer into a folder."""

@@ -146,3 +146,18 @@ def changed_entry(network, change):
     if entry is None:
         raise ValueError(f"{type(network).__name__} has no module `embeddings` whose output enters its first layer")
     return _changed_output(entry, change)
+
+
+@torch.no_grad()
+def zeroed_distances(
+    model, ids: Tensor, mask: Tensor, segments: Tensor, zeroed: Tensor, precision: str = "float32"
+) -> Tensor:
+    """(R, S, L) 1 less the cosine between each state behind a layer and the same with the values of a token zero in it.
+
+    ids: (1, L), one text. zeroed: (R,) tokens. Each of the S layers is run again alone.
+    """
+    found = []
+    for call in run_layers(model, ids, mask, segments, precision):
+        changed = run_without(call, zeroed)
+        found.append(1 - torch.cosine_similarity(call.state.double(), changed.double(), dim=-1))
+    return torch.stack(found, dim=1).clamp(min=0)

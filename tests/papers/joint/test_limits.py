@@ -57,7 +57,7 @@ def test_short_texts_are_explained_and_placed_between_their_limits(step, tiny, m
     texts.append(models.instance("the film was not very good , the plot was slow !", name="long"))
     monkeypatch.setattr(limits.corpora, "load", lambda task, split: texts)
     monkeypatch.setattr(limits, "load_model_once", lambda *run: tiny)
-    wanted = {"tasks": {"snli": 5}, "words": 6, "methods": ["random", "occlusion_1", "lrp"]}
+    wanted = {"tasks": {"snli": 5}, "words": 6, "methods": ["random", "occlusion_1", "decomposition"]}
     profile = profile_of(joint={"limits": wanted}, workers=1)
     run = SimpleNamespace(profile=profile, results=None, progress=lambda what: None)
     values = limits.measure_limits(run)

@@ -40,19 +40,11 @@ class ValueZeroing(Question):
         """(S, L) distances for each pass; the passes of one text share the states that its layers are given."""
         import torch
 
-        from attreval.models.transformer_hooks import run_layers, run_without
-
         for _, part in groupby(batch, key=lambda one: id(one[0])):
             passes = list(part)
             inputs = ledger.padded([passes[0][0].row])
-            with torch.no_grad():
-                calls = run_layers(ledger.model, *inputs, ledger.precision)
-                zeroed = torch.tensor([number for _, number in passes], device=inputs[0].device)
-                found = []
-                for call in calls:
-                    changed = run_without(call, zeroed)
-                    found.append(1 - torch.cosine_similarity(call.state.double(), changed.double(), dim=-1))
-            yield from torch.stack(found, dim=1).clamp(min=0).cpu().numpy()
+            zeroed = torch.tensor([number for _, number in passes], device=inputs[0].device)
+            yield from ledger.model.zero_values(*inputs, zeroed, ledger.precision).cpu().numpy()
 
 
 class _Columns(Item):
