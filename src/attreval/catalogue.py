@@ -6,6 +6,7 @@ from attreval import config, corpora
 from attreval.api.measures import MEASURES
 from attreval.api.method_names import ALIASES
 from attreval.methods import METHODS
+from attreval.methods.method import FAMILIES
 from attreval.metrics.registry import METRICS
 from attreval.report.reference.cards import place_of
 from attreval.workflow import parameters
@@ -21,6 +22,7 @@ def list_methods() -> list[dict]:
             "kind": m.kind,
             "level": m.level,
             "models": list(m.families),
+            "why_not": {family: m.why_not(family) for family in FAMILIES if family not in m.families},
             "evaluations": m.evaluations,
             "signed": m.signed,
             "sampled": m.sampled,

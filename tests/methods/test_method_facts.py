@@ -152,3 +152,11 @@ def test_names_in_papers_are_the_published_ones_in_their_order(paper, table, col
     assert [name for name in dict.fromkeys(published) if name in ours] == list(methods_in(paper))
     rows = [m.in_papers[paper][0] for m in METHODS.values() if paper in m.in_papers]
     assert sorted(rows) == list(range(1, len(rows) + 1))
+
+
+def test_a_method_says_why_it_does_not_apply_where_it_does_not():
+    for method in METHODS.values():
+        for family in FAMILIES:
+            assert bool(method.why_not(family)) == (family not in method.families), method.name
+    assert "cells" in METHODS["decomposition"].why_not("transformer")
+    assert "attention" in METHODS["attention"].why_not("convolutional")

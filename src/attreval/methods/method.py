@@ -107,6 +107,7 @@ class Method:
     draws: methods that name the same draws are given the same random numbers, and so ask the same questions.
     in_papers: paper -> its row in the paper's list of methods, and its name there.
     given: (instance, tokens, target) -> Scores that were made elsewhere; the model is asked nothing.
+    lacking: what other families lack for it, or have in its place; empty where they lack attention, or there are none.
     """
 
     name: str
@@ -124,6 +125,13 @@ class Method:
     draws: str = ""
     in_papers: Mapping[str, tuple[int, str]] = field(default_factory=dict)
     given: Callable[[Instance, Tokens, int], Scores] | None = None
+    lacking: str = ""
+
+    def why_not(self, family: str) -> str:
+        """Why it does not apply to a family of models, empty where it does."""
+        if family in self.families:
+            return ""
+        return self.lacking or "they have no attention weights"
 
     def limited(self, budget: Budget, size: int) -> Budget:
         """A budget that lets this method ask for so much; a path gets a fixed number of nodes."""

@@ -28,6 +28,7 @@ P18, Z23, S17 = "Poerner et al. 2018", "Zhao & Aletras 2023", "Sundararajan et a
 PAPER, RELEASED = f"{Z23}, section 4.3", f"{Z23}, released code"
 GATED = ("recurrent", "quasi")
 TRANSFORMER = ("transformer",)  # no other family has weights of attention
+NO_ATTENTION = "they have no attention, whose rule is all that sets it apart from `lrp`"
 PATH = ("path_steps", "path_steps_most")
 PATH_COST = "path_steps to path_steps_most, + 2"
 
@@ -207,9 +208,28 @@ _LIST = (
         "Shrikumar et al. 2017; ours for attention and normalisation",
         "propagation",
         families=TRANSFORMER,
+        lacking="their `deeplift` holds in every layer",
     ),
-    Method("lrp_cp", "CP-LRP", lrp_deeplift.lrp_cp, "1", "Ali et al. 2022", "propagation", families=TRANSFORMER),
-    Method("gim", "GIM", lrp_deeplift.gim, "1", "Edin et al. 2025b", "propagation", families=TRANSFORMER),
+    Method(
+        "lrp_cp",
+        "CP-LRP",
+        lrp_deeplift.lrp_cp,
+        "1",
+        "Ali et al. 2022",
+        "propagation",
+        families=TRANSFORMER,
+        lacking=NO_ATTENTION,
+    ),
+    Method(
+        "gim",
+        "GIM",
+        lrp_deeplift.gim,
+        "1",
+        "Edin et al. 2025b",
+        "propagation",
+        families=TRANSFORMER,
+        lacking=NO_ATTENTION,
+    ),
     Method(
         "deeplift",
         "DeepLIFT",
@@ -227,6 +247,7 @@ _LIST = (
         f"Murdoch & Szlam 2017; {P18}",
         "propagation",
         families=GATED,
+        lacking="they have no cells in which a token leaves its part",
         in_papers=_poerner(15, "decomp"),
     ),
     Method(
@@ -325,6 +346,7 @@ _LIST = (
         RELEASED,
         "propagation",
         families=TRANSFORMER,
+        lacking="the released code explains encoders, by captum",
     ),
     Method("last", "Last token", baselines.last_token, "0", f"{P18}, section 4.4", "baseline"),
     *UNIT_METHODS,

@@ -54,11 +54,23 @@ NO_JUDGE = "Metrics of no single paper"
 
 def methods_markdown(works: Iterable[str]) -> str:
     """A card for each of METHODS, by what methods ask of the model. works: keys of the bibliography."""
-    known, blocks = frozenset(works), []
+    known, blocks = frozenset(works), ["# Which method on which model", coverage_markdown()]
     for kind in KINDS:
         cards = [method_card(m, known) for m in METHODS.values() if m.kind == kind]
         blocks += [f"# {KIND_TITLES[kind]}", *cards] if cards else []
     return "\n\n".join(blocks) + "\n"
+
+
+def coverage_markdown() -> str:
+    """A table of METHODS by family of models: applied, or a dash, and the reason that lies in the method."""
+    heads = ["Method", *(name[0].upper() + name[1:] for name in FAMILY_NAMES.values()), "Why not"]
+    rows = [heads, [":--", *[":-:"] * len(FAMILY_NAMES), ":--"]]
+    for method in METHODS.values():
+        reasons = {family: method.why_not(family) for family in FAMILY_NAMES}
+        said = "; ".join(dict.fromkeys(reason for reason in reasons.values() if reason))
+        cells = ["\N{EN DASH}" if reason else "yes" for reason in reasons.values()]
+        rows.append([f"[{escape(method.title)}](#method-{method.name})", *cells, inline(said)])
+    return "\n".join("| " + " | ".join(row) + " |" for row in rows)
 
 
 def metrics_markdown(works: Iterable[str]) -> str:
