@@ -8,9 +8,7 @@ propagation of the class score back through its layers (LRP, DeepLIFT, cell deco
 from __future__ import annotations
 
 from attreval.methods import (
-    attention,
     baselines,
-    cell_decomposition,
     gradients,
     integrated_gradients,
     lime,
@@ -19,22 +17,14 @@ from attreval.methods import (
     lrp_deeplift,
     occlusion,
     partition_shap,
-    rollout,
 )
 from attreval.methods.method import Method
+from attreval.methods.registry_inside import INSIDE_METHODS, P18, PAPER, RELEASED, TRANSFORMER, Z23, of_poerner
 from attreval.methods.registry_units import UNIT_METHODS
 
-P18, Z23, S17 = "Poerner et al. 2018", "Zhao & Aletras 2023", "Sundararajan et al. 2017"
-PAPER, RELEASED = f"{Z23}, section 4.3", f"{Z23}, released code"
-GATED = ("recurrent", "quasi")
-TRANSFORMER = ("transformer",)  # no other family has weights of attention
-NO_ATTENTION = "they have no attention, whose rule is all that sets it apart from `lrp`"
+S17 = "Sundararajan et al. 2017"
 PATH = ("path_steps", "path_steps_most")
 PATH_COST = "path_steps to path_steps_most, + 2"
-
-
-def _poerner(row: int, name: str) -> dict[str, tuple[int, str]]:
-    return {"poerner2018": (row, name)}
 
 
 def _averaged_gradients() -> tuple[Method, ...]:
@@ -49,7 +39,7 @@ def _averaged_gradients() -> tuple[Method, ...]:
             "gradient",
             signed=measure == "dot",
             limits=("riemann_steps",) if path else (),
-            in_papers=_poerner(
+            in_papers=of_poerner(
                 1 + 4 * (measure == "dot") + 2 * path + (of == "probability"),
                 f"grad_{'int_' if path else '1'}{'s' if of == 'logit' else 'p'}_{measure.replace('l2', 'L2')}",
             ),
@@ -75,7 +65,7 @@ def _windows(word: str, sizes: tuple[int, ...]) -> tuple[Method, ...]:
             "n + 1" if size == 1 else f"n - {size - 2}",
             single if size == 1 else f"{P18}, 3.5",
             "perturbation",
-            in_papers=_poerner(first + (1, 3, 7).index(size), f"{short}_{size}"),
+            in_papers=of_poerner(first + (1, 3, 7).index(size), f"{short}_{size}"),
         )
         for size in sizes
     )
@@ -93,7 +83,7 @@ def _limsse() -> tuple[Method, ...]:
             "perturbation",
             limits=("limsse_samples",),
             stochastic=True,
-            in_papers=_poerner(18 + at, f"limsse_{name}"),
+            in_papers=of_poerner(18 + at, f"limsse_{name}"),
         )
         for at, (loss, name) in enumerate((("class", "bb"), ("logit", "ms_s"), ("probability", "ms_p")))
     )
@@ -119,7 +109,7 @@ _LIST = (
         f"Simonyan et al. 2014; {P18}",
         "gradient",
         signed=False,
-        in_papers=_poerner(1, "grad_1s_L2"),
+        in_papers=of_poerner(1, "grad_1s_L2"),
     ),
     Method(
         "gradient_x_input",
@@ -128,7 +118,7 @@ _LIST = (
         "1",
         "Shrikumar et al. 2017",
         "gradient",
-        in_papers=_poerner(5, "grad_1s_dot") | {"kamp2023": (4, "GradientXInput")},
+        in_papers=of_poerner(5, "grad_1s_dot") | {"kamp2023": (4, "GradientXInput")},
     ),
     Method(
         "integrated_gradients",
@@ -191,116 +181,7 @@ _LIST = (
     *_windows("Occlusion", (3, 7)),
     *_windows("Omission", (3, 7)),
     *_limsse(),
-    Method(
-        "lrp",
-        "LRP",
-        lrp_deeplift.lrp,
-        "1",
-        f"{P18}, section 3.2; Achtibat et al. 2024 for transformers",
-        "propagation",
-        in_papers=_poerner(16, "lrp"),
-    ),
-    Method(
-        "deeplift_complete",
-        "DeepLIFT (every layer)",
-        lrp_deeplift.deeplift_complete,
-        "1",
-        "Shrikumar et al. 2017; ours for attention and normalisation",
-        "propagation",
-        families=TRANSFORMER,
-        lacking="their `deeplift` holds in every layer",
-    ),
-    Method(
-        "lrp_cp",
-        "CP-LRP",
-        lrp_deeplift.lrp_cp,
-        "1",
-        "Ali et al. 2022",
-        "propagation",
-        families=TRANSFORMER,
-        lacking=NO_ATTENTION,
-    ),
-    Method(
-        "gim",
-        "GIM",
-        lrp_deeplift.gim,
-        "1",
-        "Edin et al. 2025b",
-        "propagation",
-        families=TRANSFORMER,
-        lacking=NO_ATTENTION,
-    ),
-    Method(
-        "deeplift",
-        "DeepLIFT",
-        lrp_deeplift.deeplift,
-        "1",
-        f"{P18}, section 3.3; captum for transformers",
-        "propagation",
-        in_papers=_poerner(17, "deeplift") | {"zhao2023": (5, "DeepLift")},
-    ),
-    Method(
-        "decomposition",
-        "Cell decomposition",
-        cell_decomposition.cell_decomposition,
-        "1",
-        f"Murdoch & Szlam 2017; {P18}",
-        "propagation",
-        families=GATED,
-        lacking="they have no cells in which a token leaves its part",
-        in_papers=_poerner(15, "decomp"),
-    ),
-    Method(
-        "attention",
-        "Attention",
-        attention.attention,
-        "1",
-        PAPER,
-        "attention",
-        signed=False,
-        families=TRANSFORMER,
-        in_papers={"zhao2023": (1, "Attention")},
-    ),
-    Method(
-        "scaled_attention",
-        "Scaled attention",
-        attention.scaled_attention,
-        "1",
-        PAPER,
-        "attention",
-        families=TRANSFORMER,
-        in_papers={"zhao2023": (2, "ScaledAttention")},
-    ),
-    Method(
-        "scaled_attention_squared",
-        "Scaled attention (released)",
-        attention.scaled_attention_squared,
-        "1",
-        RELEASED,
-        "attention",
-        signed=False,
-        families=TRANSFORMER,
-    ),
-    Method(
-        "attention_rollout",
-        "Attention rollout",
-        rollout.attention_rollout,
-        "1",
-        "Abnar & Zuidema 2020",
-        "attention",
-        signed=False,
-        families=TRANSFORMER,
-    ),
-    Method(
-        "value_zeroing",
-        "Value zeroing",
-        rollout.value_zeroing,
-        "L",
-        "Mohebbi et al. 2023",
-        "attention",
-        signed=False,
-        families=TRANSFORMER,
-    ),
+    *INSIDE_METHODS,
     Method(
         "gradient_x_input_absolute",
         "Gradient x Input (absolute)",
