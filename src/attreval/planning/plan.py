@@ -8,9 +8,10 @@ from functools import cache
 
 from attreval.config import Profile
 from attreval.planning.counting import NEEDED
+from attreval.planning.planner import FAMILIES, Work
 from attreval.planning.texts import known_texts
 from attreval.planning.unit_costs import Rates, start_seconds
-from attreval.planning.work import FAMILIES, Work, list_work
+from attreval.planning.work import list_work
 
 SIDE_BY_SIDE = ("05_kamp2023_seeds", "06_zhao2023", "07_sun2024", "08_joint")  # these start several processes
 GIB = 2**30
