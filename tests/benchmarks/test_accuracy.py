@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import csv
+
 import accuracy
 import numpy as np
 import pytest
-from reference import models
+from reference import CHECKOUT, models
 
 
 def test_every_point_of_a_text_is_measured(tiny, monkeypatch):
@@ -30,3 +32,11 @@ def test_means_over_texts_count_a_flat_explanation_as_no_correlation():
     assert found["spearman"] == pytest.approx(0.5) and 0 <= found["low"] < 0.5 < found["high"] <= 0.9
     assert accuracy.summarise([*rows, row | {"setting": "100", "spearman": "1"}])[1]["texts"] == 1
     assert np.isfinite(found["seconds"])
+
+
+def test_what_the_paper_prints_comes_from_the_points_that_were_kept(tmp_path):
+    with (CHECKOUT / "benchmarks" / "results" / "accuracy.csv").open(encoding="utf-8", newline="") as handle:
+        points = list(csv.DictReader(handle))
+    accuracy.write_rows(tmp_path / "made.csv", accuracy.summarise(points))
+    kept = CHECKOUT / "results" / "reference" / "benchmark" / "benchmark_accuracy.csv"
+    assert (tmp_path / "made.csv").read_bytes() == kept.read_bytes()

@@ -8,6 +8,7 @@ import pytest
 
 from attreval.methods import methods_for
 
+CLOSE = {"lime_gaussian_process": 1e-3}  # its kernel is found by an optimiser, whose last digits are the machine's
 KEPT = json.loads(make.PATH.read_text(encoding="utf-8"))
 
 
@@ -31,4 +32,5 @@ def test_probabilities_and_scores_are_those_committed(found, name):
     assert now["tokens"] == kept["tokens"]
     np.testing.assert_allclose(now["probabilities"], kept["probabilities"], atol=1e-8)
     for method, scores in kept["scores"].items():
-        np.testing.assert_allclose(now["scores"][method], scores, rtol=1e-8, atol=1e-8, err_msg=method)
+        near = CLOSE.get(method, 1e-8)
+        np.testing.assert_allclose(now["scores"][method], scores, rtol=near, atol=near, err_msg=method)
