@@ -11,12 +11,12 @@ integrated gradients with STEPS nodes in float64. Texts that are done are kept: 
 
 from __future__ import annotations
 
-import csv
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import torch
 from measuring import parser, read_texts
 from ours import instances
@@ -24,7 +24,7 @@ from scipy.stats import spearmanr
 
 from attreval.core.bootstrap import draw_counts, percentile_interval
 from attreval.core.seeds import generator
-from attreval.core.tables import write_whole
+from attreval.core.tables import write_csv
 from attreval.methods import METHODS
 from attreval.methods.lime import fit_surrogate
 from attreval.methods.lime_gaussian_process import draw_weighted
@@ -145,12 +145,9 @@ def summarise(rows: list[dict]) -> list[dict]:
     return out
 
 
-def write_rows(path: Path, rows: list[dict]) -> None:
-    """A csv, whole or not at all."""
-    with write_whole(path) as part, part.open("w", encoding="utf-8", newline="") as handle:
-        writer = csv.DictWriter(handle, list(rows[0]))
-        writer.writeheader()
-        writer.writerows(rows)
+def read_points(path: Path) -> list[dict]:
+    """The points that a csv holds; none where there is no such file."""
+    return pd.read_csv(path, dtype={"setting": str}).to_dict("records") if path.exists() else []
 
 
 def main() -> None:
@@ -161,19 +158,16 @@ def main() -> None:
     asked = wanted.parse_args()
     torch.set_num_threads(asked.threads)
     model = load_classifier(asked.model)
-    done = []
-    if asked.out.exists():
-        with asked.out.open(encoding="utf-8", newline="") as handle:
-            done = list(csv.DictReader(handle))
-    known = {int(row["text"]) for row in done}
+    done = read_points(asked.out)
+    known = {row["text"] for row in done}
     for number, instance in enumerate(instances(read_texts(asked.texts, asked.count))):
         if number in known:
             continue
         done += [asdict(point) for point in curve_of(model, number, instance)]
-        write_rows(asked.out, done)
+        write_csv(asked.out, pd.DataFrame(done))
         print(f"{number + 1} of {asked.count} texts", flush=True)
     if asked.summary:
-        write_rows(asked.summary / "benchmark_accuracy.csv", summarise(done))
+        write_csv(asked.summary / "benchmark_accuracy.csv", pd.DataFrame(summarise(done)))
 
 
 if __name__ == "__main__":

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
+
+import pandas as pd
 
 from attreval import corpora
 from attreval.core import project
-from attreval.core.tables import write_whole
+from attreval.core.tables import write_csv
 
 HERE = Path(__file__).resolve().parent
 TASK, MODEL, PROFILE = "snli", "minilm", "quick"
@@ -52,8 +53,5 @@ def write_texts(count: int) -> Path:
     if not path.exists():
         corpora.fetch((TASK,))
         pairs = [instance.segments for instance in corpora.load(TASK, "test", count)]
-        with write_whole(path) as part, part.open("w", encoding="utf-8", newline="") as handle:
-            writer = csv.writer(handle)
-            writer.writerow(("text", "other"))
-            writer.writerows(pairs)
+        write_csv(path, pd.DataFrame(pairs, columns=["text", "other"]))
     return path

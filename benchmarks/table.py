@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, fields
@@ -87,17 +86,16 @@ def _range(middle: float, least: float, most: float, digits: int) -> str:
 
 def write_tables(measured: dict, folder: Path) -> list[Path]:
     """The csv files that the paper reads: peers, floors and growth, each with the kind of machine in a column."""
-    from attreval.core.tables import write_whole
+    import pandas as pd
+
+    from attreval.core.tables import write_csv
 
     kind, paths = measured["about"]["kind"], []
     for name, make, record in (("peers", compare, Row), ("floors", floors, Floor), ("growth", growth, Growth)):
         paths.append(folder / f"benchmark_{name}_{kind}.csv")
-        with write_whole(paths[-1]) as part, part.open("w", encoding="utf-8", newline="") as handle:
-            writer = csv.DictWriter(handle, ["kind", *(field.name for field in fields(record))], lineterminator="\n")
-            writer.writeheader()
-            for row in make(measured["lines"]):
-                known = {field: "" if value != value else value for field, value in asdict(row).items()}
-                writer.writerow({"kind": kind} | known)
+        rows = pd.DataFrame(map(asdict, make(measured["lines"])), columns=[field.name for field in fields(record)])
+        rows.insert(0, "kind", kind)
+        write_csv(paths[-1], rows)
     return paths
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-
 import accuracy
 import numpy as np
+import pandas as pd
 import pytest
 from reference import CHECKOUT, models
+
+from attreval.core.tables import write_csv
 
 
 def test_every_point_of_a_text_is_measured(tiny, monkeypatch):
@@ -35,8 +36,7 @@ def test_means_over_texts_count_a_flat_explanation_as_no_correlation():
 
 
 def test_what_the_paper_prints_comes_from_the_points_that_were_kept(tmp_path):
-    with (CHECKOUT / "benchmarks" / "results" / "accuracy.csv").open(encoding="utf-8", newline="") as handle:
-        points = list(csv.DictReader(handle))
-    accuracy.write_rows(tmp_path / "made.csv", accuracy.summarise(points))
+    points = accuracy.read_points(CHECKOUT / "benchmarks" / "results" / "accuracy.csv")
+    write_csv(tmp_path / "made.csv", pd.DataFrame(accuracy.summarise(points)))
     kept = CHECKOUT / "results" / "reference" / "benchmark" / "benchmark_accuracy.csv"
     assert (tmp_path / "made.csv").read_bytes() == kept.read_bytes()

@@ -1,7 +1,5 @@
 """Every architecture gives transformers' own logits however it is read; every method explains it or says why not."""
 
-import functools
-
 import numpy as np
 import pytest
 import torch
@@ -12,7 +10,6 @@ from attreval.core.alignment import fill_ids, to_words, tokenize
 from attreval.methods import METHODS
 from attreval.methods.applicable import LEAST, try_methods
 from attreval.methods.run import explain
-from attreval.models.loading import load_classifier
 from attreval.models.questions import Evaluate, SoftErasure
 from attreval.models.scorer import Scorer
 
@@ -35,18 +32,6 @@ REFUSED = {
     "t5": RELEASED | FIRST | HEADS | MIXED | DEGENERATE,
 }
 TEXTS = (instance("the film"), instance("a very slow plot , not good at all , was it ?", name="y"))
-
-
-@pytest.fixture(scope="module")
-def loaded(tmp_path_factory):
-    """Tiny classifiers by kind, as they are loaded from folders."""
-
-    @functools.cache
-    def load(kind):
-        folder = tmp_path_factory.mktemp("models") / kind
-        return load_classifier(shapes.save_tiny(kind, folder), device="cpu", max_length=512)
-
-    return load
 
 
 def own(model, *segments):

@@ -1,7 +1,5 @@
 """The last layer for the first token alone: the same logits and gradients as with the whole layer, for less work."""
 
-import functools
-
 import numpy as np
 import pytest
 import torch
@@ -10,25 +8,12 @@ from reference.models import instance, tiny_model
 from torch.utils.flop_counter import FlopCounterMode
 
 from attreval.models import first_token
-from attreval.models.loading import load_classifier
 from attreval.models.scorer import Scorer
 from attreval.models.transformer import Transformer
 from attreval.models.transformer_hooks import AttentionWeights
 
 SHORT = {"bert", "distilbert", "electra", "mpnet", "roberta", "xlm_roberta"}
 TEXTS = (instance("the film was not good", "was it ?"), instance("a very slow plot , not good at all", "no", name="y"))
-
-
-@pytest.fixture(scope="module")
-def loaded(tmp_path_factory):
-    """Tiny classifiers by kind, as they are loaded from folders."""
-
-    @functools.cache
-    def load(kind):
-        folder = tmp_path_factory.mktemp("models") / kind
-        return load_classifier(shapes.save_tiny(kind, folder), device="cpu", max_length=512)
-
-    return load
 
 
 def padded(model, texts=TEXTS):

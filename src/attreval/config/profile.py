@@ -169,6 +169,10 @@ class Profile(Section):
         known = [(task, self.tasks[task]) for task in tasks if task in self.tasks]
         return [(task, model, spec.seeds[0]) for task, spec in known for model in spec.models]
 
+    def first_explained(self, task: str) -> Run | None:
+        """The first explained run of a task; None where it has none."""
+        return next((run for run in self.explained_runs() if run[0] == task), None)
+
     def explained_runs(self, judge: Judge | None = None) -> list[Run]:
         """Every run that notebook 03 explains, or those that go before one judge (diagnosis explains by itself)."""
         asked = {judge} if judge else {"pointing", "agreement", "faithfulness"}

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from attreval.models.questions import Work
+from attreval.models.questions import Computation
 
 LONGEST = 6
 RATE, MOMENTUM, PENALTY, SEED = 0.01, 0.9, 0.01, 12345  # of the released code
@@ -23,7 +23,7 @@ TOGETHER = 8192  # F * N of a loop, at most; measured: more gain nothing, and ho
 
 
 @dataclass(frozen=True)
-class Descent(Work):
+class Descent(Computation):
     """Ask for (n,) weights by full-batch descent with Nesterov momentum.
 
     cuts: (w, 2) starts and ends, exclusive, of substrings of at most LONGEST of n tokens. values: (w,) what is fitted;

@@ -15,8 +15,12 @@ from attreval.models.questions import Evaluate
 
 def draw_masks(length: int, samples: int, rng: np.random.Generator) -> np.ndarray:
     """(B, L) bool, False where a token is removed: the first row is whole, the others lose 1..L random positions."""
-    removed = rng.integers(1, length, size=samples - 1, endpoint=True)
-    ranks = rng.random((samples - 1, length)).argsort(axis=1).argsort(axis=1)
+    return remove_random(length, rng.integers(1, length, size=samples - 1, endpoint=True), rng)
+
+
+def remove_random(length: int, removed: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """(B, L) bool: the first row is whole, the others lose so many random positions, (B - 1,) of 1..L."""
+    ranks = rng.random((len(removed), length)).argsort(axis=1).argsort(axis=1)
     return np.concatenate([np.ones((1, length), bool), ranks >= removed[:, None]])
 
 

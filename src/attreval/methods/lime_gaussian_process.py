@@ -13,7 +13,7 @@ import warnings
 
 import numpy as np
 
-from attreval.methods.lime import fit_surrogate, sample_weights
+from attreval.methods.lime import fit_surrogate, remove_random, sample_weights
 from attreval.methods.method import Scores
 from attreval.models.questions import Evaluate
 
@@ -27,9 +27,7 @@ def draw_weighted(length: int, samples: int, width: float, rng: np.random.Genera
     removed = np.arange(1, length + 1)
     sizes = np.arange(length)[None] >= removed[:, None]
     chances = sample_weights(sizes, width)
-    drawn = rng.choice(removed, samples - 1, p=chances / chances.sum())
-    ranks = rng.random((samples - 1, length)).argsort(axis=1).argsort(axis=1)
-    return np.concatenate([np.ones((1, length), bool), ranks >= drawn[:, None]])
+    return remove_random(length, rng.choice(removed, samples - 1, p=chances / chances.sum()), rng)
 
 
 def distinct(masks: np.ndarray, most: int) -> np.ndarray:

@@ -16,7 +16,7 @@ import torch
 
 from attreval.core.records import Cost
 from attreval.models.classifier import Classifier
-from attreval.models.questions import Conversation, Evaluate, Question, Row, Work
+from attreval.models.questions import Computation, Conversation, Evaluate, Question, Row
 from attreval.models.questions.question import Item
 
 
@@ -104,9 +104,9 @@ class Scorer:
         """(n, L) ids, mask and segments of rows, where the model is."""
         return tuple(x.to(self.model.device) for x in pad_rows(rows, self.model.pad_id))
 
-    def answer(self, questions: Sequence[Question | Work], accounts: Sequence[str]) -> list[Any]:
+    def answer(self, questions: Sequence[Question | Computation], accounts: Sequence[str]) -> list[Any]:
         """The answers to questions of one type in shared batches; an item is booked as unique on who asks first."""
-        if questions and isinstance(questions[0], Work):
+        if questions and isinstance(questions[0], Computation):
             return questions[0].together(questions)
         fresh: dict[Hashable, Item] = {}
         asked = []
@@ -159,12 +159,12 @@ class Scorer:
     def converse(self, conversations: Iterable[tuple[str, Conversation]]) -> list[Any]:
         """Run conversations side by side, sharing batches and answers; return what each returns, in order.
 
-        A conversation is a generator that yields a Question, or Work, and is sent its answer. The str is the account to
-        book on.
+        A conversation is a generator that yields a Question, or a Computation, and is sent its answer. The str is the
+        account to book on.
         """
         pairs = list(conversations)
         results: list[Any] = [None] * len(pairs)
-        waiting: dict[int, Question | Work] = {}
+        waiting: dict[int, Question | Computation] = {}
 
         def step(i: int, answer) -> None:
             try:

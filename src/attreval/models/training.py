@@ -88,13 +88,13 @@ def batches(lengths: np.ndarray, batch_rows: int, rng: np.random.Generator, wind
     return [out[i] for i in rng.permutation(len(out))]
 
 
-def lowest_parts(network: torch.nn.Module, count: int | None) -> list[torch.nn.Module]:
-    """The embeddings and the `count` lowest layers of an encoder, frozen from now on; none where `count` is None.
+def freeze_lowest(network: torch.nn.Module, count: int | None) -> None:
+    """Freeze the embeddings and the `count` lowest layers of an encoder, dropout included; none where `count` is None.
 
     ValueError for a network without them, or with fewer layers.
     """
     if count is None:
-        return []
+        return
     base = getattr(network, "base_model", network)
     layers = next((m for m in base.modules() if isinstance(m, torch.nn.ModuleList)), ())
     embeddings = getattr(base, "embeddings", None)
@@ -102,14 +102,8 @@ def lowest_parts(network: torch.nn.Module, count: int | None) -> list[torch.nn.M
         raise ValueError(f"frozen_layers is for encoders (BERT and its like); {type(network).__name__} is none")
     if count > len(layers):
         raise ValueError(f"frozen_layers is {count}; {type(network).__name__} has {len(layers)} layers")
-    return [part.requires_grad_(False) for part in (embeddings, *layers[:count])]
-
-
-def set_training(network: torch.nn.Module, frozen: Sequence[torch.nn.Module]) -> None:
-    """Training mode; what is frozen drops nothing out."""
-    network.train()
-    for part in frozen:
-        part.eval()
+    for part in (embeddings, *layers[:count]):
+        freeze(part)
 
 
 def _parameter_groups(network: torch.nn.Module, spec) -> list[dict]:
@@ -170,9 +164,8 @@ def train(
     torch.manual_seed(seed_of("train", *names))
     rng = generator("batches", *names)
     precision = pick_precision(spec.precision, model.device)
-    network = model.network.requires_grad_(True)
-    frozen = lowest_parts(network, spec.frozen_layers)
-    set_training(network, frozen)
+    network = model.network.train().requires_grad_(True)
+    freeze_lowest(network, spec.frozen_layers)
     reader = replace(model, max_length=min(model.max_length, spec.tokens or model.max_length), copies={})
     encoded = [read(reader, i) for i in train_set]
     lengths = np.array([len(t) for t in encoded])

@@ -10,7 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 
@@ -131,15 +131,12 @@ class Planner:
             out.evaluations = out.gradients = len(train) * spec.epochs
             out.tokens = length * len(train) * spec.epochs
 
-        def check(ledger, text, at):
+        def answer(ledger, text, at, most=None):
             tokens = ledger.model.tokens(text)
             ledger.logits([(tokens.ids[:most], tokens.segments[:most])], precision)
 
-        def answer(ledger, text, at):
-            tokens = ledger.model.tokens(text)
-            ledger.logits([(tokens.ids, tokens.segments)], precision)
-
-        out.add(self.count(task, model, dev, check), spec.epochs * spec.evaluations_per_epoch if train else 0)
+        checks = spec.epochs * spec.evaluations_per_epoch if train else 0
+        out.add(self.count(task, model, dev, partial(answer, most=most)), checks)
         return out.add(self.count(task, model, test, answer))
 
     def explaining(self, task: str, model: str, texts: Sequence[Instance], methods, budget, precision: str) -> Work:

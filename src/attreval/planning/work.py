@@ -232,8 +232,7 @@ def _joint(planner: Planner) -> Iterator[Work]:
         out = Work("08_joint", task, model, 0, spec.rows_of(task, rows))
         out.own = seeds * JOINT * out.texts * len(methods)
         out.add(planner.count(task, model, texts_of(task, "test", spec.asked_of(task, rows)), ask, "float32"), seeds)
-        first = next((run for run in profile.explained_runs() if run[0] == task), None)
-        if first and first[1] == model:
+        if profile.first_explained(task)[1] == model:
             _add_budgets(planner, out, [m for m in spec.budgets.tasks.get(task, ()) if family in METHODS[m].families])
         if out.texts:
             yield out

@@ -16,7 +16,7 @@ from attreval.models.questions.path_gradient import (
     PathGradient,
     Rule,
 )
-from attreval.models.questions.question import Conversation, Question, Row, Work
+from attreval.models.questions.question import Computation, Conversation, Question, Row
 from attreval.models.questions.soft_erasure import SoftErasure
 from attreval.models.questions.value_zeroing import ValueZeroing
 
@@ -31,6 +31,7 @@ __all__ = [
     "AttentionAnswer",
     "AttentionPath",
     "CellParts",
+    "Computation",
     "Conversation",
     "Evaluate",
     "HeadImportance",
@@ -42,6 +43,5 @@ __all__ = [
     "SoftErasure",
     "ValueZeroing",
     "Windows",
-    "Work",
     "softmax",
 ]

@@ -79,7 +79,7 @@ class Question(ABC):
         return {}
 
 
-class Work(ABC):
+class Computation(ABC):
     """What a conversation has computed in company: it asks the model nothing, and costs no evaluations."""
 
     @staticmethod
@@ -88,7 +88,7 @@ class Work(ABC):
         """The results of works of one type that several conversations ask for at the same time."""
 
 
-Conversation = Generator[Question | Work, Any, Any]
+Conversation = Generator[Question | Computation, Any, Any]
 
 
 def check_attention(model: Classifier, what: str) -> None:

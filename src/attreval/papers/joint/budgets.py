@@ -25,7 +25,7 @@ def budget_jobs(step: Step) -> list[tuple]:
     """What `explain_at_budgets` is to be called with: the first run of each task of the study, a method each."""
     profile, jobs = step.profile, []
     for task, methods in profile.joint.budgets.tasks.items():
-        run = next((run for run in profile.explained_runs() if run[0] == task), None)
+        run = profile.first_explained(task)
         jobs += [(step.results, profile, *run, method) for method in methods if run]
     return jobs
 

@@ -39,16 +39,12 @@ def measure_baselines(step: Step) -> pd.DataFrame:
     """One row a task, text, baseline and metric (COLUMNS): what the metric gives; it may be NaN."""
     jobs = []
     for task, rows in step.profile.joint.path_baselines.items():
-        run = next((run for run in step.profile.explained_runs() if run[0] == task), None)
-        explained = min(rows, step.profile.rows_explained(*run[:2])) if run else 0
-        jobs += [(step.results, step.profile, *run, *cut) for cut in _cuts(explained)] if run else []
+        if run := step.profile.first_explained(task):
+            end = min(rows, step.profile.rows_explained(*run[:2]))
+            cuts = ((start, min(start + TOGETHER, end)) for start in range(0, end, TOGETHER))
+            jobs += [(step.results, step.profile, *run, *cut) for cut in cuts]
     found = map_side_by_side(_measure_part, jobs, step.profile.workers, step.progress("baselines")) if jobs else []
     return pd.DataFrame([row for rows in found for row in rows], columns=COLUMNS)
-
-
-def _cuts(rows: int) -> list[tuple[int, int]]:
-    """The first and the end of each part of so many instances."""
-    return [(start, min(start + TOGETHER, rows)) for start in range(0, rows, TOGETHER)]
 
 
 def _measure_part(results: Results, profile: Profile, task: str, model: str, seed: int, start: int, end: int):

@@ -34,10 +34,12 @@ COLUMNS = [*RUN, "instance", "exact", "method", "measure", "raw", "least", "grea
 
 def measure_limits(step: Step) -> pd.DataFrame:
     """One row a run, text, method and measure: the area, the limits of the text, and the area placed between them."""
+    runs = step.profile.first_runs(step.profile.joint.limits.tasks)
+    texts = {task: short_texts(step.profile, task) for task in dict.fromkeys(run[0] for run in runs)}
     jobs = [
-        (step.results, step.profile, *run, start)
-        for run in step.profile.first_runs(step.profile.joint.limits.tasks)
-        for start in range(0, len(short_texts(step.profile, run[0])), TOGETHER)
+        (step.results, step.profile, *run, texts[run[0]][start : start + TOGETHER])
+        for run in runs
+        for start in range(0, len(texts[run[0]]), TOGETHER)
     ]
     found = map_side_by_side(_measure_part, jobs, step.profile.workers, step.progress("limits")) if jobs else []
     return pd.DataFrame([row for rows in found for row in rows], columns=COLUMNS)
@@ -49,8 +51,10 @@ def short_texts(profile: Profile, task: str) -> list[Instance]:
     return [i for i in corpora.load(task, "test") if len(i.words) <= spec.words][: spec.tasks[task]]
 
 
-def _measure_part(results: Results, profile: Profile, task: str, model: str, seed: int, start: int) -> list[tuple]:
-    """The rows of a few instances from `start`."""
+def _measure_part(
+    results: Results, profile: Profile, task: str, model: str, seed: int, part: list[Instance]
+) -> list[tuple]:
+    """The rows of a few instances."""
     from attreval.methods.run import explain
     from attreval.models.scorer import Scorer
 
@@ -58,7 +62,6 @@ def _measure_part(results: Results, profile: Profile, task: str, model: str, see
     loaded, spec, budget = load_model_once(results, profile, task, model, seed), *_settings(profile, task)
     scorer = Scorer(loaded, budget.token_budget)
     methods = [name for name in spec.methods if loaded.family in METHODS[name].families]
-    part = short_texts(profile, task)[start : start + TOGETHER]
     explained = explain(scorer, part, methods, budget, ("limits", task, model, seed))
     protocol, query = main_protocol(profile, task), query_segment(task)
     talks = [
