@@ -16,7 +16,16 @@ from attreval.core.records import Attribution, Evidence
 from attreval.corpora import Task
 from attreval.corpora.fetch import sources
 from attreval.papers.common.sample import marked_corpus
-from attreval.papers.kamp2023 import agreement, dynamic_k, figures, groups, people, readings, summary, tables
+from attreval.papers.kamp2023 import (
+    agreement,
+    dynamic_k,
+    figures_pairs,
+    groups,
+    people,
+    readings,
+    summary,
+    tables,
+)
 from attreval.papers.kamp2023.readings import make_reading
 from attreval.papers.zhao2023 import curves, erasure
 from attreval.papers.zhao2023 import tables as zhao_tables
@@ -65,8 +74,8 @@ def test_agreement_of_few_methods_is_told_and_drawn_as_far_as_it_goes(step, monk
     pairs = agreement.agreement_table(step)
     assert len(pairs) == 3 * (len(methods) - 1)
     for figure in (
-        figures.figure_all_pairs(agreement.most_methods(pairs)),
-        figures.figure_pair_matrix(agreement.matrix_at_k(agreement.most_methods(pairs), 2), 2),
+        figures_pairs.figure_all_pairs(agreement.most_methods(pairs)),
+        figures_pairs.figure_pair_matrix(agreement.matrix_at_k(agreement.most_methods(pairs), 2), 2),
     ):
         shown = [text.get_text() for text in figure.texts]
         assert ("fewer than two methods explain the texts" in shown) == (len(methods) == 1)

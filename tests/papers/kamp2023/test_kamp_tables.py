@@ -421,3 +421,17 @@ def test_figures_show_what_they_are_given(step):
 def test_an_unknown_published_table_names_those_there_are():
     with pytest.raises(FileNotFoundError, match="kamp_table1"):
         reported("kamp_table9")
+
+
+def test_methods_that_agree_stand_side_by_side_in_the_matrix():
+    from attreval.papers.kamp2023.figures_pairs import similar_beside
+
+    names = ["a", "b", "twin of a", "c", "twin of b"]
+    matrix = pd.DataFrame(np.full((5, 5), 0.5), index=names, columns=names)
+    for one, other in (("a", "twin of a"), ("b", "twin of b")):
+        matrix.loc[one, other] = matrix.loc[other, one] = 0.99
+    order = similar_beside(matrix)
+    assert sorted(order) == sorted(names)
+    assert abs(order.index("a") - order.index("twin of a")) == 1
+    assert abs(order.index("b") - order.index("twin of b")) == 1
+    assert similar_beside(matrix.iloc[:2, :2]) == ["a", "b"]

@@ -16,7 +16,7 @@ from attreval.models.questions.question import Item, Question, check_needs
 
 @dataclass(frozen=True)
 class Rule:
-    """How relevance takes the place of gradients in the backward pass (Poerner et al. 2018, section 3.3).
+    """How relevance takes the place of gradients in the backward pass (Poerner et al. 2018, sections 3.2 and 3.3).
 
     epsilon: the stabiliser of every denominator. reference: explain the difference to a text of zero embeddings
     (DeepLIFT) rather than the score itself (LRP). redistribute: the share of a bias goes to the inputs beside it, in

@@ -2,7 +2,7 @@
 
 Every word-level network is written once, in the operations of this module. `GradientRules` computes them and leaves the
 backward pass alone. `RelevanceRules` computes the same numbers, but its backward pass carries relevance (Poerner et al.
-2018, sections 3.3 and A; Arras et al. 2017): a sum `a' = sum_i a_i w_i + b` gives each input
+2018, sections 3.2, 3.3 and A; Arras et al. 2017): a sum `a' = sum_i a_i w_i + b` gives each input
 `R(a') * a_i w_i / (a' + eps sgn(a'))`, an activation function hands its relevance on, and a gate is a weight that takes
 none. For DeepLIFT every activation but the gates is its difference to a reference text of zero embeddings, which runs
 along as further rows of the batch. A GRU or LSTM, whose steps are too many for a graph of them, takes the same factors

@@ -8,6 +8,19 @@ from attreval.methods import METHODS
 
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "h", "<", ">", "p")
 
+KINDS = {
+    "gradient": "#0072B2",
+    "perturbation": "#D55E00",
+    "propagation": "#009E73",
+    "attention": "#CC79A7",
+    "baseline": "#737373",
+}  # for figures of more methods than there are colours
+
+
+def kind_colour(method: str) -> str:
+    """The colour of a method's kind; of scores made elsewhere, black."""
+    return KINDS.get(METHODS[method].kind, "#000000")
+
 
 def method_palette(methods) -> dict[str, object]:
     """A colour for each method title: the same method has the same colour in every figure, random is grey."""

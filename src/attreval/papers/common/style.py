@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import seaborn as sns
 from matplotlib import pyplot as plt
 
 from attreval import corpora
 
-GROUPS = {
-    "both perturbation": ("#D55E00", "s"),
-    "both gradient": ("#0072B2", "o"),
-    "gradient and perturbation": ("#009E73", "^"),
-    "with attention or propagation": ("#CC79A7", "D"),
-    "with random": ("#888888", "x"),
-}  # of pairs of methods, by their kinds
+MODELS = {
+    "minilm": "MiniLM",
+    "minilm_256": "MiniLM (256 tokens)",
+    "minilm_long": "MiniLM (512 tokens)",
+    "mpnet": "MPNet",
+    "bart_small": "BART (small)",
+    "bart_long": "BART (small, 256 tokens)",
+}  # of the profiles here; see model_title
+ARCHITECTURES = ("gru", "lstm", "qgru", "qlstm", "cnn")
 
 
 def use_style() -> None:
@@ -44,6 +48,40 @@ def draw_nothing(why: str):
     return axes
 
 
+def model_title(model: str) -> str:
+    """A model as a person would write it; one of a name that is not known here keeps it."""
+    known = model.lower()
+    if known.removeprefix("uni_") in ARCHITECTURES:
+        return known.removeprefix("uni_").upper()
+    return MODELS.get(known, model)
+
+
 def task_title(task: str) -> str:
     """A task as a person would write it, without what it asks."""
     return corpora.TASKS[task].short if task in corpora.TASKS else task
+
+
+def task_panels(tasks: Iterable[str], width: float, height: float, sharey: bool = True, **more):
+    """A figure and one panel a task, by task, two in a row."""
+    use_style()
+    tasks = list(tasks)
+    columns, rows = min(2, len(tasks)), -(-len(tasks) // 2)
+    size = (width * columns, height * rows)
+    figure, grid = plt.subplots(rows, columns, figsize=size, sharey=sharey, squeeze=False, **more)
+    for axes in grid.ravel()[len(tasks) :]:
+        axes.set_axis_off()
+    return figure, dict(zip(tasks, grid.ravel(), strict=False))
+
+
+def spare_ticks(axes, ks) -> None:
+    """A tick at each k, or at every fifth where there are many."""
+    most = int(max(ks))
+    axes.set_xticks(range(1, most + 1) if most <= 12 else [1, *range(5, most + 1, 5)])
+
+
+def finish_matrix(axes, task: str) -> None:
+    """Title and labels of a heat map."""
+    axes.grid(False)
+    axes.set_title(task_title(task))
+    axes.tick_params(length=0)
+    axes.set_xticklabels(axes.get_xticklabels(), rotation=40, ha="right")

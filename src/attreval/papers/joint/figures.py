@@ -9,8 +9,9 @@ from matplotlib import pyplot as plt
 from matplotlib.patches import Rectangle
 
 from attreval.methods import METHODS
-from attreval.papers.common.method_style import method_markers, method_palette
-from attreval.papers.common.style import draw_nothing, task_title, use_style
+from attreval.papers.common.direct_labels import label_ends, room_for
+from attreval.papers.common.method_style import KINDS, MARKERS, kind_colour
+from attreval.papers.common.style import draw_nothing, model_title, task_title, use_style
 from attreval.papers.joint.correlations import POOLED
 from attreval.papers.joint.values import JOINT
 
@@ -52,42 +53,43 @@ def draw_correlations(table: pd.DataFrame, granularity: str):
 
 
 def draw_pareto(table: pd.DataFrame):
-    """Quality by evaluations requested, a row a run, a column a metric; undominated methods are filled and joined."""
+    """Quality by evaluations requested, a row a run, a column a metric; undominated methods are filled, joined, named.
+
+    A colour is a kind of method; of undominated methods of one price and quality the first is named.
+    """
     use_style()
     part = table[table.granularity == "tokens"]
     runs = pick_runs(part)
     if not runs:
         return draw_nothing("No run with a price is part of this profile.")
-    methods = [m for m in METHODS if m in set(part.method)]
-    colours, markers = method_palette(methods), method_markers(methods)
-    figure, grid = plt.subplots(len(runs), 4, figsize=(12.5, 3.2 * len(runs)), squeeze=False)
-    shown = set()
+    figure, grid = plt.subplots(len(runs), 4, figsize=(17.5, 3.3 * len(runs)), squeeze=False)
+    fronts = {}
     for row, (task, model) in zip(grid, runs, strict=True):
         of_run = part[(part.task == task) & (part.model == model)]
         external = next((metric for metric in EXTERNAL if metric in set(of_run.metric)), EXTERNAL[-1])
         for axes, metric in zip(row, ("agreement", "nc", "ns", external), strict=True):
             cell = of_run[of_run.metric == metric]
-            front = cell[cell.undominated].sort_values(["requested", "quality"])
+            front = fronts[axes] = cell[cell.undominated].sort_values(["requested", "quality"])
             axes.step(front.requested, front.quality, where="post", color="#999999", linewidth=1, zorder=1)
-            for r in cell.itertuples():
-                title = METHODS[r.method].title
-                shown.add(title)
-                fill = {"color": [colours[title]]} if r.undominated else {"facecolors": "none"}
-                style = {"edgecolors": [colours[title]], "marker": markers[title].replace("x", "o")} | fill
-                axes.scatter(r.requested, r.quality, s=46, zorder=2, **style)
+            colours = np.array([kind_colour(method) for method in cell.method])
+            filled = cell.undominated.to_numpy(bool)
+            axes.scatter(cell.requested, cell.quality, s=34, zorder=2, facecolors="none", edgecolors=colours)
+            axes.scatter(cell.requested[filled], cell.quality[filled], s=34, zorder=3, color=colours[filled])
             axes.set_xscale("symlog", linthresh=1)
             axes.set_xlim(-0.2, max(10, cell.requested.max() * 2) if len(cell) else 10)
-            axes.set_title(f"{task_title(task)}, {model}\n{JOINT[metric].title}", fontsize=10)
+            axes.set_title(f"{task_title(task)}, {model_title(model)}\n{JOINT[metric].title}", fontsize=10)
     for axes in grid[-1]:
         axes.set_xlabel("evaluations asked for", fontsize=10)
     for row in grid:
         row[0].set_ylabel("mean over texts", fontsize=10)
-    titles = [METHODS[m].title for m in methods if METHODS[m].title in shown]
-    handles = [
-        plt.Line2D([], [], color=colours[t], marker=markers[t].replace("x", "o"), linestyle="", label=t) for t in titles
-    ]
-    figure.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, 0.01), ncols=4, fontsize=9)
-    figure.tight_layout()
+    kinds = [kind for kind in KINDS if kind in {METHODS[m].kind for m in part.method}]
+    handles = [plt.Line2D([], [], color=KINDS[kind], marker="o", linestyle="", label=kind) for kind in kinds]
+    figure.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, 0.01), ncols=len(kinds), fontsize=9)
+    figure.tight_layout(w_pad=room_for((METHODS[m].title for front in fronts.values() for m in front.method), 7))
+    for axes, front in fronts.items():
+        named = front.drop_duplicates(["requested", "quality"])
+        ends = [(METHODS[r.method].title, r.requested, r.quality, kind_colour(r.method)) for r in named.itertuples()]
+        label_ends(axes, ends, 7)
     return grid[0][0]
 
 
@@ -107,17 +109,17 @@ def draw_budgets(overlaps: pd.DataFrame, threshold: float):
         return draw_nothing("No method was given growing budgets in this profile.")
     overlaps = overlaps.sort_values(["task", "model", "method", "budget"], kind="stable")
     figure, panels = plt.subplots(1, 2, figsize=(10.5, 4.2), sharey=True)
-    methods = [m for m in METHODS if m in set(overlaps.method)]
-    colours, markers = method_palette(methods), method_markers(methods)
+    lines = list(overlaps.groupby(["task", "model", "method"], sort=False))
+    colours = sns.color_palette("colorblind", len(lines))
     titles = {"to_largest": "with the largest budget, same seed", "between": "between two seeds"}
     for axes, (name, title) in zip(panels, titles.items(), strict=True):
-        for (task, model, method), line in overlaps.groupby(["task", "model", "method"], sort=False):
+        for at, ((task, model, method), line) in enumerate(lines):
             # compared with itself, the largest budget says nothing
             line = line.iloc[:-1] if name == "to_largest" else line
-            label = METHODS[method].title
-            colour, where = colours[label], f"{label} ({task_title(task)}, {model})"
-            axes.plot(line.requested, line[name], color=colour, marker=markers[label], label=where)
-            axes.fill_between(line.requested, line[f"{name}_low"], line[f"{name}_high"], color=colour, alpha=0.08)
+            where = f"{METHODS[method].title} ({task_title(task)}, {model_title(model)})"
+            axes.plot(line.requested, line[name], color=colours[at], marker=MARKERS[at % len(MARKERS)], label=where)
+            band = {"color": colours[at], "alpha": 0.08, "linewidth": 0}
+            axes.fill_between(line.requested, line[f"{name}_low"], line[f"{name}_high"], **band)
         axes.axhline(threshold, color="#666666", linestyle=":", linewidth=1)
         axes.set(xscale="log", ylim=(0, 1.03), xlabel="evaluations asked for", title=title)
         axes.set_xticks(sizes := sorted(set(overlaps.budget)), [f"{size:,}" for size in sizes])

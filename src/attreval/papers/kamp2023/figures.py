@@ -5,8 +5,6 @@ How far do methods and people agree at each k, at a k of each profile's own, and
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import numpy as np
 import pandas as pd
 import seaborn as sns
@@ -15,7 +13,15 @@ from matplotlib.ticker import MaxNLocator
 
 from attreval.methods import METHODS
 from attreval.papers.common.method_style import MARKERS, method_markers, method_palette
-from attreval.papers.common.style import GROUPS, draw_nothing, task_title, use_style
+from attreval.papers.common.style import (
+    draw_nothing,
+    finish_matrix,
+    model_title,
+    spare_ticks,
+    task_panels,
+    task_title,
+    use_style,
+)
 from attreval.papers.kamp2023.agreement import LOW
 from attreval.papers.kamp2023.profiles import draw_profile, draw_spans
 from attreval.papers.kamp2023.readings import SIX, Reading
@@ -48,7 +54,7 @@ def figure_2a(table: pd.DataFrame):
     six = table[table.method_a.isin(SIX) & table.method_b.isin(SIX)]
     if six.empty:
         return draw_nothing(FEW)
-    figure, panels = _panels(six.task.unique(), 5.2, 3.9)
+    figure, panels = task_panels(six.task.unique(), 5.2, 3.9)
     for task, axes in panels.items():
         part = six[six.task == task].groupby(["method_a", "method_b", "k"], sort=False).agreement.mean().reset_index()
         for (a, b), pair in part.groupby(["method_a", "method_b"], sort=False):
@@ -56,7 +62,7 @@ def figure_2a(table: pd.DataFrame):
             colour, marker = KINDS[kind]
             axes.plot(pair.k, pair.agreement, color=colour, marker=marker, markersize=4, linewidth=1.3, label=kind)
         axes.set(xlabel="k", title=task_title(task), ylim=(0.48, 1.02))
-        _spare_ticks(axes, part.k)
+        spare_ticks(axes, part.k)
     figure.supylabel("agreement@k")
     return _shared_legend(figure, 1)
 
@@ -76,7 +82,7 @@ def figure_2b(table: pd.DataFrame):
     """
     if table.empty:
         return draw_nothing(NOBODY)
-    figure, panels = _panels(table.task.unique(), 5.4, 4.2)
+    figure, panels = task_panels(table.task.unique(), 5.4, 4.2)
     methods = list(table.method.unique())
     palette, markers = method_palette(methods), method_markers(methods)
     for task, axes in panels.items():
@@ -86,7 +92,7 @@ def figure_2b(table: pd.DataFrame):
             axes.plot(line.k, line.agreement, color=palette[name], marker=markers[name], markersize=4, label=name)
             axes.fill_between(line.k, line.low, line.high, color=palette[name], alpha=0.12, linewidth=0)
         axes.set(xlabel="k", title=task_title(task))
-        _spare_ticks(axes, table.k)
+        spare_ticks(axes, table.k)
     figure.supylabel("agreement@k with people")
     return _shared_legend(figure, 4)
 
@@ -102,12 +108,12 @@ def figure_3(matrices: dict[str, pd.DataFrame], k: int):
     largest = max(np.nanmax(np.abs(matrix)) for matrix in upper.values())
     below = {"cmap": "cividis", "vmin": 0.5, "vmax": 1.0}
     above = {"cmap": "PuOr_r", "vmin": -largest, "vmax": largest}
-    figure, panels = _panels(matrices, 6.8, 5.8, layout="constrained", sharey=False)
+    figure, panels = task_panels(matrices, 6.8, 5.8, layout="constrained", sharey=False)
     for task, axes in panels.items():
         lower = matrices[task].where(np.tril(np.ones(matrices[task].shape, bool), -1))
         sns.heatmap(lower, fmt=".2f", cbar=False, ax=axes, **below, **CELLS)
         sns.heatmap(upper[task], fmt="+.2f", cbar=False, ax=axes, **above, **CELLS)
-        _finish_matrix(axes, task)
+        finish_matrix(axes, task)
     for shades, words in ((below, "below: agreement at dynamic k"), (above, f"above: minus agreement@{k}")):
         scale = plt.cm.ScalarMappable(plt.Normalize(shades["vmin"], shades["vmax"]), shades["cmap"])
         bar = {"location": "bottom", "shrink": 0.6, "aspect": 40, "pad": 0.02}
@@ -129,70 +135,23 @@ def figure_6(table: pd.DataFrame):
         return draw_nothing("no text has one of the lengths that the profile asks for")
     lengths = sorted(table.length.unique())
     colours = dict(zip(lengths, sns.color_palette("viridis", len(lengths)), strict=True))
-    figure, panels = _panels(table.task.unique(), 5.2, 3.9)
+    figure, panels = task_panels(table.task.unique(), 5.2, 3.9)
     for task, axes in panels.items():
         part = table[table.task == task].groupby(["length", "k"])[["agreement", "chance"]].mean().reset_index()
         for length, line in part.groupby("length"):
             axes.plot(line.k, line.agreement, color=colours[length], marker="o", markersize=3, label=f"{length} tokens")
             axes.plot(line.k, line.chance, color=colours[length], linestyle=":", linewidth=1)
         axes.set(xlabel="k", title=task_title(task), ylim=(0, 1.03))
-        _spare_ticks(axes, table.k)
+        spare_ticks(axes, table.k)
     figure.supylabel("agreement@k of all six methods")
     return _shared_legend(figure, 4)
-
-
-def figure_all_pairs(table: pd.DataFrame):
-    """Mean agreement@k of all pairs of methods, a panel a task: Figure 2a for every method of this package.
-
-    A thin line is a pair of methods, a thick one the mean of its kind of pair; the kinds of pairs with a method of
-    attention or of propagation are drawn as one.
-    """
-    if table.empty:
-        return draw_nothing("fewer than two methods explain the texts")
-    use_style()
-    tasks = list(table.task.unique())
-    figure, panels = plt.subplots(1, len(tasks), figsize=(5.2 * len(tasks), 4.4), sharey=True, squeeze=False)
-    lines = table.groupby(["task", "group", "method_a", "method_b", "k"], sort=False).agreement.mean().reset_index()
-    lines["group"] = lines.group.where(lines.group.isin(list(GROUPS)), "with attention or propagation")
-    for axes, task in zip(panels[0], tasks, strict=True):
-        for group, (colour, marker) in GROUPS.items():
-            inside = lines[(lines.task == task) & (lines.group == group)]
-            for _, pair in inside.groupby(["method_a", "method_b"], sort=False):
-                axes.plot(pair.k, pair.agreement, color=colour, linewidth=0.8, alpha=0.45)
-            mean = inside.groupby("k").agreement.mean()
-            axes.plot(mean.index, mean, color=colour, linewidth=2.6, marker=marker, label=group)
-        axes.set(xlabel="k", title=task_title(task), xticks=sorted(table.k.unique()), ylim=(0.48, 1.02))
-    panels[0][0].set_ylabel("agreement@k")
-    handles, names = panels[0][0].get_legend_handles_labels()
-    figure.legend(handles, names, loc="upper center", bbox_to_anchor=(0.5, 0.02), ncols=3)
-    figure.tight_layout()
-    return panels[0][0]
-
-
-def figure_pair_matrix(matrices: dict[str, pd.DataFrame], k: int):
-    """Mean agreement at one k between all pairs of methods, a panel a task, the lower triangle.
-
-    matrices: methods by methods, by task.
-    """
-    if not matrices:
-        return draw_nothing("fewer than two methods explain the texts")
-    use_style()
-    _, panels = plt.subplots(1, len(matrices), figsize=(6.2 * len(matrices), 5.6), squeeze=False, layout="constrained")
-    for axes, (task, matrix) in zip(panels[0], matrices.items(), strict=True):
-        shown, last = matrix.iloc[1:, :-1], task == list(matrices)[-1]
-        mask = np.triu(np.ones(shown.shape, bool), 1)
-        bar = {"cbar": last, "cbar_kws": {"label": f"agreement@{k}", "shrink": 0.7} if last else None}
-        shades = {"cmap": "cividis", "vmin": 0.5, "vmax": 1, "fmt": ".2f", "yticklabels": axes is panels[0][0]}
-        sns.heatmap(shown, mask=mask, ax=axes, **bar, **shades, **CELLS)
-        _finish_matrix(axes, task)
-    return panels[0][0]
 
 
 def figure_predicted_k(table: pd.DataFrame):
     """Mean size of the error of the k that each rule predicts, mean over methods as a bar and each method as a mark."""
     if table.empty:
         return draw_nothing(NOBODY)
-    figure, panels = _panels(table.task.unique(), 5.8, 4.4)
+    figure, panels = task_panels(table.task.unique(), 5.8, 4.4)
     rules = list(table.rule.unique())
     names = {"one_for_all": "one k for all, from people", "quarter": "a quarter of the tokens"}
     methods = [m for m in table.method.unique() if m in METHODS]
@@ -220,7 +179,7 @@ def figure_seeds(table: pd.DataFrame):
     figure, axes = plt.subplots(figsize=(6.4, 3.8))
     colours = sns.color_palette("colorblind")
     studies = table.groupby(["task", "model"], sort=False)
-    lines = {f"{task_title(task)}, {model}": part.apd for (task, model), part in studies}
+    lines = {f"{task_title(task)}, {model_title(model)}": part.apd for (task, model), part in studies}
     lines["published: e-SNLI, DistilBERT"] = table.drop_duplicates("published_run").published_apd.dropna()
     for number, (name, apd) in enumerate(lines.items()):
         ordered = sorted(apd)
@@ -233,24 +192,6 @@ def figure_seeds(table: pd.DataFrame):
     return axes
 
 
-def _panels(tasks: Iterable[str], width: float, height: float, sharey: bool = True, **more):
-    """A figure and one panel a task, by task, two in a row."""
-    use_style()
-    tasks = list(tasks)
-    columns, rows = min(2, len(tasks)), -(-len(tasks) // 2)
-    size = (width * columns, height * rows)
-    figure, grid = plt.subplots(rows, columns, figsize=size, sharey=sharey, squeeze=False, **more)
-    for axes in grid.ravel()[len(tasks) :]:
-        axes.set_axis_off()
-    return figure, dict(zip(tasks, grid.ravel(), strict=False))
-
-
-def _spare_ticks(axes, ks) -> None:
-    """A tick at each k, or at every fifth where there are many."""
-    most = int(max(ks))
-    axes.set_xticks(range(1, most + 1) if most <= 12 else [1, *range(5, most + 1, 5)])
-
-
 def _shared_legend(figure, columns: int):
     """One legend below all panels, each entry once; the first panel."""
     entries = {}
@@ -260,11 +201,3 @@ def _shared_legend(figure, columns: int):
     figure.tight_layout()
     figure.legend(entries.values(), entries.keys(), loc="upper center", bbox_to_anchor=(0.5, 0.02), ncols=columns)
     return figure.axes[0]
-
-
-def _finish_matrix(axes, task: str) -> None:
-    """Title and labels of a heat map."""
-    axes.grid(False)
-    axes.set_title(task_title(task))
-    axes.tick_params(length=0)
-    axes.set_xticklabels(axes.get_xticklabels(), rotation=40, ha="right")

@@ -10,7 +10,7 @@ from matplotlib import pyplot as plt
 from attreval.methods import METHODS
 from attreval.papers.common.coloured_text import ColouredText
 from attreval.papers.common.method_style import MARKERS
-from attreval.papers.common.style import draw_nothing, task_title, use_style
+from attreval.papers.common.style import draw_nothing, model_title, task_title, use_style
 from attreval.papers.poerner2018.examples import shortest_example
 from attreval.papers.poerner2018.tables import AGREEMENT, BLOCKS, NAMES
 from attreval.workflow.step import Step
@@ -47,6 +47,12 @@ def _method_title(name: str) -> str:
     return METHODS[name].title if name in METHODS else name.replace("_", " ")
 
 
+def _distinct_colours(count: int) -> list:
+    """So many colours that the colour-blind tell apart; the palette's sixth resembles its fourth."""
+    palette = sns.color_palette("colorblind", 10)
+    return [palette[i] for i in (0, 1, 2, 3, 4, 7, 8, 9, 6, 5)][:count]
+
+
 def draw_table_2(table: pd.DataFrame):
     """Poerner et al. 2018, Table 2: a panel an experiment and measure, a row a method, a colour an architecture.
 
@@ -62,7 +68,7 @@ def draw_table_2(table: pd.DataFrame):
         )
     names = list(dict.fromkeys(table.sort_values("row").method))
     architectures = list(dict.fromkeys(ours.architecture))
-    colours = dict(zip(architectures, sns.color_palette("colorblind", len(architectures)), strict=True))
+    colours = dict(zip(architectures, _distinct_colours(len(architectures)), strict=True))
     markers = dict(zip(architectures, MARKERS, strict=False))
     width = min(3, len(kinds))
     height = -(-len(kinds) // width)
@@ -78,10 +84,12 @@ def draw_table_2(table: pd.DataFrame):
             places = np.arange(len(names)) + (at - (len(architectures) - 1) / 2) * 0.8 / len(architectures)
             colour, marker = colours[architecture], markers[architecture]
             axes.hlines(places, cells.low, cells.high, color=colour, linewidth=1.2)
-            axes.plot(cells.ours, places, marker, color=colour, markersize=5, label=f"{architecture}, ours")
+            axes.plot(
+                cells.ours, places, marker, color=colour, markersize=5, label=f"{model_title(architecture)}, ours"
+            )
             sure = cells.published.where(cells.confidence.isin(["H", "M"]))
             style = {"markersize": 5, "markerfacecolor": "none", "alpha": 0.7}
-            axes.plot(sure, places, marker, color=colour, label=f"{architecture}, published", **style)
+            axes.plot(sure, places, marker, color=colour, label=f"{model_title(architecture)}, published", **style)
         axes.set(yticks=range(len(names)), yticklabels=[_method_title(name) for name in names], xlim=(-0.02, 1.02))
         axes.set(xlabel=f"share of hits: {WORDS[metric]}")
         axes.set_title(f"{task_title(task)}{CONDITIONS[condition]}", fontsize=11)
@@ -126,7 +134,9 @@ def draw_attractors(
         right = whole.groupby("attractors").right.first()
         axes.plot(right.index, right, color="black", linewidth=2, linestyle="--", label="model's predictions")
         title = whole.architecture.iloc[0] if "architecture" in whole else model
-        axes.set(title=title, xlabel="attractors", xticks=sorted(part.attractors.unique()), ylim=(-0.02, 1.02))
+        axes.set(
+            title=model_title(title), xlabel="attractors", xticks=sorted(part.attractors.unique()), ylim=(-0.02, 1.02)
+        )
     for row in panels:
         row[0].set_ylabel(f"share of hits: {WORDS[metric]}")
     figure.legend(*panels[0][0].get_legend_handles_labels(), loc="outside right upper")

@@ -1,4 +1,4 @@
-"""Diagnosticity: how often a metric prefers an explanation to random scores (Zhao & Aletras 2023, section 4.5).
+"""Tables of diagnosticity (Zhao & Aletras 2023, Tables 2 and 3): the metric itself is metrics.diagnosticity.
 
 By method, task, size of the rationale and change of protocol; all from the values of papers.zhao2023.erasure.
 """

@@ -9,7 +9,8 @@ from matplotlib import pyplot as plt
 
 from attreval.methods import METHODS
 from attreval.metrics.registry import FAITHFULNESS, METRICS
-from attreval.papers.common.method_style import method_markers, method_palette
+from attreval.papers.common.direct_labels import label_ends, room_for
+from attreval.papers.common.method_style import KINDS, kind_colour, method_markers, method_palette
 from attreval.papers.common.style import draw_nothing, task_title, use_style
 from attreval.papers.zhao2023.protocol_changes import SHARES
 
@@ -81,30 +82,43 @@ def figure_3(table: pd.DataFrame):
 
 
 def draw_erasure_curves(curves: pd.DataFrame):
-    """Mean comprehensiveness and sufficiency by rationale ratio, a row a task, a line a method, a band its interval."""
+    """Mean comprehensiveness and sufficiency by rationale ratio, a row a task, a line a method, named at its end.
+
+    A colour is a kind of method, random scores are dotted and have the band of their interval: what leaves it differs
+    from random scores. The other intervals are in the table.
+    """
     use_style()
-    tasks, methods = list(dict.fromkeys(curves.task)), list(dict.fromkeys(curves.method))
-    colours, markers = method_palette(methods), method_markers(methods)
-    figure, grid = plt.subplots(len(tasks), 2, figsize=(10, 3.9 * len(tasks)), sharex=True, squeeze=False)
+    tasks = list(dict.fromkeys(curves.task))
+    counts = [curves[curves.task == task].method.nunique() for task in tasks]
+    heights = [max(3.4, 0.16 * count) for count in counts]
+    size, ratios = (13.0, sum(heights) + 0.8), {"height_ratios": heights}
+    figure, grid = plt.subplots(len(tasks), 2, figsize=size, sharex=True, squeeze=False, gridspec_kw=ratios)
+    ends = {}
     for row, task in zip(grid, tasks, strict=True):
         for axes, (measure, label) in zip(row, RAW.items(), strict=True):
             part = curves[(curves.task == task) & (curves.measure == measure)]
-            for method in methods:
+            for method in dict.fromkeys(part.method):
                 line = part[part.method == method].groupby("ratio")[["mean", "low", "high"]].mean()
-                title = METHODS[method].title
-                style = {
-                    "color": colours[title],
-                    "marker": markers[title],
-                    "linestyle": ":" if method == "random" else "-",
-                }
-                axes.plot(line.index, line["mean"], label=title, **style)
-                axes.fill_between(line.index, line.low, line.high, color=colours[title], alpha=0.08, linewidth=0)
+                colour, chance = kind_colour(method), method == "random"
+                axes.plot(
+                    line.index, line["mean"], ":" if chance else "-", color=colour, linewidth=2 if chance else 1.2
+                )
+                if chance:
+                    axes.fill_between(line.index, line.low, line.high, color=colour, alpha=0.2, linewidth=0)
+                end = (METHODS[method].title, line.index[-1], line["mean"].iloc[-1], colour)
+                ends.setdefault(axes, []).append(end)
             axes.set_title(f"{task_title(task)}: {label}", fontsize=11)
         row[0].set_ylabel("drop in probability")
     for axes in grid[-1]:
         axes.set_xlabel("share of tokens in the rationale")
-    figure.legend(*grid[0][0].get_legend_handles_labels(), loc="upper center", bbox_to_anchor=(0.5, 0.01), ncols=3)
-    figure.tight_layout()
+    kinds = [kind for kind in KINDS if kind in {METHODS[m].kind for m in curves.method}]
+    handles = [
+        plt.Line2D([], [], color=KINDS[kind], label=kind, ls=":" if kind == "baseline" else "-") for kind in kinds
+    ]
+    figure.tight_layout(w_pad=room_for((METHODS[m].title for m in curves.method), 7.5))
+    figure.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, 0.01), ncols=len(kinds))
+    for axes, names in ends.items():
+        label_ends(axes, names, 7.5)
     return grid[0][0]
 
 

@@ -1,0 +1,45 @@
+"""Names beside curves: apart, in order, within the panel, and moved no further than they must."""
+
+from itertools import pairwise
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from matplotlib import pyplot as plt
+
+from attreval.papers.common.direct_labels import label_ends, room_for, spread
+
+PLACES = st.lists(st.floats(-2, 3, allow_nan=False), max_size=12)
+
+
+@given(PLACES)
+def test_names_are_apart_in_order_and_inside(places):
+    moved = spread(places, 0.05, 0.0, 1.0)
+    order = np.argsort(places, kind="stable")
+    assert (np.diff(moved[order]) >= 0.05 - 1e-9).all()
+    assert len(moved) == 0 or (moved.min() >= -1e-9 and moved.max() <= 1 + 1e-9)
+
+
+@given(st.lists(st.integers(0, 10), max_size=8, unique=True))
+def test_what_is_apart_already_stays(places):
+    places = np.array(places) / 10
+    assert np.allclose(spread(places, 0.1, 0.0, 1.0), places)
+
+
+def test_a_heap_moves_by_the_least_squares():
+    assert np.allclose(spread([0.5, 0.5, 0.5], 0.1, 0.0, 1.0), [0.4, 0.5, 0.6])
+    assert np.allclose(spread([0.0, 0.0], 0.1, 0.0, 1.0), [0.0, 0.1])  # the edge holds
+
+
+def test_every_curve_is_named_once_and_names_do_not_overlap():
+    figure, axes = plt.subplots()
+    ends = [(f"method {i}", 1.0, 0.5 + i / 1000, "black") for i in range(9)]
+    for _, x, y, _ in ends:
+        axes.plot([0, x], [0, y])
+    label_ends(axes, ends)
+    figure.canvas.draw()
+    boxes = sorted((text.get_window_extent().y0, text.get_window_extent().y1) for text in axes.texts)
+    assert sorted(text.get_text() for text in axes.texts) == sorted(name for name, *_ in ends)
+    assert all(above[0] >= below[1] - 0.5 for below, above in pairwise(boxes))
+    assert room_for(["a long name of a method"]) > room_for(["short"]) > 0
+    plt.close(figure)
