@@ -470,6 +470,19 @@ def test_a_corpus_comes_from_the_given_folder(registry, tmp_path, monkeypatch):
     assert [i.segments for i in corpora.load("sst2", "test")] == [("another line",)]
 
 
+def test_another_file_than_the_committed_results_were_made_from_is_taken_and_named(registry):
+    write_sources(registry)
+    toml = registry.home / "data" / "sources.toml"
+    same = hashlib.sha256(SENTENCES["dev"].encode()).hexdigest()
+    used = f'used = {{ "sst2/stsa.binary.dev" = "{same}", "sst2/stsa.binary.test" = "{"0" * 64}" }}\n'
+    toml.write_text(toml.read_text() + used)
+    said = []
+    corpora.fetch(["sst2"], say=said.append)
+    other = [line for line in said if "committed results" in line]
+    assert len(other) == 1 and "sst2/stsa.binary.test" in other[0]
+    assert [i.segments for i in corpora.load("sst2", "test")] == [("fine",)]
+
+
 def test_a_corpus_that_is_nowhere_is_named_with_the_way_to_get_it(registry, tmp_path, monkeypatch):
     (registry.home / "data" / "sources.toml").write_text(SOURCES.replace("{addresses}", ""))
     with pytest.raises(

@@ -3,24 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from pathlib import Path
 
 from attreval import __version__, config, corpora
 from attreval.core import project
 from attreval.core.tables import read_about, write_json
+from attreval.workflow.provenance import commit
 from attreval.workflow.samples import describe_samples
-
-
-def commit() -> str:
-    """The commit of the checkout, with `+` where files differ from it; empty outside a repository."""
-    try:
-        run = lambda *words: subprocess.run(  # noqa: E731
-            ["git", *words], cwd=project.home(), capture_output=True, text=True, check=True
-        ).stdout.strip()
-        return run("rev-parse", "--short=10", "HEAD") + ("+" if run("status", "--porcelain") else "")
-    except (OSError, subprocess.CalledProcessError):
-        return ""
 
 
 def make_manifest(profile: str) -> Path:

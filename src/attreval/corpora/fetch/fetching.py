@@ -12,7 +12,7 @@ from attreval.corpora.fetch.download import download
 from attreval.corpora.fetch.errors import room_for
 from attreval.corpora.fetch.lock import Package, package
 from attreval.corpora.fetch.pretrained import Weights, assemble, is_assembled, known_weights
-from attreval.corpora.fetch.sources import digest, find_sources, given_folder
+from attreval.corpora.fetch.sources import digest, find_sources, given_folder, other_than_used
 from attreval.corpora.table import make_table
 from attreval.corpora.tasks import Task, is_external, known_task, table_path
 
@@ -79,7 +79,10 @@ def fetch_table(task: Task, say: Say) -> None:
         say(f"table {task.name}: already here")
         return
     files = find_sources(task, say)
-    made_from["files"] = [{"name": name, "sha256": digest(found)} for name, found in files.items()]
+    digests = {name: digest(found) for name, found in files.items()}
+    made_from["files"] = [{"name": name, "sha256": found} for name, found in digests.items()]
+    for name in other_than_used(digests):
+        say(f"table {task.name}: {name} is not the file that the committed results were made from; numbers may differ")
     if _is_current(task, made_from):
         say(f"table {task.name}: already here")
         return

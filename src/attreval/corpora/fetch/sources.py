@@ -37,13 +37,17 @@ class Address:
 
 @dataclass(frozen=True)
 class Corpus:
-    """A corpus folder: title, layout of its files, how to get them by hand, and known addresses."""
+    """A corpus folder: title, layout of its files, how to get them by hand, and known addresses.
+
+    used: sha256 by path of the files that the committed results were made from.
+    """
 
     name: str
     title: str
     layout: tuple[str, ...]
     by_hand: str
     addresses: tuple[Address, ...]
+    used: dict[str, str]
 
 
 def corpora() -> dict[str, Corpus]:
@@ -52,7 +56,9 @@ def corpora() -> dict[str, Corpus]:
     found = {}
     for name, entry in tomllib.loads(path.read_text(encoding="utf-8")).items():
         addresses = tuple(Address(**address) for address in entry.get("addresses", ()))
-        found[name] = Corpus(name, entry["title"], tuple(entry["layout"]), entry["by_hand"], addresses)
+        found[name] = Corpus(
+            name, entry["title"], tuple(entry["layout"]), entry["by_hand"], addresses, entry.get("used", {})
+        )
     return found
 
 
@@ -104,6 +110,12 @@ def find_sources(task: Task, say: Callable[[str], None]) -> dict[str, Path]:
     """The path of every file that a task needs, fetched where it has an address, and of optional ones."""
     found_here = {path: found for path in task.files if (found := _find_file(path, say))}
     return found_here | task.own_files | {path: found for path in task.optional if (found := _find_optional(path, say))}
+
+
+def other_than_used(digests: dict[str, str]) -> list[str]:
+    """Which files, by path, are not those that the committed results were made from; none that is unknown."""
+    used = {path: known for corpus in corpora().values() for path, known in corpus.used.items()}
+    return [path for path, found in digests.items() if used.get(path, found) != found]
 
 
 def at_hand(task: Task) -> bool:
