@@ -121,7 +121,8 @@ class Rates:
             return self._time(lambda: self.model.erased(torch.from_numpy(ids), size, True), 1)
         rows = max(1, AT_ONCE[self.model.family] // length)
         if what.startswith("train"):
-            batch = max(1, min(more[0], TRAINED // length))
+            # a recurrent network takes a step a word, whatever the batch: there the batch itself is measured
+            batch = max(1, min(more[0], TRAINED // length)) if self.model.family == "transformer" else more[0]
             return self._time(self._training_step(what.split()[1], length, batch), batch * length)
         if what == "gradient":
             return self._time(
