@@ -13,6 +13,7 @@ from attreval.papers.common.direct_labels import label_ends, room_for
 from attreval.papers.common.method_style import KINDS, MARKERS, kind_colour
 from attreval.papers.common.style import draw_nothing, model_title, task_title, use_style
 from attreval.papers.joint.correlations import POOLED
+from attreval.papers.joint.places import MEAN
 from attreval.papers.joint.values import JOINT
 
 PALETTE = "RdBu"  # red to blue through white: told apart by the colour-blind too
@@ -90,6 +91,50 @@ def draw_pareto(table: pd.DataFrame):
         named = front.drop_duplicates(["requested", "quality"])
         ends = [(METHODS[r.method].title, r.requested, r.quality, kind_colour(r.method)) for r in named.itertuples()]
         label_ends(axes, ends, 7)
+    return grid[0][0]
+
+
+def draw_places(table: pd.DataFrame):
+    """Methods by metrics, a panel a family of models: the share of other methods that a method beats, in hundredths.
+
+    table: of `places.places_table`. Bold: the interval leaves out one half. Empty: the metric does not apply there.
+    """
+    if table.empty:
+        return draw_nothing("No token explanations went before the metrics in this run.")
+    use_style()
+    shown = {
+        family: part.pivot(index="method", columns="metric", values="place").loc[list(dict.fromkeys(part.method))]
+        for family, part in table.groupby("family", sort=False)
+    }
+    heights = [len(part) + 4 for part in shown.values()]
+    size = (12.5, 0.3 * sum(heights) + 1.2)
+    ratios = {"height_ratios": heights}
+    figure, grid = plt.subplots(len(shown), 1, figsize=size, squeeze=False, layout="constrained", gridspec_kw=ratios)
+    colours = sns.color_palette("vlag_r", as_cmap=True)
+    for axes, (family, part) in zip(grid[:, 0], shown.items(), strict=True):
+        names = [name for name in (MEAN, *JOINT) if name in part]
+        told = table[(table.family == family) & (table.verdict != "cannot be told")]
+        sure = set(zip(told.method, told.metric, strict=True))
+        values = part[names].to_numpy(float)
+        axes.imshow(values, cmap=colours, vmin=0, vmax=1, aspect="auto")
+        for (row, column), value in np.ndenumerate(values):
+            if not np.isnan(value):
+                weight = "bold" if (part.index[row], names[column]) in sure else "normal"
+                colour = "white" if abs(value - 0.5) > 0.4 else "black"
+                style = {"ha": "center", "va": "center", "fontsize": 8, "weight": weight, "color": colour}
+                axes.text(column, row, f"{100 * value:.0f}", **style)
+        titles = ["mean of these" if name == MEAN else JOINT[name].title for name in names]
+        axes.set_xticks(range(len(names)), titles, rotation=25, ha="left", fontsize=8.5)
+        axes.set_yticks(range(len(part)), [METHODS[m].title for m in part.index], fontsize=8.5)
+        axes.xaxis.tick_top()
+        axes.tick_params(length=0)
+        axes.axvline(0.5, color="white", linewidth=3)
+        axes.set_title(family, loc="left", fontsize=11, weight="bold")
+        axes.grid(False)
+        sns.despine(ax=axes, left=True, bottom=True)
+    bar = figure.colorbar(plt.cm.ScalarMappable(plt.Normalize(0, 100), colours), ax=grid[:, 0], shrink=0.4, pad=0.01)
+    bar.set_label("other methods beaten, in hundredths")
+    bar.outline.set_visible(False)
     return grid[0][0]
 
 

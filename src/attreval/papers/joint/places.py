@@ -1,0 +1,74 @@
+"""Where each method stands before each metric: the share of the other methods that it beats, by family of models.
+
+The same share as in joint.choice (ties half, random scores one of the others), of token explanations, mean over the
+runs of a family. What is drawn are texts. Methods that nothing tells apart stand at one half.
+Letters used for shapes: d draws.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+
+from attreval.core.bootstrap import percentile_interval
+from attreval.methods import METHODS
+from attreval.papers.joint.choice import shares_beaten
+from attreval.papers.joint.correlations import JointScores
+from attreval.papers.joint.values import JOINT
+
+FAMILIES = {"transformer": "transformers", "encoder_decoder": "transformers"}  # architecture -> family
+WORDS = "recurrent and convolutional networks"
+MEAN = "mean"  # over the metrics that a method was put before
+COLUMNS = ["family", "method", "metric", "place", "low", "high", "runs", "rank", "of", "verdict"]
+
+
+def places_table(scores: JointScores, models: Mapping, confidence: float) -> pd.DataFrame:
+    """One row a family, method and metric, and one for the mean over metrics (COLUMNS); the best mean first.
+
+    models: name -> config.ModelSpec. place: in [0, 1], one half where methods are alike; runs: how many are behind it;
+    rank: among so many methods (`of`), the best 1. verdict: `above` or `below` one half where the interval says so.
+    """
+    cells = _cells(scores, models)
+    rows = []
+    for family in dict.fromkeys(family for family, _, _ in cells):
+        own = {key[1:]: value for key, value in cells.items() if key[0] == family}
+        methods = [m for m in METHODS if any(m == method for method, _ in own)]
+        for method in methods:
+            found = [own[method, metric] for metric in JOINT if (method, metric) in own]
+            means = [np.mean([place for place, _ in runs]) for runs in found]
+            drawn = [np.mean([draws for _, draws in runs], axis=0) for runs in found]
+            whole = (float(np.mean(means)), np.mean(drawn, axis=0), max(map(len, found)))
+            named = [metric for metric in JOINT if (method, metric) in own]
+            for metric, place, draws, runs in [
+                (MEAN, *whole),
+                *zip(named, means, drawn, map(len, found), strict=True),
+            ]:
+                low, high = (float(bound) for bound in percentile_interval(draws, confidence))
+                rows.append((family, method, metric, float(place), low, high, runs))
+    table = pd.DataFrame(rows, columns=COLUMNS[:7])
+    groups = table.groupby(["family", "metric"], sort=False).place
+    table["rank"] = groups.rank(ascending=False, method="min").astype("Int64")
+    table["of"] = groups.transform("size").astype("Int64")
+    table["verdict"] = np.select([table.low > 0.5, table.high < 0.5], ["above", "below"], "cannot be told")
+    order = table[table.metric == MEAN].sort_values(["family", "place"], ascending=[False, False], kind="stable")
+    at = {(r.family, r.method): i for i, r in enumerate(order.itertuples())}
+    return table.iloc[np.argsort([at[key] for key in zip(table.family, table.method, strict=True)], kind="stable")]
+
+
+def _cells(scores: JointScores, models: Mapping) -> dict[tuple[str, str, str], list[tuple[float, np.ndarray]]]:
+    """(family, method, metric) -> (place, (d,) of drawn texts) of each run; metrics that two methods have at least."""
+    cells: dict[tuple[str, str, str], list[tuple[float, np.ndarray]]] = {}
+    for (_, model, granularity), found in scores.runs.items():
+        if granularity != "tokens":
+            continue
+        family = FAMILIES.get(models[model].architecture, WORDS)
+        for metric, means in found.means.items():
+            known = np.flatnonzero(found.counts[metric] > 0)
+            if len(known) < 2:
+                continue
+            place, drawn = shares_beaten(means[known]), shares_beaten(found.drawn[metric][:, known])
+            for i, at in enumerate(known):
+                cells.setdefault((family, found.methods[at], metric), []).append((float(place[i]), drawn[:, i]))
+    return cells
