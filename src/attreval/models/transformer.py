@@ -242,12 +242,16 @@ def pick_device(name: str = "auto") -> torch.device:
 
 
 def pick_precision(name: str, device: torch.device) -> str:
-    """The precision to use: `auto` is bfloat16 where the hardware multiplies it natively, else float32."""
+    """The precision to use: `auto` is bfloat16 where the hardware multiplies it natively, else float32.
+
+    A processor that torch is told to use in part (ATEN_CPU_CAPABILITY=avx2) counts as one that has no more.
+    """
     if name != "auto":
         return name
     if device.type == "cuda":
         return "bfloat16" if torch.cuda.is_bf16_supported(including_emulation=False) else "float32"
-    return "bfloat16" if torch.cpu._is_avx512_bf16_supported() else "float32"
+    native = torch.cpu._is_avx512_bf16_supported() and torch.backends.cpu.get_cpu_capability().startswith("AVX512")
+    return "bfloat16" if native else "float32"
 
 
 def load_transformer(
