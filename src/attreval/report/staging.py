@@ -1,8 +1,8 @@
 """Staging: puts one profile's notebooks, tables and numbers where the pages look for them.
 
-The places are fixed (paper/notebooks/, paper/tables/, paper/reference/, _variables.yml): paths in a page cannot be
-parameters. The explorer's page is made here too, since both routes copy it as it is; and the pages that come from the
-package's own docstrings and registries, which say the same in every profile.
+The places are fixed (paper/notebooks/, paper/tables/, paper/figures/, paper/reference/, _variables.yml): paths in a
+page cannot be parameters. The explorer's page is made here too, since both routes copy it as it is; and the pages that
+come from the package's own docstrings and registries, which say the same in every profile.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from attreval.report.gaps import allows_gaps, missing_notebooks, missing_numbers
 from attreval.report.markdown import escape
 from attreval.report.notebook import read_notebook
 from attreval.report.numbers import read_declared_numbers, read_numbers
+from attreval.report.pictures import draw_scorecards
 from attreval.report.reference.pages import reference_pages
 from attreval.report.tables import read_declarations, table_markdown
 from attreval.workflow.samples import JUDGES
@@ -71,6 +72,8 @@ def stage(profile: str) -> Staged:
         for name, declared in read_declarations(home / "paper" / "tables.yml").items()
     }
     texts["_notebooks.md"] = _notebook_list(sources)
+    drawn = draw_scorecards(results.tables, home / "paper" / "figures")
+    _remove_others(home / "paper" / "figures", {path.name for path in drawn})
 
     reference = reference_pages(home / "paper" / "references.bib")
     for folder, made in (("notebooks", copies), ("tables", texts), ("reference", reference)):
