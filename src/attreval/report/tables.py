@@ -48,7 +48,7 @@ def table_markdown(name: str, declared: dict, tables: dict[str, Path], variables
         frame = order.merge(wide.reset_index(), on=spread["rows"])
     columns, names = declared["columns"], _method_titles() | declared.get("names", {})
     order = [str(column).removeprefix("-") for column in declared.get("sort", [])]
-    fields = [field for column in columns for field in _format_fields(column["text"])]
+    fields = [field for column in columns for field in format_fields(column["text"])]
     _check_columns([*declared.get("where", {}), *order, *fields], frame, where)
     for column, value in declared.get("where", {}).items():
         wanted = [variables.get(str(one), str(one)) for one in (value if isinstance(value, list) else [value])]
@@ -61,7 +61,7 @@ def table_markdown(name: str, declared: dict, tables: dict[str, Path], variables
     if first := declared.get("first"):
         _check_columns([first["of"]], frame, where)
         frame = frame.groupby(first["of"], sort=False).head(first["rows"])
-    rows = [[_format_row(column["text"], row, names) for column in columns] for row in frame.to_dict("records")]
+    rows = [[format_row(column["text"], row, names) for column in columns] for row in frame.to_dict("records")]
     align = [column.get("align", "right" if ":" in column["text"] else "left") for column in columns]
     return pipe_table([column.get("header", "") for column in columns], rows, align)
 
@@ -80,14 +80,14 @@ def _method_titles() -> dict[str, str]:
     return {name: method.title for name, method in METHODS.items()}
 
 
-def _format_fields(text: str) -> list[str]:
+def format_fields(text: str) -> list[str]:
     """The columns that a format string such as `{mean:.3f} [{low:.3f}, {high:.3f}]` names."""
     return [field for _, field, _, _ in string.Formatter().parse(text) if field]
 
 
-def _format_row(text: str, row: dict, names: dict) -> str:
+def format_row(text: str, row: dict, names: dict) -> str:
     """A format string filled with one row; a dash where any of its values is missing."""
-    values = {field: row[field] for field in _format_fields(text)}
+    values = {field: row[field] for field in format_fields(text)}
     if any(pd.isna(value) for value in values.values()):
         return MISSING
     return text.format(**{field: names.get(value, value) for field, value in values.items()})
