@@ -12,6 +12,7 @@ from typing import Any
 import pandas as pd
 import yaml
 
+from attreval.papers.common.style import MODELS
 from attreval.report.errors import ReportError, hint
 from attreval.report.tables import MISSING, format_fields, format_row
 
@@ -156,11 +157,12 @@ def _label(value: Any, given: dict[str, Any]) -> str:
 
 
 def _titles() -> dict[str, dict[str, str]]:
-    """What the text calls methods and tasks."""
+    """What the text calls methods, tasks and models."""
     from attreval.corpora import TASKS
     from attreval.methods import METHODS
 
     return {
         "methods": {name: method.title for name, method in METHODS.items()},
         "tasks": {name: task.short for name, task in TASKS.items()},
+        "models": MODELS,
     }

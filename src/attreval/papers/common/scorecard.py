@@ -112,22 +112,22 @@ def draw_overview(table: pd.DataFrame, titles: dict[str, str]):
     by_paper = {paper: rows[rows.paper == paper] for paper in PAPERS}
     columns = [("poerner2018", "zhao2023"), ("kamp2023", "sun2024")]
     counts = [[max(1, len(by_paper[paper])) for paper in column] for column in columns]
-    row, head = 0.163, 0.44
+    row, head = 0.172, 0.46
     height = max(sum(column) * row + len(column) * head for column in counts) + 0.45
     figure = plt.figure(figsize=(7.3, height))
     for at, column in enumerate(columns):
         top = height - 0.32
         for paper, count in zip(column, counts[at], strict=True):
-            left = 0.5 * at + 0.245
-            axes = figure.add_axes((left, (top - count * row) / height, 0.135, count * row / height))
+            left = 0.5 * at + 0.262
+            axes = figure.add_axes((left, (top - count * row) / height, 0.13, count * row / height))
             _draw_rows(axes, by_paper[paper])
-            axes.set_title(PAPERS[paper], loc="left", fontsize=8, fontweight="bold", x=-1.78, pad=4)
+            axes.set_title(PAPERS[paper], loc="left", fontsize=8.5, fontweight="bold", x=-1.95, pad=4)
             for y, claim in enumerate(by_paper[paper].itertuples()):
                 label = titles.get(claim.claim) or textwrap.shorten(claim.statement, 34, placeholder=" …")
-                _beside(axes, -0.03, y, label, "right", 6.6)
-                _beside(axes, 1.05, y, _say(claim, claim.value, 2), "left", 6.6)
+                _beside(axes, -0.03, y, label, "right", 7.3)
+                _beside(axes, 1.05, y, _say(claim, claim.value, 2), "left", 7.3)
             top -= count * row + head
-    _explain(figure, table, 6.8, 0.5 / height, columns=5)
+    _explain(figure, table, 7.2, 0.5 / height, columns=5)
     return figure.axes[0]
 
 

@@ -15,6 +15,33 @@ GROUPS = {
     "with random": ("#888888", "x"),
 }  # of pairs of methods, by their kinds
 
+MODELS = {
+    "minilm": "MiniLM",
+    "minilm_256": "MiniLM (256 tokens)",
+    "minilm_long": "MiniLM (512 tokens)",
+    "mpnet": "MPNet",
+    "distilbert": "DistilBERT",
+    "bert": "BERT",
+    "bert_512": "BERT (512 tokens)",
+    "bert_long": "BERT (long texts)",
+    "bart": "BART",
+    "bart_small": "small BART",
+    "bart_long": "BART (long texts)",
+    "scibert": "SciBERT",
+    "roberta": "RoBERTa",
+    "gru": "GRU",
+    "lstm": "LSTM",
+    "qgru": "QGRU",
+    "qlstm": "QLSTM",
+    "cnn": "CNN",
+    "uni_gru": "GRU (one direction)",
+    "uni_lstm": "LSTM (one direction)",
+    "uni_qgru": "QGRU (one direction)",
+    "uni_qlstm": "QLSTM (one direction)",
+    "tiny": "tiny encoder",
+    "tiny_bart": "tiny BART",
+}  # of the project's own profiles, by the name that they have there
+
 
 def use_style() -> None:
     """Set the look; every figure function calls it first."""
@@ -47,3 +74,8 @@ def draw_nothing(why: str):
 def task_title(task: str) -> str:
     """A task as a person would write it, without what it asks."""
     return corpora.TASKS[task].short if task in corpora.TASKS else task
+
+
+def model_title(model: str) -> str:
+    """A model of a profile as a person would write it; a model of one's own keeps its name."""
+    return MODELS.get(model, model)
