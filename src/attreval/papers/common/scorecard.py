@@ -93,7 +93,7 @@ def make_scale(row: pd.Series) -> Scale:
     return Scale(edge, side, unit, side * (other - edge) / unit if np.isfinite(other) else 1.0)
 
 
-def testable(table: pd.DataFrame) -> pd.DataFrame:
+def decided(table: pd.DataFrame) -> pd.DataFrame:
     """The claims that have a verdict, the best first."""
     known = table[table.verdict.isin(list(LOOK))]
     return known.sort_values("verdict", key=lambda verdicts: verdicts.map(VERDICTS.index), kind="stable")
@@ -105,7 +105,7 @@ def draw_overview(table: pd.DataFrame, titles: dict[str, str]):
 
     from attreval.papers.common.style import draw_nothing, use_style
 
-    rows = testable(table)
+    rows = decided(table)
     if rows.empty:
         return draw_nothing(f"None of {len(table)} claims can be tested in this run.")
     use_style()
@@ -138,7 +138,7 @@ def draw_paper(table: pd.DataFrame, paper: str):
     from attreval.papers.common.style import draw_nothing, use_style
 
     table = table[table.paper == paper]
-    rows = testable(table)
+    rows = decided(table)
     if rows.empty:
         return draw_nothing(f"None of {len(table)} claims can be tested in this run.")
     use_style()
@@ -148,12 +148,12 @@ def draw_paper(table: pd.DataFrame, paper: str):
     axes = figure.add_axes((0.4, 0.7 / height, 0.3, len(rows) * row / height))
     _draw_rows(axes, rows, size=38)
     for y, claim in enumerate(rows.itertuples()):
-        _beside(axes, -0.03, y, "\n".join(textwrap.wrap(claim.statement, 56)[:3]), "right", 7.2)
+        _beside(axes, -0.03, y, "\n".join(textwrap.wrap(claim.statement, 53)[:3]), "right", 7.6)
         ours = f"{_say(claim, claim.value)} [{_say(claim, claim.low)}, {_say(claim, claim.high)}]"
         others = [("paper", claim.published), ("random", claim.null_scores), ("exchanged", claim.null_names)]
         known = ", ".join(f"{name} {_say(claim, value)}" for name, value in others if np.isfinite(value))
-        _beside(axes, 1.03, y - 0.17 * bool(known), ours, "left", 7.2)
-        _beside(axes, 1.03, y + 0.2, known, "left", 5.8, "#5b6470")
+        _beside(axes, 1.03, y - 0.17 * bool(known), ours, "left", 7.6)
+        _beside(axes, 1.03, y + 0.2, known, "left", 6.3, "#5b6470")
     _explain(figure, table, 7, 0.55 / height, columns=5)
     return axes
 
