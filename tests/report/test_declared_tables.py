@@ -193,9 +193,9 @@ def test_a_dash_has_its_reason_below_the_table(tmp_path):
 
 def test_an_empty_cell_is_a_dash(tmp_path):
     (tmp_path / "05_x.csv").write_text('a,b\n1," "\n')
-    declared = declare(tmp_path, source="05_x.csv", columns=[{"text": "{a:.0f}"}, {"text": "{b}"}])
+    declared = declare(tmp_path, source="05_x.csv", columns=[{"header": "A", "text": "{a:.0f}"}, {"text": "{b}"}])
     rows = shown(tabulating.table_markdown("t", declared, {"05_x.csv": tmp_path / "05_x.csv"}, {}))
-    assert rows == [["", ""], ["1", "–"]]
+    assert rows == [["A", ""], ["1", "–"]]
 
 
 def test_methods_have_their_titles(tmp_path):

@@ -49,19 +49,11 @@ def test_keys_in_sentences_become_titles_and_words_stay():
 
 def test_a_pandas_table_shows_titles_and_dashes_and_nothing_else_changes():
     frame = pd.DataFrame({"task": ["snli", "mine"], "method": ["lime", None], "mean": [0.25, np.nan]})
-    html = html_with_titles(frame._repr_html_())
-    cells = [
-        [c.get_text() for c in row.find_all("td")] for row in BeautifulSoup(html, "html.parser").select("tbody tr")
-    ]
+    shown = BeautifulSoup(html_with_titles(frame._repr_html_()), "html.parser")
+    cells = [[cell.get_text() for cell in row.find_all("td")] for row in shown.select("tbody tr")]
     assert cells == [["SNLI", "LIME", "0.25"], ["mine", "–", "–"]]
-    assert [th.get_text() for th in BeautifulSoup(html, "html.parser").select("thead th")] == [
-        "",
-        "task",
-        "method",
-        "mean",
-    ]
-    missing = BeautifulSoup(html, "html.parser").find("td", string="–")
-    assert "not measured" in missing["title"]
+    assert [cell.get_text() for cell in shown.select("thead th")] == ["", "task", "method", "mean"]
+    assert "not measured" in shown.find("td", string="–")["title"]
     plain = pd.DataFrame({"a": [1, 2]})._repr_html_()
     assert html_with_titles(plain) == plain
 

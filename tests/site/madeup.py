@@ -180,7 +180,7 @@ def make_claims(folder: Path) -> None:
     for path in folder.glob("*_claims.csv"):
         path.unlink()
     for number, paper in enumerate(("poerner2018", "kamp2023", "zhao2023", "sun2024"), 4):
-        claims = read_claims(paper, PROJECT / "paper" / "claims.yml")
+        claims = read_claims(paper, PROJECT / "paper" / "claims.yml")[: len(VERDICTS)]
         rows = [dict.fromkeys(COLUMNS, "") | make_claim(claim, at) for at, claim in enumerate(claims)]
         with (folder / f"0{number}_{paper}_claims.csv").open("w", newline="", encoding="utf-8") as handle:
             writer = csv.DictWriter(handle, COLUMNS)
