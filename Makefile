@@ -61,7 +61,7 @@ lock:  ## resolve the dependencies afresh into requirements.lock
 	@rm -rf .lock-venv
 
 clean:  ## remove results and the site; downloads, tables and .venv stay
-	@rm -rf _site .snakemake _variables.yml paper/notebooks paper/tables && find results -mindepth 1 -maxdepth 1 ! -name reference -exec rm -rf {} +
+	@rm -rf _site .snakemake _variables.yml paper/notebooks paper/tables paper/figures && find results -mindepth 1 -maxdepth 1 ! -name reference -exec rm -rf {} +
 
 $(READY): requirements.lock pyproject.toml
 	@echo "setup 1 of 3: virtual environment in $(VENV)"

@@ -51,9 +51,11 @@ ODD = [
 
 
 def shown(table: str) -> list[list[str]]:
-    """The texts of a Markdown table's cells, as pandoc reads them."""
-    (block,) = pandoc.read(table).content
+    """The texts of a Markdown table's cells, as pandoc reads them; below it, what a dash means where there is one."""
+    block, *below = pandoc.read(table).content
     assert isinstance(block, pf.Table), block
+    dashed = any(line.startswith("| ") and "| – " in line for line in table.splitlines()[2:])
+    assert [pf.stringify(one)[:2] for one in below] == (["– "] if dashed else [])
     rows = [*block.head.content, *block.content[0].content]
     return [[pf.stringify(cell).strip() for cell in row.content] for row in rows]
 
@@ -177,6 +179,25 @@ def test_rows_can_become_columns_and_the_first_of_each_group_be_kept(tmp_path):
     assert rows == [["az", "5", "–"], ["by", "1", "2"]]
 
 
+def test_a_dash_has_its_reason_below_the_table(tmp_path):
+    (tmp_path / "05_x.csv").write_text(CSV)
+    tables = {"05_x.csv": tmp_path / "05_x.csv"}
+    declared = declare(tmp_path, source="05_x.csv", dash="nobody measured it.", columns=COLUMNS)
+    assert tabulating.table_markdown("t", declared, tables, {}).endswith("|\n\n– nobody measured it.\n")
+    del declared["dash"]
+    assert tabulating.table_markdown("t", declared, tables, {}).endswith("|\n\n– no value in this run.\n")
+    columns = [COLUMNS[0], COLUMNS[1] | {"missing": "none"}]
+    made = tabulating.table_markdown("t", declare(tmp_path, source="05_x.csv", columns=columns), tables, {})
+    assert "–" not in made and shown(made)[2] == ["a", "none"]
+
+
+def test_an_empty_cell_is_a_dash(tmp_path):
+    (tmp_path / "05_x.csv").write_text('a,b\n1," "\n')
+    declared = declare(tmp_path, source="05_x.csv", columns=[{"header": "A", "text": "{a:.0f}"}, {"text": "{b}"}])
+    rows = shown(tabulating.table_markdown("t", declared, {"05_x.csv": tmp_path / "05_x.csv"}, {}))
+    assert rows == [["A", ""], ["1", "–"]]
+
+
 def test_methods_have_their_titles(tmp_path):
     (tmp_path / "05_x.csv").write_text("method\nlime\nintegrated_gradients\n")
     declared = declare(tmp_path, source="05_x.csv", columns=[{"text": "{method}"}])
@@ -205,7 +226,7 @@ def test_patterns_put_tables_together(tmp_path):
         ),
         ({"spread": {"rows": ["task"], "by": "kind", "value": "mean"}}, "no column 'kind'"),
         ({"columns": [{"header": "x", "text": "{mena}"}]}, "column 'mena'.*mean"),
-        ({"columns": [{"header": "x"}]}, "keys are header, text, align"),
+        ({"columns": [{"header": "x"}]}, "keys are header, text, align, missing"),
         ({"columns": []}, "needs `source`"),
         ({"sorted": ["x"]}, "has 'sorted'; did you mean sort"),
     ],

@@ -8,8 +8,20 @@ import re
 import yaml
 from reference import CHECKOUT
 
-PAGES = [CHECKOUT / "index.qmd", *sorted((CHECKOUT / "paper").rglob("*.qmd"))]
+PAPER = CHECKOUT / "paper"
+PAGES = [CHECKOUT / "index.qmd", *sorted(PAPER.rglob("*.qmd"))]
 TEXT = "\n".join(page.read_text(encoding="utf-8") for page in PAGES if "notebooks" not in page.parent.parts)
+SUPPLEMENTS = ("poerner2018", "kamp2023", "zhao2023", "sun2024", "joint", "data", "claims")
+SECTION = re.compile(r"^\{\{<\s*include sections/(\w+)\.qmd\s*>\}\}$", re.M)
+
+
+def read_whole(page):
+    """A page with its sections pasted in."""
+    text = page.read_text(encoding="utf-8")
+    return SECTION.sub(lambda found: read_whole(PAPER / "sections" / f"{found[1]}.qmd"), text)
+
+
+WHOLE = {page.stem: read_whole(page) for page in PAPER.glob("*.qmd")}
 
 
 def declared(name):
@@ -25,10 +37,34 @@ def test_every_declared_table_and_number_is_in_the_text():
     assert not declared("numbers.yml") - used - looked_up
 
 
-def test_every_section_is_included_once():
-    page = (CHECKOUT / "paper" / "index.qmd").read_text(encoding="utf-8")
-    included = re.findall(r"include sections/(\w+)\.qmd", page)
-    assert sorted(included) == sorted(path.stem for path in (CHECKOUT / "paper" / "sections").glob("*.qmd"))
+def test_every_section_is_on_one_page():
+    included = [name for page in PAPER.glob("*.qmd") for name in SECTION.findall(page.read_text(encoding="utf-8"))]
+    assert sorted(included) == sorted(path.stem for path in (PAPER / "sections").glob("*.qmd"))
+
+
+def test_every_table_and_every_figure_of_a_notebook_is_on_one_page():
+    tables = [name for text in WHOLE.values() for name in re.findall(r"include tables/_([\w-]+)\.md", text)]
+    assert sorted(tables) == sorted(declared("tables.yml") | {"notebooks"})
+    figures = [cell for text in WHOLE.values() for cell in re.findall(r"embed notebooks/(\S+)", text)]
+    assert len(figures) == len(set(figures)) >= 27
+
+
+def test_the_paper_is_short_and_leads_to_every_supplement():
+    paper = WHOLE["index"]
+    for name in SUPPLEMENTS:
+        assert f"]({name}.qmd" in paper
+        assert "](index.qmd" in WHOLE[name]
+    assert "include tables/" not in paper
+    words = len(re.sub(r"\{\{<.*?>\}\}|\]\(.*?\)", "x", paper).split())
+    assert words < 5500, f"{words} words are more than fifteen pages with their figures hold"
+
+
+def test_pages_refer_to_what_they_have_and_link_to_what_others_have():
+    named = {page: set(re.findall(r"\{#((?:fig|tbl|sec)-[\w-]+)", text)) for page, text in WHOLE.items()}
+    for page, text in WHOLE.items():
+        assert set(re.findall(r"(?<![\w.\\])@((?:fig|tbl|sec)-[\w-]+)", text)) <= named[page], page
+        for other, anchor in re.findall(r"\]\((\w+)\.qmd#((?:fig|tbl|sec)-[\w-]+)\)", text):
+            assert anchor in named[other], f"{page} links to {other}#{anchor}"
 
 
 def test_only_the_route_without_quarto_imports_pandoc_and_typst():

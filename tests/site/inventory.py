@@ -1,4 +1,4 @@
-"""Do two routes show the same? Lists the paper's figures, tables, references and numbers.
+"""Do two routes show the same? Lists the figures, tables, references and numbers of the paper and its supplements.
 
 A rendered site (by either route) is read as HTML; sources are read with plain patterns, on purpose by another
 method than the one that renders them.
@@ -27,7 +27,7 @@ OWN_WAYS = (
 
 @dataclass(frozen=True)
 class Inventory:
-    """What the paper shows.
+    """What a page shows.
 
     figures, tables: (identifier, number) in reading order. references: the identifiers that text points to,
     and numbers: all that stand in text, captions and cells; both sorted, with repetitions.
@@ -39,14 +39,17 @@ class Inventory:
     numbers: tuple[str, ...]
 
 
-def inventory(folder: Path | str) -> Inventory:
-    """The inventory of a rendered site, or of a staged project's sources; given its folder."""
+SUPPLEMENTS = ("poerner2018", "kamp2023", "zhao2023", "sun2024", "joint", "data", "claims")
+
+
+def inventory(folder: Path | str, name: str = "index") -> Inventory:
+    """The inventory of a page below paper/ of a rendered site, or of a staged project's sources; given its folder."""
     folder = Path(folder)
     if (folder / "_quarto.yml").exists():
-        return inventory_of_sources(folder)
-    page = folder / "paper" / "index.html"
+        return inventory_of_sources(folder, name)
+    page = folder / "paper" / f"{name}.html"
     if not page.exists():
-        raise ReportError(f"{folder} holds neither a site (paper/index.html) nor a project (_quarto.yml)")
+        raise ReportError(f"{folder} holds neither a site (paper/{name}.html) nor a project (_quarto.yml)")
     return inventory_of_page(page.read_text(encoding="utf-8"))
 
 
@@ -90,10 +93,10 @@ def strip_prefix(caption, prefix: str) -> None:
             return
 
 
-def inventory_of_sources(home: Path) -> Inventory:
-    """The inventory that the paper's sources declare, once staged."""
+def inventory_of_sources(home: Path, name: str) -> Inventory:
+    """The inventory that a page's sources declare, once staged."""
     variables = yaml.safe_load((home / "_variables.yml").read_text(encoding="utf-8"))
-    text = read_included(home / "paper" / "index.qmd", home)
+    text = read_included(home / "paper" / f"{name}.qmd", home)
     front = re.match(r"---\n(.*?)\n---\n", text, re.S)
     meta = yaml.safe_load(front.group(1)) if front else {}
     text = "\n\n".join([str(meta.get(key, "")) for key in ("title", "subtitle", "abstract")] + [text[front.end() :]])

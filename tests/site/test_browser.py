@@ -66,7 +66,7 @@ def test_every_internal_link_and_anchor_leads_somewhere(browser, home):
 
 def test_each_figure_shows_its_number_and_caption(browser, home):
     for path, page, *_ in open_pages(browser, home, 1280, 900):
-        if path.relative_to(home / "_site").as_posix() != "paper/index.html":
+        if path.relative_to(home / "_site").as_posix() != "paper/kamp2023.html":
             continue
         captions = page.eval_on_selector_all("figure[id^=fig-] figcaption", "all => all.map(c => c.innerText)")
         assert len(captions) >= 4

@@ -33,9 +33,9 @@ def test_gaps_of_ones_own_profile_are_named(partial):
     assert staged.variables["faithfulness.ratios"] == NOT_HERE
     assert "This table is not part of this run" in (partial / "paper" / "tables" / "_zhao-aopc.md").read_text()
     assert partial / "paper" / "notebooks" / "06_zhao2023.ipynb" in staged.notebooks
-    page = (render("mine", "pandoc") / "paper" / "index.html").read_text()
+    page = (render("mine", "pandoc") / "paper" / "zhao2023.html").read_text()
     assert page.count("not part of this run") >= 2 and "This table is" in page
-    assert inventory(partial / "_site") == inventory(partial)
+    assert inventory(partial / "_site", "zhao2023") == inventory(partial, "zhao2023")
     listed = (partial / "paper" / "tables" / "_notebooks.md").read_text()
     assert "06_zhao2023" not in listed and "05_kamp2023" in listed
 

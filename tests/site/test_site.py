@@ -11,7 +11,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 import yaml
 from bs4 import BeautifulSoup
-from inventory import inventory
+from inventory import SUPPLEMENTS, inventory
 
 from attreval.report.errors import ReportError
 from attreval.report.pandoc_route import pdf
@@ -19,6 +19,7 @@ from attreval.report.pandoc_route import site as site_module
 from attreval.report.pandoc_route.site import read_site
 from attreval.report.rendering import render
 from attreval.report.staging import stage
+from attreval.report.titles import titles
 
 
 def pages(home):
@@ -33,12 +34,12 @@ def files(folder):
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_the_page_shows_what_the_sources_declare(home):
-    shown, declared = inventory(home / "_site"), inventory(home)
-    assert shown == declared
-    assert (
-        len(shown.figures) >= 4 and len(shown.tables) >= 5 and len(shown.references) >= 10 and len(shown.numbers) > 50
-    )
+def test_the_pages_show_what_the_sources_declare(home):
+    pages = {name: inventory(home / "_site", name) for name in ("index", *SUPPLEMENTS)}
+    assert pages == {name: inventory(home, name) for name in pages}
+    assert len(pages["index"].figures) >= 3 and len(pages["index"].references) >= 8 and len(pages["index"].numbers) > 50
+    assert sum(len(page.figures) for page in pages.values()) >= 30
+    assert sum(len(page.tables) for page in pages.values()) >= 50
 
 
 def test_the_inventory_notices_a_changed_number_and_a_lost_reference(home, tmp_path):
@@ -56,7 +57,9 @@ def test_the_inventory_notices_a_changed_number_and_a_lost_reference(home, tmp_p
 
 @pytest.mark.skipif(shutil.which("quarto") is None, reason="no quarto program on the PATH")
 def test_quarto_shows_the_same(home, fresh):
-    assert inventory(render("smoke", "quarto")) == inventory(home / "_site")
+    made = render("smoke", "quarto")
+    for name in ("index", *SUPPLEMENTS):
+        assert inventory(made, name) == inventory(home / "_site", name)
 
 
 def test_rendering_twice_gives_the_same_bytes(fresh):
@@ -98,13 +101,20 @@ def test_pages_are_well_formed(home):
         assert not re.search(r"\?\?|\{\{<|(?<![\w@])@(fig|tbl|sec)-|:::", text), path
 
 
-def test_the_pdf_has_the_figures_tables_and_numbers_of_the_page(home, monkeypatch):
+@pytest.mark.parametrize(("name", "least"), [("index", 3), ("kamp2023", 15)])
+def test_the_pdf_has_the_figures_tables_and_numbers_of_the_page(home, monkeypatch, name, least):
     kept = []
-    monkeypatch.setattr(pdf.typst, "compile", lambda path, **_: kept.append(path.read_text(encoding="utf-8")) or b"")
-    pdf.make_pdf(read_site(home, yaml.safe_load((home / "_variables.yml").read_text())), home / "paper" / "index.qmd")
-    page = BeautifulSoup((home / "_site" / "paper" / "index.html").read_text(encoding="utf-8"), "html.parser")
+
+    def keep(path, **_):
+        kept.append(path.read_text(encoding="utf-8"))
+        assert all((path.parent / picture).is_file() for picture in re.findall(r'image\("([^"]+)"', kept[-1]))
+        return b""
+
+    monkeypatch.setattr(pdf.typst, "compile", keep)
+    pdf.make_pdf(read_site(home, yaml.safe_load((home / "_variables.yml").read_text())), home / "paper" / f"{name}.qmd")
+    page = BeautifulSoup((home / "_site" / "paper" / f"{name}.html").read_text(encoding="utf-8"), "html.parser")
     floats = page.find_all("figure", id=True)
-    assert len(floats) > 20
+    assert len(floats) >= least and 'image("figures/scorecard' in kept[0]
     for one in floats:
         assert f"] <{one['id']}>" in kept[0]
     labels = [" ".join(one.find(class_="float-number").get_text().split()) for one in floats]
@@ -113,17 +123,51 @@ def test_the_pdf_has_the_figures_tables_and_numbers_of_the_page(home, monkeypatc
     assert not re.search(r"\?\?|\{\{<|<figure|@(fig|tbl|sec)-", kept[0])
 
 
-def test_figures_have_numbers_captions_and_sources(home):
-    page = pages(home)[home / "_site" / "paper" / "index.html"]
-    for kind, name in (("fig", "Figure"), ("tbl", "Table")):
+@pytest.mark.parametrize("name", ["index", "kamp2023"])
+def test_figures_have_numbers_captions_and_sources(home, name):
+    page = pages(home)[home / "_site" / "paper" / f"{name}.html"]
+    for kind, word in (("fig", "Figure"), ("tbl", "Table")):
         floats = page.find_all("figure", id=re.compile(f"^{kind}-"))
         for number, figure in enumerate(floats, 1):
             caption = figure.find("figcaption").get_text()
-            assert re.match(rf"\s*{name}\s{number}:\s+\S", caption)
-            if kind == "fig":
+            assert re.match(rf"\s*{word}\s{number}:\s+\S", caption)
+            if kind == "fig" and not figure.find("img")["src"].startswith("figures/"):
                 source = figure.select_one(".source a")
                 assert re.fullmatch(r"notebooks/([\w.-]+)\.html#cell-[\w-]+", source["href"])
-    assert "1 Introduction" in re.sub(r"\s+", " ", page.find("h2").get_text())
+        assert len(floats) > 5 or name == "index"
+    first = {"index": "1 Introduction", "kamp2023": "1 What became of the conclusions"}[name]
+    assert first in re.sub(r"\s+", " ", page.find("h2").get_text())
+
+
+def test_the_paper_leads_to_each_supplement_and_each_supplement_back(home):
+    parsed = pages(home)
+    paper = parsed[home / "_site" / "paper" / "index.html"].find("main")
+    for name in SUPPLEMENTS:
+        assert paper.select(f'a[href^="{name}.html"]'), f"the paper does not link to {name}"
+        page = parsed[home / "_site" / "paper" / f"{name}.html"]
+        assert page.find("main").select('a[href^="index.html"]')
+        assert page.select_one(f'nav details[aria-current] a[href="{name}.html"][aria-current="page"]')
+    landing = parsed[home / "_site" / "index.html"].find("main")
+    wanted = {f"paper/{name}.html" for name in ("index", "notebooks", *SUPPLEMENTS)} | {"explorer.html"}
+    assert wanted <= {link["href"] for link in landing.find_all("a")}
+    assert landing.find("img")["src"] == "paper/figures/scorecard.svg"
+
+
+def test_no_cell_holds_nan_nothing_or_a_key_where_there_is_a_title(home):
+    sure = {key for key in titles() if "_" in key} | {"snli", "minilm", "lime"}
+    cells = 0
+    for path, page in pages(home).items():
+        for cell in page.select("main td"):
+            text = cell.get_text().strip()
+            assert text and text.lower() not in ("nan", "none", "<na>"), f"{path.name}: an empty cell"
+            assert text not in sure, f"{path.name}: {text}"
+            cells += 1
+        for table in page.select("main figure.table"):
+            if any(cell.get_text().strip() == "–" for cell in table.find_all("td")):
+                assert table.find("p", string=re.compile(r"^\s*– \w")), (
+                    f"{path.name}: {table['id']} has a dash, no reason"
+                )
+    assert cells > 1000
 
 
 def test_footer_tells_the_run(home):
@@ -203,8 +247,8 @@ def test_unknown_profile_route_and_missing_quarto(fresh, monkeypatch):
         ),
         (
             "paper/sections/limits.qmd",
-            "\nSee @fig-agreemnet.\n",
-            r"limits\.qmd:\d+: .*fig-agreement",
+            "\nSee @fig-corelations.\n",
+            r"limits\.qmd:\d+: .*fig-correlations",
         ),
         ("paper/sections/limits.qmd", "\nSee @kampf2023.\n", r"limits\.qmd:\d+: .*kamp2023"),
         (
@@ -223,6 +267,7 @@ def test_unknown_profile_route_and_missing_quarto(fresh, monkeypatch):
             "\nSee [this](notebooks/05_kamp.ipynb).\n",
             r"limits\.qmd:\d+: .*is no page",
         ),
+        ("paper/claims.qmd", "\n![](figures/scorecrd.svg)\n", r"claims\.qmd:\d+: no picture .*scorecard\.svg"),
         ("index.qmd", "\nSee @fig-agreement.\n", r"index\.qmd:\d+: .*refers to no figure"),
         ("index.qmd", "\n::: {#fig-empty}\nWords.\n:::\n", r"index\.qmd:\d+: fig-empty holds no picture"),
     ],

@@ -12,9 +12,11 @@ from typing import Any
 import pandas as pd
 import yaml
 
+from attreval.papers.common.style import MODELS
 from attreval.report.errors import ReportError, hint
+from attreval.report.tables import MISSING, format_fields, format_row
 
-KEYS = ("table", "where", "highest", "lowest", "column", "take", "label", "format", "otherwise")
+KEYS = ("table", "where", "highest", "lowest", "column", "text", "take", "label", "format", "otherwise")
 TAKES = ("value", "first", "count", "sum", "mean", "min", "max", "distinct", "list")
 COMPARISONS = {
     ">=": operator.ge,
@@ -50,8 +52,10 @@ def read_declared_numbers(path: Path) -> dict[str, dict[str, Any]]:
             raise ReportError(f"{path.name}: {key} has {unknown[0]!r}; {hint(unknown[0], KEYS)}")
         if (take := given.get("take", "value")) not in TAKES:
             raise ReportError(f"{path.name}: {key} takes {take!r}; {hint(take, TAKES)}")
-        if take != "count" and "column" not in given:
-            raise ReportError(f"{path.name}: {key} needs `column`")
+        if "text" in given and (extra := [word for word in ("column", "take", "format", "label") if word in given]):
+            raise ReportError(f"{path.name}: {key} has `text`, which leaves nothing to `{extra[0]}`")
+        if take != "count" and "column" not in given and "text" not in given:
+            raise ReportError(f"{path.name}: {key} needs `column` or `text`")
         if (label := given.get("label", "methods")) not in _titles():
             raise ReportError(f"{path.name}: {key} has the label {label!r}; {hint(label, _titles())}")
     return declared
@@ -76,6 +80,7 @@ def read_numbers(tables: Path, declared: dict[str, dict[str, Any]]) -> dict[str,
 def number_text(key: str, frame: pd.DataFrame, given: dict[str, Any]) -> str | None:
     """One number as the text prints it; None where no row matches. ReportError: no such column, or too many rows."""
     named = [*given.get("where", {}), *(given[word] for word in ("highest", "lowest", "column") if word in given)]
+    named += format_fields(given.get("text", ""))
     if unknown := [column for column in named if column not in frame.columns]:
         raise ReportError(f"{key}: there is no column {unknown[0]!r}; {hint(unknown[0], frame.columns)}")
     for column, wanted in given.get("where", {}).items():
@@ -86,15 +91,32 @@ def number_text(key: str, frame: pd.DataFrame, given: dict[str, Any]) -> str | N
     take = given.get("take", "value")
     if take == "count":
         return f"{len(frame):,}"
+    if "text" in given:
+        return _one_row(key, frame, given)
     cells = frame[given["column"]]
     if take in ("list", "distinct"):
         names = list(dict.fromkeys(_label(value, given) for value in cells.dropna()))
         return f"{len(names):,}" if take == "distinct" else ", ".join(names) or given.get("otherwise", "none")
     if frame.empty:
         return given.get("otherwise")
-    if take == "value" and len(frame) > 1:
-        raise ReportError(f"{key}: {len(frame)} rows match {given.get('where', {})}; one is wanted, or `take`")
+    if take == "value":
+        _check_one(key, frame, given)
     return _print(key, cells.iloc[0] if take in ("value", "first") else getattr(cells, take)(), given)
+
+
+def _one_row(key: str, frame: pd.DataFrame, given: dict[str, Any]) -> str | None:
+    """A format string filled with the one row that matches."""
+    if frame.empty:
+        return given.get("otherwise")
+    _check_one(key, frame, given)
+    text = format_row(given["text"], frame.iloc[0].to_dict(), {})
+    return given.get("otherwise", UNKNOWN) if text == MISSING else text
+
+
+def _check_one(key: str, frame: pd.DataFrame, given: dict[str, Any]) -> None:
+    """Raise ReportError where several rows match."""
+    if len(frame) > 1:
+        raise ReportError(f"{key}: {len(frame)} rows match {given.get('where', {})}; one is wanted, or `take`")
 
 
 def _matches(column: pd.Series, wanted: Any) -> pd.Series:
@@ -135,11 +157,12 @@ def _label(value: Any, given: dict[str, Any]) -> str:
 
 
 def _titles() -> dict[str, dict[str, str]]:
-    """What the text calls methods and tasks."""
+    """What the text calls methods, tasks and models."""
     from attreval.corpora import TASKS
     from attreval.methods import METHODS
 
     return {
         "methods": {name: method.title for name, method in METHODS.items()},
         "tasks": {name: task.short for name, task in TASKS.items()},
+        "models": MODELS,
     }

@@ -1,8 +1,8 @@
 """Staging: puts one profile's notebooks, tables and numbers where the pages look for them.
 
-The places are fixed (paper/notebooks/, paper/tables/, paper/reference/, _variables.yml): paths in a page cannot be
-parameters. The explorer's page is made here too, since both routes copy it as it is; and the pages that come from the
-package's own docstrings and registries, which say the same in every profile.
+The places are fixed (paper/notebooks/, paper/tables/, paper/figures/, paper/reference/, _variables.yml): paths in a
+page cannot be parameters. The explorer's page is made here too, since both routes copy it as it is; and the pages that
+come from the package's own docstrings and registries, which say the same in every profile.
 """
 
 from __future__ import annotations
@@ -27,8 +27,10 @@ from attreval.report.gaps import allows_gaps, missing_notebooks, missing_numbers
 from attreval.report.markdown import escape
 from attreval.report.notebook import read_notebook
 from attreval.report.numbers import read_declared_numbers, read_numbers
+from attreval.report.pictures import draw_scorecards
 from attreval.report.reference.pages import reference_pages
 from attreval.report.tables import read_declarations, table_markdown
+from attreval.report.titles import html_with_titles, in_words
 from attreval.workflow.samples import JUDGES
 
 NOT_RECORDED = "not recorded"
@@ -61,7 +63,7 @@ def stage(profile: str) -> Staged:
     variables |= _count_verdicts(results.tables)
     folders = (home / "results" / "reference" / "benchmark", results.tables)  # no run measures what `make bench` does
     tables = {path.name: path for folder in folders for path in sorted(folder.glob("[!.]*.csv"))}
-    copies = {path.name: _without_machine_facts(path) for path in sources}
+    copies = {path.name: _for_readers(path) for path in sources}
     if allows_gaps(profile):
         variables |= missing_numbers(home, variables)
         stubs = missing_notebooks(home, {path.stem for path in sources})
@@ -71,6 +73,8 @@ def stage(profile: str) -> Staged:
         for name, declared in read_declarations(home / "paper" / "tables.yml").items()
     }
     texts["_notebooks.md"] = _notebook_list(sources)
+    drawn = draw_scorecards(results.tables, home / "paper" / "figures")
+    _remove_others(home / "paper" / "figures", {path.name for path in drawn})
 
     reference = reference_pages(home / "paper" / "references.bib")
     for folder, made in (("notebooks", copies), ("tables", texts), ("reference", reference)):
@@ -100,8 +104,8 @@ def _write_table(
         return missing_table()
 
 
-def _without_machine_facts(path: Path) -> str:
-    """An executed notebook without what belongs to the machine that ran it: paths, times, warnings."""
+def _for_readers(path: Path) -> str:
+    """An executed notebook with titles in its tables, and without what belongs to the machine that ran it."""
     node = nbformat.read(path, as_version=4)
     for holder in (node, *node.cells):
         for name in ("papermill", "execution"):
@@ -109,6 +113,9 @@ def _without_machine_facts(path: Path) -> str:
     for cell in node.cells:
         if "outputs" in cell:
             cell.outputs = [o for o in cell.outputs if (o.output_type, o.get("name")) != ("stream", "stderr")]
+            for output in cell.outputs:
+                if "text/html" in output.get("data", {}):
+                    output.data["text/html"] = html_with_titles("".join(output.data["text/html"]))
     return nbformat.writes(node)
 
 
@@ -129,7 +136,7 @@ def _run_facts(profile: str, manifest: Path) -> dict[str, str]:
         "run.version": str(facts.get("attreval") or attreval.__version__),
         "run.commit": str(facts.get("commit") or NOT_RECORDED)[:12],
         "run.date": str(facts.get("date") or NOT_RECORDED)[:10],
-    } | {f"run.sample_{judge}": facts.get("samples", {}).get(judge, NOT_RECORDED) for judge in JUDGES}
+    } | {f"run.sample_{judge}": in_words(facts.get("samples", {}).get(judge, NOT_RECORDED)) for judge in JUDGES}
 
 
 def _count_verdicts(tables: Path) -> dict[str, str]:

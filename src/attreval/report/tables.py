@@ -10,10 +10,12 @@ import yaml
 
 from attreval.report.errors import ReportError, hint
 from attreval.report.markdown import pipe_table
+from attreval.report.titles import title_of
 
 MISSING = "–"
-TABLE_KEYS = ("source", "spread", "where", "sort", "first", "names", "columns")
-COLUMN_KEYS = ("header", "text", "align")
+NO_VALUE = "no value in this run."
+TABLE_KEYS = ("source", "spread", "where", "sort", "first", "names", "columns", "dash")
+COLUMN_KEYS = ("header", "text", "align", "missing")
 
 
 def read_declarations(path: Path) -> dict[str, dict]:
@@ -27,7 +29,9 @@ def read_declarations(path: Path) -> dict[str, dict]:
             raise ReportError(f"{path.name}: table {name!r} needs `source` (csv names) and `columns`")
         for column in table["columns"]:
             if bad := [key for key in column if key not in COLUMN_KEYS] or ("text" not in column):
-                raise ReportError(f"{path.name}: table {name!r}, column {column}: keys are header, text, align ({bad})")
+                raise ReportError(
+                    f"{path.name}: table {name!r}, column {column}: keys are header, text, align, missing ({bad})"
+                )
     return declared
 
 
@@ -46,9 +50,9 @@ def table_markdown(name: str, declared: dict, tables: dict[str, Path], variables
         order = frame[spread["rows"]].drop_duplicates()
         wide = frame.pivot(index=spread["rows"], columns=spread["by"], values=spread["value"])
         frame = order.merge(wide.reset_index(), on=spread["rows"])
-    columns, names = declared["columns"], _method_titles() | declared.get("names", {})
+    columns, names = declared["columns"], declared.get("names", {})
     order = [str(column).removeprefix("-") for column in declared.get("sort", [])]
-    fields = [field for column in columns for field in _format_fields(column["text"])]
+    fields = [field for column in columns for field in format_fields(column["text"])]
     _check_columns([*declared.get("where", {}), *order, *fields], frame, where)
     for column, value in declared.get("where", {}).items():
         wanted = [variables.get(str(one), str(one)) for one in (value if isinstance(value, list) else [value])]
@@ -61,9 +65,13 @@ def table_markdown(name: str, declared: dict, tables: dict[str, Path], variables
     if first := declared.get("first"):
         _check_columns([first["of"]], frame, where)
         frame = frame.groupby(first["of"], sort=False).head(first["rows"])
-    rows = [[_format_row(column["text"], row, names) for column in columns] for row in frame.to_dict("records")]
+    rows = [
+        [format_row(column["text"], row, names, column.get("missing", MISSING)) for column in columns]
+        for row in frame.to_dict("records")
+    ]
     align = [column.get("align", "right" if ":" in column["text"] else "left") for column in columns]
-    return pipe_table([column.get("header", "") for column in columns], rows, align)
+    made = pipe_table([column.get("header", "") for column in columns], rows, align)
+    return f"{made}\n{MISSING} {declared.get('dash', NO_VALUE)}\n" if any(MISSING in row for row in rows) else made
 
 
 def _check_columns(wanted: list[str], frame: pd.DataFrame, where: str) -> None:
@@ -73,21 +81,15 @@ def _check_columns(wanted: list[str], frame: pd.DataFrame, where: str) -> None:
             raise ReportError(f"{where} has no column {column!r}; {hint(column, frame.columns)}")
 
 
-def _method_titles() -> dict[str, str]:
-    """What the text calls the methods."""
-    from attreval.methods import METHODS
-
-    return {name: method.title for name, method in METHODS.items()}
-
-
-def _format_fields(text: str) -> list[str]:
+def format_fields(text: str) -> list[str]:
     """The columns that a format string such as `{mean:.3f} [{low:.3f}, {high:.3f}]` names."""
     return [field for _, field, _, _ in string.Formatter().parse(text) if field]
 
 
-def _format_row(text: str, row: dict, names: dict) -> str:
-    """A format string filled with one row; a dash where any of its values is missing."""
-    values = {field: row[field] for field in _format_fields(text)}
+def format_row(text: str, row: dict, names: dict, missing: str = MISSING) -> str:
+    """A format string filled with one row; or `missing` where any of its values is. names: go before titles."""
+    values = {field: row[field] for field in format_fields(text)}
     if any(pd.isna(value) for value in values.values()):
-        return MISSING
-    return text.format(**{field: names.get(value, value) for field, value in values.items()})
+        return missing
+    shown = {field: names[value] if value in names else title_of(field, value) for field, value in values.items()}
+    return text.format(**shown).strip() or missing

@@ -14,10 +14,27 @@ MODELS = {
     "minilm_256": "MiniLM (256 tokens)",
     "minilm_long": "MiniLM (512 tokens)",
     "mpnet": "MPNet",
-    "bart_small": "BART (small)",
-    "bart_long": "BART (small, 256 tokens)",
-}  # of the profiles here; see model_title
-ARCHITECTURES = ("gru", "lstm", "qgru", "qlstm", "cnn")
+    "distilbert": "DistilBERT",
+    "bert": "BERT",
+    "bert_512": "BERT (512 tokens)",
+    "bert_long": "BERT (long texts)",
+    "bart": "BART",
+    "bart_small": "small BART",
+    "bart_long": "BART (long texts)",
+    "scibert": "SciBERT",
+    "roberta": "RoBERTa",
+    "gru": "GRU",
+    "lstm": "LSTM",
+    "qgru": "QGRU",
+    "qlstm": "QLSTM",
+    "cnn": "CNN",
+    "uni_gru": "GRU (one direction)",
+    "uni_lstm": "LSTM (one direction)",
+    "uni_qgru": "QGRU (one direction)",
+    "uni_qlstm": "QLSTM (one direction)",
+    "tiny": "tiny encoder",
+    "tiny_bart": "tiny BART",
+}  # of the project's own profiles, by the name that they have there
 
 
 def use_style() -> None:
@@ -48,17 +65,14 @@ def draw_nothing(why: str):
     return axes
 
 
-def model_title(model: str) -> str:
-    """A model as a person would write it; one of a name that is not known here keeps it."""
-    known = model.lower()
-    if known.removeprefix("uni_") in ARCHITECTURES:
-        return known.removeprefix("uni_").upper()
-    return MODELS.get(known, model)
-
-
 def task_title(task: str) -> str:
     """A task as a person would write it, without what it asks."""
     return corpora.TASKS[task].short if task in corpora.TASKS else task
+
+
+def model_title(model: str) -> str:
+    """A model of a profile, or an architecture, as a person would write it; a model of one's own keeps its name."""
+    return MODELS.get(model.lower(), model)
 
 
 def task_panels(tasks: Iterable[str], width: float, height: float, sharey: bool = True, **more):

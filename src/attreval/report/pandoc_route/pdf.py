@@ -7,15 +7,17 @@ import re
 import tempfile
 from importlib import resources
 from pathlib import Path
+from urllib.parse import unquote
 
 import panflute as pf
 import typst
 
+from attreval.report.errors import ReportError
 from attreval.report.notebook import read_notebook
 from attreval.report.pandoc_route import pandoc
 from attreval.report.pandoc_route.cells import outputs_markdown
 from attreval.report.pandoc_route.crossref import Float, number, wrap_embed
-from attreval.report.pandoc_route.shortcodes import expand
+from attreval.report.pandoc_route.shortcodes import Expanded, expand
 from attreval.report.pandoc_route.site import Site
 
 pf.elements.RAW_FORMATS.add("typst")  # pandoc knows it, panflute's list is older
@@ -34,6 +36,7 @@ def make_pdf(site: Site, source: Path) -> bytes:
     doc.walk(lambda element, doc: _read_html(element))
     number(doc, page.where, bool(doc.get_metadata("number-sections")), _draw_float)
     doc.walk(lambda element, doc: _fit_page(element))
+    doc.walk(lambda element, doc: _take_picture(element, source, page, pictures))
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
         for name, data in pictures.items():
@@ -55,6 +58,15 @@ def _read_html(element):
     if isinstance(element, pf.RawBlock) and element.format == "html":
         return list(pandoc.read(element.text, "html").content)
     return None
+
+
+def _take_picture(element, source: Path, page: Expanded, pictures: dict[str, bytes]) -> None:
+    """Put a picture that lies beside the page among the others. ReportError where it is not there."""
+    if isinstance(element, pf.Image) and element.url not in pictures:
+        path = source.parent / unquote(element.url)
+        if not path.is_file():
+            raise ReportError(f"{page.where(element.url)}: no picture {path.name} beside {source.name}")
+        pictures[element.url] = path.read_bytes()
 
 
 def _draw_float(found: Float) -> list:

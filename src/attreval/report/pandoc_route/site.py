@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import posixpath
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from html import escape
 from importlib import resources
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 import panflute as pf
 import yaml
@@ -37,8 +38,12 @@ class Site:
 
     @property
     def resources(self) -> list[str]:
-        """Files that are on the site as they are."""
-        return _as_list(self.config["project"].get("resources"))
+        """Files that are on the site as they are; a pattern stands for those that match."""
+        found = []
+        for pattern in _as_list(self.config["project"].get("resources")):
+            matching = sorted(path.relative_to(self.home).as_posix() for path in self.home.glob(pattern))
+            found += matching if "*" in pattern else [pattern]
+        return found
 
     @property
     def html(self) -> dict:
@@ -118,6 +123,7 @@ def _text_page(site: Site, source: Path, address: str, notebooks: list[Path], fi
     number(doc, page.where, bool(numbered))
     pandoc.check_citations(doc, site.bibliography, page.where, strict=True)
     _fix_links(doc, site, source, address, page)
+    _check_pictures(doc, source.relative_to(site.home).as_posix(), files, page)
     toc = bool(meta.get("toc", site.html.get("toc", False)))
     return pandoc.write(doc, frame(site, source, address), site.bibliography, toc)
 
@@ -182,24 +188,30 @@ def _fix_links(doc: pf.Doc, site: Site, source: Path, address: str, page: Expand
     doc.walk(fix)
 
 
+def _check_pictures(doc: pf.Doc, source: str, files: Collection[str], page: Expanded) -> None:
+    """Raise ReportError for a picture that is no file of the site. source: the page's path below the project."""
+
+    def check(element, doc):
+        if not isinstance(element, pf.Image) or re.match(r"[a-z][a-z0-9+.-]*:", element.url):
+            return
+        target = posixpath.normpath(posixpath.join(posixpath.dirname(source), unquote(element.url)))
+        if target not in files:
+            there = [name for name in files if posixpath.dirname(name) == posixpath.dirname(target)]
+            raise ReportError(f"{page.where(element.url)}: no picture {target}; {hint(target, there)}")
+
+    doc.walk(check)
+
+
 def frame(site: Site, source: Path, address: str) -> dict[str, str]:
     """What the template shows around a page: title, navigation, footer, style sheets, icon, language."""
     website = site.config["website"]
-    items = []
-    for item in website["navbar"]["left"]:
-        target = site.home / item["href"]
-        addresses = site.pages | {site.home / name: name for name in site.resources}
-        if target not in addresses:
-            known = [p.relative_to(site.home).as_posix() for p in addresses]
-            raise ReportError(f"_quarto.yml: navbar links to {item['href']!r}; {hint(item['href'], known)}")
-        here = ' aria-current="page"' if target == source else ""
-        items.append(f'<li><a href="{_relative(addresses[target], address)}"{here}>{escape(item["text"])}</a></li>')
+    items = "".join(_navigation_item(item, site, source, address) for item in website["navbar"]["left"])
     footer = website.get("page-footer", "")
     parts = list(footer.values()) if isinstance(footer, dict) else [footer]
     filled = [SHORTCODE.sub(lambda found: fill(found, site.variables), part) for part in parts if isinstance(part, str)]
     styles = ["assets/site.css", *_as_list(site.html.get("css"))]
     variables = {
-        "nav": "".join(items),
+        "nav": items,
         "site-title": escape(website["title"]),
         "home": _relative("index.html", address),
         "page-footer": pandoc.run(["-f", "markdown", "-t", "html5"], "\n\n".join(filled)).strip(),
@@ -215,3 +227,18 @@ def frame(site: Site, source: Path, address: str) -> dict[str, str]:
         # Inside the page: browsers would otherwise ask for a file beside it.
         variables["icon"] = "data:image/svg+xml," + quote((site.home / website["favicon"]).read_text(encoding="utf-8"))
     return variables
+
+
+def _navigation_item(item: dict, site: Site, source: Path, address: str) -> str:
+    """A link of the navigation bar, or a menu of links that opens without a script."""
+    if "menu" in item:
+        inside = "".join(_navigation_item(one, site, source, address) for one in item["menu"])
+        here = ' aria-current="true"' if any(site.home / one["href"] == source for one in item["menu"]) else ""
+        return f"<li><details{here}><summary>{escape(item['text'])}</summary><ul>{inside}</ul></details></li>"
+    target = site.home / item["href"]
+    addresses = site.pages | {site.home / name: name for name in site.resources}
+    if target not in addresses:
+        known = [p.relative_to(site.home).as_posix() for p in addresses]
+        raise ReportError(f"_quarto.yml: navbar links to {item['href']!r}; {hint(item['href'], known)}")
+    here = ' aria-current="page"' if target == source else ""
+    return f'<li><a href="{_relative(addresses[target], address)}"{here}>{escape(item["text"])}</a></li>'

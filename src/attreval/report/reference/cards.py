@@ -69,7 +69,7 @@ def coverage_markdown() -> str:
         reasons = {family: method.why_not(family) for family in FAMILY_NAMES}
         said = "; ".join(dict.fromkeys(reason for reason in reasons.values() if reason))
         cells = ["\N{EN DASH}" if reason else "yes" for reason in reasons.values()]
-        rows.append([f"[{escape(method.title)}](#method-{method.name})", *cells, inline(said)])
+        rows.append([f"[{escape(method.title)}](#method-{method.name})", *cells, inline(said) or "applies to all"])
     return "\n".join("| " + " | ".join(row) + " |" for row in rows)
 
 

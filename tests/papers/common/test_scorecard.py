@@ -1,0 +1,133 @@
+"""The picture of the scorecard: where marks stand, in what order, what is left out."""
+
+from __future__ import annotations
+
+import matplotlib
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from reference import CHECKOUT
+
+matplotlib.use("Agg")
+from hypothesis import given
+from hypothesis import strategies as st
+from matplotlib import pyplot as plt
+
+from attreval.papers.common.claims import read_claims, say
+from attreval.papers.common.scorecard import (
+    LOOK,
+    PAPERS,
+    decided,
+    draw_overview,
+    draw_paper,
+    make_scale,
+    read_range,
+    read_titles,
+    write_picture,
+)
+from attreval.papers.common.verdicts import UNTESTABLE, VERDICTS, Expectation
+
+
+def claim(**given):
+    """A row of a claims table."""
+    row = {"claim": "one", "paper": "kamp2023", "statement": "One is more than two.", "claimed": "above 0"}
+    row |= {"value": 0.2, "low": 0.1, "high": 0.3, "published": np.nan, "null_scores": 0.01, "null_names": np.nan}
+    return pd.Series(row | {"verdict": "reproduced"} | given)
+
+
+def table(count=12, paper="kamp2023"):
+    """A claims table with each verdict in turn."""
+    rows = [claim(claim=f"c{at}", paper=paper, verdict=VERDICTS[at % len(VERDICTS)]) for at in range(count)]
+    return pd.DataFrame(rows)
+
+
+numbers = st.floats(-3, 3).map(lambda number: round(number, 3))
+
+
+@given(numbers, numbers, numbers, st.floats(0.01, 1).map(lambda within: round(within, 3)))
+def test_the_claimed_range_is_read_back_as_it_is_said(above, below, near, within):
+    for expect in (Expectation(above=above), Expectation(below=below), Expectation(near=near, within=within)):
+        assert read_range(say(expect)) == pytest.approx(expect.ends, rel=1e-3, abs=1e-3)
+
+
+def test_a_range_that_is_none_is_named():
+    with pytest.raises(ValueError, match="'more' is no claimed range; write `above 0`"):
+        read_range("more")
+
+
+@given(numbers, numbers, numbers, numbers, st.sampled_from(["above 0.5", "below -1", "0.98 to 1.02", "-0.2 to 0.2"]))
+def test_right_of_the_line_is_where_the_paper_says_and_every_mark_fits(value, low, high, null, claimed):
+    row = claim(value=value, low=low, high=high, null_scores=null, claimed=claimed)
+    scale, (start, end) = make_scale(row), read_range(claimed)
+    assert scale.place(scale.edge) == 0 and scale.edge in (start, end)
+    for mark in (value, low, high, null):
+        assert -1 - 1e-12 <= scale.place(mark) <= 1 + 1e-12
+        if start < mark < end:
+            assert 0 < scale.place(mark) <= scale.far + 1e-12
+        elif mark < start or mark > end:
+            assert scale.place(mark) < 0 or scale.place(mark) > scale.far
+    if np.isfinite(start) and np.isfinite(end) and not start <= null <= end:
+        assert scale.place(null) < 0, "chance lies on the far side of the line"
+
+
+def test_distances_within_a_row_are_true():
+    scale = make_scale(claim(value=0.2, low=0.1, high=0.4, null_scores=-0.1, published=0.8))
+    assert [scale.place(x) for x in (0.2, 0.1, 0.4, -0.1, 0.8)] == pytest.approx([0.25, 0.125, 0.5, -0.125, 1])
+
+
+def test_the_best_come_first_and_untested_claims_are_left_out():
+    found = decided(table(12))
+    assert len(found) == 10 and UNTESTABLE not in set(found.verdict)
+    order = [VERDICTS.index(verdict) for verdict in found.verdict]
+    assert order == sorted(order)
+    assert found[found.verdict == "reproduced"].claim.tolist() == ["c0", "c6"]
+
+
+def test_each_verdict_has_a_colour_and_a_shape_of_its_own():
+    assert set(LOOK) == set(VERDICTS) - {UNTESTABLE}
+    assert len({colour for colour, _ in LOOK.values()}) == len({shape for _, shape in LOOK.values()}) == len(LOOK)
+
+
+def texts_of(figure):
+    """Every text of a figure, its legend's too."""
+    return [text.get_text() for text in figure.findobj(matplotlib.text.Text) if text.get_text()]
+
+
+def test_a_papers_picture_has_every_tested_claim_with_its_raw_value():
+    found = pd.concat([table(12), table(3, "sun2024")])
+    axes = draw_paper(found, "kamp2023")
+    said = texts_of(axes.figure)
+    assert said.count("One is more than two.") == 10
+    assert said.count("+0.200 [+0.100, +0.300]") == 10
+    assert "not testable here, left out: 2" in said and "reproduced (2)" in said
+    plt.close(axes.figure)
+
+
+def test_the_overview_has_a_panel_a_paper_and_short_names():
+    found = pd.concat([table(7, paper) for paper in PAPERS])
+    axes = draw_overview(found, {"c0": "Short name"})
+    said = texts_of(axes.figure)
+    assert len(axes.figure.axes) == 4 and set(PAPERS.values()) <= set(said)
+    assert said.count("Short name") == 4 and said.count("+0.20") == 4 * 6
+    plt.close(axes.figure)
+
+
+def test_nothing_to_draw_is_said():
+    untested = table(12).query("verdict == 'not testable here'")
+    for axes in (draw_overview(untested, {}), draw_paper(untested, "kamp2023")):
+        assert any("can be tested in this run" in text for text in texts_of(axes.figure))
+        plt.close(axes.figure)
+
+
+def test_pictures_are_the_same_bytes_each_time(tmp_path):
+    first = [path.read_bytes() for path in write_picture(draw_paper(table(5), "kamp2023"), tmp_path / "a")]
+    again = [path.read_bytes() for path in write_picture(draw_paper(table(5), "kamp2023"), tmp_path / "b")]
+    assert first == again and {path.suffix for path in tmp_path.iterdir()} == {".png", ".svg"}
+
+
+def test_every_claim_has_a_short_name():
+    names = read_titles(CHECKOUT / "paper" / "scorecard.yml")
+    assert set(names) == {claim.id for claim in read_claims(path=CHECKOUT / "paper" / "claims.yml")}
+    assert len(set(names.values())) == len(names) and all(len(name) <= 36 for name in names.values())
+    assert len(yaml.compose((CHECKOUT / "paper" / "scorecard.yml").read_text()).value) == len(names), "one stands twice"

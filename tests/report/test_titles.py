@@ -1,0 +1,78 @@
+"""Titles for keys, and dashes for what is missing: in tables, sentences and the outputs of notebooks."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import pandas as pd
+import pytest
+from bs4 import BeautifulSoup
+
+from attreval.corpora import TASKS
+from attreval.methods import METHODS
+from attreval.report.errors import ReportError
+from attreval.report.numbers import number_text, read_declared_numbers
+from attreval.report.titles import html_with_titles, in_words, title_of, titles
+
+
+def test_every_method_and_task_has_a_title_that_is_no_key():
+    known = titles()
+    assert set(METHODS) | set(TASKS) <= set(known)
+    assert not [title for title in known.values() if "_" in title or title in ("minilm", "snli")]
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "shown"),
+    [
+        ("task", "rotten_tomatoes", "Rotten Tomatoes"),
+        ("model", "uni_gru", "GRU (one direction)"),
+        ("voter", "people", "people"),
+        ("measure", "soft_nc", "Soft-NC"),
+        ("measure", "comprehensiveness", "Comprehensiveness"),
+        ("name", "comprehensiveness", "comprehensiveness"),
+        ("model", "mine", "mine"),
+        ("on", "uni_gru on agreement_parsed", "GRU (one direction) on Agreement, parsed"),
+        ("weights", "allenai/scibert_scivocab_uncased", "allenai/scibert_scivocab_uncased"),
+        ("texts", 4, 4),
+    ],
+)
+def test_titles_of_cells(field, value, shown):
+    assert title_of(field, value) == shown
+
+
+def test_keys_in_sentences_become_titles_and_words_stay():
+    assert in_words("minilm on n = 5 (imdb), random attention, tiny, snli/test/1") == (
+        "MiniLM on n = 5 (IMDB), random attention, tiny, snli/test/1"
+    )
+
+
+def test_a_pandas_table_shows_titles_and_dashes_and_nothing_else_changes():
+    frame = pd.DataFrame({"task": ["snli", "mine"], "method": ["lime", None], "mean": [0.25, np.nan]})
+    shown = BeautifulSoup(html_with_titles(frame._repr_html_()), "html.parser")
+    cells = [[cell.get_text() for cell in row.find_all("td")] for row in shown.select("tbody tr")]
+    assert cells == [["SNLI", "LIME", "0.25"], ["mine", "–", "–"]]
+    assert [cell.get_text() for cell in shown.select("thead th")] == ["", "task", "method", "mean"]
+    assert "not measured" in shown.find("td", string="–")["title"]
+    plain = pd.DataFrame({"a": [1, 2]})._repr_html_()
+    assert html_with_titles(plain) == plain
+
+
+def test_a_number_of_several_cells_is_one_text():
+    frame = pd.read_csv(io.StringIO("claim,value,low\na,0.25,0.1\nb,,\nc,1,1\nc,2,2\n"))
+    text = "{value:+.2f} [{low:+.2f}]"
+    assert number_text("k", frame, {"table": "t", "where": {"claim": "a"}, "text": text}) == "+0.25 [+0.10]"
+    assert number_text("k", frame, {"table": "t", "where": {"claim": "b"}, "text": text}) == "not measured"
+    assert number_text("k", frame, {"table": "t", "where": {"claim": "b"}, "text": text, "otherwise": "no"}) == "no"
+    assert number_text("k", frame, {"table": "t", "where": {"claim": "z"}, "text": text}) is None
+    with pytest.raises(ReportError, match="2 rows match"):
+        number_text("k", frame, {"table": "t", "where": {"claim": "c"}, "text": text})
+    with pytest.raises(ReportError, match="no column 'lo'; did you mean low"):
+        number_text("k", frame, {"table": "t", "where": {"claim": "a"}, "text": "{lo}"})
+
+
+@pytest.mark.parametrize(("more", "message"), [("column: x", "leaves nothing to `column`"), ("take: mean", "`take`")])
+def test_a_text_of_several_cells_takes_no_column(tmp_path, more, message):
+    (tmp_path / "numbers.yml").write_text(f"k: {{ table: t, text: '{{value}}', {more} }}\n")
+    with pytest.raises(ReportError, match=message):
+        read_declared_numbers(tmp_path / "numbers.yml")
