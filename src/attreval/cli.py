@@ -1,4 +1,4 @@
-"""The command line: what there is, fetch, plan, run, render, explore, claims, check, explain, doctor."""
+"""The command line: what there is, fetch, plan, run, render, publish, explore, claims, check, explain, doctor."""
 
 from __future__ import annotations
 
@@ -153,6 +153,18 @@ def render(
 
     make_manifest(profile)
     print(render(config.load(profile).name, route=route))
+
+
+@app.command()
+@plain_errors
+def publish(
+    profile: ProfileName = "quick",
+    partial: Annotated[bool, typer.Option("--partial", help="also of a run that lacks steps")] = False,
+):
+    """Copy a whole run into results/reference, without any corpus text; write docs/fidelity.md and links to it."""
+    from attreval.report.publishing.publish import publish
+
+    print(publish(profile, partial))
 
 
 @app.command()
