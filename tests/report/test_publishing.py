@@ -26,7 +26,7 @@ from attreval.core import project
 from attreval.core.records import Instance
 from attreval.core.tables import write_csv, write_instances, write_json
 from attreval.papers.common.claims import read_claims, score
-from attreval.report.publishing.fidelity import Reason, fidelity_markdown, reason_of
+from attreval.report.publishing.fidelity import Reason, Turned, fidelity_markdown, read_reasons, reason_of
 from attreval.report.publishing.links import LEAD, write_links
 from attreval.report.publishing.pictures import shrink_png, shrink_svg, written_on
 from attreval.report.publishing.places import committed, expected_steps
@@ -305,17 +305,45 @@ def test_a_machine_is_told_by_its_paths(tmp_path, monkeypatch):
     assert [line[:4] for line in machine_facts(sorted(tmp_path.iterdir()))] == ["0.md", "1.md"]
 
 
-def test_reasons_belong_to_a_verdict():
-    row = {"verdict": "contradicted", "reason": None, "texts_needed": 4.0}
-    turned = [{"what": "metric", "how": "ties at half", "became": "0.1 [0.0, 0.2]", "measured": "results/x.csv"}]
-    reason = Reason(profile="quick", verdict="contradicted", because="Ties.", turned=turned)
+def test_reasons_belong_to_a_verdict(tmp_path, monkeypatch):
+    monkeypatch.setenv("ATTREVAL_HOME", str(tmp_path))
+    (tmp_path / "x.csv").write_text("rule,n,low,high\nhalf,0.1,0,0.2\nnone,0.3,0,0.5\n")
+    row = {
+        "verdict": "contradicted",
+        "reason": None,
+        "texts_needed": 4.0,
+        "null_scores": 0.5,
+        "null_names": None,
+        "null_p": 0.2,
+    }
+    turned = {"what": "metric", "how": "ties at half", "measured": "x.csv", "where": {"rule": "half"}, "value": "n"}
+    reason = Reason(profile="quick", verdict="contradicted", because="Ties.", turned=[turned])
     assert reason_of(row, None) == "not yet found"
-    assert (
-        reason_of(row, reason) == "Ties. Turned: metric: ties at half: 0.1 [0.0, 0.2] ([measured](../results/x.csv))."
-    )
-    assert reason_of(row | {"verdict": "direction only"}, reason) == "not yet found"
+    assert reason_of(row, reason) == "Ties. Turned: metric, ties at half: [0.100](../x.csv)."
+    assert Turned(**turned, low="low", high="high").became() == "0.100 [0.000, 0.200]"
     assert reason_of(row | {"verdict": "reproduced"}, reason) == "–"
-    assert reason_of(row | {"verdict": "inconclusive"}, None).endswith("about 4 texts would decide.")
+    assert reason_of(row | {"verdict": "inconclusive"}, reason).endswith("about 4 texts would decide.")
+    assert "20% of worlds with nothing to find support it as much (on average: random scores 0.500)." == reason_of(
+        row | {"verdict": "holds by chance too"}, None
+    )
+    for wrong, said in (
+        ({"measured": "y.csv"}, "y.csv is not in"),
+        ({"where": {}}, "2 rows"),
+        ({"value": "m"}, "column m"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            Turned(**turned | wrong).became()
+
+
+def test_reasons_that_cannot_be_read_say_what_is_wrong(tmp_path):
+    path = tmp_path / "reasons.yml"
+    for text, said in (
+        ("a: [{profile: quick, verdict: lost, because: x, turned: []}]", "a: turned: "),
+        ("a: [{profile: quick, verdict: contradicted, because: x}]", "a: turned: Field required"),
+    ):
+        path.write_text(text)
+        with pytest.raises(ValueError, match=said):
+            read_reasons(path)
 
 
 def test_every_claim_has_its_row_with_command_minutes_and_cell(home):

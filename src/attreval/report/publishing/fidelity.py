@@ -22,7 +22,7 @@ from attreval.core import project
 from attreval.core.project import Results
 from attreval.core.section import Section, explain_error
 from attreval.core.tables import write_whole
-from attreval.papers.common.verdicts import INCONCLUSIVE, REPRODUCED, UNTESTABLE, VERDICTS
+from attreval.papers.common.verdicts import CHANCE, DIRECTION, INCONCLUSIVE, REPRODUCED, UNTESTABLE, VERDICTS
 from attreval.report.publishing.places import committed_runs, steps_of_judge
 
 NOT_FOUND = "not yet found"
@@ -36,13 +36,36 @@ MAKES_CLAIMS = 'step.table("claims"'
 
 
 class Turned(Section):
-    """One thing that was turned while the others stayed. became: what the claim's number was then. measured: where
-    that stands, a file of the repository."""
+    """One thing that was turned while the others stayed, and where the claim's number then stands.
+
+    measured: a CSV table of the repository. where: values of its columns that one row has. value, low, high: columns.
+    """
 
     what: Literal["model", "corpus", "metric", "protocol", "size"]
     how: str
-    became: str
     measured: str
+    where: dict[str, str | int | float | bool]
+    value: str
+    low: str = ""
+    high: str = ""
+
+    def became(self) -> str:
+        """The number, with its interval where there is one. ValueError: no such table, or not one such row."""
+        import pandas as pd
+
+        path = project.home() / self.measured
+        if not path.is_file():
+            raise ValueError(f"reasons.yml: {self.measured} is not in the repository")
+        frame = pd.read_csv(path)
+        if unknown := {*self.where, self.value, self.low, self.high} - {"", *frame.columns}:
+            raise ValueError(f"reasons.yml: {self.measured} has no column {', '.join(sorted(unknown))}")
+        for column, wanted in self.where.items():
+            frame = frame[frame[column].astype(str) == str(wanted)]
+        if len(frame) != 1:
+            raise ValueError(f"reasons.yml: {len(frame)} rows of {self.measured} match {self.where}; one is wanted")
+        row = frame.iloc[0]
+        between = f" [{row[self.low]:.3f}, {row[self.high]:.3f}]" if self.low and self.high else ""
+        return f"{row[self.value]:.3f}{between}"
 
 
 class Reason(Section):
@@ -135,8 +158,16 @@ def reason_of(row: dict, reason: Reason | None) -> str:
         parts.append(
             "The interval holds both sides" + (f"; about {need:,.0f} texts would decide." if _decidable(need) else ".")
         )
+    elif row["verdict"] == CHANCE:
+        nulls = (("random scores", row["null_scores"]), ("exchanged names", row["null_names"]))
+        said = ", ".join(f"{name} {value:.3f}" for name, value in nulls if value is not None)
+        parts.append(f"{row['null_p']:.0%} of worlds with nothing to find support it as much (on average: {said}).")
+    elif row["verdict"] == DIRECTION:
+        parts.append(
+            "Beyond chance on the claimed side, but not surely in the range, adjusted for all claims that are tested."
+        )
     if reason is not None and reason.verdict == row["verdict"]:
-        turned = (f"{one.what}: {one.how}: {one.became} ([measured]({'../' + one.measured}))" for one in reason.turned)
+        turned = (f"{one.what}, {one.how}: [{one.became()}](../{one.measured})" for one in reason.turned)
         parts.append(f"{reason.because} Turned: {'; '.join(turned)}.")
     return " ".join(parts) or NOT_FOUND
 
