@@ -14,7 +14,7 @@ from attreval.core.tables import write_whole
 from attreval.report.publishing.places import committed_runs
 from attreval.workflow.parameters import NOTEBOOKS
 
-LEAD = "**Executed:**"
+LEAD, SOURCE = "**Executed:**", "**Source:**"  # begin lines of a notebook's first cell
 ROW = re.compile(r"^\| `(?P<name>\d\d_\w+)` \| (?P<question>[^|\n]+?) \|(?:[^|\n]*\|)?$", re.MULTILINE)
 
 
@@ -70,5 +70,5 @@ def write_links() -> list[Path]:
 
 
 def without_links(source: str) -> str:
-    """A notebook's first cell without its links to executed copies."""
-    return "\n".join(line for line in source.splitlines() if not line.startswith(LEAD)).rstrip()
+    """A notebook's first cell without its links to executed copies, or to its source."""
+    return "\n".join(line for line in source.splitlines() if not line.startswith((LEAD, SOURCE))).rstrip()

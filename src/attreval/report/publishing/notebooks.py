@@ -12,7 +12,7 @@ from pathlib import Path
 
 import nbformat
 
-from attreval.report.publishing.links import without_links
+from attreval.report.publishing.links import SOURCE, without_links
 from attreval.report.publishing.pictures import shrink_png
 
 KEPT = ("text/html", "text/markdown", "text/plain", "image/png")
@@ -101,7 +101,7 @@ def clean_notebook(path: Path, quoted: Mapping[str, list[str]], figures: Mapping
                 said.append(f"{place}: words of {', '.join(texts)}")
             elif "data" in output:
                 _keep_data(output, figures, place, said)
-    node.cells[0].source += f"\n\n**Source:** [notebooks/{source}.ipynb]({UP}/notebooks/{source}.ipynb)"
+    node.cells[0].source += f"\n\n{SOURCE} [notebooks/{source}.ipynb]({UP}/notebooks/{source}.ipynb)"
     return node, said
 
 
