@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable
 
 import pandas as pd
@@ -12,6 +13,8 @@ from attreval.methods import METHODS
 from attreval.papers.common.style import task_title
 from attreval.papers.common.verdicts import CONTRADICTED, VERDICTS
 
+NO_LARGEST = re.compile("of an empty sequence|all NA values")
+NOT_A_NUMBER = re.compile(r"\bnan\b")
 NOTHING = "This run has no rows that would say anything here."
 
 
@@ -23,11 +26,22 @@ class Sentence(str):
 
 
 def sentence(function: Callable[..., str]) -> Callable[..., Sentence]:
-    """Make a function of a table (its first argument) say that there is nothing to say where the table is empty."""
+    """Make a function of tables say that there is nothing to say where its first is empty, or a number is not there.
+
+    A small run leaves rows whose numbers nobody could measure; the largest of none is an error of pandas.
+    """
 
     @functools.wraps(function)
     def say(table, *more) -> Sentence:
-        return Sentence(function(table, *more) if len(table) else NOTHING)
+        if not len(table):
+            return Sentence(NOTHING)
+        try:
+            text = function(table, *more)
+        except ValueError as error:
+            if not NO_LARGEST.search(str(error)):
+                raise
+            return Sentence(NOTHING)
+        return Sentence(NOTHING if NOT_A_NUMBER.search(text) else text)
 
     return say
 
