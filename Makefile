@@ -14,7 +14,7 @@ GROWTH ?= 1,10,100
 DEVICE ?= cpu
 ENVS := benchmarks/.envs
 
-.PHONY: help report test smoke lab lint format doctor lock clean quarto readme bench
+.PHONY: help report test smoke lab lint format doctor lock clean quarto publish bench
 .DEFAULT_GOAL := help
 
 help:  ## list the targets
@@ -47,8 +47,8 @@ doctor: $(READY)  ## say what this machine has, and what follows
 quarto: $(READY)  ## install Quarto from its Python package (downloads a release), so that rendering uses it
 	@$(PIP) install '.[quarto]'
 
-readme: report  ## bring the README's picture up to date from the run of PROFILE (quick)
-	@cp results/$(PROFILE)/figures/08_joint_correlations.png results/reference/$(PROFILE)/figures/
+publish: report  ## commit the run of PROFILE (quick): results/reference, docs/fidelity.md and the links to it, without any corpus text
+	@$(BIN)/attreval publish --profile $(PROFILE)
 
 bench: $(READY) $(foreach peer,$(or $(ONLY),$(PEERS)),$(ENVS)/$(peer)/.ready)  ## cost beside ferret, captum, interpreto: ONLY=ferret TEXTS=5 REPEATS=5
 	@$(BIN)/python benchmarks/run.py --count $(TEXTS) --repeats $(REPEATS) --growth "$(GROWTH)" --device $(DEVICE) \
@@ -60,8 +60,11 @@ lock:  ## resolve the dependencies afresh into requirements.lock
 	  .lock-venv/bin/python -m pip freeze --exclude attreval | sed 's/+cpu//') > requirements.lock
 	@rm -rf .lock-venv
 
-clean:  ## remove results and the site; downloads, tables and .venv stay
+COMMITTED := README.md full quick benchmark kamp_esnli poerner_cnn
+
+clean:  ## remove results and the site; what is committed, downloads, tables and .venv stay
 	@rm -rf _site .snakemake _variables.yml paper/notebooks paper/tables paper/figures && find results -mindepth 1 -maxdepth 1 ! -name reference -exec rm -rf {} +
+	@find results/reference -mindepth 1 -maxdepth 1 $(COMMITTED:%=! -name %) -exec rm -rf {} +
 
 $(READY): requirements.lock pyproject.toml
 	@echo "setup 1 of 3: virtual environment in $(VENV)"

@@ -1,4 +1,4 @@
-"""The command line: what there is, fetch, plan, run, render, explore, claims, check, explain, doctor."""
+"""The command line: what there is, fetch, plan, run, render, publish, explore, claims, check, explain, doctor."""
 
 from __future__ import annotations
 
@@ -145,14 +145,38 @@ def notebook(
 def render(
     profile: ProfileName = "quick",
     route: Annotated[str, typer.Option(help="auto, quarto or pandoc")] = "auto",
+    committed: Annotated[
+        bool, typer.Option("--committed", help="of the committed run, as happens where there is no other")
+    ] = False,
 ):
     """Stage a profile's notebooks, tables and numbers, and render the site into _site/."""
     from attreval import config
+    from attreval.core import project
+    from attreval.report.publishing.places import committed as place_of
+    from attreval.report.publishing.places import committed_runs
     from attreval.report.rendering import render
     from attreval.workflow.manifest import make_manifest
 
-    make_manifest(profile)
-    print(render(config.load(profile).name, route=route))
+    name = config.load(profile).name
+    results = project.results(name)
+    if committed or (not any(results.steps.glob("*.json")) and name in committed_runs()):
+        results = place_of(name)
+        print(f"the committed run of {name}, without what shows single texts: the explorer, examples", file=sys.stderr)
+    else:
+        make_manifest(profile)
+    print(render(name, route, results))
+
+
+@app.command()
+@plain_errors
+def publish(
+    profile: ProfileName = "quick",
+    partial: Annotated[bool, typer.Option("--partial", help="also of a run that lacks steps")] = False,
+):
+    """Copy a whole run into results/reference, without any corpus text; write docs/fidelity.md and links to it."""
+    from attreval.report.publishing.publish import publish
+
+    print(publish(profile, partial))
 
 
 @app.command()
@@ -162,11 +186,12 @@ def explore(profile: ProfileName = "quick"):
     import webbrowser
 
     from attreval import config
+    from attreval.core import project
     from attreval.explorer.page import write_page
     from attreval.workflow.manifest import make_manifest
 
     make_manifest(profile)
-    page = write_page(config.load(profile).name)
+    page = write_page(project.results(config.load(profile).name))
     print(page)
     if sys.stdout.isatty():
         webbrowser.open(page.as_uri())

@@ -58,9 +58,6 @@ def test_a_run_leaves_the_same_bytes_and_a_record(tmp_path):
     assert (record["seed"], record["threads"], record["evaluations"]) == (4, 1, 3)
     assert record["parameters"] == {"profile": "mine", "task": "snli", "model": "small", "seed": 1}
     assert set(record["packages"]) == set(step.VERSIONS)
-    machine = record["machine"]
-    assert machine["processor"] and machine["system"] and machine["processors"] >= 1 and machine["memory_gib"] > 0
-    assert "commit" in record
 
 
 def test_progress_goes_to_the_log_of_the_workflow(tmp_path, monkeypatch):

@@ -20,11 +20,11 @@ MOST_TEXTS = 200
 SCRIPTS = ("agreement.js", "data.js", "drawing.js", "panels.js", "metric_table.js", "explorer.js")
 
 
-def write_page(profile: str) -> Path:
+def write_page(results: Results) -> Path:
     """Write explorer.html of a profile's results into the project folder, from where both routes take it."""
     home = project.home()
     icon = home / "paper" / "favicon.svg"
-    data = gather_page(project.results(profile))
+    data = gather_page(results)
     with write_whole(home / PAGE) as part:
         part.write_text(make_page(data, icon.read_text(encoding="utf-8") if icon.exists() else ""), encoding="utf-8")
     return home / PAGE

@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 from attreval.core import project
+from attreval.core.project import Results
 from attreval.report.errors import ReportError
 from attreval.report.pandoc_route.pdf import make_pdf
 from attreval.report.pandoc_route.site import build, staged_site
@@ -17,8 +18,10 @@ ROUTES = ("auto", "quarto", "pandoc")
 PDF = "paper/attreval.pdf"
 
 
-def render(profile: str, route: str = "auto") -> Path:
+def render(profile: str, route: str = "auto", results: Results | None = None) -> Path:
     """Stage a profile's results and render the site; return its folder, `_site` in the project.
+
+    results: those of `results/<profile>` where not given.
 
     route: `quarto` (needs that program), `pandoc` (always there), or `auto`: Quarto where it is installed.
     The folder changes all at once: a broken run leaves the site that was there.
@@ -31,7 +34,7 @@ def render(profile: str, route: str = "auto") -> Path:
             "route 'quarto' needs the program `quarto`, which is not on the PATH: install Quarto 1.9 "
             "(the extra `attreval[quarto]` does, where GitHub can be reached), or use route 'pandoc'"
         )
-    stage(profile)
+    stage(profile, results)
     home = project.home()
     with replace_folder(home / "_site") as folder:
         if quarto:

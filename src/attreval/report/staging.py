@@ -18,6 +18,7 @@ import yaml
 
 import attreval
 from attreval.core import project
+from attreval.core.project import Results
 from attreval.core.tables import write_whole
 from attreval.explorer.page import write_page
 from attreval.papers.common.claims import scorecard
@@ -28,6 +29,7 @@ from attreval.report.markdown import escape
 from attreval.report.notebook import read_notebook
 from attreval.report.numbers import read_declared_numbers, read_numbers
 from attreval.report.pictures import draw_scorecards
+from attreval.report.publishing.links import without_links
 from attreval.report.reference.pages import reference_pages
 from attreval.report.tables import read_declarations, table_markdown
 from attreval.report.titles import html_with_titles, in_words
@@ -45,13 +47,14 @@ class Staged:
     variables: dict[str, str]
 
 
-def stage(profile: str) -> Staged:
+def stage(profile: str, results: Results | None = None) -> Staged:
     """Copy a profile's notebooks, tables and numbers to where the pages read them; remove stale ones.
 
+    results: those of `results/<profile>` where not given; a committed copy has all but single explained texts.
     Raises ReportError where the profile has no results, or where paper/tables.yml asks for a table or column
     that is not there; for a profile of one's own such gaps are filled, see report.gaps.
     """
-    home, results = project.home(), project.results(profile)
+    home, results = project.home(), results or project.results(profile)
     sources = sorted(path for path in results.notebooks.glob("*.ipynb") if path.name[0] != ".")
     if not sources:
         raise ReportError(
@@ -84,7 +87,7 @@ def stage(profile: str) -> Staged:
         _remove_others(home / "paper" / folder, set(made))
     with write_whole(home / "_variables.yml") as part:
         part.write_text(yaml.safe_dump(nest(variables), allow_unicode=True, width=10_000), encoding="utf-8")
-    write_page(profile)
+    write_page(results)
     return Staged(
         tuple(home / "paper" / "notebooks" / name for name in copies),
         tuple(home / "paper" / "tables" / name for name in sorted(texts)),
@@ -105,12 +108,14 @@ def _write_table(
 
 
 def _for_readers(path: Path) -> str:
-    """An executed notebook with titles in its tables, and without what belongs to the machine that ran it."""
+    """An executed notebook with titles in its tables, without what belongs to the machine that ran it, or links."""
     node = nbformat.read(path, as_version=4)
     for holder in (node, *node.cells):
         for name in ("papermill", "execution"):
             holder.metadata.pop(name, None)
     for cell in node.cells:
+        if cell.cell_type == "markdown":
+            cell.source = without_links(cell.source)
         if "outputs" in cell:
             cell.outputs = [o for o in cell.outputs if (o.output_type, o.get("name")) != ("stream", "stderr")]
             for output in cell.outputs:

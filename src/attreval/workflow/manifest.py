@@ -8,7 +8,7 @@ from pathlib import Path
 from attreval import __version__, config, corpora
 from attreval.core import project
 from attreval.core.tables import read_about, write_json
-from attreval.workflow.provenance import commit
+from attreval.workflow.machine import commit, describe_machine
 from attreval.workflow.samples import describe_samples
 
 
@@ -33,6 +33,7 @@ def make_manifest(profile: str) -> Path:
             "date": max((s["finished"] for s in steps), default="")[:10],
             "seconds": round(sum(s["seconds"] for s in steps), 1),
             "processor_seconds": round(sum(s["processor_seconds"] for s in steps), 1),
+            "machine": describe_machine(),  # that this manifest was written on; each step names its own
             "samples": describe_samples(settings),
             "settings": settings.model_dump(),
             "corpora": about,

@@ -13,8 +13,9 @@ from pathlib import Path
 
 from attreval import config
 from attreval.core import project
-from attreval.core.tables import write_whole
+from attreval.core.tables import write_json, write_whole
 from attreval.workflow import parameters, step
+from attreval.workflow.machine import commit, describe_machine
 
 MARK = "» "  # the workflow shows people the lines of its steps that begin so
 
@@ -85,6 +86,9 @@ def run_notebook(notebook: str, given: dict[str, object]) -> Path:
         watcher.join(timeout=2)
         progress.unlink(missing_ok=True)
     failed.unlink(missing_ok=True)
+    if (path := folder.record(name)).exists():
+        ran_on = {"commit": commit(), "machine": describe_machine()}
+        write_json(path, json.loads(path.read_text(encoding="utf-8")) | ran_on)
     print(with_mark(f"{name}: done in {time.monotonic() - started:.0f} s"), file=sys.stderr, flush=True)
     return target
 

@@ -26,7 +26,6 @@ from attreval.core import project
 from attreval.core.records import Cost
 from attreval.core.tables import write_csv, write_json, write_values, write_whole
 from attreval.workflow import parameters
-from attreval.workflow.provenance import commit, describe_machine
 
 VERSIONS = ("torch", "transformers", "captum", "shap", "numpy", "pandas", "scikit-learn", "pyarrow", "papermill")
 
@@ -116,8 +115,6 @@ class Step:
             "notebook": self.notebook,
             "parameters": self.parameters.model_dump(),
             "attreval": __version__,
-            "commit": commit(),
-            "machine": describe_machine(),
             "python": platform.python_version(),
             "packages": {name: version(name) for name in VERSIONS},
             "threads": self.profile.threads,

@@ -1,0 +1,40 @@
+"""One sentence a section of notebook 03_overview."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from attreval.papers.common.sentences import name_method, name_run, of_row, sentence
+from attreval.papers.common.style import task_title
+
+
+@sentence
+def say_models(models: pd.DataFrame) -> str:
+    """Which model knows its task best and which worst, and how many surely know more than the most frequent class."""
+    best, worst = (models.loc[at(models.accuracy)] for at in (pd.Series.idxmax, pd.Series.idxmin))
+    sure = (models.accuracy_low > models.majority).sum()
+    shown = [f"{name_run(row)} at {of_row(row, 'accuracy', 'accuracy_low', 'accuracy_high')}" for row in (best, worst)]
+    return (
+        f"{sure} of {len(models)} models surely know more than the most frequent class; accuracy is highest for "
+        f"{shown[0]} "
+        f"and lowest for {shown[1]}."
+    )
+
+
+@sentence
+def say_cost(cost: pd.DataFrame) -> str:
+    """The dearest method of any task, and how many evaluations need not be computed, from task to task."""
+    asked = cost[cost.requested > 0]
+    if asked.empty:
+        return "No method has asked the models anything."
+    dearest = asked.loc[asked.requested.idxmax()]
+    sums = asked.groupby("task", sort=False)[["requested", "reused"]].sum()
+    shares = sums.reused / sums.requested
+    return (
+        f"The dearest explanation is {name_method(dearest.method)} on {task_title(dearest.task)}, with "
+        f"{dearest.requested:,.0f} evaluations a text; {100 * (sums.reused.sum() / sums.requested.sum()):.0f} % of "
+        f"all that is "
+        f"asked "
+        f"for is known from another method's question ({100 * shares.min():.0f} % to {100 * shares.max():.0f} %, by "
+        f"task)."
+    )

@@ -1,0 +1,185 @@
+"""attreval publish: a whole run's tables, figures, claims, manifest and notebooks, into the repository."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+import nbformat
+
+from attreval import config
+from attreval.config import Profile
+from attreval.core import project
+from attreval.core.project import Results
+from attreval.core.tables import write_json, write_whole
+from attreval.papers.common.claims import scorecard
+from attreval.report.publishing.fidelity import write_fidelity
+from attreval.report.publishing.links import write_links
+from attreval.report.publishing.notebooks import clean_notebook
+from attreval.report.publishing.pictures import shrink_png, shrink_svg
+from attreval.report.publishing.places import committed, expected_steps
+from attreval.report.publishing.proof import check_folder, corpus_texts, printed_by_papers, written
+from attreval.report.publishing.quotes import find_quotes
+from attreval.report.replace_folder import replace_folder
+from attreval.workflow.manifest import make_manifest
+
+MOST_BYTES = 1_000_000  # of a table
+
+
+def publish(profile: str, partial: bool = False) -> Path:
+    """Copy a profile's run into results/reference, without any corpus text; write docs/fidelity.md; give the folder.
+
+    The folder changes as a whole, and only if nothing in it quotes a corpus. ValueError: steps lack (unless partial),
+    or something is quoted; the message says where. FileNotFoundError: a task's table is not there to compare with.
+    """
+    settings = config.load(profile)
+    run, place = project.results(settings.name), committed(settings.name)
+    lacking = missing_steps(settings, run)
+    if lacking and not partial:
+        raise ValueError(
+            f"the run of {settings.name!r} is not whole; it lacks {', '.join(lacking)}: "
+            f"`attreval run --profile {profile}` makes them, and --partial publishes what is there"
+        )
+    exempt = printed_by_papers(settings)
+    files = [*run.notebooks.glob("[!.]*.ipynb"), *run.tables.glob("[!.]*.csv"), *run.figures.glob("[!.]*.svg")]
+    pieces = {place: text for path in sorted(files) for place, text in written(path)}
+    quoted = find_quotes(pieces, corpus_texts(settings), exempt)
+    place.root.parent.mkdir(parents=True, exist_ok=True)
+    with replace_folder(place.root) as folder:
+        copy = Results(folder)
+        left_out = _copy_tables(run, copy, quoted, settings, exempt)
+        names, said = _copy_figures(run, copy, quoted)
+        left_out += said + _copy_notebooks(run, copy, quoted, names)
+        (folder / "claims.json").write_text(claims_json(run.tables), encoding="utf-8")
+        write_json(folder / "manifest.json", read_manifest(profile, run))
+        (folder / "README.md").write_text(_describe(settings, lacking, left_out), encoding="utf-8")
+        check_folder(folder, corpus_texts(settings), exempt)
+    write_fidelity()
+    write_links()
+    return place.root
+
+
+def missing_steps(profile: Profile, run: Results) -> list[str]:
+    """Steps of a whole run whose record, executed notebook or files are not there."""
+    lacking = []
+    for step in expected_steps(profile):
+        record = run.record(step)
+        files = json.loads(record.read_text(encoding="utf-8"))["files"] if record.exists() else []
+        if not (record.exists() and run.executed(step).exists() and all((run.root / name).exists() for name in files)):
+            lacking.append(step)
+    return lacking
+
+
+def claims_json(tables: Path) -> str:
+    """Every claim with its verdict, as `attreval claims --json` prints it."""
+    return scorecard(tables).to_json(orient="records", indent=1, force_ascii=False) + "\n"
+
+
+def read_manifest(profile: str, run: Results) -> dict:
+    """The manifest of a run; made anew where it speaks of other steps than are there."""
+    path = run.root / "manifest.json"
+    steps = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in run.steps.glob("[!.]*.json")}
+    if not path.exists() or json.loads(path.read_text(encoding="utf-8"))["steps"] != steps:
+        make_manifest(profile)
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def _copy_tables(
+    run: Results, copy: Results, quoted: Mapping[str, list[str]], settings: Profile, exempt: list[str]
+) -> list[str]:
+    """Copy the tables; say what of them is left out."""
+    copy.tables.mkdir()
+    said = []
+    for path in sorted(run.tables.glob("[!.]*.csv")):
+        of_table = {place: names for place, names in quoted.items() if place.startswith(f"{path.name}, ")}
+        columns = [place.partition(", column ")[2] for place in of_table if ", column " in place]
+        if path.stat().st_size > MOST_BYTES:
+            said.append(f"table {path.name}: {path.stat().st_size / 1e6:.1f} MB")
+        elif of_table and not columns:
+            said.append(f"table {path.name}: words of {', '.join(*of_table.values())}")
+        elif columns:
+            text = _without_texts(path, columns, settings, exempt)
+            (copy.tables / path.name).write_text(text, encoding="utf-8")
+            said.append(f"table {path.name}: the texts of column {', '.join(columns)}")
+        else:
+            shutil.copyfile(path, copy.tables / path.name)
+    return said
+
+
+def _without_texts(path: Path, columns: list[str], settings: Profile, exempt: list[str]) -> str:
+    """A table whose cells that quote a text hold its id; columns whose cells quote one only together are left out."""
+    with path.open(encoding="utf-8", newline="") as handle:
+        rows = list(csv.DictReader(handle))
+    pieces = {f"{column}\n{at}": row[column] for column in columns for at, row in enumerate(rows)}
+    cells = find_quotes(pieces, corpus_texts(settings), exempt)
+    for place, names in cells.items():
+        column, _, at = place.partition("\n")
+        rows[int(at)][column] = f"[{', '.join(names)}]"
+    together = {column for column in columns if not any(place.startswith(f"{column}\n") for place in cells)}
+    out = io.StringIO()
+    kept = [column for column in rows[0] if column not in together]
+    writer = csv.DictWriter(out, kept, lineterminator="\n", extrasaction="ignore")
+    writer.writeheader()
+    writer.writerows(rows)
+    return out.getvalue()
+
+
+def _copy_figures(
+    run: Results, copy: Results, quoted: Mapping[str, list[str]]
+) -> tuple[dict[bytes, str | None], list[str]]:
+    """Copy the figures that show no text. Gives the bytes of each PNG with its name, None for one left out; and what
+    is left out. A PNG without its SVG cannot be read, and is left out."""
+    copy.figures.mkdir()
+    names, said = {}, []
+    for path in sorted(run.figures.glob("[!.]*.png")):
+        svg = path.with_suffix(".svg")
+        shown = svg.exists() and svg.name not in quoted
+        names[path.read_bytes()] = path.stem if shown else None
+        if shown:
+            (copy.figures / path.name).write_bytes(shrink_png(path.read_bytes()))
+            (copy.figures / svg.name).write_text(shrink_svg(svg.read_text(encoding="utf-8")), encoding="utf-8")
+        else:
+            why = (
+                f"words of {', '.join(quoted[svg.name])}"
+                if svg.exists()
+                else "it has no SVG in which its words are told"
+            )
+            said.append(f"figure {path.stem}: {why}")
+    return names, said
+
+
+def _copy_notebooks(
+    run: Results, copy: Results, quoted: Mapping[str, list[str]], figures: Mapping[bytes, str | None]
+) -> list[str]:
+    """Copy the executed notebooks; say what of them is left out."""
+    copy.notebooks.mkdir()
+    said = []
+    for path in sorted(run.notebooks.glob("[!.]*.ipynb")):
+        node, more = clean_notebook(path, quoted, figures)
+        with write_whole(copy.notebooks / path.name) as part:
+            nbformat.write(node, part)
+        said += more
+    return said
+
+
+def _describe(settings: Profile, lacking: list[str], left_out: list[str]) -> str:
+    """README.md of a committed run."""
+    lines = [
+        f"# The committed run of profile `{settings.name}`",
+        "",
+        f"Written by `attreval publish --profile {settings.name}`, never by hand. `notebooks/` holds the executed "
+        "notebooks, `tables/` and `figures/` what they wrote, `claims.json` the verdicts, `manifest.json` "
+        "versions, corpora with their hashes, seeds, machine, durations and evaluations. Verdicts with their reasons: "
+        "[docs/fidelity.md](../../../docs/fidelity.md).",
+        "",
+        *([f"Not a whole run; these steps lack: {', '.join(lacking)}.", ""] if lacking else []),
+        "No sentence of any corpus is here but examples that the papers print. What shows one is left out, or names it "
+        "by its id (`attreval fetch` brings the texts):",
+        "",
+        *(f"- {line}" for line in left_out or ["nothing"]),
+    ]
+    return "\n".join(lines) + "\n"

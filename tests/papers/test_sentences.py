@@ -1,0 +1,178 @@
+"""The sentence at the end of each section: made of the table's numbers, of one row as well as of many, and of none."""
+
+from __future__ import annotations
+
+import json
+import re
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from reference import CHECKOUT
+
+from attreval.papers.common.coloured_text import ColouredText
+from attreval.papers.common.sentences import NOTHING, Sentence, between, say_verdicts
+from attreval.papers.joint import sentences as joint
+from attreval.papers.kamp2023 import sentences as kamp
+from attreval.papers.kamp2023.readings import Reading
+from attreval.papers.pipeline import sentences as pipeline
+from attreval.papers.poerner2018 import sentences as poerner
+from attreval.papers.sun2024 import sentences as sun
+from attreval.papers.zhao2023 import sentences as zhao
+
+TABLES = CHECKOUT / "results" / "reference" / "quick" / "tables"
+K = 4
+SAID = [  # function, tables of the committed run, what else it is given
+    (pipeline.say_models, ["03_overview_models"]),
+    (pipeline.say_cost, ["03_overview_cost"]),
+    (poerner.say_beside_published, ["04_poerner2018_table2"]),
+    (poerner.say_chance, ["04_poerner2018_exceptions", "04_poerner2018_blocks"]),
+    (poerner.say_choices, ["04_poerner2018_choices"]),
+    (poerner.say_same_word, ["04_poerner2018_same_word"]),
+    (poerner.say_attractors, ["04_poerner2018_attractors"]),
+    (kamp.say_pairs, ["05_kamp2023_agreement_at_k"], K),
+    (kamp.say_three_groups, ["05_kamp2023_agreement_at_k"], K),
+    (kamp.say_groups, ["05_kamp2023_groups"], K),
+    (kamp.say_lengths, ["05_kamp2023_lengths"]),
+    (kamp.say_people, ["05_kamp2023_people"]),
+    (kamp.say_with_people, ["05_kamp2023_with_people"], K),
+    (kamp.say_dynamic, ["05_kamp2023_dynamic"], K),
+    (kamp.say_peak_counts, ["05_kamp2023_dynamic_k"]),
+    (kamp.say_phrases, ["05_kamp2023_phrases"]),
+    (kamp.say_predicted_k, ["05_kamp2023_predicted_k"]),
+    (kamp.say_choices, ["05_kamp2023_ties", "05_kamp2023_signs", "05_kamp2023_rules"]),
+    (kamp.say_spread, ["05_kamp2023_summary"]),
+    (kamp.say_seeds, ["05_kamp2023_seeds_spread"]),
+    (zhao.say_area, ["06_zhao2023_aopc"]),
+    (zhao.say_data, ["06_zhao2023_table1"]),
+    (zhao.say_sizes, ["06_zhao2023_curves"]),
+    (zhao.say_diagnosticity, ["06_zhao2023_table6"]),
+    (zhao.say_remains, ["06_zhao2023_remains"]),
+    (zhao.say_ratios, ["06_zhao2023_by_ratio"]),
+    (zhao.say_draws, ["06_zhao2023_draws"]),
+    (zhao.say_scale, ["06_zhao2023_keep_rates"]),
+    (zhao.say_changes, ["06_zhao2023_changes"]),
+    (zhao.say_drivers, ["06_zhao2023_drivers"]),
+    (zhao.say_settings, ["06_zhao2023_settings"]),
+    (zhao.say_examples, ["06_zhao2023_table4"]),
+    (sun.say_faithfulness, ["07_sun2024_faithfulness"]),
+    (sun.say_complexity, ["07_sun2024_complexity"]),
+    (sun.say_agents, ["07_sun2024_learned", "07_sun2024_agents"]),
+    (sun.say_leaks, ["07_sun2024_leaks"]),
+    (sun.say_models, ["07_sun2024_models"]),
+    (sun.say_properties, ["07_sun2024_summary", "07_sun2024_faithfulness"]),
+    (sun.say_rules, ["07_sun2024_rules"]),
+    (sun.say_oracle, ["07_sun2024_oracle"]),
+    (sun.say_combined, ["07_sun2024_combined"]),
+    (joint.say_counts, ["08_joint_counts", "08_joint_values"]),
+    (joint.say_correlations, ["08_joint_correlations_pooled"]),
+    (joint.say_random, ["08_joint_random_baseline_by_metric"]),
+    (joint.say_pareto, ["08_joint_pareto_by_method", "08_joint_pareto"]),
+    (joint.say_choice, ["08_joint_choice", "08_joint_objections"]),
+    (joint.say_stability, ["08_joint_stability"]),
+    (joint.say_limits, ["08_joint_limits_turned", "08_joint_limits_methods"]),
+    (joint.say_starts, ["08_joint_ig_baselines"]),
+    (joint.say_separations, ["09_planted_separations"]),
+    (joint.say_planted, ["09_planted_verdicts"]),
+    (joint.say_worlds, ["09_planted_separations"]),
+    (joint.say_constant, ["09_planted_constant"]),
+    (joint.say_raised, ["09_planted_raised_verdicts"]),
+    *((say_verdicts, [f"{stem}_claims"]) for stem in ("04_poerner2018", "05_kamp2023", "06_zhao2023", "07_sun2024")),
+]
+each = pytest.mark.parametrize("said", SAID, ids=lambda said: f"{said[0].__module__.split('.')[-2]}.{said[0].__name__}")
+
+
+@each
+def test_it_says_something_with_numbers(said):
+    function, names, *more = said
+    sentence = function(*(pd.read_csv(TABLES / f"{name}.csv") for name in names), *more)
+    assert isinstance(sentence, Sentence) and sentence._repr_markdown_() == f"**{sentence}**"
+    assert re.search(r"\d", sentence) and sentence.endswith(".") and "nan" not in sentence.lower().split()
+    assert "_" not in re.sub(r"\(\w+_\w+\)", "", sentence), "a key where a title is wanted"
+
+
+@each
+def test_little_or_nothing_is_said_to_be_so(said):
+    """A small run leaves few rows, a run without a judge none."""
+    function, names, *more = said
+    tables = [pd.read_csv(TABLES / f"{name}.csv") for name in names]
+    assert function(*(table.head(0) for table in tables), *more) == NOTHING
+    for rows in (1, 2):
+        assert function(*(table.head(rows) for table in tables), *more).endswith(".")
+    unknown = [table.assign(**dict.fromkeys(table.select_dtypes("float"), np.nan)) for table in tables]
+    assert "nan" not in function(*unknown, *more).split()
+    assert function(tables[0], *(table.head(0) for table in tables[1:]), *more).endswith(".")
+
+
+def test_numbers_come_with_their_intervals():
+    assert between(0.041, 0.012, 0.07) == "0.04 [0.01, 0.07]"
+    table = pd.DataFrame({"task": ["snli"] * 3, "model": list("abc"), "seed": 1, "k": K, "group": "both gradient"})
+    table = table.assign(method_a=["lime", "lrp", "lime"], method_b=["lrp", "deeplift", "deeplift"])
+    table = table.assign(agreement=[0.5, 0.9, 0.7], low=[0.4, 0.8, 0.6], high=[0.6, 1.0, 0.8])
+    assert kamp.say_pairs(table, K) == (
+        "At k = 4 on SNLI, LRP and DeepLIFT agree most, 0.90 [0.80, 1.00], and LIME and LRP least, 0.50 [0.40, 0.60]."
+    )
+
+
+def test_the_method_that_points_best_is_ahead_of_the_next():
+    rng = np.random.default_rng(0)
+    rows = [
+        {
+            "task": "hybrid_bbc",
+            "model": model,
+            "instance": at,
+            "method": method,
+            "metric": "hybrid",
+            "hit": rng.random() < p,
+        }
+        for model in ("gru", "cnn")
+        for at in range(200)
+        for method, p in (("lrp", 0.9), ("lime", 0.5), ("omission_1", 0.2), ("random", 1.0))
+    ]
+    hits = pd.DataFrame(rows).assign(hit=lambda frame: frame.hit.astype(float))
+    step = SimpleNamespace(profile=SimpleNamespace(bootstrap=SimpleNamespace(draws=200, confidence=0.95)))
+    said = poerner.say_pointing(hits, step)
+    means = hits.groupby("method").hit.mean()
+    assert said.startswith("LRP points best on hybrid documents in 2 of 2 columns; ")
+    value, low, high = map(float, re.findall(r"-?\d\.\d\d", said))
+    assert value == pytest.approx(means["lrp"] - means["lime"], abs=0.006) and low < value < high and low > 0.3
+
+
+def test_texts_shown_are_counted():
+    words, evidence = ("a", "b", "c"), np.array([False, True, False])
+    shown = ColouredText(words, {"LRP": np.array([0, 1, 0]), "LIME": np.array([1, 0, 0])}, evidence)
+    said = poerner.say_examples({"topics": shown, "none": ColouredText((), {}, np.zeros(0, bool))})
+    assert said == "Of the 2 explanations shown, 1 point at evidence (topics 1 of 2)."
+    scores = {"gradient_l1": np.array([0.0, 1, 0, 0]), "integrated_gradients_plain": np.array([1.0, 0, 1, 0])}
+    reading = Reading("x", ("a", "b", "c", "d"), scores, np.zeros((0, 4)))
+    spec = SimpleNamespace(peaks="released")
+    said = kamp.say_peaks([reading], spec)
+    assert said == (
+        "In the texts shown, 1 of 4 tokens are peaks of Gradient (L1) and 2 of 4 tokens are peaks of "
+        "Integrated Gradients (plain)."
+    )
+
+
+def test_what_people_agree_with_is_named():
+    row = {"task": "snli", "model": "minilm", "technique": "shapley", "type": "span", "measure": "average_precision"}
+    table = pd.DataFrame([row | {"mean": 0.5, "low": 0.4, "high": 0.6}])
+    assert sun.say_agreement(table) == (
+        "Most like people are spans by Shapley values on SNLI (minilm), average precision 0.50 [0.40, 0.60]."
+    )
+
+
+def test_every_section_of_the_later_notebooks_ends_with_a_sentence():
+    for path in sorted((CHECKOUT / "notebooks").glob("0[4-9]_*.ipynb")):
+        if path.stem in ("07_sun2024_agents", "07_sun2024_explanations"):
+            continue
+        sections, cells = [], json.loads(path.read_text(encoding="utf-8"))["cells"]
+        for cell in cells:
+            source = "".join(cell["source"])
+            if cell["cell_type"] == "markdown" and re.match(r"#+ ", source):
+                sections.append([source.splitlines()[0]])
+            elif cell["cell_type"] == "code":
+                sections[-1].append(source)
+        silent = [s[0] for s in sections if not re.search(r"\bsay_\w+\(.*\)$", s[-1].strip().splitlines()[-1])]
+        titles = ("# ", "## Files written", "## Everything is measured at once")
+        assert all(title.startswith(titles) for title in silent), (path.stem, silent)

@@ -1,0 +1,129 @@
+"""What is committed holds together: claims, tables, text of docs/fidelity.md, links; and quotes no corpus."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import nbformat
+import pytest
+import yaml
+from reference import CHECKOUT
+
+from attreval import corpora
+from attreval.config import Profile
+from attreval.corpora.fetch.fetching import with_tables
+from attreval.papers.common.claims import read_claims
+from attreval.report.publishing.fidelity import NOT_FOUND, PAPERS, fidelity_markdown, read_reasons, reason_of
+from attreval.report.publishing.links import LEAD, link_line
+from attreval.report.publishing.places import committed_runs, expected_steps
+from attreval.report.publishing.proof import check_folder, corpus_texts, machine_facts, printed_by_papers
+from attreval.report.publishing.publish import claims_json
+
+MOST_BYTES = 30_000_000
+
+
+@pytest.fixture(autouse=True)
+def checkout(monkeypatch):
+    monkeypatch.setenv("ATTREVAL_HOME", str(CHECKOUT))
+
+
+@pytest.fixture
+def runs(checkout):
+    """The committed runs, by profile."""
+    found = committed_runs()
+    assert "quick" in found
+    return found
+
+
+def read(run, name):
+    return json.loads((run.root / name).read_text(encoding="utf-8"))
+
+
+def test_claims_are_those_of_the_tables(runs):
+    for run in runs.values():
+        assert (run.root / "claims.json").read_text(encoding="utf-8") == claims_json(run.tables)
+        assert {row["claim"] for row in read(run, "claims.json")} == {claim.id for claim in read_claims()}
+
+
+def test_the_page_is_made_from_the_claims(runs):
+    text = (CHECKOUT / "docs" / "fidelity.md").read_text(encoding="utf-8")
+    assert text == fidelity_markdown(), "docs/fidelity.md is not what `attreval publish` writes"
+    assert f"Of {len(read(next(iter(runs.values())), 'claims.json'))} claims:" in text
+
+
+def test_every_reason_is_of_a_claim_and_verdict_that_a_committed_run_has(runs):
+    for (claim, profile), reason in read_reasons().items():
+        verdicts = {row["claim"]: row["verdict"] for row in read(runs[profile], "claims.json")}
+        assert verdicts[claim] == reason.verdict, f"{claim} is {verdicts[claim]} in {profile} now; its reason is stale"
+        assert all(one.became() for one in reason.turned), claim
+
+
+def test_the_page_lists_what_has_no_reason_yet(runs):
+    text = (CHECKOUT / "docs" / "fidelity.md").read_text(encoding="utf-8")
+    profile, run = next(iter(runs.items()))
+    reasons = read_reasons()
+    lacking = [r for r in read(run, "claims.json") if reason_of(r, reasons.get((r["claim"], profile))) == NOT_FOUND]
+    assert f"No reason yet: {len(lacking)}." in text
+    rows = [line for line in text.splitlines() if f"| {NOT_FOUND} |" in line]
+    assert len(rows) == len(lacking) and all(
+        f"`{row['claim']}`" in line for row, line in zip(lacking, rows, strict=True)
+    )
+
+
+def test_every_step_of_the_manifest_has_its_notebook_and_tables(runs):
+    for run in runs.values():
+        facts = read(run, "manifest.json")
+        assert {path.stem for path in run.notebooks.glob("*.ipynb")} == set(facts["steps"])
+        said = (run.root / "README.md").read_text(encoding="utf-8")
+        for step in facts["steps"].values():
+            for name in step["files"]:
+                stem = name.rpartition("/")[2].rpartition(".")[0]
+                assert not name.startswith(("tables/", "figures/")) or (run.root / name).is_file() or stem in said, name
+        if "these steps lack" not in said:
+            assert set(expected_steps(Profile.model_validate(facts["settings"]))) <= set(facts["steps"])
+
+
+def test_nothing_committed_names_a_machine_or_is_too_large(runs):
+    files = [path for run in runs.values() for path in run.root.rglob("*") if path.is_file()]
+    assert machine_facts(files) == []
+    assert sum(path.stat().st_size for path in files) < MOST_BYTES
+
+
+def test_nothing_committed_quotes_a_corpus(runs):
+    """Runs where the tables of the runs' texts are; `attreval publish` does the same before it writes."""
+    checked = 0
+    for run in runs.values():
+        profile = Profile.model_validate(read(run, "manifest.json")["settings"])
+        tasks = with_tables(tuple(profile.read_tasks()))
+        if all(corpora.table_path(task.name).exists() for task in tasks):
+            check_folder(run.root, corpus_texts(profile), printed_by_papers(profile))
+            checked += 1
+    if not checked:
+        pytest.skip("no committed run has all its tables of texts here")
+
+
+def test_notebooks_and_readme_link_to_the_copies(runs):
+    readme = (CHECKOUT / "README.md").read_text(encoding="utf-8")
+    for path in sorted((CHECKOUT / "notebooks").glob("*.ipynb")):
+        first = nbformat.read(path, as_version=4).cells[0].source
+        links = link_line(path.stem, path.parent)
+        assert first.endswith(f"{LEAD} {links}") and re.findall(r"\]\(([^)]*\.ipynb)\)", links)
+        assert all((path.parent / link).exists() for link in re.findall(r"\]\(([^)]*)\)", links))
+        assert f"| {link_line(path.stem, CHECKOUT)} |" in readme
+
+
+def test_commands_name_rules_of_the_workflow():
+    snakefile = (CHECKOUT / "workflow" / "Snakefile").read_text(encoding="utf-8")
+    assert all(f"\nrule {rule}:\n" in snakefile for _, _, rule in PAPERS.values())
+    assert {paper for paper in PAPERS} == {claim.paper for claim in read_claims()}
+
+
+def test_what_is_at_work_is_in_no_commit():
+    """Below results/reference only the committed folders are not ignored."""
+    lines = (CHECKOUT / ".gitignore").read_text(encoding="utf-8").splitlines()
+    kept = [
+        line.removeprefix("!results/reference/").strip("/") for line in lines if line.startswith("!results/reference/")
+    ]
+    assert "results/reference/*" in lines and {"full", "quick", "README.md"} <= set(kept)
+    assert yaml.safe_load((CHECKOUT / "config" / "reference.yaml").read_text(encoding="utf-8"))["name"] == "reference"

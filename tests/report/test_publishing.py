@@ -1,0 +1,365 @@
+"""The committed copy of a run: small, whole, and without a word of any corpus, however it was cut up."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import io
+import json
+import re
+import shutil
+
+import matplotlib
+import nbformat
+import numpy as np
+import pytest
+import yaml
+from nbformat import v4
+from reference import CHECKOUT
+
+matplotlib.use("Agg")
+from matplotlib import pyplot as plt
+from PIL import Image
+
+from attreval import config, corpora
+from attreval.core import project
+from attreval.core.records import Instance
+from attreval.core.tables import write_csv, write_instances, write_json
+from attreval.papers.common.claims import read_claims, score
+from attreval.report.publishing.fidelity import Reason, Turned, fidelity_markdown, read_reasons, reason_of
+from attreval.report.publishing.links import LEAD, write_links
+from attreval.report.publishing.pictures import shrink_png, shrink_svg, written_on
+from attreval.report.publishing.places import committed, expected_steps
+from attreval.report.publishing.proof import machine_facts, written_in_table
+from attreval.report.publishing.publish import publish
+from attreval.report.publishing.quotes import WINDOW, find_quotes, letters
+
+SECRET = "Forty purple herons waited 3 long minutes before the lighthouse keeper's unlikely supper."
+SHORT = "Nobody sold the seventh violin."
+PRINTED = "Two umbrellas crossed the frozen harbour while a patient orchestra tuned its copper kettles."
+PROFILE = {
+    "name": "quick",
+    "models": {"small": {"layers": 1, "hidden": 8, "heads": 2, "tokenizer": "minilm"}},
+    "tasks": {
+        "snli": {"models": ["small"], "train_rows": 1, "dev_rows": 1, "test_rows": 2, "explain_rows": 2}
+        | {"judges": ["agreement"], "examples": ["snli/test/printed"]}
+    },
+    "explain": {"methods": ["lime"]},
+}
+
+
+def texts():
+    """(id, segments), as a task table gives them."""
+    return [("a/secret", (SECRET, SHORT)), ("a/printed", (PRINTED, "A kettle."))]
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        SECRET,
+        SECRET.upper(),
+        " ".join(SECRET.split()[2:10]),
+        "<td>" + "</td><td>".join(SECRET.split()) + "</td>",
+        "\n".join(f"{at} {word} {0.1 * at:.2f}" for at, word in enumerate(SECRET.split())),
+        " ".join(part for word in SECRET.split() for part in (word[:3], f"##{word[3:]}")),
+        f"before {SHORT} after",
+    ],
+)
+def test_a_quote_is_found_however_it_is_cut_up(piece):
+    piece = re.sub(r"<[^>]*>", " ", piece)
+    assert find_quotes({"clean": "nothing of it", "here": piece}, texts()) == {"here": ["a/secret"]}
+
+
+@pytest.mark.parametrize("piece", ["Forty purple herons waited", "the seventh violin", "A kettle.", "", "0.5 0.25"])
+def test_a_few_words_are_no_quote(piece):
+    assert find_quotes({"here": piece}, texts()) == {}
+
+
+def test_examples_that_a_paper_prints_may_be_quoted_by_whoever_has_them():
+    others = [*texts(), ("b/same", (PRINTED,))]
+    assert find_quotes({"here": PRINTED}, others) == {"here": ["a/printed"]}
+    assert find_quotes({"here": PRINTED, "there": SECRET}, others, [PRINTED]) == {"there": ["a/secret"]}
+
+
+def test_the_text_that_holds_most_is_named_first_and_alone_where_it_holds_all():
+    parts = [("b/part", (SECRET[:50],)), ("train/1", (SECRET,)), ("a/whole", (SECRET + " And " + PRINTED,))]
+    assert find_quotes({"here": SECRET + " And " + PRINTED}, parts) == {"here": ["a/whole"]}
+
+
+def test_every_window_that_a_slow_search_finds_is_found():
+    """The slow twin: each corpus window as a substring of each piece."""
+    rng = np.random.default_rng(0)
+    words = ["ab", "cde", "f", "ghij", "klmno", "pq"]
+    corpus = [(f"t{at}", (" ".join(rng.choice(words, 30)),)) for at in range(12)]
+    mixed = {f"p{at}": " ".join(corpus[at][1][0].split()[at : at + 14]) for at in range(12)}
+    for name, piece in mixed.items():
+        slow = set()
+        for text, (segment,) in corpus:
+            starts = np.cumsum([0, *map(len, segment.split())])[:-1]
+            stream = letters(segment)
+            windows = {stream[s : s + WINDOW] for s in starts if s + WINDOW <= len(stream)}
+            slow |= {text} if any(window in letters(piece) for window in windows) else set()
+        found = find_quotes({name: piece}, corpus).get(name, [])
+        assert set(found) <= slow and bool(found) == bool(slow)
+
+
+def draw(words: str):
+    """A figure that shows words, as (png, svg)."""
+    figure, axes = plt.subplots(figsize=(4, 2))
+    for at, word in enumerate(words.split()):
+        axes.text(at / 20, 0.123456, word)
+    made = []
+    for kind in ("png", "svg"):
+        buffer = io.BytesIO()
+        with matplotlib.rc_context({"svg.fonttype": "none"}):
+            figure.savefig(buffer, format=kind, dpi=200)
+        made.append(buffer.getvalue())
+    plt.close(figure)
+    return made
+
+
+def test_pictures_get_smaller_and_keep_what_they_show():
+    png, svg = draw("one two three")
+    small, half = shrink_png(png), shrink_png(png, part=2)
+    assert len(half) < len(small) < len(png) and Image.open(io.BytesIO(small)).size == Image.open(io.BytesIO(png)).size
+    before, after = (np.asarray(Image.open(io.BytesIO(data)).convert("RGB"), float) for data in (png, small))
+    assert np.abs(before - after).mean() < 2
+    shrunk = shrink_svg(svg.decode())
+    assert len(shrunk) < len(svg) and "one two three" in " ".join(written_on(shrunk).split())
+
+
+def notebook(*outputs, markdown="# A title\n\n**Question.** Why?"):
+    """An executed notebook as papermill leaves it."""
+    cells = [v4.new_markdown_cell(markdown)] + [v4.new_code_cell("show()", outputs=[one]) for one in outputs]
+    for at, cell in enumerate(cells):
+        cell.id = str(at)
+        cell.metadata["papermill"] = {"start_time": "now"}
+    return v4.new_notebook(
+        cells=cells, metadata={"papermill": {"output_path": "/home/somebody/x.ipynb"}, "widgets": {}}
+    )
+
+
+def shown(**data):
+    return v4.new_output("display_data", {kind.replace("_", "/"): held for kind, held in data.items()})
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    """A project with a made-up run of quick that quotes its corpus wherever a run could."""
+    for name in ("ATTREVAL_RESULTS", "ATTREVAL_DATA", "ATTREVAL_CORPORA"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("ATTREVAL_HOME", str(tmp_path))
+    for name in ("notebooks", "config", "paper", "docs"):
+        (tmp_path / name).mkdir()
+    for path in (CHECKOUT / "notebooks").glob("*.ipynb"):
+        shutil.copy(path, tmp_path / "notebooks")
+    (tmp_path / "config" / "quick.yaml").write_text(yaml.safe_dump(PROFILE))
+    (tmp_path / "README.md").write_text("| notebook | question |\n|---|---|\n| `05_kamp2023` | which tokens? |\n")
+    words = np.array([[0, 0, 3]])
+    rows = [Instance("snli/test/printed", (PRINTED, "A kettle."), 0, words, split="test")]
+    rows += [Instance("snli/test/secret", (SECRET, SHORT), 1, words, split="test")]
+    write_instances(corpora.table_path("snli"), rows, {"task": "snli"})
+    run = project.results("quick")
+    for folder in (run.notebooks, run.tables, run.figures, run.steps):
+        folder.mkdir(parents=True)
+    claims = score(read_claims(path=CHECKOUT / "paper" / "claims.yml"), {})
+    write_csv(run.tables / "05_kamp2023_claims.csv", claims[claims.paper == "kamp2023"])
+    pngs = {}
+    for name, words in (
+        ("05_kamp2023_plain", "k by method"),
+        ("05_kamp2023_told", SECRET),
+        ("05_kamp2023_paper", PRINTED),
+    ):
+        pngs[name], svg = draw(words)
+        (run.figures / f"{name}.png").write_bytes(pngs[name])
+        (run.figures / f"{name}.svg").write_bytes(svg)
+    held = [
+        shown(text_html="".join(f"<span title='+0.1'>{word}</span> " for word in SECRET.split()), text_plain="<HTML>")
+    ]
+    held += [shown(image_png=base64.b64encode(png).decode(), text_plain="<Image>") for png in pngs.values()]
+    held += [shown(image_png=base64.b64encode(draw("who knows")[0]).decode())]
+    held += [
+        v4.new_output("stream", name="stderr", text="/root/some/path.py: warning"),
+        shown(text_html=f"<p>{PRINTED}</p>"),
+    ]
+    for step in expected_steps(config.load("quick")):
+        nbformat.write(notebook(*held if step == "05_kamp2023" else ()), run.executed(step))
+        facts = {
+            "step": step,
+            "files": [],
+            "seconds": 1.0,
+            "processor_seconds": 60.0,
+            "finished": "2001-02-03T04:05:06",
+        }
+        write_json(run.record(step), facts)
+    return tmp_path
+
+
+def read_outputs(path):
+    return [output for cell in nbformat.read(path, 4).cells for output in cell.get("outputs", ())]
+
+
+def test_a_run_is_committed_without_its_texts(home):
+    place = publish("quick")
+    outputs = read_outputs(place / "notebooks" / "05_kamp2023.ipynb")
+    assert "<code>snli/test/secret</code>" in outputs[0].data["text/html"] and SECRET not in json.dumps(outputs)
+    assert [path.stem for path in sorted((place / "figures").glob("*.png"))] == [
+        "05_kamp2023_paper",
+        "05_kamp2023_plain",
+    ]
+    sizes = [
+        Image.open(io.BytesIO(base64.b64decode(o.data["image/png"]))).size for o in outputs if "image/png" in o.data
+    ]
+    assert sizes[0] == sizes[2] == (400, 200) and sizes[1] == sizes[3] != sizes[0]  # a note stands for what is left out
+    assert outputs[-1].data["text/html"] == f"<p>{PRINTED}</p>" and len(outputs) == 6
+    text = (place / "notebooks" / "05_kamp2023.ipynb").read_text()
+    assert "papermill" not in text and "widgets" not in text and "/root" not in text
+    assert "figure 05_kamp2023_told" in (place / "README.md").read_text()
+    assert {"machine", "steps", "settings"} <= set(json.loads((place / "manifest.json").read_text()))
+
+
+def test_committing_twice_changes_nothing(home):
+    place = publish("quick")
+    kept = {path: path.read_bytes() for path in [*place.rglob("*.*"), *home.glob("docs/*"), home / "README.md"]}
+    assert publish("quick") == place and all(path.read_bytes() == data for path, data in kept.items())
+    assert sorted(place.parent.iterdir()) == [place]
+
+
+def test_a_table_names_texts_by_their_ids(home):
+    tables = project.results("quick").tables
+    down = [{"token": word, "score": at} for at, word in enumerate(SECRET.split())]
+    for name, rows in (("cells", [{"text": SECRET, "n": 1}, {"text": "fine, indeed", "n": 2}]), ("down", down)):
+        with (tables / f"05_kamp2023_{name}.csv").open("w", newline="") as handle:
+            writer = csv.DictWriter(handle, rows[0])
+            writer.writeheader()
+            writer.writerows(rows)
+    place = publish("quick")
+    assert (
+        place / "tables" / "05_kamp2023_cells.csv"
+    ).read_text() == 'text,n\n[snli/test/secret],1\n"fine, indeed",2\n'
+    assert (place / "tables" / "05_kamp2023_down.csv").read_text().startswith("score\n0\n1\n")
+    assert "05_kamp2023_down.csv: the texts of column token" in (place / "README.md").read_text()
+
+
+def test_a_large_table_is_left_out_and_said(home):
+    (project.results("quick").tables / "08_joint_values.csv").write_text("x\n" + "1\n" * 600_000)
+    place = publish("quick")
+    assert not (place / "tables" / "08_joint_values.csv").exists()
+    assert "table 08_joint_values.csv: 1.2 MB" in (place / "README.md").read_text()
+
+
+def test_what_is_left_names_file_and_place_and_nothing_is_committed(home, monkeypatch):
+    before = publish("quick")
+    kept = sorted(path.name for path in before.rglob("*"))
+    monkeypatch.setattr(
+        "attreval.report.publishing.publish.clean_notebook", lambda path, *_: (nbformat.read(path, 4), [])
+    )
+    with pytest.raises(ValueError, match=r"names a machine:\n  \w+.ipynb: /home/somebody"):
+        publish("quick")
+    monkeypatch.setattr("attreval.report.publishing.proof.machine_facts", lambda files: [])
+    with pytest.raises(
+        ValueError, match=r"quotes a corpus:\n  notebooks/05_kamp2023, cell 2, output 1, .*snli/test/secret"
+    ):
+        publish("quick")
+    assert sorted(path.name for path in before.rglob("*")) == kept
+
+
+def test_a_run_that_lacks_a_step_is_refused_unless_asked_for(home):
+    run = project.results("quick")
+    run.executed("08_joint").unlink()
+    with pytest.raises(ValueError, match=r"not whole; it lacks 08_joint: .*--partial"):
+        publish("quick")
+    assert "these steps lack: 08_joint" in (publish("quick", partial=True) / "README.md").read_text()
+
+
+def test_without_the_tables_of_texts_nothing_is_committed(home):
+    corpora.table_path("snli").unlink()
+    with pytest.raises(FileNotFoundError, match=r"nobody can tell .*attreval fetch --profile quick"):
+        publish("quick")
+    with pytest.raises(ValueError, match="of profile 'smoke' no run is committed"):
+        committed("smoke")
+
+
+def test_links_lead_to_the_copies_and_make_nothing_stale(home):
+    source = home / "notebooks" / "05_kamp2023.ipynb"
+    times = source.stat().st_mtime_ns
+    publish("quick")
+    first = nbformat.read(source, 4).cells[0].source
+    (link,) = re.findall(rf"{re.escape(LEAD)} \[quick\]\(([^)]*)\)", first)
+    assert (source.parent / link).resolve().is_file() and source.stat().st_mtime_ns == times
+    assert (
+        "| `05_kamp2023` | which tokens? | [quick](results/reference/quick/notebooks/05_kamp2023.ipynb) |"
+        in (home / "README.md").read_text()
+    )
+    assert write_links() == []
+    copied = (home / "results" / "reference" / "quick" / "notebooks" / "05_kamp2023.ipynb").read_text()
+    assert "../../../../notebooks/05_kamp2023.ipynb" in copied
+
+
+def test_a_machine_is_told_by_its_paths(tmp_path, monkeypatch):
+    monkeypatch.setenv("ATTREVAL_HOME", "/here/is/it")
+    for at, text in enumerate(
+        ["/home/me/x", "see /here/is/it/data", "<p>a</p>", "https://a.org/home/b", "n/root of it"]
+    ):
+        (tmp_path / f"{at}.md").write_text(text)
+    assert [line[:4] for line in machine_facts(sorted(tmp_path.iterdir()))] == ["0.md", "1.md"]
+
+
+def test_reasons_belong_to_a_verdict(tmp_path, monkeypatch):
+    monkeypatch.setenv("ATTREVAL_HOME", str(tmp_path))
+    (tmp_path / "x.csv").write_text("rule,n,low,high\nhalf,0.1,0,0.2\nnone,0.3,0,0.5\n")
+    row = {
+        "verdict": "contradicted",
+        "reason": None,
+        "texts_needed": 4.0,
+        "null_scores": 0.5,
+        "null_names": None,
+        "null_p": 0.2,
+    }
+    turned = {"what": "metric", "how": "ties at half", "measured": "x.csv", "where": {"rule": "half"}, "value": "n"}
+    reason = Reason(profile="quick", verdict="contradicted", because="Ties.", turned=[turned])
+    assert reason_of(row, None) == "not yet found"
+    assert reason_of(row, reason) == "Ties. Turned: metric, ties at half: [0.100](../x.csv)."
+    assert Turned(**turned, low="low", high="high").became() == "0.100 [0.000, 0.200]"
+    assert reason_of(row | {"verdict": "reproduced"}, reason) == "–"
+    assert reason_of(row | {"verdict": "inconclusive"}, reason).endswith("about 4 texts would decide.")
+    assert (
+        reason_of(row | {"verdict": "holds by chance too"}, None)
+        == "20% of worlds with nothing to find support it as much (on average: random scores 0.500)."
+    )
+    for wrong, said in (
+        ({"measured": "y.csv"}, "y.csv is not in"),
+        ({"where": {}}, "2 rows"),
+        ({"value": "m"}, "column m"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            Turned(**turned | wrong).became()
+
+
+def test_reasons_that_cannot_be_read_say_what_is_wrong(tmp_path):
+    path = tmp_path / "reasons.yml"
+    for text, said in (
+        ("a: [{profile: quick, verdict: lost, because: x, turned: []}]", "a: turned: "),
+        ("a: [{profile: quick, verdict: contradicted, because: x}]", "a: turned: Field required"),
+    ):
+        path.write_text(text)
+        with pytest.raises(ValueError, match=said):
+            read_reasons(path)
+
+
+def test_every_claim_has_its_row_with_command_minutes_and_cell(home):
+    publish("quick")
+    text = fidelity_markdown()
+    claims = json.loads((home / "results" / "reference" / "quick" / "claims.json").read_text())
+    assert text == (home / "docs" / "fidelity.md").read_text() and all(f"`{row['claim']}`" in text for row in claims)
+    assert text.count("`attreval run --profile quick -- --until agreement` | 1.0 / 3 |") == len(claims)
+    assert "[05_kamp2023, What became of the conclusions](" in text
+
+
+def test_columns_are_read_as_columns(tmp_path):
+    (tmp_path / "a.csv").write_text('x,y\n1,"b, c"\n2,d\n')
+    assert dict(written_in_table(tmp_path / "a.csv")) == {
+        "a.csv, by row": "x y 1 b, c 2 d",
+        "a.csv, column x": "1 2",
+        "a.csv, column y": "b, c d",
+    }

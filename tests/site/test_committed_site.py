@@ -1,0 +1,61 @@
+"""A clean clone has no run of its own: the site is made from the committed one."""
+
+import nbformat
+import pytest
+from madeup import copy_pages, make_run
+from typer.testing import CliRunner
+
+from attreval.cli import app
+from attreval.core import project
+from attreval.report.publishing.links import LEAD
+from attreval.report.publishing.places import committed
+from attreval.report.staging import stage
+
+
+@pytest.fixture
+def clone(tmp_path, monkeypatch):
+    """A project with the real pages and a made-up run that is committed as quick's."""
+    home = tmp_path / "project"
+    monkeypatch.setenv("ATTREVAL_HOME", str(home))
+    copy_pages(home)
+    make_run(home, "quick")
+    place = committed("quick").root
+    place.parent.mkdir(parents=True)
+    (home / "results" / "quick").rename(place)
+    (place / "claims.json").write_text("[]")
+    for path in (place / "notebooks").glob("*.ipynb"):
+        node = nbformat.read(path, as_version=4)
+        node.cells[0].source += f"\n\n{LEAD} [quick](../results/reference/quick/notebooks/{path.name})"
+        nbformat.write(node, path)
+    return home
+
+
+def test_the_committed_run_is_staged_without_links_to_its_other_copies(clone):
+    staged = stage("quick", committed("quick"))
+    assert staged.notebooks and staged.tables and staged.variables["run.profile"] == "quick"
+    assert not any(LEAD in path.read_text(encoding="utf-8") for path in staged.notebooks)
+    assert "no explained texts here" in (clone / "explorer.html").read_text(encoding="utf-8")
+    assert not (clone / "results" / "quick").exists()
+
+
+@pytest.mark.parametrize(
+    ("own", "words", "used"), [(False, [], True), (True, [], False), (True, ["--committed"], True)]
+)
+def test_it_is_rendered_where_there_is_no_other_or_it_is_asked_for(clone, monkeypatch, own, words, used):
+    calls = []
+    monkeypatch.setattr("attreval.report.rendering.render", lambda *given: calls.append(given) or clone)
+    monkeypatch.setattr("attreval.workflow.manifest.make_manifest", lambda profile: None)
+    (clone / "config").mkdir()
+    (clone / "config" / "quick.yaml").write_text(
+        "name: quick\nmodels: {a: {weights: minilm}}\ntasks: {snli: {models: [a], train_rows: 1, dev_rows: 1, "
+        "test_rows: 1, explain_rows: 1}}\nexplain: {methods: [lime]}\n"
+    )
+    if own:
+        record = project.results("quick").record("01_data")
+        record.parent.mkdir(parents=True)
+        record.write_text("{}")
+    done = CliRunner().invoke(app, ["render", *words])
+    assert done.exit_code == 0, done.output
+    (given,) = calls
+    assert given == ("quick", "auto", committed("quick") if used else project.results("quick"))
+    assert ("the committed run of quick" in done.output) == used
