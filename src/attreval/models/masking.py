@@ -1,7 +1,7 @@
-"""Uniform random masking of texts to be learned from (Madsen et al. 2024): what erasure makes of a text is then no news.
+"""Uniform random masking of texts to learn from (Madsen et al. 2024): what erasure makes of a text is then no news.
 
-Half of each batch is masked: for each of its texts a share is drawn uniformly between 0 and 1, and every content token
-becomes the mask token with that probability, so that any number of masked tokens is equally likely. Special tokens stay.
+Half of each batch is masked: for each of its texts a share is drawn uniformly between 0 and 1, and each content token
+becomes the mask token with that probability, so that any number of masked ones is equally likely. Special tokens stay.
 """
 
 from __future__ import annotations
