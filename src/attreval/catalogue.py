@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from attreval import config, corpora
+from attreval.api.coverage import where_computed, why_not
 from attreval.api.measures import MEASURES
 from attreval.api.method_names import ALIASES
 from attreval.methods import METHODS
@@ -37,7 +38,7 @@ def list_methods() -> list[dict]:
 
 
 def list_metrics() -> list[dict]:
-    """Metrics: which direction is better, range, what it needs and says; whether `attreval.evaluate` computes it."""
+    """Metrics: which direction is better, range, needs and what it says; where it judges a method, or why not."""
     return [
         {
             "name": m.name,
@@ -50,6 +51,8 @@ def list_metrics() -> list[dict]:
             "python": "evaluate" if m.name in MEASURES else "",
             "function": place_of(m.function),
             "source": m.source,
+            "computed": {name: where for name, of in METHODS.items() if (where := where_computed(m, of))},
+            "why_not": {name: why for name, of in METHODS.items() if (why := why_not(m, of))},
         }
         for m in METRICS.values()
     ]

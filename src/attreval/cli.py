@@ -218,8 +218,9 @@ def list_what(
     if as_json:
         print(json.dumps(rows, indent=1, ensure_ascii=False))
         return
-    # a file and function, and reasons, are too long for a table of so many columns
-    print_rows([{key: value for key, value in row.items() if key not in ("function", "why_not")} for row in rows])
+    # a file and function, and what is said of each pair, are too long for a table of so many columns
+    long = ("function", "computed", "why_not")
+    print_rows([{key: value for key, value in row.items() if key not in long} for row in rows])
 
 
 def print_rows(rows: list[dict]) -> None:

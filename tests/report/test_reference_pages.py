@@ -115,7 +115,7 @@ def test_every_method_has_a_card_with_its_facts(sections, name):
     assert len(words(plain(blocks[1]))) > 2
     assert in_code(card["Name"])[0] == name and in_code(card["Evaluations"]) == [method.evaluations]
     assert ("sign tells" in plain(card["Scores"][0])) == method.signed
-    assert plain(card["Scores"][0]).startswith(cards.LEVEL_NAMES[method.level] + ";")
+    assert plain(card["Scores"][0]).startswith(cards.LEVELS[method.level] + ";")
     assert in_code(card.get("Limited by", [])) == list(method.limits)
     assert ("draws numbers" in plain(card["Random"][0])) == method.stochastic
     assert ("faster precision" in plain(card["Evaluations"][0])) == method.sampled
@@ -147,7 +147,7 @@ def test_every_metric_has_a_card_with_its_facts(sections, name):
 def test_what_registries_may_say_has_words():
     assert set(cards.NEEDS) == set(NEEDS) and set(cards.KIND_TITLES) == set(KINDS)
     assert set(cards.FAMILY_NAMES) == set(FAMILIES)
-    assert {m.level for m in METHODS.values()} == set(cards.LEVEL_NAMES)
+    assert {m.level for m in METHODS.values()} == set(cards.LEVELS)
 
 
 def test_every_public_name_is_on_the_page(sections):
@@ -297,3 +297,20 @@ def test_no_cell_of_the_table_of_methods_and_models_is_empty_without_a_reason():
         assert row[0].endswith(f"(#method-{method.name})")
         assert [cell == "yes" for cell in row[1:5]] == [family in method.families for family in FAMILIES]
         assert len(row) == 6 and (row[5] == "applies to all") == (method.families == FAMILIES)
+
+
+def test_no_cell_of_the_table_of_metrics_and_methods_is_empty_without_a_reason():
+    members, judged = ([line[2:-2].split(" | ") for line in table.splitlines()] for table in cards.judged_markdown())
+    group_of = {name: row[0] for row in members[2:] for name in re.findall(r"#method-(\w+)", row[1])}
+    assert list(group_of) and set(group_of) == set(METHODS) and len(judged) == 2 + len(METRICS)
+    letters = judged[0][1:-2]
+    assert letters == [row[0] for row in members[2:]] and 3 <= len(letters) <= 8
+    listed = {row["name"]: row for row in list_metrics()}
+    for row, metric in zip(judged[2:], METRICS.values(), strict=True):
+        of_group = dict(zip(letters, row[1:], strict=False))
+        for name in METHODS:
+            computed, why = listed[metric.name]["computed"].get(name), listed[metric.name]["why_not"].get(name)
+            assert bool(computed) != bool(why), (metric.name, name)
+            assert of_group[group_of[name]].strip() == ("yes" if computed else "\N{EN DASH}")
+        assert bool(row[-1].strip()) == (len(listed[metric.name]["why_not"]) > 0)
+        assert bool(row[-2].strip()) == (len(listed[metric.name]["computed"]) > 0)

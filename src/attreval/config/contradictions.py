@@ -53,6 +53,33 @@ def check_choice_of_runs(profile) -> None:
         )
 
 
+def check_twins(profile) -> None:
+    """Raise ValueError where the twins of joint.masked differ in more than whether they are masked."""
+    for task, model, seed in profile.twin_runs():
+        if (task, model, seed) not in profile.trained_runs():
+            raise ValueError(f"joint.masked: no model {model!r} is trained on task {task!r}")
+        twins = profile.joint.masked.twins[task]
+        if profile.training_of(task, model).masked != (model in twins.masked):
+            kind = "masked" if model in twins.masked else "plain"
+            raise ValueError(f"joint.masked: {model!r} is a {kind} twin; give it training.masked to match")
+        first = twins.plain[0]
+        for what, one, other in zip(
+            ("model", "rows", "training"), *(_upbringing(profile, task, m) for m in (first, model)), strict=True
+        ):
+            if one != other:
+                raise ValueError(
+                    f"joint.masked: twins on task {task!r} differ in `masked` alone; the {what} of {first!r} is {one}, "
+                    f"that of {model!r} is {other}"
+                )
+
+
+def _upbringing(profile, task: str, model: str) -> tuple[dict, dict, dict]:
+    """All that makes a trained model but its name and whether it is masked."""
+    rows = profile.task_of(task, model).model_dump(include={"train_rows", "dev_rows", "also_train"})
+    training = profile.training_of(task, model).model_dump(exclude={"masked"})
+    return profile.models[model].model_dump(exclude={"training"}), rows, training
+
+
 def _check_target(task: str, judges: list[str], target: str) -> None:
     """Raise ValueError where a judge of the predicted class is given explanations of another."""
     for judge in [name for name in judges if name in OF_THE_PREDICTED and target != "predicted"]:

@@ -269,6 +269,31 @@ class LimitsSpec(Section):
         return self
 
 
+class TwinsSpec(Section):
+    """Models of a task that are trained alike but for `masked` (see models.masking) and the seeds that names give them.
+
+    plain, masked: of each kind one or more; two of a kind tell masking from the seed. rows: test instances that all
+    explain and are asked about; tested: on which their accuracy is taken.
+    """
+
+    plain: list[str] = Field(min_length=1)
+    masked: list[str] = Field(min_length=1)
+    rows: Count
+    tested: Count = 200
+
+
+class MaskedSpec(Section):
+    """Erasure asked of models that have learned from masked texts. twins: by task; methods: that explain them."""
+
+    twins: dict[str, TwinsSpec] = {}
+    methods: list[str] = LimitsSpec.model_fields["methods"].default
+
+    @model_validator(mode="after")
+    def known_methods(self):
+        check_methods(self.methods)
+        return self
+
+
 class JointSpec(Section):
     """Every method before every judge. tasks: for each task on how many of its first instances judges are asked.
 
@@ -282,12 +307,14 @@ class JointSpec(Section):
     asked: dict[str, Count] = {}
     budgets: BudgetsSpec = BudgetsSpec()
     limits: LimitsSpec = LimitsSpec()
+    masked: MaskedSpec = MaskedSpec()
     path_baselines: dict[str, Count] = {}
 
     def check(self, tasks) -> None:
         """Raise ValueError where the study names a task or a method that there is not."""
         budgets = (*self.budgets.tasks, *self.budgets.sizes_of)
-        for name in (*self.tasks, *self.asked, *budgets, *self.limits.tasks, *self.path_baselines):
+        named = (*self.limits.tasks, *self.masked.twins, *self.path_baselines)
+        for name in (*self.tasks, *self.asked, *budgets, *named):
             if name not in tasks:
                 raise ValueError(f"joint: no task {name!r} in this profile; there are: {', '.join(tasks)}")
         for name in (method for methods in self.budgets.tasks.values() for method in methods):

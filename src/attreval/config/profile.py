@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from pydantic import BaseModel, Field, field_validator, model_validator
 
-from attreval.config.contradictions import check_choice_of_runs, check_judges
+from attreval.config.contradictions import check_choice_of_runs, check_judges, check_twins
 from attreval.config.judges import (
     AgreementSpec,
     DiagnosisSpec,
@@ -110,6 +110,7 @@ class Profile(Section):
             check_judges(self, task)
         self.joint.check([*self.tasks, *self.left_out])
         check_choice_of_runs(self)
+        check_twins(self)
         if self.seed_study:
             self.seed_study.check(self.models, TASKS)
             self.study_training(), self.study_explaining()
@@ -168,6 +169,11 @@ class Profile(Section):
         """The first seed of every model of these tasks, as far as the profile has them."""
         known = [(task, self.tasks[task]) for task in tasks if task in self.tasks]
         return [(task, model, spec.seeds[0]) for task, spec in known for model in spec.models]
+
+    def twin_runs(self) -> list[Run]:
+        """The first seed of the twins of joint.masked, of each task the plain ones first."""
+        known = [(task, twins) for task, twins in self.joint.masked.twins.items() if task in self.tasks]
+        return [(task, name, self.tasks[task].seeds[0]) for task, of in known for name in (*of.plain, *of.masked)]
 
     def first_explained(self, task: str) -> Run | None:
         """The first explained run of a task; None where it has none."""

@@ -122,7 +122,7 @@ class TrainingSpec(Section):
     head_learning_rate: of what is no part of the pretrained encoder, where it learns at another rate. clip: largest
     norm of the gradient, null for none. tokens: cut train and dev texts to so many; what is tested and explained keeps
     the model's max_length. frozen_layers: an encoder's embeddings and so many of its lowest layers stay as they were
-    pretrained; null for none.
+    pretrained; null for none. masked: half of each batch has a random share of its tokens masked, see models.masking.
     """
 
     epochs: int = Field(1, ge=1)
@@ -141,6 +141,7 @@ class TrainingSpec(Section):
     precision: Precision = "auto"
     tokens: int | None = Field(None, ge=8)
     frozen_layers: int | None = Field(None, ge=0)
+    masked: bool = False
 
 
 METHODS_OF_TWO_PAPERS = dict.fromkeys(

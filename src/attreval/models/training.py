@@ -18,6 +18,7 @@ from attreval import __version__
 from attreval.core.records import Instance, Tokens
 from attreval.core.seeds import generator, seed_of
 from attreval.core.tables import part_of, write_json
+from attreval.models.masking import mask_half, mask_share
 from attreval.models.scorer import Scorer, pad_rows
 from attreval.models.transformer import Transformer, freeze, pick_precision
 from attreval.models.words.classifier import WordClassifier
@@ -48,6 +49,14 @@ class Evaluation:
 def read(model: Model, one: Instance | Prepared) -> Tokens:
     """The tokens of an instance."""
     return one.tokens if isinstance(one, Prepared) else model.tokens(one)
+
+
+def masked_copies(model: Model, instances: Sequence[Instance | Prepared], *names: object) -> list[Prepared]:
+    """Each instance with a uniformly drawn share of its tokens masked; the draws derive from names and its id."""
+    return [
+        Prepared(one.id, one.label, mask_share(read(model, one), generator("masked", *names, one.id)))
+        for one in instances
+    ]
 
 
 def check_labels(instances: Sequence[Instance | Prepared], labels: Sequence[str]) -> None:
@@ -155,6 +164,7 @@ def train(
     """Train, keep the checkpoint that is best on dev (by spec.watch) in `folder`, and return the training curve.
 
     What is checked and kept is the running average of the weights (decay spec.averaging, 0 for the weights themselves).
+    Where spec.masked, half of each batch is masked (models.masking), and dev is read twice, as it is and masked.
     spec: config.TrainingSpec. names: what the seed derives from. notify: called with (done, of, words).
     The folder gets model.safetensors, the tokenizer, and training.json, and appears only when it is complete.
     """
@@ -168,6 +178,8 @@ def train(
     freeze_lowest(network, spec.frozen_layers)
     reader = replace(model, max_length=min(model.max_length, spec.tokens or model.max_length), copies={})
     encoded = [read(reader, i) for i in train_set]
+    masks = generator("masks", *names) if spec.masked else None
+    checked = [*dev_set, *masked_copies(reader, dev_set, "dev", *names)] if spec.masked else dev_set
     lengths = np.array([len(t) for t in encoded])
     gold = torch.tensor([i.label for i in train_set], device=model.device)
     per_epoch = math.ceil(len(train_set) / spec.batch_rows)
@@ -181,7 +193,8 @@ def train(
     shutil.rmtree(part, ignore_errors=True)
     stream = (rows for _ in range(spec.epochs) for rows in batches(lengths, spec.batch_rows, rng))
     for step, rows in enumerate(stream, start=1):
-        ids, mask, segments = pad_rows([(encoded[r].ids, encoded[r].segments) for r in rows], encoded[0].pad_id)
+        texts = [encoded[r] for r in rows] if masks is None else mask_half([encoded[r] for r in rows], masks)
+        ids, mask, segments = pad_rows([(t.ids, t.segments) for t in texts], encoded[0].pad_id)
         inputs = (ids.to(model.device), mask.to(model.device), segments.to(model.device))
         with torch.autocast(model.device.type, torch.bfloat16, enabled=precision == "bfloat16"):
             logits = model.logits(*inputs)
@@ -201,7 +214,7 @@ def train(
             continue
         kept.network.eval()
         kept.copies.clear()  # they hold the weights of another step
-        dev = evaluate(kept, dev_set, precision)
+        dev = evaluate(kept, checked, precision)
         found = {"train_loss": float(np.mean(losses)), "dev_loss": dev.loss, "dev_accuracy": dev.accuracy}
         curve.append({"step": step, "epoch": step / per_epoch} | found)
         losses = []

@@ -30,12 +30,13 @@ COLUMNS = [
     "high",
 ]
 COLUMNS += ["null_scores", "null_names", "null_p", "q", "texts", "models", "seeds", "texts_needed", "corpus", "model"]
-COLUMNS += ["metric", "basis", "verdict", "reason"]
+COLUMNS += ["metric", "basis", "verdict", "reason", "sequel"]
 
 
 class Claim(Section):
     """One claim of a paper. measure: our number in words. reported: what the paper has, in words. contrast: how the
-    number is made, for the judge that knows contrasts. why_not: why it cannot be tested here, if so."""
+    number is made, for the judge that knows contrasts. why_not: why it cannot be tested here, if so. sequel: the work
+    in the bibliography that came after the paper and makes the claim, where it is not the paper's own."""
 
     id: str
     paper: Literal["poerner2018", "kamp2023", "zhao2023", "sun2024"]
@@ -46,6 +47,7 @@ class Claim(Section):
     expect: Expectation
     contrast: dict[str, Any] | None = None
     why_not: str = ""
+    sequel: str = ""
 
 
 def read_claims(paper: str | None = None, path: Path | None = None) -> list[Claim]:
@@ -84,7 +86,7 @@ def score(
     for claim, finding, q in zip(claims, findings, adjust(np.array(p)), strict=True):
         low, high = finding.interval(confidence)
         tested = not (finding.reason and np.isnan(finding.value))
-        row = claim.model_dump(include={"paper", "where", "statement", "measure", "reported"})
+        row = claim.model_dump(include={"paper", "where", "statement", "measure", "reported", "sequel"})
         row |= {"claim": claim.id, "published": (published or {}).get(claim.id, np.nan), "claimed": say(claim.expect)}
         row |= {"value": finding.value, "low": low, "high": high, "q": q, "null_p": finding.null_p(claim.expect)}
         row |= {"null_scores": _mean(finding.by_scores), "null_names": _mean(finding.by_names)}

@@ -1,4 +1,4 @@
-"""Figures of notebook 08: rank correlations of metrics, the Pareto front, and the stability of sampled explanations."""
+"""Figures of notebook 08: rank correlations of metrics, the Pareto front, stability of sampled explanations, twins."""
 
 from __future__ import annotations
 
@@ -173,3 +173,35 @@ def draw_budgets(overlaps: pd.DataFrame, threshold: float):
     figure.legend(*panels[0].get_legend_handles_labels(), loc="upper center", bbox_to_anchor=(0.5, 0.01), ncols=2)
     figure.tight_layout()
     return panels[0]
+
+
+def draw_masked(table: pd.DataFrame):
+    """A panel a task, metric and way to erase: the mean of each method, plain model by masked twin, with intervals."""
+    use_style()
+    if not len(table):
+        return draw_nothing("No models with masked twins are part of this profile.")
+    cells = list(table.groupby(["task", "metric", "erased"], sort=False))
+    methods = [m for m in METHODS if m in set(table.method)]
+    colours, markers = method_palette(methods), method_markers(methods)
+    columns = min(5, len(cells))
+    lines = -(-len(cells) // columns)
+    figure, grid = plt.subplots(lines, columns, figsize=(2.5 * columns, 2.7 * lines), squeeze=False)
+    for axes, ((task, _, erased), part) in zip(grid.flat, cells, strict=False):
+        for row in part.itertuples():
+            title = METHODS[row.method].title
+            across = [[row.plain - row.plain_low], [row.plain_high - row.plain]]
+            up = [[row.masked - row.masked_low], [row.masked_high - row.masked]]
+            style = {"color": colours[title], "marker": markers[title], "linestyle": "", "markersize": 5}
+            axes.errorbar(row.plain, row.masked, xerr=across, yerr=up, elinewidth=0.6, label=title, **style)
+        ends = [min(part.plain_low.min(), part.masked_low.min()), max(part.plain_high.max(), part.masked_high.max())]
+        axes.plot(ends, ends, color="#999999", linewidth=0.8, zorder=0)
+        axes.set_title(f"{part.title.iloc[0]}\n{task_title(task)}, {erased}", fontsize=9)
+    for axes in grid.flat[len(cells) :]:
+        axes.set_visible(False)
+    for axes in grid[-1]:
+        axes.set_xlabel("plain", fontsize=9)
+    for row in grid:
+        row[0].set_ylabel("masked", fontsize=9)
+    figure.legend(*grid[0][0].get_legend_handles_labels(), loc="upper center", bbox_to_anchor=(0.5, 0.01), ncols=4)
+    figure.tight_layout()
+    return grid[0][0]

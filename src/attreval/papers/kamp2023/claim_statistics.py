@@ -28,11 +28,13 @@ PAIRS = tuple(combinations(SIX, 2))
 LOW_PAIRS = tuple(pair for pair in PAIRS if set(pair) & set(LOW))
 DYNAMIC = 0  # stands for dynamic k where a k is asked for
 CHANCE = "chance"  # agreement of scores in a random order with people
+SPANS = "spans"  # mean agreement of all pairs on the chunks of a text that hold what they select
 
 
 @dataclass(frozen=True)
 class Means:
-    """(b, p) means by name: ("pair", a, b, k), (PEOPLE, method, k), ("k", method), ("rise", length), (CHANCE, k)."""
+    """(b, p) means by name: ("pair", a, b, k), (PEOPLE, method, k), ("k", method), ("rise", length), (CHANCE, k),
+    (SPANS, k)."""
 
     names: dict[tuple, int]
     values: np.ndarray
@@ -146,6 +148,11 @@ def gain_above_five(fit: Means, read: Means) -> np.ndarray:
     return best_of(*(np.stack([way(means) for way in ways], axis=1) for means in (fit, read)))
 
 
+def gain_of_spans(means: Means) -> np.ndarray:
+    """Mean agreement of all pairs at dynamic k on chunks of the text, less that on tokens."""
+    return means[SPANS, DYNAMIC] - np.mean([means["pair", *p, DYNAMIC] for p in PAIRS], axis=0)
+
+
 def statistics(k: int) -> dict[str, Callable[[Means], np.ndarray]]:
     """By claim, its number; k: the fixed k that dynamic k is set against."""
     return {
@@ -164,6 +171,7 @@ def statistics(k: int) -> dict[str, Callable[[Means], np.ndarray]]:
         "dynamic-k-plain-ig": lambda means: means["k", PLAIN],
         "improvement-shrinks": gain_falls_with_k,
         "no-improvement-above-five": gain_above_five,
+        "spans-smooth-differences": gain_of_spans,
         "length-bias": lambda means: means["rise", "short"] - means["rise", "long"],
     }
 
@@ -175,5 +183,6 @@ OF_NO_METHOD = (  # what no name decides, or that one method is like others: exc
     "people-agreement-rises-with-k",
     "improvement-shrinks",
     "no-improvement-above-five",
+    "spans-smooth-differences",
     "length-bias",
 )

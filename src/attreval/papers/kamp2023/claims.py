@@ -16,6 +16,7 @@ import pandas as pd
 from attreval import corpora
 from attreval.config import AgreementSpec, BootstrapSpec, Run
 from attreval.core.seeds import generator
+from attreval.metrics.chunks import chosen_chunks, find_chunks
 from attreval.metrics.pairwise_agreement import pairwise_agreement, pairwise_agreement_of
 from attreval.papers.common.claims import read_claims, score
 from attreval.papers.common.published import reported
@@ -29,6 +30,7 @@ from attreval.papers.kamp2023.claim_statistics import (
     LARGE,
     OF_NO_METHOD,
     PAIRS,
+    SPANS,
     Means,
     rank_correlation_of_k,
     statistics,
@@ -40,7 +42,7 @@ SHAP_EVALUATIONS = 500  # of the released code; with fewer, phrases of longer te
 PREFERRED = ("esnli", "snli")  # the paper's texts, with people and without
 KS = (DYNAMIC, *range(1, LARGE + 1))
 NAMES = [("pair", a, b, k) for a, b in PAIRS for k in KS] + [(PEOPLE, m, k) for m in SIX for k in KS]
-NAMES += [("k", m) for m in SIX] + [("rise", "short"), ("rise", "long")]
+NAMES += [("k", m) for m in SIX] + [("rise", "short"), ("rise", "long"), (SPANS, DYNAMIC)]
 NAMES += [(CHANCE, k) for k in KS]
 AT = {name: at for at, name in enumerate(NAMES)}
 
@@ -66,7 +68,10 @@ def values_of(reading: Reading, spec: AgreementSpec, lengths: tuple[float, float
     if reading.marked:
         start = AT[PEOPLE, SIX[0], DYNAMIC]
         out[start : start + len(SIX) * len(KS)] = table[:, : len(SIX), -1].T.ravel()
-    out[AT["k", SIX[0]] : AT["k", SIX[-1]] + 1] = [reading.peaks(m, spec).sum() for m in SIX]
+    peaks = np.array([reading.peaks(m, spec) for m in SIX])
+    out[AT["k", SIX[0]] : AT["k", SIX[-1]] + 1] = peaks.sum(axis=1)
+    by_spans = pairwise_agreement_of(chosen_chunks(peaks, find_chunks(reading.tokens)))
+    out[AT[SPANS, DYNAMIC]] = by_spans[np.triu_indices(len(SIX), 1)].mean()
     rise = (reading.agreement_at_k(SIX, LARGE, spec) - reading.agreement_at_k(SIX, 1, spec)) / (LARGE - 1)
     for name, inside in (("short", len(reading.tokens) <= lengths[0]), ("long", len(reading.tokens) >= lengths[1])):
         out[AT["rise", name]] = rise if inside else np.nan

@@ -11,6 +11,7 @@ import unicodedata
 from collections.abc import Callable, Iterable
 from math import inf
 
+from attreval.api.coverage import LEVELS, where_computed, why_not
 from attreval.api.measures import ALIASES as METRIC_ALIASES
 from attreval.api.measures import MEASURES
 from attreval.api.method_names import ALIASES as METHOD_ALIASES
@@ -30,7 +31,6 @@ KIND_TITLES = {
     "baseline": "Baselines",
     "given": "Made elsewhere",
 }
-LEVEL_NAMES = {"token": "tokens", "pair": "pairs of tokens", "span": "pairs of spans"}
 FAMILY_NAMES = {
     "transformer": "transformers",
     "recurrent": "GRU and LSTM",
@@ -75,18 +75,43 @@ def coverage_markdown() -> str:
 
 def metrics_markdown(works: Iterable[str]) -> str:
     """A card for each of METRICS, by the judge that reports it. works: keys of the bibliography."""
-    known, blocks = frozenset(works), []
+    known, blocks = frozenset(works), ["# Which metric on which method", *judged_markdown()]
     for judge, title in {**JUDGES, "": NO_JUDGE}.items():
         cards = [metric_card(m, known) for m in METRICS.values() if m.judge == judge]
         blocks += [f"# {escape(title)}", *cards] if cards else []
     return "\n\n".join(blocks) + "\n"
 
 
+def judged_markdown() -> list[str]:
+    """Two tables: groups of METHODS that the same METRICS judge; where each metric judges each group, or why not."""
+    groups: dict[tuple[str, ...], list[Method]] = {}
+    for method in METHODS.values():
+        groups.setdefault(tuple(why_not(metric, method) for metric in METRICS.values()), []).append(method)
+    letters = [chr(ord("A") + at) for at in range(len(groups))]
+    members = [["Group", "Methods"], [":--", ":--"]]
+    for letter, of in zip(letters, groups.values(), strict=True):
+        names = ", ".join(f"[{escape(m.title)}](methods.qmd#method-{m.name})" for m in of)
+        members.append([letter, names])
+    rows = [["Metric", *letters, "Computed in", "Why not"], [":--", *[":-:"] * len(groups), ":--", ":--"]]
+    for at, metric in enumerate(METRICS.values()):
+        why = [reasons[at] for reasons in groups]
+        places = dict.fromkeys(where_computed(metric, m) for of in groups.values() for m in of)
+        said = "; ".join(
+            f"{', '.join(x for x, one in zip(letters, why, strict=True) if one == reason)}: {reason}"
+            for reason in dict.fromkeys(why)
+            if reason
+        )
+        cells = ["\N{EN DASH}" if reason else "yes" for reason in why]
+        linked = f"[{escape(metric.title)}](#metric-{metric.name})"
+        rows.append([linked, *cells, inline(", ".join(place for place in places if place)), inline(said)])
+    return ["\n".join("| " + " | ".join(row) + " |" for row in table) for table in (members, rows)]
+
+
 def method_card(method: Method, works: frozenset[str]) -> str:
     """The card of a method: what it computes, and its facts."""
     facts = {
         "Name": _names(method.name, METHOD_ALIASES),
-        "Scores": f"{LEVEL_NAMES[method.level]}; {_sign(method)}",
+        "Scores": f"{LEVELS[method.level]}; {_sign(method)}",
         "Evaluations": f"{code(method.evaluations)} a text" + _sampled(method),
         "Limited by": ", ".join(f"{code(limit)} ({_default(limit)})" for limit in method.limits),
         "Random": _random(method),

@@ -1,0 +1,114 @@
+"""Uniform random masking: against its slow twin, special tokens kept, shares uniform, draws that follow from names."""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from reference import masks, models
+from scipy.stats import kstest
+
+from attreval.config import TrainingSpec
+from attreval.core.seeds import generator
+from attreval.models.masking import mask_half, mask_share
+from attreval.models.training import Prepared, evaluate, masked_copies, train
+
+MODEL = models.tiny_model()
+LONG = models.instance(" ".join(["film"] * 40), "the plot was bad")
+SPEC = TrainingSpec(epochs=3, batch_rows=8, learning_rate=5e-3, evaluations_per_epoch=1, precision="float32")
+
+
+def batch_of(rows, seed):
+    """Texts of many lengths, of one part and of two."""
+    rng, words = np.random.default_rng(seed), ["the", "film", "bad", "unbelievably", "!"]
+    made = []
+    for row in range(rows):
+        parts = [" ".join(rng.choice(words, rng.integers(1, 9))) for _ in range(1 + row % 2)]
+        made.append(MODEL.tokens(models.instance(*parts, name=str(row))))
+    return made
+
+
+@given(rows=st.integers(1, 13), seed=st.integers(0, 10**6))
+def test_a_batch_is_masked_as_its_slow_twin_masks_it(rows, seed):
+    batch = batch_of(rows, seed)
+    found = mask_half(batch, np.random.default_rng(seed))
+    assert [tokens.ids.tolist() for tokens in found] == masks.masked_batch(batch, np.random.default_rng(seed))
+
+
+@given(rows=st.integers(1, 13), seed=st.integers(0, 10**6))
+def test_special_tokens_stay_and_at_most_half_a_batch_changes(rows, seed):
+    batch = batch_of(rows, seed)
+    found = mask_half(batch, np.random.default_rng(seed))
+    changed = [not np.array_equal(a.ids, b.ids) for a, b in zip(batch, found, strict=True)]
+    assert sum(changed) <= (rows + rows % 2) // 2
+    for before, after in zip(batch, found, strict=True):
+        moved = before.ids != after.ids
+        assert not moved[before.special].any() and (after.ids[moved] == before.mask_id).all()
+        assert np.array_equal(before.segments, after.segments) and before.texts == after.texts
+
+
+def test_half_of_the_texts_are_masked_also_of_batches_of_one():
+    rng, batch = np.random.default_rng(0), [MODEL.tokens(LONG)]
+    kept = [np.array_equal(mask_half(batch, rng)[0].ids, batch[0].ids) for _ in range(600)]
+    assert np.mean(kept) == pytest.approx(0.5 + 0.5 / (len(batch[0].content) + 1), abs=0.06)
+
+
+def test_every_number_of_masked_tokens_is_as_likely():
+    rng, tokens = np.random.default_rng(1), MODEL.tokens(LONG)
+    n = len(tokens.content)
+    counts = np.array([(mask_share(tokens, rng).ids == tokens.mask_id).sum() for _ in range(4000)])
+    assert kstest((counts + rng.random(len(counts))) / (n + 1), "uniform").pvalue > 0.001
+    of_each = np.mean([mask_share(tokens, rng).ids == tokens.mask_id for _ in range(2000)], axis=0)
+    assert np.abs(of_each[tokens.content] - 0.5).max() < 0.06  # no place is masked more than another
+
+
+def test_copies_follow_from_names_and_ids_alone():
+    texts = models.toy(12)
+    first, again = (masked_copies(MODEL, texts, "a", 1) for _ in range(2))
+    other, turned = masked_copies(MODEL, texts, "a", 2), masked_copies(MODEL, texts[::-1], "a", 1)[::-1]
+    ids = [[one.tokens.ids.tolist() for one in some] for some in (first, again, other, turned)]
+    assert ids[0] == ids[1] == ids[3] != ids[2]
+    assert [(one.id, one.label) for one in first] == [(one.id, one.label) for one in texts]
+
+
+@pytest.fixture(scope="module")
+def twins(tmp_path_factory):
+    """(plain, masked): the same training but for the masks."""
+    made = []
+    for name, masked in (("plain", False), ("masked", True)):
+        model, spec = models.untrained_model(), SPEC.changed(masked=masked)
+        folder = tmp_path_factory.mktemp(name) / "model"
+        curve = train(model, models.toy(256), models.toy(32, 1), spec, folder, ("toy", 1))
+        made.append((model, curve, json.loads((folder / "training.json").read_text())))
+    return made
+
+
+def test_masked_training_checks_dev_as_it_is_and_masked(twins):
+    (_, _, plain), (model, curve, record) = twins
+    dev = models.toy(32, 1)
+    both = [*dev, *masked_copies(model, dev, "dev", "toy", 1)]
+    assert min(one["dev_loss"] for one in curve) == pytest.approx(evaluate(model, both).loss, abs=1e-6)
+    assert record["training"]["masked"] and not plain["training"]["masked"]
+    assert record["dev_rows"] == plain["dev_rows"] == 32
+
+
+def test_a_model_trained_on_masked_texts_knows_when_nothing_is_left(twins):
+    (plain, _, _), (masked, _, _) = twins
+    tests = models.toy(64, 2)
+    assert min(evaluate(model, tests).accuracy for model in (plain, masked)) > 0.9
+    empty = [Prepared(one.id, one.label, mask_whole(plain, one)) for one in tests]
+    assert evaluate(masked, empty).loss < 0.75 < evaluate(plain, empty).loss  # ln 2 is all that can be had
+
+
+def mask_whole(model, one):
+    """The text with every content token masked."""
+    tokens = model.tokens(one)
+    ids = np.where(tokens.special, tokens.ids, tokens.mask_id)
+    return type(tokens)(**{**vars(tokens), "ids": ids})
+
+
+def test_names_seed_the_masks():
+    batch = batch_of(8, 3)
+    drawn = [[t.ids.tolist() for t in mask_half(batch, generator("masks", *names))] for names in ("ab", "ab", "ac")]
+    assert drawn[0] == drawn[1] != drawn[2]
