@@ -7,6 +7,8 @@ FROM python:3.11-slim
 ARG PIP_OPTIONS=""
 ENV HOME=/tmp PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 
+# LightGBM takes OpenMP from the system
+RUN apt-get update && apt-get install --yes --no-install-recommends libgomp1 && rm -rf /var/lib/apt/lists/*
 COPY requirements.lock /build/
 RUN pip install $PIP_OPTIONS --requirement /build/requirements.lock
 COPY pyproject.toml README.md LICENSE /build/

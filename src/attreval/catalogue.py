@@ -24,6 +24,7 @@ def list_methods() -> list[dict]:
             "level": m.level,
             "models": list(m.families),
             "why_not": {family: m.why_not(family) for family in FAMILIES if family not in m.families},
+            "missing": m.missing(),
             "evaluations": m.evaluations,
             "signed": m.signed,
             "sampled": m.sampled,

@@ -219,18 +219,23 @@ def list_what(
         print(json.dumps(rows, indent=1, ensure_ascii=False))
         return
     # a file and function, and what is said of each pair, are too long for a table of so many columns
-    long = ("function", "computed", "why_not")
+    long = ("function", "computed", "why_not", "missing")
     print_rows([{key: value for key, value in row.items() if key not in long} for row in rows])
+    for row in rows:
+        if row.get("missing"):
+            print(f"{row['name']} {row['missing']}")
 
 
 def print_rows(rows: list[dict]) -> None:
     """Print rows as a table, lists with commas."""
     from rich.console import Console
+    from rich.markup import escape
     from rich.table import Table
 
     table = Table(*rows[0], box=None, header_style="bold", pad_edge=False)
     for row in rows:
-        table.add_row(*(", ".join(map(str, v)) if isinstance(v, (list, tuple)) else str(v) for v in row.values()))
+        cells = (", ".join(map(str, v)) if isinstance(v, (list, tuple)) else str(v) for v in row.values())
+        table.add_row(*map(escape, cells))
     Console(width=None if sys.stdout.isatty() else 160).print(table)
 
 

@@ -61,3 +61,16 @@ def kernel(n):
     for size in range(1, n):
         for members in combinations(range(n), size):
             yield members, (n - 1) / (comb(n, size) * size * (n - size))
+
+
+def faithful_banzhaf(values, n):
+    """(n, n) coefficients of products in the quadratic polynomial nearest to the game over all coalitions."""
+    pairs, rows = list(combinations(range(n), 2)), []
+    for code in range(2**n):
+        x = [code >> i & 1 for i in range(n)]
+        rows.append([1, *x, *(x[i] * x[j] for i, j in pairs)])
+    fit = np.linalg.lstsq(np.array(rows, dtype=float), values, rcond=None)[0]
+    out = np.zeros((n, n))
+    for (i, j), value in zip(pairs, fit[1 + n :], strict=True):
+        out[i, j] = out[j, i] = value
+    return out

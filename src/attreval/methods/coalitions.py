@@ -17,6 +17,11 @@ from attreval.core.units import find_units, mask_units
 from attreval.models.questions import Evaluate
 
 
+def all_coalitions(n: int) -> np.ndarray:
+    """(2^n, n) bool: row r holds the units whose bits are set in r."""
+    return (np.arange(2**n)[:, None] >> np.arange(n)) & 1 == 1
+
+
 def draw_coalitions(n: int, samples: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """(N, n) bool coalitions, neither empty nor whole, and their (N,) weights: every one where `samples` suffices.
 
@@ -79,14 +84,19 @@ def fit_values(masks: np.ndarray, weights: np.ndarray, targets: np.ndarray, tota
     return even + basis @ found
 
 
+def ask_values(tokens, target, units, masks, sampled: bool = False):
+    """Ask for the (N,) class probability of (N, n) coalitions of units; sampled: see questions.Evaluate."""
+    rows = mask_units(tokens, units, masks)
+    probabilities = yield Evaluate(rows, tokens.segments, sampled=sampled, of="probability")
+    return probabilities[:, target]
+
+
 def ask_coalitions(tokens, target, budget, rng):
     """Ask for the class probability of coalitions: units, masks, weights, (N,) values, and those of nobody and all."""
     units = find_units(tokens, budget.units.unit)
     masks, weights = draw_coalitions(len(units), budget.units.shapley_samples, rng)
     ends = np.array([[False], [True]]).repeat(len(units), axis=1)
-    rows = mask_units(tokens, units, np.concatenate([ends, masks]))
     # what is enumerated is exact, and exact questions are asked exactly
     sampled = len(masks) < 2 ** min(len(units), 62) - 2
-    probabilities = yield Evaluate(rows, tokens.segments, sampled=sampled, of="probability")
-    p = probabilities[:, target]
+    p = yield from ask_values(tokens, target, units, np.concatenate([ends, masks]), sampled)
     return units, masks, weights, p[2:], p[0], p[1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from typing import Literal
 
 import numpy as np
@@ -108,6 +109,7 @@ class Method:
     in_papers: paper -> its row in the paper's list of methods, and its name there.
     given: (instance, tokens, target) -> Scores that were made elsewhere; the model is asked nothing.
     lacking: what other families lack for it, or have in its place; empty where they lack attention, or there are none.
+    requires: packages without which it cannot run; extra: the extra of attreval that brings them.
     """
 
     name: str
@@ -126,6 +128,18 @@ class Method:
     in_papers: Mapping[str, tuple[int, str]] = field(default_factory=dict)
     given: Callable[[Instance, Tokens, int], Scores] | None = None
     lacking: str = ""
+    requires: tuple[str, ...] = ()
+    extra: str = ""
+
+    @property
+    def install(self) -> str:
+        """The command that installs what it requires."""
+        return f"pip install 'attreval[{self.extra}]'"
+
+    def missing(self) -> str:
+        """Which packages that it requires are not installed, and what installs them; empty where all are."""
+        gone = [name for name in self.requires if find_spec(name) is None]
+        return f"needs {' and '.join(gone)}, not installed: {self.install}" if gone else ""
 
     def why_not(self, family: str) -> str:
         """Why it does not apply to a family of models, empty where it does."""

@@ -236,8 +236,8 @@ METHODS: dict[str, Method] = {method.name: method for method in _LIST}
 
 
 def methods_for(family: str, level: str = "token") -> list[str]:
-    """The methods of a level that apply to a family of models."""
-    return [name for name, m in METHODS.items() if family in m.families and m.level == level]
+    """The methods of a level that apply to a family of models; none that requires what is not installed."""
+    return [name for name, m in METHODS.items() if family in m.families and m.level == level and not m.missing()]
 
 
 def methods_in(paper: str) -> dict[str, str]:

@@ -1,12 +1,12 @@
 """The part of METHODS that scores units, pairs of units and pairs of spans: the methods of Sun et al. (2024).
 
-With them stand the combined ones, which are ours.
+With them stand the combined ones, which are ours, and ProxySPEX, for comparison.
 """
 
 from __future__ import annotations
 
 from attreval.methods import attention_attribution as attention
-from attreval.methods import bivariate_shapley, combined, kernel_shap
+from attreval.methods import bivariate_shapley, combined, kernel_shap, proxyspex
 from attreval.methods.method import Method
 
 S24 = "Sun et al. 2024"
@@ -21,6 +21,12 @@ _SHAPLEY = {
     "limits": ("units.shapley_samples",),
     "stochastic": True,
     "draws": "coalitions",
+}
+_PROXY = _SHAPLEY | {
+    "evaluations": "min(2^n, shapley_samples)",
+    "draws": "uniform_coalitions",
+    "requires": proxyspex.REQUIRES,
+    "extra": "interactions",
 }
 _HEAD = {"evaluations": "2", "kind": "attention", "signed": False, "families": ("transformer",)}
 _HEAD_SPANS = _HEAD | {"level": "span", "stochastic": True, "draws": "attention_head"}
@@ -59,6 +65,15 @@ UNIT_METHODS = (
         level="span",
         in_papers=_sun(3, "shapley span"),
         **_SHAPLEY,
+    ),
+    Method("proxyspex", "ProxySPEX", proxyspex.proxyspex, source="Butler et al. 2025", level="pair", **_PROXY),
+    Method(
+        "proxyspex_spans",
+        "ProxySPEX, spans",
+        proxyspex.proxyspex_spans,
+        source=f"Butler et al. 2025; {_SPANS}",
+        level="span",
+        **_PROXY,
     ),
     Method(
         "attention_head",

@@ -27,10 +27,12 @@ class Explained:
 
 
 def pick_methods(names: Sequence[str], family: str | None = None) -> list[str]:
-    """The names, checked: one that is unknown, or does not apply to a family of models, is an error that says so."""
+    """The names, checked: one that is unknown, not installed, or not for a family of models is a ValueError."""
     for name in names:
         if name not in METHODS:
             raise ValueError(f"unknown method {name!r}; there are: {', '.join(METHODS)}")
+        if reason := METHODS[name].missing():
+            raise ValueError(f"the method {name!r} {reason}")
         if family is not None and family not in METHODS[name].families:
             raise ValueError(
                 f"the method {name!r} does not apply to {family} models, only to: {', '.join(METHODS[name].families)}; "

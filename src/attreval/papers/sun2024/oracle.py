@@ -17,14 +17,13 @@ from scipy.stats import spearmanr
 from attreval import corpora
 from attreval.core.records import Instance
 from attreval.core.seeds import generator
-from attreval.core.units import Units, find_units, mask_units
+from attreval.core.units import Units, find_units
 from attreval.methods import METHODS
 from attreval.methods.bivariate_shapley import bivariate_values
-from attreval.methods.coalitions import draw_coalitions
+from attreval.methods.coalitions import all_coalitions, ask_values, draw_coalitions
 from attreval.methods.method import Budget
 from attreval.methods.spans import pair_scores
 from attreval.methods.techniques import TECHNIQUES
-from attreval.models.questions import Evaluate
 from attreval.papers.pipeline.explaining import open_scorer
 from attreval.papers.sun2024.explanations import budget_of_types
 from attreval.workflow.step import Step
@@ -32,11 +31,6 @@ from attreval.workflow.step import Step
 LOOKED_THROUGH = 4000  # test instances among which short ones are looked for
 ESTIMATE = ["estimate", "samples", "exact"]
 MEASURES = ["spearman", "pearson", "error"]
-
-
-def all_coalitions(n: int) -> np.ndarray:
-    """(2^n, n) bool: row r holds the units whose bits are set in r."""
-    return (np.arange(2**n)[:, None] >> np.arange(n)) & 1 == 1
 
 
 def shapley_interactions(values: np.ndarray) -> np.ndarray:
@@ -55,8 +49,7 @@ def shapley_interactions(values: np.ndarray) -> np.ndarray:
 
 def ask_all(tokens, target: int, units: Units):
     """The conversation that asks for the class probability of every coalition: (2^n,)."""
-    rows = mask_units(tokens, units, all_coalitions(len(units)))
-    return (yield Evaluate(rows, tokens.segments, of="probability"))[:, target]
+    return (yield from ask_values(tokens, target, units, all_coalitions(len(units))))
 
 
 def bivariate_from_values(values: np.ndarray, samples: int, rng: np.random.Generator) -> np.ndarray:

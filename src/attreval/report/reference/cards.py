@@ -116,6 +116,7 @@ def method_card(method: Method, works: frozenset[str]) -> str:
         "Limited by": ", ".join(f"{code(limit)} ({_default(limit)})" for limit in method.limits),
         "Random": _random(method),
         "Models": "all" if method.families == FAMILIES else ", ".join(FAMILY_NAMES[one] for one in method.families),
+        "Requires": _requires(method),
         "In papers": "; ".join(
             f"{_paper(paper, works)}, {code(name)}" for paper, (_, name) in method.in_papers.items()
         ),
@@ -214,6 +215,12 @@ def _random(method: Method) -> str:
     others = [m.name for m in METHODS.values() if m.draws and m.draws == method.draws and m is not method]
     shared = ", ".join(f"[{code(name)}](#method-{name})" for name in others)
     return "draws numbers" + (f", the same as {shared}" if others else "")
+
+
+def _requires(method: Method) -> str:
+    """The packages that it requires, and what installs them."""
+    named = ", ".join(map(code, method.requires))
+    return named and f"{named}; {code(method.install)} installs what is missing"
 
 
 def _paper(key: str, works: frozenset[str]) -> str:

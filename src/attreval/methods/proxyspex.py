@@ -1,0 +1,133 @@
+"""ProxySPEX (Butler et al. 2025): interactions of units, read off boosted trees that stand in for the model.
+
+Trees are fitted to the values of coalitions drawn uniformly; the largest Fourier coefficients of the trees are fitted
+again to the values by ridge regression. A pair scores its faithful Banzhaf interaction of order 2 (Tsai et al. 2023):
+the product's coefficient in the quadratic polynomial that is nearest to the game over all coalitions. It needs the
+extra `interactions`, and nothing of it is imported before a text is explained.
+Letters used for shapes: N coalitions, n units.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+
+import numpy as np
+
+from attreval.core.units import find_units
+from attreval.methods.coalitions import all_coalitions, ask_values
+from attreval.methods.spans import find_spans, pair_scores
+
+REQUIRES = ("shapiq", "lightgbm")
+MOST_UNITS = 1023  # the sampler's weights add up to 2^n, which must be a float
+FEWEST_COALITIONS = 40  # a leaf of LightGBM holds at least 20, so that trees of fewer never split
+
+
+class _AskedError(Exception):
+    """Ends ProxySPEX where it asks its game for coalitions."""
+
+
+def banzhaf_interactions(masks: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """(n, n) faithful Banzhaf interactions of order 2 from the (N,) values of all coalitions, (N, n); diagonal 0.
+
+    The polynomial of degree 2 nearest to a game over all coalitions is its Fourier series up to there (Hammer &
+    Holzman 1992), in which the product of two units stands with four times their Fourier coefficient.
+    """
+    signs = 1 - 2.0 * masks
+    out = 4 * (signs.T * values) @ signs / len(values)
+    np.fill_diagonal(out, 0.0)
+    return out
+
+
+def draw_uniform(n: int, samples: int, seed: int) -> np.ndarray:
+    """(N, n) bool coalitions that ProxySPEX asks for, `samples` different ones, most beside their complements."""
+    drawn = []
+
+    def keep(masks: np.ndarray):
+        drawn.append(masks)
+        raise _AskedError
+
+    try:
+        _approximate(n, samples, seed, keep)
+    except _AskedError:
+        return drawn[0]
+    raise RuntimeError("ProxySPEX has asked its game for nothing; attreval knows shapiq 1.4")
+
+
+def fit_interactions(masks: np.ndarray, values: np.ndarray, seed: int) -> np.ndarray:
+    """(n, n) estimates of the same from the (N,) values of the coalitions of `draw_uniform`; diagonal 0.
+
+    They are 0 where trees cannot split: fewer than FEWEST_COALITIONS, or a game that no single unit moves.
+    """
+    samples, n = masks.shape
+    out, size = np.zeros((n, n)), values.std()
+    if samples < FEWEST_COALITIONS or np.ptp(values) == 0:
+        return out
+
+    def answer(asked: np.ndarray) -> np.ndarray:
+        """The game at deviation 1, since trees read float32: a sure model's probabilities would all be the same.
+
+        Its mean is 1, so that the constant is among the coefficients that stay: the ridge regression has no other.
+        """
+        if not np.array_equal(asked, masks):
+            raise RuntimeError("ProxySPEX draws other coalitions at the same seed; attreval knows shapiq 1.4")
+        return 1 + (values - values.mean()) / size
+
+    try:
+        found = _approximate(n, samples, seed, answer)
+    except IndexError:  # of shapiq's search for the largest coefficients, where the trees are a constant
+        return out
+    for members, value in found.dict_values.items():
+        if len(members) == 2:
+            out[members] = out[members[::-1]] = size * value
+    return out
+
+
+def _approximate(n: int, samples: int, seed: int, game: Callable[[np.ndarray], np.ndarray]):
+    """shapiq's InteractionValues of a game: (N, n) coalitions -> (N,) values; by one thread."""
+    ProxySPEX, threadpool_limits = _libraries()
+    made = ProxySPEX(n=n, index="FBII", max_order=2, random_state=seed)
+    made.decoder_args |= {"deterministic": [True], "force_col_wise": [True]}  # else LightGBM times two ways, takes one
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of names of LightGBM's settings, and of draws that take long
+        return made.approximate(samples, game)
+
+
+def _libraries():
+    """ProxySPEX and what holds libraries to one thread. ValueError where they, or theirs, are not installed."""
+    try:
+        import lightgbm  # noqa: F401 - its library may be there and lack one of the system's
+        from shapiq.approximator import ProxySPEX
+        from threadpoolctl import threadpool_limits
+    except (ImportError, OSError) as error:
+        need = f"ProxySPEX needs {' and '.join(REQUIRES)} ({error}): pip install 'attreval[interactions]'"
+        raise ValueError(need) from error
+    return ProxySPEX, threadpool_limits
+
+
+def _ask_interactions(tokens, target, budget, rng):
+    """The units and the (n, n) matrix of interactions: exact where the budget covers all coalitions."""
+    units, samples = find_units(tokens, budget.units.unit), budget.units.shapley_samples
+    n, seed = len(units), int(rng.integers(2**31))
+    if n < 63 and 2**n <= samples:
+        masks = all_coalitions(n)
+        return units, banzhaf_interactions(masks, (yield from ask_values(tokens, target, units, masks)))
+    if n > MOST_UNITS:
+        raise ValueError(
+            f"ProxySPEX draws coalitions of at most {MOST_UNITS} units, and this text has {n}; units of words "
+            "(`unit: word`) or a smaller max_length make fewer"
+        )
+    masks = draw_uniform(n, samples, seed)
+    values = yield from ask_values(tokens, target, units, masks, sampled=True)
+    return units, fit_interactions(masks, values, seed)
+
+
+def proxyspex(tokens, target, budget, rng):
+    """Scores of pairs by ProxySPEX: the order-2 faithful Banzhaf interaction (Butler et al. 2025)."""
+    return pair_scores(*(yield from _ask_interactions(tokens, target, budget, rng)))
+
+
+def proxyspex_spans(tokens, target, budget, rng):
+    """Scores of pairs of spans by ProxySPEX."""
+    units, matrix = yield from _ask_interactions(tokens, target, budget, rng)
+    return find_spans(tokens, units, matrix, budget.units, rng)
