@@ -30,7 +30,7 @@ from attreval.report.publishing.fidelity import Reason, Turned, fidelity_markdow
 from attreval.report.publishing.links import LEAD, write_links
 from attreval.report.publishing.pictures import shrink_png, shrink_svg, written_on
 from attreval.report.publishing.places import committed, expected_steps
-from attreval.report.publishing.proof import machine_facts, written_in_table
+from attreval.report.publishing.proof import check_folder, machine_facts, written_in_table
 from attreval.report.publishing.publish import publish
 from attreval.report.publishing.quotes import WINDOW, find_quotes, letters
 
@@ -354,6 +354,12 @@ def test_every_claim_has_its_row_with_command_minutes_and_cell(home):
     assert text == (home / "docs" / "fidelity.md").read_text() and all(f"`{row['claim']}`" in text for row in claims)
     assert text.count("`attreval run --profile quick -- --until agreement` | 1.0 / 3 |") == len(claims)
     assert "[05_kamp2023, What became of the conclusions](" in text
+
+
+def test_a_picture_that_cannot_be_read_is_not_committed(tmp_path):
+    (tmp_path / "a.png").write_bytes(draw("words")[0])
+    with pytest.raises(ValueError, match=r"no SVG tells what is written on a\.png"):
+        check_folder(tmp_path, texts(), [])
 
 
 def test_columns_are_read_as_columns(tmp_path):

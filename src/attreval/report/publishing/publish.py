@@ -45,7 +45,8 @@ def publish(profile: str, partial: bool = False) -> Path:
             f"`attreval run --profile {profile}` makes them, and --partial publishes what is there"
         )
     exempt = printed_by_papers(settings)
-    files = [*run.notebooks.glob("[!.]*.ipynb"), *run.tables.glob("[!.]*.csv"), *run.figures.glob("[!.]*.svg")]
+    tables = [path for path in run.tables.glob("[!.]*.csv") if path.stat().st_size <= MOST_BYTES]
+    files = [*run.notebooks.glob("[!.]*.ipynb"), *tables, *run.figures.glob("[!.]*.svg")]
     pieces = {place: text for path in sorted(files) for place, text in written(path)}
     quoted = find_quotes(pieces, corpus_texts(settings), exempt)
     place.root.parent.mkdir(parents=True, exist_ok=True)
