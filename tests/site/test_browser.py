@@ -57,8 +57,8 @@ def test_every_internal_link_and_anchor_leads_somewhere(browser, home):
             assert parts.scheme == "https", f"{path.name}: {url}"
             continue
         target = type(path)(unquote(parts.path))
-        if target.suffix == ".pdf":
-            assert target.read_bytes().startswith(b"%PDF-"), f"{path.name}: {url} is no PDF"
+        if start := {".pdf": b"%PDF-", ".png": b"\x89PNG"}.get(target.suffix):
+            assert target.read_bytes().startswith(start), f"{path.name}: {url} is no {target.suffix[1:]}"
             continue
         assert target in anchors, f"{path.name}: {url} is no page"
         assert not parts.fragment or unquote(parts.fragment) in anchors[target], f"{path.name}: {url} has no such place"
