@@ -134,7 +134,8 @@ def test_the_method_that_points_best_is_ahead_of_the_next():
     step = SimpleNamespace(profile=SimpleNamespace(bootstrap=SimpleNamespace(draws=200, confidence=0.95)))
     said = poerner.say_pointing(hits, step)
     means = hits.groupby("method").hit.mean()
-    assert said.startswith("LRP points best on hybrid documents in 2 of 2 columns; ")
+    assert said.startswith("Over all texts on hybrid documents LRP points best, ahead of the next, LIME, by ")
+    assert said.endswith("; it is the best in 2 of 2 columns.")
     value, low, high = map(float, re.findall(r"-?\d\.\d\d", said))
     assert value == pytest.approx(means["lrp"] - means["lime"], abs=0.006) and low < value < high and low > 0.3
 

@@ -35,8 +35,9 @@ def sentence(function: Callable[..., str]) -> Callable[..., Sentence]:
     def say(table, *more) -> Sentence:
         if not len(table):
             return Sentence(NOTHING)
+        given = [one.reset_index(drop=True) if isinstance(one, pd.DataFrame) else one for one in (table, *more)]
         try:
-            text = function(table, *more)
+            text = function(*given)
         except ValueError as error:
             if not NO_LARGEST.search(str(error)):
                 raise

@@ -25,10 +25,10 @@ def say_pointing(hits: pd.DataFrame, step: Step) -> str:
     bootstrap = step.profile.bootstrap
     ahead = bootstrap_mean((texts[first] - texts[second]).dropna(), bootstrap.draws, bootstrap.confidence, "ahead")
     where = "on hybrid documents" if metric == "hybrid" else "on agreement"
+    best = (columns.idxmax(axis=1) == first).sum()
     return (
-        f"{name_method(first)} points best {where} in {(columns.idxmax(axis=1) == first).sum()} of {len(columns)} "
-        f"columns; "
-        f"over all texts it is ahead of the next, {name_method(second)}, by {between(*map(float, ahead))}."
+        f"Over all texts {where} {name_method(first)} points best, ahead of the next, {name_method(second)}, by "
+        f"{between(*map(float, ahead))}; it is the best in {best} of {len(columns)} columns."
     )
 
 
