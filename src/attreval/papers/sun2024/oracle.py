@@ -22,7 +22,7 @@ from attreval.methods import METHODS
 from attreval.methods.bivariate_shapley import bivariate_values
 from attreval.methods.coalitions import all_coalitions, ask_values, draw_coalitions
 from attreval.methods.method import Budget
-from attreval.methods.proxyspex import banzhaf_interactions, draw_uniform, fit_interactions
+from attreval.methods.proxyspex import FEWEST_COALITIONS, banzhaf_interactions, draw_uniform, fit_interactions
 from attreval.methods.spans import pair_scores
 from attreval.methods.techniques import TECHNIQUES
 from attreval.papers.pipeline.explaining import open_scorer
@@ -85,8 +85,8 @@ def short_instances(task: str, model, unit: str, most: int, rows: int) -> list[I
 def compare_with_exact(step: Step) -> pd.DataFrame:
     """One row an instance, estimate and exact value: Spearman's and Pearson's correlation, mean absolute error.
 
-    Estimates: Bivariate Shapley at each budget, and ProxySPEX where it is installed; the pair methods of the other
-    techniques. Exact: `bivariate` values,
+    Estimates: Bivariate Shapley at each budget, and ProxySPEX at those that it can use, where it is installed; the pair
+    methods of the other techniques. Exact: `bivariate` values,
     and the size of the `interaction` index, compared with the size of the estimates. Errors are given where estimate
     and exact value are the same quantity.
     """
@@ -126,7 +126,7 @@ def _compare(step: Step, scorer, budget: Budget, others: list[str], instance: In
         draws = ("oracle", instance.id, samples)
         sampled = bivariate_from_values(values, samples, generator(*draws))
         estimates["bivariate_shapley", samples] = pair_scores(units, sampled).values
-        if not METHODS["proxyspex"].missing():
+        if samples >= FEWEST_COALITIONS and not METHODS["proxyspex"].missing():
             fitted = proxyspex_from_values(values, samples, generator(*draws))
             estimates["proxyspex", samples] = pair_scores(units, fitted).values
     estimates |= {(m, 0): scores.values for m, scores in zip(others, found, strict=True)}
