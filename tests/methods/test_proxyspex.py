@@ -87,9 +87,18 @@ def test_the_same_scores_twice_with_any_threads_and_at_any_scale(masks, planted_
 
 
 def test_where_trees_cannot_split_no_pair_has_a_score(masks):
-    few = proxyspex.draw_uniform(UNITS, 12, seed=5)
     parity = masks[:, 0] ^ masks[:, 1]  # the same for a coalition and its complement: no unit alone moves it
-    for drawn, values in ((masks, np.full(SAMPLES, 0.3)), (few, planted_game(few)), (masks, parity.astype(float))):
+    for values in (np.full(SAMPLES, 0.3), parity.astype(float)):
+        assert not proxyspex.fit_interactions(masks, values, seed=5).any()
+
+
+@pytest.mark.parametrize("samples, found", [(12, False), (78, False), (79, True)])
+def test_below_so_many_coalitions_it_finds_no_pair_and_is_not_asked(monkeypatch, samples, found):
+    drawn = proxyspex.draw_uniform(UNITS, samples, seed=5)
+    values = planted_game(drawn, together=5)
+    assert proxyspex.fit_interactions(drawn, values, seed=5).any() == found
+    if samples == 78:
+        monkeypatch.setattr(proxyspex, "FEWEST_COALITIONS", 0)
         assert not proxyspex.fit_interactions(drawn, values, seed=5).any()
 
 

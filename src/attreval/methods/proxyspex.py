@@ -20,7 +20,7 @@ from attreval.methods.spans import find_spans, pair_scores
 
 REQUIRES = ("shapiq", "lightgbm")
 MOST_UNITS = 1023  # the sampler's weights add up to 2^n, which must be a float
-FEWEST_COALITIONS = 40  # a leaf of LightGBM holds at least 20, so that trees of fewer never split
+FEWEST_COALITIONS = 79  # a unit is in half of them, and of such a half both halves must fill leaves, of 20 or more
 
 
 class _AskedError(Exception):
@@ -57,7 +57,7 @@ def draw_uniform(n: int, samples: int, seed: int) -> np.ndarray:
 def fit_interactions(masks: np.ndarray, values: np.ndarray, seed: int) -> np.ndarray:
     """(n, n) estimates of the same from the (N,) values of the coalitions of `draw_uniform`; diagonal 0.
 
-    They are 0 where trees cannot split: fewer than FEWEST_COALITIONS, or a game that no single unit moves.
+    They are 0 where trees cannot split twice: below FEWEST_COALITIONS, or in a game that no single unit moves.
     """
     samples, n = masks.shape
     out, size = np.zeros((n, n)), values.std()
@@ -123,7 +123,7 @@ def _ask_interactions(tokens, target, budget, rng):
 
 
 def proxyspex(tokens, target, budget, rng):
-    """Scores of pairs by ProxySPEX: the order-2 faithful Banzhaf interaction (Butler et al. 2025)."""
+    """Scores of pairs by ProxySPEX (Butler et al. 2025): their faithful Banzhaf interaction; 0 below 79 coalitions."""
     return pair_scores(*(yield from _ask_interactions(tokens, target, budget, rng)))
 
 

@@ -22,6 +22,7 @@ from attreval.methods import METHODS
 from attreval.methods.bivariate_shapley import bivariate_values
 from attreval.methods.coalitions import all_coalitions, ask_values, draw_coalitions
 from attreval.methods.method import Budget
+from attreval.methods.proxyspex import FEWEST_COALITIONS, banzhaf_interactions, draw_uniform, fit_interactions
 from attreval.methods.spans import pair_scores
 from attreval.methods.techniques import TECHNIQUES
 from attreval.papers.pipeline.explaining import open_scorer
@@ -59,6 +60,15 @@ def bivariate_from_values(values: np.ndarray, samples: int, rng: np.random.Gener
     return bivariate_values(masks, weights, values[masks @ (1 << np.arange(n))], values[0], values[-1])
 
 
+def proxyspex_from_values(values: np.ndarray, samples: int, rng: np.random.Generator) -> np.ndarray:
+    """(n, n) interactions by ProxySPEX from coalitions whose (2^n,) values are looked up; exact for 2^n samples."""
+    n, seed = int(np.log2(len(values))), int(rng.integers(2**31))
+    if len(values) <= samples:
+        return banzhaf_interactions(all_coalitions(n), values)
+    masks = draw_uniform(n, samples, seed)
+    return fit_interactions(masks, values[masks @ (1 << np.arange(n))], seed)
+
+
 def short_instances(task: str, model, unit: str, most: int, rows: int) -> list[Instance]:
     """The first test instances of at most so many units, at least two of them in each part."""
     found = []
@@ -75,7 +85,8 @@ def short_instances(task: str, model, unit: str, most: int, rows: int) -> list[I
 def compare_with_exact(step: Step) -> pd.DataFrame:
     """One row an instance, estimate and exact value: Spearman's and Pearson's correlation, mean absolute error.
 
-    Estimates: Bivariate Shapley at each budget; the pair methods of the other techniques. Exact: `bivariate` values,
+    Estimates: Bivariate Shapley at each budget, and ProxySPEX at those that it can use, where it is installed; the pair
+    methods of the other techniques. Exact: `bivariate` values,
     and the size of the `interaction` index, compared with the size of the estimates. Errors are given where estimate
     and exact value are the same quantity.
     """
@@ -112,8 +123,12 @@ def _compare(step: Step, scorer, budget: Budget, others: list[str], instance: In
     interaction = np.abs(pair_scores(units, shapley_interactions(values)).values)
     estimates = {}
     for samples in settings.oracle.samples:
-        sampled = bivariate_from_values(values, samples, generator("oracle", instance.id, samples))
+        draws = ("oracle", instance.id, samples)
+        sampled = bivariate_from_values(values, samples, generator(*draws))
         estimates["bivariate_shapley", samples] = pair_scores(units, sampled).values
+        if samples >= FEWEST_COALITIONS and not METHODS["proxyspex"].missing():
+            fitted = proxyspex_from_values(values, samples, generator(*draws))
+            estimates["proxyspex", samples] = pair_scores(units, fitted).values
     estimates |= {(m, 0): scores.values for m, scores in zip(others, found, strict=True)}
     for (name, samples), guess in estimates.items():
         error = float(np.abs(guess - exact).mean()) if name == "bivariate_shapley" else float("nan")
