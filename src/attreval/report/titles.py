@@ -12,7 +12,6 @@ METRIC_FIELDS = ("metric", "measure", "property", "judge")
 DASH = "–"
 CELL = re.compile(r"<(td|th)([^>]*)>([^<]*)</\1>")
 KEY = re.compile(r"(?<![\w/.-])[a-z]\w*(?![\w/-])")  # not in a path, an address or a longer name
-HEAD = re.compile(r"<thead.*?</thead>", re.S)
 NOTHING = ("nan", "none", "nat", "&lt;na&gt;", "")
 
 
@@ -58,14 +57,12 @@ def _metric_titles() -> dict[str, str]:
 
 def html_with_titles(html: str) -> str:
     """A table of pandas with titles for keys, and for a missing value a dash that says so."""
+    known = titles() | {key: title for key, title in _metric_titles().items() if "_" in key}
 
-    def cell(found: re.Match, metrics: bool) -> str:
+    def cell(found: re.Match) -> str:
         tag, attributes, text = found.groups()
         if tag == "td" and text.strip().lower() in NOTHING:
             return f'<td{attributes} title="no value: not measured here, or it does not apply">{DASH}</td>'
-        known = titles() | ({key: title for key, title in _metric_titles().items() if "_" in key} if metrics else {})
         return f"<{tag}{attributes}>{known.get(text.strip(), text)}</{tag}>"
 
-    heads = iter(HEAD.findall(html))
-    body = CELL.sub(lambda found: cell(found, True), HEAD.sub("\0", html))
-    return re.sub("\0", lambda _: CELL.sub(lambda found: cell(found, False), next(heads)), body)
+    return CELL.sub(cell, html)
