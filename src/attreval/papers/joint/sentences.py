@@ -40,8 +40,9 @@ def say_random(by_metric: pd.DataFrame) -> str:
     shares = by_metric.below / by_metric.methods
     worst = by_metric.loc[shares.idxmax()]
     return (
-        f"Random scores are near the bottom in {bottom} of {cells} runs and metrics; most methods fall below them by "
-        f"{worst.title}, {worst.below} of {worst.methods} ({worst.surely_below} surely)."
+        f"Random scores are near the bottom in {bottom} of {cells} runs and metrics; the metric that puts the "
+        f"largest share of "
+        f"methods below them is {worst.title}, {worst.below} of {worst.methods} ({worst.surely_below} surely)."
     )
 
 
