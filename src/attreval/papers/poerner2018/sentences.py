@@ -20,8 +20,10 @@ def say_pointing(hits: pd.DataFrame, step: Step) -> str:
     metric = "hybrid" if (hits.metric == "hybrid").any() else hits.metric.iloc[0]
     part = hits[(hits.metric == metric) & ~hits.method.isin(BASELINES)]
     columns = part.groupby(["task", "model", "method"], sort=False).hit.mean().unstack("method").dropna(axis=1)
+    if columns.shape[1] < 2:
+        return "Fewer than two methods explain all models here, so none is ahead of another."
     texts = part.pivot_table(index=["task", "instance"], columns="method", values="hit")[columns.columns]
-    first, second = columns.mean().nlargest(2).index if columns.shape[1] > 1 else [columns.columns[0]] * 2
+    first, second = columns.mean().nlargest(2).index
     bootstrap = step.profile.bootstrap
     ahead = bootstrap_mean((texts[first] - texts[second]).dropna(), bootstrap.draws, bootstrap.confidence, "ahead")
     where = "on hybrid documents" if metric == "hybrid" else "on agreement"
