@@ -43,7 +43,8 @@ def read(run, name):
 def test_claims_are_those_of_the_tables(runs):
     for run in runs.values():
         assert (run.root / "claims.json").read_text(encoding="utf-8") == claims_json(run.tables)
-        assert {row["claim"] for row in read(run, "claims.json")} == {claim.id for claim in read_claims()}
+        # a claim that was added since waits for the next run to be published
+        assert {row["claim"] for row in read(run, "claims.json")} <= {claim.id for claim in read_claims()}
 
 
 def test_the_page_is_made_from_the_claims(runs):

@@ -10,7 +10,7 @@ from matplotlib.patches import Rectangle
 
 from attreval.methods import METHODS
 from attreval.papers.common.direct_labels import label_ends, room_for
-from attreval.papers.common.method_style import KINDS, MARKERS, kind_colour
+from attreval.papers.common.method_style import KINDS, MARKERS, kind_colour, method_markers, method_palette
 from attreval.papers.common.style import draw_nothing, model_title, task_title, use_style
 from attreval.papers.joint.correlations import POOLED
 from attreval.papers.joint.places import MEAN

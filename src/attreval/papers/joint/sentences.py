@@ -7,6 +7,7 @@ import pandas as pd
 from attreval.metrics.planted.measures import PLANTED_METRICS
 from attreval.papers.common.sentences import name_method, name_run, of_row, sentence
 from attreval.papers.common.style import task_title
+from attreval.papers.joint.places import MEAN
 
 
 @sentence
@@ -173,4 +174,36 @@ def say_raised(verdicts: pd.DataFrame) -> str:
     return (
         f"{len(falls)} of {len(verdicts)} metrics fall for it; most raised is {row.title} by the {push} model, by "
         f"{of_row(row, f'{push}_gain', f'{push}_low', f'{push}_high', '+')}."
+    )
+
+
+@sentence
+def say_places(stands: pd.DataFrame) -> str:
+    """The method with the highest mean place in each family of models, and where LRP stands."""
+    means = stands[stands.metric == MEAN]
+    said = []
+    for family, part in means.groupby("family", sort=False):
+        best = part.loc[part.place.idxmax()]
+        words = f"on {family} {name_method(best.method)} beats the largest share of the others, {of_row(best, 'place')}"
+        if (part.method == "lrp").any() and best.method != "lrp":
+            lrp = part[part.method == "lrp"].iloc[0]
+            words += f", and LRP, number {lrp['rank']} of {lrp['of']}, {of_row(lrp, 'place')}"
+        said.append(words)
+    return f"Over all metrics, {'; '.join(said)}."
+
+
+@sentence
+def say_masked(moves: pd.DataFrame) -> str:
+    """How far masking in training moves a metric at most, and whether it turns rankings of methods."""
+    most = moves.loc[moves["shift"].abs().idxmax()]
+    few = (moves.verdict == "too few texts").all()
+    turned = (moves.verdict == "moves").sum()
+    ranks = (
+        "texts are too few to say whether rankings turn"
+        if few
+        else f"of {len(moves)} rankings of methods {turned} surely turn"
+    )
+    return (
+        f"A model that has learned from masked texts moves {most.title} most ({most.erased}), by "
+        f"{of_row(most, 'shift', 'shift_low', 'shift_high', '+')}; {ranks}."
     )
