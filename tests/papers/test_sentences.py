@@ -13,6 +13,7 @@ from reference import CHECKOUT
 
 from attreval.papers.common.coloured_text import ColouredText
 from attreval.papers.common.sentences import NOTHING, Sentence, between, say_verdicts
+from attreval.papers.joint import planted_sentences as planted
 from attreval.papers.joint import sentences as joint
 from attreval.papers.kamp2023 import sentences as kamp
 from attreval.papers.kamp2023.readings import Reading
@@ -73,11 +74,11 @@ SAID = [  # function, tables of the committed run, what else it is given
     (joint.say_stability, ["08_joint_stability"]),
     (joint.say_limits, ["08_joint_limits_turned", "08_joint_limits_methods"]),
     (joint.say_starts, ["08_joint_ig_baselines"]),
-    (joint.say_separations, ["09_planted_separations"]),
-    (joint.say_planted, ["09_planted_verdicts"]),
-    (joint.say_worlds, ["09_planted_separations"]),
-    (joint.say_constant, ["09_planted_constant"]),
-    (joint.say_raised, ["09_planted_raised_verdicts"]),
+    (planted.say_separations, ["09_planted_separations"]),
+    (planted.say_planted, ["09_planted_verdicts"]),
+    (planted.say_worlds, ["09_planted_separations"]),
+    (planted.say_constant, ["09_planted_constant"]),
+    (planted.say_raised, ["09_planted_raised_verdicts"]),
     *((say_verdicts, [f"{stem}_claims"]) for stem in ("04_poerner2018", "05_kamp2023", "06_zhao2023", "07_sun2024")),
 ]
 each = pytest.mark.parametrize("said", SAID, ids=lambda said: f"{said[0].__module__.split('.')[-2]}.{said[0].__name__}")
@@ -159,7 +160,7 @@ def test_what_people_agree_with_is_named():
     row = {"task": "snli", "model": "minilm", "technique": "shapley", "type": "span", "measure": "average_precision"}
     table = pd.DataFrame([row | {"mean": 0.5, "low": 0.4, "high": 0.6}])
     assert sun.say_agreement(table) == (
-        "Most like people are spans by Shapley values on SNLI (minilm), average precision 0.50 [0.40, 0.60]."
+        "Most like people are spans by Shapley values on SNLI (MiniLM), average precision 0.50 [0.40, 0.60]."
     )
 
 

@@ -209,7 +209,11 @@ def test_every_sampled_method_is_compared_in_both_precisions(tiny, texts):
     scorer = Scorer(tiny, sampled_precision="bfloat16")
     table = precision_table(scorer, texts[:3], list(METHODS), budget, ("x",), "predicted")
     assert list(table.method) == [name for name, m in METHODS.items() if m.sampled] and (table.instances == 3).all()
+    silent = table.method.str.startswith("proxyspex")  # below 79 coalitions all its scores are 0, which rank nothing
+    assert table.correlation[silent].isna().all()
+    table = table[~silent]
     assert set(table.precision) == {"bfloat16"} and table.correlation.between(0.8, 1).all()
     assert (table.correlation < 1).any()
     exact = precision_table(Scorer(tiny), texts[:3], list(METHODS), budget, ("x",), "predicted")
+    exact = exact[~silent]
     assert (exact.correlation == 1).all() and list(exact.method) == list(table.method)

@@ -1,5 +1,4 @@
-"""What a table just showed, in one computed sentence: shown in bold behind it, and the same words for the same "
-"numbers."""
+"""What a table just showed, in one computed sentence: shown in bold behind it, the same words for the same numbers."""
 
 from __future__ import annotations
 
@@ -9,8 +8,6 @@ from collections.abc import Callable
 
 import pandas as pd
 
-from attreval.methods import METHODS
-from attreval.papers.common.style import task_title
 from attreval.papers.common.verdicts import CONTRADICTED, VERDICTS
 
 NO_LARGEST = re.compile("of an empty sequence|all NA values")
@@ -55,16 +52,6 @@ def between(value: float, low: float, high: float, sign: str = "") -> str:
 def of_row(row: pd.Series, value: str, low: str = "low", high: str = "high", sign: str = "") -> str:
     """The same from the columns of a row."""
     return between(row[value], row[low], row[high], sign)
-
-
-def name_method(method: str) -> str:
-    """What the text calls a method."""
-    return METHODS[method].title if method in METHODS else method.replace("_", " ")
-
-
-def name_run(row: pd.Series) -> str:
-    """A task and its model."""
-    return f"{task_title(row.task)} ({row.model})"
 
 
 @sentence

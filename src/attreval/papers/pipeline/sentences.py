@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
-from attreval.papers.common.sentences import name_method, name_run, of_row, sentence
+from attreval.papers.common.names import name_method, name_run
+from attreval.papers.common.sentences import of_row, sentence
 from attreval.papers.common.style import task_title
 
 

@@ -10,7 +10,8 @@ import pandas as pd
 from attreval.core.bootstrap import bootstrap_mean
 from attreval.metrics.pointing_game import BASELINES
 from attreval.papers.common.coloured_text import ColouredText
-from attreval.papers.common.sentences import Sentence, between, name_method, name_run, of_row, sentence
+from attreval.papers.common.names import name_method, name_run
+from attreval.papers.common.sentences import Sentence, between, of_row, sentence
 from attreval.workflow.step import Step
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
-from attreval.papers.common.sentences import between, name_method, name_run, of_row, sentence
+from attreval.papers.common.names import name_method, name_run
+from attreval.papers.common.sentences import between, of_row, sentence
 
 TYPES = {"token": "tokens", "pair": "pairs", "span": "spans", "combined": "combined spans"}
 TECHNIQUE_TITLES = {"shapley": "Shapley values", "attention": "attention", "gradients": "integrated gradients"}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
-from attreval.papers.common.sentences import between, name_method, of_row, sentence
+from attreval.papers.common.names import name_method
+from attreval.papers.common.sentences import between, of_row, sentence
 from attreval.papers.common.style import task_title
 
 MEASURES = {"nc": "NC", "soft_nc": "Soft-NC", "ns": "NS", "soft_ns": "Soft-NS"}
