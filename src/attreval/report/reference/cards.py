@@ -103,7 +103,8 @@ def judged_markdown() -> list[str]:
         )
         cells = ["\N{EN DASH}" if reason else "yes" for reason in why]
         linked = f"[{escape(metric.title)}](#metric-{metric.name})"
-        rows.append([linked, *cells, inline(", ".join(place for place in places if place)), inline(said)])
+        where = inline(", ".join(place for place in places if place)) or "nowhere"
+        rows.append([linked, *cells, where, inline(said) or "judges all"])
     return ["\n".join("| " + " | ".join(row) + " |" for row in table) for table in (members, rows)]
 
 
