@@ -158,6 +158,18 @@ def test_the_shap_library():
 def test_methods_on_a_model_are_brute_force_over_masked_texts(tiny, texts, which, unit):
     """Texts of one and of two parts, one of them a single token."""
     tokens = tiny.tokens(models.instance(*[" ".join(s.split()[:2]) for s in texts[which].segments]))
+    compare_with_brute_force(tiny, tokens, unit)
+
+
+def test_sentences_are_units_of_long_texts(tiny):
+    """Three sentences against two: 32 coalitions, however long they are."""
+    tokens = tiny.tokens(models.instance("A film. It was good. Was it?", "Nobody saw it. Nobody will."))
+    assert len(find_units(tokens, "sentence")) == 5
+    compare_with_brute_force(tiny, tokens, "sentence")
+
+
+def compare_with_brute_force(tiny, tokens, unit):
+    """Kernel SHAP and Bivariate Shapley of all coalitions against their definitions."""
     units, target = find_units(tokens, unit), 1
     n = len(units)
     values = np.zeros(2**n)

@@ -1,19 +1,22 @@
 """What are the smallest things that an explanation scores, and how are scores of word pieces put together for them?
 
-A unit is one word with all its pieces, or one word piece; special tokens are in no unit. Sun et al. (2024) explain
-pairs of units across the two parts of an input; in an input of one part every pair is across.
+A unit is one word with all its pieces, one word piece, or, in long texts, one sentence; special tokens are in none. Sun
+et al. (2024) explain pairs of units across the two parts of an input; in an input of one part every pair is across.
 Letters used for shapes: L tokens, n units.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import numpy as np
 
 from attreval.core.records import Tokens
 
-UNITS = ("word", "subword")
+UNITS = ("word", "subword", "sentence")
+ENDS = re.compile(r"[.!?\u2026][\"'\u2019\u201d)\]]*$")  # tokens that end a sentence
+CLOSES = re.compile(r"[\"'\u2019\u201d)\].!?\u2026]+")  # tokens that still belong to one that has ended
 
 
 @dataclass(frozen=True)
@@ -42,9 +45,14 @@ class Units:
 
 
 def find_units(tokens: Tokens, unit: str) -> Units:
-    """The units of a text. A token that belongs to no word is a unit of its own. ValueError for another unit."""
+    """The units of a text. A token that belongs to no word is a unit of its own. ValueError for another unit.
+
+    Sentences are found by their final marks alone, part by part: an abbreviation's full stop ends one, too.
+    """
     if unit not in UNITS:
         raise ValueError(f"unit {unit!r} is not known; there are: {', '.join(UNITS)}")
+    if unit == "sentence":
+        return _find_sentences(tokens)
     groups: dict[tuple, list[int]] = {}
     for position in tokens.content.tolist():
         word = int(tokens.word[position])
@@ -52,6 +60,22 @@ def find_units(tokens: Tokens, unit: str) -> Units:
         groups.setdefault(("word", word) if whole else ("token", position), []).append(position)
     sides = np.array([tokens.offsets[group[0], 0] for group in groups.values()], dtype=np.int64)
     return Units(tuple(tuple(group) for group in groups.values()), sides)
+
+
+def _find_sentences(tokens: Tokens) -> Units:
+    """The content tokens of each part, cut behind final marks and what closes with them, where a space follows."""
+    groups: list[list[int]] = []
+    before, ended = (None, 0), False
+    for position in tokens.content.tolist():
+        side, start, end = (int(number) for number in tokens.offsets[position])
+        text = tokens.texts[position].strip()
+        new = side != before[0] or (ended and start > before[1] and not CLOSES.fullmatch(text))
+        if new:
+            groups.append([])
+        groups[-1].append(position)
+        before, ended = (side, end), bool(ENDS.search(text)) or (ended and not new and bool(CLOSES.fullmatch(text)))
+    sides = np.array([tokens.offsets[group[0], 0] for group in groups], dtype=np.int64)
+    return Units(tuple(map(tuple, groups)), sides)
 
 
 def mean_matrix(matrix: np.ndarray, units: Units, by: str = "mean") -> np.ndarray:

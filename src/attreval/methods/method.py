@@ -24,7 +24,8 @@ KINDS = ("gradient", "perturbation", "attention", "propagation", "baseline", "gi
 class UnitSettings(Section):
     """How units, pairs and spans are made and scored (Sun et al. 2024).
 
-    unit: `word` or `subword`; subword_pairs: a pair of words scores the `mean` or the `max` of its pairs of subwords.
+    unit: `word`, `subword`, or for long texts `sentence`. subword_pairs: a pair of words scores the `mean` or the `max`
+    of its pairs of subwords.
     shapley_samples: coalitions, at most. head_rank: 0 the most important head, -1 the least; head_matrix, head_state:
     see questions.HeadImportance; head_choice: the head that matters most for the explained class (`per_class`, the
     paper's), for all classes on average (`class_mean`), or for any class and text (`one_for_all`).
@@ -33,7 +34,7 @@ class UnitSettings(Section):
     attention_clip: cut off what is negative. span_rule: see spans.RULES; louvain_drop_last: see spans.pair_graph.
     """
 
-    unit: Literal["word", "subword"] = "subword"
+    unit: Literal["word", "subword", "sentence"] = "subword"
     subword_pairs: Literal["mean", "max"] = "mean"
     shapley_samples: int = Field(4096, ge=2)
     head_rank: int = 0

@@ -1,0 +1,74 @@
+"""Units of texts: words, pieces, and sentences by their final marks."""
+
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from attreval.core.records import Tokens
+from attreval.core.units import find_units, mask_units
+
+
+def read(*parts):
+    """Tokens of texts cut into words and single marks, a special token around each part."""
+    rows = [(-1, "[CLS]", 0, 0, 0)]
+    for side, part in enumerate(parts):
+        found = enumerate(re.finditer(r"\w+|[^\w\s]", part))
+        rows += [(word, match[0], side, match.start(), match.end()) for word, match in found]
+        rows.append((-1, "[SEP]", side, 0, 0))
+    return Tokens(
+        ids=np.arange(len(rows)) + 10,
+        segments=np.array([row[2] for row in rows]),
+        special=np.array([row[0] < 0 for row in rows]),
+        word=np.array([row[0] for row in rows]),
+        offsets=np.array([(-1, 0, 0) if row[0] < 0 else row[2:] for row in rows]),
+        texts=tuple(row[1] for row in rows),
+        mask_id=1,
+        pad_id=0,
+    )
+
+
+def sentences(*parts):
+    tokens = read(*parts)
+    units = find_units(tokens, "sentence")
+    return [" ".join(tokens.texts[p] for p in group) for group in units.groups], units.side.tolist()
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("It is good. Is it? Yes!", ["It is good .", "Is it ?", "Yes !"]),
+        ('He said: "No." Then he left.', ['He said : " No . "', "Then he left ."]),
+        ("It costs 3.50 today... or more.", ["It costs 3 . 50 today . . .", "or more ."]),
+        ("no mark at all", ["no mark at all"]),
+        ("?", ["?"]),
+    ],
+)
+def test_sentences_end_at_final_marks_before_a_space(text, wanted):
+    assert sentences(text)[0] == wanted
+
+
+def test_each_part_has_its_own_sentences():
+    assert sentences("One. Two", "Three. Four.") == (["One .", "Two", "Three .", "Four ."], [0, 0, 1, 1])
+
+
+@given(st.lists(st.text("ab .!?\"')", min_size=1, max_size=12), min_size=1, max_size=2))
+def test_every_content_token_is_in_one_sentence_in_order(parts):
+    tokens = read(*parts)
+    units = find_units(tokens, "sentence")
+    assert [p for group in units.groups for p in group] == tokens.content.tolist()
+    assert all(len({tokens.offsets[p, 0] for p in group}) == 1 for group in units.groups)
+
+
+def test_a_masked_sentence_is_masked_whole():
+    tokens = read("One here. Two there.")
+    units = find_units(tokens, "sentence")
+    (row,) = mask_units(tokens, units, np.array([[True, False]]))
+    assert [int(i) for i in np.flatnonzero(row == tokens.mask_id)] == list(units.groups[1])
+
+
+def test_an_unknown_unit_is_named():
+    with pytest.raises(ValueError, match=r"'chapter' is not known; there are: word, subword, sentence"):
+        find_units(read("a"), "chapter")
