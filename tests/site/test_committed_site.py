@@ -7,6 +7,8 @@ from typer.testing import CliRunner
 
 from attreval.cli import app
 from attreval.core import project
+from attreval.report.errors import ReportError
+from attreval.report.gaps import NOT_HERE
 from attreval.report.publishing.links import LEAD
 from attreval.report.publishing.places import committed
 from attreval.report.staging import stage
@@ -36,6 +38,26 @@ def test_the_committed_run_is_staged_without_links_to_its_other_copies(clone):
     assert not any(LEAD in path.read_text(encoding="utf-8") for path in staged.notebooks)
     assert "no explained texts here" in (clone / "explorer.html").read_text(encoding="utf-8")
     assert not (clone / "results" / "quick").exists()
+
+
+def test_what_is_newer_than_the_committed_run_is_named(clone):
+    """Its tables and labelled cells say that they are not part of the run; a run of one's own must have them."""
+    old = committed("quick")
+    for path in old.tables.glob("08_joint_places*"):
+        path.unlink()
+    (table,) = old.tables.glob("08_joint_pareto_by_metric.csv")
+    table.unlink()
+    notebook = old.notebooks / "08_joint.ipynb"
+    node = nbformat.read(notebook, as_version=4)
+    node.cells = [cell for cell in node.cells if "label: places" not in cell.source]
+    nbformat.write(node, notebook)
+    staged = stage("quick", old)
+    texts = {path.name: path.read_text(encoding="utf-8") for path in (*staged.tables, *staged.notebooks)}
+    assert NOT_HERE in texts["_joint-pareto.md"] and NOT_HERE not in texts["_joint-random.md"]
+    assert "#| label: places" in texts["08_joint.ipynb"] and NOT_HERE in texts["08_joint.ipynb"]
+    old.root.rename(clone / "results" / "quick")
+    with pytest.raises(ReportError, match="joint-pareto"):
+        stage("quick", project.results("quick"))
 
 
 @pytest.mark.parametrize(

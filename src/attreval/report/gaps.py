@@ -1,7 +1,8 @@
 """Gaps: what the text asks for and a run does not have. A profile of one's own is rendered with its gaps named.
 
 The text is written for the project's own profiles: there, what is missing is an error. Another profile may lack a
-task or a judge, and where the text speaks of these it says that they are not part of the run.
+task or a judge, and a committed run may be older than the text: where it speaks of what they lack, it says that this is
+not part of the run.
 """
 
 from __future__ import annotations
@@ -42,6 +43,21 @@ def missing_notebooks(home: Path, there: set[str]) -> dict[str, str]:
         if stem not in there:
             cells.setdefault(stem, {})[label] = None
     return {stem: _empty_notebook(stem, list(labels)) for stem, labels in cells.items()}
+
+
+def with_missing_cells(home: Path, notebooks: dict[str, str]) -> dict[str, str]:
+    """Notebooks as JSON, by file name, with a cell that says so for each label that pages embed and they lack."""
+    wanted: dict[str, dict[str, None]] = {}
+    for stem, label in EMBED.findall(_read_pages(home)):
+        if f"{stem}.ipynb" in notebooks and not re.search(rf"#\| label: {label}\b(?!-)", notebooks[f"{stem}.ipynb"]):
+            wanted.setdefault(f"{stem}.ipynb", {})[label] = None
+    out = dict(notebooks)
+    for name, labels in wanted.items():
+        node = nbformat.reads(notebooks[name], as_version=4)
+        stub = nbformat.reads(_empty_notebook(name, list(labels)), as_version=4)
+        node.cells += [cell for cell in stub.cells if cell.cell_type == "code"]
+        out[name] = nbformat.writes(node)
+    return out
 
 
 def _empty_notebook(stem: str, labels: list[str]) -> str:

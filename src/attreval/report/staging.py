@@ -24,7 +24,7 @@ from attreval.explorer.page import write_page
 from attreval.papers.common.claims import scorecard
 from attreval.papers.common.verdicts import VERDICTS
 from attreval.report.errors import ReportError
-from attreval.report.gaps import allows_gaps, missing_notebooks, missing_numbers, missing_table
+from attreval.report.gaps import allows_gaps, missing_notebooks, missing_numbers, missing_table, with_missing_cells
 from attreval.report.markdown import escape
 from attreval.report.notebook import read_notebook
 from attreval.report.numbers import read_declared_numbers, read_numbers
@@ -52,9 +52,11 @@ def stage(profile: str, results: Results | None = None) -> Staged:
 
     results: those of `results/<profile>` where not given; a committed copy has all but single explained texts.
     Raises ReportError where the profile has no results, or where paper/tables.yml asks for a table or column
-    that is not there; for a profile of one's own such gaps are filled, see report.gaps.
+    that is not there; for a profile of one's own, and a committed copy, such gaps are filled, see report.gaps.
     """
-    home, results = project.home(), results or project.results(profile)
+    home, own = project.home(), project.results(profile)
+    results = results or own
+    gaps = allows_gaps(profile) or results.root != own.root
     sources = sorted(path for path in results.notebooks.glob("*.ipynb") if path.name[0] != ".")
     if not sources:
         raise ReportError(
@@ -67,12 +69,12 @@ def stage(profile: str, results: Results | None = None) -> Staged:
     folders = (home / "results" / "reference" / "benchmark", results.tables)  # no run measures what `make bench` does
     tables = {path.name: path for folder in folders for path in sorted(folder.glob("[!.]*.csv"))}
     copies = {path.name: _for_readers(path) for path in sources}
-    if allows_gaps(profile):
+    if gaps:
         variables |= missing_numbers(home, variables)
         stubs = missing_notebooks(home, {path.stem for path in sources})
-        copies |= {f"{stem}.ipynb": text for stem, text in stubs.items()}
+        copies = with_missing_cells(home, copies) | {f"{stem}.ipynb": text for stem, text in stubs.items()}
     texts = {
-        f"_{name}.md": _write_table(name, declared, tables, variables, allows_gaps(profile))
+        f"_{name}.md": _write_table(name, declared, tables, variables, gaps)
         for name, declared in read_declarations(home / "paper" / "tables.yml").items()
     }
     texts["_notebooks.md"] = _notebook_list(sources)

@@ -83,7 +83,7 @@ def metrics_markdown(works: Iterable[str]) -> str:
 
 
 def judged_markdown() -> list[str]:
-    """Two tables: groups of METHODS that the same METRICS judge; where each metric judges each group, or why not."""
+    """Groups of METHODS that the same METRICS judge; where each metric judges each group, or which reason; reasons."""
     groups: dict[tuple[str, ...], list[Method]] = {}
     for method in METHODS.values():
         groups.setdefault(tuple(why_not(metric, method) for metric in METRICS.values()), []).append(method)
@@ -92,20 +92,16 @@ def judged_markdown() -> list[str]:
     for letter, of in zip(letters, groups.values(), strict=True):
         names = ", ".join(f"[{escape(m.title)}](methods.qmd#method-{m.name})" for m in of)
         members.append([letter, names])
-    rows = [["Metric", *letters, "Computed in", "Why not"], [":--", *[":-:"] * len(groups), ":--", ":--"]]
+    reasons = list(dict.fromkeys(one for found in zip(*groups, strict=True) for one in found if one))
+    rows = [["Metric", *letters, "Computed in"], [":--", *[":-:"] * len(groups), ":--"]]
     for at, metric in enumerate(METRICS.values()):
-        why = [reasons[at] for reasons in groups]
+        why = [found[at] for found in groups]
         places = dict.fromkeys(where_computed(metric, m) for of in groups.values() for m in of)
-        said = "; ".join(
-            f"{', '.join(x for x, one in zip(letters, why, strict=True) if one == reason)}: {reason}"
-            for reason in dict.fromkeys(why)
-            if reason
-        )
-        cells = ["\N{EN DASH}" if reason else "yes" for reason in why]
-        linked = f"[{escape(metric.title)}](#metric-{metric.name})"
+        cells = [f"({1 + reasons.index(reason)})" if reason else "yes" for reason in why]
         where = inline(", ".join(place for place in places if place)) or "nowhere"
-        rows.append([linked, *cells, where, inline(said) or "judges all"])
-    return ["\n".join("| " + " | ".join(row) + " |" for row in table) for table in (members, rows)]
+        rows.append([f"[{escape(metric.title)}](#metric-{metric.name})", *cells, where])
+    tables = ["\n".join("| " + " | ".join(row) + " |" for row in table) for table in (members, rows)]
+    return [*tables, "\n".join(f"{1 + at}. {inline(reason)}" for at, reason in enumerate(reasons))]
 
 
 def method_card(method: Method, works: frozenset[str]) -> str:
