@@ -37,8 +37,7 @@ def why_not(metric: Metric, method: Method) -> str:
     if "models" in metric.needs and method.level != "token":
         return f"it lines up one score a token from model to model, and these are scores of {scored}"
     if metric.judge == "diagnosis" and method.name not in OF_TECHNIQUES:
-        alone = LEVELS[method.level]
         return (
-            f"it holds tokens, pairs and spans of one technique against each other, and this method has {alone} alone"
+            f"it holds tokens, pairs and spans of one technique against each other, and this method has {scored} alone"
         )
     return ""

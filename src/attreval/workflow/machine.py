@@ -53,15 +53,17 @@ def _system() -> str:
 
 def _processor() -> str:
     """The processor by its maker's name where the system tells it, else its kind."""
-    about = Path("/proc/cpuinfo")
-    lines = about.read_text(encoding="utf-8").splitlines() if about.exists() else []
-    named = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")
-    return f"{named or platform.processor() or 'unknown'} ({platform.machine()})"
+    return f"{_told('model name') or platform.processor() or 'unknown'} ({platform.machine()})"
 
 
 def _instructions() -> str:
     """Those of TOLD that the processor has, joined by spaces."""
+    flags = _told("flags").split()
+    return " ".join(name for name in TOLD if name in flags)
+
+
+def _told(field: str) -> str:
+    """What Linux says of the first processor; empty elsewhere."""
     about = Path("/proc/cpuinfo")
     lines = about.read_text(encoding="utf-8").splitlines() if about.exists() else []
-    flags = next((set(line.partition(":")[2].split()) for line in lines if line.startswith("flags")), set())
-    return " ".join(name for name in TOLD if name in flags)
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith(field)), "")

@@ -7,9 +7,9 @@ import pandas as pd
 import seaborn as sns
 from matplotlib import pyplot as plt
 
-from attreval.methods import METHODS
 from attreval.papers.common.coloured_text import ColouredText
 from attreval.papers.common.method_style import MARKERS
+from attreval.papers.common.names import name_method
 from attreval.papers.common.style import draw_nothing, model_title, task_title, use_style
 from attreval.papers.poerner2018.examples import shortest_example
 from attreval.papers.poerner2018.tables import AGREEMENT, BLOCKS, NAMES
@@ -42,9 +42,8 @@ def figure_3(step: Step) -> ColouredText:
 
 
 def _method_title(name: str) -> str:
-    """A method as the figures name it."""
-    name = NAMES.get(name, name)
-    return METHODS[name].title if name in METHODS else name.replace("_", " ")
+    """A method, or a row of the paper's Table 2, as the figures name it."""
+    return name_method(NAMES.get(name, name))
 
 
 def _distinct_colours(count: int) -> list:
