@@ -28,7 +28,9 @@ from attreval.report.gaps import allows_gaps, missing_notebooks, missing_numbers
 from attreval.report.markdown import escape
 from attreval.report.notebook import read_notebook
 from attreval.report.numbers import read_declared_numbers, read_numbers
+from attreval.report.other_runs import other_runs
 from attreval.report.pictures import draw_scorecards
+from attreval.report.prices import draw_prices
 from attreval.report.publishing.links import without_links
 from attreval.report.reference.pages import reference_pages
 from attreval.report.tables import read_declarations, table_markdown
@@ -66,6 +68,7 @@ def stage(profile: str, results: Results | None = None) -> Staged:
     variables = _run_facts(profile, results.root / "manifest.json")
     variables |= read_numbers(results.tables, read_declared_numbers(home / "paper" / "numbers.yml"))
     variables |= _count_verdicts(results.tables)
+    variables["run.others"], beside = other_runs(profile, results)
     folders = (home / "results" / "reference" / "benchmark", results.tables)  # no run measures what `make bench` does
     tables = {path.name: path for folder in folders for path in sorted(folder.glob("[!.]*.csv"))}
     copies = {path.name: _for_readers(path) for path in sources}
@@ -77,8 +80,9 @@ def stage(profile: str, results: Results | None = None) -> Staged:
         f"_{name}.md": _write_table(name, declared, tables, variables, gaps)
         for name, declared in read_declarations(home / "paper" / "tables.yml").items()
     }
-    texts["_notebooks.md"] = _notebook_list(sources)
+    texts |= {"_notebooks.md": _notebook_list(sources), "_other-runs.md": beside}
     drawn = draw_scorecards(results.tables, home / "paper" / "figures")
+    drawn += draw_prices(folders[0] / "benchmark_accuracy.csv", home / "paper" / "figures")
     _remove_others(home / "paper" / "figures", {path.name for path in drawn})
 
     reference = reference_pages(home / "paper" / "references.bib")

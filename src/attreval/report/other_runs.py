@@ -1,0 +1,66 @@
+"""Other runs: the conclusions on which a committed run has another verdict than the run that is shown."""
+
+from __future__ import annotations
+
+import json
+
+import pandas as pd
+
+from attreval.core.project import Results
+from attreval.papers.common.claims import scorecard
+from attreval.papers.common.verdicts import UNTESTABLE
+from attreval.report.markdown import pipe_table
+from attreval.report.publishing.places import committed_runs
+from attreval.report.publishing.publish import claims_json
+
+ALONE = "No other run is committed."
+
+
+def other_runs(profile: str, results: Results) -> tuple[str, str]:
+    """A sentence on how many verdicts differ, and a table of these conclusions, of a run beside the committed ones.
+
+    A committed run that has the same claims, to the digit, is the run itself. A conclusion that only one of two runs
+    tests is none on which they differ.
+    """
+    here = _judged(scorecard(results.tables)) if any(results.tables.glob("[!.]*_claims.csv")) else {}
+    said_here = claims_json(results.tables) if here else ""
+    others = {name: run for name, run in committed_runs().items() if _read(run) != said_here}
+    there = {name: _judged(pd.DataFrame(json.loads(_read(run)))) for name, run in others.items()}
+    if not here or not there:
+        return ALONE, f"| |\n|:--|\n| {ALONE} |\n"
+    said, differing = [], {}
+    for name, claims in there.items():
+        both = [claim for claim in here if claim in claims]
+        turned = [claim for claim in both if here[claim]["verdict"] != claims[claim]["verdict"]]
+        differing |= dict.fromkeys(turned)
+        said.append(
+            f"of the {len(both)} conclusions that both test, {len(turned)} have another verdict in the committed run "
+            f"of profile {name}"
+        )
+    text = "; ".join(said) + "."
+    headers = ["paper", "conclusion", f"this run ({profile})", *(f"committed run ({name})" for name in there)]
+    rows = [
+        [here[claim]["paper"], here[claim]["statement"], *(_cell(run.get(claim)) for run in (here, *there.values()))]
+        for claim in here
+        if claim in differing
+    ]
+    rows = rows or [["", "no conclusion has another verdict", *[""] * (1 + len(there))]]
+    return text[0].upper() + text[1:], pipe_table(headers, rows, ["left"] * len(headers))
+
+
+def _read(run: Results) -> str:
+    return (run.root / "claims.json").read_text(encoding="utf-8")
+
+
+def _judged(claims: pd.DataFrame) -> dict[str, dict]:
+    """The conclusions that a run tests: what is shown of each, by its id."""
+    tested = claims[(claims.verdict != UNTESTABLE) & claims.value.notna()]
+    kept = tested[["claim", "paper", "statement", "value", "low", "high", "texts", "verdict"]]
+    return {row["claim"]: row for row in kept.to_dict("records")}
+
+
+def _cell(row: dict | None) -> str:
+    """Value, interval, texts and verdict in one cell; a dash where the run does not test the conclusion."""
+    if row is None:
+        return "–"
+    return f"{row['value']:.3f} [{row['low']:.3f}, {row['high']:.3f}], {row['texts']:.0f} texts: {row['verdict']}"

@@ -1,0 +1,83 @@
+"""A run beside the committed ones: which verdicts differ, and the picture of accuracy against price."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import pandas as pd
+import pytest
+from reference import CHECKOUT
+
+from attreval.core.project import Results
+from attreval.report.other_runs import ALONE, other_runs
+from attreval.report.prices import NO_LIMIT, draw_prices, time_to_accuracy
+
+RUN = CHECKOUT / "results" / "reference" / "quick"
+
+
+@pytest.fixture
+def committed(tmp_path, monkeypatch):
+    """A project that has the committed run of quick, and nothing else."""
+    monkeypatch.setenv("ATTREVAL_HOME", str(tmp_path))
+    place = tmp_path / "results" / "reference" / "quick"
+    place.mkdir(parents=True)
+    for name in ("claims.json", "manifest.json"):
+        shutil.copy(RUN / name, place)
+    (tmp_path / "paper").mkdir()
+    shutil.copy(CHECKOUT / "paper" / "claims.yml", tmp_path / "paper")
+    return place
+
+
+def copy_of_claims(folder) -> Results:
+    """A run with the claims of the committed one."""
+    (folder / "tables").mkdir(parents=True)
+    for path in (RUN / "tables").glob("*_claims.csv"):
+        shutil.copy(path, folder / "tables")
+    return Results(folder)
+
+
+def test_a_run_beside_itself_is_alone(committed, tmp_path):
+    sentence, table = other_runs("quick", copy_of_claims(tmp_path / "run"))
+    assert sentence == ALONE
+    assert ALONE in table
+
+
+def test_without_claims_there_is_nothing_to_compare(committed, tmp_path):
+    (tmp_path / "run" / "tables").mkdir(parents=True)
+    assert other_runs("quick", Results(tmp_path / "run"))[0] == ALONE
+
+
+def test_only_verdicts_that_differ_are_listed_and_only_those_tested_by_both(committed, tmp_path):
+    run = copy_of_claims(tmp_path / "run")
+    claims = json.loads((committed / "claims.json").read_text())
+    tested = [row for row in claims if row["verdict"] != "not testable here" and row["value"] is not None]
+    turned, dropped = tested[0], tested[1]
+    turned["verdict"] = "contradicted" if turned["verdict"] != "contradicted" else "reproduced"
+    turned["value"] = -0.125
+    dropped["verdict"] = "not testable here"
+    (committed / "claims.json").write_text(json.dumps(claims))
+    sentence, table = other_runs("mine", run)
+    assert sentence == (
+        f"Of the {len(tested) - 1} conclusions that both test, 1 have another verdict "
+        "in the committed run of profile quick."
+    )
+    header, _, *rows = table.splitlines()
+    assert "this run \\(mine\\)" in header
+    assert len(rows) == 1
+    assert turned["statement"].split()[0] in rows[0]
+    assert "0.125" in rows[0]
+
+
+def test_the_picture_of_prices(tmp_path):
+    table = CHECKOUT / "results" / "reference" / "benchmark" / "benchmark_accuracy.csv"
+    assert {path.suffix for path in draw_prices(table, tmp_path)} == {".png", ".svg"}
+    found = pd.read_csv(table)
+    axes = time_to_accuracy(found[~found.method.isin(NO_LIMIT)])
+    drawn = {float(y) for line in axes.get_lines() for y in line.get_ydata()}
+    assert drawn == set(found[~found.method.isin(NO_LIMIT)].spearman)
+
+
+def test_without_measurements_the_picture_says_so(tmp_path):
+    made = draw_prices(tmp_path / "none.csv", tmp_path)
+    assert b"not part of this run" in made[1].read_bytes()
