@@ -16,9 +16,10 @@ from attreval.corpora.fetch.fetching import with_tables
 from attreval.papers.common.claims import read_claims
 from attreval.report.publishing.fidelity import NOT_FOUND, PAPERS, fidelity_markdown, read_reasons, reason_of
 from attreval.report.publishing.links import LEAD, link_line
-from attreval.report.publishing.places import committed_runs, expected_steps
+from attreval.report.publishing.places import committed_runs
 from attreval.report.publishing.proof import check_folder, corpus_texts, machine_facts, printed_by_papers
 from attreval.report.publishing.publish import claims_json
+from attreval.workflow.steps import expected_steps
 
 MOST_BYTES = 30_000_000
 

@@ -29,10 +29,11 @@ from attreval.papers.common.claims import read_claims, score
 from attreval.report.publishing.fidelity import Reason, Turned, fidelity_markdown, read_reasons, reason_of
 from attreval.report.publishing.links import LEAD, write_links
 from attreval.report.publishing.pictures import shrink_png, shrink_svg, written_on
-from attreval.report.publishing.places import committed, expected_steps
+from attreval.report.publishing.places import committed
 from attreval.report.publishing.proof import check_folder, machine_facts, written_in_table
 from attreval.report.publishing.publish import publish
 from attreval.report.publishing.quotes import WINDOW, find_quotes, letters
+from attreval.workflow.steps import expected_steps
 
 SECRET = "Forty purple herons waited 3 long minutes before the lighthouse keeper's unlikely supper."
 SHORT = "Nobody sold the seventh violin."

@@ -23,7 +23,8 @@ from attreval.core.project import Results
 from attreval.core.section import Section, explain_error
 from attreval.core.tables import write_whole
 from attreval.papers.common.verdicts import CHANCE, DIRECTION, INCONCLUSIVE, REPRODUCED, UNTESTABLE, VERDICTS
-from attreval.report.publishing.places import committed_runs, steps_of_judge
+from attreval.report.publishing.places import committed_runs
+from attreval.workflow.steps import steps_before
 
 NOT_FOUND = "not yet found"
 PAPERS = {  # title, notebook, rule of workflow/Snakefile
@@ -214,7 +215,7 @@ def _made_by(run: Results, notebook: str, profile: str, rule: str) -> list[str]:
     """Command, minutes, and notebook with the heading of the cell, of all claims of a paper."""
     facts = _read(run, "manifest.json")
     steps = facts["steps"]
-    before = steps_of_judge(Profile.model_validate(facts["settings"]), notebook)
+    before = steps_before(Profile.model_validate(facts["settings"]), notebook)
     seconds = [steps[name]["processor_seconds"] for name in (notebook, *before) if name in steps]
     minutes = f"{seconds[0] / 60:.1f} / {sum(seconds) / 60:.0f}" if notebook in steps else "–"
     heading = heading_above(notebook, MAKES_CLAIMS)

@@ -21,11 +21,12 @@ from attreval.report.publishing.fidelity import write_fidelity
 from attreval.report.publishing.links import write_links
 from attreval.report.publishing.notebooks import clean_notebook
 from attreval.report.publishing.pictures import shrink_png, shrink_svg
-from attreval.report.publishing.places import committed, expected_steps
+from attreval.report.publishing.places import committed
 from attreval.report.publishing.proof import check_folder, corpus_texts, printed_by_papers, written
 from attreval.report.publishing.quotes import find_quotes
 from attreval.report.replace_folder import replace_folder
 from attreval.workflow.manifest import make_manifest
+from attreval.workflow.steps import expected_steps
 
 MOST_BYTES = 1_000_000  # of a table
 
