@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import json
 
-import pandas as pd
-
 from attreval.core.project import Results
-from attreval.papers.common.claims import scorecard
 from attreval.papers.common.verdicts import UNTESTABLE
 from attreval.report.markdown import pipe_table
 from attreval.report.publishing.places import committed_runs
@@ -22,22 +19,22 @@ def other_runs(profile: str, results: Results) -> tuple[str, str]:
     A committed run that has the same claims, to the digit, is the run itself. A conclusion that only one of two runs
     tests is none on which they differ.
     """
-    here = _judged(scorecard(results.tables)) if any(results.tables.glob("[!.]*_claims.csv")) else {}
-    said_here = claims_json(results.tables) if here else ""
-    others = {name: run for name, run in committed_runs().items() if _read(run) != said_here}
-    there = {name: _judged(pd.DataFrame(json.loads(_read(run)))) for name, run in others.items()}
+    said = claims_json(results.tables) if any(results.tables.glob("[!.]*_claims.csv")) else ""
+    here = _judged(said)
+    others = {name: (run.root / "claims.json").read_text(encoding="utf-8") for name, run in committed_runs().items()}
+    there = {name: _judged(claims) for name, claims in others.items() if claims != said and _judged(claims)}
     if not here or not there:
         return ALONE, f"| |\n|:--|\n| {ALONE} |\n"
-    said, differing = [], {}
+    sentences, differing = [], {}
     for name, claims in there.items():
         both = [claim for claim in here if claim in claims]
         turned = [claim for claim in both if here[claim]["verdict"] != claims[claim]["verdict"]]
         differing |= dict.fromkeys(turned)
-        said.append(
+        sentences.append(
             f"of the {len(both)} conclusions that both test, {len(turned)} have another verdict in the committed run "
             f"of profile {name}"
         )
-    text = "; ".join(said) + "."
+    text = "; ".join(sentences) + "."
     headers = ["paper", "conclusion", f"this run ({profile})", *(f"committed run ({name})" for name in there)]
     rows = [
         [here[claim]["paper"], here[claim]["statement"], *(_cell(run.get(claim)) for run in (here, *there.values()))]
@@ -48,15 +45,10 @@ def other_runs(profile: str, results: Results) -> tuple[str, str]:
     return text[0].upper() + text[1:], pipe_table(headers, rows, ["left"] * len(headers))
 
 
-def _read(run: Results) -> str:
-    return (run.root / "claims.json").read_text(encoding="utf-8")
-
-
-def _judged(claims: pd.DataFrame) -> dict[str, dict]:
-    """The conclusions that a run tests: what is shown of each, by its id."""
-    tested = claims[(claims.verdict != UNTESTABLE) & claims.value.notna()]
-    kept = tested[["claim", "paper", "statement", "value", "low", "high", "texts", "verdict"]]
-    return {row["claim"]: row for row in kept.to_dict("records")}
+def _judged(claims: str) -> dict[str, dict]:
+    """The conclusions that a run tests, by id. claims: a claims.json."""
+    rows = json.loads(claims) if claims else []
+    return {row["claim"]: row for row in rows if row["verdict"] != UNTESTABLE and row["value"] is not None}
 
 
 def _cell(row: dict | None) -> str:
