@@ -1,12 +1,14 @@
 """Fetching, with a folder of hand-made archives as registry: right, wrong, cut, killed, on a full disk."""
 
 import errno
+import fcntl
 import hashlib
 import io
 import json
 import os
 import subprocess
 import tarfile
+import threading
 import types
 import zipfile
 
@@ -127,7 +129,8 @@ def fetch_one(name):
 
 
 def files_below(folder):
-    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+    found = [path for path in folder.rglob("*") if path.is_file() and path.name != ".lock"]
+    return sorted(path.relative_to(folder).as_posix() for path in found)
 
 
 def nothing_half_written(data):
@@ -544,3 +547,24 @@ def test_the_smallest_real_package(tmp_path, monkeypatch):
     smallest = min(lock.packages(), key=lambda item: item.size)
     fetch_one(smallest.name)
     assert archives.is_open(smallest)
+
+
+def test_who_comes_second_waits(registry):
+    write_sources(registry)
+    lock = registry.data / "raw" / ".lock"
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    done = threading.Event()
+
+    def fetch():
+        corpora.fetch(["sst2"], say=lambda line: None)
+        done.set()
+
+    second = threading.Thread(target=fetch)
+    with lock.open("a") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        second.start()
+        assert not done.wait(0.3)
+        assert files_below(registry.data) == []
+    assert done.wait(60)
+    second.join()
+    assert "processed/sst2.parquet" in files_below(registry.data)

@@ -17,6 +17,7 @@ from attreval.core.tables import write_json, write_whole
 from attreval.workflow import parameters, step
 from attreval.workflow.machine import commit, describe_machine
 
+WARM_KERNEL = "attreval.workflow.warm_kernel.WarmKernelManager"
 MARK = "» "  # the workflow shows people the lines of its steps that begin so
 
 
@@ -74,6 +75,7 @@ def run_notebook(notebook: str, given: dict[str, object]) -> Path:
                     progress_bar=False,
                     cwd=project.home(),
                     start_timeout=300,
+                    **({"kernel_manager_class": WARM_KERNEL} if os.environ.get("ATTREVAL_WARM", "0") != "0" else {}),
                 )
             except (PapermillExecutionError, DeadKernelError) as error:
                 failed.parent.mkdir(parents=True, exist_ok=True)

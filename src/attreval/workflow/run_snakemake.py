@@ -10,7 +10,7 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from attreval import config, corpora
@@ -18,6 +18,7 @@ from attreval.core import project
 from attreval.core.tables import sweep_parts
 from attreval.workflow.run_notebook import MARK, end_with_parent
 from attreval.workflow.staleness import stamp_path
+from attreval.workflow.warm import SOCKET, WarmProcess, warm_process
 
 ELSEWHERE = ("--profile", "--workflow-profile", "--executor", "-e")  # words after which steps may run elsewhere
 
@@ -77,27 +78,42 @@ def run_workflow(
         log = folder.root / "logs" / "snakemake.log"
         log.parent.mkdir(parents=True, exist_ok=True)
         started, report = time.monotonic(), ProgressReport()
-        # steps call `attreval`: it is found where this Python is
-        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
-        with (
-            log.open("w", encoding="utf-8") as handle,
-            subprocess.Popen(
-                command,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                text=True,
-                env=os.environ | {"PATH": path, "ATTREVAL_HOME": str(project.home()), "ATTREVAL_IN_WORKFLOW": "1"},
-                preexec_fn=end_with_parent,
-            ) as process,
-        ):
-            for line in process.stdout:
-                handle.write(line)
-                report.read_line(line.rstrip("\n"))
-        if process.returncode:
+        with warm_process(settings.threads) if not leaves_machine(extra) else contextlib.nullcontext() as warm:
+            report.on_steps = warm.start if warm else None
+            status = _run_reported(command, log, report, warm)
+        if status:
             raise WorkflowFailed(report.explain_failure(log))
         if report.steps:
             print(f"all {report.steps} steps done in {time.monotonic() - started:.0f} s", flush=True)
         return bool(report.steps)
+
+
+def _run_reported(command: list[str], log: Path, report: ProgressReport, warm: WarmProcess | None) -> int:
+    """Run snakemake, let the report read each line, and keep all in the log; give its exit status."""
+    # steps call `attreval`: the warm one's, or that which is found where this Python is
+    path = [*([str(warm.path.parent)] if warm else []), str(Path(sys.executable).parent), os.environ.get("PATH", "")]
+    given = {"PATH": os.pathsep.join(path), "ATTREVAL_HOME": str(project.home()), "ATTREVAL_IN_WORKFLOW": "1"}
+    given |= {SOCKET: str(warm.path)} if warm else {}
+    with (
+        log.open("w", encoding="utf-8") as handle,
+        subprocess.Popen(
+            command,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            env=os.environ | given,
+            preexec_fn=end_with_parent,
+        ) as process,
+    ):
+        for line in process.stdout:
+            handle.write(line)
+            report.read_line(line.rstrip("\n"))
+    return process.returncode
+
+
+def leaves_machine(extra: Sequence[str]) -> bool:
+    """Whether words for snakemake may make steps run elsewhere."""
+    return any(word.partition("=")[0] in ELSEWHERE for word in extra)
 
 
 def name_cores(cores: int | None, extra: Sequence[str]) -> list[str]:
@@ -105,7 +121,7 @@ def name_cores(cores: int | None, extra: Sequence[str]) -> list[str]:
 
     There, the number is the most that one step is given, and the processors of this machine say nothing about it.
     """
-    if cores is None and any(word.partition("=")[0] in ELSEWHERE for word in extra):
+    if cores is None and leaves_machine(extra):
         return []
     return ["--cores", str(cores or len(os.sched_getaffinity(0)))]
 
@@ -124,6 +140,7 @@ class ProgressReport:
 
     def __init__(self):
         self.steps = 0
+        self.on_steps: Callable[[], None] | None = None  # called when there is something to do
         self.errors: list[str] = []
         self.tail: list[str] = []
 
@@ -139,6 +156,8 @@ class ProgressReport:
         elif found := re.match(r"total\s+(\d+)", line):
             self.steps = int(found[1])
             print(f"{self.steps} steps to run", flush=True)
+            if self.on_steps:
+                self.on_steps()
         elif found := re.match(r"(\d+) of (\d+) steps \(.*\) done", line):
             print(f"step {found[1]} of {found[2]} done", flush=True)
 

