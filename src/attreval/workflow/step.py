@@ -156,6 +156,7 @@ def begin(notebook: str, namespace: dict[str, Any]) -> Step:
         check_choice(profile, given, notebook)
     set_threads(profile.threads)
     pd.set_option("display.max_colwidth", None)
+    pd.set_option("display.max_columns", None)  # the default depends on where pandas was imported
     warnings.filterwarnings("ignore", message="IProgress not found")  # without widgets, bars are text: no harm done
     return Step(notebook, given, profile, project.results(profile.name))
 
