@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
@@ -22,7 +23,16 @@ from attreval.core import project
 from attreval.core.project import Results
 from attreval.core.section import Section, explain_error
 from attreval.core.tables import write_whole
-from attreval.papers.common.verdicts import CHANCE, DIRECTION, INCONCLUSIVE, REPRODUCED, UNTESTABLE, VERDICTS
+from attreval.papers.common.turned import say_turned
+from attreval.papers.common.verdicts import (
+    CHANCE,
+    CONTRADICTED,
+    DIRECTION,
+    INCONCLUSIVE,
+    REPRODUCED,
+    UNTESTABLE,
+    VERDICTS,
+)
 from attreval.report.publishing.places import committed_runs
 from attreval.workflow.steps import steps_before
 
@@ -115,7 +125,9 @@ def fidelity_markdown() -> str:
     reasons = read_reasons()
     claims = {profile: {row["claim"]: row for row in _read(run, "claims.json")} for profile, run in runs.items()}
     counts = _count(claims[main])
-    open_ones = sum(reason_of(row, reasons.get((row["claim"], main))) == NOT_FOUND for row in claims[main].values())
+    turned = read_turned(runs[main])
+    why = {name: reason_of(row, reasons.get((name, main)), turned.get(name, ())) for name, row in claims[main].items()}
+    open_ones = list(why.values()).count(NOT_FOUND)
     lines = [
         "# Claim by claim",
         "",
@@ -140,15 +152,28 @@ def fidelity_markdown() -> str:
             for other in others:
                 there = claims[other].get(row["claim"], {}).get("verdict", UNTESTABLE)
                 verdict += f" ({other}: {there})" if there != verdict else ""
-            why = reason_of(row, reasons.get((row["claim"], main)))
             said = f"{row['statement']} ({row['where']}; `{row['claim']}`)"
-            cells = [said, _published(row), _ours(row), _texts(row), verdict, why, *made]
+            cells = [said, _published(row), _ours(row), _texts(row), verdict, why[row["claim"]], *made]
             lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     return "\n".join(lines) + "\n"
 
 
-def reason_of(row: dict, reason: Reason | None) -> str:
-    """Why a claim has its verdict, in words; a dash where it holds, `not yet found` where nobody knows."""
+def read_turned(run: Results) -> dict[str, list[dict]]:
+    """By contradicted claim, what turning one thing at a time gave: the rows of the run's tables `claims_turned`."""
+    import pandas as pd
+
+    out: dict[str, list[dict]] = {}
+    for path in sorted(run.tables.glob("[!.]*_claims_turned.csv")):
+        for row in pd.read_csv(path).to_dict("records"):
+            out.setdefault(row["claim"], []).append(row)
+    return out
+
+
+def reason_of(row: dict, reason: Reason | None, turned: Sequence[dict] = ()) -> str:
+    """Why a claim has its verdict, in words; a dash where it holds, `not yet found` where nobody knows.
+
+    turned: of a contradicted claim, rows of `claims_turned`.
+    """
     if row["verdict"] == REPRODUCED:
         return "–"
     parts = []
@@ -168,8 +193,10 @@ def reason_of(row: dict, reason: Reason | None) -> str:
             "Beyond chance on the claimed side, but not surely in the range, adjusted for all claims that are tested."
         )
     if reason is not None and reason.verdict == row["verdict"]:
-        turned = (f"{one.what}, {one.how}: [{one.became()}](../{one.measured})" for one in reason.turned)
-        parts.append(f"{reason.because} Turned: {'; '.join(turned)}.")
+        measured = (f"{one.what}, {one.how}: [{one.became()}](../{one.measured})" for one in reason.turned)
+        parts.append(f"{reason.because} Turned: {'; '.join(measured)}.")
+    if row["verdict"] == CONTRADICTED and turned:
+        parts.append(say_turned(turned))
     return " ".join(parts) or NOT_FOUND
 
 

@@ -1,0 +1,63 @@
+"""Contradicted conclusions of Sun et al. (2024), one corpus, model, technique, type or property at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pandas as pd
+
+from attreval import corpora
+from attreval.papers.common.claims import Claim, read_claims
+from attreval.papers.common.style import model_title
+from attreval.papers.common.turned import Turn, quick_draws, turned_table
+from attreval.papers.common.verdicts import Expectation
+from attreval.papers.sun2024.claims import read_contrast
+from attreval.papers.sun2024.contrasts import TypeContrast, contrast_types
+from attreval.workflow.step import Step
+
+
+def turned_claims(step: Step, values: pd.DataFrame, judged: pd.DataFrame) -> pd.DataFrame:
+    """One row a contradicted claim and thing turned, as `turned_table`.
+
+    values: of `claims.contrast_values`; judged: of `claims.claims_table`.
+    """
+    settings = quick_draws(step.profile.bootstrap)
+
+    def number(part: pd.DataFrame, asked: TypeContrast):
+        found = contrast_types(part, asked, settings)
+        return found and found.finding
+
+    def turn(claim: Claim) -> Iterator[Turn]:
+        if not claim.contrast:
+            return
+        asked = read_contrast(claim)
+        properties = asked.properties or (asked.property,)
+        shown = values[values.property.isin(properties) & (values.technique != "random")]
+        for column, field, what in (
+            ("task", "tasks", "corpus"),
+            ("model", "kinds", "model"),
+            ("technique", "techniques", "method"),
+            ("type", "types", "metric"),
+        ):
+            if asked.across == column:
+                continue
+            allowed = getattr(asked, field)
+            kind = shown.kind if column == "model" else shown[column]
+            names = shown[column] if allowed is None else shown[column][kind.isin(allowed)]
+            names = list(dict.fromkeys(names.dropna()))
+            for name in names if len(names) > 1 else ():
+                yield Turn(what, _title(column, name), number(values[values[column] == name], asked))
+        for one in asked.properties:
+            forms = asked.forms if one == "simulatability" else None
+            alone = replace(asked, property=one, properties=(), forms=forms)
+            yield Turn("metric", one, number(values, alone), Expectation(above=0))  # a lead, where the claim is a share
+
+    return turned_table(read_claims("sun2024"), judged, turn, step.profile.bootstrap.confidence)
+
+
+def _title(column: str, name: str) -> str:
+    """A task, model, technique or type as a person would write it."""
+    if column == "task":
+        return corpora.TASKS[name].short if name in corpora.TASKS else name
+    return model_title(name) if column == "model" else name

@@ -1,0 +1,105 @@
+"""Turning one thing at a time: only what is contradicted, only what changes something, and in the right words."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from attreval.config import BootstrapSpec
+from attreval.papers.common.claims import Claim, score
+from attreval.papers.common.turned import (
+    FEW,
+    INSIDE,
+    LEAST_NULLS,
+    OPEN,
+    OUTSIDE,
+    Turn,
+    decide,
+    quick_draws,
+    say_turned,
+    turned_table,
+)
+from attreval.papers.common.verdicts import Expectation, Finding
+
+ABOVE = Expectation(above=0)
+
+
+def claim(name: str) -> Claim:
+    return Claim(id=name, paper="sun2024", where="", statement=name, measure="", reported="", expect=ABOVE)
+
+
+def finding(value: float, spread: float = 0.01, texts: int = 50) -> Finding:
+    draws = value + np.linspace(-spread, spread, 401)
+    return Finding(value, draws, np.zeros(99), np.zeros(99), texts=texts)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "texts", "then"),
+    [(0.1, 0.2, 30, INSIDE), (-0.1, 0.2, 30, OPEN), (-0.2, -0.1, 30, OUTSIDE), (0.1, 0.2, 29, FEW)],
+)
+def test_an_interval_is_inside_outside_or_neither(low, high, texts, then):
+    assert decide(ABOVE, low, high, texts) == then
+
+
+def test_a_range_has_two_sides():
+    near = Expectation(near=1, within=0.1)
+    assert [decide(near, *ends, 40) for ends in ((0.5, 0.8), (0.95, 1.05), (1.2, 1.3), (0.8, 1))] == [
+        OUTSIDE,
+        INSIDE,
+        OUTSIDE,
+        OPEN,
+    ]
+
+
+def test_only_contradicted_claims_are_turned_and_only_what_changes_them():
+    claims = [claim("wrong"), claim("right")]
+    judged = score(claims, {"wrong": finding(-0.5), "right": finding(0.5)})
+    assert judged.set_index("claim").verdict["wrong"] == "contradicted"
+    asked = []
+
+    def turn(one):
+        asked.append(one.id)
+        yield Turn("corpus", "same", finding(-0.5))
+        yield Turn("corpus", "nothing there", None)
+        yield Turn("model", "no number", Finding(float("nan"), np.full(3, np.nan)))
+        yield Turn("model", "GRU", finding(0.3))
+        yield Turn("metric", "another", finding(0.3), Expectation(below=0))
+
+    table = turned_table(claims, judged, turn, 0.95)
+    assert asked == ["wrong"]
+    assert list(zip(table.what, table.how, table.holds, strict=True)) == [
+        ("model", "GRU", INSIDE),
+        ("metric", "another", OUTSIDE),
+    ]
+    assert list(table.claimed) == ["above 0", "below 0"]
+    assert (table.low < table.value).all()
+
+
+def test_a_run_in_which_all_holds_has_an_empty_table_with_its_columns(tmp_path):
+    judged = score([claim("right")], {"right": finding(0.5)})
+    table = turned_table([claim("right")], judged, lambda one: iter(()), 0.95)
+    table.to_csv(tmp_path / "x.csv", index=False)
+    assert list(pd.read_csv(tmp_path / "x.csv").columns) == list(table.columns)
+    assert say_turned(table.to_dict("records")) == ""
+
+
+def test_the_sentence_names_what_holds_and_counts_what_does_not():
+    def row(what, how, holds):
+        return {"what": what, "how": how, "value": 0.5, "low": 0.25, "high": 0.75, "holds": holds}
+
+    others = [row("method", str(at), OUTSIDE) for at in range(4)]
+    said = say_turned([row("model", "GRU", INSIDE), row("corpus", "SST-2", OPEN), *others])
+    assert said == (
+        "Turned one thing at a time, 6 in all: it holds with model GRU (0.500 [0.250, 0.750]); is open with "
+        "corpus SST-2 (0.500 [0.250, 0.750]); does not hold with the other 4."
+    )
+    few = say_turned([row("model", "GRU", FEW), row("corpus", "SST-2", OUTSIDE)])
+    assert few.startswith("Turned one thing at a time, 2 in all: it holds with none; cannot be told with model GRU")
+    assert few.endswith("does not hold with corpus SST-2 (0.500 [0.250, 0.750]).")
+
+
+def test_as_few_null_worlds_as_a_profile_may_have():
+    assert quick_draws(BootstrapSpec(draws=7)) == BootstrapSpec(draws=7, nulls=LEAST_NULLS)
+    with pytest.raises(ValueError):
+        BootstrapSpec(nulls=LEAST_NULLS - 1)

@@ -1,0 +1,127 @@
+"""Each paper's contradicted claims with one thing turned: the number is that of the part alone, worked out by hand."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from attreval import config
+from attreval.config import BootstrapSpec
+from attreval.metrics.registry import FAITHFULNESS
+from attreval.papers.common.claims import read_claims
+from attreval.papers.poerner2018 import turned as poerner
+from attreval.papers.poerner2018.claims import read_contrast
+from attreval.papers.poerner2018.contrasts import Column, contrast_methods
+from attreval.papers.sun2024 import turned as sun
+from attreval.papers.zhao2023 import turned as zhao
+
+BOOTSTRAP = BootstrapSpec(draws=40, nulls=19)
+
+
+def contradicted(claim: str, value: float = 9.0) -> pd.DataFrame:
+    """A verdict on one claim, as `claims.score` gives it."""
+    return pd.DataFrame([{"claim": claim, "verdict": "contradicted", "value": value, "low": value, "high": value}])
+
+
+def claim_of(paper: str, name: str):
+    return next(claim for claim in read_claims(paper) if claim.id == name)
+
+
+def column(task: str, architecture: str, rng) -> Column:
+    methods = ("lrp", "deeplift", "gradient_x_input", "random")
+    hits = (rng.random((40, 4)) < 0.5).astype(float)
+    texts = tuple(f"{task}-{at}" for at in range(40))
+    about = (task, architecture.lower(), architecture, "hybrid", "all", methods)
+    return Column(*about, hits, np.ones_like(hits), np.full(40, 9), texts, (1,) * 40)
+
+
+def test_pointing_by_architecture_task_and_mean():
+    rng = np.random.default_rng(0)
+    columns = [column(task, name, rng) for task in ("hybrid_bbc", "hybrid_imdb") for name in ("GRU", "LSTM")]
+    claim = claim_of("poerner2018", "lrp-deeplift-consistent")
+
+    def number(asked):
+        return contrast_methods(columns, asked, BOOTSTRAP).finding
+
+    found = {(one.what, one.how): one for one in poerner.turns(read_contrast(claim), claim, columns, number)}
+    assert set(found) == {
+        ("corpus", "BBC News, hybrid"),
+        ("corpus", "IMDB, hybrid"),
+        ("model", "GRU"),
+        ("model", "LSTM"),
+        ("metric", "mean lead over the others, all columns"),
+    }
+    lead = found["metric", "mean lead over the others, all columns"]
+    by_hand = np.mean([c.hits[:, :2].mean() - c.hits[:, 2].mean() for c in columns])
+    assert lead.finding.value == pytest.approx(by_hand)
+    assert lead.expect.above == 0
+    asked = read_contrast(claim)
+    for name in ("GRU", "LSTM"):
+        alone = [one for one in columns if one.architecture == name]
+        assert found["model", name].finding.value == contrast_methods(alone, asked, BOOTSTRAP).finding.value
+    assert found["model", "GRU"].expect is None
+
+
+def test_types_by_technique_and_model():
+    rows = []
+    leads = {("one", "shapley"): 0.4, ("one", "attention"): -0.2, ("two", "shapley"): 0.1, ("two", "attention"): -0.3}
+    for (model, technique), lead in leads.items():
+        for at in range(40):
+            about = {"task": "snli", "model": model, "kind": "encoder", "technique": technique, "form": "none"}
+            about |= {"property": "sufficiency", "instance": f"x{at}", "chance": 0.5}
+            for kind, value in (("token", 0.5), ("pair", 0.5), ("span", 0.5 + lead)):
+                rows.append(about | {"type": kind, "value": value})
+    step = SimpleNamespace(profile=SimpleNamespace(bootstrap=BOOTSTRAP))
+    table = sun.turned_claims(step, pd.DataFrame(rows), contradicted("spans-most-sufficient"))
+    values = {(row.what, row.how): row.value for row in table.itertuples()}
+    sign = 1 if claim_sign() else -1
+    assert values == {
+        ("model", "one"): pytest.approx(sign * 0.1),
+        ("model", "two"): pytest.approx(sign * -0.1),
+        ("method", "shapley"): pytest.approx(sign * 0.25),
+        ("method", "attention"): pytest.approx(sign * -0.25),
+    }
+    assert set(table.holds) == {"holds", "does not hold"}
+    none = sun.turned_claims(
+        step, pd.DataFrame(rows), contradicted("spans-most-sufficient").assign(verdict="reproduced")
+    )
+    assert none.empty
+
+
+def claim_sign() -> bool:
+    """Whether more sufficiency is better in the registry of metrics."""
+    from attreval.metrics.registry import METRICS
+    from attreval.papers.sun2024.tables import PROPERTIES
+
+    return METRICS[PROPERTIES["sufficiency"]].sign > 0
+
+
+def test_faithfulness_by_corpus_and_rule():
+    profile = config.load("quick")
+    profile = profile.model_copy(update={"bootstrap": BOOTSTRAP})
+    step, rng, rows = SimpleNamespace(profile=profile), np.random.default_rng(1), []
+    tasks = [task for task, spec in profile.tasks.items() if "faithfulness" in spec.judges][:2]
+    assert len(tasks) == 2
+    for task in tasks:
+        for at in range(40):
+            for method in ("attention", "deeplift"):
+                values = dict(zip(FAITHFULNESS, rng.integers(0, 3, 4) / 2, strict=True))
+                rivals = {f"{name}_rival": 0.5 for name in FAITHFULNESS}
+                about = {"task": task, "model": "m", "seed": 1, "instance": f"x{at}", "method": method}
+                rows += [about | values | rivals | {"setting": name} for name in ("main", "equal_means")]
+    pairs = pd.DataFrame(rows)
+    table = zhao.turned_claims(step, pairs, None, contradicted("soft-nc-over-nc"))
+    values = {(row.what, row.how): row.value for row in table.itertuples()}
+    corpora = [how for what, how in values if what == "corpus"]
+    assert len(corpora) == 2
+    hard, soft = FAITHFULNESS[0], FAITHFULNESS[1]
+    main = pairs[pairs.setting == "main"]
+    for task, how in zip(tasks, corpora, strict=True):
+        of = main[main.task == task]
+        assert values["corpus", how] == pytest.approx((of[soft] > 0.5).mean() - (of[hard] > 0.5).mean())
+    half = (np.sign(main[soft] - 0.5) / 2).mean() - (np.sign(main[hard] - 0.5) / 2).mean()
+    assert values["protocol", "ties half"] == pytest.approx(half)
+    assert ("protocol", "released code") not in values, "it was not measured"
