@@ -125,3 +125,5 @@ def test_faithfulness_by_corpus_and_rule():
     half = (np.sign(main[soft] - 0.5) / 2).mean() - (np.sign(main[hard] - 0.5) / 2).mean()
     assert values["protocol", "ties half"] == pytest.approx(half)
     assert ("protocol", "released code") not in values, "it was not measured"
+    spread = zhao.turned_claims(step, pairs, None, contradicted("tasks-matter-more-than-methods"))
+    assert set(spread.what) == {"protocol"}, "one task has no spread over tasks"

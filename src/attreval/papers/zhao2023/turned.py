@@ -68,9 +68,10 @@ def _numbers(
 
 
 def _finding(numbers: Numbers | None, claim: str) -> Finding | None:
-    """A claim's number, without its nulls."""
+    """A claim's number, without its nulls; None where these tasks cannot tell, as one task of a spread over tasks."""
     statement = STATEMENTS[claim]
-    drawn = None if numbers is None else numbers.drawn.number(statement)
-    if drawn is None:
+    if numbers is None or (statement.exchanged == "tasks" and len(numbers.tasks) < 2):
+        return None
+    if (drawn := numbers.drawn.number(statement)) is None:
         return None
     return Finding(float(drawn[0]), drawn[1:], texts=min(len(set(task.texts)) for task in numbers.tasks))
