@@ -14,7 +14,14 @@ from attreval import corpora
 from attreval.config import Profile
 from attreval.corpora.fetch.fetching import with_tables
 from attreval.papers.common.claims import read_claims
-from attreval.report.publishing.fidelity import NOT_FOUND, PAPERS, fidelity_markdown, read_reasons, reason_of
+from attreval.report.publishing.fidelity import (
+    NOT_FOUND,
+    PAPERS,
+    fidelity_markdown,
+    read_reasons,
+    read_turned,
+    reason_of,
+)
 from attreval.report.publishing.links import LEAD, link_line
 from attreval.report.publishing.places import committed_runs
 from attreval.report.publishing.proof import check_folder, corpus_texts, machine_facts, printed_by_papers
@@ -64,8 +71,11 @@ def test_every_reason_is_of_a_claim_and_verdict_that_a_committed_run_has(runs):
 def test_the_page_lists_what_has_no_reason_yet(runs):
     text = (CHECKOUT / "docs" / "fidelity.md").read_text(encoding="utf-8")
     profile, run = next(iter(runs.items()))
-    reasons = read_reasons()
-    lacking = [r for r in read(run, "claims.json") if reason_of(r, reasons.get((r["claim"], profile))) == NOT_FOUND]
+    claims = read(run, "claims.json")
+    reasons, turned = read_reasons(), read_turned(run)
+    why = {r["claim"]: reason_of(r, reasons.get((r["claim"], profile)), turned.get(r["claim"], ())) for r in claims}
+    lacking = [r for r in claims if why[r["claim"]] == NOT_FOUND]
+    assert not set(turned) - {r["claim"] for r in claims if r["verdict"] == "contradicted"}
     assert f"No reason yet: {len(lacking)}." in text
     rows = [line for line in text.splitlines() if f"| {NOT_FOUND} |" in line]
     assert len(rows) == len(lacking) and all(
