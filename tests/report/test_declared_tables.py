@@ -248,3 +248,10 @@ def test_numbers_nest_and_conflicts_are_named():
 def test_numbers_keep_their_last_zero_through_the_file(tmp_path):
     tree = yaml.safe_load(yaml.safe_dump(staging.nest({"a.x": "0.10", "a.y": "1e3", "a.z": "no"})))
     assert tree == {"a": {"x": "0.10", "y": "1e3", "z": "no"}}
+
+
+def test_what_is_as_above_is_left_out_until_something_further_left_changes(tmp_path):
+    (tmp_path / "x.csv").write_text("a,b,c\none,p,1\none,p,1\none,q,1\ntwo,q,1\n")
+    columns = [{"header": name, "text": f"{{{name}}}", "once": name != "c"} for name in "abc"]
+    made = tabulating.table_markdown("t", {"source": "x.csv", "columns": columns}, {"x.csv": tmp_path / "x.csv"}, {})
+    assert shown(made)[1:] == [["one", "p", "1"], ["", "", "1"], ["", "q", "1"], ["two", "q", "1"]]

@@ -15,7 +15,7 @@ from attreval.report.titles import title_of
 MISSING = "–"
 NO_VALUE = "no value in this run."
 TABLE_KEYS = ("source", "spread", "where", "sort", "first", "names", "columns", "dash")
-COLUMN_KEYS = ("header", "text", "align", "missing")
+COLUMN_KEYS = ("header", "text", "align", "missing", "once")
 
 
 def read_declarations(path: Path) -> dict[str, dict]:
@@ -30,7 +30,7 @@ def read_declarations(path: Path) -> dict[str, dict]:
         for column in table["columns"]:
             if bad := [key for key in column if key not in COLUMN_KEYS] or ("text" not in column):
                 raise ReportError(
-                    f"{path.name}: table {name!r}, column {column}: keys are header, text, align, missing ({bad})"
+                    f"{path.name}: table {name!r}, column {column}: keys are {', '.join(COLUMN_KEYS)} ({bad})"
                 )
     return declared
 
@@ -69,9 +69,21 @@ def table_markdown(name: str, declared: dict, tables: dict[str, Path], variables
         [format_row(column["text"], row, names, column.get("missing", MISSING)) for column in columns]
         for row in frame.to_dict("records")
     ]
+    _leave_out_repeats(rows, [at for at, column in enumerate(columns) if column.get("once")])
     align = [column.get("align", "right" if ":" in column["text"] else "left") for column in columns]
     made = pipe_table([column.get("header", "") for column in columns], rows, align)
     return f"{made}\n{MISSING} {declared.get('dash', NO_VALUE)}\n" if any(MISSING in row for row in rows) else made
+
+
+def _leave_out_repeats(rows: list[list[str]], at: list[int]) -> None:
+    """Empty the cells of these columns that are as above, as long as those of them further left are."""
+    above: list[str] = []
+    for row in rows:
+        shown = [row[place] for place in at]
+        for count, place in enumerate(at, 1):
+            if shown[:count] == above[:count]:
+                row[place] = ""
+        above = shown
 
 
 def _check_columns(wanted: list[str], frame: pd.DataFrame, where: str) -> None:
