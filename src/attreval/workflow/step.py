@@ -184,10 +184,15 @@ def check_choice(profile: config.Profile, given: parameters.OneModel, notebook: 
         raise ValueError(f"there is no shard {shard}; profile {profile.name!r} has {shards} of {given.task}, from 0")
 
 
+def thread_variables(threads: int) -> dict[str, str]:
+    """The environment in which libraries start with so many threads."""
+    names = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+    tokenizers = os.environ.get("TOKENIZERS_PARALLELISM", "false")
+    return dict.fromkeys(names, str(threads)) | {"TOKENIZERS_PARALLELISM": tokenizers}
+
+
 def set_threads(threads: int) -> None:
     """Fix the number of threads: sums in another order are other floats, and tables must be the same bytes."""
-    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
-        os.environ[name] = str(threads)
-    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    os.environ.update(thread_variables(threads))
     if "torch" in sys.modules:
         sys.modules["torch"].set_num_threads(threads)

@@ -24,6 +24,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from attreval.workflow.run_notebook import end_with_parent
+from attreval.workflow.step import thread_variables
 
 CLIENT = Path(__file__).with_name("warm_client.py")
 SOCKET = "ATTREVAL_WARM"  # where the warm process listens; `0` turns it off
@@ -39,8 +40,7 @@ class WarmProcess:
         command = folder / "attreval"
         command.write_text(f'#!/bin/sh\nexec {words} "$@"\n', encoding="utf-8")
         command.chmod(0o755)
-        fixed = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), str(threads))
-        self.fixed = fixed | {"PYTHONHASHSEED": "0", "TOKENIZERS_PARALLELISM": "false"}
+        self.fixed = thread_variables(threads) | {"PYTHONHASHSEED": "0"}
         self.process: subprocess.Popen | None = None
 
     def start(self) -> None:

@@ -11,7 +11,7 @@ from attreval.config import Run
 from attreval.papers.common.claims import Claim, read_claims
 from attreval.papers.common.style import model_title
 from attreval.papers.common.turned import LEAST_NULLS, Turn, quick_draws, turned_table
-from attreval.papers.common.verdicts import Finding
+from attreval.papers.common.verdicts import CONTRADICTED, Finding
 from attreval.papers.kamp2023.claims import findings_of, values_and_worlds
 from attreval.papers.kamp2023.readings import SIX, read_runs, voters
 from attreval.workflow.step import Step
@@ -24,7 +24,7 @@ def turned_claims(step: Step, measured: Mapping[Run, dict[str, Finding]], judged
 
     measured: of `claims.statistics_by_run`; judged: of `claims.claims_table`.
     """
-    contradicted = {row.claim: row.basis for row in judged[judged.verdict == "contradicted"].itertuples()}
+    contradicted = {row.claim: row.basis for row in judged[judged.verdict == CONTRADICTED].itertuples()}
     other_ks = by_fixed_k(step, measured, set(contradicted.values())) if contradicted else {}
 
     def turn(claim: Claim) -> Iterator[Turn]:
