@@ -160,8 +160,7 @@ def become(request: dict, files: list[int]) -> None:
     try:
         end_with_parent()
         signal.set_wakeup_fd(-1)
-        for number in (signal.SIGINT, signal.SIGCHLD):
-            signal.signal(number, signal.SIG_DFL)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.default_int_handler)
         for place, number in enumerate(files):
             os.dup2(number, place)

@@ -6,10 +6,9 @@ from collections.abc import Iterator, Mapping
 
 import pandas as pd
 
-from attreval import corpora
 from attreval.config import Run
 from attreval.papers.common.claims import Claim, read_claims
-from attreval.papers.common.style import model_title
+from attreval.papers.common.style import model_title, task_title
 from attreval.papers.common.turned import LEAST_NULLS, Turn, quick_draws, turned_table
 from attreval.papers.common.verdicts import CONTRADICTED, Finding
 from attreval.papers.kamp2023.claims import findings_of, values_and_worlds
@@ -30,8 +29,8 @@ def turned_claims(step: Step, measured: Mapping[Run, dict[str, Finding]], judged
     def turn(claim: Claim) -> Iterator[Turn]:
         for (task, model, seed), found in measured.items():
             if claim.id in found and found[claim.id].basis != contradicted[claim.id]:
-                name = corpora.TASKS[task].short if task in corpora.TASKS else task
-                yield Turn("corpus", f"{name}, {model_title(model)}, seed {seed}", found[claim.id])
+                run = f"{task_title(task)}, {model_title(model)}, seed {seed}"
+                yield Turn("corpus", run, found[claim.id])
         for k, found in other_ks.get(contradicted[claim.id], {}).items():
             if claim.id in found:
                 yield Turn("protocol", f"{k} tokens as the fixed k", found[claim.id])

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pandas as pd
 
-from attreval import corpora
 from attreval.papers.common.claims import Claim, read_claims
+from attreval.papers.common.style import task_title
 from attreval.papers.common.turned import Turn, quick_draws, turned_table
 from attreval.papers.common.verdicts import Expectation, Finding
 from attreval.papers.poerner2018.claims import read_contrast
@@ -45,13 +45,9 @@ def turns(asked: MethodContrast, claim: Claim, columns: Sequence[Column], number
         asked_of["games"] = []
     for name, what in (("tasks", "corpus"), ("architectures", "model"), ("games", "metric")):
         for one in asked_of[name] if len(asked_of[name]) > 1 else ():
-            how = {"tasks": _short(one), "games": GAMES.get(one, one)}.get(name, one)
+            how = {"tasks": task_title(one), "games": GAMES.get(one, one)}.get(name, one)
             yield Turn(what, how, number(replace(asked, **{name: (one,)})))
     if asked.pick == "worst column":
         better = claim.expect.below is None
         expect = Expectation(above=0) if better else Expectation(below=0)
         yield Turn("metric", "mean lead over the others, all columns", number(replace(asked, pick="mean")), expect)
-
-
-def _short(task: str) -> str:
-    return corpora.TASKS[task].short if task in corpora.TASKS else task

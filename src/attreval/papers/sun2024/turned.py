@@ -7,14 +7,15 @@ from dataclasses import replace
 
 import pandas as pd
 
-from attreval import corpora
 from attreval.papers.common.claims import Claim, read_claims
-from attreval.papers.common.style import model_title
+from attreval.papers.common.style import model_title, task_title
 from attreval.papers.common.turned import Turn, quick_draws, turned_table
 from attreval.papers.common.verdicts import Expectation
 from attreval.papers.sun2024.claims import read_contrast
 from attreval.papers.sun2024.contrasts import TypeContrast, contrast_types
 from attreval.workflow.step import Step
+
+TITLES = {"task": task_title, "model": model_title}  # of a column's values; techniques and types have their own names
 
 
 def turned_claims(step: Step, values: pd.DataFrame, judged: pd.DataFrame) -> pd.DataFrame:
@@ -47,17 +48,10 @@ def turned_claims(step: Step, values: pd.DataFrame, judged: pd.DataFrame) -> pd.
             names = shown[column] if allowed is None else shown[column][kind.isin(allowed)]
             names = list(dict.fromkeys(names.dropna()))
             for name in names if len(names) > 1 else ():
-                yield Turn(what, _title(column, name), number(values[values[column] == name], asked))
+                yield Turn(what, TITLES.get(column, str)(name), number(values[values[column] == name], asked))
         for one in asked.properties:
             forms = asked.forms if one == "simulatability" else None
             alone = replace(asked, property=one, properties=(), forms=forms)
             yield Turn("metric", one, number(values, alone), Expectation(above=0))  # a lead, where the claim is a share
 
     return turned_table(read_claims("sun2024"), judged, turn, step.profile.bootstrap.confidence)
-
-
-def _title(column: str, name: str) -> str:
-    """A task, model, technique or type as a person would write it."""
-    if column == "task":
-        return corpora.TASKS[name].short if name in corpora.TASKS else name
-    return model_title(name) if column == "model" else name
