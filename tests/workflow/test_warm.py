@@ -17,7 +17,7 @@ from attreval.workflow.run_snakemake import leaves_machine
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks of a warm process are for Linux")
 WAIT = 30.0  # seconds, at most
-SERVER = "import sys; from attreval.workflow.warm import serve; serve(sys.argv[1])"
+SERVER = "import sys; from attreval.workflow.warm_server import Server; Server(sys.argv[1]).run()"
 TELL = """
 import json, os, random, sys
 print(json.dumps([sys.argv[1:], os.getcwd(), os.environ.get("GIVEN"), __name__, sys.stdin.read(), random.random()]))
@@ -112,7 +112,7 @@ def test_all_end_with_the_warm_process(tmp_path, server):
     with subprocess.Popen([sys.executable, "-I", "-S", str(warm.CLIENT), str(server), "sleeping", str(note)]) as client:
         until(lambda: note.exists() and note.read_text())
         process = int(note.read_text())
-        subprocess.run(["pkill", "-KILL", "-f", f"serve.sys.argv.1.. {server}"], check=True)
+        subprocess.run(["pkill", "-KILL", "-f", f"Server.sys.argv.1.*{server}"], check=True)
         assert client.wait(WAIT) == 1
     until(lambda: not alive(process))
 

@@ -7,19 +7,11 @@ A fork shares nothing that is written: what a step does is what it would do in a
 from __future__ import annotations
 
 import contextlib
-import importlib
-import json
 import os
-import random
-import runpy
-import selectors
 import shlex
-import signal
-import socket
 import subprocess
 import sys
 import tempfile
-import traceback
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -28,7 +20,6 @@ from attreval.workflow.step import thread_variables
 
 CLIENT = Path(__file__).with_name("warm_client.py")
 SOCKET = "ATTREVAL_WARM"  # where the warm process listens; `0` turns it off
-LIBRARIES = ("torch", "transformers", "papermill", "ipykernel.kernelapp", "scipy.stats", "sklearn.linear_model")
 
 
 class WarmProcess:
@@ -46,7 +37,7 @@ class WarmProcess:
     def start(self) -> None:
         """Start it, unless it has been; until it listens, commands start as they would without it."""
         if self.process is None:
-            words = [sys.executable, "-m", "attreval.workflow.warm", str(self.path)]
+            words = [sys.executable, "-m", "attreval.workflow.warm_server", str(self.path)]
             given = os.environ | self.fixed
             self.process = subprocess.Popen(words, env=given, stdin=subprocess.DEVNULL, preexec_fn=end_with_parent)
 
@@ -72,142 +63,3 @@ def warm_process(threads: int) -> Iterator[WarmProcess | None]:
             yield warm
         finally:
             warm.end()
-
-
-def import_all(notebooks: Path) -> None:
-    """Import libraries, and the modules of this package that notebooks name; what cannot be imported is left out."""
-    from attreval.core.imports import PACKAGE, closure
-    from attreval.workflow.staleness import code_of
-
-    files = closure([code_of(path) for path in sorted(notebooks.glob("*.ipynb"))])
-    parts = [path.relative_to(PACKAGE.parent).with_suffix("").parts for path in files]
-    for name in (*LIBRARIES, *(".".join(part).removesuffix(".__init__") for part in parts)):
-        with contextlib.suppress(ImportError):  # an optional extra: the step itself says so
-            importlib.import_module(name)
-
-
-def serve(path: str) -> None:
-    """Fork for each request, until killed. A process whose client has gone is killed; a client hears its status."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # ctrl-C is for the run, which ends this
-    listener = socket.socket(socket.AF_UNIX)
-    listener.bind(path)
-    listener.listen(64)
-    woken, wake = socket.socketpair()
-    for end in (woken, wake):
-        end.setblocking(False)
-    signal.set_wakeup_fd(wake.fileno())
-    signal.signal(signal.SIGCHLD, lambda *_: None)
-    clients: dict[int, socket.socket] = {}  # by process
-    with selectors.DefaultSelector() as selector:
-        for end in (listener, woken):
-            selector.register(end, selectors.EVENT_READ)
-        while True:
-            for key, _ in selector.select():
-                if key.fileobj is listener:
-                    client, _ = listener.accept()
-                    request, files = receive(client)
-                    if request is None:
-                        client.close()
-                        continue
-                    process = os.fork()
-                    if not process:
-                        for end in (listener, woken, wake, client, *clients.values()):
-                            end.close()
-                        become(request, files)
-                    for number in files:
-                        os.close(number)
-                    clients[process] = client
-                    selector.register(client, selectors.EVENT_READ)
-                elif key.fileobj is woken:
-                    woken.recv(4096)
-                else:  # a client has ended
-                    selector.unregister(key.fileobj)
-                    for process in [p for p, client in clients.items() if client is key.fileobj]:
-                        os.kill(process, signal.SIGKILL)
-            bury(clients, selector)
-
-
-def bury(clients: dict[int, socket.socket], selector: selectors.BaseSelector) -> None:
-    """Tell the clients of processes that have ended their status."""
-    while clients:
-        process, status = os.waitpid(-1, os.WNOHANG)
-        if not process:
-            return
-        client = clients.pop(process)
-        with contextlib.suppress(KeyError, ValueError):
-            selector.unregister(client)
-        code = os.waitstatus_to_exitcode(status)
-        with contextlib.suppress(OSError):
-            client.sendall(b"%d" % (code if code >= 0 else 128 - code))
-        client.close()
-
-
-def receive(client: socket.socket) -> tuple[dict | None, list[int]]:
-    """A request and its open files; None where the client has ended before it said all."""
-    head, files, _, _ = socket.recv_fds(client, 8, 3)
-    with client.makefile("rb") as stream:
-        body = stream.read(int.from_bytes(head, "big")) if len(head) == 8 else b""
-    if len(files) == 3 and body.endswith(b"}"):
-        return json.loads(body), files
-    for number in files:
-        os.close(number)
-    return None, []
-
-
-def become(request: dict, files: list[int]) -> None:
-    """In a fork: run the module as `python -m` would, with the client's files, folder and environment; never return."""
-    status = 1
-    try:
-        end_with_parent()
-        signal.set_wakeup_fd(-1)
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        for place, number in enumerate(files):
-            os.dup2(number, place)
-            os.close(number)
-        os.environ.clear()
-        os.environ.update(request["environment"])
-        os.environ.pop("JPY_PARENT_PID", None)  # a kernel would look for its parent, which is this process's
-        os.chdir(request["folder"])
-        random.seed()
-        if "numpy" in sys.modules:
-            sys.modules["numpy"].random.seed()
-        sys.argv = [request["module"], *request["arguments"]]
-        runpy.run_module(request["module"], run_name="__main__", alter_sys=True)
-        status = 0
-    except SystemExit as end:
-        status = end.code if isinstance(end.code, int) else int(end.code is not None)
-        if isinstance(end.code, str):
-            print(end.code, file=sys.stderr)
-    except BaseException:
-        traceback.print_exc()
-    finally:
-        with contextlib.suppress(Exception):
-            finish()
-        os._exit(status)
-
-
-def finish() -> None:
-    """What an interpreter does when it ends: threads joined, exit functions called, output written."""
-    import atexit
-    import threading
-
-    threading._shutdown()
-    atexit._run_exitfuncs()
-    for stream in (sys.stdout, sys.stderr):
-        stream.flush()
-
-
-def main() -> None:
-    """The warm process itself."""
-    from attreval.core import project
-
-    import_all(project.home() / "notebooks")
-    # a fork of a process with threads may inherit their locks; jemalloc sees to its own
-    others = [path for path in Path("/proc/self/task").glob("*/comm") if not path.read_text().startswith("jemalloc")]
-    if len(others) == 1:
-        serve(sys.argv[1])
-
-
-if __name__ == "__main__":
-    main()
