@@ -18,8 +18,8 @@ from attreval.papers.joint.choice import shares_beaten
 from attreval.papers.joint.correlations import JointScores
 from attreval.papers.joint.values import JOINT
 
-FAMILIES = {"transformer": "transformers", "encoder_decoder": "transformers"}  # architecture -> family
-WORDS = "recurrent and convolutional networks"
+ATTENTIVE = ("transformer", "encoder_decoder")  # architectures
+TRANSFORMERS, WORDS = "transformers", "recurrent and convolutional networks"  # families
 MEAN = "mean"  # over the metrics that a method was put before
 COLUMNS = ["family", "method", "metric", "place", "low", "high", "runs", "rank", "of", "verdict"]
 
@@ -36,17 +36,13 @@ def places_table(scores: JointScores, models: Mapping, confidence: float) -> pd.
         own = {key[1:]: value for key, value in cells.items() if key[0] == family}
         methods = [m for m in METHODS if any(m == method for method, _ in own)]
         for method in methods:
-            found = [own[method, metric] for metric in JOINT if (method, metric) in own]
-            means = [np.mean([place for place, _ in runs]) for runs in found]
-            drawn = [np.mean([draws for _, draws in runs], axis=0) for runs in found]
-            whole = (float(np.mean(means)), np.mean(drawn, axis=0), max(map(len, found)))
-            named = [metric for metric in JOINT if (method, metric) in own]
-            for metric, place, draws, runs in [
-                (MEAN, *whole),
-                *zip(named, means, drawn, map(len, found), strict=True),
-            ]:
-                low, high = (float(bound) for bound in percentile_interval(draws, confidence))
-                rows.append((family, method, metric, float(place), low, high, runs))
+            found = {metric: own[method, metric] for metric in JOINT if (method, metric) in own}
+            means = {metric: _mean_of_runs(runs) for metric, runs in found.items()}
+            places, draws = zip(*means.values(), strict=True)
+            runs = {MEAN: max(map(len, found.values()))} | {metric: len(runs) for metric, runs in found.items()}
+            for metric, (place, drawn) in ({MEAN: (np.mean(places), np.mean(draws, axis=0))} | means).items():
+                low, high = (float(bound) for bound in percentile_interval(drawn, confidence))
+                rows.append((family, method, metric, float(place), low, high, runs[metric]))
     table = pd.DataFrame(rows, columns=COLUMNS[:7])
     groups = table.groupby(["family", "metric"], sort=False).place
     table["rank"] = groups.rank(ascending=False, method="min").astype("Int64")
@@ -57,13 +53,18 @@ def places_table(scores: JointScores, models: Mapping, confidence: float) -> pd.
     return table.iloc[np.argsort([at[key] for key in zip(table.family, table.method, strict=True)], kind="stable")]
 
 
+def _mean_of_runs(runs: list[tuple[float, np.ndarray]]) -> tuple[float, np.ndarray]:
+    """Mean place over runs, and (d,) of drawn texts."""
+    return float(np.mean([place for place, _ in runs])), np.mean([drawn for _, drawn in runs], axis=0)
+
+
 def _cells(scores: JointScores, models: Mapping) -> dict[tuple[str, str, str], list[tuple[float, np.ndarray]]]:
     """(family, method, metric) -> (place, (d,) of drawn texts) of each run; metrics that two methods have at least."""
     cells: dict[tuple[str, str, str], list[tuple[float, np.ndarray]]] = {}
     for (_, model, granularity), found in scores.runs.items():
         if granularity != "tokens":
             continue
-        family = FAMILIES.get(models[model].architecture, WORDS)
+        family = TRANSFORMERS if models[model].architecture in ATTENTIVE else WORDS
         for metric, means in found.means.items():
             known = np.flatnonzero(found.counts[metric] > 0)
             if len(known) < 2:
