@@ -26,7 +26,7 @@ from attreval.core import project
 from attreval.core.records import Instance
 from attreval.core.tables import write_csv, write_instances, write_json
 from attreval.papers.common.claims import read_claims, score
-from attreval.report.publishing.fidelity import Reason, Turned, fidelity_markdown, read_reasons, reason_of
+from attreval.report.publishing.fidelity import Reason, Turned, fidelity_markdown, main_runs, read_reasons, reason_of
 from attreval.report.publishing.links import LEAD, write_links
 from attreval.report.publishing.pictures import shrink_png, shrink_svg, written_on
 from attreval.report.publishing.places import committed
@@ -355,6 +355,12 @@ def test_every_claim_has_its_row_with_command_minutes_and_cell(home):
     assert text == (home / "docs" / "fidelity.md").read_text() and all(f"`{row['claim']}`" in text for row in claims)
     assert text.count("`attreval run --profile quick -- --until agreement` | 1.0 / 3 |") == len(claims)
     assert "[05_kamp2023, What became of the conclusions](" in text
+
+
+def test_each_paper_is_judged_by_the_first_run_that_has_its_claims():
+    of = {paper: {f"of-{paper}": {"paper": paper}} for paper in ("zhao2023", "poerner2018")}
+    claims = {"reference": of["poerner2018"], "quick": of["zhao2023"] | of["poerner2018"]}
+    assert main_runs(claims) == {"poerner2018": "reference", "zhao2023": "quick"}
 
 
 def test_a_picture_that_cannot_be_read_is_not_committed(tmp_path):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
@@ -117,45 +117,64 @@ def write_fidelity() -> Path:
 
 
 def fidelity_markdown() -> str:
-    """The text of docs/fidelity.md; of the main committed run, with the other's verdict where it differs."""
+    """The text of docs/fidelity.md: of each paper by its main run, with another run's verdict where it differs."""
     runs = committed_runs()
     if not runs:
         raise FileNotFoundError("no run is committed: `attreval publish --profile quick` commits one")
-    main, *others = runs
     reasons = read_reasons()
     claims = {profile: {row["claim"]: row for row in _read(run, "claims.json")} for profile, run in runs.items()}
-    counts = _count(claims[main])
-    turned = read_turned(runs[main])
-    why = {name: reason_of(row, reasons.get((name, main)), turned.get(name, ())) for name, row in claims[main].items()}
-    open_ones = list(why.values()).count(NOT_FOUND)
+    main = main_runs(claims)
+    turned = {profile: read_turned(run) for profile, run in runs.items()}
+    shown = {
+        name: row for paper, profile in main.items() for name, row in claims[profile].items() if row["paper"] == paper
+    }
+    why = {
+        name: reason_of(row, reasons.get((name, main[row["paper"]])), turned[main[row["paper"]]].get(name, ()))
+        for name, row in shown.items()
+    }
     lines = [
         "# Claim by claim",
         "",
         "Written by `attreval publish` from the committed runs and from `paper/reasons.yml`, never by hand. "
-        f"Run: profile `{main}`, {_describe(runs[main])}. {counts} "
-        f"No reason yet: {open_ones}. What verdicts mean is said in [README](../README.md).",
+        f"{_name_runs(runs, main)} {_count(shown)} "
+        f"No reason yet: {list(why.values()).count(NOT_FOUND)}. What verdicts mean is said in [README](../README.md).",
         "",
         "*Published*: the number made from the paper's own tables where they decide it, else what the paper says. "
         "*Ours*: the value with its interval, behind it the range that the claim asks for. *Minutes*: of a "
         "processor, of the notebook alone and, behind the stroke, with all training and explaining that it rests on.",
     ]
-    for paper, (title, notebook, rule) in PAPERS.items():
-        rows = [row for row in claims[main].values() if row["paper"] == paper]
-        if not rows:
-            continue
-        made = _made_by(runs[main], notebook, main, rule)
+    for paper, profile in main.items():
+        title, notebook, rule = PAPERS[paper]
+        made = _made_by(runs[profile], notebook, profile, rule)
         lines += ["", f"## {title}", ""]
         lines += ["| claim | published | ours | texts | verdict | reason | command | minutes | notebook and cell |"]
         lines += ["|:--|:--|:--|--:|:--|:--|:--|--:|:--|"]
-        for row in rows:
+        for row in (row for row in shown.values() if row["paper"] == paper):
             verdict = row["verdict"]
-            for other in others:
+            for other in (one for one in runs if one != profile):
                 there = claims[other].get(row["claim"], {}).get("verdict", UNTESTABLE)
                 verdict += f" ({other}: {there})" if there != verdict else ""
             said = f"{row['statement']} ({row['where']}; `{row['claim']}`)"
             cells = [said, _published(row), _ours(row), _texts(row), verdict, why[row["claim"]], *made]
             lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     return "\n".join(lines) + "\n"
+
+
+def main_runs(claims: Mapping[str, Mapping[str, dict]]) -> dict[str, str]:
+    """By paper, the profile of the first committed run that judges its claims. claims: by profile and id."""
+    judged = {profile: {row["paper"] for row in rows.values()} for profile, rows in claims.items()}
+    first = {paper: next((profile for profile in judged if paper in judged[profile]), "") for paper in PAPERS}
+    return {paper: profile for paper, profile in first.items() if profile}
+
+
+def _name_runs(runs: Mapping[str, Results], main: Mapping[str, str]) -> str:
+    """Which run judges which papers."""
+    said = []
+    for profile in dict.fromkeys(main.values()):
+        papers = [PAPERS[paper][0] for paper in main if main[paper] == profile]
+        said.append(f"profile `{profile}`, {_describe(runs[profile])}")
+        said[-1] += f" ({'; '.join(papers)})" if len(papers) < len(main) else ""
+    return f"Run: {said[0]}." if len(said) == 1 else f"Runs: {', and '.join(said)}."
 
 
 def read_turned(run: Results) -> dict[str, list[dict]]:
