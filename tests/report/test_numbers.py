@@ -5,6 +5,7 @@ import pytest
 from reference import CHECKOUT
 
 from attreval.report.errors import ReportError
+from attreval.report.markdown import with_minus
 from attreval.report.numbers import number_text, read_declared_numbers, read_numbers
 
 FRAME = pd.DataFrame(
@@ -93,3 +94,15 @@ def test_numbers_of_tables_that_a_run_lacks_are_left_out(tmp_path):
 
 def test_the_projects_own_declarations_are_well_formed():
     read_declared_numbers(CHECKOUT / "paper" / "numbers.yml")
+
+
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [
+        ("-0.5 [-.6, -1]", "−0.5 [−.6, −1]"),
+        ("Soft-NC 2-1, 2026-11-22 all-MiniLM-L6", "Soft-NC 2-1, 2026-11-22 all-MiniLM-L6"),
+        ("- a (-3)", "- a (−3)"),
+    ],
+)
+def test_negative_numbers_have_a_minus_sign(given, shown):
+    assert with_minus(given) == shown

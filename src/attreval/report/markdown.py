@@ -19,6 +19,11 @@ def escape(text: str) -> str:
     return re.sub(r"^(\d+)?([-+.:])(?= |$)", r"\1\\\2", flat)
 
 
+def with_minus(text: str) -> str:
+    """The same text with minus signs, not hyphens, before its negative numbers."""
+    return re.sub(r"(?<![\w.-])-(?=\.?\d)", "−", text)
+
+
 def _escape_cell(text: str) -> str:
     """As `escape`; runs of dots and dashes, which typography would change, stay as they are."""
     return re.sub(r"(?<=[-.])([-.])", r"\\\1", escape(text))

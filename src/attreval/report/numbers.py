@@ -14,6 +14,7 @@ import yaml
 
 from attreval.papers.common.style import MODELS
 from attreval.report.errors import ReportError, hint
+from attreval.report.markdown import with_minus
 from attreval.report.tables import MISSING, format_fields, format_row
 
 KEYS = ("table", "where", "highest", "lowest", "column", "text", "take", "label", "format", "otherwise")
@@ -144,10 +145,10 @@ def _print(key: str, value: Any, given: dict[str, Any]) -> str:
     if spec == "p":
         return "below .001" if value < 0.001 else f"{value:.3f}".lstrip("0")
     if spec.endswith("%"):
-        return f"{100 * value:{spec[:-1]}f} %"
+        return with_minus(f"{100 * value:{spec[:-1]}f} %")
     if not spec and value != int(value):
         raise ReportError(f"{key}: {value!r} needs a `format`, such as .2f")
-    return format(value, spec) if spec else f"{int(value):,}"
+    return with_minus(format(value, spec) if spec else f"{int(value):,}")
 
 
 def _label(value: Any, given: dict[str, Any]) -> str:

@@ -6,7 +6,7 @@ import json
 
 from attreval.core.project import Results
 from attreval.papers.common.verdicts import UNTESTABLE
-from attreval.report.markdown import pipe_table
+from attreval.report.markdown import pipe_table, with_minus
 from attreval.report.publishing.places import committed_runs
 from attreval.report.publishing.publish import claims_json
 
@@ -55,4 +55,5 @@ def _cell(row: dict | None) -> str:
     """Value, interval, texts and verdict in one cell; a dash where the run does not test the conclusion."""
     if row is None:
         return "–"
-    return f"{row['value']:.3f} [{row['low']:.3f}, {row['high']:.3f}], {row['texts']:.0f} texts: {row['verdict']}"
+    number = with_minus(f"{row['value']:.3f} [{row['low']:.3f}, {row['high']:.3f}]")
+    return f"{number}, {row['texts']:.0f} texts: {row['verdict']}"

@@ -9,7 +9,7 @@ import pandas as pd
 import yaml
 
 from attreval.report.errors import ReportError, hint
-from attreval.report.markdown import pipe_table
+from attreval.report.markdown import pipe_table, with_minus
 from attreval.report.titles import title_of
 
 MISSING = "–"
@@ -104,4 +104,4 @@ def format_row(text: str, row: dict, names: dict, missing: str = MISSING) -> str
     if any(pd.isna(value) for value in values.values()):
         return missing
     shown = {field: names[value] if value in names else title_of(field, value) for field, value in values.items()}
-    return text.format(**shown).strip() or missing
+    return with_minus(text.format(**shown)).strip() or missing
