@@ -19,7 +19,6 @@ from attreval.papers.common.claims import read_claims, score
 from attreval.papers.common.verdicts import Finding
 from attreval.workflow.parameters import NOTEBOOKS
 from attreval.workflow.run_notebook import MARK, with_mark
-from attreval.workflow.run_snakemake import ProgressReport
 
 
 @pytest.fixture(autouse=True)
@@ -179,16 +178,6 @@ def test_lines_are_marked_inside_a_workflow_only(monkeypatch):
     assert with_mark("x") == "x"
     monkeypatch.setenv("ATTREVAL_IN_WORKFLOW", "1")
     assert with_mark("x") == f"{MARK}x"
-
-
-def test_the_narrator_tells_people_what_matters(capsys, tmp_path):
-    said = ProgressReport()
-    for line in ("Building DAG of jobs...", "total 7", "3 of 7 steps (43%) done", f"{MARK}03_explain: 1 of 2"):
-        said.read_line(line)
-    assert capsys.readouterr().out.splitlines() == ["7 steps to run", "step 3 of 7 done", "03_explain: 1 of 2"]
-    said.read_line(f"{MARK}error: 03_explain failed, its notebook is x.ipynb")
-    why = said.explain_failure(tmp_path / "log")
-    assert "03_explain failed" in why and str(tmp_path / "log") in why
 
 
 def test_claims_print_what_notebooks_have_found(tmp_path, monkeypatch):

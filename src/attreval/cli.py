@@ -89,7 +89,7 @@ def run(
     """Bring results and site up to date; what follows -- goes to snakemake, such as an executor for a cluster."""
     from attreval.config import load, path_of
     from attreval.core import project
-    from attreval.workflow.run_snakemake import run_workflow
+    from attreval.workflow.run_snakemake import is_dry, run_workflow
 
     settings = load(profile)
     name = settings.name
@@ -100,7 +100,8 @@ def run(
         print(f"left out: {task}, whose files are not at hand; ATTREVAL_CORPORA can name a folder that has them")
     if not run_workflow(profile, cores, extra=context.args):
         print("nothing to do: results and site are up to date")
-    print(f"results: {project.results(name).root}\nsite:    {project.home() / '_site' / 'index.html'}")
+    if not is_dry(context.args):
+        print(f"results: {project.results(name).root}\nsite:    {project.home() / '_site' / 'index.html'}")
 
 
 @app.command()

@@ -10,7 +10,7 @@ from attreval import config
 from attreval.core import project
 from attreval.workflow import parameters, step
 from attreval.workflow import run_snakemake as workflow
-from attreval.workflow.run_snakemake import ProgressReport, WorkflowFailed, discard_incomplete, lock_results
+from attreval.workflow.run_snakemake import ProgressReport, WorkflowFailed, discard_incomplete, is_dry, lock_results
 
 PROFILE = config.Profile(
     name="mine",
@@ -89,12 +89,27 @@ def test_results_are_held_by_one_run_at_a_time(tmp_path):
         assert os.listdir(tmp_path) == [".lock"]
 
 
+def test_a_dry_run_says_how_often_each_rule_would_run(capsys):
+    said = ProgressReport()
+    for line in (
+        "job            count",
+        "-------  -------",
+        "train          3",
+        "fetch_table    1",
+        "total          4",
+    ) * 2:
+        said.read_line(line)
+    assert [line.split() for line in said.stats] == [["train", "3"], ["fetch_table", "1"]]
+    assert capsys.readouterr().out == "4 steps to run\n"
+    assert is_dry(["--keep-going", "-n"]) and not is_dry(["--keep-going"])
+
+
 def test_what_the_workflow_prints_is_told_in_plain_words(tmp_path, capsys):
     said = ProgressReport()
     for line in ("host: x", "total    7", f"{workflow.MARK}01_data: starting", "3 of 7 steps (43%) done"):
         said.read_line(line)
     assert capsys.readouterr().out == "7 steps to run\n01_data: starting\nstep 3 of 7 done\n"
-    assert said.steps == 7
+    assert said.steps == 7 and not said.stats
     assert "3 of 7 steps (43%) done" in said.explain_failure(tmp_path / "log")  # nothing better is known
     said.read_line(f"{workflow.MARK}02_train failed, its notebook is there")
     why = said.explain_failure(tmp_path / "log")

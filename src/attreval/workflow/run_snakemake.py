@@ -20,6 +20,7 @@ from attreval.workflow.run_notebook import MARK, end_with_parent
 from attreval.workflow.staleness import stamp_path
 from attreval.workflow.warm import SOCKET, WarmProcess, warm_process
 
+DRY = ("-n", "--dry-run", "--dryrun")
 ELSEWHERE = ("--profile", "--workflow-profile", "--executor", "-e")  # words after which steps may run elsewhere
 
 
@@ -78,12 +79,15 @@ def run_workflow(
         log = folder.root / "logs" / "snakemake.log"
         log.parent.mkdir(parents=True, exist_ok=True)
         started, report = time.monotonic(), ProgressReport()
-        with warm_process(settings.threads) if not leaves_machine(extra) else contextlib.nullcontext() as warm:
+        cold = leaves_machine(extra) or is_dry(extra)
+        with contextlib.nullcontext() if cold else warm_process(settings.threads) as warm:
             report.on_steps = warm.start if warm else None
             status = _run_reported(command, log, report, warm)
         if status:
             raise WorkflowFailed(report.explain_failure(log))
-        if report.steps:
+        if is_dry(extra):
+            print("\n".join([*report.stats, "a dry run: nothing was run"]), flush=True)
+        elif report.steps:
             print(f"all {report.steps} steps done in {time.monotonic() - started:.0f} s", flush=True)
         return bool(report.steps)
 
@@ -109,6 +113,11 @@ def _run_reported(command: list[str], log: Path, report: ProgressReport, warm: W
             handle.write(line)
             report.read_line(line.rstrip("\n"))
     return process.returncode
+
+
+def is_dry(extra: Sequence[str]) -> bool:
+    """Whether words for snakemake ask what would be run, and no more."""
+    return any(word in DRY for word in extra)
 
 
 def leaves_machine(extra: Sequence[str]) -> bool:
@@ -143,6 +152,7 @@ class ProgressReport:
         self.on_steps: Callable[[], None] | None = None  # called when there is something to do
         self.errors: list[str] = []
         self.tail: list[str] = []
+        self.stats: dict[str, None] = {}  # lines such as `train    3`: how often each rule is to run
 
     def read_line(self, line: str) -> None:
         """Read one line of output, and print what a person wants to know of it."""
@@ -153,11 +163,13 @@ class ProgressReport:
                 self.errors.append(line.removeprefix(MARK))
         elif found := re.match(r"\s+log: (\S+) \(check log file", line):  # of a step on another machine
             self.errors += read_errors(Path(found[1]))
-        elif found := re.match(r"total\s+(\d+)", line):
+        elif (found := re.match(r"total\s+(\d+)", line)) and not self.steps:
             self.steps = int(found[1])
             print(f"{self.steps} steps to run", flush=True)
             if self.on_steps:
                 self.on_steps()
+        elif re.match(r"(?!total)[a-z_]+ +\d+$", line):
+            self.stats[line] = None
         elif found := re.match(r"(\d+) of (\d+) steps \(.*\) done", line):
             print(f"step {found[1]} of {found[2]} done", flush=True)
 
