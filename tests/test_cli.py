@@ -13,7 +13,8 @@ import attreval
 from attreval import config, corpora
 from attreval.api.method_names import DEFAULT
 from attreval.catalogue import CATALOGUES
-from attreval.cli import ProgressLine, app
+from attreval.cli import app
+from attreval.cli.own_model import ProgressLine
 from attreval.methods import METHODS
 from attreval.papers.common.claims import read_claims, score
 from attreval.papers.common.verdicts import Finding

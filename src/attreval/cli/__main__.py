@@ -1,0 +1,5 @@
+"""python -m attreval.cli"""
+
+from attreval.cli import app
+
+app()

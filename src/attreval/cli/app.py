@@ -1,0 +1,63 @@
+"""The app that commands belong to, how errors are told, and how rows are printed."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from typing import Annotated
+
+import typer
+
+import attreval
+
+ABOUT = "The command line: what there is, fetch, plan, run, render, publish, explore, claims, check, explain, doctor."
+app = typer.Typer(
+    name="attreval", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help=ABOUT
+)
+ProfileName = Annotated[str, typer.Option("--profile", "-p", help="a name from config/, or the path of a .yaml file")]
+
+
+def plain_errors(command):
+    """Print errors that people can act on as one message, without a traceback, and exit with 1."""
+
+    @functools.wraps(command)
+    def run(*args, **kwargs):
+        from attreval.workflow.run_notebook import with_mark
+
+        try:
+            return command(*args, **kwargs)
+        except (ValueError, OSError, RuntimeError) as error:
+            for line in f"error: {error}".splitlines():
+                print(with_mark(line), file=sys.stderr)
+            raise typer.Exit(1) from None
+
+    return run
+
+
+def print_rows(rows: list[dict]) -> None:
+    """Print rows as a table, lists with commas."""
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(*rows[0], box=None, header_style="bold", pad_edge=False)
+    for row in rows:
+        cells = (", ".join(map(str, v)) if isinstance(v, (list, tuple)) else str(v) for v in row.values())
+        table.add_row(*map(escape, cells))
+    Console(width=None if sys.stdout.isatty() else 160).print(table)
+
+
+def say_version(asked: bool) -> None:
+    """Print the version and end."""
+    if asked:
+        print(f"attreval {attreval.__version__}")
+        raise typer.Exit()
+
+
+@app.callback()
+def main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=say_version, is_eager=True, help="say the version and end")
+    ] = False,
+):
+    """Judge token attributions of text classifiers: the commands."""

@@ -1,0 +1,141 @@
+"""Commands for a model of one's own: check, explain, evaluate."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from attreval.cli.app import app, plain_errors, print_rows
+
+
+@app.command(rich_help_panel="Your own model")
+@plain_errors
+def check(
+    model: Annotated[str, typer.Argument(help="a folder with a trained classifier, or a hub name")],
+    as_json: Annotated[bool, typer.Option("--json", help="machine-readable")] = False,
+):
+    """Say what a classifier of your own is, whether it is read as transformers reads it, and which methods apply."""
+    from attreval.methods.applicable import try_methods
+    from attreval.models.examine import examine_model
+    from attreval.models.loading import load_classifier
+
+    loaded = load_classifier(model, max_length=512)
+    rows, methods = examine_model(loaded), try_methods(loaded)
+    if as_json:
+        print(json.dumps({"model": dict(rows), "methods": methods}, indent=1, ensure_ascii=False))
+        return
+    refused: dict[str, list[str]] = {}
+    for name, reason in methods.items():
+        refused.setdefault(reason, []).append(name)
+    rows += [("methods that apply", ", ".join(refused.pop("", ["none"])))]
+    rows += [("methods that do not", f"{', '.join(names)}: {reason}") for reason, names in refused.items()]
+    print_rows([{"what": what, "": how} for what, how in rows])
+
+
+@app.command(rich_help_panel="Your own model")
+@plain_errors
+def explain(
+    model: Annotated[str, typer.Option(help="a folder with a trained classifier, or a hub name")],
+    text: Annotated[list[str] | None, typer.Option(help="a text; may be given several times")] = None,
+    pair: Annotated[list[str] | None, typer.Option(help="the second text of a pair, one for each --text")] = None,
+    file: Annotated[Path | None, typer.Option(help="more texts: a .csv, .tsv, .jsonl or .txt file")] = None,
+    column: Annotated[str | None, typer.Option(help="of the file, where the texts stand; else `text`")] = None,
+    pair_column: Annotated[str | None, typer.Option(help="of the file, where second texts stand")] = None,
+    method: Annotated[
+        list[str] | None, typer.Option("--methods", "--method", help="names with commas between them, or `all`")
+    ] = None,
+    unit: Annotated[str, typer.Option(help="score whole words (`word`) or the model's tokens (`token`)")] = "word",
+    target: Annotated[str | None, typer.Option(help="the class to explain; else the one predicted")] = None,
+    against: Annotated[str | None, typer.Option(help="explain why the target rather than this class")] = None,
+    samples: Annotated[int, typer.Option(help="texts that LIME and Shapley methods may ask for, 2 or more")] = 500,
+    max_length: Annotated[int | None, typer.Option(help="tokens read of a text; else all that the model reads")] = None,
+    out: Annotated[Path | None, typer.Option(help="write a .html, .json, .png or .svg file")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="machine-readable")] = False,
+):
+    """Explain what your own model says of your own texts, by any number of methods."""
+    from attreval.api.explaining import check_samples, explain
+    from attreval.api.explanations import check_ending, check_unit
+    from attreval.api.loading import load
+    from attreval.api.method_names import find_methods
+    from attreval.api.text_files import join_pairs, read_texts
+    from attreval.api.texts import read_segments
+
+    # what is asked for wrongly is told before a model is loaded
+    find_methods(method or None)
+    check_unit(unit)
+    check_samples(samples)
+    if out is not None:
+        check_ending(out)
+    texts = join_pairs(text or [], pair or []) + (read_texts(file, column, pair_column) if file else [])
+    read_segments(texts)
+    loaded = load(model, max_length)
+    found = explain(
+        *(loaded, texts, method or None),
+        **{"unit": unit, "target": target, "against": against, "samples": samples, "notify": ProgressLine()},
+    )
+    if out is not None:
+        print(found.save(out), file=sys.stderr if as_json else sys.stdout)
+    if as_json:
+        print(json.dumps(found.to_json(), indent=1, ensure_ascii=False))
+    elif out is None:
+        from attreval.api.show.terminal import show
+
+        show(found)
+
+
+class ProgressLine:
+    """Says on standard error how far a slow command is, every few seconds."""
+
+    PAUSE = 3.0  # seconds
+
+    def __init__(self):
+        self.last = time.monotonic()
+
+    def __call__(self, done: int, of: int, evaluations: int) -> None:
+        if (now := time.monotonic()) - self.last >= self.PAUSE:
+            self.last = now
+            print(f"{done} of {of} texts explained, {evaluations} model evaluations", file=sys.stderr, flush=True)
+
+
+@app.command(rich_help_panel="Your own model")
+@plain_errors
+def evaluate(
+    model: Annotated[str, typer.Option(help="a folder with a trained classifier, or a hub name")],
+    data: Annotated[Path, typer.Option(help="labelled texts: csv, tsv, jsonl, Parquet, ERASER's, a `datasets` folder")],
+    out: Annotated[Path, typer.Option(help="the folder that the report goes to")],
+    text: Annotated[str, typer.Option(help="the column of the texts")] = "text",
+    label: Annotated[str, typer.Option(help="the column of the labels")] = "label",
+    pair: Annotated[str, typer.Option(help="the column of second texts")] = "",
+    rationale: Annotated[str, typer.Option(help="the column of what people marked")] = "",
+    split: Annotated[str, typer.Option(help="the column of splits; `test` is explained")] = "",
+    id: Annotated[str, typer.Option(help="the column of names of texts")] = "",
+    classes: Annotated[str, typer.Option(help="the model's classes in its order, with commas between them")] = "",
+    method: Annotated[
+        list[str] | None, typer.Option("--methods", "--method", help="names with commas between them")
+    ] = None,
+    attributions: Annotated[
+        list[Path] | None, typer.Option(help="a .jsonl or .parquet of scores made elsewhere")
+    ] = None,
+    texts: Annotated[int | None, typer.Option(help="texts to draw, at most")] = None,
+    minutes: Annotated[float, typer.Option(help="begin no larger sample that would not end by then")] = 10.0,
+    cores: Annotated[int | None, typer.Option(help="processors to use; all that there are where not given")] = None,
+):
+    """Which explanation to trust for your own model and texts: a report with a recommendation and what it rests on."""
+    from attreval.evaluation.running import evaluate_own
+
+    columns = {"text": text, "label": label, "pair": pair, "rationale": rationale, "split": split, "id": id}
+    labels = [name.strip() for name in classes.split(",") if name.strip()]
+    chosen = {
+        "methods": method or [],
+        "attributions": attributions or [],
+        "most": texts,
+        "labels": labels,
+        "cores": cores,
+        "minutes": minutes,
+    }
+    evaluate_own(model, data, columns, out, **chosen)

@@ -1,0 +1,214 @@
+"""Commands of the project: what there is, fetch, plan, run, render, publish, explore, claims, doctor."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Annotated
+
+import typer
+
+from attreval.cli.app import ProfileName, app, plain_errors, print_rows
+
+
+@app.command()
+@plain_errors
+def fetch(
+    profile: ProfileName = "",
+    task: Annotated[list[str] | None, typer.Option(help="a task; may be given several times")] = None,
+    weights: Annotated[list[str] | None, typer.Option(help="pretrained weights from the registry")] = None,
+):
+    """Download, check and open what a profile or some tasks need, and make their tables.
+
+    With both, of the tasks alone: the profile says what those are that are its own.
+    """
+    from attreval import config, corpora
+    from attreval.corpora.fetch.fetching import with_tables
+    from attreval.workflow.run_notebook import with_mark
+    from attreval.workflow.staleness import write_stamps
+
+    tasks, names = list(task or []), list(weights or [])
+    settings = config.load(profile or "quick") if profile or not (tasks or names) else None
+    if settings and not (tasks or names):
+        tasks += [needed.name for needed in with_tables(tuple(settings.read_tasks()))]
+        named = [name for m in settings.models.values() for name in (m.weights, m.tokenizer, m.start, m.embeddings)]
+        names += [name for name in named if name in corpora.WEIGHTS]
+    tasks, names = list(dict.fromkeys(tasks)), list(dict.fromkeys(names))
+    corpora.fetch(tasks, names, say=lambda text: print(with_mark(text), flush=True))
+    write_stamps(tasks, names)
+
+
+@app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
+@plain_errors
+def run(
+    context: typer.Context,
+    profile: ProfileName = "quick",
+    cores: Annotated[int | None, typer.Option(help="processors to use; all that there are where not given")] = None,
+):
+    """Bring results and site up to date; what follows -- goes to snakemake, such as an executor for a cluster."""
+    from attreval.config import load, path_of
+    from attreval.core import project
+    from attreval.workflow.run_snakemake import is_dry, run_workflow
+
+    settings = load(profile)
+    name = settings.name
+    if profile.endswith((".yaml", ".yml")):
+        profile = str(path_of(profile))  # steps run from the project folder, not from here
+    print(f"profile {name}: looking what is to do", flush=True)
+    for task in settings.left_out:
+        print(f"left out: {task}, whose files are not at hand; ATTREVAL_CORPORA can name a folder that has them")
+    if not run_workflow(profile, cores, extra=context.args):
+        print("nothing to do: results and site are up to date")
+    if not is_dry(context.args):
+        print(f"results: {project.results(name).root}\nsite:    {project.home() / '_site' / 'index.html'}")
+
+
+@app.command()
+@plain_errors
+def plan(
+    profile: ProfileName = "quick",
+    as_json: Annotated[bool, typer.Option("--json", help="machine-readable")] = False,
+):
+    """Evaluations, tokens, processor time and memory of each step of a profile, before anything of it runs."""
+    from attreval.config import load
+    from attreval.planning.plan import make_plan
+
+    found = make_plan(load(profile), notify=lambda step: print(f"measuring: {step}", file=sys.stderr))
+    if as_json:
+        print(json.dumps(found.to_json(), indent=1, ensure_ascii=False))
+        return
+    print_rows(found.table())
+    print("\n".join(found.notes()))
+
+
+@app.command()
+@plain_errors
+def notebook(
+    name: Annotated[str, typer.Argument(help="such as 03_explain")],
+    parameter: Annotated[list[str] | None, typer.Option("--parameter", "-p", help="name=value")] = None,
+):
+    """Run one notebook with typed parameters; the executed copy goes to results/<profile>/notebooks."""
+    import yaml
+
+    from attreval.workflow.run_notebook import end_with_parent, run_notebook
+
+    if not sys.stdin.isatty():
+        end_with_parent()
+    pairs = [text.partition("=") for text in parameter or []]
+    if wrong := [name for name, equals, _ in pairs if not equals]:
+        raise ValueError(f"a parameter is given as name=value; got {wrong[0]!r}")
+    print(run_notebook(name, {key: yaml.safe_load(value) for key, _, value in pairs}))
+
+
+@app.command()
+@plain_errors
+def render(
+    profile: ProfileName = "quick",
+    route: Annotated[str, typer.Option(help="auto, quarto or pandoc")] = "auto",
+    committed: Annotated[
+        bool, typer.Option("--committed", help="of the committed run, as happens where there is no other")
+    ] = False,
+):
+    """Stage a profile's notebooks, tables and numbers, and render the site into _site/."""
+    from attreval import config
+    from attreval.core import project
+    from attreval.report.publishing.places import committed as place_of
+    from attreval.report.publishing.places import committed_runs
+    from attreval.report.rendering import render
+    from attreval.workflow.manifest import make_manifest
+
+    name = config.load(profile).name
+    results = project.results(name)
+    if committed or (not any(results.steps.glob("*.json")) and name in committed_runs()):
+        results = place_of(name)
+        print(f"the committed run of {name}, without what shows single texts: the explorer, examples", file=sys.stderr)
+    else:
+        make_manifest(profile)
+    print(render(name, route, results))
+
+
+@app.command()
+@plain_errors
+def publish(
+    profile: ProfileName = "quick",
+    partial: Annotated[bool, typer.Option("--partial", help="also of a run that lacks steps")] = False,
+):
+    """Copy a whole run into results/reference, without any corpus text; write docs/fidelity.md and links to it."""
+    from attreval.report.publishing.publish import publish
+
+    print(publish(profile, partial))
+
+
+@app.command()
+@plain_errors
+def explore(profile: ProfileName = "quick"):
+    """Make the explorer's page from a profile's results, without the rest of the site, and open it in a browser."""
+    import webbrowser
+
+    from attreval import config
+    from attreval.core import project
+    from attreval.explorer.page import write_page
+    from attreval.workflow.manifest import make_manifest
+
+    make_manifest(profile)
+    page = write_page(project.results(config.load(profile).name))
+    print(page)
+    if sys.stdout.isatty():
+        webbrowser.open(page.as_uri())
+
+
+@app.command(name="list")
+@plain_errors
+def list_what(
+    what: Annotated[str, typer.Argument(help="methods, metrics, corpora, models, notebooks or profiles")] = "",
+    as_json: Annotated[bool, typer.Option("--json", help="machine-readable")] = False,
+):
+    """Say what there is; alone, what can be listed."""
+    from attreval.catalogue import CATALOGUES
+
+    if not what:
+        rows = [
+            {"list": name, "what": function.__doc__.split(":")[0].rstrip(".")} for name, function in CATALOGUES.items()
+        ]
+    else:
+        what = "metrics" if what == "judges" else what
+        if what not in CATALOGUES:
+            raise ValueError(f"there is no list of {what!r}; there are: {', '.join(CATALOGUES)}")
+        rows = CATALOGUES[what]()
+    if as_json:
+        print(json.dumps(rows, indent=1, ensure_ascii=False))
+        return
+    # a file and function, and what is said of each pair, are too long for a table of so many columns
+    long = ("function", "computed", "why_not", "missing")
+    print_rows([{key: value for key, value in row.items() if key not in long} for row in rows])
+    for row in rows:
+        if row.get("missing"):
+            print(f"{row['name']} {row['missing']}")
+
+
+@app.command()
+@plain_errors
+def claims(
+    profile: ProfileName = "quick",
+    as_json: Annotated[bool, typer.Option("--json", help="machine-readable")] = False,
+):
+    """The scorecard: each claim with our value, what chance gives, a verdict, and how many texts would decide it."""
+    from attreval import config
+    from attreval.core import project
+    from attreval.papers.common.claims import for_people, scorecard
+
+    table = scorecard(project.results(config.load(profile).name).tables)
+    if as_json:
+        print(table.to_json(orient="records", indent=1, force_ascii=False))
+        return
+    print(for_people(table))
+
+
+@app.command()
+@plain_errors
+def doctor():
+    """Say what this machine has, and what follows."""
+    from attreval.workflow.doctor import examine
+
+    for line in examine():
+        print(line)
