@@ -3,14 +3,17 @@
 import json
 import os
 
+import numpy as np
 import pandas as pd
 import pytest
+from IPython.core.interactiveshell import InteractiveShell
 
 from attreval import config
 from attreval.core import project
 from attreval.workflow import parameters, step
 from attreval.workflow import run_snakemake as workflow
 from attreval.workflow.run_snakemake import ProgressReport, WorkflowFailed, discard_incomplete, is_dry, lock_results
+from attreval.workflow.step import set_display
 
 PROFILE = config.Profile(
     name="mine",
@@ -114,3 +117,14 @@ def test_what_the_workflow_prints_is_told_in_plain_words(tmp_path, capsys):
     said.read_line(f"{workflow.MARK}02_train failed, its notebook is there")
     why = said.explain_failure(tmp_path / "log")
     assert "02_train failed" in why and "3 of 7" not in why and str(tmp_path / "log") in why
+
+
+def test_tables_of_notebooks_show_a_dash_where_there_is_no_value(monkeypatch):
+    shell = InteractiveShell()
+    monkeypatch.setattr("IPython.get_ipython", lambda: shell)
+    set_display()
+    shown = shell.display_formatter.formatters["text/html"]
+    frame = pd.DataFrame({"a": [1.5, np.nan], "b": ["x", None]})
+    assert "NaN" not in shown(frame) and shown(frame).count("–") == 2
+    long = pd.DataFrame({"a": range(100)})
+    assert shown(long) == long._repr_html_(), "all else is as pandas shows it"

@@ -155,10 +155,26 @@ def begin(notebook: str, namespace: dict[str, Any]) -> Step:
     if isinstance(given, parameters.OneModel):
         check_choice(profile, given, notebook)
     set_threads(profile.threads)
-    pd.set_option("display.max_colwidth", None)
-    pd.set_option("display.max_columns", None)  # the default depends on where pandas was imported
+    set_display()
     warnings.filterwarnings("ignore", message="IProgress not found")  # without widgets, bars are text: no harm done
     return Step(notebook, given, profile, project.results(profile.name))
+
+
+def set_display() -> None:
+    """Show tables of a notebook with all their columns, and with a dash where there is no value."""
+    from IPython import get_ipython
+
+    pd.set_option("display.max_colwidth", None)
+    pd.set_option("display.max_columns", None)  # the default depends on where pandas was imported
+    if shell := get_ipython():
+        shell.display_formatter.formatters["text/html"].for_type(pd.DataFrame, _as_html)
+
+
+def _as_html(frame: pd.DataFrame) -> str:
+    """As pandas shows a table in a notebook, but for the dashes."""
+    long = len(frame) > pd.get_option("display.max_rows")
+    rows = pd.get_option("display.min_rows") if long else None
+    return frame.to_html(na_rep="–", max_rows=rows, notebook=True, show_dimensions="truncate")
 
 
 def check_choice(profile: config.Profile, given: parameters.OneModel, notebook: str) -> None:
