@@ -4,6 +4,8 @@ import pandas as pd
 import pytest
 from reference import CHECKOUT
 
+from attreval.config import load
+from attreval.corpora import TASKS
 from attreval.report.errors import ReportError
 from attreval.report.markdown import with_minus
 from attreval.report.numbers import number_text, read_declared_numbers, read_numbers
@@ -106,3 +108,15 @@ def test_the_projects_own_declarations_are_well_formed():
 )
 def test_negative_numbers_have_a_minus_sign(given, shown):
     assert with_minus(given) == shown
+
+
+@pytest.mark.parametrize("name", ["quick", "reference", "paper"])
+def test_what_the_text_says_of_a_task_is_in_every_profile_that_it_is_written_for(name):
+    """A number of a task that no run of the profile puts before this judge would be found lacking only at the end."""
+    profile = load(name)
+    judges = {"04": "pointing", "05": "agreement", "06": "faithfulness", "07": "diagnosis"}
+    judged = {number: {run[0] for run in profile.explained_runs(judge)} for number, judge in judges.items()}
+    for key, given in read_declared_numbers(CHECKOUT / "paper" / "numbers.yml").items():
+        wanted, notebook = given.get("where", {}).get("task"), given["table"].partition("_")[0]
+        if wanted in TASKS and notebook in judged and "otherwise" not in given:
+            assert wanted in judged[notebook], key
