@@ -156,7 +156,8 @@ def test_every_judge_of_the_paper_profile_has_its_tasks(finished):
 
 def test_agreement_is_of_the_runs_of_lowest_difference(finished):
     seeds = table("05_kamp2023_seeds", "apd")
-    assert len(seeds) == 2 * len(judged_by(finished, "agreement") - {("rotten_tomatoes", m) for m in finished.models})
+    of_several_seeds = [run for run in judged_by(finished, "agreement") if run[0] in ("snli", "esnli")]
+    assert len(seeds) == 2 * len(of_several_seeds)
     for name in ("agreement_at_k", "dynamic", "groups", "sentences"):
         found = table("05_kamp2023", name).drop_duplicates(["task", "model", "seed"])
         assert set(zip(found.task, found.model, strict=True)) == judged_by(finished, "agreement")
@@ -170,7 +171,7 @@ def test_each_task_explains_the_class_that_its_judges_ask_about(finished):
         records = read_attributions(project.results(NAME).attributions(task, model, seed, 0))
         (test,) = corpora.load(task, "test", 1)
         predicted = table("03_explain", "instances", task, model, seed, 0).predicted[0]
-        assert {record.target for record in records} == {test.label if task == "esnli" else predicted}
+        assert {record.target for record in records} == {test.label if task in ("esnli", "rated_movies") else predicted}
 
 
 def test_models_are_trained_as_published(finished):

@@ -25,6 +25,7 @@ from attreval.metrics.protocol import Protocol
 from attreval.metrics.registry import METRICS
 from attreval.metrics.unified.complexity import simplicity
 from attreval.papers.common.evidence import borrowed_evidence, with_evidence
+from attreval.papers.common.learned import RUN, drop_unlearned, unlearned_table
 from attreval.papers.common.runs import common_methods, load_records_once
 from attreval.papers.common.sample import to_explain
 from attreval.papers.common.trained_models import load_model_once
@@ -64,11 +65,13 @@ def joint_runs(profile: Profile) -> list[Run]:
 
 
 def token_jobs(step: Step) -> list[tuple]:
-    """What `score_instances` is to be called with, a few instances each."""
+    """What `score_instances` is to be called with, a few instances each; of runs whose model has learned its task."""
     profile = step.profile
+    runs = pd.DataFrame(joint_runs(profile), columns=RUN)
+    learned = drop_unlearned(runs, unlearned_table(step, joint_runs(profile)))
     return [
         (step.results, profile, *run, start)
-        for run in joint_runs(profile)
+        for run in learned.itertuples(index=False, name=None)
         for start in range(0, _rows_of(profile, *run[:2]), BATCHED_TEXTS)
     ]
 
