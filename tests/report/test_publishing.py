@@ -370,9 +370,9 @@ def test_a_picture_that_cannot_be_read_is_not_committed(tmp_path):
 
 
 def test_columns_are_read_as_columns(tmp_path):
-    (tmp_path / "a.csv").write_text('x,y\n1,"b, c"\n2,d\n')
+    (tmp_path / "a.csv").write_text('x,y\n1,"b, c"\n2,d\n2,d\n')
     assert dict(written_in_table(tmp_path / "a.csv")) == {
-        "a.csv, by row": "x y 1 b, c 2 d",
+        "a.csv, by row": "x y 1 b, c 2 d 2 d",
         "a.csv, column x": "1 2",
         "a.csv, column y": "b, c d",
     }

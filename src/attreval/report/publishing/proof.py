@@ -7,6 +7,7 @@ import getpass
 import platform
 import re
 from collections.abc import Iterable, Iterator
+from itertools import groupby
 from pathlib import Path
 
 import nbformat
@@ -39,12 +40,13 @@ def written(path: Path) -> Iterator[tuple[str, str]]:
 
 
 def written_in_table(path: Path) -> Iterator[tuple[str, str]]:
-    """Each column of a CSV table, and all of it row by row."""
+    """Each column of a CSV table, and all of it row by row. Of equal cells below each other one: `lime` in each of
+    eight rows is no quote of a text that says so eight times."""
     with path.open(encoding="utf-8", newline="") as handle:
         rows = list(csv.reader(handle))
     yield f"{path.name}, by row", " ".join(" ".join(row) for row in rows)
     for header, *cells in zip(*rows, strict=True):
-        yield f"{path.name}, column {header}", " ".join(cells)
+        yield f"{path.name}, column {header}", " ".join(cell for cell, _ in groupby(cells))
 
 
 def corpus_texts(profile: Profile) -> Iterator[tuple[str, tuple[str, ...]]]:
