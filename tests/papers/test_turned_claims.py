@@ -9,9 +9,12 @@ import pandas as pd
 import pytest
 
 from attreval import config
-from attreval.config import BootstrapSpec
+from attreval.config import AgreementSpec, BootstrapSpec
+from attreval.metrics.agreement import agreement_at_k
 from attreval.metrics.registry import FAITHFULNESS
 from attreval.papers.common.claims import read_claims
+from attreval.papers.kamp2023 import turned as kamp
+from attreval.papers.kamp2023.readings import SIX, Reading
 from attreval.papers.poerner2018 import turned as poerner
 from attreval.papers.poerner2018.claims import read_contrast
 from attreval.papers.poerner2018.contrasts import Column, contrast_methods
@@ -63,6 +66,40 @@ def test_pointing_by_architecture_task_and_mean():
         alone = [one for one in columns if one.architecture == name]
         assert found["model", name].finding.value == contrast_methods(alone, asked, BOOTSTRAP).finding.value
     assert found["model", "GRU"].expect is None
+
+
+def test_agreement_by_fixed_k_rule_of_peaks_and_sign():
+    rng = np.random.default_rng(3)
+    marks = (rng.random((40, 1, 12)) < 0.3).astype(float)
+    texts = [
+        Reading(f"x{at}", tuple("abcdefghijkl"), {m: rng.normal(size=12) for m in SIX}, marks[at]) for at in range(40)
+    ]
+    spec = AgreementSpec(largest_k=4, fixed_k=4)
+    step = SimpleNamespace(profile=SimpleNamespace(agreement=spec, bootstrap=BOOTSTRAP))
+    found = kamp.of_run(step, ("snli", "minilm", 1), texts)
+    assert set(found) == {
+        *(f"{k} tokens as the fixed k" for k in (2, 3)),
+        "dynamic k by the rule of the paper",
+        "scores without their signs",
+    }
+
+    def gain(k, change=lambda scores: scores, rule="released"):
+        """Gradient x Input's agreement with the other five at dynamic k, less that at a fixed one, text by text."""
+        out = []
+        for text in texts:
+            changed = Reading(text.instance, text.tokens, {m: change(s) for m, s in text.scores.items()}, text.marks)
+            for other in SIX:
+                if other != "gradient_x_input":
+                    pair = ("gradient_x_input", other)
+                    dynamic = changed.agreement_at_peaks(pair, spec.changed(peaks=rule))
+                    out.append(dynamic - agreement_at_k([changed.of(m) for m in pair], k))
+        return np.mean(out)
+
+    claim = "dynamic-k-helps-gradient-x-input"
+    assert found["2 tokens as the fixed k"][claim].value == pytest.approx(gain(2))
+    assert found["dynamic k by the rule of the paper"][claim].value == pytest.approx(gain(4, rule="paper"))
+    assert found["scores without their signs"][claim].value == pytest.approx(gain(4, np.abs))
+    assert found["scores without their signs"][claim].value != pytest.approx(gain(4))
 
 
 def test_types_by_technique_and_model():

@@ -6,7 +6,7 @@ What do methods and people select of one text, and how far do they agree?
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -70,6 +70,11 @@ class Reading:
             (method,) = [name for name in voters if name != PEOPLE]
             return selection_with_share(self.peaks(method, spec), self.of(PEOPLE))
         return agreement_of([self.peaks(name, spec) for name in voters])
+
+
+def unsigned(reading: Reading) -> Reading:
+    """The same text with the sizes of all scores."""
+    return replace(reading, scores={method: np.abs(scores) for method, scores in reading.scores.items()})
 
 
 def tie_breaker(
