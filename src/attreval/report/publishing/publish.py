@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -24,11 +21,10 @@ from attreval.report.publishing.pictures import shrink_png, shrink_svg
 from attreval.report.publishing.places import committed
 from attreval.report.publishing.proof import check_folder, corpus_texts, printed_by_papers, written
 from attreval.report.publishing.quotes import find_quotes
+from attreval.report.publishing.tables import copy_tables, small_enough
 from attreval.report.replace_folder import replace_folder
 from attreval.workflow.manifest import make_manifest
 from attreval.workflow.steps import expected_steps
-
-MOST_BYTES = 1_000_000  # of a table
 
 
 def publish(profile: str, partial: bool = False) -> Path:
@@ -46,14 +42,13 @@ def publish(profile: str, partial: bool = False) -> Path:
             f"`attreval run --profile {profile}` makes them, and --partial publishes what is there"
         )
     exempt = printed_by_papers(settings)
-    tables = [path for path in run.tables.glob("[!.]*.csv") if path.stat().st_size <= MOST_BYTES]
-    files = [*run.notebooks.glob("[!.]*.ipynb"), *tables, *run.figures.glob("[!.]*.svg")]
+    files = [*run.notebooks.glob("[!.]*.ipynb"), *small_enough(run), *run.figures.glob("[!.]*.svg")]
     pieces = {place: text for path in sorted(files) for place, text in written(path)}
     quoted = find_quotes(pieces, corpus_texts(settings), exempt)
     place.root.parent.mkdir(parents=True, exist_ok=True)
     with replace_folder(place.root) as folder:
         copy = Results(folder)
-        left_out = _copy_tables(run, copy, quoted, settings, exempt)
+        left_out = copy_tables(run, copy, quoted, settings, exempt)
         names, said = _copy_figures(run, copy, quoted)
         left_out += said + _copy_notebooks(run, copy, quoted, names)
         (folder / "claims.json").write_text(claims_json(run.tables), encoding="utf-8")
@@ -88,46 +83,6 @@ def read_manifest(profile: str, run: Results) -> dict:
     if not path.exists() or json.loads(path.read_text(encoding="utf-8"))["steps"] != steps:
         make_manifest(profile)
     return json.loads(path.read_text(encoding="utf-8"))
-
-
-def _copy_tables(
-    run: Results, copy: Results, quoted: Mapping[str, list[str]], settings: Profile, exempt: list[str]
-) -> list[str]:
-    """Copy the tables; say what of them is left out."""
-    copy.tables.mkdir()
-    said = []
-    for path in sorted(run.tables.glob("[!.]*.csv")):
-        of_table = {place: names for place, names in quoted.items() if place.startswith(f"{path.name}, ")}
-        columns = [place.partition(", column ")[2] for place in of_table if ", column " in place]
-        if path.stat().st_size > MOST_BYTES:
-            said.append(f"table {path.name}: {path.stat().st_size / 1e6:.1f} MB")
-        elif of_table and not columns:
-            said.append(f"table {path.name}: words of {', '.join(*of_table.values())}")
-        elif columns:
-            text = _without_texts(path, columns, settings, exempt)
-            (copy.tables / path.name).write_text(text, encoding="utf-8")
-            said.append(f"table {path.name}: the texts of column {', '.join(columns)}")
-        else:
-            shutil.copyfile(path, copy.tables / path.name)
-    return said
-
-
-def _without_texts(path: Path, columns: list[str], settings: Profile, exempt: list[str]) -> str:
-    """A table whose cells that quote a text hold its id; columns whose cells quote one only together are left out."""
-    with path.open(encoding="utf-8", newline="") as handle:
-        rows = list(csv.DictReader(handle))
-    pieces = {f"{column}\n{at}": row[column] for column in columns for at, row in enumerate(rows)}
-    cells = find_quotes(pieces, corpus_texts(settings), exempt)
-    for place, names in cells.items():
-        column, _, at = place.partition("\n")
-        rows[int(at)][column] = f"[{', '.join(names)}]"
-    together = {column for column in columns if not any(place.startswith(f"{column}\n") for place in cells)}
-    out = io.StringIO()
-    kept = [column for column in rows[0] if column not in together]
-    writer = csv.DictWriter(out, kept, lineterminator="\n", extrasaction="ignore")
-    writer.writeheader()
-    writer.writerows(rows)
-    return out.getvalue()
 
 
 def _copy_figures(
