@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
@@ -67,10 +67,21 @@ class ModelSpec(Section):
 
 
 class AlsoTrain(Section):
-    """Instances of another task with the same labels that are added to train, cut to their last words."""
+    """Instances of a task with the same labels, the task itself perhaps, that are added to train, shortened.
+
+    last_words: cut to so many. around_marks: for each number here one copy of the words that people marked and so many
+    on either side of each, of the instances where they marked any.
+    """
 
     rows: int = Field(ge=1)
-    last_words: int = Field(ge=1)
+    last_words: int | None = Field(None, ge=1)
+    around_marks: list[Annotated[int, Field(ge=0)]] = []
+
+    @model_validator(mode="after")
+    def shortened_in_one_way(self):
+        if (self.last_words is None) != bool(self.around_marks):
+            raise ValueError("give `last_words`, or `around_marks` with a number for each copy")
+        return self
 
 
 class TaskSpec(Section):

@@ -18,6 +18,7 @@ from attreval.models.transformer import pick_precision
 from attreval.papers.common.choices import FEW, other_choices, tried_run
 from attreval.papers.joint.values import ERASURE, cases_to_ask, explains_predicted
 from attreval.papers.pipeline.explaining import CHECKED
+from attreval.papers.pipeline.shortening import shortened
 from attreval.papers.sun2024.explanations import HEAD_CHOICES, budget_of_types
 from attreval.papers.sun2024.oracle import ask_all
 from attreval.papers.sun2024.properties import masked_sets, rank_instance
@@ -80,17 +81,15 @@ def _train(planner: Planner, task: str, model: str, seeds: int) -> Work:
     profile = planner.profile
     spec = profile.task_of(task, model)
     also = [
-        _shorten(i, more.last_words) for t, more in spec.also_train.items() for i in texts_of(t, "train", more.rows)
+        short
+        for other, more in spec.also_train.items()
+        for one in texts_of(other, "train", more.rows)
+        for short in shortened(one, more)
     ]
     train = texts_of(task, "train", spec.train_rows) + also if spec.train_rows else []
     sets = (train, texts_of(task, "dev", spec.dev_rows), texts_of(task, "test", spec.test_rows))
     one = planner.training(task, model, sets, profile.training_of(task, model))
     return Work("02_train", task, model, seeds, one.texts).add(one, seeds)
-
-
-def _shorten(instance: Instance, words: int) -> Instance:
-    """The last words of an instance, for their number."""
-    return Instance(instance.id, instance.segments, instance.label, instance.words[-words:])
 
 
 def _explain(planner: Planner, task: str, model: str, seeds: int) -> Work:

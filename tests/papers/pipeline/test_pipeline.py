@@ -11,11 +11,12 @@ from reference import models
 
 from attreval import corpora
 from attreval.config import AlsoTrain, Profile, TaskSpec
-from attreval.core.records import Attribution, Cost
+from attreval.core.records import Attribution, Cost, Evidence, Instance
 from attreval.methods.method import Budget
 from attreval.papers.kamp2023.agreement import group_of, matrix_at_k
 from attreval.papers.pipeline.explaining import check_gaps, precision_table, sum_costs
-from attreval.papers.pipeline.training import confusion_table, last_words, running_total, training_set
+from attreval.papers.pipeline.shortening import around_marks, last_words, shortened
+from attreval.papers.pipeline.training import confusion_table, running_total, training_set
 
 ROWS = {"models": ["tiny"], "train_rows": 4, "dev_rows": 2, "test_rows": 2, "explain_rows": 1}
 
@@ -36,6 +37,29 @@ def test_last_words_keep_the_last_words_and_their_places(words):
     cut = last_words(whole, words)
     assert cut.word_texts() == whole.word_texts()[-words:]
     assert whole.segments[0].endswith(cut.segments[0]) and cut.label == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "text"), [(0, "c f"), (1, "b c, d e f g"), (2, "a b c, d e f g."), (9, "a b c, d e f g. h")]
+)
+def test_around_marks_are_the_marked_words_and_their_neighbours(words, text):
+    marks = np.zeros((2, 10))
+    marks[0, 2] = marks[1, 5] = marks[1, 9] = 1
+    places = [(0, at, at + 1) for at in (0, 2, 4, 7, 9, 11, 13)] + [(0, 14, 15), (0, 16, 17), (1, 0, 1)]
+    whole = Instance("x", ("a b c, d e f g. h", "q"), 1, np.array(places), "train", Evidence(marks=marks))
+    cut = around_marks(whole, words)
+    assert cut.segments == (text, "q") and cut.label == 1
+    assert set(cut.word_texts()) <= set(whole.word_texts()) and cut.word_texts()[-1] == "q"
+    assert len(cut.word_texts()) == {0: 3, 1: 7, 2: 9, 9: 10}[words]
+
+
+def test_what_nobody_marked_is_not_trained_on_besides():
+    whole = models.instance("a b c", "q", name="x", label=1)
+    assert shortened(whole, AlsoTrain(rows=1, around_marks=[3])) == []
+    with pytest.raises(ValueError, match="`last_words`, or `around_marks`"):
+        AlsoTrain(rows=1)
+    with pytest.raises(ValueError, match="`last_words`, or `around_marks`"):
+        AlsoTrain(rows=1, last_words=2, around_marks=[1])
 
 
 def test_training_set_adds_the_other_task(monkeypatch):

@@ -6,6 +6,7 @@ import pandas as pd
 
 from attreval import corpora
 from attreval.config import Profile
+from attreval.config.sections import AlsoTrain
 from attreval.papers.common.runs import read_shards
 from attreval.workflow.step import Step
 
@@ -64,7 +65,15 @@ def task_table(step: Step, cost: pd.DataFrame) -> pd.DataFrame:
 def _also_trained_on(profile: Profile, task: str) -> str:
     """What a task's models are trained on besides its own train split, in words."""
     parts = [
-        f"{more.rows:,} instances of {corpora.TASKS[other].short}, cut to their last {more.last_words} words"
+        f"{more.rows:,} instances of {corpora.TASKS[other].short}, {_said(more)}"
         for other, more in profile.tasks[task].also_train.items()
     ]
     return " and ".join(parts) or "nothing else"
+
+
+def _said(more: AlsoTrain) -> str:
+    """How instances are shortened, in words."""
+    if more.last_words is not None:
+        return f"cut to their last {more.last_words} words"
+    copies = ", ".join(map(str, more.around_marks))
+    return f"as far as people marked them cut to the marked words with {copies} words on either side"

@@ -20,6 +20,7 @@ from attreval.models.loading import load_classifier, new_classifier
 from attreval.models.training import evaluate, save_whole, train
 from attreval.models.transformer import pick_precision
 from attreval.papers.common.word_vectors import load_vectors
+from attreval.papers.pipeline.shortening import shortened
 from attreval.workflow.step import Step
 
 
@@ -90,22 +91,14 @@ def _rows_trained_on(folder: Path) -> int:
 
 
 def training_set(task: str, spec: TaskSpec) -> list[Instance]:
-    """The train instances of a task, and those that it also trains on, cut to their last words."""
+    """The train instances of a task, and those that it also trains on, shortened."""
     also = [
-        last_words(instance, more.last_words)
+        short
         for other, more in spec.also_train.items()
         for instance in corpora.load(other, "train", more.rows)
+        for short in shortened(instance, more)
     ]
     return corpora.load(task, "train", spec.train_rows) + also
-
-
-def last_words(instance: Instance, words: int) -> Instance:
-    """The last words of an instance of one segment."""
-    kept = instance.words[-words:]
-    start = int(kept[0][1])
-    return Instance(
-        instance.id, (instance.segments[0][start:],), instance.label, kept - [0, start, start], instance.split
-    )
 
 
 def _copy_trained(step: Step, labels: tuple[str, ...]):
