@@ -90,7 +90,8 @@ def notebook(
     """Run one notebook with typed parameters; the executed copy goes to results/<profile>/notebooks."""
     import yaml
 
-    from attreval.workflow.run_notebook import end_with_parent, run_notebook
+    from attreval.workflow.processes import end_with_parent
+    from attreval.workflow.run_notebook import run_notebook
 
     if not sys.stdin.isatty():
         end_with_parent()

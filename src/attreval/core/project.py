@@ -97,6 +97,10 @@ class Results:
         """The folder of one trained model."""
         return self.root / "models" / run_name(task, model, seed)
 
+    def parts(self, step: str) -> Path:
+        """The folder of what a step that has not ended has finished; see workflow.kept."""
+        return self.root / "parts" / step
+
     def agent(self, task: str, model: str, seed: int, *kind: object) -> Path:
         """The folder of an agent that learns to predict that model."""
         return self.root / "agents" / run_name(task, model, seed, *kind)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from typing import Any
 
-from attreval.workflow.run_notebook import end_with_parent
+from attreval.workflow.processes import end_with_parent
 
 
 def map_side_by_side(

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
-import signal
 import sys
 import threading
 import time
@@ -28,12 +26,6 @@ def with_mark(line: str) -> str:
 
 class StepFailed(RuntimeError):
     """A notebook raised; the message says where the executed copy lies and what it said."""
-
-
-def end_with_parent() -> None:
-    """Ask the kernel (Linux) to end this process when its parent dies, so that a killed run leaves nothing behind."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None, use_errno=True).prctl(1, signal.SIGKILL)
 
 
 def run_notebook(notebook: str, given: dict[str, object]) -> Path:

@@ -16,7 +16,8 @@ from pathlib import Path
 from attreval import config, corpora
 from attreval.core import project
 from attreval.core.tables import sweep_parts
-from attreval.workflow.run_notebook import MARK, end_with_parent
+from attreval.workflow.processes import end_with_parent
+from attreval.workflow.run_notebook import MARK
 from attreval.workflow.staleness import stamp_path
 from attreval.workflow.warm import SOCKET, WarmProcess, warm_process
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import shutil
 import sys
 import time
 import warnings
@@ -26,6 +27,8 @@ from attreval.core import project
 from attreval.core.records import Cost
 from attreval.core.tables import write_csv, write_json, write_values, write_whole
 from attreval.workflow import parameters
+from attreval.workflow.kept import kept_or_made, parts_of
+from attreval.workflow.parallel import map_side_by_side
 
 VERSIONS = ("torch", "transformers", "captum", "shap", "numpy", "pandas", "scikit-learn", "pyarrow", "papermill")
 
@@ -90,6 +93,19 @@ class Step:
                 of["unique"] += cost.unique
         self.notes["evaluations"] = total
 
+    def side_by_side(self, work: Callable[..., Any], jobs: list[tuple], what: str, of_models: bool = True) -> list[Any]:
+        """What `work(*job)` gives for each job, in order, in as many processes as the profile says.
+
+        Finished jobs are kept until the step ends, so that an interrupted one goes on; see workflow.kept. what: for the
+        display of progress.
+        """
+        if not jobs:
+            return []
+        kept = parts_of(self.name, self.profile, self.results, of_models)
+        wrapped = [(kept.path(work, *job), work, *job) for job in jobs]
+        self.notes["parts_taken_up"] = self.notes.get("parts_taken_up", 0) + sum(path.exists() for path, *_ in wrapped)
+        return map_side_by_side(kept_or_made, wrapped, self.profile.workers, self.progress(what))
+
     def progress(self, what: str) -> Callable[..., None]:
         """A callback (done, of, words=None) that shows how far a loop is: a bar, or a line in the workflow's log."""
         log = os.environ.get("ATTREVAL_PROGRESS")
@@ -128,6 +144,7 @@ class Step:
         path = self.results.record(self.name)
         _drop_stale(self.results.root, path, record["files"])
         write_json(path, record | self.notes)
+        shutil.rmtree(self.results.parts(self.name), ignore_errors=True)
         shown = [*dict.fromkeys(self.files), path]
         return pd.DataFrame({"written": [f"{p.relative_to(self.results.root.parent)}" for p in shown]})
 

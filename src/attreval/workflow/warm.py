@@ -15,7 +15,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from attreval.workflow.run_notebook import end_with_parent
+from attreval.workflow.processes import end_with_parent
 from attreval.workflow.step import thread_variables
 
 CLIENT = Path(__file__).with_name("warm_client.py")

@@ -15,7 +15,7 @@ import sys
 import traceback
 from pathlib import Path
 
-from attreval.workflow.run_notebook import end_with_parent
+from attreval.workflow.processes import end_with_parent
 
 LIBRARIES = ("torch", "transformers", "papermill", "ipykernel.kernelapp", "scipy.stats", "sklearn.linear_model")
 

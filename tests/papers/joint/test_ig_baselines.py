@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from reference import models
-from test_joint import profile_of
+from test_joint import in_turn, profile_of
 
 from attreval.methods.run import explain
 from attreval.models.scorer import Scorer
@@ -25,7 +25,7 @@ def test_every_baseline_is_heard_by_every_metric(tiny, monkeypatch):
     monkeypatch.setattr(ig_baselines, "load_model_once", lambda *run: tiny)
     monkeypatch.setattr(ig_baselines, "load_records_once", lambda *run: records)
     monkeypatch.setattr(ig_baselines, "to_explain", lambda *run: texts)
-    step = SimpleNamespace(profile=profile, results=None, progress=lambda what: None)
+    step = SimpleNamespace(profile=profile, results=None, side_by_side=in_turn)
     values = ig_baselines.measure_baselines(step)
     counts = values.groupby("metric").size()
     assert {"nc", "ns", "soft_nc_equal", "diagnosticity", "agreement", "simplicity", "gap", "score_tau_b"} <= set(

@@ -24,6 +24,11 @@ METHODS = ("random", "gradient_l1", "gradient_l2", "gradient_x_input", "occlusio
 ROWS = {"models": ["small"], "train_rows": 1, "dev_rows": 1, "test_rows": 1, "explain_rows": 8}
 
 
+def in_turn(work, jobs, what):
+    """What Step.side_by_side gives, in this process."""
+    return [work(*job) for job in jobs]
+
+
 def profile_of(**more):
     return Profile(
         name="made-up",

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from reference import models
-from test_joint import profile_of
+from test_joint import in_turn, profile_of
 
 from attreval.papers.joint import limits
 from attreval.papers.joint.limits import COLUMNS
@@ -59,7 +59,7 @@ def test_short_texts_are_explained_and_placed_between_their_limits(step, tiny, m
     monkeypatch.setattr(limits, "load_model_once", lambda *run: tiny)
     wanted = {"tasks": {"snli": 5}, "words": 6, "methods": ["random", "occlusion_1", "decomposition"]}
     profile = profile_of(joint={"limits": wanted}, workers=1)
-    run = SimpleNamespace(profile=profile, results=None, progress=lambda what: None)
+    run = SimpleNamespace(profile=profile, results=None, side_by_side=in_turn)
     values = limits.measure_limits(run)
     assert set(values.instance) == {"a", "b"} and set(values.method) == {"random", "occlusion_1"}
     assert len(values) == 8 and values.exact.all() and values.normalised.between(-1e-6, 1 + 1e-6).all()

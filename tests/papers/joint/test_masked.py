@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from reference import models
 from scipy.stats import kendalltau
-from test_joint import ROWS, profile_of
+from test_joint import ROWS, in_turn, profile_of
 
 from attreval.config import Profile
 from attreval.metrics.registry import METRICS
@@ -110,7 +110,7 @@ def test_twins_are_asked_the_same_of_the_same_texts(tiny, monkeypatch):
     monkeypatch.setattr(masked.corpora, "load", lambda task, split, rows: texts[:rows])
     monkeypatch.setattr(masked, "load_model_once", lambda *run: tiny)
     profile = twins_of(tested=2).changed(workers=1)
-    run = SimpleNamespace(profile=profile, results=None, progress=lambda what: None)
+    run = SimpleNamespace(profile=profile, results=None, side_by_side=in_turn)
     found = masked.measure_twins(run)
     assert list(found.values) == COLUMNS and list(found.tested) == TESTED
     assert set(found.values.role) == set(masked.ROLES) and set(found.values.erased) == {"padding", "mask", "in part"}
@@ -128,7 +128,7 @@ def test_twins_are_asked_the_same_of_the_same_texts(tiny, monkeypatch):
 
 
 def test_a_profile_without_twins_gives_empty_tables():
-    run = SimpleNamespace(profile=profile_of(), results=None, progress=lambda what: None)
+    run = SimpleNamespace(profile=profile_of(), results=None, side_by_side=in_turn)
     found = masked.measure_twins(run)
     assert isinstance(found, Twins) and found.values.empty and found.tested.empty
     for table in (masked_tables.values_table, masked_tables.moves_table):

@@ -17,7 +17,6 @@ from attreval.metrics.rank_correlation import VERDICTS, Drawn, correlate, draw_j
 from attreval.papers.common.verdicts import adjust
 from attreval.papers.joint.budgets import BUDGET_COLUMNS, budget_jobs, explain_at_budgets
 from attreval.papers.joint.values import JOINT, read_unified_values, score_instances, token_jobs
-from attreval.workflow.parallel import map_side_by_side
 from attreval.workflow.step import Step
 
 RUN = ["task", "model", "granularity"]
@@ -46,7 +45,7 @@ def score_all(step: Step) -> JointScores:
     growing, scoring = budget_jobs(step), token_jobs(step)
     # what takes longest first: no process is left alone with it at the end
     jobs = [*((explain_at_budgets, *job) for job in growing), *((score_instances, *job) for job in scoring)]
-    found = map_side_by_side(_call, jobs, profile.workers, step.progress("scoring")) if jobs else []
+    found = step.side_by_side(_call, jobs, "scoring")
     explained, scored = found[: len(growing)], found[len(growing) :]
     step.note_evaluations((job[2], costs) for job, (_, costs) in zip(scoring, scored, strict=True))
     frames = [frame.assign(granularity="tokens") for frame, _ in scored]

@@ -25,7 +25,6 @@ from attreval.papers.joint.values import ERASURE, agreement_values, faithfulness
 from attreval.papers.kamp2023.readings import make_reading
 from attreval.papers.zhao2023.erasure import ErasureInput, ask_erasure, erasure_values, random_scores
 from attreval.papers.zhao2023.settings import query_segment, rule_protocol
-from attreval.workflow.parallel import map_side_by_side
 from attreval.workflow.step import Step, set_threads
 
 METHOD = "integrated_gradients"
@@ -43,7 +42,7 @@ def measure_baselines(step: Step) -> pd.DataFrame:
             end = min(rows, step.profile.rows_explained(*run[:2]))
             cuts = ((start, min(start + TOGETHER, end)) for start in range(0, end, TOGETHER))
             jobs += [(step.results, step.profile, *run, *cut) for cut in cuts]
-    found = map_side_by_side(_measure_part, jobs, step.profile.workers, step.progress("baselines")) if jobs else []
+    found = step.side_by_side(_measure_part, jobs, "baselines")
     return pd.DataFrame([row for rows in found for row in rows], columns=COLUMNS)
 
 

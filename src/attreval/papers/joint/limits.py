@@ -23,7 +23,6 @@ from attreval.metrics.rank_correlation import tau_b
 from attreval.papers.common.resampling import means
 from attreval.papers.common.trained_models import load_model_once
 from attreval.papers.zhao2023.settings import main_protocol, query_segment
-from attreval.workflow.parallel import map_side_by_side
 from attreval.workflow.step import Step, set_threads
 
 TOGETHER = 5  # instances that share batches
@@ -41,7 +40,7 @@ def measure_limits(step: Step) -> pd.DataFrame:
         for run in runs
         for start in range(0, len(texts[run[0]]), TOGETHER)
     ]
-    found = map_side_by_side(_measure_part, jobs, step.profile.workers, step.progress("limits")) if jobs else []
+    found = step.side_by_side(_measure_part, jobs, "limits")
     return pd.DataFrame([row for rows in found for row in rows], columns=COLUMNS)
 
 

@@ -22,7 +22,6 @@ from attreval.metrics.registry import STORED
 from attreval.papers.common.trained_models import load_model_once
 from attreval.papers.zhao2023.erasure import HARD_MEASURES, ErasureInput, ask_erasure, erasure_values
 from attreval.papers.zhao2023.settings import query_segment, rule_protocol
-from attreval.workflow.parallel import map_side_by_side
 from attreval.workflow.step import Step, set_threads
 
 TOGETHER = 5  # explained texts that share batches
@@ -50,7 +49,7 @@ def measure_twins(step: Step) -> Twins:
     for run in step.profile.twin_runs():
         parts = -(-step.profile.joint.masked.twins[run[0]].rows // TOGETHER)
         jobs += [(step.results, step.profile, *run, part, parts) for part in range(parts)]
-    found = map_side_by_side(_measure_part, jobs, step.profile.workers, step.progress("twins")) if jobs else []
+    found = step.side_by_side(_measure_part, jobs, "twins")
     values, tested = ([row for part in found for row in part[at]] for at in (0, 1))
     return Twins(pd.DataFrame(values, columns=COLUMNS), pd.DataFrame(tested, columns=TESTED))
 

@@ -22,7 +22,6 @@ from attreval.metrics.pairwise_difference import average_pairwise_difference, pr
 from attreval.papers.common.published import reported
 from attreval.papers.common.runs import load_attributions
 from attreval.papers.kamp2023.readings import SIX
-from attreval.workflow.parallel import map_side_by_side
 from attreval.workflow.step import set_threads
 
 STUDY = "study"  # what the task of a study's runs is called in the names of files
@@ -82,10 +81,11 @@ def seeds_of_study(step) -> list[tuple[str, str, list[tuple]]]:
     if study is None:
         return []
     jobs = [(step.results, step.profile, seed) for seed in study.seeds]
-    accuracies = map_side_by_side(
-        train_and_explain, jobs, step.profile.workers, step.progress("training and explaining, by seed")
-    )
+    found = step.side_by_side(train_and_explain, jobs, "training and explaining, by seed", of_models=False)
+    accuracies, explained = zip(*found, strict=True)
     paths = [study_path(step.results, study, seed) for seed in study.seeds]
+    for path, records in zip(paths, explained, strict=True):
+        write_attributions(path, records)
     step.files += paths
     profiles = [_profiles_of(read_attributions(path)) for path in paths]
     return [(study.task, study.model, list(zip(study.seeds, accuracies, profiles, strict=True)))]
@@ -96,8 +96,8 @@ def study_path(results: Results, study, seed: int):
     return results.attributions(f"{STUDY}_{study.task}", study.model, seed, "all")
 
 
-def train_and_explain(results: Results, profile: Profile, seed: int) -> float:
-    """Train one model, explain with it, write the attributions; its accuracy on test."""
+def train_and_explain(results: Results, profile: Profile, seed: int) -> tuple[float, list[Attribution]]:
+    """Train one model and explain with it; give its accuracy on test, and the attributions."""
     from attreval.methods.run import explain
     from attreval.models.loading import new_classifier
     from attreval.models.scorer import Scorer
@@ -122,9 +122,7 @@ def train_and_explain(results: Results, profile: Profile, seed: int) -> float:
     precision = pick_precision(spec.perturbation_precision, model.device)
     scorer = Scorer(model, spec.token_budget, sampled_precision=precision)
     explained = explain(scorer, test[: study.explain_rows], spec.methods, spec, names, spec.target)
-    records = [record for e in explained for record in e.attributions.values()]
-    write_attributions(study_path(results, study, seed), records)
-    return tested.accuracy
+    return tested.accuracy, [record for e in explained for record in e.attributions.values()]
 
 
 def spread_table(step, apd: pd.DataFrame) -> pd.DataFrame:

@@ -27,7 +27,6 @@ from attreval.papers.common.evidence import borrowed_evidence, with_evidence
 from attreval.papers.common.runs import load_typed_attributions
 from attreval.papers.common.sample import evaluated_instances
 from attreval.papers.common.trained_models import load_model_once
-from attreval.workflow.parallel import map_side_by_side
 from attreval.workflow.step import Step, set_threads
 
 TOGETHER = 10  # instances that share batches
@@ -67,8 +66,7 @@ def measure_properties(step: Step) -> Properties:
         for run in profile.explained_runs("diagnosis")
         for start in range(0, profile.diagnosis.rows, TOGETHER)
     ]
-    show = step.progress(f"measuring properties, {TOGETHER} instances a part")
-    parts = map_side_by_side(_measure_part, jobs, profile.workers, show)
+    parts = step.side_by_side(_measure_part, jobs, f"measuring properties, {TOGETHER} instances a part")
     step.note_evaluations((job[2], costs) for job, (_, costs) in zip(jobs, parts, strict=True))
     frames = zip(*(frames for frames, _ in parts), strict=True)
     return Properties(*(pd.concat(some, ignore_index=True) for some in frames))

@@ -24,7 +24,6 @@ from attreval.papers.common.runs import common_methods, load_records_once
 from attreval.papers.common.sample import to_explain
 from attreval.papers.common.trained_models import load_model_once
 from attreval.papers.zhao2023.settings import Setting, list_settings, query_segment
-from attreval.workflow.parallel import map_side_by_side
 from attreval.workflow.step import Step, set_threads
 
 TOGETHER = 5  # instances that share batches
@@ -74,8 +73,8 @@ def evaluate_erasure(step: Step) -> ErasureValues:
     ]
     # the longest texts first: no process is left alone with them at the end
     order = sorted(range(len(jobs)), key=lambda j: -profile.models[jobs[j][3]].max_length)
-    show = step.progress(f"erasing, {TOGETHER} instances a part")
-    found = map_side_by_side(_evaluate_erasure_part, [jobs[j] for j in order], profile.workers, show)
+    in_turn = [jobs[j] for j in order]
+    found = step.side_by_side(_evaluate_erasure_part, in_turn, f"erasing, {TOGETHER} instances a part")
     parts = dict(zip(order, found, strict=True))
     step.note_evaluations((job[2], parts[j][2]) for j, job in enumerate(jobs))
     curves = pd.concat([parts[j][0] for j in range(len(jobs))], ignore_index=True)
