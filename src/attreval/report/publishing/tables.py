@@ -14,15 +14,17 @@ from attreval.core.project import Results
 from attreval.report.publishing.proof import corpus_texts
 from attreval.report.publishing.quotes import find_quotes
 
-LONG_BYTES = 1_000_000  # from here on a table's numbers are cut to so many digits
+LONG_BYTES = 50_000  # from here on a table's numbers are cut to so many digits
 DIGITS = 6
 MOST_BYTES = 6_000_000  # of a table with all digits; about half of that is committed
+OF_TEXTS = "_instances"  # tables with a row for each text and method: large, and no number or figure is made from them
 FRACTION = re.compile(rf"-?\d+\.\d{{{DIGITS},}}(e-?\d+)?")
 
 
 def small_enough(run: Results) -> list[Path]:
-    """The tables of a run that are not too large to be committed."""
-    return [path for path in run.tables.glob("[!.]*.csv") if path.stat().st_size <= MOST_BYTES]
+    """The tables of a run that are committed if they quote nothing: none of single texts, none that is too large."""
+    found = run.tables.glob("[!.]*.csv")
+    return [path for path in found if path.stat().st_size <= MOST_BYTES and not path.stem.endswith(OF_TEXTS)]
 
 
 def shorten(cell: str) -> str:
@@ -35,8 +37,10 @@ def copy_tables(
 ) -> list[str]:
     """Copy the tables; say what of them is left out."""
     copy.tables.mkdir()
-    said = []
-    for path in sorted(run.tables.glob("[!.]*.csv")):
+    of_texts = [path for path in run.tables.glob("[!.]*.csv") if path.stem.endswith(OF_TEXTS)]
+    size = sum(path.stat().st_size for path in of_texts) / 1e6
+    said = [f"tables of single texts (`*{OF_TEXTS}.csv`): {len(of_texts)}, {size:.1f} MB"] if of_texts else []
+    for path in sorted(set(run.tables.glob("[!.]*.csv")) - set(of_texts)):
         of_table = {place: names for place, names in quoted.items() if place.startswith(f"{path.name}, ")}
         columns = [place.partition(", column ")[2] for place in of_table if ", column " in place]
         if path.stat().st_size > MOST_BYTES:
