@@ -74,7 +74,7 @@ def test_parts_are_made_anew_where_what_they_depend_on_has_changed(step, jobs, t
     if changed == "profile":
         step.profile = profile_of(workers=1, seed=1)
     elif changed == "code":
-        monkeypatch.setattr(kept.attreval, "__file__", str(tmp_path / "__init__.py"))
+        monkeypatch.setattr(kept, "PACKAGE", tmp_path)
     else:
         (folders[["model", "explanations", "table"].index(changed)] / "file").write_text("two")
     step.side_by_side(halve, jobs, "halving")

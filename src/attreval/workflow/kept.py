@@ -14,12 +14,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import attreval
 from attreval.config import Profile
 from attreval.core import project
+from attreval.core.imports import PACKAGE
 from attreval.core.project import Results
 from attreval.core.records import Instance
 from attreval.core.tables import write_whole
+from attreval.corpora.own_tasks import digest_once
 
 READ = ("models", "attributions", "tokens")  # folders of results that parts are made from
 
@@ -39,13 +40,10 @@ class KeptParts:
 
 def parts_of(step: str, profile: Profile, results: Results, of_models: bool = True) -> KeptParts:
     """The kept parts of a step. of_models: whether these are made from models and explanations of the run."""
-    digest = hashlib.sha256(profile.model_dump_json().encode())
-    folders = [results.root / name for name in READ] if of_models else []
-    sources = Path(attreval.__file__).parent.rglob("*.py")
-    for path in [*_sorted(sources), *_sorted(p for f in [*folders, project.processed()] for p in f.rglob("*"))]:
-        with path.open("rb") as handle:
-            digest.update(path.name.encode() + hashlib.file_digest(handle, "sha256").digest())
-    return KeptParts(results.parts(step), digest.hexdigest())
+    folders = [project.processed(), *(results.root / name for name in READ if of_models)]
+    files = [*_sorted(PACKAGE.rglob("*.py")), *_sorted(path for folder in folders for path in folder.rglob("*"))]
+    said = [profile.model_dump_json(), *(f"{path.name} {digest_once(path)}" for path in files)]
+    return KeptParts(results.parts(step), hashlib.sha256("\n".join(said).encode()).hexdigest())
 
 
 def kept_or_made(path: Path, work: Callable[..., Any], *job: object) -> Any:

@@ -101,10 +101,16 @@ class Step:
         """
         if not jobs:
             return []
-        kept = parts_of(self.name, self.profile, self.results, of_models)
-        wrapped = [(kept.path(work, *job), work, *job) for job in jobs]
-        self.notes["parts_taken_up"] = self.notes.get("parts_taken_up", 0) + sum(path.exists() for path, *_ in wrapped)
+        named = [(work, *job) for job in jobs]
+        wrapped = [(path, *one) for path, one in zip(self.parts(named, of_models), named, strict=True)]
         return map_side_by_side(kept_or_made, wrapped, self.profile.workers, self.progress(what))
+
+    def parts(self, names: list[tuple], of_models: bool = True) -> list[Path]:
+        """Where parts of these names are kept until the step ends; the record counts those that are there already."""
+        kept = parts_of(self.name, self.profile, self.results, of_models)
+        paths = [kept.path(*name) for name in names]
+        self.notes["parts_taken_up"] = self.notes.get("parts_taken_up", 0) + sum(path.exists() for path in paths)
+        return paths
 
     def progress(self, what: str) -> Callable[..., None]:
         """A callback (done, of, words=None) that shows how far a loop is: a bar, or a line in the workflow's log."""

@@ -24,7 +24,7 @@ from attreval.metrics.unified.simulatability import agreement_f1, bootstrap_gain
 from attreval.papers.common.runs import load_typed_attributions
 from attreval.papers.common.trained_models import load_model
 from attreval.papers.sun2024.tables import read_runs
-from attreval.workflow.kept import kept_or_made, parts_of
+from attreval.workflow.kept import kept_or_made
 from attreval.workflow.step import Step
 
 Condition = tuple[str, str, str]  # technique, type of explanation, form
@@ -142,15 +142,11 @@ def _train_agents(step: Step, parts: tuple[list[AgentInput], ...]) -> dict[Condi
     from attreval.models.training import Prepared
 
     show, conditions = step.progress("training agents"), list(parts[0][0].tokens)
-    kept = parts_of(step.name, step.profile, step.results)
-    predicted = {}
+    seeds, predicted = step.profile.diagnosis.agents.seeds, {}
+    paths = iter(step.parts([("agent", condition, seed) for condition in conditions for seed in seeds]))
     for done, condition in enumerate(conditions, start=1):
         sets = [[Prepared(one.id, one.label, one.tokens[condition]) for one in part] for part in parts]
-        seeds = step.profile.diagnosis.agents.seeds
-        predicted[condition] = [
-            kept_or_made(kept.path("agent", condition, seed), _train_agent, step, sets, condition, seed)
-            for seed in seeds
-        ]
+        predicted[condition] = [kept_or_made(next(paths), _train_agent, step, sets, condition, seed) for seed in seeds]
         show(done, len(conditions))
     return predicted
 
