@@ -85,3 +85,20 @@ def test_precision_asked_for_is_taken():
     cpu = torch.device("cpu")
     assert pick_precision("float32", cpu) == "float32" and pick_precision("bfloat16", cpu) == "bfloat16"
     assert pick_precision("auto", cpu) in ("float32", "bfloat16")
+
+
+@pytest.mark.parametrize(
+    ("name", "amx", "avx", "level", "picked"),
+    [
+        ("AMD EPYC", False, True, "AVX512", "bfloat16"),
+        ("Intel Xeon", True, True, "AVX512", "bfloat16"),
+        ("Intel Xeon", False, True, "AVX512", "float32"),  # it has the instruction, at half the rate of float32
+        ("AMD EPYC", False, False, "AVX512", "float32"),
+        ("Intel Xeon", True, True, "AVX2", "float32"),
+    ],
+)
+def test_bfloat16_is_picked_where_it_is_faster(monkeypatch, name, amx, avx, level, picked):
+    has = {"cpu_name": name, "amx_bf16": amx, "avx512_bf16": avx}
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: has)
+    monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: level)
+    assert pick_precision("auto", torch.device("cpu")) == picked

@@ -132,7 +132,9 @@ def render(
 @plain_errors
 def publish(
     profile: ProfileName = "quick",
-    partial: Annotated[bool, typer.Option("--partial", help="also of a run that lacks steps")] = False,
+    partial: Annotated[
+        bool, typer.Option("--partial", help="also of a run that lacks steps; these stay as committed")
+    ] = False,
 ):
     """Copy a whole run into results/reference, without any corpus text; write docs/fidelity.md and links to it."""
     from attreval.report.publishing.publish import publish

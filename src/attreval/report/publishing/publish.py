@@ -18,10 +18,11 @@ from attreval.report.publishing.fidelity import write_fidelity
 from attreval.report.publishing.links import write_links
 from attreval.report.publishing.notebooks import clean_notebook
 from attreval.report.publishing.pictures import shrink_png, shrink_svg
+from attreval.report.publishing.pieces import describe_pieces, keep_earlier, step_of, without
 from attreval.report.publishing.places import committed
 from attreval.report.publishing.proof import check_folder, corpus_texts, printed_by_papers, written
 from attreval.report.publishing.quotes import find_quotes
-from attreval.report.publishing.tables import copy_tables, small_enough
+from attreval.report.publishing.tables import OF_TEXTS, SINGLE_TEXTS, copy_tables, small_enough
 from attreval.report.replace_folder import replace_folder
 from attreval.workflow.manifest import make_manifest
 from attreval.workflow.steps import expected_steps
@@ -30,8 +31,9 @@ from attreval.workflow.steps import expected_steps
 def publish(profile: str, partial: bool = False) -> Path:
     """Copy a profile's run into results/reference, without any corpus text; write docs/fidelity.md; give the folder.
 
-    The folder changes as a whole, and only if nothing in it quotes a corpus. ValueError: steps lack (unless partial),
-    or something is quoted; the message says where. FileNotFoundError: a task's table is not there to compare with.
+    The folder changes as a whole, and only if nothing in it quotes a corpus. Steps that a partial run lacks stay as
+    they were committed. ValueError: steps lack (unless partial), or something is quoted; the message says where.
+    FileNotFoundError: a task's table is not there to compare with.
     """
     settings = config.load(profile)
     run, place = project.results(settings.name), committed(settings.name)
@@ -41,23 +43,37 @@ def publish(profile: str, partial: bool = False) -> Path:
             f"the run of {settings.name!r} is not whole; it lacks {', '.join(lacking)}: "
             f"`attreval run --profile {profile}` makes them, and --partial publishes what is there"
         )
-    exempt = printed_by_papers(settings)
-    files = [*run.notebooks.glob("[!.]*.ipynb"), *small_enough(run), *run.figures.glob("[!.]*.svg")]
+    exempt, steps = printed_by_papers(settings), expected_steps(settings)
+    whole = [path for path in _files(run) if step_of(path.name, steps) not in lacking]
+    notebooks, tables, figures = (
+        [path for path in whole if path.suffix == kind] for kind in (".ipynb", ".csv", ".png")
+    )
+    files = [*notebooks, *small_enough(tables), *(path for path in whole if path.suffix == ".svg")]
     pieces = {place: text for path in sorted(files) for place, text in written(path)}
     quoted = find_quotes(pieces, corpus_texts(settings), exempt)
     place.root.parent.mkdir(parents=True, exist_ok=True)
     with replace_folder(place.root) as folder:
         copy = Results(folder)
-        left_out = copy_tables(run, copy, quoted, settings, exempt)
-        names, said = _copy_figures(run, copy, quoted)
-        left_out += said + _copy_notebooks(run, copy, quoted, names)
-        (folder / "claims.json").write_text(claims_json(run.tables), encoding="utf-8")
-        write_json(folder / "manifest.json", read_manifest(profile, run))
-        (folder / "README.md").write_text(_describe(settings, lacking, left_out), encoding="utf-8")
+        left_out = copy_tables(tables, copy, quoted, settings, exempt)
+        names, said = _copy_figures(figures, copy, quoted)
+        left_out += said + _copy_notebooks(notebooks, copy, quoted, names)
+        manifest = {**read_manifest(profile, run), "left_out": left_out}
+        if lacking:
+            manifest = keep_earlier(place, copy, without(manifest, lacking), settings)
+        (folder / "claims.json").write_text(claims_json(copy.tables), encoding="utf-8")
+        write_json(folder / "manifest.json", manifest)
+        (folder / "README.md").write_text(_describe(settings, manifest), encoding="utf-8")
         check_folder(folder, corpus_texts(settings), exempt)
     write_fidelity()
     write_links()
     return place.root
+
+
+def _files(run: Results) -> list[Path]:
+    """Executed notebooks, tables and figures of a run."""
+    kinds = {run.notebooks: "ipynb", run.tables: "csv"}
+    found = [path for folder, kind in kinds.items() for path in folder.glob(f"[!.]*.{kind}")]
+    return sorted([*found, *(path for kind in ("png", "svg") for path in run.figures.glob(f"[!.]*.{kind}"))])
 
 
 def missing_steps(profile: Profile, run: Results) -> list[str]:
@@ -86,13 +102,13 @@ def read_manifest(profile: str, run: Results) -> dict:
 
 
 def _copy_figures(
-    run: Results, copy: Results, quoted: Mapping[str, list[str]]
+    figures: list[Path], copy: Results, quoted: Mapping[str, list[str]]
 ) -> tuple[dict[bytes, str | None], list[str]]:
     """Copy the figures that show no text. Gives the bytes of each PNG with its name, None for one left out; and what
     is left out. A PNG without its SVG cannot be read, and is left out."""
     copy.figures.mkdir()
     names, said = {}, []
-    for path in sorted(run.figures.glob("[!.]*.png")):
+    for path in figures:
         svg = path.with_suffix(".svg")
         shown = svg.exists() and svg.name not in quoted
         names[path.read_bytes()] = path.stem if shown else None
@@ -110,12 +126,12 @@ def _copy_figures(
 
 
 def _copy_notebooks(
-    run: Results, copy: Results, quoted: Mapping[str, list[str]], figures: Mapping[bytes, str | None]
+    notebooks: list[Path], copy: Results, quoted: Mapping[str, list[str]], figures: Mapping[bytes, str | None]
 ) -> list[str]:
     """Copy the executed notebooks; say what of them is left out."""
     copy.notebooks.mkdir()
     said = []
-    for path in sorted(run.notebooks.glob("[!.]*.ipynb")):
+    for path in notebooks:
         node, more = clean_notebook(path, quoted, figures)
         with write_whole(copy.notebooks / path.name) as part:
             nbformat.write(node, part)
@@ -123,8 +139,13 @@ def _copy_notebooks(
     return said
 
 
-def _describe(settings: Profile, lacking: list[str], left_out: list[str]) -> str:
+def _describe(settings: Profile, manifest: Mapping) -> str:
     """README.md of a committed run."""
+    lacking = [step for step in expected_steps(settings) if step not in manifest["steps"]]
+    of_texts = [line for line in manifest["left_out"] if line.endswith(f": {SINGLE_TEXTS}")]
+    left_out = [line for line in manifest["left_out"] if line not in of_texts]
+    if of_texts:
+        left_out = [f"tables with {SINGLE_TEXTS} (`*{OF_TEXTS}.csv`): {len(of_texts)}", *left_out]
     lines = [
         f"# The committed run of profile `{settings.name}`",
         "",
@@ -134,6 +155,7 @@ def _describe(settings: Profile, lacking: list[str], left_out: list[str]) -> str
         "[docs/fidelity.md](../../../docs/fidelity.md).",
         "",
         *([f"Not a whole run; these steps lack: {', '.join(lacking)}.", ""] if lacking else []),
+        *(line for said in describe_pieces(manifest) for line in (said, "")),
         "No sentence of any corpus is here but examples that the papers print. What shows one is left out, or names it "
         "by its id (`attreval fetch` brings the texts):",
         "",

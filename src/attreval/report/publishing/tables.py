@@ -6,7 +6,7 @@ import csv
 import io
 import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from attreval.config import Profile
@@ -18,13 +18,13 @@ LONG_BYTES = 50_000  # from here on a table's numbers are cut to so many digits
 DIGITS = 6
 MOST_BYTES = 6_000_000  # of a table with all digits; about half of that is committed
 OF_TEXTS = "_instances"  # tables with a row for each text and method: large, and no number or figure is made from them
+SINGLE_TEXTS = "a row for each single text"
 FRACTION = re.compile(rf"-?\d+\.\d{{{DIGITS},}}(e-?\d+)?")
 
 
-def small_enough(run: Results) -> list[Path]:
-    """The tables of a run that are committed if they quote nothing: none of single texts, none that is too large."""
-    found = run.tables.glob("[!.]*.csv")
-    return [path for path in found if path.stat().st_size <= MOST_BYTES and not path.stem.endswith(OF_TEXTS)]
+def small_enough(tables: Iterable[Path]) -> list[Path]:
+    """The tables that are committed if they quote nothing: none of single texts, none that is too large."""
+    return [path for path in tables if path.stat().st_size <= MOST_BYTES and not path.stem.endswith(OF_TEXTS)]
 
 
 def shorten(cell: str) -> str:
@@ -33,17 +33,17 @@ def shorten(cell: str) -> str:
 
 
 def copy_tables(
-    run: Results, copy: Results, quoted: Mapping[str, list[str]], settings: Profile, exempt: list[str]
+    tables: Iterable[Path], copy: Results, quoted: Mapping[str, list[str]], settings: Profile, exempt: list[str]
 ) -> list[str]:
-    """Copy the tables; say what of them is left out."""
-    copy.tables.mkdir()
-    of_texts = [path for path in run.tables.glob("[!.]*.csv") if path.stem.endswith(OF_TEXTS)]
-    size = sum(path.stat().st_size for path in of_texts) / 1e6
-    said = [f"tables of single texts (`*{OF_TEXTS}.csv`): {len(of_texts)}, {size:.1f} MB"] if of_texts else []
-    for path in sorted(set(run.tables.glob("[!.]*.csv")) - set(of_texts)):
+    """Copy tables; say what of them is left out."""
+    copy.tables.mkdir(exist_ok=True)
+    said = []
+    for path in sorted(tables):
         of_table = {place: names for place, names in quoted.items() if place.startswith(f"{path.name}, ")}
         columns = [place.partition(", column ")[2] for place in of_table if ", column " in place]
-        if path.stat().st_size > MOST_BYTES:
+        if path.stem.endswith(OF_TEXTS):
+            said.append(f"table {path.name}: {SINGLE_TEXTS}")
+        elif path.stat().st_size > MOST_BYTES:
             said.append(f"table {path.name}: {path.stat().st_size / 1e6:.1f} MB")
         elif of_table and not columns:
             said.append(f"table {path.name}: words of {', '.join(*of_table.values())}")

@@ -1,0 +1,112 @@
+"""A run that is committed in pieces: what one lacks stays, what it has anew is put in its place and told."""
+
+from __future__ import annotations
+
+import json
+
+import pandas as pd
+import pytest
+from report.test_publishing import home  # noqa: F401
+
+from attreval.core import project
+from attreval.core.tables import write_csv, write_json
+from attreval.report.publishing.pieces import step_of
+from attreval.report.publishing.places import committed
+from attreval.report.publishing.publish import publish
+
+TRAINED, AGREEMENT, JOINT = "02_train-snli-small-s1", "05_kamp2023", "08_joint"
+
+
+def run_step(step, tables=None, finished="2001-02-03T04:05:06", processor="One"):
+    """Write what a step leaves: tables, each a column of numbers, an executed notebook, and the record of its files."""
+    run = project.results("quick")
+    for name, column in (tables or {}).items():
+        write_csv(run.tables / f"{step}_{name}.csv", pd.DataFrame(column))
+    if not run.executed(step).exists():
+        run.executed(step).write_bytes(committed("quick").executed(AGREEMENT).read_bytes())
+    files = [f"{path.parent.name}/{path.name}" for at in (run.tables, run.figures) for path in at.glob(f"{step}_*")]
+    seconds = {"seconds": 1.0, "processor_seconds": 60.0}
+    record = {"step": step, "files": files, "finished": finished, "machine": {"processor": processor}}
+    write_json(run.record(step), record | seconds)
+
+
+def drop_step(step):
+    """Make the run one that has not made a step."""
+    run = project.results("quick")
+    for name in json.loads(run.record(step).read_text())["files"]:
+        (run.root / name).unlink(missing_ok=True)
+    run.record(step).unlink()
+    run.executed(step).unlink()
+
+
+def facts():
+    return json.loads((committed("quick").root / "manifest.json").read_text())
+
+
+@pytest.fixture
+def first(home):  # noqa: F811
+    """A first piece is committed, which lacks the joint study; then another machine starts anew. Gives all steps."""
+    steps = sorted(path.stem for path in project.results("quick").steps.glob("*.json"))
+    for step in steps:
+        run_step(step)
+    run_step(TRAINED, {"accuracy": {"accuracy": [0.75]}})
+    run_step(AGREEMENT, {"x": {"x": [1]}, "instances": {"text": [1]}})
+    drop_step(JOINT)
+    publish("quick", partial=True)
+    for step in set(steps) - {JOINT}:
+        drop_step(step)
+    return steps
+
+
+def test_a_later_piece_is_added_to_what_is_committed(first):
+    place = committed("quick")
+    assert "these steps lack: 08_joint" in (place.root / "README.md").read_text()
+    notebook = place.executed(AGREEMENT).read_bytes()
+    run_step(JOINT, {"y": {"y": [2]}}, processor="Two")
+    publish("quick", partial=True)
+    assert place.executed(AGREEMENT).read_bytes() == notebook and (place.tables / f"{AGREEMENT}_x.csv").exists()
+    assert (place.figures / "05_kamp2023_plain.png").exists()
+    assert (place.tables / f"{JOINT}_y.csv").read_text() == "y\n2\n"
+    assert sorted(facts()["steps"]) == first and facts()["processor_seconds"] == 60 * len(first)
+    said = (place.root / "README.md").read_text()
+    assert "these steps lack" not in said and f"One: {len(first) - 1} steps; Two: 1 steps" in said
+    assert "`*_instances.csv`): 1\n" in said and said.count("05_kamp2023, cell 2, output 1: words of") == 1
+    kept = {path: path.read_bytes() for path in place.root.rglob("*.*")}
+    publish("quick", partial=True)
+    assert all(path.read_bytes() == data for path, data in kept.items())
+
+
+def test_what_is_made_again_replaces_and_says_how_right_its_model_was(first):
+    place = committed("quick")
+    for accuracy, day in ((0.5, 4), (0.25, 5)):
+        run_step(TRAINED, {"accuracy": {"accuracy": [accuracy]}}, f"2001-02-0{day}T04:05:06", "Two")
+        publish("quick", partial=True)
+    assert facts()["made_again"] == {"snli-small-s1": [0.75, 0.5, 0.25]}
+    assert "snli-small-s1 0.750, then 0.500, then 0.250" in (place.root / "README.md").read_text()
+    assert (place.tables / f"{TRAINED}_accuracy.csv").read_text() == "accuracy\n0.25\n"
+
+
+def test_files_of_a_step_that_did_not_end_are_not_committed(first):
+    place, run = committed("quick"), project.results("quick")
+    run_step("03_overview")
+    write_csv(run.tables / f"{JOINT}_half.csv", pd.DataFrame({"y": [2]}))
+    write_csv(run.tables / f"{AGREEMENT}_x.csv", pd.DataFrame({"x": [3]}))
+    publish("quick", partial=True)
+    assert not (place.tables / f"{JOINT}_half.csv").exists()
+    assert (place.tables / f"{AGREEMENT}_x.csv").read_text() == "x\n1\n"
+
+
+def test_settings_that_an_earlier_piece_had_otherwise_are_named(first, home):  # noqa: F811
+    profile = home / "config" / "quick.yaml"
+    profile.write_text(profile.read_text() + "meta: { instances: 7 }\n")
+    run_step(JOINT, processor="Two")
+    (project.results("quick").root / "manifest.json").unlink()
+    publish("quick", partial=True)
+    assert facts()["settings_changed"] == ["meta.instances"]
+    assert "pieces had otherwise: `meta.instances`." in (committed("quick").root / "README.md").read_text()
+
+
+def test_a_file_belongs_to_the_step_with_the_longest_name():
+    steps = ["05_kamp2023", "05_kamp2023_seeds"]
+    assert step_of("table 05_kamp2023_seeds_apd.csv: 7.0 MB", steps) == "05_kamp2023_seeds"
+    assert step_of("05_kamp2023_x.csv", steps) == "05_kamp2023" and step_of("04_x.csv", steps) == ""
