@@ -22,16 +22,15 @@ def joint_runs(profile: Profile) -> list[Run]:
     return [run for run in runs if profile.joint.rows_of(run[0], profile.rows_explained(*run[:2]))]
 
 
-def several_seeds(profile: Profile) -> bool:
-    """Whether anything is explained under several seeds of a model."""
-    agreement = profile.explained_runs("agreement")
-    return bool(profile.seed_study) or any(len(profile.tasks[task].seeds) > 1 for task, _, _ in agreement)
+def seed_runs(profile: Profile) -> list[Run]:
+    """The explained runs of the tasks that have several seeds of a model."""
+    return [run for run in profile.explained_runs("agreement") if len(profile.tasks[run[0]].seeds) > 1]
 
 
 def judging_notebooks(profile: Profile) -> list[str]:
     """The notebooks that judge explanations and have some to judge."""
     some = {notebook: bool(profile.explained_runs(judge)) for notebook, judge in JUDGES.items()}
-    some |= {"05_kamp2023_seeds": several_seeds(profile), "09_planted": True}
+    some |= {"05_kamp2023_seeds": bool(profile.seed_study or seed_runs(profile)), "09_planted": True}
     some |= {"08_joint": bool(joint_runs(profile)) or some["07_sun2024"]}
     return sorted(notebook for notebook in some if some[notebook])
 
