@@ -101,7 +101,7 @@ def test_every_step_of_the_manifest_has_its_notebook_and_tables(runs):
     for run in runs.values():
         facts = read(run, "manifest.json")
         assert {path.stem for path in run.notebooks.glob("*.ipynb")} == set(facts["steps"])
-        said = (run.root / "README.md").read_text(encoding="utf-8")
+        said = (run.root / "README.md").read_text(encoding="utf-8") + "\n".join(facts.get("left_out", []))
         for step in facts["steps"].values():
             for name in step["files"]:
                 stem = name.rpartition("/")[2].rpartition(".")[0]
