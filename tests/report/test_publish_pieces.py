@@ -10,7 +10,8 @@ from report.test_publishing import home  # noqa: F401
 
 from attreval.core import project
 from attreval.core.tables import write_csv, write_json
-from attreval.report.publishing.pieces import step_of
+from attreval.report.publishing.machines import describe_elsewhere, read_elsewhere
+from attreval.report.publishing.pieces import processor_of, step_of
 from attreval.report.publishing.places import committed
 from attreval.report.publishing.publish import publish
 
@@ -104,6 +105,49 @@ def test_settings_that_an_earlier_piece_had_otherwise_are_named(first, home):  #
     publish("quick", partial=True)
     assert facts()["settings_changed"] == ["meta.instances"]
     assert "pieces had otherwise: `meta.instances`." in (committed("quick").root / "README.md").read_text()
+
+
+def claims_of_the_run(monkeypatch, **verdicts):
+    """Make the run's scorecard say this, by claim of Kamp et al.; values do not matter."""
+    rows = [
+        {"claim": name, "paper": "kamp2023", "verdict": verdict, "value": 0.5, "low": 0.25, "high": 0.75}
+        for name, verdict in verdicts.items()
+    ]
+    monkeypatch.setattr("attreval.report.publishing.publish.claims_json", lambda tables: json.dumps(rows))
+    monkeypatch.setattr("attreval.report.publishing.publish.write_fidelity", lambda: None)
+
+
+def test_another_machine_leaves_its_verdicts_beside_those_of_the_first(first, monkeypatch):
+    place, many = committed("quick"), "100 of 2 texts"
+    claims_of_the_run(monkeypatch, a="reproduced", b="inconclusive", gone=many)
+    run_step(AGREEMENT, {"x": {"x": [1]}}, processor="One (x86_64)")
+    publish("quick", partial=True)
+    assert read_elsewhere(place) == []
+    claims_of_the_run(monkeypatch, a="reproduced", b="contradicted")
+    run_step(AGREEMENT, {"x": {"x": [2]}}, "2001-02-04T04:05:06", "Two")
+    publish("quick", partial=True)
+    assert [(row["claim"], row["processor"], row["verdict"]) for row in read_elsewhere(place)] == [
+        ("a", "One", "reproduced"),
+        ("b", "One", "inconclusive"),
+    ]
+    said = (place.root / "README.md").read_text()
+    assert "Made on another machine too, One (commit `None`, 2001-02-03): 1 of 2 verdicts are the same." in said
+    assert "Others: `b` inconclusive (0.500 [0.250, 0.750]), here contradicted (0.500 [0.250, 0.750])." in said
+    publish("quick", partial=True)
+    assert len(read_elsewhere(place)) == 2, "the same machine again adds nothing"
+    run_step(AGREEMENT, {"x": {"x": [3]}}, "2001-02-05T04:05:06", "One")
+    publish("quick", partial=True)
+    assert {row["processor"] for row in read_elsewhere(place)} == {"Two"}, "back on the first, the second is elsewhere"
+
+
+def test_a_claim_without_value_is_compared_by_its_verdict():
+    rows = [{"claim": "a", "verdict": "not testable here", "value": None, "low": None, "high": None}]
+    elsewhere = [{**rows[0], "processor": "One", "commit": "c", "date": "d"}]
+    assert describe_elsewhere(rows, elsewhere) == [
+        "Made on another machine too, One (commit `c`, d): 1 of 1 verdicts are the same."
+    ]
+    assert "(no value)" in describe_elsewhere([rows[0] | {"verdict": "reproduced"}], elsewhere)[0]
+    assert processor_of({}) == "not recorded"
 
 
 def test_a_file_belongs_to_the_step_with_the_longest_name():

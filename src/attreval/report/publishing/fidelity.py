@@ -33,16 +33,11 @@ from attreval.papers.common.verdicts import (
     UNTESTABLE,
     VERDICTS,
 )
-from attreval.report.publishing.places import committed_runs
+from attreval.report.publishing.machines import read_elsewhere
+from attreval.report.publishing.places import PAPERS, committed_runs
 from attreval.workflow.steps import steps_before
 
 NOT_FOUND = "not yet found"
-PAPERS = {  # title, notebook, rule of workflow/Snakefile
-    "poerner2018": ("Poerner, Schütze and Roth (2018)", "04_poerner2018", "pointing_game"),
-    "kamp2023": ("Kamp, Beinborn and Fokkens (2023)", "05_kamp2023", "agreement"),
-    "zhao2023": ("Zhao and Aletras (2023)", "06_zhao2023", "faithfulness"),
-    "sun2024": ("Sun, Atanasova and Augenstein (2024)", "07_sun2024", "diagnosis"),
-}
 MAKES_CLAIMS = 'step.table("claims"'
 
 
@@ -125,6 +120,7 @@ def fidelity_markdown() -> str:
     claims = {profile: {row["claim"]: row for row in _read(run, "claims.json")} for profile, run in runs.items()}
     main = main_runs(claims)
     turned = {profile: read_turned(run) for profile, run in runs.items()}
+    elsewhere = {profile: read_elsewhere(run) for profile, run in runs.items()}
     shown = {
         name: row for paper, profile in main.items() for name, row in claims[profile].items() if row["paper"] == paper
     }
@@ -153,7 +149,12 @@ def fidelity_markdown() -> str:
             verdict = row["verdict"]
             for other in (one for one in runs if one != profile):
                 there = claims[other].get(row["claim"], {}).get("verdict", UNTESTABLE)
-                verdict += f" ({other}: {there})" if there != verdict else ""
+                verdict += f" ({other}: {there})" if there != row["verdict"] else ""
+            verdict += "".join(
+                f" (on {made['processor']}: {made['verdict']})"
+                for made in elsewhere[profile]
+                if made["claim"] == row["claim"] and made["verdict"] != row["verdict"]
+            )
             said = f"{row['statement']} ({row['where']}; `{row['claim']}`)"
             cells = [said, _published(row), _ours(row), _texts(row), verdict, why[row["claim"]], *made]
             lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")

@@ -69,11 +69,15 @@ def keep_earlier(earlier: Results, copy: Results, manifest: dict, settings: Prof
     }
 
 
+def processor_of(record: Mapping) -> str:
+    """The processor that a step's record names, without its instruction set."""
+    return record.get("machine", {}).get("processor", UNKNOWN).partition(" (x86")[0]
+
+
 def describe_pieces(manifest: Mapping) -> list[str]:
     """On which machines the steps of a committed run were made, where there are several; and how right a model was
     that was trained on several."""
-    steps = [(record.get("machine", {}).get("processor", UNKNOWN), name) for name, record in manifest["steps"].items()]
-    counts = Counter(machine for machine, _ in steps)
+    counts = Counter(map(processor_of, manifest["steps"].values()))
     if len(counts) < 2:
         return []
     said = "; ".join(f"{machine}: {count} steps" for machine, count in counts.items())

@@ -1,4 +1,4 @@
-"""Where committed runs lie."""
+"""Where committed runs lie, and what judges the papers in them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,13 @@ from attreval.core import project
 from attreval.core.project import Results
 
 COMMITTED = {"reference": "full", "quick": "quick"}  # profile -> folder below results/reference, the main run first
+
+PAPERS = {  # title, notebook, rule of workflow/Snakefile
+    "poerner2018": ("Poerner, Schütze and Roth (2018)", "04_poerner2018", "pointing_game"),
+    "kamp2023": ("Kamp, Beinborn and Fokkens (2023)", "05_kamp2023", "agreement"),
+    "zhao2023": ("Zhao and Aletras (2023)", "06_zhao2023", "faithfulness"),
+    "sun2024": ("Sun, Atanasova and Augenstein (2024)", "07_sun2024", "diagnosis"),
+}
 
 
 def committed(profile: str) -> Results:

@@ -16,6 +16,7 @@ from attreval.core.tables import write_json, write_whole
 from attreval.papers.common.claims import scorecard
 from attreval.report.publishing.fidelity import write_fidelity
 from attreval.report.publishing.links import write_links
+from attreval.report.publishing.machines import FILE, carry_over, describe_elsewhere
 from attreval.report.publishing.notebooks import clean_notebook
 from attreval.report.publishing.pictures import shrink_png, shrink_svg
 from attreval.report.publishing.pieces import describe_pieces, keep_earlier, step_of, without
@@ -60,9 +61,13 @@ def publish(profile: str, partial: bool = False) -> Path:
         manifest = {**read_manifest(profile, run), "left_out": left_out}
         if lacking:
             manifest = keep_earlier(place, copy, without(manifest, lacking), settings)
-        (folder / "claims.json").write_text(claims_json(copy.tables), encoding="utf-8")
+        claims = claims_json(copy.tables)
+        (folder / "claims.json").write_text(claims, encoding="utf-8")
+        elsewhere = carry_over(place, json.loads(claims), manifest["steps"])
+        write_json(folder / FILE, elsewhere)
         write_json(folder / "manifest.json", manifest)
-        (folder / "README.md").write_text(_describe(settings, manifest), encoding="utf-8")
+        compared = describe_elsewhere(json.loads(claims), elsewhere)
+        (folder / "README.md").write_text(_describe(settings, manifest, compared), encoding="utf-8")
         check_folder(folder, corpus_texts(settings), exempt)
     write_fidelity()
     write_links()
@@ -139,8 +144,8 @@ def _copy_notebooks(
     return said
 
 
-def _describe(settings: Profile, manifest: Mapping) -> str:
-    """README.md of a committed run."""
+def _describe(settings: Profile, manifest: Mapping, compared: list[str]) -> str:
+    """README.md of a committed run. compared: what is said of other machines."""
     lacking = [step for step in expected_steps(settings) if step not in manifest["steps"]]
     of_texts = [line for line in manifest["left_out"] if line.endswith(f": {SINGLE_TEXTS}")]
     left_out = [line for line in manifest["left_out"] if line not in of_texts]
@@ -155,7 +160,7 @@ def _describe(settings: Profile, manifest: Mapping) -> str:
         "[docs/fidelity.md](../../../docs/fidelity.md).",
         "",
         *([f"Not a whole run; these steps lack: {', '.join(lacking)}.", ""] if lacking else []),
-        *(line for said in describe_pieces(manifest) for line in (said, "")),
+        *(line for said in (*describe_pieces(manifest), *compared) for line in (said, "")),
         "No sentence of any corpus is here but examples that the papers print. What shows one is left out, or names it "
         "by its id (`attreval fetch` brings the texts):",
         "",
