@@ -30,8 +30,9 @@ TASKS = {  # what each peer is compared in, as regular expressions
 PACKAGES = {"ferret": "ferret-xai", "captum": "captum", "interpreto": "interpreto", "ours": "attreval"}
 VERSIONS = "import importlib.metadata as m, json, sys; print(json.dumps({n: m.version(n) for n in sys.argv[1:]}))"
 ABOUT = (
-    "import json, torch; print(json.dumps([torch.backends.cpu.get_cpu_capability(), "
-    "torch.cpu._is_avx512_bf16_supported(), torch.cuda.get_device_name() if torch.cuda.is_available() else '']))"
+    "import json, torch; from attreval.models.transformer import pick_precision; "
+    "print(json.dumps([torch.backends.cpu.get_cpu_capability(), pick_precision('auto', torch.device('cpu')), "
+    "torch.cuda.get_device_name() if torch.cuda.is_available() else '']))"
 )
 
 
@@ -73,14 +74,28 @@ def order(sides: Sequence[str], repeat: int) -> list[str]:
 
 
 def machine(device: str) -> tuple[str, str]:
-    """The kind of machine as a name of files, and its processor's or GPU's model."""
+    """The kind of machine as a name of files, and its processor's or GPU's model.
+
+    A kind is the model, the instructions, and bfloat16 where that is multiplied faster than float32.
+    """
     done = subprocess.run([sys.executable, "-c", ABOUT], capture_output=True, text=True, check=True)
-    capability, bfloat16, gpu = json.loads(done.stdout.splitlines()[-1])
+    capability, precision, gpu = json.loads(done.stdout.splitlines()[-1])
     if device != "cpu":
-        return re.sub(r"\W+", "-", gpu.lower()).strip("-"), gpu
+        return _file_name(gpu), gpu
     models = re.findall(r"^model name\s*: (.+)$", _text_of(Path("/proc/cpuinfo")), re.MULTILINE)
-    kind = capability.lower().replace("default", platform.machine()) + ("-bfloat16" if bfloat16 else "")
-    return kind, models[0] if models else platform.processor() or platform.machine()
+    name = _plain(models[0] if models else platform.processor() or platform.machine())
+    capability = capability.replace("DEFAULT", platform.machine())
+    return _file_name(f"{name} {capability} {precision.removeprefix('float32')}"), name
+
+
+def _plain(model: str) -> str:
+    """A processor's model without marks of trade and words that every model has."""
+    return " ".join(re.sub(r"\((R|TM)\)|\bProcessor\b|\bCPU\b|@.*", " ", model).split())
+
+
+def _file_name(said: str) -> str:
+    """What was said, in lower case with dashes."""
+    return re.sub(r"\W+", "-", said.lower()).strip("-")
 
 
 def _text_of(path: Path) -> str:
@@ -163,7 +178,7 @@ def main(given: Sequence[str] | None = None) -> int:
     path = HERE / "results" / ("part" if part else "") / f"{'-'.join([about['kind'], *part])}.json"
     write_json(path, measured)
     if not part:
-        table.publish(path)
+        table.publish()
     print(table.markdown(measured))
     return len(failed)
 

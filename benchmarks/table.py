@@ -85,16 +85,20 @@ def _range(middle: float, least: float, most: float, digits: int) -> str:
 
 
 def write_tables(measured: dict, folder: Path) -> list[Path]:
-    """The csv files that the paper reads: peers, floors and growth, each with the kind of machine in a column."""
+    """The csv files that the paper reads: peers, floors and growth, each with the machine, and of how much."""
     import pandas as pd
 
     from attreval.core.tables import write_csv
 
-    kind, paths = measured["about"]["kind"], []
+    about, paths = measured["about"], []
     for name, make, record in (("peers", compare, Row), ("floors", floors, Floor), ("growth", growth, Growth)):
-        paths.append(folder / f"benchmark_{name}_{kind}.csv")
+        paths.append(folder / f"benchmark_{name}_{about['kind']}.csv")
         rows = pd.DataFrame(map(asdict, make(measured["lines"])), columns=[field.name for field in fields(record)])
-        rows.insert(0, "kind", kind)
+        rows.insert(0, "kind", about["kind"])
+        rows.insert(1, "processor", about["processor"])
+        for column in ("repeats", "texts"):
+            if column not in rows:
+                rows.insert(2, column, about[column])
         write_csv(paths[-1], rows)
     return paths
 
@@ -108,19 +112,23 @@ def put_between_marks(text: str, table: str) -> str:
     return f"{before}{start}\n\n{table}\n{end}{rest.partition(end)[2]}"
 
 
-def publish(path: Path) -> None:
-    """Write the tables of a results file into README and for the paper."""
+def whole_runs() -> list[dict]:
+    """What the whole runs measured, of every machine."""
+    paths = sorted((HERE / "results").glob("*.json"))
+    return [json.loads(path.read_text(encoding="utf-8")) for path in paths]
+
+
+def publish() -> None:
+    """Write the tables of every whole run into README and for the paper."""
     from attreval.core.tables import write_whole
 
-    measured = json.loads(path.read_text(encoding="utf-8"))
     page = HERE / "README.md"
-    text = put_between_marks(page.read_text(encoding="utf-8"), markdown(measured))
+    text = put_between_marks(page.read_text(encoding="utf-8"), "\n".join(map(markdown, whole_runs())))
     with write_whole(page) as part:
         part.write_text(text, encoding="utf-8")
-    write_tables(measured, TABLES)
+    for measured in whole_runs():
+        write_tables(measured, TABLES)
 
 
 if __name__ == "__main__":
-    import sys
-
-    publish(Path(sys.argv[1]))
+    publish()

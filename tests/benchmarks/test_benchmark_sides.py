@@ -174,3 +174,22 @@ def test_every_peer_has_a_script_pins_and_a_place_in_the_makefile():
         assert f"{run.PACKAGES[peer]}==" in "".join(pins)
         torch_pin = next(row for row in "\n".join(pins).splitlines() if row.startswith("torch=="))
         assert torch_pin in (CHECKOUT / "requirements.lock").read_text()  # the same on every side
+
+
+@pytest.mark.parametrize(
+    ("model", "told", "kind", "name"),
+    [
+        ("Intel(R) Xeon(R) Processor", ["AVX512", "float32", ""], "intel-xeon-avx512", "Intel Xeon"),
+        ("AMD EPYC", ["AVX512", "bfloat16", ""], "amd-epyc-avx512-bfloat16", "AMD EPYC"),
+        ("Intel(R) Core(TM) i7-8550U CPU @ 1.80GHz", ["AVX2", "float32", ""], "intel-core-i7-8550u-avx2", None),
+    ],
+)
+def test_a_machine_is_named_by_model_instructions_and_precision(monkeypatch, model, told, kind, name):
+    monkeypatch.setattr(run, "_text_of", lambda path: f"processor\t: 0\nmodel name\t: {model}\n")
+    monkeypatch.setattr(run.subprocess, "run", lambda *_, **__: SimpleNamespace(stdout=json.dumps(told)))
+    assert run.machine("cpu") == (kind, name or "Intel Core i7-8550U")
+
+
+def test_this_machine_has_a_name():
+    kind, name = run.machine("cpu")
+    assert kind == kind.lower() and "/" not in kind and " " not in kind and name

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import shutil
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +21,7 @@ from attreval.core.tables import part_of, write_json
 from attreval.models.masking import mask_half, mask_share
 from attreval.models.scorer import Scorer, pad_rows
 from attreval.models.transformer import Transformer, freeze, pick_precision
+from attreval.models.unfinished import Changing
 from attreval.models.words.classifier import WordClassifier
 
 Model = Transformer | WordClassifier
@@ -160,12 +161,14 @@ def train(
     names: Sequence[object],
     about: dict | None = None,
     notify: Callable[[int, int, str], None] | None = None,
+    unfinished: Path | None = None,
 ) -> list[dict]:
     """Train, keep the checkpoint that is best on dev (by spec.watch) in `folder`, and return the training curve.
 
     What is checked and kept is the running average of the weights (decay spec.averaging, 0 for the weights themselves).
     Where spec.masked, half of each batch is masked (models.masking), and dev is read twice, as it is and masked.
     spec: config.TrainingSpec. names: what the seed derives from. notify: called with (done, of, words).
+    unfinished: a file; a training that was cut off goes on from it, to the same weights bit for bit.
     The folder gets model.safetensors, the tokenizer, and training.json, and appears only when it is complete.
     """
     check_labels([*train_set, *dev_set], model.labels)
@@ -188,11 +191,12 @@ def train(
     averaged = AveragedModel(network, multi_avg_fn=get_ema_multi_avg_fn(spec.averaging))
     kept = replace(reader, network=averaged.module, copies={})  # what is checked and saved
     check_every = math.ceil(per_epoch / spec.evaluations_per_epoch)
-    best, stale, curve, losses, started = math.inf, 0, [], [], time.monotonic()
-    part = part_of(folder)
-    shutil.rmtree(part, ignore_errors=True)
+    changing = Changing(network, averaged, optimizer, schedule, masks)
+    so_far = changing.take_up(unfinished)
     stream = (rows for _ in range(spec.epochs) for rows in batches(lengths, spec.batch_rows, rng))
-    for step, rows in enumerate(stream, start=1):
+    for step, rows in islice(enumerate(stream, start=1), so_far.step, None):
+        if so_far.stale >= spec.patience:
+            break
         texts = [encoded[r] for r in rows] if masks is None else mask_half([encoded[r] for r in rows], masks)
         ids, mask, segments = pad_rows([(t.ids, t.segments) for t in texts], encoded[0].pad_id)
         inputs = (ids.to(model.device), mask.to(model.device), segments.to(model.device))
@@ -207,33 +211,26 @@ def train(
             schedule.step()
         optimizer.zero_grad(set_to_none=True)
         averaged.update_parameters(network)
-        losses.append(loss.item())
+        so_far.step = step
+        so_far.losses.append(loss.item())
         if notify:
-            notify(step, total, f"batches, loss {np.mean(losses[-50:]):.3f}")
-        if step % check_every and step < total:
-            continue
-        kept.network.eval()
-        kept.copies.clear()  # they hold the weights of another step
-        dev = evaluate(kept, checked, precision)
-        found = {"train_loss": float(np.mean(losses)), "dev_loss": dev.loss, "dev_accuracy": dev.accuracy}
-        curve.append({"step": step, "epoch": step / per_epoch} | found)
-        losses = []
-        score = 1 - getattr(dev, spec.watch) if spec.watch != "loss" and math.isfinite(dev.loss) else dev.loss
-        stale = 0 if score < best else stale + 1
-        if score < best:
-            best, best_loss = score, dev.loss
-            replace(kept, max_length=model.max_length).save(part)
-        elif schedule is None and stale % spec.halve_after == 0:
-            for group in optimizer.param_groups:
-                group["lr"] /= 2
-        if stale >= spec.patience:
-            break
+            notify(step, total, f"batches, loss {np.mean(so_far.losses[-50:]):.3f}")
+        if step % check_every == 0 or step == total:
+            kept.network.eval()
+            kept.copies.clear()  # they hold the weights of another step
+            better = so_far.check(evaluate(kept, checked, precision), spec.watch, step / per_epoch, averaged.module)
+            if not better and schedule is None and so_far.stale % spec.halve_after == 0:
+                for group in optimizer.param_groups:
+                    group["lr"] /= 2
+        changing.keep(unfinished, so_far)
+    so_far.count()
     freeze(network)
-    if not math.isfinite(best):
+    if so_far.weights is None:
         raise ArithmeticError(
-            f"training diverged: the loss on dev was {curve[-1]['dev_loss']} at step {step}, no checkpoint is worth "
-            f"keeping; lower training.learning_rate ({spec.learning_rate:g}) in the profile"
+            f"training diverged: the loss on dev was {so_far.curve[-1]['dev_loss']} at step {so_far.step}, no "
+            f"checkpoint is worth keeping; lower training.learning_rate ({spec.learning_rate:g}) in the profile"
         )
+    averaged.module.load_state_dict(so_far.weights)
     made = {
         "attreval": __version__,
         "torch": torch.__version__,
@@ -245,20 +242,23 @@ def train(
         "threads": torch.get_num_threads(),
         "train_rows": len(train_set),
         "dev_rows": len(dev_set),
-        "best_dev_loss": best_loss,
-        "curve": curve,
+        "best_dev_loss": so_far.best_loss,
+        "curve": so_far.curve,
     }
-    write_json(part / "training.json", made | (about or {}) | {"seconds": round(time.monotonic() - started, 1)})
-    publish(part, folder)
+    save_whole(
+        replace(kept, max_length=model.max_length), folder, made | (about or {}) | {"seconds": round(so_far.seconds, 1)}
+    )
     model.reload(folder)
-    return curve
+    return so_far.curve
 
 
-def save_whole(model: Model, folder: Path) -> None:
-    """Write a model into a folder that appears only when it is complete."""
+def save_whole(model: Model, folder: Path, record: dict | None = None) -> None:
+    """Write a model, and the record of its training, into a folder that appears only when it is complete."""
     part = part_of(folder)
     shutil.rmtree(part, ignore_errors=True)
     model.save(part)
+    if record is not None:
+        write_json(part / "training.json", record)
     publish(part, folder)
 
 

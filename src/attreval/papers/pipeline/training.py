@@ -80,6 +80,7 @@ def _train_new(step: Step, labels: tuple[str, ...]):
         names,
         about={"task": given.task, "weights": origin.weights or "from scratch"},
         notify=step.progress("training"),
+        unfinished=step.parts([("training",)], of_models=False)[0],
     )
     step.files.append(folder / "model.safetensors")
     return model, pd.DataFrame(curve)

@@ -1,0 +1,98 @@
+"""A training under way: how far it has come, and that on disk, so that one which is cut off goes on where it was."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from attreval.core.tables import write_whole
+
+KEEP_EVERY = 120.0  # seconds; writing the weights and what the optimizer remembers takes one or two
+
+
+@dataclass
+class SoFar:
+    """How far a training has come. losses: of the batches since the last check. stale: checks since the best.
+
+    best: the lowest score on dev. weights: those of the best check, on the CPU; None before one is worth keeping.
+    at: when the seconds were counted last.
+    """
+
+    step: int = 0
+    seconds: float = 0.0
+    losses: list[float] = field(default_factory=list)
+    curve: list[dict] = field(default_factory=list)
+    stale: int = 0
+    best: float = math.inf
+    best_loss: float = math.inf
+    weights: dict[str, torch.Tensor] | None = None
+    at: float = field(default_factory=time.monotonic)
+
+    def check(self, dev, watch: str, epoch: float, network: torch.nn.Module) -> bool:
+        """Take note of an evaluation on dev (training.Evaluation); whether it is the best, whose weights are kept."""
+        found = {"train_loss": float(np.mean(self.losses)), "dev_loss": dev.loss, "dev_accuracy": dev.accuracy}
+        self.curve.append({"step": self.step, "epoch": epoch} | found)
+        self.losses = []
+        score = 1 - getattr(dev, watch) if watch != "loss" and math.isfinite(dev.loss) else dev.loss
+        if not score < self.best:
+            self.stale += 1
+            return False
+        self.stale, self.best, self.best_loss = 0, score, dev.loss
+        self.weights = {name: value.detach().cpu().clone() for name, value in network.state_dict().items()}
+        return True
+
+    def count(self) -> None:
+        """Add the seconds since the last count."""
+        now = time.monotonic()
+        self.seconds, self.at = self.seconds + now - self.at, now
+
+
+@dataclass
+class Changing:
+    """All that a step of training changes beside its SoFar; random numbers included, so that not a bit is lost."""
+
+    network: torch.nn.Module
+    averaged: torch.nn.Module
+    optimizer: torch.optim.Optimizer
+    schedule: torch.optim.lr_scheduler.LRScheduler | None
+    masks: np.random.Generator | None
+    kept_at: float = field(default_factory=time.monotonic)
+
+    def keep(self, path: Path | None, so_far: SoFar) -> None:
+        """Write everything to a file, if one is given and the last time is KEEP_EVERY seconds ago."""
+        if path is None or time.monotonic() - self.kept_at < KEEP_EVERY:
+            return
+        so_far.count()
+        state = {
+            "so_far": vars(so_far),
+            "parts": {name: part.state_dict() for name, part in self._parts().items()},
+            "random": torch.get_rng_state(),
+            "devices": torch.cuda.get_rng_state_all(),
+            "masks": self.masks and self.masks.bit_generator.state,
+        }
+        with write_whole(path) as part:
+            torch.save(state, part)
+        self.kept_at = time.monotonic()
+
+    def take_up(self, path: Path | None) -> SoFar:
+        """Go back to where a file left off, and say how far that was; without one, the beginning."""
+        if path is None or not path.exists():
+            return SoFar()
+        state = torch.load(path, map_location="cpu", weights_only=False)
+        for name, part in self._parts().items():
+            part.load_state_dict(state["parts"][name])
+        torch.set_rng_state(state["random"])
+        torch.cuda.set_rng_state_all(state["devices"])
+        if self.masks is not None:
+            self.masks.bit_generator.state = state["masks"]
+        return SoFar(**state["so_far"] | {"at": time.monotonic()})
+
+    def _parts(self) -> dict[str, object]:
+        """What has a state of its own, by name."""
+        parts = {name: getattr(self, name) for name in ("network", "averaged", "optimizer", "schedule")}
+        return {name: part for name, part in parts.items() if part is not None}
