@@ -120,12 +120,31 @@ def test_types_by_technique_and_model():
         ("model", "two"): pytest.approx(sign * -0.1),
         ("method", "shapley"): pytest.approx(sign * 0.25),
         ("method", "attention"): pytest.approx(sign * -0.25),
+        ("metric", "against token alone"): pytest.approx(0, abs=1e-9),
+        ("metric", "against pair alone"): pytest.approx(0, abs=1e-9),
     }
-    assert set(table.holds) == {"holds", "does not hold"}
+    assert set(table.holds) == {"holds", "open", "does not hold"}
     none = sun.turned_claims(
         step, pd.DataFrame(rows), contradicted("spans-most-sufficient").assign(verdict="reproduced")
     )
     assert none.empty
+
+
+def test_techniques_against_one_rival_at_a_time():
+    about = {"task": "snli", "model": "one", "kind": "encoder", "type": "token", "form": "none", "chance": 0.1}
+    shares = {"attention": 0.6, "shapley": 0.8, "gradients": 0.5}
+    rows = [
+        about | {"property": "comprehensiveness", "instance": f"x{at}", "technique": technique, "value": share}
+        for at in range(40)
+        for technique, share in shares.items()
+    ]
+    step = SimpleNamespace(profile=SimpleNamespace(bootstrap=BOOTSTRAP))
+    table = sun.turned_claims(step, pd.DataFrame(rows), contradicted("attention-comprehensive-on-encoders"))
+    found = {(row.what, row.how): (row.value, row.holds) for row in table.itertuples()}
+    assert found == {
+        ("method", "against shapley alone"): (pytest.approx(-0.2), "does not hold"),
+        ("method", "against gradients alone"): (pytest.approx(0.1), "holds"),
+    }
 
 
 def claim_sign() -> bool:

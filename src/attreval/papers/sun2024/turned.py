@@ -1,4 +1,4 @@
-"""Contradicted conclusions of Sun et al. (2024), one corpus, model, technique, type or property at a time."""
+"""Contradicted conclusions of Sun et al. (2024), one corpus, model, technique, type, rival or property at a time."""
 
 from __future__ import annotations
 
@@ -16,6 +16,11 @@ from attreval.papers.sun2024.contrasts import TypeContrast, contrast_types
 from attreval.workflow.step import Step
 
 TITLES = {"task": task_title, "model": model_title}  # of a column's values; techniques and types have their own names
+RIVALS = {
+    "technique": "method",
+    "type": "metric",
+    "form": "protocol",
+}  # what is turned where rivals are asked one by one
 
 
 def turned_claims(step: Step, values: pd.DataFrame, judged: pd.DataFrame) -> pd.DataFrame:
@@ -49,6 +54,9 @@ def turned_claims(step: Step, values: pd.DataFrame, judged: pd.DataFrame) -> pd.
             names = list(dict.fromkeys(names.dropna()))
             for name in names if len(names) > 1 else ():
                 yield Turn(what, TITLES.get(column, str)(name), number(values[values[column] == name], asked))
+        for name in asked.worse if len(asked.worse) > 1 else ():
+            against = replace(asked, worse=(name,))
+            yield Turn(RIVALS[asked.across], f"against {name} alone", number(values, against))
         for one in asked.properties:
             forms = asked.forms if one == "simulatability" else None
             alone = replace(asked, property=one, properties=(), forms=forms)
