@@ -8,6 +8,7 @@ import io
 import json
 import re
 import shutil
+from xml.etree import ElementTree
 
 import matplotlib
 import nbformat
@@ -126,7 +127,26 @@ def test_pictures_get_smaller_and_keep_what_they_show():
     before, after = (np.asarray(Image.open(io.BytesIO(data)).convert("RGB"), float) for data in (png, small))
     assert np.abs(before - after).mean() < 2
     shrunk = shrink_svg(svg.decode())
-    assert len(shrunk) < len(svg) and "one two three" in " ".join(written_on(shrunk).split())
+    assert len(shrunk) < 0.8 * len(svg) and "one two three" in " ".join(written_on(shrunk).split())
+    assert shrink_svg(shrunk) == shrunk
+    assert looks(svg.decode()) == looks(shrunk)
+
+
+def looks(svg: str) -> list[tuple]:
+    """Of each element that draws: its name, its style, and to how many others it refers, wherever these are said."""
+    root = ElementTree.fromstring(svg)
+    sheets = " ".join(element.text or "" for element in root.iter() if element.tag.endswith("}style"))
+    rules, named, found = dict(re.findall(r"\.(\w+)\{([^}]*)\}", sheets)), {e.get("id") for e in root.iter()}, []
+    for element in root.iter():
+        name = element.tag.rpartition("}")[2]
+        if name == "style":
+            continue
+        targets = [re.search(r"#([\w-]+)", value)[1] for _, value in element.items() if re.match(r"(url\()?#", value)]
+        assert set(targets) <= named
+        style = element.get("style") or rules.get(element.get("class", ""), "")
+        rounded = re.sub(r"\d+\.\d+", lambda number: f"{float(number[0]):.2f}".rstrip("0").rstrip("."), style)
+        found.append((name, rounded, len(targets)))
+    return found
 
 
 def notebook(*outputs, markdown="# A title\n\n**Question.** Why?"):
