@@ -26,8 +26,8 @@ def profile_matrix(profiles: Sequence[np.ndarray], longest: int) -> np.ndarray:
     return matrix
 
 
-def average_pairwise_difference(matrices: Sequence[np.ndarray], itself: bool = True) -> np.ndarray:
-    """(r,) mean absolute difference of each run's matrix from those of the runs, all of one shape.
+def profile_differences(matrices: Sequence[np.ndarray], itself: bool = True) -> np.ndarray:
+    """(r, i * m) mean absolute difference of each profile of a run from those of the runs, all of one shape.
 
     itself: average over all runs, the run itself (a zero) included, as the released code does; else over the others.
     Padding counts as cells, so the size depends on the lengths. ValueError: fewer than two runs, or other shapes.
@@ -36,5 +36,10 @@ def average_pairwise_difference(matrices: Sequence[np.ndarray], itself: bool = T
         raise ValueError(f"a pairwise difference needs at least two runs; got {len(matrices)}")
     if len({m.shape for m in matrices}) > 1:
         raise ValueError(f"runs explain the same instances by the same methods; got {[m.shape for m in matrices]}")
-    pairs = np.array([[np.abs(a - b).mean() for b in matrices] for a in matrices])
-    return pairs.sum(axis=1) / (len(matrices) - (not itself))
+    sums = [sum(np.abs(a - b).mean(axis=1) for b in matrices) for a in matrices]
+    return np.array(sums) / (len(matrices) - (not itself))
+
+
+def average_pairwise_difference(matrices: Sequence[np.ndarray], itself: bool = True) -> np.ndarray:
+    """(r,) mean absolute difference of each run's matrix from those of the runs; see `profile_differences`."""
+    return profile_differences(matrices, itself).mean(axis=1)

@@ -26,6 +26,7 @@ from attreval.papers.kamp2023 import (
     profiles,
     readings,
     seeds,
+    sentences,
     summary,
     tables,
 )
@@ -317,7 +318,8 @@ def test_without_people_claims_about_them_are_not_testable(step, monkeypatch):
 def test_seeds_are_compared_on_what_all_runs_have():
     a = {("t0", "lime"): np.ones(2), ("t1", "lime"): np.ones(3)}
     b = {("t1", "lime"): np.zeros(3), ("t0", "lime"): np.zeros(2), ("t2", "lime"): np.ones(1)}
-    left, right = seeds.align([a, b])
+    keys, (left, right) = seeds.align([a, b])
+    assert keys == [("t0", "lime"), ("t1", "lime")]
     assert [len(scores) for scores in left] == [len(scores) for scores in right] == [2, 3]
     table = pd.DataFrame({"task": "snli", "model": "m", "seed": [1, 2], "accuracy": 0.5, "apd": [0.2, 0.1]})
     beside = tables.table_2(table.assign(chosen=[False, True]))
@@ -393,8 +395,12 @@ def test_the_fixed_k_of_the_profile_is_the_one_of_every_table(step):
 
 
 def test_spread_is_the_distance_over_the_least_run(step):
-    apd = pd.DataFrame({"task": "snli", "model": "tiny", "seed": [1, 2], "apd": [0.2, 0.25]})
+    apd = pd.DataFrame({"task": "snli", "model": "tiny", "seed": [1, 2, 3], "apd": [0.2, 0.25, 0.21]})
+    apd = apd.assign(chosen=[True, False, False], low=[0, 0.1, -0.1], least=[0.7, 0, 0.3], chance=0.02, p=0.01)
     table = seeds.spread_table(step, apd).set_index("study")
+    assert table.surely["main"] == 1 and table.stays["main"] == 0.7 and table.chance["main"] == 0.02
+    said = sentences.say_seeds(table.reset_index())
+    assert "25.0 % on SNLI (3 runs, 0.20000 to 0.25000; 2.0 %" in said and "in 70 % of draws; 1 of the other 2" in said
     assert list(table.index) == ["main", "published"] and table.spread["main"] == pytest.approx(0.25)
     assert table.train_rows["main"] == 4 and table.runs["published"] == 10
     assert table.spread["published"] == pytest.approx(0.0555, abs=1e-4)

@@ -173,18 +173,23 @@ def figure_predicted_k(table: pd.DataFrame):
 def figure_seeds(table: pd.DataFrame):
     """Pairwise difference over the smallest of its study, in order of size; a line a study, and the published.
 
-    table: as tables.table_2 makes it.
+    table: as tables.table_2 makes it. Bars: the interval over texts, of our runs.
     """
     use_style()
     figure, axes = plt.subplots(figsize=(6.4, 3.8))
     colours = sns.color_palette("colorblind")
     studies = table.groupby(["task", "model"], sort=False)
-    lines = {f"{task_title(task)}, {model_title(model)}": part.apd for (task, model), part in studies}
-    lines["published: e-SNLI, DistilBERT"] = table.drop_duplicates("published_run").published_apd.dropna()
-    for number, (name, apd) in enumerate(lines.items()):
-        ordered = sorted(apd)
+    lines = {f"{task_title(task)}, {model_title(model)}": part for (task, model), part in studies}
+    published = table.drop_duplicates("published_run").published_apd.dropna()
+    lines["published: e-SNLI, DistilBERT"] = pd.DataFrame({"apd": published})
+    for number, (name, part) in enumerate(lines.items()):
+        part = part.sort_values("apd")
+        over = (part.apd / part.apd.min()).to_numpy()
         style = {"color": colours[number % 10], "marker": MARKERS[number % len(MARKERS)]}
-        axes.plot(range(1, len(ordered) + 1), [value / ordered[0] for value in ordered], label=name, **style)
+        places = range(1, len(over) + 1)
+        axes.plot(places, over, label=name, **style)
+        if "low" in part:
+            axes.vlines(places, 1 + part.low, 1 + part.high, colors=[style["color"]], alpha=0.6)
     axes.set(xlabel="runs, in order of size", ylabel="difference over the smallest")
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.legend()

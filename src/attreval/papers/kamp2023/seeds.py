@@ -18,38 +18,44 @@ from attreval.config import Profile
 from attreval.core.project import Results
 from attreval.core.records import Attribution
 from attreval.core.tables import read_attributions, write_attributions
-from attreval.metrics.pairwise_difference import average_pairwise_difference, profile_matrix
+from attreval.metrics.pairwise_difference import profile_differences, profile_matrix
 from attreval.papers.common.published import reported
 from attreval.papers.common.runs import load_attributions
 from attreval.papers.kamp2023.readings import SIX
+from attreval.papers.kamp2023.seed_order import order_table, spread
 from attreval.workflow.step import set_threads
 
 STUDY = "study"  # what the task of a study's runs is called in the names of files
+COLUMNS = ["task", "model", "seed", "accuracy", "apd", "chosen", "profiles", "longest"]
+COLUMNS += ["low", "high", "least", "chance", "p"]
 
 
 def apd_table(step) -> pd.DataFrame:
     """One row a task, model and seed: accuracy on test where known, average pairwise difference, and the one chosen.
 
     apd: over all runs as `agreement.apd_itself` says. Profiles are normalised and padded, see
-    metrics.pairwise_difference.
+    metrics.pairwise_difference. The last five columns: see seed_order.
     """
-    rows = []
+    parts = []
     for task, model, runs in [*seeds_of_tasks(step), *seeds_of_study(step)]:
-        profiles = align([profiles for _, _, profiles in runs])
+        keys, profiles = align([profiles for _, _, profiles in runs])
         longest = max(len(scores) for scores in profiles[0])
-        apd = average_pairwise_difference(
-            [profile_matrix(p, longest) for p in profiles], step.profile.agreement.apd_itself
-        )
-        for at, (seed, accuracy, _) in enumerate(runs):
-            rows.append((task, model, seed, accuracy, apd[at], at == apd.argmin(), len(profiles[0]), longest))
-    columns = ["task", "model", "seed", "accuracy", "apd", "chosen", "profiles", "longest"]
-    return pd.DataFrame(rows, columns=columns)
+        matrices = [profile_matrix(p, longest) for p in profiles]
+        by_profile = profile_differences(matrices, step.profile.agreement.apd_itself)
+        apd, (seeds, accuracies, _) = by_profile.mean(axis=1), zip(*runs, strict=True)
+        about = {"task": task, "model": model, "seed": seeds, "accuracy": accuracies, "apd": apd}
+        about |= {"chosen": np.arange(len(runs)) == apd.argmin(), "profiles": len(keys), "longest": longest}
+        order = order_table(by_profile, [instance for instance, _ in keys], step.profile.bootstrap, "apd", task, model)
+        parts.append(pd.concat([pd.DataFrame(about), order], axis=1))
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=COLUMNS)
 
 
-def align(runs: list[dict[tuple[str, str], np.ndarray]]) -> list[list[np.ndarray]]:
-    """The profiles of each run in one order of instances and methods; only what all runs have."""
+def align(
+    runs: list[dict[tuple[str, str], np.ndarray]],
+) -> tuple[list[tuple[str, str]], list[list[np.ndarray]]]:
+    """(instance, method) of what all runs have, in one order; and the profiles of each run in that order."""
     keys = sorted(set.intersection(*(set(run) for run in runs)))
-    return [[run[key] for key in keys] for run in runs]
+    return keys, [[run[key] for key in keys] for run in runs]
 
 
 def _profiles_of(records: list[Attribution]) -> dict[tuple[str, str], np.ndarray]:
@@ -128,7 +134,8 @@ def train_and_explain(results: Results, profile: Profile, seed: int) -> tuple[fl
 def spread_table(step, apd: pd.DataFrame) -> pd.DataFrame:
     """One row a study (`main`, `other`, `published`): runs, least and largest APD, and their distance over the least.
 
-    main: the profile's study of seeds, or else the first task with several. apd: as `apd_table` makes it.
+    main: the profile's study of seeds, or else the first task with several. apd: as `apd_table` makes it. chance, p:
+    see seed_order. stays: share of draws of texts in which the chosen run is the least. surely: runs surely above it.
     """
     profile, rows = step.profile, []
     by_study = list(apd.groupby(["task", "model"], sort=False))
@@ -137,13 +144,15 @@ def spread_table(step, apd: pd.DataFrame) -> pd.DataFrame:
         is_study = profile.seed_study is not None and (task, model) == main
         trained = profile.seed_study if is_study else profile.tasks[profile.read_by(task)]
         explained = profile.seed_study if is_study else profile.tasks[task]
-        name = "main" if (task, model) == main else "other"
-        rows.append((name, task, model, *_spread(part.apd), trained.train_rows, explained.explain_rows))
-    rows.append(("published", "esnli", "DistilBERT", *_spread(reported("kamp_table2_apd").apd), None, None))
-    columns = ["study", "task", "model", "runs", "least", "most", "spread", "train_rows", "explain_rows"]
-    return pd.DataFrame(rows, columns=columns).astype({"train_rows": "Int64", "explain_rows": "Int64"})
+        row = {"study": "main" if (task, model) == main else "other", "task": task, "model": model}
+        row |= _spread(part.apd) | {"train_rows": trained.train_rows, "explain_rows": explained.explain_rows}
+        row |= {"chance": part.chance.iloc[0], "p": part.p.iloc[0], "stays": part.least[part.chosen].iloc[0]}
+        rows.append(row | {"surely": int((part.low > 0).sum())})
+    published = {"study": "published", "task": "esnli", "model": "DistilBERT"}
+    rows.append(published | _spread(reported("kamp_table2_apd").apd))
+    return pd.DataFrame(rows).astype({name: "Int64" for name in ("train_rows", "explain_rows", "surely")})
 
 
-def _spread(apd: pd.Series) -> tuple[int, float, float, float]:
+def _spread(apd: pd.Series) -> dict[str, float]:
     """How many, the least, the largest, and by which share of the least the largest exceeds it."""
-    return len(apd), apd.min(), apd.max(), (apd.max() - apd.min()) / apd.min()
+    return {"runs": len(apd), "least": apd.min(), "most": apd.max(), "spread": spread(apd.to_numpy())}

@@ -220,9 +220,21 @@ def say_spread(summary: pd.DataFrame) -> str:
 
 @sentence
 def say_seeds(spread: pd.DataFrame) -> str:
-    """How far the seeds' average pairwise differences are apart, ours and the published ones."""
-    shown = [
-        f"{100 * row.spread:.1f} % in {row.study} ({row.runs} runs, {row.least:.5f} to {row.most:.5f})"
-        for _, row in spread.iterrows()
-    ]
-    return f"The largest average pairwise difference lies above the smallest by {' and by '.join(shown)}."
+    """How far the seeds' average pairwise differences are apart, ours and the published ones, and how sure that is."""
+    shown, order = [], []
+    for row in spread.to_dict("records"):
+        where = "in the published study" if row["study"] == "published" else f"on {task_title(row['task'])}"
+        runs = f"{row['runs']} runs, {row['least']:.5f} to {row['most']:.5f}"
+        if row["study"] != "published":
+            runs += (
+                f"; {100 * row['chance']:.1f} % where they exchange names at random in each text, p = {row['p']:.3f}"
+            )
+            order.append(
+                f"With other texts {where} the run that differs least would stay the same in "
+                f"{100 * row['stays']:.0f} % of draws; {row['surely']} of the other {row['runs'] - 1} surely differ "
+                "more."
+            )
+        shown.append(f"{100 * row['spread']:.1f} % {where} ({runs})")
+    return " ".join(
+        [f"The largest average pairwise difference lies above the smallest by {' and by '.join(shown)}.", *order]
+    )
