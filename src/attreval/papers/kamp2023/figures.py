@@ -192,7 +192,7 @@ def figure_seeds(table: pd.DataFrame):
             axes.vlines(places, 1 + part.low, 1 + part.high, colors=[style["color"]], alpha=0.6)
     axes.set(xlabel="runs, in order of size", ylabel="difference over the smallest")
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    axes.legend()
+    axes.legend(loc="upper left")  # where the smallest are
     figure.tight_layout()
     return axes
 
