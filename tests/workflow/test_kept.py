@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import os
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -58,6 +61,21 @@ def test_an_interrupted_step_goes_on_and_removes_its_parts_at_the_end(step, jobs
     assert not step.results.parts(step.name).exists()
     step.side_by_side(halve, jobs, "halving")
     assert made(tmp_path)[4:] == ["2", "3", "4"]
+
+
+def test_the_record_holds_what_parts_taken_up_have_cost(step, jobs, tmp_path):
+    step.side_by_side(halve, jobs, "halving")
+    assert step.spent_before == 0
+    prices = list(step.results.parts(step.name).glob("*.seconds"))
+    assert len(prices) == 3 and all(0 <= float(price.read_text()) < 5 for price in prices)
+    for price in prices:
+        price.write_text("100.5")
+    again = replace(step, notes={}, spent_before=0.0)
+    again.side_by_side(halve, jobs, "halving")
+    again.finish()
+    record = json.loads(again.results.record(again.name).read_text())
+    assert record["parts_taken_up"] == 3 and record["processor_seconds"] >= 301.5
+    assert record["processor_seconds"] - sum(os.times()[:4]) == pytest.approx(301.5, abs=1)
 
 
 @pytest.mark.parametrize("changed", ["profile", "model", "explanations", "table", "code"])

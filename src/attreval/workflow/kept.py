@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import pickle
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,13 +48,27 @@ def parts_of(step: str, profile: Profile, results: Results, of_models: bool = Tr
 
 
 def kept_or_made(path: Path, work: Callable[..., Any], *job: object) -> Any:
-    """What `work(*job)` gives, from the path if it is there, else made and put there whole."""
+    """What `work(*job)` gives, from the path if it is there, else made and put there whole, what it cost beside it."""
     if path.exists():
         return pickle.loads(path.read_bytes())
+    before = time.process_time()
     found = work(*job)
+    with write_whole(_price(path)) as part:
+        part.write_text(f"{time.process_time() - before}", encoding="utf-8")
     with write_whole(path) as part:
         part.write_bytes(pickle.dumps(found))
     return found
+
+
+def seconds_of(path: Path) -> float:
+    """Processor seconds that a part took to make; 0 where it is not there, or is another's work than kept_or_made's."""
+    price = _price(path)
+    return float(price.read_text(encoding="utf-8")) if path.exists() and price.exists() else 0.0
+
+
+def _price(path: Path) -> Path:
+    """Where it stands what a part took."""
+    return path.with_suffix(".seconds")
 
 
 def _sorted(paths: Iterable[Path]) -> list[Path]:

@@ -27,7 +27,7 @@ from attreval.core import project
 from attreval.core.records import Cost
 from attreval.core.tables import write_csv, write_json, write_values, write_whole
 from attreval.workflow import parameters
-from attreval.workflow.kept import kept_or_made, parts_of
+from attreval.workflow.kept import kept_or_made, parts_of, seconds_of
 from attreval.workflow.parallel import map_side_by_side
 
 VERSIONS = ("torch", "transformers", "captum", "shap", "numpy", "pandas", "scikit-learn", "pyarrow", "papermill")
@@ -44,6 +44,7 @@ class Step:
     started: float = field(default_factory=time.monotonic)
     files: list[Path] = field(default_factory=list)
     notes: dict[str, Any] = field(default_factory=dict)
+    spent_before: float = 0.0  # processor seconds of parts that an earlier start has made
 
     @property
     def name(self) -> str:
@@ -110,6 +111,7 @@ class Step:
         kept = parts_of(self.name, self.profile, self.results, of_models)
         paths = [kept.path(*name) for name in names]
         self.notes["parts_taken_up"] = self.notes.get("parts_taken_up", 0) + sum(path.exists() for path in paths)
+        self.spent_before += sum(map(seconds_of, paths))
         return paths
 
     def progress(self, what: str) -> Callable[..., None]:
@@ -143,8 +145,8 @@ class Step:
             "seed": self.profile.seed,
             "finished": datetime.now(UTC).isoformat(timespec="seconds"),
             "seconds": round(time.monotonic() - self.started, 1),
-            # of this process and those it has waited for, kernel start and imports included
-            "processor_seconds": round(sum(os.times()[:4]), 1),
+            # of this process and those it has waited for, kernel start and imports included, and of parts taken up
+            "processor_seconds": round(sum(os.times()[:4]) + self.spent_before, 1),
             "files": sorted(str(path.relative_to(self.results.root)) for path in set(self.files)),
         }
         path = self.results.record(self.name)
