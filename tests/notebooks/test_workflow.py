@@ -20,6 +20,7 @@ from reference import CHECKOUT
 from attreval import config
 from attreval.papers.common.claims import scorecard
 from attreval.workflow.machine import describe_machine
+from attreval.workflow.run_snakemake import lock_results
 
 pytestmark = pytest.mark.workflow
 CLAIMS = CHECKOUT / "tests" / "golden" / "smoke_claims.json"
@@ -143,6 +144,12 @@ def test_a_lost_table_is_made_again(finished):
     path = finished.results / "tables" / "06_zhao2023_aopc.csv"
     content = path.read_bytes()
     path.unlink()
+    record = finished.results / "steps" / "06_zhao2023.json"
+    with lock_results(finished.results):  # a dry run stands beside a run that is at work, and changes nothing
+        asked = finished.run("attreval.cli", "run", "--profile", "smoke", "--", "-n")
+    assert asked.returncode == 0, asked.stdout + asked.stderr
+    assert "faithfulness" in asked.stdout and "a dry run: nothing was run" in asked.stdout
+    assert record.exists() and not path.exists()
     done = finished.run("attreval.cli", "run", "--profile", "smoke")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "06_zhao2023: files of an earlier run are gone" in done.stdout

@@ -41,15 +41,22 @@ def lock_results(folder: Path) -> Iterator[None]:
         yield
 
 
+def find_incomplete(folder: project.Results) -> dict[str, Path]:
+    """The record of every step whose files are gone: name of the step -> path."""
+    records = {path: json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.steps.glob("[!.]*.json"))}
+    return {
+        record["step"]: path
+        for path, record in records.items()
+        if any(not (folder.root / name).exists() for name in record["files"])
+    }
+
+
 def discard_incomplete(folder: project.Results) -> list[str]:
     """Remove the record of every step whose files are gone, so that the step runs again; give their names."""
-    broken = []
-    for path in sorted(folder.steps.glob("[!.]*.json")):
-        record = json.loads(path.read_text(encoding="utf-8"))
-        if any(not (folder.root / name).exists() for name in record["files"]):
-            path.unlink()
-            broken.append(record["step"])
-    return broken
+    broken = find_incomplete(folder)
+    for path in broken.values():
+        path.unlink()
+    return list(broken)
 
 
 def run_workflow(
@@ -58,16 +65,21 @@ def run_workflow(
     """Bring a profile's results and the site up to date; False where there was nothing to do.
 
     cores: None takes what the machine gives this process, or what the profile of a cluster says. targets: files or
-    rules, the site where empty. extra: words passed on to snakemake. Raises WorkflowFailed where a step fails.
+    rules, the site where empty. extra: words passed on to snakemake; a dry run changes nothing, and may stand beside a
+    run that is at work. Raises WorkflowFailed where a step fails.
     """
     settings = config.load(profile)
-    folder = project.results(settings.name)
-    for task in settings.read_tasks():
+    folder, dry = project.results(settings.name), is_dry(extra)
+    for task in [] if dry else settings.read_tasks():
         if not corpora.table_path(task).exists():
             stamp_path(task).unlink(missing_ok=True)
-    with lock_results(folder.root):
-        sweep_parts(folder.root)
-        broken = discard_incomplete(folder)
+    with contextlib.nullcontext() if dry else lock_results(folder.root):
+        if dry:
+            broken = list(gone := find_incomplete(folder))
+            extra = [*extra, "--forcerun", *map(str, gone.values())] if gone else extra
+        else:
+            sweep_parts(folder.root)
+            broken = discard_incomplete(folder)
         for name in broken:
             print(f"{name}: files of an earlier run are gone, it runs again", flush=True)
         if broken:  # snakemake does not ask for what lies between, as long as the site is there
@@ -77,16 +89,16 @@ def run_workflow(
             *("--directory", str(project.home()), "--config", f"profile={profile}", *name_cores(cores, extra)),
             *("--rerun-incomplete", "--nolock", "--nocolor", *extra, "--", *targets),
         ]
-        log = folder.root / "logs" / "snakemake.log"
+        log = folder.root / "logs" / ("dry_run.log" if dry else "snakemake.log")
         log.parent.mkdir(parents=True, exist_ok=True)
         started, report = time.monotonic(), ProgressReport()
-        cold = leaves_machine(extra) or is_dry(extra)
+        cold = leaves_machine(extra) or dry
         with contextlib.nullcontext() if cold else warm_process(settings.threads) as warm:
             report.on_steps = warm.start if warm else None
             status = _run_reported(command, log, report, warm)
         if status:
             raise WorkflowFailed(report.explain_failure(log))
-        if is_dry(extra):
+        if dry:
             print("\n".join([*report.stats, "a dry run: nothing was run"]), flush=True)
         elif report.steps:
             print(f"all {report.steps} steps done in {time.monotonic() - started:.0f} s", flush=True)
