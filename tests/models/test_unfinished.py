@@ -1,12 +1,14 @@
 """A training that is cut off goes on where it was: the same weights and curve as one that never was."""
 
 import json
+import time
 
 import pytest
 import torch
 from reference import models
 
 from attreval.config import TrainingSpec
+from attreval.core.spent import seconds_of
 from attreval.models import unfinished
 from attreval.models.training import train
 
@@ -84,3 +86,17 @@ def test_it_is_kept_now_and_then_and_only_where_asked(tmp_path, monkeypatch):
     assert not kept.exists()
     run(tmp_path / "with", SPEC, unfinished=kept)
     assert kept.exists() and not list(tmp_path.glob(".*"))
+
+
+def test_what_it_took_stands_beside_it_and_adds_up(tmp_path, monkeypatch):
+    monkeypatch.setattr(unfinished, "KEEP_EVERY", 0.0)
+    kept = tmp_path / "training.pt"
+    assert seconds_of(kept) == 0
+    with pytest.raises(CutOff):
+        run(tmp_path / "parts", SPEC, notify=cut_off_at(9), unfinished=kept)
+    before = seconds_of(kept)
+    assert before > 0
+    start = time.process_time()
+    _, record = run(tmp_path / "parts", SPEC, unfinished=kept)
+    assert before < seconds_of(kept) <= before + time.process_time() - start
+    assert record["seconds"] > 0

@@ -10,28 +10,35 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from attreval.core.spent import note_seconds
 from attreval.core.tables import write_whole
 
 KEEP_EVERY = 120.0  # seconds; writing the weights and what the optimizer remembers takes one or two
+
+
+def _clocks() -> tuple[float, float]:
+    """Seconds of the clock and of this process on the processor."""
+    return time.monotonic(), time.process_time()
 
 
 @dataclass
 class SoFar:
     """How far a training has come. losses: of the batches since the last check. stale: checks since the best.
 
+    seconds, processor: that it has taken, of the clock and of the processor; at: both clocks when they were counted.
     best: the lowest score on dev. weights: those of the best check, on the CPU; None before one is worth keeping.
-    at: when the seconds were counted last.
     """
 
     step: int = 0
     seconds: float = 0.0
+    processor: float = 0.0
     losses: list[float] = field(default_factory=list)
     curve: list[dict] = field(default_factory=list)
     stale: int = 0
     best: float = math.inf
     best_loss: float = math.inf
     weights: dict[str, torch.Tensor] | None = None
-    at: float = field(default_factory=time.monotonic)
+    at: tuple[float, float] = field(default_factory=_clocks)
 
     def check(self, dev, watch: str, epoch: float, network: torch.nn.Module) -> bool:
         """Take note of an evaluation on dev (training.Evaluation); whether it is the best, whose weights are kept."""
@@ -48,8 +55,9 @@ class SoFar:
 
     def count(self) -> None:
         """Add the seconds since the last count."""
-        now = time.monotonic()
-        self.seconds, self.at = self.seconds + now - self.at, now
+        now = _clocks()
+        self.seconds, self.processor = self.seconds + now[0] - self.at[0], self.processor + now[1] - self.at[1]
+        self.at = now
 
 
 @dataclass
@@ -75,6 +83,7 @@ class Changing:
             "devices": torch.cuda.get_rng_state_all(),
             "masks": self.masks and self.masks.bit_generator.state,
         }
+        note_seconds(path, so_far.processor)
         with write_whole(path) as part:
             torch.save(state, part)
         self.kept_at = time.monotonic()
@@ -90,7 +99,7 @@ class Changing:
         torch.cuda.set_rng_state_all(state["devices"])
         if self.masks is not None:
             self.masks.bit_generator.state = state["masks"]
-        return SoFar(**state["so_far"] | {"at": time.monotonic()})
+        return SoFar(**state["so_far"] | {"at": _clocks()})
 
     def _parts(self) -> dict[str, object]:
         """What has a state of its own, by name."""

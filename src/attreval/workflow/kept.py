@@ -20,6 +20,7 @@ from attreval.core import project
 from attreval.core.imports import PACKAGE
 from attreval.core.project import Results
 from attreval.core.records import Instance
+from attreval.core.spent import note_seconds
 from attreval.core.tables import write_whole
 from attreval.corpora.own_tasks import digest_once
 
@@ -53,22 +54,10 @@ def kept_or_made(path: Path, work: Callable[..., Any], *job: object) -> Any:
         return pickle.loads(path.read_bytes())
     before = time.process_time()
     found = work(*job)
-    with write_whole(_price(path)) as part:
-        part.write_text(f"{time.process_time() - before}", encoding="utf-8")
+    note_seconds(path, time.process_time() - before)
     with write_whole(path) as part:
         part.write_bytes(pickle.dumps(found))
     return found
-
-
-def seconds_of(path: Path) -> float:
-    """Processor seconds that a part took to make; 0 where it is not there, or is another's work than kept_or_made's."""
-    price = _price(path)
-    return float(price.read_text(encoding="utf-8")) if path.exists() and price.exists() else 0.0
-
-
-def _price(path: Path) -> Path:
-    """Where it stands what a part took."""
-    return path.with_suffix(".seconds")
 
 
 def _sorted(paths: Iterable[Path]) -> list[Path]:

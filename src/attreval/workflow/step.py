@@ -25,9 +25,10 @@ import pandas as pd
 from attreval import __version__, config
 from attreval.core import project
 from attreval.core.records import Cost
+from attreval.core.spent import seconds_of
 from attreval.core.tables import write_csv, write_json, write_values, write_whole
 from attreval.workflow import parameters
-from attreval.workflow.kept import kept_or_made, parts_of, seconds_of
+from attreval.workflow.kept import kept_or_made, parts_of
 from attreval.workflow.parallel import map_side_by_side
 
 VERSIONS = ("torch", "transformers", "captum", "shap", "numpy", "pandas", "scikit-learn", "pyarrow", "papermill")
