@@ -33,7 +33,7 @@ def dataset_table(step: Step) -> pd.DataFrame:
 
     Ours: sizes and lengths of all of dev and test, words parted by white space; training pairs and F1 of the models
     that read e-SNLI here (mean over runs), which are trained on SNLI. Columns quantity, title, published, source, ours,
-    reason.
+    reason; ours has three decimals.
     """
     theirs = reported("kamp_dataset_stats")
     theirs = theirs[theirs.quantity.isin(TITLES)]
@@ -43,7 +43,7 @@ def dataset_table(step: Step) -> pd.DataFrame:
         (row.quantity, TITLES[row.quantity], row.value, row.source, ours.get(row.quantity, np.nan))
         for row in theirs.itertuples()
     ]
-    table = pd.DataFrame(rows, columns=["quantity", "title", "published", "source", "ours"])
+    table = pd.DataFrame(rows, columns=["quantity", "title", "published", "source", "ours"]).round({"ours": 3})
     missing = ELSEWHERE if runs else NO_TASK
     return table.assign(reason=["" if known else missing for known in table.ours.notna()])
 
