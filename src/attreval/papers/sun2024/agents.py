@@ -178,18 +178,17 @@ def _train_agent(step: Step, sets: list[list], condition: Condition, seed: int) 
 
 def learned_table(step: Step) -> pd.DataFrame:
     """Whether the agents of every evaluated run have learned; see agents_learned."""
-    classes = {task: len(corpora.TASKS[task].labels) for task, _, _ in step.profile.explained_runs("diagnosis")}
     bootstrap, uninformed = step.profile.bootstrap, read_runs(step, "07_sun2024_agents", "uninformed")
-    return agents_learned(uninformed, classes, bootstrap.draws, bootstrap.confidence)
+    return agents_learned(uninformed, bootstrap.draws, bootstrap.confidence)
 
 
-def agents_learned(uninformed: pd.DataFrame, classes: dict[str, int], draws: int, confidence: float) -> pd.DataFrame:
+def agents_learned(uninformed: pd.DataFrame, draws: int, confidence: float) -> pd.DataFrame:
     """Have agents learned what they are to simulate? One row a task and model; `reason` is empty where they have.
 
-    uninformed: rows of Simulation.uninformed, of any runs. classes: task -> how many classes it has. f1: macro F1 of
-    the agents without explanations, mean over seeds of models and agents, with a percentile interval over test
-    instances and these seeds. chance: the higher of always saying the most frequent class (majority) and drawing one
-    (uniform). Agents have learned where the whole interval lies above chance.
+    uninformed: rows of Simulation.uninformed, of any runs. f1: macro F1 of the agents without explanations, mean over
+    seeds of models and agents, with a percentile interval over test instances and these seeds. chance: the higher of
+    always saying the most frequent class (majority) and drawing one of those that the model ever predicts (uniform).
+    Agents have learned where the whole interval lies above chance.
     """
     rows = []
     for (task, model), part in uninformed.groupby(["task", "model"], sort=False):
@@ -203,7 +202,7 @@ def agents_learned(uninformed: pd.DataFrame, classes: dict[str, int], draws: int
         shares = draw_counts(rng, len(runs), draws) / len(runs)  # 1 where there is but one run
         low, high = map(float, percentile_interval((by_run * shares).sum(axis=1), confidence))
         majority = float(np.mean([agreement_f1(np.full(len(names), _most(labels)), labels) for _, labels in said]))
-        uniform = float(np.mean([_uniform_f1(labels, classes[task]) for _, labels in said]))
+        uniform = float(np.mean([_uniform_f1(labels) for _, labels in said]))
         chance = max(majority, uniform)
         reason = "" if low > chance else _not_learned(f1, low, high, chance)
         rows.append((task, model, f1, low, high, majority, uniform, chance, len(names), len(runs), not reason, reason))
@@ -215,10 +214,10 @@ def _most(labels: np.ndarray) -> int:
     return int(np.bincount(labels).argmax())
 
 
-def _uniform_f1(labels: np.ndarray, classes: int) -> float:
-    """Macro F1 of drawing each class with the same probability, from expected counts: 2 p q / (p + q), q = 1 / K."""
-    shares = np.bincount(labels, minlength=classes) / len(labels)
-    return float(np.mean(2 * shares / classes / (shares + 1 / classes)))
+def _uniform_f1(labels: np.ndarray) -> float:
+    """Macro F1 of drawing each of the K classes that occur alike often, from expected counts: 2 p / (K p + 1)."""
+    shares = np.unique(labels, return_counts=True)[1] / len(labels)
+    return float(np.mean(2 * shares / (len(shares) * shares + 1)))
 
 
 def _not_learned(f1: float, low: float, high: float, chance: float) -> str:
