@@ -41,22 +41,18 @@ def lock_results(folder: Path) -> Iterator[None]:
         yield
 
 
-def find_incomplete(folder: project.Results) -> dict[str, Path]:
-    """The record of every step whose files are gone: name of the step -> path."""
-    records = {path: json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.steps.glob("[!.]*.json"))}
-    return {
-        record["step"]: path
-        for path, record in records.items()
-        if any(not (folder.root / name).exists() for name in record["files"])
-    }
+def find_incomplete(folder: project.Results) -> list[str]:
+    """The names of the steps that have a record whose files are gone."""
+    records = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.steps.glob("[!.]*.json"))]
+    return [one["step"] for one in records if any(not (folder.root / name).exists() for name in one["files"])]
 
 
 def discard_incomplete(folder: project.Results) -> list[str]:
     """Remove the record of every step whose files are gone, so that the step runs again; give their names."""
     broken = find_incomplete(folder)
-    for path in broken.values():
-        path.unlink()
-    return list(broken)
+    for name in broken:
+        folder.record(name).unlink()
+    return broken
 
 
 def run_workflow(
@@ -74,16 +70,15 @@ def run_workflow(
         if not corpora.table_path(task).exists():
             stamp_path(task).unlink(missing_ok=True)
     with contextlib.nullcontext() if dry else lock_results(folder.root):
-        if dry:
-            broken = list(gone := find_incomplete(folder))
-            extra = [*extra, "--forcerun", *map(str, gone.values())] if gone else extra
-        else:
+        if not dry:
             sweep_parts(folder.root)
-            broken = discard_incomplete(folder)
+        broken = find_incomplete(folder) if dry else discard_incomplete(folder)
         for name in broken:
             print(f"{name}: files of an earlier run are gone, it runs again", flush=True)
         if broken:  # snakemake does not ask for what lies between, as long as the site is there
-            targets = [*(targets or ["site"]), *(str(folder.record(name)) for name in broken)]
+            records = [str(folder.record(name)) for name in broken]
+            targets = [*(targets or ["site"]), *records]
+            extra = [*extra, "--forcerun", *records] if dry else extra
         command = [
             *(sys.executable, "-m", "snakemake", "--snakefile", str(project.home() / "workflow" / "Snakefile")),
             *("--directory", str(project.home()), "--config", f"profile={profile}", *name_cores(cores, extra)),
