@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import subprocess
+from collections.abc import Sequence
 from functools import lru_cache
 from importlib import resources
 from pathlib import Path
@@ -29,9 +30,10 @@ def run(arguments: list[str], given: str) -> str:
     return done.stdout.decode()
 
 
-def read(markdown: str, form: str = PAGE) -> pf.Doc:
-    """Markdown as pandoc's tree."""
-    return pf.load(io.StringIO(run(["-f", form, "-t", "json"], markdown)))
+def read(markdown: str, form: str = PAGE, filters: Sequence[Path] = ()) -> pf.Doc:
+    """Markdown as pandoc's tree, after these Lua filters."""
+    after = [f"--lua-filter={path}" for path in filters]
+    return pf.load(io.StringIO(run(["-f", form, "-t", "json", *after], markdown)))
 
 
 @lru_cache(maxsize=4)

@@ -32,7 +32,7 @@ def make_pdf(site: Site, source: Path) -> bytes:
         return wrap_embed(made, path.stem, path.name)
 
     page = expand(source, site.home, site.variables, embed)
-    doc = pandoc.read(page.text)
+    doc = pandoc.read(page.text, filters=site.filters)
     doc.walk(lambda element, doc: _read_html(element))
     number(doc, page.where, bool(doc.get_metadata("number-sections")), _draw_float)
     doc.walk(lambda element, doc: _fit_page(element))

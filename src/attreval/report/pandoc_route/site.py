@@ -46,6 +46,11 @@ class Site:
         return found
 
     @property
+    def filters(self) -> list[Path]:
+        """The Lua filters of every page."""
+        return [self.home / one["path"] for one in self.config.get("filters", [])]
+
+    @property
     def html(self) -> dict:
         """The options of the HTML format."""
         return self.config.get("format", {}).get("html", {})
@@ -117,7 +122,7 @@ def _text_page(site: Site, source: Path, address: str, notebooks: list[Path], fi
         return wrap_embed(made, notebook.name, link)
 
     page = expand(source, site.home, site.variables, embed)
-    doc = pandoc.read(page.text)
+    doc = pandoc.read(page.text, filters=site.filters)
     meta = doc.get_metadata()
     numbered = meta.get("number-sections", site.html.get("number-sections", False))
     number(doc, page.where, bool(numbered))
