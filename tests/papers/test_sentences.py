@@ -160,7 +160,7 @@ def test_what_people_agree_with_is_named():
     row = {"task": "snli", "model": "minilm", "technique": "shapley", "type": "span", "measure": "average_precision"}
     table = pd.DataFrame([row | {"mean": 0.5, "low": 0.4, "high": 0.6}])
     assert sun.say_agreement(table) == (
-        "Most like people are spans by Shapley values on SNLI (MiniLM), average precision 0.50 [0.40, 0.60]."
+        "Closest to people's marks are spans by Shapley values on SNLI (MiniLM), average precision 0.50 [0.40, 0.60]."
     )
 
 

@@ -58,11 +58,11 @@ def of_row(row: pd.Series, value: str, low: str = "low", high: str = "high", sig
 def say_verdicts(claims: pd.DataFrame) -> str:
     """How many conclusions got which verdict, and the contradicted one that lies farthest from its range's side."""
     counts = [
-        f"{(claims.verdict == verdict).sum()} {verdict}" for verdict in VERDICTS if (claims.verdict == verdict).any()
+        f"{(claims.verdict == verdict).sum()} “{verdict}”" for verdict in VERDICTS if (claims.verdict == verdict).any()
     ]
-    said = f"Of {len(claims)} conclusions: {', '.join(counts)}."
+    said = f"Verdicts on {len(claims)} conclusions: {', '.join(counts)}."
     against = claims[claims.verdict == CONTRADICTED]
     if len(against):
         row = against.loc[against.q.idxmin()]
-        said += f" Most surely contradicted: “{row.statement}” ({of_row(row, 'value')}, claimed {row.claimed})."
+        said += f" Contradicted most clearly: “{row.statement}” ({of_row(row, 'value')}, claimed {row.claimed})."
     return said

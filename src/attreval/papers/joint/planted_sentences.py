@@ -14,10 +14,9 @@ def say_separations(cells: pd.DataFrame) -> str:
     rows = cells[cells.explainer == "random"]
     worst = rows.loc[rows.separation.idxmin()]
     return (
-        f"In {(rows.low > 0.5).sum()} of {len(rows)} metrics and planted models the truth surely comes before random "
-        f"scores; least "
-        f"so by {PLANTED_METRICS[worst.metric].title} in {worst.world.replace('_', ' ')}, "
-        f"{of_row(worst, 'separation')}."
+        f"In {(rows.low > 0.5).sum()} of {len(rows)} combinations of a metric and a planted model the truth surely "
+        f"comes before random scores; least often by {PLANTED_METRICS[worst.metric].title} in "
+        f"{worst.world.replace('_', ' ')}, {of_row(worst, 'separation')}."
     )
 
 
@@ -29,11 +28,9 @@ def say_planted(verdicts: pd.DataFrame) -> str:
     names = f" ({', '.join(failed.title)})" if len(failed) else ""
     ends = verdicts.random
     return (
-        f"{len(failed)} of {len(verdicts)} metrics cannot surely tell the truth{names}; {len(fooled)} of the others "
-        f"are fooled by an "
-        f"explainer that misleads. Before random scores the truth comes in {100 * ends.min():.0f} % to "
-        f"{100 * ends.max():.0f} % of "
-        f"texts, by metric."
+        f"{len(failed)} of {len(verdicts)} metrics do not surely find the truth{names}; {len(fooled)} of the others "
+        f"are fooled by a misleading explainer. The truth comes before random scores in {100 * ends.min():.0f} % to "
+        f"{100 * ends.max():.0f} % of texts, depending on the metric."
     )
 
 
@@ -44,10 +41,10 @@ def say_worlds(cells: pd.DataFrame) -> str:
     unsure = (rows.low <= 0.5).groupby(rows.world, sort=False).sum()
     means = cells[cells.explainer == "random"].groupby("world", sort=False).separation.mean()
     return (
-        f"Most comparisons are unsure in {unsure.idxmax().replace('_', ' ')} ({unsure.max()} of "
-        f"{(rows.world == unsure.idxmax()).sum()}); "
-        f"the mean separation from random scores goes from {means.min():.2f} ({means.idxmin().replace('_', ' ')}) to "
-        f"{means.max():.2f} ({means.idxmax().replace('_', ' ')})."
+        f"The hardest planted model is {unsure.idxmax().replace('_', ' ')}, where {unsure.max()} of "
+        f"{(rows.world == unsure.idxmax()).sum()} comparisons are unsure; the mean separation from random scores "
+        f"ranges from {means.min():.2f} ({means.idxmin().replace('_', ' ')}) to {means.max():.2f} "
+        f"({means.idxmax().replace('_', ' ')})."
     )
 
 
@@ -56,9 +53,8 @@ def say_constant(table: pd.DataFrame) -> str:
     """Which metric gives constant scores most unlike what it gives random ones."""
     row = table.loc[table.gap.abs().idxmax()]
     return (
-        f"{table.title.nunique()} metrics surely do otherwise; farthest off is {row.title} in "
-        f"{row.world.replace('_', ' ')}, by "
-        f"{of_row(row, 'gap', 'gap_low', 'gap_high', '+')}."
+        f"{table.title.nunique()} metrics surely give constant scores something else than random ones; farthest off is "
+        f"{row.title} in {row.world.replace('_', ' ')}, by {of_row(row, 'gap', 'gap_low', 'gap_high', '+')}."
     )
 
 
@@ -73,6 +69,6 @@ def say_raised(verdicts: pd.DataFrame) -> str:
     row = known.loc[known[columns].max(axis=1).idxmax()]
     push = row[columns].astype(float).idxmax().removesuffix("_gain")
     return (
-        f"{len(falls)} of {len(verdicts)} metrics fall for it; most raised is {row.title} by the {push} model, by "
+        f"{len(falls)} of {len(verdicts)} metrics fall for it; the {push} model raises {row.title} most, by "
         f"{of_row(row, f'{push}_gain', f'{push}_low', f'{push}_high', '+')}."
     )

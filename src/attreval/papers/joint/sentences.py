@@ -15,9 +15,8 @@ def say_counts(counts: pd.DataFrame, summary: pd.DataFrame) -> str:
     """How much the long table holds."""
     row = counts.iloc[0]
     return (
-        f"{row.methods} explanations of {row.texts} texts in {row.runs} runs stand before {summary.metric.nunique()} "
-        f"metrics; a "
-        f"mean rests on {summary.n.min():.0f} to {summary.n.max():.0f} texts."
+        f"{summary.metric.nunique()} metrics judge {row.methods} explanations of {row.texts} texts in {row.runs} runs; "
+        f"each mean rests on {summary.n.min():.0f} to {summary.n.max():.0f} texts."
     )
 
 
@@ -29,8 +28,8 @@ def say_correlations(pooled: pd.DataFrame) -> str:
     most, least = part.loc[part.tau.idxmax()], part.loc[part.tau.idxmin()]
     return (
         f"Of {len(part)} pairs of metrics, {counts.get('agree', 0)} agree and {counts.get('contradict', 0)} "
-        f"contradict each "
-        f"other; from {most.pair}, {of_row(most, 'tau')}, down to {least.pair}, {of_row(least, 'tau')}."
+        f"contradict each other; rank correlations range from {of_row(most, 'tau')} ({most.pair}) down to "
+        f"{of_row(least, 'tau')} ({least.pair})."
     )
 
 
@@ -41,9 +40,9 @@ def say_random(by_metric: pd.DataFrame) -> str:
     shares = by_metric.below / by_metric.methods
     worst = by_metric.loc[shares.idxmax()]
     return (
-        f"Random scores are near the bottom in {bottom} of {cells} runs and metrics; the metric that puts the "
-        f"largest share of "
-        f"methods below them is {worst.title}, {worst.below} of {worst.methods} ({worst.surely_below} surely)."
+        f"Random scores come out near the bottom in {bottom} of {cells} combinations of a metric and a run; the metric "
+        f"that puts the largest share of methods below them is {worst.title}, {worst.below} of {worst.methods} "
+        f"({worst.surely_below} surely)."
     )
 
 
@@ -53,7 +52,7 @@ def say_pareto(by_method: pd.DataFrame, front: pd.DataFrame) -> str:
     cells = len(front.drop_duplicates([name for name in ("task", "model", "metric") if name in front]))
     first = by_method.nlargest(3, "undominated")
     shown = ", ".join(f"{name_method(row.method)} ({row.undominated})" for _, row in first.iterrows())
-    return f"Undominated most often, of {cells} fronts, are {shown}."
+    return f"Over {cells} fronts, the methods that are undominated most often are {shown}."
 
 
 @sentence
@@ -66,9 +65,8 @@ def say_choice(choices: pd.DataFrame, objections: pd.DataFrame) -> str:
     against = objections.surely.sum() if len(objections) else 0
     return (
         f"The choice is settled in {chosen.settled.sum()} of {len(chosen)} runs; the highest score is that of "
-        f"{name_method(row.method)} on {name_run(row)}, {of_row(row, 'score')}. Surely better on some metric is "
-        f"another method in "
-        f"{against} of {len(objections)} comparisons."
+        f"{name_method(row.method)} on {name_run(row)}, {of_row(row, 'score')}. In {against} of {len(objections)} "
+        f"comparisons by a single metric, another method is surely better."
     )
 
 
@@ -78,17 +76,17 @@ def say_stability(stability: pd.DataFrame) -> str:
     shown = [
         f"{name_method(row.method)} from {row.stable_from} on {task_title(row.task)}" for _, row in stability.iterrows()
     ]
-    share = f"{100 * stability.threshold.iloc[0]:.0f} % of the top tokens"
-    return f"{share} are those of the largest budget for {'; '.join(shown)} (evaluations)."
+    share = f"{100 * stability.threshold.iloc[0]:.0f} % of its top tokens"
+    return f"A method shares {share} with its largest budget at these numbers of evaluations: {'; '.join(shown)}."
 
 
 @sentence
 def say_limits(turned: pd.DataFrame, methods: pd.DataFrame) -> str:
     """Whether rankings of models and methods move between the limits of a text."""
     least = methods.loc[methods.tau.idxmin()] if len(methods) else None
-    said = f"; methods keep their order to {of_row(least, 'tau')} at the least" if least is not None else ""
+    said = f"; the order of methods keeps a rank correlation of at least {of_row(least, 'tau')}" if len(methods) else ""
     return (
-        f"Normalised, {turned.turned.sum()} of {turned.methods.sum()} comparisons of two models turn round, "
+        f"Normalising reverses {turned.turned.sum()} of {turned.methods.sum()} comparisons of two models, "
         f"{turned.surely.sum()} of them surely{said}."
     )
 
@@ -100,11 +98,11 @@ def say_starts(starts: pd.DataFrame) -> str:
     ranks = starts[(starts.metric == "score_tau_b") & (starts.baseline != "pad")]
     least = ranks.loc[ranks["mean"].idxmin()] if len(ranks) else None
     said = (
-        f"; scores stay most unlike from {least.baseline}, rank correlation {of_row(least, 'mean')}"
+        f"; scores change most from {least.baseline} (rank correlation with those from pad {of_row(least, 'mean')})"
         if least is not None
         else ""
     )
-    return f"Another start surely moves {others.moves.sum()} of {len(others)} values of metrics{said}."
+    return f"Another baseline surely moves {others.moves.sum()} of {len(others)} metric values{said}."
 
 
 @sentence
@@ -117,7 +115,7 @@ def say_places(stands: pd.DataFrame) -> str:
         words = f"on {family} {name_method(best.method)} beats the largest share of the others, {of_row(best, 'place')}"
         if (part.method == "lrp").any() and best.method != "lrp":
             lrp = part[part.method == "lrp"].iloc[0]
-            words += f", and LRP, number {lrp['rank']} of {lrp['of']}, {of_row(lrp, 'place')}"
+            words += f", and LRP, ranked {lrp['rank']} of {lrp['of']}, {of_row(lrp, 'place')}"
         said.append(words)
     return f"Over all metrics, {'; '.join(said)}."
 
@@ -129,11 +127,11 @@ def say_masked(moves: pd.DataFrame) -> str:
     few = (moves.verdict == "too few texts").all()
     turned = (moves.verdict == "moves").sum()
     ranks = (
-        "texts are too few to say whether rankings turn"
+        "there are too few texts to say whether rankings of methods change"
         if few
-        else f"of {len(moves)} rankings of methods {turned} surely turn"
+        else f"{turned} of {len(moves)} rankings of methods surely change"
     )
     return (
-        f"A model that has learned from masked texts moves {most.title} most ({most.erased}), by "
+        f"Learning from masked texts moves {most.title} most ({most.erased}), by "
         f"{of_row(most, 'shift', 'shift_low', 'shift_high', '+')}; {ranks}."
     )

@@ -35,8 +35,7 @@ def say_pairs(agreement: pd.DataFrame, k: int) -> str:
     floor = f"; pairs with random scores reach {part[random].agreement.mean():.2f}" if random.any() else ""
     return (
         f"At k = {k} on {task_title(most.task)}, {_pair(most)} agree most, {of_row(most, 'agreement')}, and "
-        f"{_pair(least)} "
-        f"least, {of_row(least, 'agreement')}{floor}."
+        f"{_pair(least)} least, {of_row(least, 'agreement')}{floor}."
     )
 
 
@@ -55,9 +54,9 @@ def say_three_groups(agreement: pd.DataFrame, k: int) -> str:
     ]
     most, least = _ends(part[part.task == part.task.iloc[0]], "agreement")
     return (
-        f"At k = {k} the three groups lie apart, in the paper's order, in {len(apart)} of {len(found)} tasks; on "
-        f"{task_title(most.task)} pairs go from {_pair(most)}, {of_row(most, 'agreement')}, to {_pair(least)}, "
-        f"{of_row(least, 'agreement')}."
+        f"At k = {k} the three groups are separate, in the paper's order, in {len(apart)} of {len(found)} tasks; on "
+        f"{task_title(most.task)} pairs range from {of_row(most, 'agreement')} ({_pair(most)}) to "
+        f"{of_row(least, 'agreement')} ({_pair(least)})."
     )
 
 
@@ -75,7 +74,7 @@ def say_groups(groups: pd.DataFrame, k: int) -> str:
         by_k = {row.k: of_row(row, "agreement") for _, row in rows.iterrows()}
         if {0, k} <= set(by_k):
             shown.append(f"{by_k[k]} at k = {k} and {by_k[0]} at dynamic k on {task_title(task)}")
-    return f"All six agree to {'; '.join(shown)}." if shown else "The six methods are not all here."
+    return f"The agreement of all six is {'; '.join(shown)}." if shown else "The six methods are not all here."
 
 
 @sentence
@@ -86,10 +85,10 @@ def say_lengths(lengths: pd.DataFrame) -> str:
     chance = part.assign(agreement=part.chance).groupby("length")[["k", "agreement"]].apply(rise_with_k)
     texts = part.groupby("length").instances.max()
     shown = [
-        f"{rises[n]:.3f} in texts of about {n:.0f} tokens ({chance[n]:.3f} for random selections, {texts[n]:.0f} texts)"
+        f"{rises[n]:.3f} in texts of about {n:.0f} tokens ({chance[n]:.3f} for random selections, n = {texts[n]:.0f})"
         for n in dict.fromkeys([rises.index.min(), rises.index.max()])
     ]
-    return f"On {task_title(part.task.iloc[0])} agreement rises with each k by {' and by '.join(shown)}."
+    return f"On {task_title(part.task.iloc[0])} each further token raises agreement by {' and by '.join(shown)}."
 
 
 @sentence
@@ -99,10 +98,10 @@ def say_people(people: pd.DataFrame) -> str:
     if "words_mean" not in part:
         return "Nobody has marked these texts."
     all_mark = part.get("words_shared_by_all")
-    shared = "" if all_mark is None else f"; {100 * all_mark:.0f} % of what anybody marks all mark"
+    shared = "" if all_mark is None else f"; {100 * all_mark:.0f} % of what anybody marks is marked by all"
     return (
-        f"On {task_title(people.task.iloc[0])} a person marks {part['words_mean']:.2f} words a text (from "
-        f"{part['words_fewest']:.2f} to {part['words_most']:.2f}, by person){shared}."
+        f"On {task_title(people.task.iloc[0])} a person marks {part['words_mean']:.2f} words per text "
+        f"({part['words_fewest']:.2f} to {part['words_most']:.2f}, depending on the person){shared}."
     )
 
 
@@ -144,9 +143,8 @@ def say_dynamic(compared: pd.DataFrame, k: int) -> str:
     row = part.loc[part.difference.abs().idxmax()]
     moved = of_row(row, "difference", "difference_low", "difference_high", "+")
     return (
-        f"Against k = {k}, dynamic k surely brings {surely[0]} of {len(part)} pairs closer and surely takes "
-        f"{surely[1]} apart; "
-        f"most moved are {_pair(row, 'a', 'b')} on {task_title(row.task)}, by {moved}."
+        f"Compared with k = {k}, dynamic k surely brings {surely[0]} of {len(part)} pairs closer together and surely "
+        f"takes {surely[1]} farther apart; {_pair(row, 'a', 'b')} on {task_title(row.task)} move most, by {moved}."
     )
 
 
@@ -156,9 +154,9 @@ def say_peak_counts(peaks: pd.DataFrame) -> str:
     part = peaks[(peaks.voter != PEOPLE) & (peaks.task == peaks.task.iloc[0])]
     most, least = _ends(part, "k")
     known = part.published_k.dropna()
-    published = f"; published are {known.min():.1f} to {known.max():.1f}" if len(known) else ""
+    published = f"; the published range is {known.min():.1f} to {known.max():.1f}" if len(known) else ""
     return (
-        f"On {task_title(most.task)} mean dynamic k goes from {of_row(least, 'k')} ({voter_title(least.voter)}) to "
+        f"On {task_title(most.task)} mean dynamic k ranges from {of_row(least, 'k')} ({voter_title(least.voter)}) to "
         f"{of_row(most, 'k')} ({voter_title(most.voter)}){published}."
     )
 
@@ -172,8 +170,8 @@ def say_phrases(phrases: pd.DataFrame) -> str:
     row = part.loc[part.f1.idxmax()]
     means = ", ".join(f"{name} {f1:.2f}" for name, f1 in part.groupby("selection", sort=False).f1.mean().items())
     return (
-        f"Closest to what people mark comes {voter_title(row.method)} with {row.selection}, F1 "
-        f"{of_row(row, 'f1', 'f1_low', 'f1_high')}; over methods, {means}."
+        f"{voter_title(row.method)} comes closest to what people mark (selection: {row.selection}), F1 "
+        f"{of_row(row, 'f1', 'f1_low', 'f1_high')}; means over methods: {means}."
     )
 
 
@@ -184,26 +182,27 @@ def say_predicted_k(predicted: pd.DataFrame) -> str:
     rules = means.drop("one_for_all", errors="ignore")
     best = predicted[predicted.rule == rules.idxmin()]
     row = best.loc[best.error.idxmin()]
-    own = f"; people's own mean, for all texts, is off by {means['one_for_all']:.2f}" if "one_for_all" in means else ""
+    own = (
+        f"; people's own mean, used for all texts, is off by {means['one_for_all']:.2f}"
+        if "one_for_all" in means
+        else ""
+    )
     return (
-        f"Of the rules, “{rules.idxmin().replace('_', ' ')}” is nearest to people, off by {rules.min():.2f} tokens "
-        f"on average "
-        f"and by {of_row(row, 'error', 'error_low', 'error_high')} for {voter_title(row.method)}{own}."
+        f"The rule nearest to people is “{rules.idxmin().replace('_', ' ')}”, off by {rules.min():.2f} tokens on "
+        f"average and by {of_row(row, 'error', 'error_low', 'error_high')} for {voter_title(row.method)}{own}."
     )
 
 
 @sentence
 def say_choices(ties: pd.DataFrame, signs: pd.DataFrame, rules: pd.DataFrame) -> str:
     """How far each small choice moves an agreement, at most."""
-    moved = [f"Ties broken at random move a pair's agreement by at most {ties.farthest.abs().max():.3f}"]
+    moved = [f"Breaking ties at random moves a pair's agreement by at most {ties.farthest.abs().max():.3f}"]
     wide = signs.pivot_table(index=["task", "model", "seed", "method"], columns="sign", values="fixed", sort=False)
     if {"signed", "unsigned"} <= set(wide):
-        moved.append(
-            f"scores without their signs a method's by at most {(wide.unsigned - wide.signed).abs().max():.3f}"
-        )
+        moved.append(f"dropping the signs moves a method's by at most {(wide.unsigned - wide.signed).abs().max():.3f}")
     by_rule = rules.groupby(["task", "rule"], sort=False).k.mean().unstack("rule")
     apart = (by_rule.max(axis=1) - by_rule.min(axis=1)).max()
-    moved.append(f"rules of dynamic k differ by up to {apart:.1f} tokens")
+    moved.append(f"the rules of dynamic k differ by up to {apart:.1f} tokens")
     return f"{'; '.join(moved)}."
 
 
@@ -215,7 +214,9 @@ def say_spread(summary: pd.DataFrame) -> str:
         return "No two methods are compared."
     known = wide.dropna(subset=["spread_fixed", "spread_dynamic"])
     shown = [f"{row.spread_fixed:.2f} and {row.spread_dynamic:.2f} on {task_title(at)}" for at, row in known.iterrows()]
-    return f"Between its highest and its lowest pair, agreement spreads over (fixed and dynamic k) {', '.join(shown)}."
+    return (
+        f"The pair that agrees most is above the one that agrees least, at fixed and dynamic k, by {', '.join(shown)}."
+    )
 
 
 @sentence
@@ -226,15 +227,12 @@ def say_seeds(spread: pd.DataFrame) -> str:
         where = "in the published study" if row["study"] == "published" else f"on {task_title(row['task'])}"
         runs = f"{row['runs']} runs, {row['least']:.5f} to {row['most']:.5f}"
         if row["study"] != "published":
-            runs += (
-                f"; {100 * row['chance']:.1f} % where they exchange names at random in each text, p = {row['p']:.3f}"
-            )
+            runs += f"; {100 * row['chance']:.1f} % if they exchange names at random in each text, p = {row['p']:.3f}"
             order.append(
-                f"With other texts {where} the run that differs least would stay the same in "
-                f"{100 * row['stays']:.0f} % of draws; {row['surely']} of the other {row['runs'] - 1} surely differ "
-                "more."
+                f"When texts {where} are drawn anew, the same run differs least in {100 * row['stays']:.0f} % of the "
+                f"draws; {row['surely']} of the other {row['runs'] - 1} surely differ more."
             )
         shown.append(f"{100 * row['spread']:.1f} % {where} ({runs})")
     return " ".join(
-        [f"The largest average pairwise difference lies above the smallest by {' and by '.join(shown)}.", *order]
+        [f"The largest average pairwise difference exceeds the smallest by {' and by '.join(shown)}.", *order]
     )

@@ -16,9 +16,8 @@ def say_models(models: pd.DataFrame) -> str:
     sure = (models.accuracy_low > models.majority).sum()
     shown = [f"{name_run(row)} at {of_row(row, 'accuracy', 'accuracy_low', 'accuracy_high')}" for row in (best, worst)]
     return (
-        f"{sure} of {len(models)} models surely know more than the most frequent class; accuracy is highest for "
-        f"{shown[0]} "
-        f"and lowest for {shown[1]}."
+        f"{sure} of {len(models)} models are surely more accurate than naming the most frequent class; accuracy is "
+        f"highest for {shown[0]} and lowest for {shown[1]}."
     )
 
 
@@ -32,10 +31,8 @@ def say_cost(cost: pd.DataFrame) -> str:
     sums = asked.groupby("task", sort=False)[["requested", "reused"]].sum()
     shares = sums.reused / sums.requested
     return (
-        f"The dearest explanation is {name_method(dearest.method)} on {task_title(dearest.task)}, with "
-        f"{dearest.requested:,.0f} evaluations a text; {100 * (sums.reused.sum() / sums.requested.sum()):.0f} % of "
-        f"all that is "
-        f"asked "
-        f"for is known from another method's question ({100 * shares.min():.0f} % to {100 * shares.max():.0f} %, by "
-        f"task)."
+        f"The most expensive explanation is {name_method(dearest.method)} on {task_title(dearest.task)}, with "
+        f"{dearest.requested:,.0f} evaluations per text; {100 * (sums.reused.sum() / sums.requested.sum()):.0f} % of "
+        f"all evaluations asked for are already known ({100 * shares.min():.0f} % to {100 * shares.max():.0f} %, "
+        f"depending on the task)."
     )

@@ -46,8 +46,8 @@ def say_beside_published(table: pd.DataFrame) -> str:
     apart = (both.ours - both.published).groupby([both.experiment, both.metric, both.condition]).mean()
     return (
         f"In {inside} of {len(both)} cells the published value lies in our interval; ours differ from it by "
-        f"{(both.ours - both.published).mean():+.2f} on average, from {apart.min():+.2f} to {apart.max():+.2f} by "
-        f"kind of text."
+        f"{(both.ours - both.published).mean():+.2f} on average, from {apart.min():+.2f} to {apart.max():+.2f} "
+        f"depending on the kind of text."
     )
 
 
@@ -56,8 +56,9 @@ def say_chance(exceptions: pd.DataFrame, blocks: pd.DataFrame) -> str:
     """How many methods do not surely beat a random word, and the one that falls short most."""
     row = exceptions.loc[(exceptions.accuracy - exceptions.random).idxmin()]
     return (
-        f"{len(exceptions)} of {blocks.cells.sum():.0f} methods and columns do not surely beat a random word; "
-        f"{name_method(row.method)} on {name_run(row)} hits {of_row(row, 'accuracy')}, a random word {row.random:.2f}."
+        f"In {len(exceptions)} of {blocks.cells.sum():.0f} cells a method does not surely beat a random word; farthest "
+        f"below is {name_method(row.method)} on {name_run(row)} with {of_row(row, 'accuracy')} hits, a random word has "
+        f"{row.random:.2f}."
     )
 
 
@@ -66,12 +67,12 @@ def say_choices(choices: pd.DataFrame) -> str:
     """The small choice that moves the hits of a method most."""
     known = choices[choices.largest.notna()]
     if known.empty:
-        return "No choice was turned on any text."
+        return "No choice was changed on any text."
     row = known.loc[known.largest.abs().idxmax()]
     return (
-        f"What moves most is {row.choice.replace('_', ' ')}, {row.value} instead of {row.instead_of}: "
-        f"{name_method(row.method)} by {row.largest:+.2f}, all methods by {row.change:+.2f} on average ({row.texts} "
-        f"texts)."
+        f"The choice that matters most is {row.choice.replace('_', ' ')}: {row.value} instead of {row.instead_of} "
+        f"moves {name_method(row.method)} by {row.largest:+.2f} and all methods by {row.change:+.2f} on average "
+        f"(n = {row.texts})."
     )
 
 
@@ -93,7 +94,7 @@ def say_attractors(table: pd.DataFrame) -> str:
         return "No text has an attractor."
     fall = means[True] - means[False]
     return (
-        f"With an attractor or more, hits on the subject change by {fall.mean():+.2f} on average, from "
+        f"With one attractor or more, hits on the subject change by {fall.mean():+.2f} on average, from "
         f"{fall.min():+.2f} ({name_method(fall.idxmin())}) to {fall.max():+.2f} ({name_method(fall.idxmax())})."
     )
 

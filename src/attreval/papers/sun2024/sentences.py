@@ -29,15 +29,20 @@ def say_faithfulness(table: pd.DataFrame) -> str:
         rows = table[(table.measure == measure) & table.type.isin(TYPES)]
         if len(rows):
             row = rows.loc[getattr(rows["mean"], best)()]
-            shown.append(f"{word} are {_which(row)}, {of_row(row, 'mean')}")
-    return f"Most {' and most '.join(shown)}." if shown else "Nothing was masked."
+            shown.append(f"the most {word} explanations are {_which(row)}, {of_row(row, 'mean')}")
+    return f"{_capital('; '.join(shown))}." if shown else "Nothing was masked."
+
+
+def _capital(text: str) -> str:
+    """A text with a capital first letter."""
+    return text[:1].upper() + text[1:]
 
 
 @sentence
 def say_agreement(table: pd.DataFrame) -> str:
     """Which type agrees most with people."""
     row = table.loc[table["mean"].idxmax()]
-    return f"Most like people are {_which(row)}, {row.measure.replace('_', ' ')} {of_row(row, 'mean')}."
+    return f"Closest to people's marks are {_which(row)}, {row.measure.replace('_', ' ')} {of_row(row, 'mean')}."
 
 
 @sentence
@@ -48,20 +53,20 @@ def say_complexity(table: pd.DataFrame) -> str:
     run = ["task", "model", "seed", "technique", "type"]
     same = table[(table[run] == row[run]).all(axis=1)]
     random = same[same.measure == "random"]
-    beside = f", random scores of as many {of_row(random.iloc[0], 'mean')}" if len(random) else ""
-    return f"Simplest are {_which(row)}, {of_row(row, 'mean')} nats{beside}."
+    beside = f" (as many random scores: {of_row(random.iloc[0], 'mean')})" if len(random) else ""
+    return f"The simplest explanations are {_which(row)}, {of_row(row, 'mean')} nats{beside}."
 
 
 @sentence
 def say_agents(learned: pd.DataFrame, agents: pd.DataFrame) -> str:
     """Whether agents have learned, and the largest gain of an explanation."""
     known = agents[agents.gain.notna()]
-    said = f"{learned.learned.sum()} of {len(learned)} models have agents that have learned"
+    said = f"Agents have learned to predict {learned.learned.sum()} of {len(learned)} models"
     if known.empty:
         return f"{said}."
     row = known.loc[known.gain.idxmax()]
-    gain = f"the largest gain, {of_row(row, 'gain', sign='+')} points of F1, is that of {_which(row)} (as {row.form})"
-    return f"{said}; {gain}{'' if learned.learned.any() else ', and says nothing where agents have not learned'}."
+    gain = f"the largest gain, {of_row(row, 'gain', sign='+')} points of F1, comes from {_which(row)} (as {row.form})"
+    return f"{said}; {gain}{'' if learned.learned.any() else ', but means nothing as long as agents have not learned'}."
 
 
 @sentence
@@ -70,9 +75,8 @@ def say_leaks(leaks: pd.DataFrame) -> str:
     row = leaks.loc[leaks.positions.idxmax()]
     surely = (leaks.beyond_low > 0).sum()
     return (
-        f"From {surely} of {len(leaks)} explanations the class is surely told better, without a word, than from the "
-        f"lengths; best "
-        f"from {_which(row)}, F1 {of_row(row, 'positions')} (lengths "
+        f"The positions of {surely} of {len(leaks)} explanations, without a word, surely predict the class better than "
+        f"the lengths of the texts do; best are those of {_which(row)}, F1 {of_row(row, 'positions')} (lengths: "
         f"{row.lengths:.2f})."
     )
 
@@ -81,11 +85,10 @@ def say_leaks(leaks: pd.DataFrame) -> str:
 def say_models(table: pd.DataFrame) -> str:
     """How good the models are, and how many instances each property rests on."""
     shown = [
-        f"F1 {row.f1} and {row.explained} explained texts, {row.annotated} of them marked by people, for "
-        f"{name_run(row)}"
+        f"{name_run(row)}: F1 {row.f1}, {row.explained} explained texts, {row.annotated} of them marked by people"
         for _, row in table.iterrows()
     ]
-    return f"The numbers rest on {'; '.join(shown)} (in brackets the paper's F1)."
+    return f"{'; '.join(shown)} (in brackets the paper's F1)."
 
 
 @sentence
@@ -98,16 +101,16 @@ def say_properties(summary: pd.DataFrame, faithfulness: pd.DataFrame) -> str:
             continue
         best = wide.idxmax(axis=1) if name in HIGHER or name.startswith("agreement") else wide.idxmin(axis=1)
         counts = best.value_counts()
-        shown.append(f"{name.replace('_', ' ')} {TYPES[counts.index[0]]} ({counts.iloc[0]} of {len(wide)} cells)")
+        shown.append(f"{TYPES[counts.index[0]]} by {name.replace('_', ' ')} ({counts.iloc[0]} of {len(wide)} cells)")
     if not shown:
         return "No property has all three types."
     spans = faithfulness[(faithfulness.type == "span") & (faithfulness.measure == "comprehensiveness")]
     beside = (
-        f" Spans are at best as comprehensive as {of_row(spans.loc[spans['mean'].idxmax()], 'mean')}."
+        f" The highest comprehensiveness of spans is {of_row(spans.loc[spans['mean'].idxmax()], 'mean')}."
         if len(spans)
         else ""
     )
-    return f"Best by {', by '.join(shown)}.{beside}"
+    return f"The best type is most often {', '.join(shown)}.{beside}"
 
 
 @sentence
@@ -116,9 +119,8 @@ def say_rules(rules: pd.DataFrame) -> str:
     means = rules.groupby("rule", sort=False).comprehensiveness_beyond_units.agg(["mean", "min", "max"])
     row = means.loc[means["mean"].idxmax()]
     return (
-        f"Beside as many single units, spans by {row.name.replace('_', ' ')} are the most comprehensive: "
-        f"{row['mean']:+.2f} on "
-        f"average (from {row['min']:+.2f} to {row['max']:+.2f}, by technique and model)."
+        f"Compared with as many single tokens, spans by {row.name.replace('_', ' ')} are the most comprehensive: "
+        f"{row['mean']:+.2f} on average ({row['min']:+.2f} to {row['max']:+.2f}, depending on technique and model)."
     )
 
 
@@ -129,14 +131,13 @@ def say_oracle(oracle: pd.DataFrame) -> str:
     wide = last.groupby(["estimate", "exact"], sort=False).spearman.agg(["mean", "min", "max"])
     best = wide["mean"].idxmax()
     shown = [
-        f"{name_method(name)} {row['mean']:.2f} (from {row['min']:.2f} to {row['max']:.2f}, by model)"
+        f"{name_method(name)} {row['mean']:.2f} ({row['min']:.2f} to {row['max']:.2f}, depending on the model)"
         for (name, exact), row in wide.iterrows()
         if exact == "interaction"
     ]
     return (
-        f"Nearest to exact values comes {name_method(best[0])}, rank correlation {wide['mean'][best]:.2f} with "
-        f"the "
-        f"{best[1]} value; with the interaction alone: {', '.join(shown)}."
+        f"{name_method(best[0])} comes nearest to exact values, with a rank correlation of {wide['mean'][best]:.2f} "
+        f"with the {best[1]} value; with the interaction alone: {', '.join(shown)}."
     )
 
 
@@ -144,12 +145,12 @@ def say_oracle(oracle: pd.DataFrame) -> str:
 def say_combined(combined: pd.DataFrame) -> str:
     """On which properties the combined explanations are surely better, and than what."""
     shown = [
-        f"{between(row.difference, row.low, row.high, '+')} against {TYPES[row.against]} in {row.property}"
+        f"{row.property} against {TYPES[row.against]}, by {between(row.difference, row.low, row.high, '+')}"
         for _, row in combined.iterrows()
         if row.low > 0 or row.high < 0
     ]
     return (
-        f"Surely apart are combined explanations by {'; '.join(shown)}."
+        f"Combined explanations surely differ in {'; '.join(shown)}."
         if shown
-        else "Combined explanations are nowhere surely apart."
+        else "Combined explanations surely differ in nothing."
     )

@@ -24,8 +24,7 @@ def say_area(area: pd.DataFrame) -> str:
     surely = (methods.low > (random.high.iloc[0] if len(random) else 0)).sum()
     return (
         f"On {task_title(best.task)} {name_method(best.method)} is the most comprehensive method, "
-        f"{of_row(best, 'mean')}{floor}; "
-        f"{surely} of {len(methods)} methods lie surely above random scores."
+        f"{of_row(best, 'mean')}{floor}; {surely} of {len(methods)} methods are surely above random scores."
     )
 
 
@@ -37,8 +36,9 @@ def say_data(table: pd.DataFrame) -> str:
         return "No task stands in for a published one."
     apart = known.f1 - known.published_f1
     return (
-        f"Macro F1 of ours lies {apart.mean():+.1f} points from the published ones on average, from {apart.min():+.1f} "
-        f"({task_title(known.task[apart.idxmin()])}) to {apart.max():+.1f} ({task_title(known.task[apart.idxmax()])})."
+        f"Our macro F1 differs from the published one by {apart.mean():+.1f} points on average, from "
+        f"{apart.min():+.1f} ({task_title(known.task[apart.idxmin()])}) to {apart.max():+.1f} "
+        f"({task_title(known.task[apart.idxmax()])})."
     )
 
 
@@ -54,10 +54,9 @@ def say_sizes(curves: pd.DataFrame) -> str:
         means = rows.groupby("ratio")["mean"].mean()
         best = rows.loc[rows["mean"].idxmax()]
         shown.append(
-            f"{title} goes from {means.iloc[0]:.2f} at {100 * means.index[0]:.0f} % of the tokens to "
-            f"{means.iloc[-1]:.2f} at "
-            f"{100 * (means.index[-1]):.0f} %, mean over methods, highest for {name_method(best.method)} "
-            f"({of_row(best, 'mean')})"
+            f"{title} rises from {means.iloc[0]:.2f} with {100 * means.index[0]:.0f} % of the tokens to "
+            f"{means.iloc[-1]:.2f} with {100 * (means.index[-1]):.0f} %, mean over methods, and is highest for "
+            f"{name_method(best.method)} ({of_row(best, 'mean')})"
         )
     return f"On {task_title(part.task.iloc[0])} {' and '.join(shown)}." if shown else "No method is erased by."
 
@@ -70,13 +69,12 @@ def say_diagnosticity(cells: pd.DataFrame) -> str:
     surely = (cells.low > 0.5).groupby(cells.metric).sum()
     counts = cells.groupby("metric").size()
     shown = ", ".join(
-        f"{MEASURES.get(name, name)} {value:.2f} ({surely[name]} of {counts[name]} cells surely above one half)"
+        f"{MEASURES.get(name, name)} {value:.2f} (surely above one half in {surely[name]} of {counts[name]} cells)"
         for name, value in means.items()
     )
     return (
-        f"Mean diagnosticity is {shown}; highest is {MEASURES.get(row.metric, row.metric)} of "
-        f"{name_method(row.method)} on "
-        f"{task_title(row.task)}, {of_row(row, 'diagnosticity')}."
+        f"Mean diagnosticity is {shown}; the highest cell is {MEASURES.get(row.metric, row.metric)} of "
+        f"{name_method(row.method)} on {task_title(row.task)}, {of_row(row, 'diagnosticity')}."
     )
 
 
@@ -87,7 +85,7 @@ def say_remains(remains: pd.DataFrame) -> str:
     for measure, rows in remains.groupby("measure", sort=False):
         ends = [rows.iloc[0], rows.loc[rows.difference.abs().idxmin()]]
         said = [f"{of_row(row, 'difference', sign='+')} under “{row.title.lower()}”" for row in ends]
-        shown.append(f"{measure} lies {said[0]} from its hard counterpart and, nearest to it, {said[1]}")
+        shown.append(f"{measure} differs from its hard counterpart by {said[0]} and, at the closest, by {said[1]}")
     return f"{'; '.join(shown)}."
 
 
@@ -100,9 +98,8 @@ def say_ratios(ratios: pd.DataFrame) -> str:
         return "One of the two kinds of measures is not here."
     best, level = hard.loc[hard.diagnosticity.idxmax()], soft.loc[soft.diagnosticity.idxmax()]
     return (
-        f"On {task_title(best.task)} {MEASURES[best.metric]} is most diagnostic at {100 * best.ratio:.0f} % of the "
-        f"tokens, "
-        f"{of_row(best, 'diagnosticity')}; the better of the soft measures, {MEASURES[level.metric]}, reaches "
+        f"On {task_title(best.task)} {MEASURES[best.metric]} is most diagnostic with {100 * best.ratio:.0f} % of the "
+        f"tokens, {of_row(best, 'diagnosticity')}; the better of the soft metrics, {MEASURES[level.metric]}, reaches "
         f"{of_row(level, 'diagnosticity')}."
     )
 
@@ -113,8 +110,8 @@ def say_draws(draws: pd.DataFrame) -> str:
     sds = draws[["soft_nc_sd", "soft_ns_sd"]]
     return (
         f"From one random mask to the next, a text's Soft-NC moves by {sds.soft_nc_sd.mean():.2f} and its Soft-NS by "
-        f"{sds.soft_ns_sd.mean():.2f} (standard deviations, {sds.min().min():.2f} to {sds.max().max():.2f} by task "
-        f"and method)."
+        f"{sds.soft_ns_sd.mean():.2f} (standard deviations, {sds.min().min():.2f} to {sds.max().max():.2f} depending "
+        f"on task and method)."
     )
 
 
@@ -129,11 +126,9 @@ def say_scale(keep: pd.DataFrame) -> str:
     follows = (part.follows_ns * weights).sum()
     return (
         f"Min-max strengths keep from {100 * least.keep_rate:.0f} % ({name_method(least.method)}) to "
-        f"{100 * most.keep_rate:.0f} % "
-        f"({name_method(most.method)}) of a text; the side that keeps more wins {100 * follows:.0f} % of the decided "
-        f"pairs "
-        f"of Soft-NS "
-        f"({100 * part.follows_ns.min():.0f} % to {100 * part.follows_ns.max():.0f} %, by method)."
+        f"{100 * most.keep_rate:.0f} % ({name_method(most.method)}) of a text; the side that keeps more wins "
+        f"{100 * follows:.0f} % of the decided pairs of Soft-NS ({100 * part.follows_ns.min():.0f} % to "
+        f"{100 * part.follows_ns.max():.0f} %, depending on the method)."
     )
 
 
@@ -158,10 +153,10 @@ def say_drivers(drivers: pd.DataFrame) -> str:
         row = drivers.loc[drivers[f"{name}_change"].idxmin()]
         moved = between(row[f"{name}_change"], row[f"{name}_low"], row[f"{name}_high"], "+")
         shown.append(
-            f"{MEASURES[name]} most by “{row.title}”, {moved}, to {row[name]:.2f} (published "
+            f"“{row.title}” lowers {MEASURES[name]} most, by {moved} to {row[name]:.2f} (published "
             f"{row[f'{name}_published']:.2f})"
         )
-    return f"Lowered is {' and '.join(shown)}."
+    return f"{'; '.join(shown)}."
 
 
 @sentence
@@ -169,11 +164,9 @@ def say_settings(settings: pd.DataFrame) -> str:
     """Ties and texts without effect under the main protocol."""
     row = settings[settings.setting == "main"].iloc[0]
     return (
-        f"Of {row.pairs:,.0f} pairs on {row.instances:.0f} texts, {100 * row.nc_ties:.0f} % tie by NC, "
-        f"{100 * row.soft_nc_ties:.0f} % by "
-        f"Soft-NC, {100 * row.ns_ties:.0f} % by NS and {100 * row.soft_ns_ties:.0f} % by Soft-NS; erasing moves "
-        f"nothing in "
-        f"{100 * row.no_effect:.0f} % of the texts."
+        f"Of {row.pairs:,.0f} pairs on {row.instances:.0f} texts, {100 * row.nc_ties:.0f} % tie on NC, "
+        f"{100 * row.soft_nc_ties:.0f} % on Soft-NC, {100 * row.ns_ties:.0f} % on NS and {100 * row.soft_ns_ties:.0f} "
+        f"% on Soft-NS; erasing everything changes nothing in {100 * row.no_effect:.0f} % of the texts."
     )
 
 
@@ -185,4 +178,4 @@ def say_examples(table: pd.DataFrame) -> str:
         return "No text has both a method's scores and random ones."
     apart = {name: (wide.xs(False, level=1)[name] - wide.xs(True, level=1)[name]).abs() for name in MEASURES}
     shown = ", ".join(f"{MEASURES[name]} {value.min():.2f} to {value.max():.2f}" for name, value in apart.items())
-    return f"Between the method and random scores, the texts shown differ by {shown}."
+    return f"In the texts shown, the method and random scores differ by {shown}."
