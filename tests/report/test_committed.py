@@ -68,7 +68,7 @@ def test_claims_are_those_of_the_tables(runs):
 def test_the_page_is_made_from_the_claims(runs):
     text = (CHECKOUT / "docs" / "fidelity.md").read_text(encoding="utf-8")
     assert text == fidelity_markdown(), "docs/fidelity.md is not what `attreval publish` writes"
-    assert f"Of {len(shown(runs))} claims:" in text
+    assert f"Verdicts on {len(shown(runs))} claims:" in text
 
 
 def test_every_reason_is_of_a_claim_and_verdict_that_a_committed_run_has(runs):

@@ -351,7 +351,7 @@ def test_reasons_belong_to_a_verdict(tmp_path, monkeypatch):
     turned = {"what": "metric", "how": "ties at half", "measured": "x.csv", "where": {"rule": "half"}, "value": "n"}
     reason = Reason(profile="quick", verdict="contradicted", because="Ties.", turned=[turned])
     assert reason_of(row, None) == "not yet found"
-    assert reason_of(row, reason) == "Ties. Turned: metric, ties at half: [0.100](../x.csv)."
+    assert reason_of(row, reason) == "Ties. Changed: metric, ties at half: [0.100](../x.csv)."
     assert Turned(**turned, low="low", high="high").became() == "0.100 [0.000, 0.200]"
     assert reason_of(row | {"verdict": "reproduced"}, reason) == "–"
     assert reason_of(row | {"verdict": "inconclusive"}, reason).endswith("about 4 texts would decide.")

@@ -91,11 +91,13 @@ def test_the_sentence_names_what_holds_and_counts_what_does_not():
     others = [row("method", str(at), OUTSIDE) for at in range(4)]
     said = say_turned([row("model", "GRU", INSIDE), row("corpus", "SST-2", OPEN), *others])
     assert said == (
-        "Turned one thing at a time, 6 in all: it holds with model GRU (0.500 [0.250, 0.750]); is open with "
+        "With one thing changed at a time (6 changes), it holds with model GRU (0.500 [0.250, 0.750]); is open with "
         "corpus SST-2 (0.500 [0.250, 0.750]); does not hold with the other 4."
     )
     few = say_turned([row("model", "GRU", FEW), row("corpus", "SST-2", OUTSIDE)])
-    assert few.startswith("Turned one thing at a time, 2 in all: it holds with none; cannot be told with model GRU")
+    assert few.startswith(
+        "With one thing changed at a time (2 changes), it holds with none; is undecided with model GRU"
+    )
     assert few.endswith("does not hold with corpus SST-2 (0.500 [0.250, 0.750]).")
 
 

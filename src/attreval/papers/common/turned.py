@@ -77,11 +77,11 @@ def say_turned(rows: Iterable[dict]) -> str:
     kinds = {kind: [row for row in rows if row["holds"] == kind] for kind in (INSIDE, OPEN, FEW, OUTSIDE)}
     said = [f"it holds with {_list(kinds[INSIDE])}" if kinds[INSIDE] else "it holds with none"]
     said += [f"is open with {_list(kinds[OPEN])}"] if kinds[OPEN] else []
-    said += [f"cannot be told with {_list(kinds[FEW])}, of too few texts"] if kinds[FEW] else []
+    said += [f"is undecided with {_list(kinds[FEW])}, for lack of texts"] if kinds[FEW] else []
     if kinds[OUTSIDE]:
         named = _list(kinds[OUTSIDE]) if len(kinds[OUTSIDE]) <= 3 else f"the other {len(kinds[OUTSIDE])}"
         said.append(f"does not hold with {named}")
-    return f"Turned one thing at a time, {len(rows)} in all: {'; '.join(said)}."
+    return f"With one thing changed at a time ({len(rows)} changes), {'; '.join(said)}."
 
 
 def _list(rows: list[dict]) -> str:

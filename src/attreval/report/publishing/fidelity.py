@@ -133,11 +133,11 @@ def fidelity_markdown() -> str:
         "",
         "Written by `attreval publish` from the committed runs and from `paper/reasons.yml`, never by hand. "
         f"{_name_runs(runs, main)} {_count(shown)} "
-        f"No reason yet: {list(why.values()).count(NOT_FOUND)}. What verdicts mean is said in [README](../README.md).",
+        f"No reason yet: {list(why.values()).count(NOT_FOUND)}. [README](../README.md) says what the verdicts mean.",
         "",
         "*Published*: the number made from the paper's own tables where they decide it, else what the paper says. "
-        "*Ours*: the value with its interval, behind it the range that the claim asks for. *Minutes*: of a "
-        "processor, of the notebook alone and, behind the stroke, with all training and explaining that it rests on.",
+        "*Ours*: the value with its interval, followed by the range that the claim asks for. *Minutes*: processor "
+        "time of the notebook alone and, after the slash, with all training and explaining that it rests on.",
     ]
     for paper, profile in main.items():
         title, notebook, rule = PAPERS[paper]
@@ -202,7 +202,8 @@ def reason_of(row: dict, reason: Reason | None, turned: Sequence[dict] = ()) -> 
     elif row["verdict"] == INCONCLUSIVE:
         need = row["texts_needed"]
         parts.append(
-            "The interval holds both sides" + (f"; about {need:,.0f} texts would decide." if _decidable(need) else ".")
+            "The interval lies on both sides"
+            + (f"; about {need:,.0f} texts would decide." if _decidable(need) else ".")
         )
     elif row["verdict"] == CHANCE:
         nulls = (("random scores", row["null_scores"]), ("exchanged names", row["null_names"]))
@@ -214,7 +215,7 @@ def reason_of(row: dict, reason: Reason | None, turned: Sequence[dict] = ()) -> 
         )
     if reason is not None and reason.verdict == row["verdict"]:
         measured = (f"{one.what}, {one.how}: [{one.became()}](../{one.measured})" for one in reason.turned)
-        parts.append(f"{reason.because} Turned: {'; '.join(measured)}.")
+        parts.append(f"{reason.because} Changed: {'; '.join(measured)}.")
     if row["verdict"] == CONTRADICTED and turned:
         parts.append(say_turned(turned))
     return " ".join(parts) or NOT_FOUND
@@ -232,8 +233,8 @@ def _read(run: Results, name: str):
 def _count(claims: dict[str, dict]) -> str:
     """How many claims have which verdict."""
     found = [row["verdict"] for row in claims.values()]
-    counts = ", ".join(f"{found.count(verdict)} {verdict}" for verdict in VERDICTS if verdict in found)
-    return f"Of {len(found)} claims: {counts}."
+    counts = ", ".join(f"{found.count(verdict)} “{verdict}”" for verdict in VERDICTS if verdict in found)
+    return f"Verdicts on {len(found)} claims: {counts}."
 
 
 def _describe(run: Results) -> str:
