@@ -113,6 +113,12 @@ def test_the_overview_has_a_panel_a_paper_and_short_names():
     plt.close(axes.figure)
 
 
+def test_a_paper_without_a_tested_claim_says_so_in_its_panel():
+    axes = draw_overview(pd.concat([table(7, paper) for paper in PAPERS if paper != "sun2024"]), {})
+    assert texts_of(axes.figure).count("none can be tested in this run") == 1 and len(axes.figure.axes) == 4
+    plt.close(axes.figure)
+
+
 def test_nothing_to_draw_is_said():
     untested = table(12).query("verdict == 'not testable here'")
     for axes in (draw_overview(untested, {}), draw_paper(untested, "kamp2023")):

@@ -126,6 +126,9 @@ def draw_overview(table: pd.DataFrame, titles: dict[str, str]):
                 label = titles.get(claim.claim) or textwrap.shorten(claim.statement, 34, placeholder=" …")
                 _beside(axes, -0.03, y, label, "right", 7.3)
                 _beside(axes, 1.05, y, _say(claim, claim.value, 2), "left", 7.3)
+            if by_paper[paper].empty:
+                axes.set_axis_off()
+                _beside(axes, -0.03, 0, "none can be tested in this run", "right", 7.3)
             top -= count * row + head
     _explain(figure, table, 7.2, 0.5 / height, columns=5)
     return figure.axes[0]
