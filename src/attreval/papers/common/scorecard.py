@@ -120,15 +120,17 @@ def draw_overview(table: pd.DataFrame, titles: dict[str, str]):
         for paper, count in zip(column, counts[at], strict=True):
             left = 0.5 * at + 0.262
             axes = figure.add_axes((left, (top - count * row) / height, 0.13, count * row / height))
-            _draw_rows(axes, by_paper[paper])
+            if len(by_paper[paper]):
+                _draw_rows(axes, by_paper[paper])
+            else:
+                axes.set_axis_off()
+                axes.set_ylim(0.5, -0.5)
+                _beside(axes, -0.03, 0, "none can be tested in this run", "right", 7.3)
             axes.set_title(PAPERS[paper], loc="left", fontsize=8.5, fontweight="bold", x=-1.95, pad=4)
             for y, claim in enumerate(by_paper[paper].itertuples()):
                 label = titles.get(claim.claim) or textwrap.shorten(claim.statement, 34, placeholder=" …")
                 _beside(axes, -0.03, y, label, "right", 7.3)
                 _beside(axes, 1.05, y, _say(claim, claim.value, 2), "left", 7.3)
-            if by_paper[paper].empty:
-                axes.set_axis_off()
-                _beside(axes, -0.03, 0, "none can be tested in this run", "right", 7.3)
             top -= count * row + head
     _explain(figure, table, 7.2, 0.5 / height, columns=5)
     return figure.axes[0]
