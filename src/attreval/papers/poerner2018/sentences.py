@@ -56,8 +56,8 @@ def say_chance(exceptions: pd.DataFrame, blocks: pd.DataFrame) -> str:
     """How many methods do not surely beat a random word, and the one that falls short most."""
     row = exceptions.loc[(exceptions.accuracy - exceptions.random).idxmin()]
     return (
-        f"In {len(exceptions)} of {blocks.cells.sum():.0f} cells a method does not surely beat a random word; farthest "
-        f"below is {name_method(row.method)} on {name_run(row)} with {of_row(row, 'accuracy')} hits, a random word has "
+        f"In {len(exceptions)} of {blocks.cells.sum():.0f} cells a method does not surely beat a random word; weakest "
+        f"is {name_method(row.method)} on {name_run(row)} with {of_row(row, 'accuracy')} hits, a random word has "
         f"{row.random:.2f}."
     )
 

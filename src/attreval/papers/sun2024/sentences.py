@@ -29,13 +29,8 @@ def say_faithfulness(table: pd.DataFrame) -> str:
         rows = table[(table.measure == measure) & table.type.isin(TYPES)]
         if len(rows):
             row = rows.loc[getattr(rows["mean"], best)()]
-            shown.append(f"the most {word} explanations are {_which(row)}, {of_row(row, 'mean')}")
-    return f"{_capital('; '.join(shown))}." if shown else "Nothing was masked."
-
-
-def _capital(text: str) -> str:
-    """A text with a capital first letter."""
-    return text[:1].upper() + text[1:]
+            shown.append(f"most {word} explanations are {_which(row)}, {of_row(row, 'mean')}")
+    return f"The {'; the '.join(shown)}." if shown else "Nothing was masked."
 
 
 @sentence

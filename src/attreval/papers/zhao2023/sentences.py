@@ -54,7 +54,7 @@ def say_sizes(curves: pd.DataFrame) -> str:
         means = rows.groupby("ratio")["mean"].mean()
         best = rows.loc[rows["mean"].idxmax()]
         shown.append(
-            f"{title} rises from {means.iloc[0]:.2f} with {100 * means.index[0]:.0f} % of the tokens to "
+            f"{title} goes from {means.iloc[0]:.2f} with {100 * means.index[0]:.0f} % of the tokens to "
             f"{means.iloc[-1]:.2f} with {100 * (means.index[-1]):.0f} %, mean over methods, and is highest for "
             f"{name_method(best.method)} ({of_row(best, 'mean')})"
         )
