@@ -400,7 +400,8 @@ def test_spread_is_the_distance_over_the_least_run(step):
     table = seeds.spread_table(step, apd).set_index("study")
     assert table.surely["main"] == 1 and table.stays["main"] == 0.7 and table.chance["main"] == 0.02
     said = sentences.say_seeds(table.reset_index())
-    assert "25.0 % on SNLI (3 runs, 0.20000 to 0.25000; 2.0 %" in said and "in 70 % of the draws; 1 of the other 2" in said
+    assert "25.0 % on SNLI (3 runs, 0.20000 to 0.25000; 2.0 %" in said
+    assert "in 70 % of the draws; 1 of the other 2" in said
     assert list(table.index) == ["main", "published"] and table.spread["main"] == pytest.approx(0.25)
     assert table.train_rows["main"] == 4 and table.runs["published"] == 10
     assert table.spread["published"] == pytest.approx(0.0555, abs=1e-4)
