@@ -84,6 +84,31 @@ def test_the_planted_best_is_named_for_models_and_files_of_any_shape(kind, here)
     assert 'src="http' not in page.read_text(encoding="utf-8") and LABELS[0] in text
 
 
+def test_numbered_classes_take_the_given_names_and_a_few_texts_suffice(here):
+    model = train_planted("roberta", here / "roberta", labels=("LABEL_0", "LABEL_1"))
+    write_texts(here / "few.csv", 7)
+    columns, out = {"text": "review", "label": "stars"}, here / "report"
+    page = running.evaluate_own(
+        *(str(model), here / "few.csv", columns, out, QUICK), labels=LABELS, most=5, say=lambda text: None
+    )
+    assert LABELS[0] in page.read_text(encoding="utf-8") and "LABEL_0" not in page.read_text(encoding="utf-8")
+    values = pd.read_csv(out / "tables" / "08_joint_values.csv")
+    assert set(values[values.task == "hybrid_texts"].metric).isdisjoint({"nc", "ns", "soft_nc_equal"})
+    with pytest.raises(ValueError, match="has 2 classes, `labels` has 3"):
+        running.examine(str(model), here / "few.csv", columns, QUICK, [], ["a", "b", "c"], out, lambda text: None)
+
+
+def test_a_folder_with_files_of_somebody_is_left_alone(here, monkeypatch):
+    monkeypatch.setattr(running, "examine", lambda *_: pytest.fail("the model was opened"))
+    (here / "out" / "tables").mkdir(parents=True)
+    (here / "out" / "tables" / "thesis.csv").write_text("mine")
+    with pytest.raises(ValueError, match="holds tables, and is no folder of a report"):
+        running.evaluate_own("m", here / "x.csv", {}, here / "out")
+    running.claim_folder(here / "report")
+    running.check_folder(here / "report")
+    running.check_folder(here / "new")
+
+
 def asked(**more):
     given = {"model": "m", "data": project.Path("x.csv"), "columns": {}, "labels": ("a", "b"), "methods": ("lime",)}
     return Asked(**given | {"max_length": 64, "size": 500, "hybrid": 50} | more)
@@ -136,6 +161,8 @@ def test_profiles_hold_what_is_asked(here):
     made = profile_of(asked(), 100)
     assert made["tasks"]["texts"]["explain_rows"] == 100 and made["tasks"]["hybrid_texts"]["explain_rows"] == 20
     assert made["explain"]["methods"] == ["random", "lime"]
+    assert made["tasks"]["texts"]["explain"] == {"shards": 2}
+    assert profile_of(asked(hybrid=1), 5)["tasks"]["hybrid_texts"]["explain"] == {"shards": 1}
     assert made["joint"]["tasks"] == {"texts": 100, "hybrid_texts": 20}
     assert "hybrid_texts" not in profile_of(asked(hybrid=0), 100)["tasks"]
     assert "hybrid_texts" not in profile_of(asked(files=(project.Path("a.jsonl"),), given=("them",)), 100)["tasks"]
@@ -157,7 +184,7 @@ def test_methods_are_those_that_apply(here):
         ({"methods": ["lmie"]}, "did you mean 'lime'"),
         ({"most": 1}, "--texts is at least 2"),
         ({"columns": {"text": "reviw", "label": "stars"}}, "review"),
-        ({"columns": {"text": "review", "label": "stars"}, "labels": ["x", "y"]}, "not among x, y"),
+        ({"columns": {"text": "review", "label": "stars"}, "labels": ["x", "y"]}, "names its classes dull, fine"),
         ({"attributions": ["none.jsonl"]}, "no file"),
         ({"data": "none.csv"}, "none.csv"),
         ({"model": "robeta"}, "robeta"),

@@ -30,6 +30,8 @@ def make_findings(**changed) -> Findings:
     against = {"title": "NC", "votes": True, "mean": 0.2, "random": 0.1, "rival": EVIL, "rival_mean": 0.4}
     against = pd.DataFrame([against | {"metric": "nc", "surely": True, "below_random": False}])
     values = pd.DataFrame({"method": ["lime", EVIL, "random"], "metric": "nc", "mean": [0.2, 0.4, 0.1]})
+    made = values.assign(task="hybrid_texts", mean=0.7)  # of documents made from the texts
+    values = pd.concat([made, made.assign(metric="pointing"), values.assign(task="texts")], ignore_index=True)
     explained = pd.DataFrame({"gap_share": [0.5, 0.0], "dropped": [0, 7]})
     model = pd.Series({"accuracy": 0.5, "accuracy_low": 0.4, "majority": 0.5, "test_rows": 90})
     return Findings(asked, pd.DataFrame([best, other, chance]), against, values, model, 60, explained)
@@ -106,3 +108,8 @@ def test_what_was_made_elsewhere_has_no_price_here():
 def test_what_is_not_settled_is_said(changed, recommendation, certainty):
     found = make_findings(**changed)
     assert findings.recommendation(found).startswith(recommendation) and certainty in findings.certainty(found)
+
+
+def test_the_table_is_of_the_texts_where_they_were_measured():
+    table = findings.table(make_findings())
+    assert table.nc.to_dict() == {"lime": 0.2, EVIL: 0.4, "random": 0.1} and (table.pointing == 0.7).all()

@@ -88,10 +88,32 @@ def test_names_targets_and_doubles_are_checked(tiny, texts):
     with pytest.raises(ValueError, match="explains the class 'maybe'; there are: no, yes"):
         as_methods([rows(["a"], target="maybe")], ["no", "yes"])
     with pytest.raises(ValueError, match="two rows for the text '1'"):
-        as_methods([rows(["a"], id="1"), rows(["b"], id="1")], ["no", "yes"])
+        as_methods([rows(["a"], id="1"), rows(["a"], id="1")], ["no", "yes"])
+    with pytest.raises(ValueError, match=r"two rows for the text \('a',\)"):
+        as_methods([rows(["a"]), rows(["a"])], ["no", "yes"])
     made = as_methods([rows([texts[0].segments[0]], target="YES")], ["no", "yes"])["theirs"]
     with pytest.raises(ValueError, match=r"explains the class 'yes'.*asked is 'no'"):
         made.given(texts[0].__class__("x", (texts[0].segments[0],), 0, texts[0].words[:1]), tiny.tokens(texts[0]), 0)
+
+
+def test_scores_are_those_of_the_text_whatever_ids_say(tiny, texts):
+    """Ids of a file that counts from 0 name other texts here; of equal texts the id decides, then the class."""
+
+    def row(at, score, **more):
+        return GivenScores(texts[at].segments, "theirs", texts[at].words, np.full(len(texts[at].words), score), **more)
+
+    def asked(made, at, name, target=0):
+        instance = texts[at].__class__(f"mine/test/{name}", texts[at].segments, 0, texts[at].words)
+        return made["theirs"].given(instance, tiny.tokens(instance), target).values.max()
+
+    shifted = as_methods([row(0, 1.0, id="1"), row(1, 2.0, id="0")], tiny.labels)
+    assert asked(shifted, 0, "0") <= 1.0 < asked(shifted, 1, "1") <= 2.0
+    same = as_methods([row(0, 1.0, id="a/1"), row(0, 2.0, id="1"), row(0, 3.0, id="2")], tiny.labels)
+    assert [asked(same, 0, name) for name in ("a/1", "1", "2", "9")] == pytest.approx(
+        np.array([1.0, 2.0, 3.0, 1.0]) * asked(same, 0, "a/1")
+    )
+    classes = as_methods([row(0, 1.0, target=0), row(0, 2.0, target=tiny.labels[1])], tiny.labels)
+    assert asked(classes, 0, "x", 1) == pytest.approx(2 * asked(classes, 0, "x", 0))
 
 
 GOOD = {"text": "a b", "method": "m", "scores": [1, 2], "spans": [[0, 1], [2, 3]]}
@@ -105,6 +127,10 @@ GOOD = {"text": "a b", "method": "m", "scores": [1, 2], "spans": [[0, 1], [2, 3]
         ({"scores": ["x", "y"]}, "list of numbers"),
         ({"spans": [[0, 1], [2, 9]]}, r"span \[2, 9\] is not in the text"),
         ({"spans": None}, "`spans` or `tokens`"),
+        ({"spans": {"start": 0}}, r"a span is \[start, end\]"),
+        ({"spans": [{"start": 0, "end": 1}, [2, 3]]}, r"a span is \[start, end\]"),
+        ({"spans": ["01", [2, 3]]}, r"a span is \[start, end\]"),
+        ({"text": 5}, "a string, or two"),
         ({"text": ["a", "b", "c"]}, "a string, or two"),
         ({"method": None}, "row 1: no method"),
         ({"spans": None, "tokens": ["a", "z"]}, "'z' does not come"),

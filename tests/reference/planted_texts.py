@@ -28,9 +28,9 @@ def make_texts(number: int, seed: int = 0) -> list[tuple[list[str], int, int]]:
     return out
 
 
-def train_planted(kind: str, folder: Path, pairs: bool = False, steps: int = 120) -> Path:
+def train_planted(kind: str, folder: Path, pairs: bool = False, steps: int = 120, labels=LABELS) -> Path:
     """A folder with a classifier of a kind that goes by the planted word. pairs: it reads two texts."""
-    names = dict(enumerate(LABELS))
+    names = dict(enumerate(labels))
     network, tokenizer = tiny_network(kind, id2label=names, label2id={name: k for k, name in names.items()})
     torch.manual_seed(0)
     for weight in network.parameters():

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from attreval.methods.attribution_files import GivenScores, on_content_tokens, read_attribution_file
+from attreval.methods.attribution_files import GivenScores, as_methods, read_attribution_file
 
 if TYPE_CHECKING:
     import shap
@@ -35,20 +35,12 @@ def read_scores(
 
     ValueError where a text has no scores in the file, or other classes were explained.
     """
-    by_method: dict[str, dict[tuple, GivenScores]] = {}
-    for row in read_attribution_file(path):
-        by_method.setdefault(row.method, {})[row.segments] = row
-    found: dict[str, list[np.ndarray]] = {method: [] for method in by_method}
-    for method, rows in by_method.items():
-        for at, one in enumerate(explained):
-            row = rows.get(one.instance.segments)
-            if row is None:
-                raise ValueError(f"{Path(path).name} has no scores of text {at} by {method!r}: {one.text!r:.80}")
-            if row.target is not None and str(row.target) not in (one.target, str(labels.index(one.target))):
-                raise ValueError(f"{method!r} explains {row.target!r} of text {at}; here {one.target!r} is explained")
+    found: dict[str, list[np.ndarray]] = {}
+    for name, method in as_methods(read_attribution_file(path), labels).items():
+        for one in explained:
             full = np.zeros(len(one.tokens))
-            full[one.tokens.content] = on_content_tokens(row, one.tokens)
-            found[method].append(full)
+            full[one.tokens.content] = method.given(one.instance, one.tokens, labels.index(one.target)).values
+            found.setdefault(name, []).append(full)
     return found
 
 

@@ -298,13 +298,13 @@ class JointSpec(Section):
     """Every method before every judge. tasks: for each task on how many of its first instances judges are asked.
 
     Where tasks is empty, `rows` of every task that is explained. asked: for a task on how many of these the model is
-    asked what no earlier notebook has asked it; on all where it is not named. path_baselines: on how many of a task's
-    first instances integrated gradients start from every baseline, with its first model.
+    asked what no earlier notebook has asked it, 0 for none; on all where it is not named. path_baselines: on how many
+    of a task's first instances integrated gradients start from every baseline, with its first model.
     """
 
     tasks: dict[str, Count] = {}
     rows: Count = 100
-    asked: dict[str, Count] = {}
+    asked: dict[str, Annotated[int, Field(ge=0)]] = {}
     budgets: BudgetsSpec = BudgetsSpec()
     limits: LimitsSpec = LimitsSpec()
     masked: MaskedSpec = MaskedSpec()

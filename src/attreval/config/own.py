@@ -72,16 +72,29 @@ class AttributionsSpec(Section):
     stamp: str = ""
 
     @model_validator(mode="after")
-    def known_methods(self):
+    def stamped(self):
         from attreval.corpora.own_tasks import digest_once
-        from attreval.methods import METHODS
-        from attreval.methods.attribution_files import as_methods, read_attribution_file
 
-        stamp = digest_once(Path(self.file))
-        object.__setattr__(self, "stamp", stamp[:16])
-        ours = [name for name, method in METHODS.items() if method.given is None]
-        METHODS.update(as_methods(read_attribution_file(self.file), self.labels, ours))
+        object.__setattr__(self, "stamp", digest_once(Path(self.file))[:16])
         return self
+
+
+def register_attributions(files: Sequence[AttributionsSpec]) -> None:
+    """Make the methods of these files known; one that several files name has the texts of all of them.
+
+    ValueError for a file whose rows are wrong, and for a method that files of different classes share.
+    """
+    from attreval.methods import METHODS
+    from attreval.methods.attribution_files import as_methods, read_attribution_file
+
+    by_labels: dict[tuple[str, ...], list] = {}
+    for given in files:
+        by_labels.setdefault(tuple(given.labels), []).extend(read_attribution_file(given.file))
+    taken = [name for name, method in METHODS.items() if method.given is None]
+    for labels, rows in by_labels.items():
+        made = as_methods(rows, labels, taken)
+        METHODS.update(made)
+        taken += made
 
 
 def check_run_name(what: str, name: str) -> None:

@@ -23,6 +23,7 @@ from attreval.config.own import (
     check_profile_name,
     check_run_name,
     class_names,
+    register_attributions,
 )
 from attreval.config.sections import BootstrapSpec, ExplainSpec, Judge, ModelSpec, TaskSpec, TrainingSpec
 from attreval.core.section import Section
@@ -62,6 +63,12 @@ class Profile(Section):
     variants: dict[str, str] = {}
     left_out: list[str] = Field([])
 
+    @field_validator("attributions")
+    @classmethod
+    def known_methods(cls, given):
+        register_attributions(given)
+        return given
+
     @field_validator("name")
     @classmethod
     def one_folder(cls, given):
@@ -69,8 +76,7 @@ class Profile(Section):
 
     def __setstate__(self, state):
         super().__setstate__(state)
-        for given in self.attributions:
-            AttributionsSpec(**given.model_dump())  # its methods are not known to this process yet
+        register_attributions(self.attributions)  # not known to this process yet
         self._register_corpora()
 
     def _register_corpora(self) -> None:

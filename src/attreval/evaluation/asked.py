@@ -16,7 +16,7 @@ DEFAULT_METHODS = (  # of every kind one or two that cost at most some hundred e
 # a path of fixed nodes: what integrated gradients miss is said in the report, and stops no other method
 BUDGETS = {"path_steps": 32, "path_steps_most": 32, "lime_samples": 150, "shap_evaluations": 100, "riemann_steps": 16}
 MOST_TOKENS = 512
-SHARDS = 2
+MOST_SHARDS = 2  # steps that explain a task's texts side by side
 HYBRID_SENTENCES = 5  # the paper has ten; what is asked of a text grows with the square of its length
 HYBRID_SHARE = 0.2  # documents for a text that is explained
 
@@ -58,6 +58,11 @@ def pick_methods(wanted: Sequence[str], family: str) -> tuple[str, ...]:
     return chosen
 
 
+def shards_of(rows: int) -> int:
+    """Into how many steps explaining so many texts is cut."""
+    return min(MOST_SHARDS, rows)
+
+
 def profile_of(asked: Asked, texts: int) -> dict:
     """The profile that explains and judges so many texts."""
     corpus = {"file": str(asked.data), "labels": list(asked.labels), "hybrid_sentences": HYBRID_SENTENCES}
@@ -70,22 +75,24 @@ def profile_of(asked: Asked, texts: int) -> dict:
             "test_rows": min(1000, asked.size),
             "explain_rows": rows,
             "judges": ["agreement"],
+            "explain": {"shards": shards_of(rows)},
         }
     }
     joint = {TASK: rows}
     made = min(asked.hybrid, max(1, round(HYBRID_SHARE * rows)))
     if asked.hybrid and not asked.files:  # what was made elsewhere has no scores of documents that are made here
-        tasks[f"hybrid_{TASK}"] = {"models": [MODEL], "explain_rows": made, "judges": ["pointing"]}
+        explain = {"shards": shards_of(made)}
+        tasks[f"hybrid_{TASK}"] = {"models": [MODEL], "explain_rows": made, "judges": ["pointing"], "explain": explain}
         joint[f"hybrid_{TASK}"] = made
     return {
         "name": NAME,
         "workers": 2,
-        "models": {MODEL: {"weights": asked.model, "max_length": asked.max_length}},
+        "models": {MODEL: {"weights": asked.model, "max_length": asked.max_length, "labels": list(asked.labels)}},
         "corpora": {TASK: corpus | asked.columns},
         "attributions": [{"file": str(path), "labels": list(asked.labels)} for path in asked.files],
         "tasks": tasks,
-        "explain": {"methods": ["random", *asked.methods, *asked.given], "shards": SHARDS, **BUDGETS},
-        # of hybrid documents only the pointing game is asked, which needs no further evaluation but one
-        "joint": {"tasks": joint, "asked": {task: 1 for task in joint if task != TASK}},
+        "explain": {"methods": ["random", *asked.methods, *asked.given], **BUDGETS},
+        # of hybrid documents only the pointing game is asked, which needs no further evaluation
+        "joint": {"tasks": joint, "asked": {task: 0 for task in joint if task != TASK}},
         "bootstrap": {"draws": 1000},
     }

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from attreval.core import project
-from attreval.evaluation.asked import MODEL, NAME, SHARDS, TASK, Asked
+from attreval.evaluation.asked import MODEL, NAME, TASK, Asked, shards_of
 from attreval.methods import METHODS
 from attreval.metrics.registry import METRICS
 from attreval.papers.common.verdicts import LEAST_TEXTS
@@ -57,8 +57,9 @@ def read_findings(asked: Asked, texts: int) -> Findings:
     values = read("values")
     values = values[values.granularity == "tokens"]
     accuracy = results.read_table("accuracy", "02_train", TASK, MODEL, 1).iloc[0]
-    shards = [results.read_table("instances", "03_explain", TASK, MODEL, 1, shard) for shard in range(SHARDS)]
-    return Findings(asked, read("choice"), read("objections"), values, accuracy, texts, pd.concat(shards))
+    shards = range(shards_of(texts))
+    explained = pd.concat([results.read_table("instances", "03_explain", TASK, MODEL, 1, shard) for shard in shards])
+    return Findings(asked, read("choice"), read("objections"), values, accuracy, texts, explained)
 
 
 def title(method: str) -> str:
@@ -146,8 +147,13 @@ def limits(found: Findings) -> list[str]:
 
 
 def table(found: Findings) -> pd.DataFrame:
-    """One row a method, the best first: score with interval, price, and a column (mean) a metric."""
-    wide = found.values.pivot_table(index="method", columns="metric", values="mean", sort=False, observed=True)
+    """One row a method, the best first: score with interval, price, and a column a metric: the mean over the texts.
+
+    What was not measured on the texts themselves is of the documents made from them.
+    """
+    texts_first = found.values.sort_values("task", key=lambda task: task != TASK, kind="stable")
+    values = texts_first.drop_duplicates(["method", "metric"])
+    wide = values.pivot(index="method", columns="metric", values="mean")
     order = sorted((name for name in METRICS if name in wide), key=lambda name: name not in VOTING)
     rows = found.choice.set_index("method")[["score", "low", "high", "best", "leading", "requested"]]
     return rows.join(wide[order])

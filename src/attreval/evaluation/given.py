@@ -10,7 +10,7 @@ from pathlib import Path
 
 from attreval.core.records import Instance
 from attreval.core.tables import write_whole
-from attreval.evaluation.asked import Asked
+from attreval.evaluation.asked import NAME, Asked
 from attreval.methods.attribution_files import as_methods, read_attribution_file
 
 TOGETHER = 256  # texts that are predicted at once
@@ -21,7 +21,7 @@ def with_attributions(
 ) -> tuple[Asked, list]:
     """What is asked with files of attributions, and the rows of which each of their methods explains the prediction.
 
-    Where these are not all, they are written to `texts.jsonl` in the folder of the report, and read from there.
+    Where these are not all, they are written to `run/texts.jsonl` in the folder of the report, and read from there.
     Raises ValueError where no text is left, and as attribution_files does.
     """
     from attreval.methods import METHODS
@@ -40,12 +40,12 @@ def with_attributions(
         say(f"{count} of {len(rows)} texts are left out: {why}")
     if not kept:
         raise ValueError(
-            f"no text of {asked.data.name} is explained by {', '.join(given)}: attributions and texts are matched by "
-            "their text, or by id, and are of the class that the model predicts"
+            f"no text of {asked.data.name} is explained by {', '.join(given)}: attributions are found by their text, "
+            "which is the same to the letter, and are of the class that the model predicts"
         )
     if left_out:
         asked = replace(
-            asked, data=_write_kept(asked, kept, out / "texts.jsonl"), columns=_without_split(asked.columns)
+            asked, data=_write_kept(asked, kept, out / NAME / "texts.jsonl"), columns=_without_split(asked.columns)
         )
     return replace(asked, files=files, size=len(kept), given=tuple(given)), kept
 

@@ -22,6 +22,10 @@ from attreval.methods.method import Budget
 FIRST = 50  # texts of the first sample; each further one is twice as large
 PILOT = 3  # texts that are explained to know how long it takes
 JOINT_SHARE = 0.6  # time that the metrics ask for, as a share of what explaining takes
+MARKER = "about-this-folder.txt"
+MARK_TEXT = """Written by `attreval evaluate`: report.html is the report, explorer.html shows every text.
+All here but this file is replaced when the command runs again with this folder as --out.
+"""
 STEP_SECONDS = 45.0  # of the processes of a round, whatever the number of texts
 
 
@@ -49,12 +53,11 @@ def evaluate_own(
     from attreval.evaluation.page import write_report
 
     out = Path(out).expanduser().resolve()
-    if out.exists() and not out.is_dir():
-        raise ValueError(f"--out is a folder for the report; {out} is a file")
+    check_folder(out)
     if most is not None and most < 2:
         raise ValueError(f"--texts is at least 2; got {most}")
     asked = examine(model, Path(data), columns, methods, attributions, labels, out, say)
-    out.mkdir(parents=True, exist_ok=True)
+    claim_folder(out)
     most, cores = min(asked.size, most or asked.size), cores or len(os.sched_getaffinity(0))
     sizes, begun = sample_sizes(most), time.monotonic()
     with results_in(out):
@@ -76,6 +79,24 @@ def evaluate_own(
             say(f"the choice is not settled on {texts} texts; taking more")
     say(f"report: {page}")
     return page
+
+
+def check_folder(out: Path) -> None:
+    """ValueError for a folder of a report that holds what no report has left: nothing of anybody's is overwritten."""
+    if out.exists() and not out.is_dir():
+        raise ValueError(f"--out is a folder for the report; {out} is a file")
+    if out.is_dir() and not (out / MARKER).exists() and (found := sorted(path.name for path in out.iterdir())):
+        raise ValueError(
+            f"--out {out} holds {found[0]}{f' and {len(found) - 1} more' if found[1:] else ''}, and is no folder of a "
+            f"report ({MARKER}): tables, notebooks and pages are replaced there, so name a new folder"
+        )
+
+
+def claim_folder(out: Path) -> None:
+    """Make the folder of a report, and say in it whose it is."""
+    out.mkdir(parents=True, exist_ok=True)
+    with write_whole(out / MARKER) as part:
+        part.write_text(MARK_TEXT, encoding="utf-8")
 
 
 @contextmanager
@@ -139,6 +160,7 @@ def examine(
     """
     from attreval.api.loading import load
     from attreval.api.method_names import find_methods
+    from attreval.models.class_names import name_classes
 
     wanted = find_methods(list(methods)) if methods else ()
     loaded = load(model)
@@ -148,7 +170,7 @@ def examine(
         )
     found = pick_methods(wanted, loaded.family)
     folder = Path(model).expanduser()
-    classes = tuple(labels) or tuple(loaded.labels)
+    classes = name_classes(tuple(loaded.labels), labels, model) if labels else tuple(loaded.labels)
     rows, columns = read_rows(data, columns, classes)
     asked = Asked(
         model=str(folder.resolve()) if folder.is_dir() else model,
@@ -160,7 +182,7 @@ def examine(
         size=len(rows),
     )
     if attributions:
-        out.mkdir(parents=True, exist_ok=True)
+        claim_folder(out)
         asked, rows = with_attributions(asked, attributions, loaded, rows, out, say)
     asked = replace(asked, hybrid=0 if "pair" in columns else count_documents(rows))
     say(

@@ -108,9 +108,10 @@ def _read_row(row: dict, where: str) -> GivenScores:
     missing = [name for name in ("text", "method", "scores") if row.get(name) is None]
     if missing:
         raise ValueError(f"{where}: no {' and no '.join(missing)}; it has: {', '.join(row)}")
-    segments = (row["text"],) if isinstance(row["text"], str) else tuple(row["text"])
-    if not 1 <= len(segments) <= 2 or not all(isinstance(text, str) for text in segments):
-        raise ValueError(f"{where}: `text` is a string, or two for a pair; got {row['text']!r:.80}")
+    text = row["text"]
+    segments = (text,) if isinstance(text, str) else tuple(text) if isinstance(text, list | tuple) else ()
+    if not 1 <= len(segments) <= 2 or not all(isinstance(part, str) for part in segments):
+        raise ValueError(f"{where}: `text` is a string, or two for a pair; got {text!r:.80}")
     try:
         scores = np.array(row["scores"], dtype=float).reshape(-1)
     except (TypeError, ValueError):
@@ -125,13 +126,17 @@ def _read_row(row: dict, where: str) -> GivenScores:
         raise ValueError(f"{where}: `spans` or `tokens` say what the scores belong to; it has: {', '.join(row)}")
     if len(spans) != len(scores):
         raise ValueError(f"{where}: {len(scores)} scores for {len(spans)} spans or tokens")
-    return GivenScores(segments, str(row["method"]), spans, scores, str(row.get("id") or ""), row.get("target"))
+    own = "" if row.get("id") is None else str(row["id"])
+    return GivenScores(segments, str(row["method"]), spans, scores, own, row.get("target"))
 
 
 def _read_spans(given: Sequence, segments: tuple[str, ...], where: str) -> np.ndarray:
     """(n, 3) spans of [start, end] or [segment, start, end]; ValueError for one that is not in the text."""
     out = []
-    for span in given:
+    for span in given if isinstance(given, list | tuple) else [given]:
+        whole = isinstance(span, list | tuple) and all(isinstance(x, int) or float(x).is_integer() for x in span)
+        if not whole or len(span) not in (2, 3):
+            raise ValueError(f"{where}: a span is [start, end] or [segment, start, end]; got {span!r:.80}")
         segment, start, end = (0, *span) if len(span) == 2 else span
         if not (0 <= segment < len(segments) and 0 <= start < end <= len(segments[segment])):
             raise ValueError(f"{where}: the span {list(span)} is not in the text {segments!r:.80}")
@@ -184,7 +189,8 @@ def on_content_tokens(given: GivenScores, tokens: Tokens) -> np.ndarray:
 def as_methods(rows: Sequence[GivenScores], labels: Sequence[str], taken: Iterable[str] = ()) -> dict[str, Method]:
     """Name -> the method that answers from a file. labels: the classes that targets are of; taken: names of others.
 
-    ValueError for a method named as one of ours, for two rows of one text, and for a target that is no class.
+    A text's row is found by its text; of several the one with its id, and of the class that is asked for. ValueError
+    for a method named as one of ours, for two rows of one text, id and class, and for a target that is no class.
     """
     taken, by_method = set(taken), {}
     for row in rows:
@@ -193,40 +199,44 @@ def as_methods(rows: Sequence[GivenScores], labels: Sequence[str], taken: Iterab
                 f"the attributions name a method {row.method!r}, as one here is named; give it another name, such as "
                 f"{row.method + '_theirs'!r}"
             )
-        stored = by_method.setdefault(row.method, {})
-        keys = [row.id] if row.id else []
-        for key in (*keys, row.segments):
-            if key in stored and key == row.id:
-                raise ValueError(f"{row.method!r} has two rows for the text {row.id!r}")
-            stored[key] = row
-        _class_of(row, labels)
+        explained = class_of(row.target, labels, f"{row.method!r} explains")
+        of_text = by_method.setdefault(row.method, {}).setdefault(row.segments, [])
+        if any((row.id, explained) == (other.id, known) for known, other in of_text):
+            which = repr(row.id) if row.id else f"{row.segments!r:.80}"
+            raise ValueError(
+                f"{row.method!r} has two rows for the text {which}; rows of one text differ in id or target"
+            )
+        of_text.append((explained, row))
     return {name: _method(name, stored, tuple(labels)) for name, stored in by_method.items()}
 
 
-def _class_of(row: GivenScores, labels: Sequence[str]) -> int | None:
-    """The index of a row's target; None where it does not say."""
-    if row.target is None:
+def class_of(target: str | int | None, labels: Sequence[str], who: str) -> int | None:
+    """The index of a class given by name, in any case, or by number; None where it is not given. ValueError else."""
+    if target is None:
         return None
     names = [str(label).lower() for label in labels]
-    if str(row.target).lower() in names:
-        return names.index(str(row.target).lower())
-    if str(row.target).isdigit() and int(row.target) < len(names):
-        return int(row.target)
-    raise ValueError(f"{row.method!r} explains the class {row.target!r}; there are: {', '.join(map(str, labels))}")
+    if str(target).lower() in names:
+        return names.index(str(target).lower())
+    if str(target).isdigit() and int(target) < len(names):
+        return int(target)
+    raise ValueError(f"{who} the class {target!r}; there are: {', '.join(map(str, labels))}")
 
 
 def _method(name: str, stored: dict, labels: tuple[str, ...]) -> Method:
-    """A method that looks its answer up."""
+    """A method that looks its answer up. stored: text -> (class, row) of each of its rows."""
 
     def given(instance: Instance, tokens: Tokens, target: int) -> Scores:
-        own_id = instance.id.rpartition("/")[2]  # behind task and split
-        row = stored.get(instance.id) or stored.get(own_id) or stored.get(instance.segments)
+        rows = stored.get(instance.segments, [])
+        if not rows:
+            raise ValueError(f"{name!r} has no scores for the text {instance.segments!r:.80}")
+        own = [
+            one for one in rows if one[1].id and f"/{instance.id}".endswith(f"/{one[1].id}")
+        ]  # behind task and split
+        of_class = {known: row for known, row in reversed(own or rows)}
+        row = of_class.get(target, of_class.get(None))
         if row is None:
-            raise ValueError(f"{name!r} has no scores for the text {instance.id!r}: {instance.segments!r:.80}")
-        explained = _class_of(row, labels)
-        if explained is not None and explained != target:
             raise ValueError(
-                f"{name!r} explains the class {labels[explained]!r} of {instance.id!r}; asked is {labels[target]!r}"
+                f"{name!r} explains the class {labels[min(of_class)]!r} of {instance.id!r}; asked is {labels[target]!r}"
             )
         return Scores(on_content_tokens(row, tokens))
 
