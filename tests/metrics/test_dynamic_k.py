@@ -9,7 +9,6 @@ from reference import dynamic as slow
 from scipy.signal import find_peaks
 from scipy.stats import chisquare
 
-from attreval.core import bootstrap as intervals
 from attreval.metrics import (
     agreement,
     phrases,
@@ -234,12 +233,3 @@ def test_chance_equals_every_way_to_choose(n, k, m):
 
 def test_chance_of_two_is_what_constants_score():
     assert chance_agreement(9, 4, 2) == pytest.approx(agreement.agreement_at_k([np.zeros(9), np.ones(9)], 4))
-
-
-def test_the_interval_of_a_mean_is_the_interval_of_its_statistic():
-    values = np.random.default_rng(1).normal(size=(40, 3))
-    values[3, 1] = np.nan
-    mean, low, high = intervals.bootstrap_mean(values, 300, 0.9, "x")
-    found = intervals.bootstrap_statistic(values, lambda means: means[1], 300, 0.9, "x")
-    np.testing.assert_allclose(found, (mean[1], low[1], high[1]))
-    assert np.isnan(intervals.bootstrap_statistic(values, lambda means: float("nan"), 10, 0.9, "x")).all()

@@ -10,7 +10,7 @@ import numpy as np
 
 from attreval.api.explanation import Explanation
 from attreval.api.explanations import Explanations, check_unit
-from attreval.api.method_names import find_methods, plain
+from attreval.api.method_names import asks_for_all, find_methods
 from attreval.api.texts import Text, make_instances, read_segments
 from attreval.core.records import Instance
 from attreval.methods.method import Budget
@@ -49,12 +49,12 @@ def explain(
     for, 500 where neither is given. notify: called with (texts done, of, evaluations of the model so far), also while a
     text is being explained.
 
-    Random draws follow from the words of a text, so its scores are the same in any company. The ledger of the model's
-    answers lives as long as the call. Raises ValueError for a text that is empty or no text, an unknown method or one
-    that the model does not allow, an unknown class; RuntimeError, naming text and method, where the model fails.
+    Random draws follow from the words of a text, so its scores are the same in any company. Raises ValueError for a
+    text that is empty or no text, an unknown method or one that the model does not allow, an unknown class;
+    RuntimeError, naming text and method, where the model fails.
     """
     check_unit(unit)
-    names, every = find_methods(methods, model.family), _asked_for_all(methods)
+    names, every = find_methods(methods, model.family), asks_for_all(methods)
     goal, rival = (None if one is None else find_class(model.labels, one) for one in (target, against))
     spending = _spend(budget, samples, unit)
     segments = read_segments(texts)
@@ -79,18 +79,14 @@ def find_class(labels: Sequence[str], wanted: str | int) -> int:
             return int(wanted)
     elif wanted in labels:
         return labels.index(wanted)
+    elif isinstance(wanted, str) and wanted.strip().isdecimal() and int(wanted) < len(labels):
+        return int(wanted)
     elif isinstance(wanted, str):
         alike = [k for k, label in enumerate(labels) if label.lower() == wanted.strip().lower()]
         if len(alike) == 1:
             return alike[0]
     known = ", ".join(f"{k} {label}" for k, label in enumerate(labels[:20])) + (" ..." if len(labels) > 20 else "")
     raise ValueError(f"the model has no class {wanted!r}; it has {len(labels)}: {known}")
-
-
-def _asked_for_all(methods: str | Sequence[str] | None) -> bool:
-    """Whether `all` is among the names: then what does not apply is left out, else it is an error."""
-    names = [methods] if isinstance(methods, str) else methods or []
-    return any(plain(part) == "all" for name in names for part in name.split(","))
 
 
 def check_samples(samples: int | None) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,10 +26,11 @@ def load(folder: str | Path, max_length: int | None = None, device: str = "auto"
     is one, else the CPU. Raises FileNotFoundError for a path that is not there, OSError or ValueError where what is
     there is no classifier.
     """
+    from attreval.models.folders import find_model
     from attreval.models.loading import load_classifier
 
     check_length(max_length)
-    place = _find_folder(folder)
+    place = find_model(str(folder.absolute()) if isinstance(folder, Path) else folder)
     asked = ENDLESS if max_length is None else max_length
     model = load_classifier(place, device=device, max_length=asked)
     model.max_length = min(asked, model.max_length, _longest(model))
@@ -48,6 +48,7 @@ def wrap(
     logits; None takes those of the configuration. max_length: as for `load`. Raises ValueError where the module gives
     no such logits, or others by embeddings than by ids, or in a padded batch than alone.
     """
+    from attreval.models.folders import refuse_problem
     from attreval.models.transformer import Transformer
 
     check_length(max_length)
@@ -62,8 +63,10 @@ def wrap(
             f"{type(tokenizer).__name__} is no fast tokenizer, and only these say which characters a token covers; "
             "load one with AutoTokenizer.from_pretrained(..., use_fast=True)"
         )
+    refuse_problem(module.config, type(module).__name__)
     module.eval()
-    names = tuple(labels) if labels is not None else tuple(map(str, getattr(module.config, "id2label", {}).values()))
+    numbered = getattr(module.config, "id2label", None) or {}
+    names = tuple(labels) if labels is not None else tuple(str(numbered[k]) for k in sorted(numbered, key=int))
     model = Transformer(type(module).__name__, module, tokenizer, names, max_length or ENDLESS)
     model.max_length = min(model.max_length, _longest(model))
     _check_logits(model)
@@ -82,23 +85,6 @@ def _longest(model: Classifier) -> int:
         return model.max_length
     limits = (model.longest, getattr(model.tokenizer, "model_max_length", ENDLESS))
     return min([limit for limit in limits if limit and limit < ENDLESS], default=WITHOUT_LIMIT)
-
-
-def _find_folder(folder: str | Path) -> Path | str:
-    """The folder as a path, or a hub name as it is. FileNotFoundError for what looks like a path and is not there."""
-    path = Path(folder).expanduser()
-    if path.exists():
-        return path
-    text = str(folder)
-    like_path = isinstance(folder, Path) or path.is_absolute() or text.startswith((".", "~")) or text.count("/") > 1
-    if like_path or (path.parent != Path(".") and path.parent.is_dir()):
-        beside = [p.name for p in path.parent.iterdir() if p.is_dir()] if path.parent.is_dir() else []
-        near = get_close_matches(path.name, beside, n=1)
-        hint = f"; did you mean {path.parent / near[0]}?" if near else ""
-        raise FileNotFoundError(
-            f"no folder {folder}{hint}; give one that transformers can load a classifier from, or a hub name"
-        )
-    return text
 
 
 def _check_logits(model: Classifier) -> None:

@@ -60,6 +60,12 @@ def find_methods(names: str | Iterable[str] | None, family: str | None = None) -
     return pick_methods(list(dict.fromkeys(found)), family)
 
 
+def asks_for_all(names: str | Iterable[str] | None) -> bool:
+    """Whether `all` is among the names: then what does not apply is left out, else it is an error."""
+    asked = [names] if isinstance(names, str) else names or []
+    return any(plain(part) == "all" for name in asked for part in name.split(","))
+
+
 def _every(family: str | None) -> Sequence[str]:
     """The methods that score tokens."""
     return methods_for(family) if family else [name for name, m in METHODS.items() if m.level == "token"]

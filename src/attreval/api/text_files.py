@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 from pathlib import Path
 
@@ -30,7 +31,7 @@ def read_texts(
     if ending == ".txt":
         if column or pair_column:
             raise ValueError(f"{path.name} holds a text a line and has no columns; use a .csv or .jsonl file")
-        rows = [(at, {"text": line}) for at, line in enumerate(content.splitlines(), 1)]
+        rows = [(at, {"text": line}) for at, line in enumerate(content.removesuffix("\n").split("\n"), 1) if content]
     else:
         rows = _read_json_lines(path, content) if ending == ".jsonl" else _read_table(path, content, ending)
     if not rows:
@@ -45,7 +46,7 @@ def read_texts(
 def _read_table(path: Path, content: str, ending: str) -> list[tuple[int, dict]]:
     """(line, name -> cell) of each row of a table."""
     csv.field_size_limit(LONGEST_CELL)
-    reader = csv.DictReader(content.splitlines(keepends=True), delimiter="\t" if ending == ".tsv" else ",", strict=True)
+    reader = csv.DictReader(io.StringIO(content, newline=""), delimiter="\t" if ending == ".tsv" else ",", strict=True)
     try:
         return [(reader.line_num, row) for row in reader]
     except csv.Error as error:

@@ -10,7 +10,7 @@ import typer
 
 import attreval
 
-ABOUT = "The command line: what there is, fetch, plan, run, render, publish, explore, claims, check, explain, doctor."
+ABOUT = "Judge explanations of text classifiers: check, explain and evaluate for your own model, run for the study."
 app = typer.Typer(
     name="attreval", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help=ABOUT
 )

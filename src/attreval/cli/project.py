@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from typing import Annotated
 
@@ -88,17 +89,29 @@ def notebook(
     parameter: Annotated[list[str] | None, typer.Option("--parameter", "-p", help="name=value")] = None,
 ):
     """Run one notebook with typed parameters; the executed copy goes to results/<profile>/notebooks."""
-    import yaml
-
+    from attreval.config import path_of
     from attreval.workflow.processes import end_with_parent
     from attreval.workflow.run_notebook import run_notebook
 
-    if not sys.stdin.isatty():
+    if os.environ.get("ATTREVAL_IN_WORKFLOW"):
         end_with_parent()
     pairs = [text.partition("=") for text in parameter or []]
     if wrong := [name for name, equals, _ in pairs if not equals]:
         raise ValueError(f"a parameter is given as name=value; got {wrong[0]!r}")
-    print(run_notebook(name, {key: yaml.safe_load(value) for key, _, value in pairs}))
+    given = {key: _read_value(key, value) for key, _, value in pairs}
+    if str(given.get("profile", "")).endswith((".yaml", ".yml")):
+        given["profile"] = str(path_of(given["profile"]))  # the notebook runs from the project folder, not from here
+    print(run_notebook(name, given))
+
+
+def _read_value(name: str, text: str):
+    """The value of a parameter as YAML has it; ValueError for what is none."""
+    import yaml
+
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError:
+        raise ValueError(f"the parameter {name} is {text!r}, which is no YAML; put quotes around a text") from None
 
 
 @app.command()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from attreval.core.seeds import generator
@@ -41,15 +39,6 @@ def bootstrap_mean(
         raise ValueError(f"a mean needs finite values; got {int(np.isinf(values).sum())} infinite ones")
     mean, drawn = _draw_means(values, draws, *names)
     return tuple(x.reshape(values.shape[1:]) for x in (mean, *percentile_interval(drawn, confidence)))
-
-
-def bootstrap_statistic(
-    values: np.ndarray, statistic: Callable[[np.ndarray], float], draws: int, confidence: float, *names: object
-) -> tuple[float, float, float]:
-    """A statistic of the means of (instances, p) values, with its lower and upper percentile bounds."""
-    mean, drawn = _draw_means(np.asarray(values, dtype=float), draws, *names)
-    low, high = percentile_interval(np.array([statistic(row) for row in drawn]), confidence)
-    return float(statistic(mean)), float(low), float(high)
 
 
 def _draw_means(values: np.ndarray, draws: int, *names: object) -> tuple[np.ndarray, np.ndarray]:

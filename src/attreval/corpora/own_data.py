@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -176,6 +176,9 @@ def _segments(text: Any, pair: Any, columns: Columns, counts: Counts) -> tuple[s
     if blank := [column for column, value in given.items() if _plain(value) is None]:
         counts.dropped[f"empty {blank[0]}"] += 1
         return None
+    for column, value in given.items():
+        if isinstance(value, Iterable) and not isinstance(value, str):
+            raise ValueError(f"the column {column!r} holds {value!r:.60}; a text is one string, words are joined first")
     return tuple(str(value) for value in given.values())
 
 

@@ -96,6 +96,7 @@ def _read_delimited(path: Path, wanted: Sequence[str]) -> Table:
     import pandas as pd
 
     text = read_text(path)
+    text = text if "\n" in text else text.replace("\r", "\n")
     if not text.strip():
         raise ValueError(f"{path.name} is empty: a first line of column names is needed, and a row a text")
     usual = DELIMITERS[path.suffix.lower()]

@@ -18,6 +18,7 @@ from attreval.evaluation.asked import BUDGETS, HYBRID_SENTENCES, MOST_TOKENS, NA
 from attreval.evaluation.given import with_attributions
 from attreval.methods.applicable import LEAST
 from attreval.methods.method import Budget
+from attreval.workflow.machine import count_processors
 
 FIRST = 50  # texts of the first sample; each further one is twice as large
 PILOT = 3  # texts that are explained to know how long it takes
@@ -58,7 +59,7 @@ def evaluate_own(
         raise ValueError(f"--texts is at least 2; got {most}")
     asked = examine(model, Path(data), columns, methods, attributions, labels, out, say)
     claim_folder(out)
-    most, cores = min(asked.size, most or asked.size), cores or len(os.sched_getaffinity(0))
+    most, cores = min(asked.size, most or asked.size), cores or count_processors()
     sizes, begun = sample_sizes(most), time.monotonic()
     with results_in(out):
         for texts, larger in zip(sizes, [*sizes[1:], None], strict=True):
@@ -159,16 +160,16 @@ def examine(
     Raises ValueError or OSError for a model, a table, methods or attributions that cannot be used.
     """
     from attreval.api.loading import load
-    from attreval.api.method_names import find_methods
+    from attreval.api.method_names import asks_for_all, find_methods
     from attreval.models.class_names import name_classes
 
-    wanted = find_methods(list(methods)) if methods else ()
+    find_methods(list(methods) or None)  # a wrong name is told before the model is opened
     loaded = load(model)
     if loaded.family != "transformer":
         raise ValueError(
             f"{model} is a {loaded.family} model of words that was trained here; a profile evaluates it: `attreval run`"
         )
-    found = pick_methods(wanted, loaded.family)
+    found = pick_methods(find_methods(list(methods), loaded.family) if methods else (), loaded.family)
     folder = Path(model).expanduser()
     classes = name_classes(tuple(loaded.labels), labels, model) if labels else tuple(loaded.labels)
     rows, columns = read_rows(data, columns, classes)
@@ -191,7 +192,7 @@ def examine(
     )
     seconds, refused = try_methods(loaded, rows, found)
     for name, why in refused.items():
-        if methods:
+        if methods and not asks_for_all(methods):
             raise ValueError(f"{name} does not explain this model: {why}")
         say(f"{name} is left out: {why}")
     return replace(asked, methods=tuple(seconds), seconds=seconds)

@@ -13,6 +13,7 @@ from pathlib import Path
 import torch
 
 TOKENIZER_FILES = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model")
+SUPPORTED = "explained are classifiers of two or more classes of which one is right (a softmax over the logits)"
 _TRUST = "trust_remote_code"
 
 
@@ -129,17 +130,21 @@ def _refuse_head(config, name: str) -> None:
             f"{name} holds {', '.join(kinds)}: a network without a head that classifies texts (...ForSequence"
             "Classification); a random head would say nothing. Save the whole trained classifier"
         )
-    supported = "explained are classifiers of two or more classes of which one is right (a softmax over the logits)"
-    problem = getattr(config, "problem_type", None)
-    if problem == "multi_label_classification":
-        raise ValueError(f"{name} gives several labels at once, each by a sigmoid of its own; {supported}")
-    if problem == "regression":
-        raise ValueError(f"{name} is a regression (problem_type in config.json): its output is a value; {supported}")
+    refuse_problem(config, name)
     if config.num_labels < 2:
         raise ValueError(
             f"{name} has {config.num_labels} output: a value or the logit of one sigmoid, config.json does not say "
-            f"which; {supported}. A binary sigmoid becomes such a one with a head of two outputs, the first of them 0"
+            f"which; {SUPPORTED}. A binary sigmoid becomes such a one with a head of two outputs, the first of them 0"
         )
+
+
+def refuse_problem(config, name: str) -> None:
+    """Raise ValueError for a configuration that says that its outputs are no classes of which one is right."""
+    problem = getattr(config, "problem_type", None)
+    if problem == "multi_label_classification":
+        raise ValueError(f"{name} gives several labels at once, each by a sigmoid of its own; {SUPPORTED}")
+    if problem == "regression":
+        raise ValueError(f"{name} is a regression (problem_type in config.json): its output is a value; {SUPPORTED}")
 
 
 def refuse_not_finite(network: torch.nn.Module, name: str) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from attreval import config, corpora
 from attreval.core import project
+from attreval.workflow.machine import count_processors
 
 
 def examine() -> list[str]:
@@ -32,7 +33,7 @@ def _look_at_machine() -> list[str]:
     precision = pick_precision("auto", device)
     free = shutil.disk_usage(project.home()).free / 1e9
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9
-    cores = len(os.sched_getaffinity(0))
+    cores = count_processors()
     return [
         line("python", f"{sys.version.split()[0]}, torch {torch.__version__}", f"attreval {version('attreval')}"),
         line("device", f"{device.type}, {cores} processors", f"training and sampled methods run in {precision}"),

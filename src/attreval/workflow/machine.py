@@ -25,6 +25,11 @@ def commit() -> str:
         return ""
 
 
+def count_processors() -> int:
+    """How many this process may use; all that there are where the system does not tell."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 @cache
 def describe_machine() -> dict[str, str | int | float]:
     """System, processor, its instructions of TOLD, cores that this process may use, memory in GB, any accelerators."""
@@ -32,7 +37,7 @@ def describe_machine() -> dict[str, str | int | float]:
         "system": _system(),
         "processor": _processor(),
         "instructions": _instructions(),
-        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
+        "cores": count_processors(),
     }
     if "SC_PHYS_PAGES" in os.sysconf_names:
         found["memory_gb"] = round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9, 1)

@@ -16,12 +16,13 @@ from pathlib import Path
 from attreval import config, corpora
 from attreval.core import project
 from attreval.core.tables import sweep_parts
+from attreval.workflow.machine import count_processors
 from attreval.workflow.processes import end_with_parent
 from attreval.workflow.run_notebook import MARK
 from attreval.workflow.staleness import stamp_path
 from attreval.workflow.warm import SOCKET, WarmProcess, warm_process
 
-DRY = ("-n", "--dry-run", "--dryrun")
+DRY = re.compile(r"--dry-?run|-[^\W\dcjsdCTo]*n\w*")  # also among short words without a value, such as -np
 ELSEWHERE = ("--profile", "--workflow-profile", "--executor", "-e")  # words after which steps may run elsewhere
 
 
@@ -125,7 +126,7 @@ def _run_reported(command: list[str], log: Path, report: ProgressReport, warm: W
 
 def is_dry(extra: Sequence[str]) -> bool:
     """Whether words for snakemake ask what would be run, and no more."""
-    return any(word in DRY for word in extra)
+    return any(DRY.fullmatch(word) for word in extra)
 
 
 def leaves_machine(extra: Sequence[str]) -> bool:
@@ -140,7 +141,7 @@ def name_cores(cores: int | None, extra: Sequence[str]) -> list[str]:
     """
     if cores is None and leaves_machine(extra):
         return []
-    return ["--cores", str(cores or len(os.sched_getaffinity(0)))]
+    return ["--cores", str(cores or count_processors())]
 
 
 def read_errors(log: Path) -> list[str]:

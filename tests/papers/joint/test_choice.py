@@ -35,6 +35,18 @@ def test_shares_beaten_is_a_count_of_wins():
     assert np.allclose(choice.shares_beaten(np.ones((2, 5))), 0.5) and choice.shares_beaten(np.ones(1)) == 0
 
 
+def test_a_draw_without_a_marked_text_leaves_people_out():
+    """Of 40 texts people have marked two: 13 % of samples hold neither, and say as much as if nobody were asked."""
+    nc = np.array([[0.1, 0.5, 0.9], [0.2, 0.4, 0.8]])
+    people = np.array([[0.3, 0.2, 0.1], [np.nan] * 3])
+    both = choice.total_scores({"nc": nc, "people": people})
+    assert np.allclose(both[1], choice.total_scores({"nc": nc})[1]) and np.allclose(both[0], 0.5)
+    values = planted_values(texts=40, metrics=(*VOTING, "people"))
+    unmarked = (values.metric == "people") & ~values.instance.isin(values.instance.unique()[:2])
+    table, _ = chosen(values[~unmarked])
+    assert table.low[0] == table.high[0] == 1, "the best by either judge loses nothing where one is silent"
+
+
 def test_the_planted_best_is_recommended_and_its_weakness_named():
     table, against = chosen(planted_values(texts=40, metrics=(*VOTING, "agreement")))
     first = table.iloc[0]

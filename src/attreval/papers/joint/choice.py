@@ -17,6 +17,7 @@ import pandas as pd
 from attreval import corpora
 from attreval.methods import METHODS
 from attreval.metrics.rank_correlation import TIED, Drawn
+from attreval.papers.common.resampling import mean_of_known
 from attreval.papers.common.verdicts import LEAST_TEXTS
 from attreval.papers.joint.correlations import JointScores
 from attreval.papers.joint.values import JOINT
@@ -47,24 +48,28 @@ class Heard:
 
 
 def shares_beaten(values: np.ndarray) -> np.ndarray:
-    """(..., m) share of the other methods that each beats in (..., m) values, higher is better; ties count half."""
+    """(..., m) share of the other methods that each beats in (..., m) values, higher is better; ties count half.
+
+    Where a metric has no value for a method, as in a draw without a text that people marked, NaN for all.
+    """
     difference = values[..., :, None] - values[..., None, :]
     won = np.where(np.abs(difference) < LEAST, 0.5, difference > 0)
-    return (won.sum(axis=-1) - 0.5) / max(1, values.shape[-1] - 1)
+    shares = (won.sum(axis=-1) - 0.5) / max(1, values.shape[-1] - 1)
+    return np.where(np.isnan(values).any(axis=-1, keepdims=True), np.nan, shares)
 
 
 def scores_by_judge(values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Judge -> (..., m) mean share of methods beaten over its metrics; judges that heard nothing are left out."""
     heard = {judge: [shares_beaten(values[x]) for x in metrics if x in values] for judge, metrics in VOTES.items()}
-    return {judge: np.mean(shares, axis=0) for judge, shares in heard.items() if shares}
+    return {judge: mean_of_known(np.array(shares)) for judge, shares in heard.items() if shares}
 
 
 def total_scores(values: dict[str, np.ndarray]) -> np.ndarray:
-    """(..., m) mean over judges; ValueError where no judge with a vote heard anything."""
+    """(..., m) mean over the judges that have a value there; ValueError where no judge with a vote heard anything."""
     by_judge = scores_by_judge(values)
     if not by_judge:
         raise ValueError(f"no metric with a vote was measured; these have one: {', '.join(VOTING)}")
-    return np.mean(list(by_judge.values()), axis=0)
+    return mean_of_known(np.array(list(by_judge.values())))
 
 
 def hear(scores: JointScores, costs: pd.DataFrame) -> dict[tuple[str, str], Heard]:
@@ -117,6 +122,7 @@ def choice_table(heard: dict[tuple[str, str], Heard], confidence: float) -> pd.D
     for run, of_model in heard.items():
         real = np.array([m != "random" for m in of_model.methods])
         score, drawn = total_scores(of_model.means), total_scores(of_model.drawn)
+        drawn = drawn[~np.isnan(drawn).any(axis=1)]  # of some no judge may have a text
         low, high = np.quantile(drawn, [(1 - confidence) / 2, (1 + confidence) / 2], axis=0)
         best_drawn = np.where(real, drawn, -np.inf).max(axis=1, keepdims=True)
         shortfall = np.quantile(best_drawn - drawn, confidence, axis=0)
