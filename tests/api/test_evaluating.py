@@ -9,7 +9,7 @@ import pytest
 from reference import models, words
 
 import attreval as av
-from attreval.api.evaluating import COLUMNS
+from attreval.api.evaluating import COLUMNS, TEXT_COLUMNS
 from attreval.api.measures import ALIASES, LIMITED, MEASURES, SOFT, SOFT_DRAWS, WINS, find_metrics
 from attreval.config import ModelSpec
 from attreval.core.bootstrap import bootstrap_mean
@@ -92,6 +92,15 @@ def test_random_scores_win_half_against_themselves_and_stand_in_every_metric(tab
     for name in WINS:
         assert value(table, "random", name) == 0.5
     assert set(table[table.method == "random"].metric) == set(table.metric)
+
+
+def test_values_of_each_text_have_the_means_of_the_table(tiny, found, table):
+    values = av.evaluate(tiny, found, draws=1, each_text=True)
+    assert tuple(values.columns) == TEXT_COLUMNS and set(values.text) == set(range(len(found)))
+    means = values.groupby(["method", "metric"]).value.agg(["mean", "count"])
+    for row in table.itertuples():
+        assert means["mean"][row.method, row.metric] == pytest.approx(row.mean, abs=1e-6)
+        assert means["count"][row.method, row.metric] == row.n
 
 
 def test_names_and_aliases(tiny, found):

@@ -91,7 +91,7 @@ def test_a_text_scores_the_same_in_any_company(tiny):
         np.testing.assert_array_equal(together[3].scores(method), together[0].scores(method))
 
 
-@pytest.mark.parametrize("target", ["yes", 2, "YES"])
+@pytest.mark.parametrize("target", ["yes", 2, "YES", "2"])
 def test_another_class_is_explained_where_it_is_named(tiny, target):
     found = av.explain(tiny, TEXTS, "gradient_x_input", target=target)
     assert {one.target for one in found} == {"yes"}
@@ -99,6 +99,16 @@ def test_another_class_is_explained_where_it_is_named(tiny, target):
     (other,) = ask_methods(Scorer(tiny), [instance], ["gradient_x_input"], target="gold")
     scores = found.by("token")[0].scores("gradient_x_input")
     np.testing.assert_allclose(scores, other.attributions["gradient_x_input"].scores, atol=1e-5)
+
+
+def test_each_text_can_have_a_target_of_its_own(tiny):
+    asked, done = ["no", None, 2, "yes"], []
+    texts = [*TEXTS, TEXTS[0]]
+    found = av.explain(tiny, texts, "gradient_x_input", target=asked, notify=lambda *so_far: done.append(so_far))
+    assert [one.target for one in found] == ["no", found[1].predicted, "yes", "yes"] and done[-1][:2] == (4, 4)
+    for text, target, one in zip(texts, asked, found, strict=True):
+        (alone,) = av.explain(tiny, [text], "gradient_x_input", target=target)
+        np.testing.assert_allclose(one.scores("gradient_x_input"), alone.scores("gradient_x_input"), atol=1e-5)
 
 
 LINEAR = [
@@ -198,6 +208,7 @@ def test_every_name_and_title_is_known_and_aliases_lead_somewhere():
         (["good"], {"target": "perhaps"}, "no class 'perhaps'; it has 3: 0 no, 1 maybe, 2 yes"),
         (["good"], {"target": 3}, "no class 3"),
         (["good"], {"target": -1}, "no class -1"),
+        (["good", "bad"], {"target": ["no"]}, "one for each of 2 texts; got 1"),
         (["good"], {"target": "no", "against": "no"}, "against='no' is also the target for text 0"),
         (["good"], {"methods": "attention_head", "target": 0, "against": 1}, "text 0, the method attention_head: "),
     ],
@@ -205,6 +216,14 @@ def test_every_name_and_title_is_known_and_aliases_lead_somewhere():
 def test_what_cannot_be_explained_is_refused_with_a_reason(tiny, texts, asked, said):
     with pytest.raises(ValueError, match=said):
         av.explain(tiny, texts, **({"methods": "random"} | asked))
+
+
+@pytest.mark.parametrize("wrong", ["folder/model", torch.nn.Linear(2, 2)])
+def test_what_is_no_model_is_told_where_models_come_from(tiny, wrong):
+    with pytest.raises(TypeError, match=r"from attreval.load\(folder\) or attreval.wrap"):
+        av.explain(wrong, TEXTS, "lime")
+    with pytest.raises(TypeError, match=r"got (the path 'folder/model'|a Linear)"):
+        av.evaluate(wrong, av.explain(tiny, TEXTS, "gradient_l2"))
 
 
 def test_a_contrast_with_the_predicted_class_is_refused(tiny):
@@ -334,6 +353,15 @@ def test_scores_that_do_not_fit_are_refused(tiny, name, scores, said):
     found = av.explain(tiny, TEXTS[0], "lime", samples=4)
     with pytest.raises(ValueError, match=said):
         found.add(name, scores)
+
+
+def test_scores_of_tokens_are_one_each(tiny):
+    found = av.explain(tiny, TEXTS[0], "lime", samples=4)
+    tokens = len(found[0].tokens)
+    for wrong in ([[0.5] * (tokens - 1)], [[np.nan] * tokens], [0.5]):
+        with pytest.raises(ValueError, match=f"it has {tokens} tokens, special ones included"):
+            found.add_token_scores("mine", wrong)
+    assert found.add_token_scores("mine", [list(range(tokens))])[0].attributions["mine"].scores.max() == tokens - 2
 
 
 def test_json_holds_gaps_and_what_was_not_read(tiny, tmp_path):

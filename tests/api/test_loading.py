@@ -130,6 +130,15 @@ def test_a_module_that_gives_no_such_logits_is_refused(answer, labels, said):
         av.wrap(Module(answer), models.tiny_tokenizer(), labels)
 
 
+def test_classes_stand_in_the_order_of_their_numbers_and_several_at_once_are_refused():
+    module = Module(summed)
+    module.config.id2label = {1: "pos", 0: "neg"}
+    assert av.wrap(module, models.tiny_tokenizer()).labels == ("neg", "pos")
+    module.config.problem_type = "multi_label_classification"
+    with pytest.raises(ValueError, match="gives several labels at once"):
+        av.wrap(module, models.tiny_tokenizer())
+
+
 def test_what_is_no_classifier_or_no_fast_tokenizer_is_refused(tiny):
     with pytest.raises(ValueError, match="Linear has no config, get_input_embeddings"):
         av.wrap(torch.nn.Linear(2, 2), tiny.tokenizer, ["a", "b"])
@@ -151,6 +160,8 @@ def test_texts_are_read_from_files(tmp_path):
     assert read_texts(write(tmp_path / "d.txt", "good\nbad film\n")) == ["good", "bad film"]
     lines = [json.dumps({"text": "a\u2028b", "y": 1}), "", json.dumps("plain")]
     assert read_texts(write(tmp_path / "e.jsonl", "\n".join(lines))) == ["a\u2028b", "plain"]
+    assert read_texts(write(tmp_path / "d.txt", "a\u2028b\r\nc\u0085d")) == ["a\u2028b", "c\u0085d"]
+    assert read_texts(write(tmp_path / "d.csv", "text\na\u2028b\nc\x0bd\n")) == ["a\u2028b", "c\x0bd"]
     long = "word " * 100_000
     assert read_texts(write(tmp_path / "f.csv", f"text\n{long}\n")) == [long]
 

@@ -234,6 +234,13 @@ def test_empty_cells_are_dropped_and_counted(tmp_path):
     refuse(write_csv(tmp_path / "n.csv", [{"text": "a", "label": ""}]), "column 'label' is empty in every row")
 
 
+def test_words_that_are_not_joined_are_no_text_and_old_line_ends_are_lines(tmp_path):
+    parted = [{"text": ["the", "film"], "label": "x"}, {"text": ["a"], "label": "y"}]
+    refuse(write_lines(tmp_path / "w.jsonl", parted), r"'text' holds \['the', 'film'\]; a text is one string")
+    (tmp_path / "old.csv").write_bytes(b"text,label\rgood,x\rbad,y\r")
+    assert [row.segments for row in read_own_data(tmp_path / "old.csv", Columns())] == [("good",), ("bad",)]
+
+
 def test_what_is_not_utf8_is_told_by_byte_and_line(tmp_path):
     path = tmp_path / "mine.csv"
     path.write_bytes("text,label\nplain,a\ncaf\xe9 au lait,b\n".encode("latin-1"))

@@ -211,6 +211,6 @@ def test_texts_that_nobody_explained_elsewhere_are_left_out_and_counted(here):
     )
     kept = {" ".join(words) for words, _, _ in texts[:6]}
     assert found.size == len(kept) and found.given == ("planted words", "nonsense")
-    rows, _ = running.read_rows(found.data, found.columns, found.labels)
-    assert {row.segments[0] for row in rows} == kept and all(row.evidence for row in rows)
+    rows, _, dropped = running.read_rows(found.data, found.columns, found.labels)
+    assert not dropped and {row.segments[0] for row in rows} == kept and all(row.evidence for row in rows)
     assert any(re.search(r"\d of 10 texts are left out: planted words has no scores", line) for line in said)

@@ -97,11 +97,19 @@ def test_what_was_made_elsewhere_has_no_price_here():
     assert "cannot be told" in findings.price(found) and "cannot be told" not in findings.price(rival)
 
 
+def test_rows_that_could_not_be_used_and_texts_of_one_label_are_said():
+    found = make_findings()
+    found = replace(found, asked=replace(found.asked, dropped={"empty text": 2, "empty label": 1}))
+    said = " ".join(findings.limits(replace(found, model=pd.Series(found.model.to_dict() | {"majority": 1.0}))))
+    assert "Rows of my.csv that could not be used: 2 (empty text) and 1 (empty label)." in said
+    assert "All texts have one label" in said and "has not learned" not in said
+
+
 @pytest.mark.parametrize(
     ("changed", "recommendation", "certainty"),
     [
         ({"settled": False}, "LIME, so far.", "might score up to 0.01 higher"),
-        ({"settled": False, "texts": 12}, "LIME, so far.", "fewer than 30 texts settle nothing"),
+        ({"settled": False, "texts": 12}, "LIME, so far.", "a judge with fewer than 30 texts settles nothing"),
         ({"above_random": False}, "None of these explanations", "beats 90%"),
     ],
 )

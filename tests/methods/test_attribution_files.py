@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from attreval.config.own import AttributionsSpec, register_attributions
 from attreval.methods import METHODS
 from attreval.methods.attribution_files import (
     GivenScores,
@@ -114,6 +115,22 @@ def test_scores_are_those_of_the_text_whatever_ids_say(tiny, texts):
     )
     classes = as_methods([row(0, 1.0, target=0), row(0, 2.0, target=tiny.labels[1])], tiny.labels)
     assert asked(classes, 0, "x", 1) == pytest.approx(2 * asked(classes, 0, "x", 0))
+
+
+def test_a_method_that_several_files_name_has_the_texts_of_all(tmp_path, tiny, texts, monkeypatch):
+    monkeypatch.setattr("attreval.methods.METHODS", dict(METHODS))
+    for at, text in enumerate(texts[:2]):
+        one = GivenScores(text.segments, "theirs", text.words, np.full(len(text.words), at + 1.0))
+        write_attribution_file(tmp_path / f"{at}.jsonl", [one])
+    specs = [AttributionsSpec(file=str(tmp_path / f"{at}.jsonl"), labels=tiny.labels) for at in range(2)]
+    register_attributions(specs)
+    from attreval.methods import METHODS as known
+
+    for at, text in enumerate(texts[:2]):
+        assert 0 < known["theirs"].given(text, tiny.tokens(text), 0).values.max() <= at + 1
+    other = AttributionsSpec(file=str(tmp_path / "1.jsonl"), labels=["a", "b"])
+    with pytest.raises(ValueError, match="as one here is named"):
+        register_attributions([specs[0], other])
 
 
 GOOD = {"text": "a b", "method": "m", "scores": [1, 2], "spans": [[0, 1], [2, 3]]}

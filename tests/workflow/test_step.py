@@ -105,6 +105,8 @@ def test_a_dry_run_says_how_often_each_rule_would_run(capsys):
     assert [line.split() for line in said.stats] == [["train", "3"], ["fetch_table", "1"]]
     assert capsys.readouterr().out == "4 steps to run\n"
     assert is_dry(["--keep-going", "-n"]) and not is_dry(["--keep-going"])
+    assert all(is_dry([word]) for word in ("-np", "-pn", "--dry-run", "--dryrun"))
+    assert not any(is_dry([word]) for word in ("-p", "-k", "-j2", "--printshellcmds", "-Cname=x", "--until", "notes"))
 
 
 def test_what_the_workflow_prints_is_told_in_plain_words(tmp_path, capsys):

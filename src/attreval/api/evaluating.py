@@ -9,6 +9,7 @@ import numpy as np
 
 from attreval.api.explanation import RANDOM, Explanation
 from attreval.api.explanations import Explanations
+from attreval.api.loading import check_model
 from attreval.api.marks import mark_instance
 from attreval.api.measures import PURE, Heard, ask_model, find_metrics
 from attreval.core.bootstrap import bootstrap_mean
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 COLUMNS = ("method", "metric", "mean", "low", "high", "direction", "n")
+TEXT_COLUMNS = ("text", "method", "metric", "value")
 DIRECTIONS = {1: "higher", -1: "lower", 0: "neither"}
 TOGETHER = 5  # texts that share batches
 
@@ -35,6 +37,7 @@ def evaluate(
     draws: int = 1000,
     confidence: float = 0.95,
     seed: int = 0,
+    each_text: bool = False,
 ) -> pd.DataFrame:
     """A table of COLUMNS: of each metric and method the mean over texts, and a percentile bootstrap interval of it.
 
@@ -42,7 +45,8 @@ def evaluate(
     asked. marks: what people marked, one item a text: numbers, one a word of the text; a 2-d array, a row a person; or
     stretches of characters, (start, end) or (segment, start, end); None for a text that nobody looked at.
     k: tokens that agreement selects where their number is fixed. draws: of the bootstrap, the same texts for all that
-    is compared. seed: of these, of random scores, ties and masks.
+    is compared. seed: of these, of random scores, ties and masks. each_text: a table of TEXT_COLUMNS instead, a row a
+    text (by its place), method and metric, NaN where there is no value.
 
     `random`, scores without meaning, is always among the methods. Agreement is the mean over the other methods, random
     scores not among them. direction: what is better. n: texts with a value; erasure has none where another class than
@@ -51,6 +55,7 @@ def evaluate(
     """
     import pandas as pd
 
+    check_model(model)
     if not len(explanations):
         raise ValueError("there is no explanation to evaluate")
     if k < 1 or draws < 1 or not 0 < confidence < 1:
@@ -74,6 +79,11 @@ def evaluate(
             by_metric[name][at] = [values.get(m, np.nan) for m in order]
     asked = [name for name in wanted if name not in PURE]
     _ask_erasure(model, explanations, texts, asked, order, by_metric, named=metrics is not None)
+    if each_text:
+        places = pd.MultiIndex.from_product([range(len(texts)), order], names=TEXT_COLUMNS[:2])
+        wide = pd.DataFrame({name: values.ravel() for name, values in by_metric.items()}, index=places)
+        long = wide.melt(ignore_index=False, var_name="metric").reset_index()
+        return long[list(TEXT_COLUMNS)]
     rows = []
     for name, values in by_metric.items():
         known = (~np.isnan(values)).sum(axis=0)

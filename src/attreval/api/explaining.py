@@ -10,6 +10,7 @@ import numpy as np
 
 from attreval.api.explanation import Explanation
 from attreval.api.explanations import Explanations, check_unit
+from attreval.api.loading import check_model
 from attreval.api.method_names import asks_for_all, find_methods
 from attreval.api.texts import Text, make_instances, read_segments
 from attreval.core.records import Instance
@@ -30,7 +31,7 @@ def explain(
     methods: str | Sequence[str] | None = None,
     *,
     unit: str = "word",
-    target: str | int | None = None,
+    target: str | int | Sequence[str | int | None] | None = None,
     against: str | int | None = None,
     budget: Budget | None = None,
     samples: int | None = None,
@@ -42,9 +43,10 @@ def explain(
     or what they are called elsewhere (`ig`, `shap`, `LIME`), `all`; None takes gradient x input, integrated gradients,
     occlusion and LIME. unit: scores of whole `word`s, which are then the players of the Shapley methods, or of each
     `token`.
-    target: the class to explain, by name or index; None takes the one predicted. against: explain why that class
-    rather than this one: the difference of their two logits, or for methods that go by probabilities the probability
-    of the one given that it is one of the two. A method whose scores do not depend on the class gives the same.
+    target: the class to explain, by name or index, or a list, one for each text; None takes the one predicted.
+    against: explain why that class rather than this one: the difference of their two logits, or for methods that go by
+    probabilities the probability of the one given that it is one of the two. A method whose scores do not depend on the
+    class gives the same.
     budget: what methods may spend, and their choices. samples: texts that LIME, LIMSSE and the Shapley methods may ask
     for, 500 where neither is given. notify: called with (texts done, of, evaluations of the model so far), also while a
     text is being explained.
@@ -53,23 +55,34 @@ def explain(
     text that is empty or no text, an unknown method or one that the model does not allow, an unknown class;
     RuntimeError, naming text and method, where the model fails.
     """
+    check_model(model)
     check_unit(unit)
     names, every = find_methods(methods, model.family), asks_for_all(methods)
-    goal, rival = (None if one is None else find_class(model.labels, one) for one in (target, against))
+    rival = None if against is None else find_class(model.labels, against)
     spending = _spend(budget, samples, unit)
     segments = read_segments(texts)
-    often = Counter(segments)  # in the order of the texts
-    first = {one: at for at, one in reversed(list(enumerate(segments)))}
-    distinct = list(often)
-    found: dict[tuple[str, ...], Explanation] = {}
+    asked = list(zip(segments, _find_goals(model.labels, target, len(segments)), strict=True))
+    often = Counter(asked)  # in the order of the texts
+    first = {one: at for at, one in reversed(list(enumerate(asked)))}
+    found: dict[tuple, Explanation] = {}
     count = _Count(notify, len(segments))
-    for start in range(0, len(distinct), TOGETHER):
-        part = distinct[start : start + TOGETHER]
-        places = [first[one] for one in part]
-        made = _explain_some(model, make_instances(part), places, names, spending, unit, goal, rival, every, count)
-        found |= zip(part, made, strict=True)
-        count.finish(sum(often[one] for one in part))
-    return Explanations([found[one] for one in segments], model.labels)
+    for goal in dict.fromkeys(goal for _, goal in asked):
+        distinct = [one for one in often if one[1] == goal]
+        for start in range(0, len(distinct), TOGETHER):
+            part = distinct[start : start + TOGETHER]
+            some, places = make_instances([text for text, _ in part]), [first[one] for one in part]
+            made = _explain_some(model, some, places, names, spending, unit, goal, rival, every, count)
+            found |= zip(part, made, strict=True)
+            count.finish(sum(often[one] for one in part))
+    return Explanations([found[one] for one in asked], model.labels)
+
+
+def _find_goals(labels: Sequence[str], target: str | int | Sequence | None, texts: int) -> list[int | None]:
+    """For each text the index of the class to explain, None for the one predicted; ValueError for another number."""
+    given = [target] * texts if target is None or isinstance(target, (str, int, np.integer)) else list(target)
+    if len(given) != texts:
+        raise ValueError(f"target is one class, or one for each of {texts} texts; got {len(given)}")
+    return [None if one is None else find_class(labels, one) for one in given]
 
 
 def find_class(labels: Sequence[str], wanted: str | int) -> int:

@@ -7,6 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
+import numpy as np
+
 from attreval.api.explanation import RANDOM, UNITS, Explanation
 from attreval.api.given_scores import token_scores
 from attreval.core.records import Attribution, Tokens
@@ -145,11 +147,16 @@ class Explanations(Sequence[Explanation]):
             raise ValueError(f"there are scores of {method!r} already; give those made elsewhere another name")
 
     def add_token_scores(self, method: str, scores: Sequence) -> Explanations:
-        """The same for (L,) scores of each text's tokens, special ones included."""
+        """The same for (L,) scores of each text's tokens, special ones included; ValueError for another number."""
         self._check_given(method, len(scores))
         made = []
-        for one, on_tokens in zip(self, scores, strict=True):
-            content = one.tokens.content
+        for at, (one, given) in enumerate(zip(self, scores, strict=True)):
+            on_tokens, content = np.asarray(given, dtype=float), one.tokens.content
+            if on_tokens.shape != (len(one.tokens),) or not np.isfinite(on_tokens).all():
+                raise ValueError(
+                    f"{method!r} gives text {at} scores of shape {on_tokens.shape}; it has {len(one.tokens)} tokens, "
+                    "special ones included, and each has one finite score"
+                )
             features = tuple((int(t),) for t in content)
             target = self.labels.index(one.target)
             added = Attribution(one.instance.id, method, target, "token", features, on_tokens[content])

@@ -73,6 +73,13 @@ def wrap(
     return model
 
 
+def check_model(model: object) -> None:
+    """TypeError for what is no classifier that `load` or `wrap` has made."""
+    if not all(hasattr(model, name) for name in ("family", "labels", "tokens")):
+        what = f"the path {str(model)!r}" if isinstance(model, str | Path) else f"a {type(model).__name__}"
+        raise TypeError(f"a model comes from attreval.load(folder) or attreval.wrap(module, tokenizer); got {what}")
+
+
 def check_length(max_length: int | None) -> None:
     """ValueError for a number of tokens that no text fits into."""
     if max_length is not None and max_length < 3:

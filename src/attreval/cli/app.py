@@ -11,6 +11,7 @@ import typer
 import attreval
 
 ABOUT = "Judge explanations of text classifiers: check, explain and evaluate for your own model, run for the study."
+WIDEST = 10_000  # columns of what goes to a file: a row is a line there
 app = typer.Typer(
     name="attreval", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help=ABOUT
 )
@@ -40,11 +41,13 @@ def print_rows(rows: list[dict]) -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    table = Table(*rows[0], box=None, header_style="bold", pad_edge=False)
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for name in rows[0]:
+        table.add_column(name, no_wrap=name == next(iter(rows[0])), overflow="fold")
     for row in rows:
         cells = (", ".join(map(str, v)) if isinstance(v, (list, tuple)) else str(v) for v in row.values())
         table.add_row(*map(escape, cells))
-    Console(width=None if sys.stdout.isatty() else 160).print(table)
+    Console(width=None if sys.stdout.isatty() else WIDEST, soft_wrap=True).print(table)
 
 
 def say_version(asked: bool) -> None:

@@ -124,21 +124,28 @@ def render(
     ] = False,
 ):
     """Stage a profile's notebooks, tables and numbers, and render the site into _site/."""
+    from attreval.report.rendering import render
+    from attreval.workflow.manifest import make_manifest
+
+    name, results, own = _find_results(profile, committed)
+    if own:
+        make_manifest(profile)
+    print(render(name, route, results))
+
+
+def _find_results(profile: str, committed: bool = False):
+    """(name, results, whether they are this machine's): of a run here, else those that are committed, if asked so."""
     from attreval import config
     from attreval.core import project
     from attreval.report.publishing.places import committed as place_of
     from attreval.report.publishing.places import committed_runs
-    from attreval.report.rendering import render
-    from attreval.workflow.manifest import make_manifest
 
     name = config.load(profile).name
     results = project.results(name)
-    if committed or (not any(results.steps.glob("*.json")) and name in committed_runs()):
-        results = place_of(name)
-        print(f"the committed run of {name}, without what shows single texts: the explorer, examples", file=sys.stderr)
-    else:
-        make_manifest(profile)
-    print(render(name, route, results))
+    if not committed and (any(results.steps.glob("*.json")) or name not in committed_runs()):
+        return name, results, True
+    print(f"the committed run of {name}, without what shows single texts: the explorer, examples", file=sys.stderr)
+    return name, place_of(name), False
 
 
 @app.command()
@@ -209,11 +216,9 @@ def claims(
     as_json: Annotated[bool, typer.Option("--json", help="machine-readable")] = False,
 ):
     """The scorecard: each claim with our value, what chance gives, a verdict, and how many texts would decide it."""
-    from attreval import config
-    from attreval.core import project
     from attreval.papers.common.claims import for_people, scorecard
 
-    table = scorecard(project.results(config.load(profile).name).tables)
+    table = scorecard(_find_results(profile)[1].tables)
     if as_json:
         print(table.to_json(orient="records", indent=1, force_ascii=False))
         return

@@ -27,7 +27,8 @@ class Asked:
 
     methods: without random scores, which are always there. files: of attributions that were made elsewhere; given: the
     methods that these name. max_length: tokens that the model reads. size: texts that can be drawn; hybrid: documents
-    that can be made of them. seconds: that a method takes for a text of common length, on one core.
+    that can be made of them. seconds: that a method takes for a text of common length, on one core. dropped: why rows
+    cannot be used -> how many.
     """
 
     model: str
@@ -41,6 +42,7 @@ class Asked:
     files: tuple[Path, ...] = ()
     given: tuple[str, ...] = ()
     seconds: Mapping[str, float] = field(default_factory=dict)
+    dropped: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def title(self) -> str:

@@ -79,14 +79,17 @@ def certainty(found: Findings) -> str:
     """How sure the choice is, and on what it rests."""
     best = found.best
     voted = [JUDGE_TITLES[judge] for judge in VOTES if judge in found.choice and pd.notna(best[judge])]
+    drawn = f"{found.texts} texts"
+    if best.texts < found.texts:  # documents made of texts, or texts that people marked
+        drawn += f"; one judge has {int(best.texts)} texts or documents made from them"
     said = (
-        f"It beats {best.score:.0%} of the other methods ({best.low:.0%} to {best.high:.0%}), the mean over "
-        f"{_and(voted)}, and has the highest score in {best.best:.0%} of samples drawn from {int(best.texts)} texts."
+        f"{title(best.method)} beats {best.score:.0%} of the other methods ({best.low:.0%} to {best.high:.0%}), the "
+        f"mean over {_and(voted)}, and has the highest score in {best.best:.0%} of samples drawn from {drawn}."
     )
     if best.settled:
         return f"{said} The choice is settled: at the 95 % level no other method scores more than {NEAR:.2f} higher."
     if best.texts < LEAST_TEXTS:
-        return f"{said} That is not settled: fewer than {LEAST_TEXTS} texts settle nothing."
+        return f"{said} That is not settled: a judge with fewer than {LEAST_TEXTS} texts settles nothing."
     return f"{said} That is not settled: another method might score up to {best.shortfall:.2f} higher."
 
 
@@ -124,7 +127,12 @@ def limits(found: Findings) -> list[str]:
         f"Not asked: {JUDGE_TITLES[judge]}, since {why}." for judge, why in WHY_NOT.items() if judge not in found.choice
     ]
     model = found.model
-    if model.accuracy_low <= model.majority:
+    if found.asked.dropped:
+        told = _and([f"{count} ({why})" for why, count in found.asked.dropped.items()])
+        out.append(f"Rows of {found.asked.data.name} that could not be used: {told}.")
+    if model.majority == 1:
+        out.append("All texts have one label: whether the model tells its classes apart is not known here.")
+    elif model.accuracy_low <= model.majority:
         out.append(
             f"The model is right on {model.accuracy:.0%} of {int(model.test_rows)} texts, the most frequent class is "
             f"{model.majority:.0%}: explanations of a model that has not learned the task say little."

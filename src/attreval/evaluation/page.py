@@ -107,7 +107,8 @@ def make_page(found: Findings, shown: list, figure: Path) -> str:
         "<h2>Every method before every metric</h2>",
         _method_table(found),
         '<p class="note">Score: share of other methods that a method beats, the mean over judges with a vote. Best: '
-        "share of drawn samples in which it has the highest score. Price: model evaluations a text. Bold: recommended. "
+        "share of drawn samples in which it has the highest score. Price: model evaluations a text; for methods that "
+        "sample, what they were given here (<code>profile.yaml</code>). Bold: recommended. "
         "With intervals: <code>tables/08_joint_values.csv</code>, <code>tables/08_joint_choice.csv</code>.</p>",
         "<h2>Texts to look at</h2>",
         '<p class="note">Where the best two methods differ most; all in the <a href="explorer.html">explorer</a>. '
@@ -141,7 +142,7 @@ def _method_table(found: Findings) -> str:
             f"{row.score:.2f} [{row.low:.2f}, {row.high:.2f}]",
             f'<span class="bar" style="width:{5 * row.score:.2f}rem"></span>',
             "" if method == "random" else f"{row.best:.0%}",
-            f"{row.requested:,.0f}",
+            "–" if method in found.asked.given else f"{row.requested:,.0f}",
             *("–" if pd.isna(row[name]) else f"{row[name]:.2f}" for name in metrics),
         ]
         named = f'<th scope="row">{escape(title(method))}</th>'

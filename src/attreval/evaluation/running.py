@@ -172,7 +172,7 @@ def examine(
     found = pick_methods(find_methods(list(methods), loaded.family) if methods else (), loaded.family)
     folder = Path(model).expanduser()
     classes = name_classes(tuple(loaded.labels), labels, model) if labels else tuple(loaded.labels)
-    rows, columns = read_rows(data, columns, classes)
+    rows, columns, dropped = read_rows(data, columns, classes)
     asked = Asked(
         model=str(folder.resolve()) if folder.is_dir() else model,
         data=data.expanduser().resolve(),
@@ -181,6 +181,7 @@ def examine(
         methods=found,
         max_length=min(loaded.max_length, MOST_TOKENS),
         size=len(rows),
+        dropped=dropped,
     )
     if attributions:
         claim_folder(out)
@@ -199,13 +200,17 @@ def examine(
 
 
 def read_rows(data: Path, columns: dict[str, str], classes: Sequence[str]):
-    """The rows that can be explained, and the columns. FileNotFoundError, ValueError: see corpora.own_data."""
+    """The rows that can be explained, the columns, and why others cannot be -> how many.
+
+    FileNotFoundError, ValueError: see corpora.own_data.
+    """
     from attreval.corpora.own_data import Columns, read_own_data
     from attreval.corpora.rows import Counts
 
     columns = {name: column for name, column in columns.items() if column}
-    rows = read_own_data(data.expanduser().resolve(), Columns(**columns), classes, Counts())
-    return [row for row in rows if row.split == "test"], columns
+    counts = Counts()
+    rows = read_own_data(data.expanduser().resolve(), Columns(**columns), classes, counts)
+    return [row for row in rows if row.split == "test"], columns, dict(counts.dropped)
 
 
 def count_documents(rows) -> int:
