@@ -13,9 +13,10 @@ from attreval.methods import METHODS
 from attreval.methods.applicable import LEAST
 from attreval.methods.rollout import roll_out
 from attreval.methods.run import explain
+from attreval.models.placing import freeze
 from attreval.models.questions import ValueZeroing
 from attreval.models.scorer import Scorer
-from attreval.models.transformer import Transformer, freeze
+from attreval.models.transformer import Transformer
 
 KINDS = ("bert", "roberta", "distilbert", "electra", "mpnet", "deberta_v2")
 

@@ -10,9 +10,9 @@ from transformers import AlbertConfig, AlbertForSequenceClassification, ElectraC
 from attreval.metrics.erasure import erase
 from attreval.metrics.protocol import Protocol
 from attreval.metrics.soft_erasure import soft_erase
+from attreval.models.placing import freeze
 from attreval.models.questions import SoftErasure
 from attreval.models.scorer import Scorer
-from attreval.models.transformer import freeze
 
 SIZES = {
     "embedding_size": 16,

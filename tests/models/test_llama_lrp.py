@@ -7,9 +7,10 @@ from reference import architectures as shapes
 from reference import layered_llama as slow
 from reference.models import instance
 
+from attreval.models.placing import freeze
 from attreval.models.questions import CP_LRP, LRP
 from attreval.models.scorer import Scorer
-from attreval.models.transformer import Transformer, freeze
+from attreval.models.transformer import Transformer
 from attreval.models.transformer_lrp import relevance
 
 TEXTS = ("the film", "a very slow plot was not good", "good")

@@ -6,8 +6,9 @@ import torch
 from reference import models
 
 from attreval.config import ModelSpec
+from attreval.models.placing import pick_precision
 from attreval.models.scorer import Scorer
-from attreval.models.transformer import load_transformer, match_labels, new_transformer, pick_precision
+from attreval.models.transformer import load_transformer, match_labels, new_transformer
 
 
 @pytest.fixture(scope="module")

@@ -14,8 +14,9 @@ from torch.nn import functional
 
 from attreval.methods.applicable import LEAST
 from attreval.methods.run import explain
+from attreval.models.placing import freeze
 from attreval.models.scorer import Scorer
-from attreval.models.transformer import Transformer, freeze
+from attreval.models.transformer import Transformer
 from attreval.models.transformer_deeplift import Rescale, relevance
 
 # their reference, zero embeddings, leaves nothing to normalise; in XLNet the batch is not the first dimension

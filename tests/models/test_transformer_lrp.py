@@ -13,9 +13,10 @@ from torch.nn import functional
 
 from attreval.methods.applicable import LEAST
 from attreval.methods.run import explain
+from attreval.models.placing import freeze
 from attreval.models.questions import CP_LRP, GIM, LRP, PathGradient, Rule
 from attreval.models.scorer import Scorer
-from attreval.models.transformer import Transformer, freeze
+from attreval.models.transformer import Transformer
 from attreval.models.transformer_lrp import Propagation, relevance, unaccounted
 
 # they compute norms, attention, or the rotation by positions in it

@@ -4,7 +4,8 @@ import torch
 from transformers import BartConfig, BartForSequenceClassification
 from transformers.models.bert.modeling_bert import BertSelfAttention
 
-from attreval.models.transformer import Transformer, freeze
+from attreval.models.placing import freeze
+from attreval.models.transformer import Transformer
 from reference.models import draw_weights, tiny_tokenizer
 
 

@@ -12,7 +12,8 @@ from transformers import BertConfig, BertForSequenceClassification, BertTokenize
 
 from attreval.core.alignment import tokenize
 from attreval.core.records import Instance
-from attreval.models.transformer import Transformer, freeze
+from attreval.models.placing import freeze
+from attreval.models.transformer import Transformer
 
 WORDS = (
     "the a film plot was is not very good bad slow brave un ##believ ##able able believ ##ly ##s "

@@ -19,8 +19,9 @@ from attreval.core.records import Instance, Tokens
 from attreval.core.seeds import generator, seed_of
 from attreval.core.tables import part_of, write_json
 from attreval.models.masking import mask_half, mask_share
+from attreval.models.placing import freeze, pick_precision
 from attreval.models.scorer import Scorer, pad_rows
-from attreval.models.transformer import Transformer, freeze, pick_precision
+from attreval.models.transformer import Transformer
 from attreval.models.unfinished import Changing
 from attreval.models.words.classifier import WordClassifier
 

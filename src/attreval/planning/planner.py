@@ -21,7 +21,7 @@ from attreval.corpora import TASKS
 from attreval.methods import METHODS, methods_for
 from attreval.methods.applicable import LEAST
 from attreval.methods.run import explain
-from attreval.models.transformer import pick_device, pick_precision
+from attreval.models.placing import pick_device, pick_precision
 from attreval.planning.counting import (
     CountingLedger,
     Passes,

@@ -17,9 +17,10 @@ import torch
 from attreval.config import ModelSpec
 from attreval.models.encoder_decoder import build
 from attreval.models.folders import find_model
+from attreval.models.placing import freeze, pick_device
 from attreval.models.questions import Evaluate, PathGradient
 from attreval.models.scorer import Scorer
-from attreval.models.transformer import Transformer, freeze, pick_device
+from attreval.models.transformer import Transformer
 from attreval.models.words.classifier import Network, Sizes, WordClassifier
 
 WORDS = 30522  # of the vocabularies of BERT and MPNet, which have nearly the same size
@@ -145,7 +146,7 @@ class Rates:
 
     def _training_step(self, precision: str, length: int, rows: int) -> Callable[[], None]:
         """One step of AdamW on a batch, as models.training takes it."""
-        from attreval.models.transformer import in_precision
+        from attreval.models.placing import in_precision
 
         network = in_precision(self.model.network, {}, "float64").float().train().requires_grad_(True)
         one = type(self.model)(

@@ -14,7 +14,7 @@ from attreval.core.units import find_units
 from attreval.methods import METHODS
 from attreval.methods.run import explain
 from attreval.methods.techniques import TECHNIQUES
-from attreval.models.transformer import pick_precision
+from attreval.models.placing import pick_precision
 from attreval.papers.common.choices import FEW, other_choices, tried_run
 from attreval.papers.joint.values import ERASURE, cases_to_ask, explains_predicted
 from attreval.papers.pipeline.explaining import CHECKED

@@ -27,7 +27,7 @@ def _look_at_machine() -> list[str]:
     """Processors, accelerator, memory, disk."""
     import torch
 
-    from attreval.models.transformer import pick_device, pick_precision
+    from attreval.models.placing import pick_device, pick_precision
 
     device = pick_device()
     precision = pick_precision("auto", device)

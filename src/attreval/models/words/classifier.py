@@ -19,8 +19,8 @@ from attreval.core.records import Instance, Tokens
 from attreval.core.seeds import generator, seed_of
 from attreval.core.tables import write_json
 from attreval.models.class_names import match_labels
+from attreval.models.placing import freeze, in_precision, pick_device
 from attreval.models.questions import Rule
-from attreval.models.transformer import freeze, in_precision, pick_device
 from attreval.models.words.cnn import Convolutional
 from attreval.models.words.lrp import GRADIENTS, RelevanceRules
 from attreval.models.words.quasi_recurrent import Quasi

@@ -106,9 +106,9 @@ def train_and_explain(results: Results, profile: Profile, seed: int) -> tuple[fl
     """Train one model and explain with it; give its accuracy on test, and the attributions."""
     from attreval.methods.run import explain
     from attreval.models.loading import new_classifier
+    from attreval.models.placing import pick_precision
     from attreval.models.scorer import Scorer
     from attreval.models.training import evaluate, train
-    from attreval.models.transformer import pick_precision
     from attreval.papers.common.word_vectors import load_vectors
 
     set_threads(profile.threads)

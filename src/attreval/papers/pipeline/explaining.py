@@ -14,8 +14,8 @@ from attreval.core.token_tables import write_tokens
 from attreval.methods import METHODS
 from attreval.methods.method import Budget
 from attreval.methods.run import Explained, explain
+from attreval.models.placing import pick_precision
 from attreval.models.scorer import Scorer
-from attreval.models.transformer import pick_precision
 from attreval.papers.common.choices import FEW, other_choices, tried_run
 from attreval.papers.common.sample import examples, marked_corpus, to_explain
 from attreval.papers.common.trained_models import load_model

@@ -17,8 +17,8 @@ from attreval.core.bootstrap import bootstrap_mean
 from attreval.core.records import Instance
 from attreval.models.class_names import name_classes
 from attreval.models.loading import load_classifier, new_classifier
+from attreval.models.placing import pick_precision
 from attreval.models.training import evaluate, save_whole, train
-from attreval.models.transformer import pick_precision
 from attreval.papers.common.word_vectors import load_vectors
 from attreval.papers.pipeline.shortening import shortened
 from attreval.workflow.step import Step
