@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from itertools import product
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -29,7 +30,7 @@ from attreval.papers.sun2024 import claims as sun_claims
 from attreval.papers.sun2024 import properties as sun_properties
 from attreval.papers.sun2024 import tables as sun_tables
 from attreval.papers.sun2024.contrasts import TypeContrast, contrast_types, count_cells, mean_of_cells
-from attreval.papers.sun2024.properties import Properties
+from attreval.papers.sun2024.properties import Properties, measure_properties
 
 KINDS = {"one": "encoder", "two": "encoder-decoder"}
 
@@ -460,3 +461,19 @@ def test_as_many_random_units_are_as_many(tiny):
     found = sun_tables.property_means(parts, agents, {"tiny": ModelSpec(weights="x")})
     chance = found[found.property == "comprehensiveness"].groupby("technique").chance.unique()
     assert {name: values.tolist() for name, values in chance.items()} == {n: [v] for n, v in spans.to_dict().items()}
+
+
+def test_a_task_that_nobody_marked_leaves_the_numbers_of_others_numbers(monkeypatch):
+    run = {"task": "snli", "model": "m", "seed": 1, "instance": "a", "technique": "lime", "type": "token"}
+    marked = pd.DataFrame([run | {"people": 1, "token": 0.5, "interaction": 0.25}])
+    some = pd.DataFrame([run | {"value": 1.0}])
+    parts = [((some, marked, some, some), {}), ((some, marked.iloc[:0].astype(object), some, some.iloc[:0]), {})]
+    step = SimpleNamespace(
+        profile=SimpleNamespace(explained_runs=lambda judge: [("snli", "m", 1)], diagnosis=SimpleNamespace(rows=20)),
+        results=None,
+        side_by_side=lambda *_: parts,
+        note_evaluations=lambda costs: list(costs),
+    )
+    found = measure_properties(step)
+    assert found.agreement[["token", "interaction"]].dtypes.unique().tolist() == [np.dtype(float)]
+    assert len(found.agreement) == len(found.rules) == 1 and len(found.changes) == 2

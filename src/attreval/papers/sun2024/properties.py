@@ -69,7 +69,8 @@ def measure_properties(step: Step) -> Properties:
     parts = step.side_by_side(_measure_part, jobs, f"measuring properties, {TOGETHER} instances a part")
     step.note_evaluations((job[2], costs) for job, (_, costs) in zip(jobs, parts, strict=True))
     frames = zip(*(frames for frames, _ in parts), strict=True)
-    return Properties(*(pd.concat(some, ignore_index=True) for some in frames))
+    # the columns of an empty frame, of texts that nobody marked, have no type, and would take that of others
+    return Properties(*(pd.concat([one for one in some if len(one)] or some[:1], ignore_index=True) for some in frames))
 
 
 def _measure_part(results: Results, profile: Profile, task: str, model: str, seed: int, start: int):
