@@ -179,6 +179,13 @@ def test_rows_can_become_columns_and_the_first_of_each_group_be_kept(tmp_path):
     assert rows == [["az", "5", "–"], ["by", "1", "2"]]
 
 
+def test_a_cell_that_is_a_text_already_is_shown_as_it_is(tmp_path):
+    (tmp_path / "05_x.csv").write_text("ours,chance\n0.5 [0.76],0.40\n–,0.30\n")
+    declared = declare(tmp_path, source="05_x.csv", columns=[{"text": "{ours:.2f}"}, {"text": "{chance:.2f}"}])
+    rows = shown(tabulating.table_markdown("t", declared, {"05_x.csv": tmp_path / "05_x.csv"}, {}))
+    assert rows == [["0.5 [0.76]", "0.40"], ["–", "0.30"]]
+
+
 def test_a_dash_has_its_reason_below_the_table(tmp_path):
     (tmp_path / "05_x.csv").write_text(CSV)
     tables = {"05_x.csv": tmp_path / "05_x.csv"}

@@ -104,6 +104,7 @@ def test_the_projects_own_declarations_are_well_formed():
         ("-0.5 [-.6, -1]", "−0.5 [−.6, −1]"),
         ("Soft-NC 2-1, 2026-11-22 all-MiniLM-L6", "Soft-NC 2-1, 2026-11-22 all-MiniLM-L6"),
         ("- a (-3)", "- a (−3)"),
+        ("-0.000 [-0.001, +0.00] -0 %, +0.5", "0.000 [−0.001, 0.00] 0 %, +0.5"),
     ],
 )
 def test_negative_numbers_have_a_minus_sign(given, shown):

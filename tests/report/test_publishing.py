@@ -344,6 +344,8 @@ def test_reasons_belong_to_a_verdict(tmp_path, monkeypatch):
         "verdict": "contradicted",
         "reason": None,
         "texts_needed": 4.0,
+        "texts": 3,
+        "q": 0.06,
         "null_scores": 0.5,
         "null_names": None,
         "null_p": 0.2,
@@ -355,6 +357,7 @@ def test_reasons_belong_to_a_verdict(tmp_path, monkeypatch):
     assert Turned(**turned, low="low", high="high").became() == "0.100 [0.000, 0.200]"
     assert reason_of(row | {"verdict": "reproduced"}, reason) == "–"
     assert reason_of(row | {"verdict": "inconclusive"}, reason).endswith("about 4 texts would decide.")
+    assert "decides nothing (p = 0.06," in reason_of(row | {"verdict": "inconclusive", "texts": 4}, reason)
     assert (
         reason_of(row | {"verdict": "holds by chance too"}, None)
         == "20% of worlds with nothing to find support it as much (on average: random scores 0.500)."

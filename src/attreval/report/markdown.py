@@ -20,7 +20,8 @@ def escape(text: str) -> str:
 
 
 def with_minus(text: str) -> str:
-    """The same text with minus signs, not hyphens, before its negative numbers."""
+    """The same text with minus signs, not hyphens, before its negative numbers; nought has no sign."""
+    text = re.sub(r"(?<![\w.-])[-+](?=0(?:\.0*)?(?![\w.]))", "", text)
     return re.sub(r"(?<![\w.-])-(?=\.?\d)", "−", text)
 
 

@@ -98,10 +98,17 @@ def format_fields(text: str) -> list[str]:
     return [field for _, field, _, _ in string.Formatter().parse(text) if field]
 
 
+class _Cells(string.Formatter):
+    """Formats numbers by their format, and a cell that is a text already, such as `0.52 [0.76]`, not at all."""
+
+    def format_field(self, value, spec):
+        return value if isinstance(value, str) else super().format_field(value, spec)
+
+
 def format_row(text: str, row: dict, names: dict, missing: str = MISSING) -> str:
     """A format string filled with one row; or `missing` where any of its values is. names: go before titles."""
     values = {field: row[field] for field in format_fields(text)}
     if any(pd.isna(value) for value in values.values()):
         return missing
     shown = {field: names[value] if value in names else title_of(field, value) for field, value in values.items()}
-    return with_minus(text.format(**shown)).strip() or missing
+    return with_minus(_Cells().format(text, **shown)).strip() or missing

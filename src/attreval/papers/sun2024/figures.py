@@ -11,7 +11,7 @@ from matplotlib import pyplot as plt
 
 from attreval.methods.techniques import TECHNIQUES, TYPES
 from attreval.papers.common.coloured_text import colour
-from attreval.papers.common.style import task_title, use_style
+from attreval.papers.common.style import model_title, task_title, use_style
 from attreval.papers.sun2024.tables import TECHNIQUE_TITLES, TYPE_TITLES
 
 LOOKS = {"token": ("#0072B2", "o"), "pair": ("#D55E00", "s"), "span": ("#009E73", "^"), "combined": ("#CC79A7", "D")}
@@ -23,6 +23,11 @@ LABELS = {
     "interaction agreement": "agreement, pieces\nhigher is better",
     "simulatability": "simulatability\ngain in F1, points",
     "complexity": "complexity\nlower is simpler",
+}
+EMPTY = {
+    "token agreement": "nobody marked these",
+    "interaction agreement": "nobody marked these",
+    "simulatability": "no agents",
 }
 CELL = '<td style="text-align:left"><span style="padding:0 .2em;border-radius:.2em;background:{}">{}</span></td>'
 
@@ -58,9 +63,11 @@ def figure_2(summary: pd.DataFrame):
         span = [*shown.value, *shown.chance.dropna()]
         margin = 0.1 * (max(span) - min(span) or 1)
         for axes, (task, model) in zip(row, cells, strict=True):
-            for at, some, title, (tint, marker) in _by_type(
-                shown[(shown.task == task) & (shown.model == model)], techniques
-            ):
+            part = shown[(shown.task == task) & (shown.model == model)]
+            if part.empty:
+                said = EMPTY.get(name, "not measured")
+                axes.text(0.5, 0.5, said, transform=axes.transAxes, ha="center", color=GREY, fontsize=9)
+            for at, some, title, (tint, marker) in _by_type(part, techniques):
                 axes.scatter(at, some.value, color=tint, marker=marker, s=32, label=title, zorder=3)
                 axes.hlines(some.chance, at - 0.08, at + 0.08, color=GREY, linewidth=1.4, zorder=2)
             _name_techniques(axes, techniques)
@@ -68,17 +75,20 @@ def figure_2(summary: pd.DataFrame):
             axes.grid(axis="x", visible=False)
         row[0].set_ylabel(LABELS[name], fontsize=9)
     for axes, (task, model) in zip(grid[0], cells, strict=True):
-        axes.set_title(f"{task_title(task)}, {model}", fontsize=11)
+        axes.set_title(f"{task_title(task)}, {model_title(model)}", fontsize=11)
     handles, labels = _legend(grid)
+    handles, labels = [*handles, plt.Line2D([], [], color=GREY, linewidth=1.4)], [*labels, "random"]
     figure.legend(handles, labels, loc="upper center", bbox_to_anchor=(0.5, 0.01), ncols=3, frameon=False)
     figure.tight_layout()
     return grid[0][0]
 
 
 def _by_type(part: pd.DataFrame, techniques: list[str]):
-    """For each type of explanation: places on the axis of techniques, its rows, its title, its colour and marker."""
+    """For each type that there is: places on the axis of techniques, its rows, its title, its colour and marker."""
     for kind, place in zip(TYPES, np.linspace(-0.27, 0.27, len(TYPES)), strict=True):
         some = part[part.type == kind]
+        if some.empty:
+            continue
         at = np.array([techniques.index(t) for t in some.technique]) + place
         yield at, some, TYPE_TITLES[kind], LOOKS[kind]
 
@@ -93,13 +103,12 @@ def _name_techniques(axes, techniques: list[str]) -> None:
 
 
 def _legend(grid) -> tuple[list, list]:
-    """Handles and labels of every type that any panel shows, and of what chance gives."""
+    """Handles and labels of every type that any panel shows."""
     found = {}
     for axes in grid.flat:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
             found.setdefault(label, handle)
-    line = plt.Line2D([], [], color=GREY, linewidth=1.4)
-    return [*found.values(), line], [*found, "random"]
+    return list(found.values()), list(found)
 
 
 def gain_figure(agents: pd.DataFrame):
@@ -120,6 +129,7 @@ def gain_figure(agents: pd.DataFrame):
         _name_techniques(axes, techniques)
         axes.set(title=f"explanation as {form}")
     panels[0][0].set_ylabel("gain in F1, points")
-    figure.legend(*panels[0][0].get_legend_handles_labels(), loc="upper center", bbox_to_anchor=(0.5, 0.02), ncols=4)
+    handles, labels = _legend(panels)
+    figure.legend(handles, labels, loc="upper center", bbox_to_anchor=(0.5, 0.02), ncols=4)
     figure.tight_layout()
     return panels[0][0]

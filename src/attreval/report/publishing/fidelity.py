@@ -201,10 +201,14 @@ def reason_of(row: dict, reason: Reason | None, turned: Sequence[dict] = ()) -> 
         parts.append(f"{row['reason']}." if row["reason"] else "nothing in this run tests it.")
     elif row["verdict"] == INCONCLUSIVE:
         need = row["texts_needed"]
-        parts.append(
-            "The interval lies on both sides"
-            + (f"; about {need:,.0f} texts would decide." if _decidable(need) else ".")
-        )
+        if need is not None and need <= row["texts"]:  # by the interval alone these would do
+            parts.append(
+                "The interval reaches about to the edge of the claimed range, which decides nothing "
+                f"(p = {row['q']:.2f}, adjusted for all claims that are tested)."
+            )
+        else:
+            decided = f"; about {need:,.0f} texts would decide" if _decidable(need) else ""
+            parts.append(f"The interval lies on both sides{decided}.")
     elif row["verdict"] == CHANCE:
         nulls = (("random scores", row["null_scores"]), ("exchanged names", row["null_names"]))
         said = ", ".join(f"{name} {value:.3f}" for name, value in nulls if value is not None)
