@@ -71,7 +71,7 @@ def test_a_later_piece_is_added_to_what_is_committed(first):
     assert sorted(facts()["steps"]) == first and facts()["processor_seconds"] == 60 * len(first)
     said = (place.root / "README.md").read_text()
     assert "these steps lack" not in said and f"One: {len(first) - 1} steps; Two: 1 steps" in said
-    assert "`*_instances.csv`): 1\n" in said and said.count("05_kamp2023, cell 2, output 1: words of") == 1
+    assert "`*_predictions.csv`): 1\n" in said and said.count("05_kamp2023, cell 2, output 1: words of") == 1
     kept = {path: path.read_bytes() for path in place.root.rglob("*.*")}
     publish("quick", partial=True)
     assert all(path.read_bytes() == data for path, data in kept.items())

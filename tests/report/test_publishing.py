@@ -267,13 +267,15 @@ def test_a_long_table_has_fewer_digits_and_one_of_texts_or_too_large_is_left_out
     (tables / "08_joint_values.csv").write_text("x\n" + "1\n" * 3_100_000)
     long = '"a, b",4748496940.jpg#4r1c,0.12345678901234567,-1.2345678901e-05,1.0,12,0.00012345678\n'
     (tables / "03_explain-snli-minilm-s1-0_instances.csv").write_text("x\n" + "1\n" * 50_000)
+    (tables / "07_sun2024_agents-snli-minilm-s1_predictions.csv").write_text("x\n" + "1\n" * 5)
     (tables / "05_kamp2023_agreement_at_k.csv").write_text("a,b,c,d,e,f,g\n" + long * 15_000)
     place = publish("quick")
     assert not (place / "tables" / "08_joint_values.csv").exists()
     assert not (place / "tables" / "03_explain-snli-minilm-s1-0_instances.csv").exists()
+    assert not (place / "tables" / "07_sun2024_agents-snli-minilm-s1_predictions.csv").exists()
     said = (place / "README.md").read_text()
     assert "table 08_joint_values.csv: 6.2 MB" in said
-    assert "tables with a row for each single text (`*_instances.csv`): 1" in said
+    assert "tables with a row for each single text (`*_instances.csv` and `*_predictions.csv`): 2" in said
     assert "table 05_kamp2023_agreement_at_k.csv: all but 6 digits of its numbers" in said
     short = (place / "tables" / "05_kamp2023_agreement_at_k.csv").read_text().splitlines()
     assert short[1] == '"a, b",4748496940.jpg#4r1c,0.123457,-1.23457e-05,1.0,12,0.000123457'

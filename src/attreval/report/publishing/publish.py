@@ -150,7 +150,8 @@ def _describe(settings: Profile, manifest: Mapping, compared: list[str]) -> str:
     of_texts = [line for line in manifest["left_out"] if line.endswith(f": {SINGLE_TEXTS}")]
     left_out = [line for line in manifest["left_out"] if line not in of_texts]
     if of_texts:
-        left_out = [f"tables with {SINGLE_TEXTS} (`*{OF_TEXTS}.csv`): {len(of_texts)}", *left_out]
+        kinds = " and ".join(f"`*{kind}.csv`" for kind in OF_TEXTS)
+        left_out = [f"tables with {SINGLE_TEXTS} ({kinds}): {len(of_texts)}", *left_out]
     lines = [
         f"# The committed run of profile `{settings.name}`",
         "",

@@ -17,7 +17,7 @@ from attreval.report.publishing.quotes import find_quotes
 LONG_BYTES = 50_000  # from here on a table's numbers are cut to so many digits
 DIGITS = 6
 MOST_BYTES = 6_000_000  # of a table with all digits; about half of that is committed
-OF_TEXTS = "_instances"  # tables with a row for each text and method: large, and no number or figure is made from them
+OF_TEXTS = ("_instances", "_predictions")  # large tables that no number, figure or claim of the site is made from
 SINGLE_TEXTS = "a row for each single text"
 FRACTION = re.compile(rf"-?\d+\.\d{{{DIGITS},}}(e-?\d+)?")
 
