@@ -97,6 +97,19 @@ def test_files_of_a_step_that_did_not_end_are_not_committed(first):
     assert (place.tables / f"{AGREEMENT}_x.csv").read_text() == "x\n1\n"
 
 
+def test_a_kept_table_is_left_out_by_todays_rules_and_named_once(first):
+    place, name = committed("quick"), f"{AGREEMENT}_predictions.csv"
+    manifest = facts()
+    manifest["left_out"].append(f"table {name}: an earlier reason")
+    manifest["steps"][AGREEMENT]["files"].append(f"tables/{name}")
+    (place.root / "manifest.json").write_text(json.dumps(manifest))
+    (place.tables / name).write_text("text,correct\n1,1\n")
+    run_step(JOINT, processor="Two")
+    publish("quick", partial=True)
+    assert not (place.tables / name).exists()
+    assert [line for line in facts()["left_out"] if name in line] == [f"table {name}: a row for each single text"]
+
+
 def test_settings_that_an_earlier_piece_had_otherwise_are_named(first, home):  # noqa: F811
     profile = home / "config" / "quick.yaml"
     profile.write_text(profile.read_text() + "meta: { instances: 7 }\n")

@@ -151,7 +151,7 @@ def decide(expect: Expectation, finding: Finding, q: float, confidence: float) -
     claim as much. holds by chance too: the interval lies there, but more of them do. direction only: the value lies
     where it should, and the whole interval beyond what chance gives, but it reaches over the edge of the range, or does
     after adjusting; of a range around a number, that it lies between chance and the range. contradicted: the whole
-    interval lies outside the range. inconclusive: it holds both sides.
+    interval lies outside the range, and q is small. inconclusive: none of these.
     """
     if finding.reason or np.isnan(finding.value):
         return UNTESTABLE

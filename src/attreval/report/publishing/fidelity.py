@@ -137,7 +137,8 @@ def fidelity_markdown() -> str:
         "",
         "*Published*: the number made from the paper's own tables where they decide it, else what the paper says. "
         "*Ours*: the value with its interval, followed by the range that the claim asks for. *Minutes*: processor "
-        "time of the notebook alone and, after the slash, with all training and explaining that it rests on.",
+        "time of the notebook alone and, after the slash, with all training and explaining that it rests on. A `+` "
+        "after a commit: with uncommitted files beside it; each step's own commit is in the run's `manifest.json`.",
     ]
     for paper, profile in main.items():
         title, notebook, rule = PAPERS[paper]
@@ -244,7 +245,8 @@ def _count(claims: dict[str, dict]) -> str:
 def _describe(run: Results) -> str:
     """Commit, date and time of a run."""
     facts = _read(run, "manifest.json")
-    return f"commit `{facts['commit']}`, {facts['date']}, {facts['processor_seconds'] / 60:.0f} processor minutes"
+    made = f"published at commit `{facts['commit']}`, {facts['date']}"
+    return f"{made}, {facts['processor_seconds'] / 60:,.0f} processor minutes"
 
 
 def _published(row: dict) -> str:

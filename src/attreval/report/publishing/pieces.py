@@ -35,6 +35,11 @@ def step_of(what: str, steps: Iterable[str]) -> str:
     return max((step for step in steps if name.startswith(step)), key=len, default="")
 
 
+def what_of(line: str) -> str:
+    """The file, or the place in one, that a line of `left_out` speaks of."""
+    return line.partition(": ")[0]
+
+
 def keep_earlier(earlier: Results, copy: Results, manifest: dict, settings: Profile) -> dict:
     """Copy what an earlier piece has of steps that the new one lacks; the manifest of both together.
 
@@ -56,7 +61,8 @@ def keep_earlier(earlier: Results, copy: Results, manifest: dict, settings: Prof
         shutil.copyfile(path, copy.figures / path.name)
     tables = [path for path in files if path.parent == earlier.tables and path.exists()]
     said = copy_tables(tables, copy, {}, settings, [])
-    said += [line for line in old["left_out"] if line not in said and step_of(line, old["steps"]) in kept]
+    known = {what_of(line) for line in said}
+    said += [line for line in old["left_out"] if what_of(line) not in known and step_of(line, old["steps"]) in kept]
     steps = dict(sorted({**kept, **manifest["steps"]}.items()))
     return {
         **manifest,

@@ -162,8 +162,8 @@ def _describe(settings: Profile, manifest: Mapping, compared: list[str]) -> str:
         "",
         *([f"Not a whole run; these steps lack: {', '.join(lacking)}.", ""] if lacking else []),
         *(line for said in (*describe_pieces(manifest), *compared) for line in (said, "")),
-        "No sentence of any corpus is here but examples that the papers print. What shows one is left out, or names it "
-        "by its id (`attreval fetch` brings the texts):",
+        "No sentence of any corpus is here but examples that the papers print. Left out, or with ids in place of texts "
+        "(`attreval fetch` brings them):",
         "",
         *(f"- {line}" for line in left_out or ["nothing"]),
     ]

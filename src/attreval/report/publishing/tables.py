@@ -53,7 +53,7 @@ def copy_tables(
             said.append(f"table {path.name}: the texts of column {', '.join(columns)}")
         elif path.stat().st_size > LONG_BYTES:
             (copy.tables / path.name).write_text(_with_fewer_digits(path), encoding="utf-8")
-            said.append(f"table {path.name}: all but {DIGITS} digits of its numbers")
+            said.append(f"table {path.name}: digits of its numbers beyond {DIGITS}")
         else:
             shutil.copyfile(path, copy.tables / path.name)
     return said
