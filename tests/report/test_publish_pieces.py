@@ -14,6 +14,7 @@ from attreval.report.publishing.machines import describe_elsewhere, read_elsewhe
 from attreval.report.publishing.pieces import processor_of, step_of
 from attreval.report.publishing.places import committed
 from attreval.report.publishing.publish import publish
+from attreval.report.publishing.restore import restore
 
 TRAINED, AGREEMENT, JOINT = "02_train-snli-small-s1", "05_kamp2023", "08_joint"
 
@@ -95,6 +96,34 @@ def test_files_of_a_step_that_did_not_end_are_not_committed(first):
     publish("quick", partial=True)
     assert not (place.tables / f"{JOINT}_half.csv").exists()
     assert (place.tables / f"{AGREEMENT}_x.csv").read_text() == "x\n1\n"
+
+
+def test_named_steps_alone_are_published(first):
+    place = committed("quick")
+    run_step(TRAINED, {"accuracy": {"accuracy": [0.5]}}, "2001-02-04T04:05:06", "Two")
+    run_step(JOINT, {"y": {"y": [2]}}, processor="Two")
+    publish("quick", only=["08_*"])
+    assert (place.tables / f"{JOINT}_y.csv").exists() and facts()["made_again"] == {}
+    assert (place.tables / f"{TRAINED}_accuracy.csv").read_text() == "accuracy\n0.75\n"
+    with pytest.raises(ValueError, match=r"no step is named '9\*'; at hand are: 02_train-snli-small-s1, 08_joint"):
+        publish("quick", only=["08_joint", "9*"])
+
+
+def test_a_committed_run_comes_back_but_for_steps_that_are_there(first):
+    run, place = project.results("quick"), committed("quick")
+    run_step(AGREEMENT, {"x": {"x": [3]}})
+    given = run.record(AGREEMENT).read_bytes()
+    assert sorted(restore("quick")) == sorted(set(first) - {JOINT, AGREEMENT})
+    assert run.record(AGREEMENT).read_bytes() == given and run.table("x", AGREEMENT).read_text() == "x\n3\n"
+    assert json.loads(run.record(TRAINED).read_text()) == facts()["steps"][TRAINED]
+    for path in (f"tables/{TRAINED}_accuracy.csv", f"notebooks/{TRAINED}.ipynb"):
+        assert (run.root / path).read_bytes() == (place.root / path).read_bytes()
+    assert restore("quick") == []
+
+
+def test_without_a_committed_run_there_is_nothing_to_restore(home):  # noqa: F811
+    with pytest.raises(FileNotFoundError, match="no committed run of 'quick'"):
+        restore("quick")
 
 
 def test_a_kept_table_is_left_out_by_todays_rules_and_named_once(first):

@@ -155,11 +155,26 @@ def publish(
     partial: Annotated[
         bool, typer.Option("--partial", help="also of a run that lacks steps; these stay as committed")
     ] = False,
+    only: Annotated[
+        list[str] | None, typer.Option(help="a step to publish, such as '02_train-*'; others stay as committed")
+    ] = None,
 ):
     """Copy a whole run into results/reference, without any corpus text; write docs/fidelity.md and links to it."""
     from attreval.report.publishing.publish import publish
 
-    print(publish(profile, partial))
+    print(publish(profile, partial, only or []))
+
+
+@app.command()
+@plain_errors
+def restore(profile: ProfileName = "reference"):
+    """Bring what is committed of a profile to where a run leaves it, but for steps that are there.
+
+    For notebooks that read tables alone, such as 03_overview, where a run is made in pieces.
+    """
+    from attreval.report.publishing.restore import restore
+
+    print(f"{len(restore(profile))} steps restored")
 
 
 @app.command()

@@ -87,11 +87,16 @@ def load_records_once(results: Results, profile: Profile, task: str, model: str,
     return load_attributions(results, profile, task, model, seed)
 
 
-def read_shards(step: Step, table: str, judge: Judge | None = None) -> pd.DataFrame:
-    """A table that notebook 03 wrote for each shard (of a judge's runs), put together, with task, model and seed."""
+def read_shards(step: Step, table: str, judge: Judge | None = None, lacking: bool = False) -> pd.DataFrame:
+    """A table that notebook 03 wrote for each shard (of a judge's runs), put together, with task, model and seed.
+
+    lacking: some may lack, as tables of single texts do that no commit has.
+    """
     parts = []
     for task, model, seed in step.profile.explained_runs(judge):
         for shard in range(step.profile.explaining_of(task).shards):
+            if lacking and not step.results.table(table, "03_explain", task, model, seed, shard).exists():
+                continue
             found = step.results.read_table(table, "03_explain", task, model, seed, shard)
             parts.append(found.assign(task=task, model=model, seed=seed))
-    return pd.concat(parts, ignore_index=True)
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=["task", "model", "seed"])

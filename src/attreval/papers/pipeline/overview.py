@@ -37,29 +37,48 @@ def task_table(step: Step, cost: pd.DataFrame) -> pd.DataFrame:
 
     instances, tokens_mean, truncated: of the texts. accuracy: of the explained predictions. gap_max, gap_share_max: the
     largest completeness gaps. reused_share: of all evaluations asked for. sampled_precision, sampled_correlation: of
-    sampled methods, how the scores in this precision correlate with the exact ones. cost: of `cost_table`.
+    sampled methods, how the scores in this precision correlate with the exact ones. cost: of `cost_table`. NaN: what
+    only the tables of single texts say, of a task whose steps were restored from a commit, which has none.
     """
-    explained, precision = read_shards(step, "instances"), read_shards(step, "precision")
+    explained, precision = read_shards(step, "instances", lacking=True), read_shards(step, "precision")
     rows = []
-    for task, part in explained.groupby("task", sort=False):
-        texts, spent = part.drop_duplicates("instance"), cost[cost.task == task]
+    for task in dict.fromkeys(cost.task):
+        part, spent = explained[explained.task == task], cost[cost.task == task]
         sampled = precision[precision.task == task]
+        row = {"task": task, "also_trained_on": _also_trained_on(step.profile, task)}
         rows.append(
-            {
-                "task": task,
-                "also_trained_on": _also_trained_on(step.profile, task),
-                "instances": len(texts),
-                "tokens_mean": texts.tokens.mean(),
-                "truncated": (texts.dropped > 0).sum(),
-                "accuracy": (part.predicted == part.label).mean(),
-                "gap_max": part.gap.max(),
-                "gap_share_max": part.gap_share.max(),
+            row
+            | (_of_texts(part) if len(part) else _of_predictions(step, task))
+            | {
                 "reused_share": spent.reused.sum() / spent.requested.sum(),
                 "sampled_precision": ", ".join(dict.fromkeys(sampled.precision)),
                 "sampled_correlation": sampled.correlation.mean(),
             }
         )
     return pd.DataFrame(rows)
+
+
+def _of_texts(part: pd.DataFrame) -> dict[str, float]:
+    """What a task's tables of single texts say."""
+    texts = part.drop_duplicates("instance")
+    return {
+        "instances": len(texts),
+        "tokens_mean": texts.tokens.mean(),
+        "truncated": (texts.dropped > 0).sum(),
+        "accuracy": (part.predicted == part.label).mean(),
+        "gap_max": part.gap.max(),
+        "gap_share_max": part.gap_share.max(),
+    }
+
+
+def _of_predictions(step: Step, task: str) -> dict[str, float]:
+    """How many texts a task's models were asked to predict, and how long they are: of the model with most."""
+    shards = read_shards(step, "cost")
+    asked = shards[(shards.task == task) & (shards.method == "prediction")]
+    sums = asked.assign(tokens=asked.requested_tokens * asked.instances).groupby("model", sort=False)
+    most = sums[["instances", "tokens"]].sum().nlargest(1, "instances").iloc[0]
+    rest = dict.fromkeys(("truncated", "accuracy", "gap_max", "gap_share_max"), float("nan"))
+    return {"instances": int(most.instances), "tokens_mean": most.tokens / most.instances} | rest
 
 
 def _also_trained_on(profile: Profile, task: str) -> str:

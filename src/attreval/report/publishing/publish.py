@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import nbformat
@@ -29,16 +30,19 @@ from attreval.workflow.manifest import make_manifest
 from attreval.workflow.steps import expected_steps
 
 
-def publish(profile: str, partial: bool = False) -> Path:
+def publish(profile: str, partial: bool = False, only: Sequence[str] = ()) -> Path:
     """Copy a profile's run into results/reference, without any corpus text; write docs/fidelity.md; give the folder.
 
     The folder changes as a whole, and only if nothing in it quotes a corpus. Steps that a partial run lacks stay as
-    they were committed. ValueError: steps lack (unless partial), or something is quoted; the message says where.
+    they were committed. only: names of steps, with * for any letters; all others stay as they were. ValueError: steps
+    lack (unless partial), none is named so, or something is quoted; the message says where.
     FileNotFoundError: a task's table is not there to compare with.
     """
     settings = config.load(profile)
     run, place = project.results(settings.name), committed(settings.name)
     lacking = missing_steps(settings, run)
+    if only:
+        partial, lacking = True, steps_but(only, expected_steps(settings), lacking)
     if lacking and not partial:
         raise ValueError(
             f"the run of {settings.name!r} is not whole; it lacks {', '.join(lacking)}: "
@@ -90,6 +94,15 @@ def missing_steps(profile: Profile, run: Results) -> list[str]:
         if not (record.exists() and run.executed(step).exists() and all((run.root / name).exists() for name in files)):
             lacking.append(step)
     return lacking
+
+
+def steps_but(only: Sequence[str], steps: Sequence[str], lacking: Sequence[str]) -> list[str]:
+    """All steps but those of these names that do not lack. ValueError for a name that no step at hand has."""
+    at_hand = [step for step in steps if step not in lacking]
+    for name in only:
+        if not any(fnmatchcase(step, name) for step in at_hand):
+            raise ValueError(f"no step is named {name!r}; at hand are: {', '.join(at_hand) or 'none'}")
+    return [step for step in steps if step in lacking or not any(fnmatchcase(step, name) for name in only)]
 
 
 def claims_json(tables: Path) -> str:
