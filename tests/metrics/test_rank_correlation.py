@@ -67,6 +67,55 @@ def test_all_judges_see_the_same_draws():
         rank_correlation.draw_judges({"a": values, "b": values[:, 1:]}, list("vwxyz"), 20, "run")
 
 
+@given(values=arrays.arrays(float, st.tuples(st.just(2), st.integers(1, 3), st.integers(4, 7)), elements=holes))
+def test_exchanged_names_are_followed_to_a_method_of_the_run(values):
+    names = ["random", *(f"m{at}" for at in range(values.shape[2] - 1))]
+    runs = [  # of a judge each, a mean a method, NaN for what it does not judge
+        rank_correlation.Drawn(tuple(names), {"a": a, "b": b}, {}, {}) for a, b in values.swapaxes(0, 1)
+    ]
+    rng = np.random.default_rng(0)
+    known, orders = sorted([*names, "nowhere"]), np.stack([rng.permutation(len(names) + 1) for _ in range(5)])
+    found = rank_correlation.exchange_names(runs, "a", "b", known, orders)
+    for draw in range(len(found)):
+        of_draw = {name: known[to] for name, to in zip(known, orders[draw], strict=True)}
+        pairs = [tuple(dict(zip(names, run.means[x], strict=True)) for x in "ab") for run in runs]
+        np.testing.assert_allclose(found[draw], slow.exchanged_tau(pairs, of_draw), atol=1e-12)
+
+
+def test_exchanged_names_say_how_much_of_an_order_is_chance():
+    methods, rng = tuple("abcdefghij"), np.random.default_rng(1)
+    names = methods, np.stack([rng.permutation(10) for _ in range(999)])
+    means = {"x": np.arange(10.0), "like": np.arange(10.0) ** 2, "other": rng.permutation(10).astype(float)}
+    run = rank_correlation.Drawn(methods, means, {}, {})
+    like = rank_correlation.exchange_names([run], "x", "like", *names)
+    assert rank_correlation.p_of_names(1.0, like) == 1 / 1000 and abs(like.mean()) < 0.03
+    # several runs of the same methods trade places alike: they are no more evidence than one
+    np.testing.assert_allclose(rank_correlation.exchange_names([run] * 3, "x", "like", *names), like)
+    other = rank_correlation.exchange_names([run], "x", "other", *names)
+    tau = rank_correlation.tau_b(means["x"], means["other"])
+    assert rank_correlation.p_of_names(float(tau), other) == pytest.approx(
+        kendalltau(means["x"], means["other"], method="exact").pvalue, abs=0.05
+    )
+    assert np.isnan(rank_correlation.p_of_names(float("nan"), other))
+    assert np.isnan(rank_correlation.p_of_names(0.5, np.full(1, np.nan)))
+
+
+def test_a_judge_against_itself_is_sure_where_texts_are_alike_and_lost_where_they_are_noise():
+    rng, worth = np.random.default_rng(2), np.arange(6.0)
+    same = np.tile(worth, (1, 10, 1))
+    assert rank_correlation.against_itself(same, 5, rng) == 1
+    of_noise = [rank_correlation.against_itself(rng.random((2, 20, 6)), 4, rng) for _ in range(100)]
+    assert abs(np.mean(of_noise)) < 0.12, "nought on average, whatever one sample says"
+    between = rank_correlation.against_itself(same + rng.normal(0, 4, (1, 10, 6)), 50, rng)
+    assert 0.2 < between < 0.95
+    holed = same.copy()
+    holed[0, ::2, 3] = np.nan
+    assert rank_correlation.against_itself(holed, 5, rng) > 0.99
+    assert np.isnan(rank_correlation.against_itself(same[:, :3], 5, rng))
+    assert np.isnan(rank_correlation.against_itself(same[..., :3], 5, rng))
+    assert np.isnan(rank_correlation.against_itself(np.ones((1, 8, 5)), 5, rng))
+
+
 @given(rows=st.lists(st.tuples(few, holes), min_size=1, max_size=7))
 def test_undominated_is_that_of_every_comparison(rows):
     cost, quality = np.array(rows).T

@@ -31,6 +31,20 @@ def resampled_mean(values, of_seed, of_instance):
     return np.array([sum(column) / len(column) if column else np.nan for column in columns])
 
 
+def exchanged_tau(runs, sent):
+    """The mean tau-b of the runs (a dict by method of each of two judges), the second's methods sent elsewhere."""
+
+    def follow(method, names):
+        return sent[method] if sent[method] in names else follow(sent[method], names)
+
+    found = []
+    for first, second in runs:
+        names = [m for m in first if first[m] == first[m] and second[m] == second[m] and m != "random"]
+        tau = tau_b([first[m] for m in names], [second[follow(m, names)] for m in names])
+        found += [tau] if len(names) >= 4 and tau == tau else []
+    return sum(found) / len(found) if found else float("nan")
+
+
 def undominated(cost, quality):
     """(m,) bool: nobody is as good for less or better for as little."""
     out = []

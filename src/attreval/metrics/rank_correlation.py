@@ -1,7 +1,8 @@
 """Kendall's tau-b of two metrics' orders of methods (Kendall 1945), bootstrapped over instances and seeds.
 
 The same drawn instances and seeds go into the means of every judge, since all of them scored the same explanations.
-Letters used for shapes: S seeds, N instances, m methods, d draws.
+Beside it what chance gives (the methods of one judge exchange their names), and what an equal pair gives (a judge
+against itself on other texts). Letters used for shapes: S seeds, N instances, m methods, d draws.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ def correlate(run: Drawn, a: str, b: str, without: Sequence[str] = ("random",)) 
 
     without: methods that are left out. NaN for fewer than FEWEST methods.
     """
-    shared = ~np.isnan(run.means[a]) & ~np.isnan(run.means[b]) & ~np.isin(run.methods, without)
+    shared = shared_methods(run, a, b, without)
     if shared.sum() < FEWEST:
         return float("nan"), np.full(len(run.drawn[a]), np.nan), int(shared.sum())
     return (
@@ -88,6 +89,67 @@ def correlate(run: Drawn, a: str, b: str, without: Sequence[str] = ("random",)) 
         tau_b(run.drawn[a][:, shared], run.drawn[b][:, shared]),
         int(shared.sum()),
     )
+
+
+def shared_methods(run: Drawn, a: str, b: str, without: Sequence[str] = ("random",)) -> np.ndarray:
+    """(m,) Which methods both judges of a run have scored, but those that are left out."""
+    return ~np.isnan(run.means[a]) & ~np.isnan(run.means[b]) & ~np.isin(run.methods, without)
+
+
+def exchange_names(runs: Sequence[Drawn], a: str, b: str, names: Sequence[str], orders: np.ndarray) -> np.ndarray:
+    """(d,) The mean tau-b of two judges over runs when the methods of the second have exchanged their names.
+
+    names: M methods, among them all of the runs; orders: (d, M) permutations of them, each method takes the place of
+    the one that it is sent to; where a run lacks that one, of the one that this is sent to, and so on, so that a
+    method trades alike in all runs. NaN where no run has FEWEST shared methods.
+    """
+    place, draws, found = {name: at for at, name in enumerate(names)}, np.arange(len(orders))[:, None], []
+    for run in runs:
+        shared = np.flatnonzero(shared_methods(run, a, b))
+        if len(shared) >= FEWEST:
+            at = np.array([place[run.methods[i]] for i in shared])
+            back = np.full(len(names), -1)  # from a method's place among names to its place among the shared ones
+            back[at] = np.arange(len(at))
+            sent = orders[:, at]  # (d, m)
+            while (away := back[sent] < 0).any():
+                sent = np.where(away, orders[draws, sent], sent)
+            first, second = run.means[a][shared], run.means[b][shared]
+            found.append((0.0, tau_b(np.broadcast_to(first, sent.shape), second[back[sent]]), len(shared)))
+    return pool(found)[1]
+
+
+def p_of_names(tau: float, exchanged: np.ndarray) -> float:
+    """The share of exchanged names, and of the true ones, with which tau-b is as far from 0 as `tau`; NaN for NaN."""
+    known = exchanged[~np.isnan(exchanged)]
+    if np.isnan(tau) or not len(known):
+        return float("nan")
+    return float((1 + (np.abs(known) >= abs(tau) - TIED).sum()) / (1 + len(known)))
+
+
+def against_itself(values: np.ndarray, splits: int, rng: np.random.Generator) -> float:
+    """tau-b of a judge's means over two halves of the instances, mean over random halvings: what an equal pair gives.
+
+    values: (S, N, m), NaN for what was not measured. NaN where methods or instances are fewer than FEWEST.
+    """
+    of_text = _known_mean(values)  # (N, m)
+    of_text = of_text[:, ~np.isnan(of_text).all(axis=0)]
+    texts, methods = of_text.shape
+    if texts < FEWEST or methods < FEWEST:
+        return float("nan")
+    found = []
+    for _ in range(splits):
+        order = rng.permutation(texts)
+        halves = [_known_mean(of_text[half]) for half in (order[: texts // 2], order[texts // 2 :])]
+        found.append(tau_b(*halves))
+    known = [tau for tau in found if not np.isnan(tau)]
+    return float(np.mean(known)) if known else float("nan")
+
+
+def _known_mean(values: np.ndarray) -> np.ndarray:
+    """Means over the first axis of what is known; NaN where nothing is."""
+    known = ~np.isnan(values)
+    with np.errstate(invalid="ignore"):
+        return np.where(known, values, 0.0).sum(axis=0) / known.sum(axis=0)
 
 
 def pool(found: Sequence[tuple[float, np.ndarray, int]]) -> tuple[float, np.ndarray, int]:

@@ -168,6 +168,7 @@ def test_a_profile_without_runs_gives_empty_tables_and_words(step, tmp_path):
         counts=correlations.counts_table(scores.values),
         correlations_pooled=pooled,
         verdicts=correlations.verdict_table(pooled),
+        chance=correlations.chance_table(pooled),
         random_baseline=baseline,
         random_baseline_by_metric=correlations.random_baseline_by_metric(baseline),
         pareto=front,
@@ -179,7 +180,7 @@ def test_a_profile_without_runs_gives_empty_tables_and_words(step, tmp_path):
     assert texts["joint.budgets.lime"] == texts["joint.tokens.highest"] == "not measured"
     assert texts["joint.random.blind"] == texts["joint.tokens.contradict_pairs"] == "none"
     for drawn in (
-        draw_correlations(table, "tokens"),
+        draw_correlations(table, correlations.reliability_table(scores), "tokens"),
         draw_pareto(front),
         draw_budgets(overlaps, 0.9),
     ):
@@ -187,10 +188,38 @@ def test_a_profile_without_runs_gives_empty_tables_and_words(step, tmp_path):
 
 
 def test_figures_of_planted_tables_are_drawn():
+    scores = scores_of(planted_values())
+    table = correlations.correlation_table(scores, 0.95)
+    axes = draw_correlations(table, correlations.reliability_table(scores), "tokens")
+    said = [text.get_text() for text in axes.texts]
+    assert {"1.00", "-1.00", "-1.00 to -1.00"} <= set(said) and said.count("itself") == 3
+
+
+def test_what_texts_tell_must_also_be_more_than_exchanged_names_give():
+    """Six methods in one order: as sure as texts can be, and once in 720 orders, or its reverse, by chance."""
     table = correlations.correlation_table(scores_of(planted_values()), 0.95)
-    axes = draw_correlations(table, "tokens")
-    said = {text.get_text() for text in axes.texts}
-    assert {"1.00", "-1.00", "-1.00 to -1.00"} <= said
+    assert table.p_names.between(0.0005, 0.008).all() and table.beyond_names.all()
+    # the order of four methods is found, or reversed, in one of twelve exchanges
+    values = planted_values()
+    few = values[values.method.isin([*METHODS[:4], METHODS[6]])]
+    table = correlations.correlation_table(scores_of(few), 0.95)
+    assert table.verdict.isin(["agree", "contradict"]).all() and not table.beyond_names.any()
+    assert table.p_names.between(0.06, 0.11).all()
+    pooled = correlations.pooled_table(table)
+    found = correlations.chance_table(pooled).set_index("granularity")
+    assert found.loc["tokens", ["told", "beyond"]].tolist() == [3, 0] and found.told["unified"] == 0
+    assert found.chance["tokens"].count(";") == 2 and "(-1.00)" in found.chance["tokens"]
+
+
+def test_a_metric_of_noise_does_not_agree_with_itself():
+    values = planted_values(seeds=(1, 2), texts=24)
+    noise = np.random.default_rng(3).random(len(values))
+    values["value"] = values.value.where(values.metric != "ns", noise)
+    found = correlations.reliability_table(scores_of(values)).set_index("metric")
+    assert list(found.index) == ["agreement", "nc", "ns"] and (found.runs == 1).all()
+    assert found.tau["nc"] == found.tau["agreement"] == 1 and abs(found.tau["ns"]) < 0.4
+    alone = correlations.reliability_table(scores_of(values[values.metric != "nc"])).set_index("metric")
+    assert alone.tau["ns"] == found.tau["ns"], "another metric moves nobody's halves"
 
 
 def test_explanations_are_stable_from_where_they_last(step, tmp_path):
@@ -337,5 +366,6 @@ def test_of_many_correlations_of_noise_few_are_sure():
     table = correlations.correlation_table(scores_of(noise, 400), 0.95)
     told = table[table.verdict.isin(["agree", "contradict"])]
     assert len(told) <= 0.05 * len(table) + 2 and (told.q <= 0.05).all() and {"p", "q"} <= set(table)
+    assert table.beyond_names.mean() <= 0.05
     planted = correlations.correlation_table(scores_of(values, 400), 0.95)
     assert (planted.verdict == "agree").any() and (planted.q >= planted.p - 1e-12).dropna().all()

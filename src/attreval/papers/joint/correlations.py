@@ -1,6 +1,7 @@
 """Rank correlation of metrics: do two metrics put the explanation methods in the same order? (tau-b, Kendall 1945)
 
-Beside it what it rests on: the mean that each metric gives each method, and where random scores stand among them.
+Beside it what chance gives (methods with exchanged names), what an equal pair gives (a metric against itself on other
+texts), and what it rests on: the mean that each metric gives each method, and where random scores stand among them.
 """
 
 from __future__ import annotations
@@ -12,8 +13,19 @@ import numpy as np
 import pandas as pd
 
 from attreval.core.bootstrap import percentile_interval
+from attreval.core.seeds import generator
 from attreval.methods import METHODS
-from attreval.metrics.rank_correlation import VERDICTS, Drawn, correlate, draw_judges, pool, verdict
+from attreval.metrics.rank_correlation import (
+    VERDICTS,
+    Drawn,
+    against_itself,
+    correlate,
+    draw_judges,
+    exchange_names,
+    p_of_names,
+    pool,
+    verdict,
+)
 from attreval.papers.common.verdicts import adjust
 from attreval.papers.joint.budgets import BUDGET_COLUMNS, budget_jobs, explain_at_budgets
 from attreval.papers.joint.values import JOINT, read_unified_values, score_instances, token_jobs
@@ -23,6 +35,8 @@ RUN = ["task", "model", "granularity"]
 # explanations of tokens, or several types at equal numbers of tokens -> the name that the bootstrap's draws derive from
 GRANULARITIES = {"tokens": "tokens", "unified": "pieces"}
 POOLED = "all runs"
+EXCHANGES = 1999  # of methods' names
+SPLITS = 100  # of texts into halves
 BOTTOM_SHARE = 0.25  # random is near the bottom where at most so many of the other methods come below it
 
 
@@ -93,9 +107,11 @@ def correlation_table(scores: JointScores, confidence: float) -> pd.DataFrame:
 
     methods: over how many; runs: how many are pooled. q: bootstrap p that tau has the other sign, at the false
     discovery rate of all single runs, or of all pooled values, of a granularity. verdict: see
-    metrics.rank_correlation.verdict; what does not stay below the rate cannot be told.
+    metrics.rank_correlation.verdict; what does not stay below the rate cannot be told. p_names: how often exchanged
+    names of methods, the same in all runs, give as much; beyond_names: whether that is below the rate, too.
     """
-    rows = []
+    rows, names = [], sorted({method for drawn in scores.runs.values() for method in drawn.methods})
+    orders = generator("exchanged names").permuted(np.tile(np.arange(len(names)), (EXCHANGES, 1)), axis=1)
     for a, b in combinations(JOINT, 2):
         for granularity in GRANULARITIES:
             of_runs = {
@@ -103,19 +119,42 @@ def correlation_table(scores: JointScores, confidence: float) -> pd.DataFrame:
                 for run, drawn in scores.runs.items()
                 if run[2] == granularity and a in drawn.means and b in drawn.means
             }
-            found = [(run, tau, drawn, methods, 1) for run, (tau, drawn, methods) in of_runs.items()]
+            found = [((run,), run, tau, drawn, methods, 1) for run, (tau, drawn, methods) in of_runs.items()]
             if of_runs:
                 tau, drawn, pooled = pool(list(of_runs.values()))
-                found.append(((POOLED, POOLED, granularity), tau, drawn, None, pooled))
-            for run, tau, drawn, methods, runs in found:
+                found.append((tuple(of_runs), (POOLED, POOLED, granularity), tau, drawn, None, pooled))
+            for read, run, tau, drawn, methods, runs in found:
                 low, high = (float(bound) for bound in percentile_interval(drawn, confidence))
-                rows.append((*run, a, b, tau, low, high, methods, runs, _p_of_sign(drawn), verdict(low, high)))
-    columns = [*RUN, "metric_a", "metric_b", "tau", "low", "high", "methods", "runs", "p", "verdict"]
+                by_chance = p_of_names(tau, exchange_names([scores.runs[one] for one in read], a, b, names, orders))
+                p = (_p_of_sign(drawn), by_chance)
+                rows.append((*run, a, b, tau, low, high, methods, runs, *p, verdict(low, high)))
+    columns = [*RUN, "metric_a", "metric_b", "tau", "low", "high", "methods", "runs", "p", "p_names", "verdict"]
     table = pd.DataFrame(rows, columns=columns).astype({"methods": "Int64"})
-    family = [table.granularity, table.task == POOLED]
-    table.insert(len(columns) - 1, "q", table.groupby(family, sort=False).p.transform(lambda p: adjust(p.to_numpy())))
-    unsure = table.verdict.isin(VERDICTS[:2]) & (table.q > 1 - confidence + 1e-12)
-    return table.assign(verdict=table.verdict.mask(unsure, VERDICTS[2]))
+    family = table.groupby([table.granularity, table.task == POOLED], sort=False)
+    q, q_names = (family[name].transform(lambda p: adjust(p.to_numpy())) for name in ("p", "p_names"))
+    table.insert(len(columns) - 1, "q", q)
+    rate = 1 - confidence + 1e-12
+    unsure = table.verdict.isin(VERDICTS[:2]) & (table.q > rate)
+    return table.assign(verdict=table.verdict.mask(unsure, VERDICTS[2]), beyond_names=q_names <= rate)
+
+
+def reliability_table(scores: JointScores) -> pd.DataFrame:
+    """One row a granularity and metric: tau-b of the metric with itself on two halves of the texts, random left out.
+
+    The mean over random halvings and over the `runs` that it applies to. Another metric cannot be expected to agree
+    with it more than it agrees with itself.
+    """
+    rows = []
+    for (task, model, granularity), part in scores.values.groupby(RUN, sort=False):
+        arrays, _ = _as_arrays(part[part.method != "random"])
+        for metric, values in arrays.items():
+            tau = against_itself(values, SPLITS, generator("halves", task, model, granularity, metric))
+            rows.append((granularity, metric, JOINT[metric].title, tau))
+    table = pd.DataFrame(rows, columns=["granularity", "metric", "title", "tau"]).dropna()
+    by = table.groupby(["granularity", "metric", "title"], sort=False).tau
+    found = by.agg(tau="mean", lowest="min", highest="max", runs="size").reset_index()
+    order = found.metric.map(list(JOINT).index)
+    return found.iloc[np.lexsort((order, found.granularity != "tokens"))].reset_index(drop=True)
 
 
 def _p_of_sign(drawn: np.ndarray) -> float:
@@ -131,7 +170,7 @@ def pooled_table(table: pd.DataFrame) -> pd.DataFrame:
     part = table[(table.task == POOLED) & (table.verdict != "not measured")]
     names = {f"title_{end}": [JOINT[name].title for name in part[f"metric_{end}"]] for end in ("a", "b")}
     pairs = [f"{a} and {b}" for a, b in zip(names["title_a"], names["title_b"], strict=True)]
-    columns = ["granularity", "title_a", "title_b", "pair", "tau", "low", "high", "runs", "verdict"]
+    columns = ["granularity", "title_a", "title_b", "pair", "tau", "low", "high", "runs", "verdict", "beyond_names"]
     return part.assign(**names, pair=pairs)[columns]
 
 
@@ -141,10 +180,26 @@ def verdict_table(pooled: pd.DataFrame) -> pd.DataFrame:
     for granularity in GRANULARITIES:
         for word in VERDICTS[:3]:
             part = pooled[(pooled.granularity == granularity) & (pooled.verdict == word)]
-            strongest = part.reindex(part.tau.abs().sort_values(ascending=False, kind="stable").index)
-            listed = "; ".join(f"{row.pair} ({row.tau:.2f})" for row in strongest.itertuples())
-            rows.append((granularity, word, len(part), listed))
+            rows.append((granularity, word, len(part), _list_pairs(part)))
     return pd.DataFrame(rows, columns=["granularity", "verdict", "count", "pairs"])
+
+
+def chance_table(pooled: pd.DataFrame) -> pd.DataFrame:
+    """One row a granularity: how many pairs are told from zero by their texts, and of these by exchanged names, too.
+
+    chance: the pairs that are told by their texts alone, the strongest first.
+    """
+    rows = []
+    for granularity in GRANULARITIES:
+        told = pooled[(pooled.granularity == granularity) & pooled.verdict.isin(VERDICTS[:2])]
+        rows.append((granularity, len(told), int(told.beyond_names.sum()), _list_pairs(told[~told.beyond_names])))
+    return pd.DataFrame(rows, columns=["granularity", "told", "beyond", "chance"])
+
+
+def _list_pairs(pooled: pd.DataFrame) -> str:
+    """Pairs of metrics with their rank correlation, the strongest first."""
+    strongest = pooled.reindex(pooled.tau.abs().sort_values(ascending=False, kind="stable").index)
+    return "; ".join(f"{row.pair} ({row.tau:.2f})" for row in strongest.itertuples())
 
 
 def random_baseline_table(scores: JointScores, confidence: float) -> pd.DataFrame:

@@ -20,29 +20,36 @@ PALETTE = "RdBu"  # red to blue through white: told apart by the colour-blind to
 EXTERNAL = ("pointing", "people", "people_units", "diagnosticity")  # the first there is drawn beside the usual three
 
 
-def draw_correlations(table: pd.DataFrame, granularity: str):
-    """Pooled rank correlations of metrics, a cell a pair with its interval; framed where the interval leaves out 0."""
+def draw_correlations(table: pd.DataFrame, itself: pd.DataFrame, granularity: str):
+    """Pooled rank correlations of metrics, a cell a pair with its interval; framed where the interval leaves out 0.
+
+    Bold: exchanged names of methods do not give as much. On the diagonal each metric against itself on other texts.
+    table, itself: of `correlations.correlation_table` and `reliability_table`.
+    """
     use_style()
     part = table[(table.task == POOLED) & (table.granularity == granularity) & table.tau.notna()]
     names = [name for name in JOINT if name in {*part.metric_a, *part.metric_b}]
     if len(names) < 2:
         return draw_nothing("No two metrics have judged the same methods in this run.")
-    size = 0.95 * len(names) + 2.2
+    size = 0.95 * len(names) + 2.8
     figure, axes = plt.subplots(figsize=(size, 0.72 * size))
     colours = sns.color_palette(PALETTE, as_cmap=True)
     for row in part.itertuples():
         y, x = sorted((names.index(row.metric_a), names.index(row.metric_b)))[::-1]
         axes.add_patch(Rectangle((x, y), 1, 1, facecolor=colours((row.tau + 1) / 2), edgecolor="white", linewidth=1.5))
-        framed = row.verdict in ("agree", "contradict")
-        if framed:
+        if row.verdict in ("agree", "contradict"):
             axes.add_patch(Rectangle((x + 0.04, y + 0.04), 0.92, 0.92, fill=False, edgecolor="black", linewidth=1.3))
         style = {"ha": "center", "va": "center", "color": "white" if abs(row.tau) > 0.62 else "black"}
-        axes.text(x + 0.5, y + 0.4, f"{row.tau:.2f}", weight="bold" if framed else "normal", **style)
+        axes.text(x + 0.5, y + 0.4, f"{row.tau:.2f}", weight="bold" if row.beyond_names else "normal", **style)
         axes.text(x + 0.5, y + 0.72, f"{row.low:.2f} to {row.high:.2f}", fontsize=7.5, **style)
+    for row in itself[(itself.granularity == granularity) & itself.metric.isin(names)].itertuples():
+        at = names.index(row.metric)
+        axes.text(at + 0.5, at + 0.4, f"{row.tau:.2f}", ha="center", va="center", style="italic", color="#555555")
+        axes.text(at + 0.5, at + 0.72, "itself", ha="center", va="center", fontsize=7.5, color="#555555")
     titles = [JOINT[name].title for name in names]
-    axes.set(xlim=(0, len(names) - 1), ylim=(len(names), 1))
-    axes.set_xticks(np.arange(len(names) - 1) + 0.5, titles[:-1], rotation=35, ha="right")
-    axes.set_yticks(np.arange(1, len(names)) + 0.5, titles[1:])
+    axes.set(xlim=(0, len(names)), ylim=(len(names), 0))
+    axes.set_xticks(np.arange(len(names)) + 0.5, titles, rotation=35, ha="right")
+    axes.set_yticks(np.arange(len(names)) + 0.5, titles)
     axes.tick_params(length=0)
     axes.grid(False)
     sns.despine(ax=axes, left=True, bottom=True)

@@ -21,15 +21,27 @@ def say_counts(counts: pd.DataFrame, summary: pd.DataFrame) -> str:
 
 
 @sentence
-def say_correlations(pooled: pd.DataFrame) -> str:
-    """How many pairs of metrics agree, and the two at the ends."""
-    part = pooled[pooled.granularity == "tokens"] if (pooled.granularity == "tokens").any() else pooled
+def say_correlations(pooled: pd.DataFrame, chance: pd.DataFrame, itself: pd.DataFrame) -> str:
+    """How many pairs of metrics agree, how many beyond chance, the two at the ends, and what a metric can reach."""
+    shown = next((name for name in ("tokens", *pooled.granularity) if (pooled.granularity == name).any()), "tokens")
+    part, by_chance, halves = (frame[frame.granularity == shown] for frame in (pooled, chance, itself))
     counts = part.verdict.value_counts()
     most, least = part.loc[part.tau.idxmax()], part.loc[part.tau.idxmin()]
-    return (
+    beyond = "".join(
+        f", {row.beyond} of these {row.told} more than methods with exchanged names do"
+        for row in by_chance.itertuples()
+    )
+    said = (
         f"Of {len(part)} pairs of metrics, {counts.get('agree', 0)} agree and {counts.get('contradict', 0)} "
-        f"contradict each other; rank correlations range from {of_row(most, 'tau')} ({most.pair}) down to "
+        f"contradict each other{beyond}; rank correlations range from {of_row(most, 'tau')} ({most.pair}) down to "
         f"{of_row(least, 'tau')} ({least.pair})."
+    )
+    if halves.empty:
+        return said
+    first, last = halves.loc[halves.tau.idxmax()], halves.loc[halves.tau.idxmin()]
+    return (
+        f"{said} On two halves of the texts, {first.title} ranks methods most alike ({first.tau:.2f}) and {last.title} "
+        f"least ({last.tau:.2f})."
     )
 
 
