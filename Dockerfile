@@ -1,4 +1,4 @@
-# The packages of requirements.lock and attreval itself; the checkout is mounted, and results go there (docs/cluster.md).
+# The packages of requirements.lock, checked by their sha256, and attreval itself; the checkout is mounted, and results go there (docs/cluster.md).
 #   docker build --tag attreval .
 #   docker run --rm --user "$(id -u):$(id -g)" --volume "$PWD:/work" attreval run --profile quick
 FROM python:3.11-slim
@@ -9,8 +9,9 @@ ENV HOME=/tmp PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 
 # LightGBM takes OpenMP from the system
 RUN apt-get update && apt-get install --yes --no-install-recommends libgomp1 && rm -rf /var/lib/apt/lists/*
-COPY requirements.lock /build/
-RUN pip install $PIP_OPTIONS --requirement /build/requirements.lock
+COPY requirements.lock requirements.sha256 /build/
+RUN pip install --no-deps --require-hashes --requirement /build/requirements.sha256 \
+    && pip install $PIP_OPTIONS --requirement /build/requirements.lock
 COPY pyproject.toml README.md LICENSE /build/
 COPY src /build/src
 RUN pip install --no-deps /build && rm -rf /build

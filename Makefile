@@ -54,10 +54,12 @@ bench: $(READY) $(foreach peer,$(or $(ONLY),$(PEERS)),$(ENVS)/$(peer)/.ready)  #
 	@$(BIN)/python benchmarks/run.py --count $(TEXTS) --repeats $(REPEATS) --growth "$(GROWTH)" --device $(DEVICE) \
 	  $(if $(ONLY),--only $(ONLY)) $(if $(MODEL),--model $(MODEL)) $(if $(CSV),--texts $(CSV)) $(if $(WHAT),--what '$(WHAT)')
 
-lock:  ## resolve the dependencies afresh into requirements.lock
+lock:  ## resolve the dependencies afresh into requirements.lock, and their hashes into requirements.sha256
 	@rm -rf .lock-venv && $(PYTHON) -m venv .lock-venv && .lock-venv/bin/python -m pip install --quiet --quiet '.[test]'
 	@(echo "# Made by 'make lock' from pyproject.toml; every version that the results were made with."; \
 	  .lock-venv/bin/python -m pip freeze --exclude attreval | sed 's/+cpu//') > requirements.lock
+	@.lock-venv/bin/python -m pip install --quiet --quiet uv
+	@.lock-venv/bin/python workflow/lock_hashes.py requirements.lock requirements.sha256
 	@rm -rf .lock-venv
 
 COMMITTED := README.md full quick benchmark kamp_esnli poerner_cnn
@@ -66,10 +68,11 @@ clean:  ## remove results and the site; what is committed, downloads, tables and
 	@rm -rf _site .snakemake _variables.yml paper/notebooks paper/tables paper/figures && find results -mindepth 1 -maxdepth 1 ! -name reference -exec rm -rf {} +
 	@find results/reference -mindepth 1 -maxdepth 1 $(COMMITTED:%=! -name %) -exec rm -rf {} +
 
-$(READY): requirements.lock pyproject.toml
+$(READY): requirements.lock requirements.sha256 pyproject.toml
 	@echo "setup 1 of 3: virtual environment in $(VENV)"
 	@$(PYTHON) -m venv $(VENV)
-	@echo "setup 2 of 3: $$(grep -c == requirements.lock) packages, about two minutes"
+	@echo "setup 2 of 3: $$(grep -c == requirements.lock) packages, each checked by its sha256, about two minutes"
+	@$(PIP) install --no-deps --require-hashes --requirement requirements.sha256
 	@$(PIP) install --requirement requirements.lock
 	@echo "setup 3 of 3: attreval itself"
 	@$(PIP) install --no-deps --editable .
