@@ -1,4 +1,4 @@
-"""What is installed: the same versions in the lock and in its hashes, every archive checked, on every way to install."""
+"""What is installed: the same versions in the lock and in its hashes, every archive checked, however one installs."""
 
 from __future__ import annotations
 

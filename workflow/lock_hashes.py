@@ -12,8 +12,8 @@ import tomllib
 from pathlib import Path
 
 HEAD = """\
-# Made by 'make lock' from requirements.lock: what pip may install of each version, by sha256. torch is left out, since a build
-# for a CPU and one for a GPU are other archives; 'make' installs it afterwards, with what it needs, from requirements.lock.
+# Made by 'make lock' from requirements.lock: what pip may install of each version, by sha256. torch is left out,
+# since a build for a CPU and one for a GPU are other archives; it is installed last, with what it needs.
 """
 
 
