@@ -149,6 +149,24 @@ def test_settings_that_an_earlier_piece_had_otherwise_are_named(first, home):  #
     assert "pieces had otherwise: `meta.instances`." in (committed("quick").root / "README.md").read_text()
 
 
+def test_a_piece_of_fewer_tasks_leaves_the_settings_those_of_the_profile(first, home):  # noqa: F811
+    profile, before = home / "config" / "quick.yaml", facts()
+    run_step(JOINT, processor="Two")
+    manifest = json.loads((project.results("quick").root / "manifest.json").read_text())
+    manifest["steps"] = {JOINT: json.loads(project.results("quick").record(JOINT).read_text())}
+    task = next(iter(manifest["settings"]["tasks"]))
+    for name in [name for name in manifest["settings"]["tasks"] if name != task]:
+        del manifest["settings"]["tasks"][name]  # a piece may do without
+    manifest["settings"]["tasks"][task]["explain_rows"] = 7
+    manifest["samples"] = {"agreement": "of the piece", "pointing": "of the piece"}
+    write_json(project.results("quick").root / "manifest.json", manifest)
+    text = profile.read_text()
+    publish("quick", partial=True)
+    assert profile.read_text() == text and facts()["settings"] == before["settings"]
+    assert facts()["settings_changed"] == [f"tasks.{task}.explain_rows"]
+    assert facts()["samples"]["agreement"] == before["samples"]["agreement"], "its notebook stayed as it was"
+
+
 def claims_of_the_run(monkeypatch, **verdicts):
     """Make the run's scorecard say this, by claim of Kamp et al.; values do not matter."""
     rows = [

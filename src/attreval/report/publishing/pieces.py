@@ -13,6 +13,7 @@ import pandas as pd
 from attreval.config import Profile
 from attreval.core.project import Results
 from attreval.report.publishing.tables import copy_tables
+from attreval.workflow.steps import JUDGES
 
 TRAINING, UNKNOWN = "02_train-", "not recorded"
 
@@ -44,10 +45,11 @@ def keep_earlier(earlier: Results, copy: Results, manifest: dict, settings: Prof
     """Copy what an earlier piece has of steps that the new one lacks; the manifest of both together.
 
     Of a step that both have, the new one's is here; `made_again` says how right a model was that several trained. Sums
-    of seconds are of the steps that are here.
+    of seconds are of the steps that are here. settings: the profile as it is; what a piece had otherwise is named.
     """
-    nothing = {"steps": {}, "corpora": {}, "left_out": [], "made_again": {}, "settings_changed": []}
-    old = {**nothing, "settings": manifest["settings"], **read_committed(earlier)}
+    nothing = {"steps": {}, "corpora": {}, "left_out": [], "made_again": {}, "settings_changed": [], "samples": {}}
+    today = json.loads(settings.model_dump_json())
+    old = {**nothing, "settings": today, **read_committed(earlier)}
     kept = {name: record for name, record in old["steps"].items() if name not in manifest["steps"]}
     again = {
         name: record["finished"] != manifest["steps"][name]["finished"]
@@ -68,9 +70,11 @@ def keep_earlier(earlier: Results, copy: Results, manifest: dict, settings: Prof
         **manifest,
         **{key: round(sum(record[key] for record in steps.values()), 1) for key in ("seconds", "processor_seconds")},
         "corpora": {**old["corpora"], **manifest["corpora"]},
+        "settings": today,
+        "samples": manifest.get("samples", {}) | _of_kept(old["samples"], kept),
         "steps": steps,
         "left_out": [*manifest["left_out"], *said],
-        "settings_changed": sorted({*old["settings_changed"], *_changed(old["settings"], manifest["settings"])}),
+        "settings_changed": sorted({*old["settings_changed"], *_otherwise(old, today), *_otherwise(manifest, today)}),
         "made_again": {**old["made_again"], **_made_again(old["made_again"], earlier, copy, again)},
     }
 
@@ -100,6 +104,18 @@ def describe_pieces(manifest: Mapping) -> list[str]:
         for name, values in manifest.get("made_again", {}).items()
     ]
     return [*lines, f"Accuracy of the models that were trained again: {'; '.join(again)}."] if again else lines
+
+
+def _of_kept(samples: Mapping[str, str], kept: Iterable[str]) -> dict[str, str]:
+    """What was said of the samples of judges whose notebook stays as it was."""
+    return {judge: samples[judge] for name, judge in JUDGES.items() if name in kept and judge in samples}
+
+
+def _otherwise(manifest: Mapping, today: Mapping) -> list[str]:
+    """The settings that a piece had otherwise; tasks and models that it does without are none."""
+    had = manifest["settings"]
+    whole = {name: {**today.get(name, {}), **had.get(name, {})} for name in ("tasks", "models")}
+    return _changed({**had, **whole}, today)
 
 
 def _changed(old: object, new: object, at: str = "") -> list[str]:
