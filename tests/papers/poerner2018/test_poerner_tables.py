@@ -109,6 +109,10 @@ def test_the_figure_shows_each_value_of_ours_and_the_sure_published_ones():
     shown = [x for x in published.get_xdata() if np.isfinite(x)]
     sure = table[(table.column == "C01") & table.confidence.isin(["H", "M"])]
     assert shown == sure.sort_values("row").published.tolist() and len(shown) < 20
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["GRU, ours", "GRU, published"]
+    plt.close(figure)
+    figure = figures.draw_table_2(table.assign(published=np.nan)).get_figure()
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["GRU, ours"]
     plt.close(figure)
     (words,) = figures.draw_table_2(table.assign(ours=np.nan)).texts  # texts of one's own are in no cell of it
     assert "no task or method of the paper's Table 2" in words.get_text()

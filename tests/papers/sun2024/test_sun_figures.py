@@ -19,7 +19,11 @@ def test_properties_name_models_and_what_nobody_measured():
     rows.append(("fever", "minilm_256", "token", "complexity", 3.0))
     columns = ["task", "model", "type", "property", "value"]
     summary = pd.DataFrame(rows, columns=columns).assign(technique="shapley", chance=0.1)
+    summary = summary.assign(low=summary.value - 0.25, high=summary.value + 0.5)
     figure = figure_2(summary).figure
+    complexity = figure.axes[2:]
+    ends = [path.vertices[:, 1].tolist() for axes in complexity for path in axes.collections[1].get_paths()]
+    assert ends == [[1.75, 2.5], [2.75, 3.5]] and complexity[0].get_ylim()[1] > 3.5, "intervals are drawn and fit"
     said = written_in(figure)
     assert said.count("nobody marked these") == 1 and not any("minilm" in text for text in said)
     assert {"SNLI, MiniLM", "FEVER, MiniLM (256 tokens)", "TokenEx", "SpanIntEx", "random"} <= set(said)

@@ -244,17 +244,19 @@ def test_changes_are_averaged_over_pieces_and_then_over_texts():
 def test_the_summary_sets_each_type_beside_what_chance_gives():
     step = Recorder()
     faithfulness = sun_tables.faithfulness_means(changes(), step)
-    columns = ["task", "model", "seed", "technique", "type", "measure", "mean"]
+    columns = ["task", "model", "seed", "technique", "type", "measure", "mean", "low", "high"]
     entropy = pd.DataFrame(
-        [("snli", "tiny", 1, "shapley", "token", m, v) for m, v in (("entropy", 1.5), ("random", 2.0))], columns=columns
+        [("snli", "tiny", 1, "shapley", "token", m, v, v - 1, v + 1) for m, v in (("entropy", 1.5), ("random", 2.0))],
+        columns=columns,
     )
+    seeds = [(seed, *row) for seed in (1, 2) for row in (("shapley", "span", 0.7), ("random", "span", 0.6))]
     agreement = pd.DataFrame(
-        [("snli", "tiny", 1, *row) for row in (("shapley", "span", "token", 0.7), ("random", "span", "token", 0.6))],
+        [("snli", "tiny", seed, name, kind, "token", value, 0.5, 0.9) for seed, name, kind, value in seeds],
         columns=columns,
     )
     agents = pd.DataFrame(
-        [("snli", "tiny", "shapley", "span", "symbol", 2.5), ("snli", "tiny", "shapley", "span", "text", 9.0)],
-        columns=["task", "model", "technique", "type", "form", "gain"],
+        [("snli", "tiny", "shapley", "span", form, gain, 1.0, 4.0) for form, gain in (("symbol", 2.5), ("text", 9.0))],
+        columns=["task", "model", "technique", "type", "form", "gain", "low", "high"],
     )
     specs = {"tiny": ModelSpec(weights="x")}
     parts = {"faithfulness": faithfulness, "agreement": agreement, "complexity": entropy}
@@ -263,6 +265,9 @@ def test_the_summary_sets_each_type_beside_what_chance_gives():
     assert (found.value["complexity", "token"], found.chance["complexity", "token"]) == (1.5, 2.0)
     assert (found.value["token agreement", "span"], found.chance["token agreement", "span"]) == (0.7, 0.6)
     assert (found.value["simulatability", "span"], found.chance["simulatability", "span"]) == (2.5, 0.0)
+    assert (found.low["complexity", "token"], found.high["complexity", "token"]) == (0.5, 2.5)
+    assert (found.low["simulatability", "span"], found.high["simulatability", "span"]) == (1.0, 4.0)
+    assert np.isnan(found.low["token agreement", "span"]), "a mean over seeds has no interval of one of them"
     assert "random" not in set(found.technique)
     assert set(found.kind) == {"encoder"}
     laid = sun_tables._beside_published(found.reset_index(), specs).set_index("property")

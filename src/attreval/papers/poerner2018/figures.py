@@ -21,6 +21,7 @@ WORDS = {
     "hit_target": "subject",
     "hit_feat": "predicted number",
 }
+SURE = ("H", "M")  # how surely a published number was read: high, medium
 CONDITIONS = {"all": "", "correct": ", right predictions", "wrong": ", wrong predictions"}
 
 
@@ -67,6 +68,7 @@ def draw_table_2(table: pd.DataFrame):
         )
     names = list(dict.fromkeys(table.sort_values("row").method))
     architectures = list(dict.fromkeys(ours.architecture))
+    published = set(table[table.published.notna() & table.confidence.isin(SURE)].architecture)
     colours = dict(zip(architectures, _distinct_colours(len(architectures)), strict=True))
     markers = dict(zip(architectures, MARKERS, strict=False))
     width = min(3, len(kinds))
@@ -86,9 +88,10 @@ def draw_table_2(table: pd.DataFrame):
             axes.plot(
                 cells.ours, places, marker, color=colour, markersize=5, label=f"{model_title(architecture)}, ours"
             )
-            sure = cells.published.where(cells.confidence.isin(["H", "M"]))
+            sure = cells.published.where(cells.confidence.isin(SURE))
             style = {"markersize": 5, "markerfacecolor": "none", "alpha": 0.7}
-            axes.plot(sure, places, marker, color=colour, label=f"{model_title(architecture)}, published", **style)
+            label = f"{'' if architecture in published else '_'}{model_title(architecture)}, published"
+            axes.plot(sure, places, marker, color=colour, label=label, **style)
         axes.set(yticks=range(len(names)), yticklabels=[_method_title(name) for name in names], xlim=(-0.02, 1.02))
         axes.set(xlabel=f"share of hits: {WORDS[metric]}")
         axes.set_title(f"{task_title(task)}{CONDITIONS[condition]}", fontsize=11)

@@ -50,7 +50,7 @@ def figure_1(table: pd.DataFrame) -> HTML:
 def figure_2(summary: pd.DataFrame):
     """One row of panels a property, one column a task and model; a dot a technique and type, a dash what chance gives.
 
-    summary: of tables.property_means.
+    summary: of tables.property_means; the upright line of a dot is its interval.
     """
     use_style()
     cells = list(dict.fromkeys(zip(summary.task, summary.model, strict=True)))
@@ -60,7 +60,7 @@ def figure_2(summary: pd.DataFrame):
     techniques = [name for name in TECHNIQUES if (summary.technique == name).any()]
     for row, name in zip(grid, properties, strict=True):
         shown = summary[summary.property == name]
-        span = [*shown.value, *shown.chance.dropna()]
+        span = [*shown.value, *(end for name in ("chance", "low", "high") for end in shown[name].dropna())]
         margin = 0.1 * (max(span) - min(span) or 1)
         for axes, (task, model) in zip(row, cells, strict=True):
             part = shown[(shown.task == task) & (shown.model == model)]
@@ -69,6 +69,7 @@ def figure_2(summary: pd.DataFrame):
                 axes.text(0.5, 0.5, said, transform=axes.transAxes, ha="center", color=GREY, fontsize=9)
             for at, some, title, (tint, marker) in _by_type(part, techniques):
                 axes.scatter(at, some.value, color=tint, marker=marker, s=32, label=title, zorder=3)
+                axes.vlines(at, some.low, some.high, color=tint, linewidth=1.1, zorder=2)
                 axes.hlines(some.chance, at - 0.08, at + 0.08, color=GREY, linewidth=1.4, zorder=2)
             _name_techniques(axes, techniques)
             axes.set(ylim=(min(span) - margin, max(span) + margin))

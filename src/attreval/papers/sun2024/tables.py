@@ -247,6 +247,7 @@ def read_runs(step: Step, notebook: str, name: str, *part: int) -> pd.DataFrame:
 def property_means(measured: dict[str, pd.DataFrame], agents: pd.DataFrame, models: dict) -> pd.DataFrame:
     """Figure 2: one row a task, model, technique, type and property, mean over seeds, with what chance gives beside it.
 
+    low, high: the interval over texts, NaN where the mean is over several seeds.
     measured: faithfulness, agreement and complexity, as the functions above give them. Simulatability is that of
     explanations as symbols, as in the paper's main text; chance gives it no gain. models: name -> config.ModelSpec.
     """
@@ -262,15 +263,24 @@ def property_means(measured: dict[str, pd.DataFrame], agents: pd.DataFrame, mode
     for name, (table, measure) in sources.items():
         chosen = measured[table][measured[table].measure == measure]
         means = chosen.groupby(keys, sort=False)["mean"].mean()
+        bounds = _bounds(chosen, keys)
         for key, value in means.drop("random", level="technique", errors="ignore").items():
-            rows.append((*key, name, value, _chance(name, key, means, measured[table])))
+            rows.append((*key, name, value, *bounds[key], _chance(name, key, means, measured[table])))
     symbols = agents[agents.form == "symbol"] if len(agents) else agents
+    bounds = _bounds(symbols, keys)
     for key, value in symbols.groupby(keys, sort=False)["gain"].mean().items():
-        rows.append((*key, "simulatability", value, 0.0))
-    out = pd.DataFrame(rows, columns=[*keys, "property", "value", "chance"])
+        rows.append((*key, "simulatability", value, *bounds[key], 0.0))
+    out = pd.DataFrame(rows, columns=[*keys, "property", "value", "low", "high", "chance"])
     out["kind"] = out.model.map({name: model_family(spec) for name, spec in models.items()})
     order = {name: i for i, name in enumerate(PROPERTIES)}
     return out.sort_values("property", key=lambda column: column.map(order), kind="stable").reset_index(drop=True)
+
+
+def _bounds(table: pd.DataFrame, keys: list[str]) -> dict[tuple, tuple[float, float]]:
+    """The interval of each key that has one row; NaN of those that have a row a seed."""
+    unknown = (float("nan"), float("nan"))
+    found = table.groupby(keys, sort=False)
+    return {key: (part.low.iloc[0], part.high.iloc[0]) if len(part) == 1 else unknown for key, part in found}
 
 
 def _chance(name: str, key: tuple[str, str, str, str], means: pd.Series, table: pd.DataFrame) -> float:
