@@ -141,8 +141,8 @@ def correlation_table(scores: JointScores, confidence: float) -> pd.DataFrame:
 def reliability_table(scores: JointScores) -> pd.DataFrame:
     """One row a granularity and metric: tau-b of the metric with itself on two halves of the texts, random left out.
 
-    The mean over random halvings and over the `runs` that it applies to. Another metric cannot be expected to agree
-    with it more than it agrees with itself.
+    The mean over random halvings and over the `runs` that it applies to. Two metrics may agree more than that: they
+    are asked about the same texts.
     """
     rows = []
     for (task, model, granularity), part in scores.values.groupby(RUN, sort=False):

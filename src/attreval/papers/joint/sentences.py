@@ -22,7 +22,7 @@ def say_counts(counts: pd.DataFrame, summary: pd.DataFrame) -> str:
 
 @sentence
 def say_correlations(pooled: pd.DataFrame, chance: pd.DataFrame, itself: pd.DataFrame) -> str:
-    """How many pairs of metrics agree, how many beyond chance, the two at the ends, and what a metric can reach."""
+    """How many pairs of metrics agree, how many beyond chance, the two at the ends, and how stable orders are."""
     shown = next((name for name in ("tokens", *pooled.granularity) if (pooled.granularity == name).any()), "tokens")
     part, by_chance, halves = (frame[frame.granularity == shown] for frame in (pooled, chance, itself))
     counts = part.verdict.value_counts()
