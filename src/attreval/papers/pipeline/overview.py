@@ -40,7 +40,8 @@ def task_table(step: Step, cost: pd.DataFrame) -> pd.DataFrame:
     sampled methods, how the scores in this precision correlate with the exact ones. cost: of `cost_table`. NaN: what
     only the tables of single texts say, of a task whose steps were restored from a commit, which has none.
     """
-    explained, precision = read_shards(step, "instances", lacking=True), read_shards(step, "precision")
+    explained = read_shards(step, "instances", lacking=True)
+    precision, shards = read_shards(step, "precision"), read_shards(step, "cost")
     rows = []
     for task in dict.fromkeys(cost.task):
         part, spent = explained[explained.task == task], cost[cost.task == task]
@@ -48,7 +49,7 @@ def task_table(step: Step, cost: pd.DataFrame) -> pd.DataFrame:
         row = {"task": task, "also_trained_on": _also_trained_on(step.profile, task)}
         rows.append(
             row
-            | (_of_texts(part) if len(part) else _of_predictions(step, task))
+            | (_of_texts(part) if len(part) else _of_predictions(shards[shards.task == task]))
             | {
                 "reused_share": spent.reused.sum() / spent.requested.sum(),
                 "sampled_precision": ", ".join(dict.fromkeys(sampled.precision)),
@@ -71,10 +72,9 @@ def _of_texts(part: pd.DataFrame) -> dict[str, float]:
     }
 
 
-def _of_predictions(step: Step, task: str) -> dict[str, float]:
+def _of_predictions(shards: pd.DataFrame) -> dict[str, float]:
     """How many texts a task's models were asked to predict, and how long they are: of the model with most."""
-    shards = read_shards(step, "cost")
-    asked = shards[(shards.task == task) & (shards.method == "prediction")]
+    asked = shards[shards.method == "prediction"]
     sums = asked.assign(tokens=asked.requested_tokens * asked.instances).groupby("model", sort=False)
     most = sums[["instances", "tokens"]].sum().nlargest(1, "instances").iloc[0]
     rest = dict.fromkeys(("truncated", "accuracy", "gap_max", "gap_share_max"), float("nan"))

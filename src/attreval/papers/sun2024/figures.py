@@ -60,7 +60,7 @@ def figure_2(summary: pd.DataFrame):
     techniques = [name for name in TECHNIQUES if (summary.technique == name).any()]
     for row, name in zip(grid, properties, strict=True):
         shown = summary[summary.property == name]
-        span = [*shown.value, *(end for name in ("chance", "low", "high") for end in shown[name].dropna())]
+        span = [*shown.value, *(end for column in ("chance", "low", "high") for end in shown[column].dropna())]
         margin = 0.1 * (max(span) - min(span) or 1)
         for axes, (task, model) in zip(row, cells, strict=True):
             part = shown[(shown.task == task) & (shown.model == model)]
