@@ -45,6 +45,23 @@ def exchanged_tau(runs, sent):
     return sum(found) / len(found) if found else float("nan")
 
 
+def halved(array, halves, heads):
+    """Mean tau-b within a model and across two, of (n, 2, m) values, between two halves of texts, over cuts.
+
+    heads: (n,) whether the two models are exchanged in a text.
+    """
+    worlds = [(b, a) if head else (a, b) for (a, b), head in zip(array, heads, strict=True)]
+    within, across = [], []
+    for one, other in halves:
+        (a, b), (c, d) = (
+            [sum(w * text[i] for w, text in zip(part, worlds, strict=True)).round(9) for i in (0, 1)]
+            for part in (one, other)
+        )
+        within += [tau_b(a, c), tau_b(b, d)]
+        across += [tau_b(a, d), tau_b(b, c)]
+    return tuple(np.mean(known) if (known := [t for t in taus if t == t]) else np.nan for taus in (within, across))
+
+
 def undominated(cost, quality):
     """(m,) bool: nobody is as good for less or better for as little."""
     out = []

@@ -10,10 +10,10 @@ from report.test_publishing import home  # noqa: F401
 
 from attreval.core import project
 from attreval.core.tables import write_csv, write_json
-from attreval.report.publishing.machines import describe_elsewhere, read_elsewhere
+from attreval.report.publishing.machines import FILE, describe_elsewhere, read_elsewhere
 from attreval.report.publishing.pieces import processor_of, step_of
 from attreval.report.publishing.places import committed
-from attreval.report.publishing.publish import publish
+from attreval.report.publishing.publish import publish, publish_beside
 from attreval.report.publishing.restore import restore
 
 TRAINED, AGREEMENT, JOINT = "02_train-snli-small-s1", "05_kamp2023", "08_joint"
@@ -198,6 +198,41 @@ def test_another_machine_leaves_its_verdicts_beside_those_of_the_first(first, mo
     run_step(AGREEMENT, {"x": {"x": [3]}}, "2001-02-05T04:05:06", "One")
     publish("quick", partial=True)
     assert {row["processor"] for row in read_elsewhere(place)} == {"Two"}, "back on the first, the second is elsewhere"
+
+
+def test_verdicts_of_another_machine_alone_are_laid_beside(first, home, monkeypatch):  # noqa: F811
+    place, run = committed("quick"), project.results("quick")
+    claims_of_the_run(monkeypatch, a="reproduced", b="inconclusive")
+    run_step(AGREEMENT, {"x": {"x": [1]}}, processor="One")
+    publish("quick", partial=True)
+    before = {path: path.read_bytes() for path in place.root.rglob("*.*") if path.name not in ("README.md", FILE)}
+    with pytest.raises(ValueError, match="05_kamp2023 is committed from One already"):
+        publish_beside("quick")
+    claims_of_the_run(monkeypatch, a="reproduced", b="contradicted", new="reproduced")
+    run_step(AGREEMENT, {"x": {"x": [2]}}, "2001-02-04T04:05:06", "Two (x86_64)")
+    manifest = json.loads((run.root / "manifest.json").read_text())
+    left_out = next(iter(manifest["settings"]["tasks"]))
+    manifest["settings"]["tasks"] = {}
+    manifest["settings"]["meta"]["instances"] = 7
+    manifest["steps"][AGREEMENT] = json.loads(run.record(AGREEMENT).read_text())
+    write_json(run.root / "manifest.json", manifest)
+    publish_beside("quick")
+    assert [(row["claim"], row["processor"], row["verdict"]) for row in read_elsewhere(place)] == [
+        ("a", "Two", "reproduced"),
+        ("b", "Two", "contradicted"),
+    ]
+    said = (place.root / "README.md").read_text()
+    assert f"Two (commit `None`, 2001-02-04), with other `meta.instances`, without {left_out}: 1 of 2" in said
+    assert all(path.read_bytes() == data for path, data in before.items()), "nothing else changes"
+    drop_step(AGREEMENT)
+    run_step(JOINT)
+    with pytest.raises(ValueError, match=r"no verdict to lay beside .* 04_poerner2018, 05_kamp2023"):
+        publish_beside("quick")
+
+
+def test_nothing_is_laid_beside_a_run_that_is_not_committed(home):  # noqa: F811
+    with pytest.raises(ValueError, match="no run of 'quick' is committed"):
+        publish_beside("quick")
 
 
 def test_a_claim_without_value_is_compared_by_its_verdict():

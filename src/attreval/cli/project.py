@@ -158,11 +158,16 @@ def publish(
     only: Annotated[
         list[str] | None, typer.Option(help="a step to publish, such as '02_train-*'; others stay as committed")
     ] = None,
+    beside: Annotated[
+        bool, typer.Option("--beside", help="of a run on another machine the verdicts alone, beside the committed ones")
+    ] = False,
 ):
     """Copy a whole run into results/reference, without any corpus text; write docs/fidelity.md and links to it."""
-    from attreval.report.publishing.publish import publish
+    from attreval.report.publishing.publish import publish, publish_beside
 
-    print(publish(profile, partial, only or []))
+    if beside and (partial or only):
+        raise typer.BadParameter("--beside replaces no step, so that neither --only nor --partial goes with it")
+    print(publish_beside(profile) if beside else publish(profile, partial, only or []))
 
 
 @app.command()

@@ -13,7 +13,7 @@ from attreval.papers.common.direct_labels import label_ends, room_for
 from attreval.papers.common.method_style import KINDS, MARKERS, kind_colour, method_markers, method_palette
 from attreval.papers.common.style import draw_nothing, model_title, task_title, use_style
 from attreval.papers.joint.correlations import POOLED
-from attreval.papers.joint.places import MEAN
+from attreval.papers.joint.places import MEAN, TRANSFORMERS
 from attreval.papers.joint.values import JOINT
 
 PALETTE = "RdBu"  # red to blue through white: told apart by the colour-blind too
@@ -143,6 +143,42 @@ def draw_places(table: pd.DataFrame):
     bar.set_label("other methods beaten, in hundredths")
     bar.outline.set_visible(False)
     return grid[0][0]
+
+
+def draw_across(table: pd.DataFrame):
+    """Pairs of models by metrics: tau-b of the two orders of methods, in hundredths; token explanations.
+
+    table: of `across_models.across_table`. Bold: models that differ; grey: too few texts to say.
+    """
+    part = table[table.granularity == "tokens"]
+    if part.empty:
+        return draw_nothing("No two models of a task went before the same metric in this run.")
+    use_style()
+    pairs = list(part.groupby(["family", "task", "model_a", "model_b"], sort=False).groups)
+    pairs.sort(key=lambda pair: pair[0] != TRANSFORMERS)
+    names = [name for name in JOINT if name in set(part.metric)]
+    figure, axes = plt.subplots(figsize=(0.95 * len(names) + 5, 0.3 * len(pairs) + 2), layout="constrained")
+    colours = sns.color_palette(PALETTE, as_cmap=True)
+    shown = np.full((len(pairs), len(names)), np.nan)
+    for row in part.itertuples():
+        at = pairs.index((row.family, row.task, row.model_a, row.model_b)), names.index(row.metric)
+        shown[at] = row.tau
+        differ, few = row.verdict == "differ", row.verdict == "too few texts"
+        colour = "white" if abs(row.tau) > 0.7 and not few else "#666666" if few else "black"
+        style = {"ha": "center", "va": "center", "fontsize": 8, "color": colour}
+        axes.text(*at[::-1], f"{100 * row.tau:.0f}", weight="bold" if differ else "normal", **style)
+    axes.imshow(shown, cmap=colours, vmin=-1, vmax=1, aspect="auto")
+    axes.set_xticks(range(len(names)), [JOINT[name].title for name in names], rotation=25, ha="left", fontsize=8.5)
+    named = [f"{task_title(task)}: {model_title(a)}, {model_title(b)}" for _, task, a, b in pairs]
+    axes.set_yticks(range(len(pairs)), named, fontsize=8.5)
+    axes.xaxis.tick_top()
+    axes.tick_params(length=0)
+    axes.grid(False)
+    sns.despine(ax=axes, left=True, bottom=True)
+    bar = figure.colorbar(plt.cm.ScalarMappable(plt.Normalize(-100, 100), colours), ax=axes, shrink=0.6, pad=0.01)
+    bar.set_label("rank correlation of methods, in hundredths")
+    bar.outline.set_visible(False)
+    return axes
 
 
 def pick_runs(part: pd.DataFrame) -> list[tuple[str, str]]:

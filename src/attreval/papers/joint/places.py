@@ -12,6 +12,7 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
+from attreval.config import ModelSpec
 from attreval.core.bootstrap import percentile_interval
 from attreval.methods import METHODS
 from attreval.papers.joint.choice import shares_beaten
@@ -53,6 +54,11 @@ def places_table(scores: JointScores, models: Mapping, confidence: float) -> pd.
     return table.iloc[np.argsort([at[key] for key in zip(table.family, table.method, strict=True)], kind="stable")]
 
 
+def family_of(model: ModelSpec) -> str:
+    """The family of models that one belongs to: TRANSFORMERS or WORDS."""
+    return TRANSFORMERS if model.architecture in ATTENTIVE else WORDS
+
+
 def _mean_of_runs(runs: list[tuple[float, np.ndarray]]) -> tuple[float, np.ndarray]:
     """Mean place over runs, and (d,) of drawn texts."""
     return float(np.mean([place for place, _ in runs])), np.mean([drawn for _, drawn in runs], axis=0)
@@ -64,7 +70,7 @@ def _cells(scores: JointScores, models: Mapping) -> dict[tuple[str, str, str], l
     for (_, model, granularity), found in scores.runs.items():
         if granularity != "tokens":
             continue
-        family = TRANSFORMERS if models[model].architecture in ATTENTIVE else WORDS
+        family = family_of(models[model])
         for metric, means in found.means.items():
             known = np.flatnonzero(found.counts[metric] > 0)
             if len(known) < 2:

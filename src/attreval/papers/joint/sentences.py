@@ -7,7 +7,10 @@ import pandas as pd
 from attreval.papers.common.names import name_method, name_run
 from attreval.papers.common.sentences import of_row, sentence
 from attreval.papers.common.style import task_title
+from attreval.papers.joint.across_models import VERDICTS
 from attreval.papers.joint.places import MEAN
+
+DIFFER, _, FEW = VERDICTS  # what two models may be found to do
 
 
 @sentence
@@ -130,6 +133,19 @@ def say_places(stands: pd.DataFrame) -> str:
             words += f", and LRP, ranked {lrp['rank']} of {lrp['of']}, {of_row(lrp, 'place')}"
         said.append(words)
     return f"Over all metrics, {'; '.join(said)}."
+
+
+@sentence
+def say_across(across: pd.DataFrame, by_metric: pd.DataFrame) -> str:
+    """How often two models differ in their order of methods, and by which metric an order carries best and worst."""
+    decided = across[across.verdict != FEW]
+    best, worst = by_metric.loc[by_metric.tau.idxmax()], by_metric.loc[by_metric.tau.idxmin()]
+    return (
+        f"Of {len(decided)} comparisons of two models by a metric that rest on enough texts, "
+        f"{(decided.verdict == DIFFER).sum()} find another order of methods than chance explains; orders carry best by "
+        f"{best.title} (rank correlation {best.across:.2f} across models and {best.within:.2f} within one, on other "
+        f"texts) and worst by {worst.title} ({worst.across:.2f} and {worst.within:.2f})."
+    )
 
 
 @sentence

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from itertools import groupby
 
+from attreval.config import Profile
 from attreval.core.project import Results
-from attreval.report.publishing.pieces import UNKNOWN, processor_of, read_committed
+from attreval.report.publishing.pieces import UNKNOWN, otherwise, processor_of, read_committed
 from attreval.report.publishing.places import PAPERS
 
 FILE = "elsewhere.json"
 KEPT = ("claim", "verdict", "value", "low", "high")
+MADE = ("processor", "commit", "date")
 
 
 def read_elsewhere(run: Results) -> list[dict]:
@@ -29,34 +32,79 @@ def carry_over(earlier: Results, claims: Sequence[Mapping], steps: Mapping[str, 
     before = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
     old = read_committed(earlier).get("steps", {})
     for row in before:
-        record = old.get(PAPERS[row["paper"]][1], {})
-        made = {
-            "processor": processor_of(record),
-            "commit": record.get("commit"),
-            "date": record.get("finished", "")[:10],
-        }
-        kept[row["claim"], made["processor"]] = {name: row[name] for name in KEPT} | made
+        said = _of_machine(row, old.get(PAPERS[row["paper"]][1], {}))
+        kept[row["claim"], said["processor"]] = said
     here = {row["claim"]: processor_of(steps.get(PAPERS[row["paper"]][1], {})) for row in claims}
     return [row for (claim, machine), row in sorted(kept.items()) if here.get(claim, machine) != machine != UNKNOWN]
+
+
+def say_beside(place: Results, claims: Sequence[Mapping], manifest: Mapping, settings: Profile) -> list[dict]:
+    """What other machines said of a committed run's claims, with what the run of `manifest` says of them.
+
+    claims: of that run. settings: the profile as it is; what that run had otherwise is noted. ValueError: it judges
+    nothing that is committed, or was made on the same kind of processor.
+    """
+    steps, here = manifest["steps"], read_committed(place).get("steps", {})
+    committed = {row["claim"] for row in json.loads((place.root / "claims.json").read_text(encoding="utf-8"))}
+    made = [row for row in claims if row["claim"] in committed and PAPERS[row["paper"]][1] in steps]
+    if not made:
+        judges = ", ".join(notebook for _, notebook, _ in PAPERS.values())
+        raise ValueError(
+            f"this run has no verdict to lay beside the committed ones; these notebooks give some: {judges}"
+        )
+    kept = {(row["claim"], row["processor"]): row for row in read_elsewhere(place)}
+    for row in made:
+        notebook = PAPERS[row["paper"]][1]
+        said = _of_machine(row, steps[notebook])
+        if said["processor"] == processor_of(here.get(notebook, {})):
+            raise ValueError(
+                f"{notebook} is committed from {said['processor']} already, and another machine is wanted: `attreval "
+                f"publish --only {notebook}` puts this run in its place"
+            )
+        kept[row["claim"], said["processor"]] = said | _settings_of(manifest, settings)
+    return [row for _, row in sorted(kept.items())]
+
+
+def _of_machine(row: Mapping, record: Mapping) -> dict:
+    """KEPT of a claim, with the machine, commit and date of the step that judged it."""
+    made = (processor_of(record), record.get("commit"), record.get("finished", "")[:10])
+    return {name: row[name] for name in KEPT} | dict(zip(MADE, made, strict=True))
+
+
+def _settings_of(manifest: Mapping, settings: Profile) -> dict:
+    """The settings that a run had otherwise than its profile, and the tasks that it did without."""
+    today = json.loads(settings.model_dump_json())
+    without = [name for name in today["tasks"] if name not in manifest["settings"]["tasks"]]
+    return {"otherwise": sorted(otherwise(manifest, today)), "without": without}
 
 
 def describe_elsewhere(claims: Sequence[Mapping], elsewhere: Sequence[Mapping]) -> list[str]:
     """For each other machine, how many of its verdicts are the same here, and those that are not."""
     here = {row["claim"]: row for row in claims}
     lines = []
-    for processor, commit, date in sorted({(row["processor"], row["commit"], row["date"]) for row in elsewhere}):
-        rows = [row for row in elsewhere if (row["processor"], row["commit"], row["date"]) == (processor, commit, date)]
+    for made, group in groupby(sorted(elsewhere, key=_made), key=_made):
+        rows = list(group)
         turned = [row for row in rows if row["verdict"] != here[row["claim"]]["verdict"]]
         said = "; ".join(
             f"`{row['claim']}` {row['verdict']} ({_value(row)}), here {here[row['claim']]['verdict']} "
             f"({_value(here[row['claim']])})"
             for row in turned
         )
+        processor, commit, date, changed, without = made
+        other = [f"with other {', '.join(map('`{}`'.format, changed))}"] if changed else []
+        other += [f"without {', '.join(without)}"] if without else []
         lines.append(
-            f"Made on another machine too, {processor} (commit `{commit}`, {date}): {len(rows) - len(turned)} of "
-            f"{len(rows)} verdicts are the same. {f'Others: {said}.' if said else ''}".rstrip()
+            f"Made on another machine too, {', '.join([f'{processor} (commit `{commit}`, {date})', *other])}: "
+            f"{len(rows) - len(turned)} of {len(rows)} verdicts are the same. "
+            f"{f'Others: {said}.' if said else ''}".rstrip()
         )
     return lines
+
+
+def _made(row: Mapping) -> tuple:
+    """By what a machine's verdicts are put together: where and when they were made, and what was otherwise."""
+    made = (str(row[name]) for name in MADE)
+    return (*made, tuple(row.get("otherwise", ())), tuple(row.get("without", ())))
 
 
 def _value(row: Mapping) -> str:

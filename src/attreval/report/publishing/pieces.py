@@ -74,7 +74,7 @@ def keep_earlier(earlier: Results, copy: Results, manifest: dict, settings: Prof
         "samples": manifest.get("samples", {}) | _of_kept(old["samples"], kept),
         "steps": steps,
         "left_out": [*manifest["left_out"], *said],
-        "settings_changed": sorted({*old["settings_changed"], *_otherwise(old, today), *_otherwise(manifest, today)}),
+        "settings_changed": sorted({*old["settings_changed"], *otherwise(old, today), *otherwise(manifest, today)}),
         "made_again": {**old["made_again"], **_made_again(old["made_again"], earlier, copy, again)},
     }
 
@@ -111,8 +111,8 @@ def _of_kept(samples: Mapping[str, str], kept: Iterable[str]) -> dict[str, str]:
     return {judge: samples[judge] for name, judge in JUDGES.items() if name in kept and judge in samples}
 
 
-def _otherwise(manifest: Mapping, today: Mapping) -> list[str]:
-    """The settings that a piece had otherwise; tasks and models that it does without are none."""
+def otherwise(manifest: Mapping, today: Mapping) -> list[str]:
+    """The settings (dotted names) that a piece had otherwise; tasks and models that it does without are none."""
     had = manifest["settings"]
     whole = {name: {**today.get(name, {}), **had.get(name, {})} for name in ("tasks", "models")}
     return _changed({**had, **whole}, today)

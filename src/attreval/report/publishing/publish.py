@@ -17,10 +17,10 @@ from attreval.core.tables import write_json, write_whole
 from attreval.papers.common.claims import scorecard
 from attreval.report.publishing.fidelity import write_fidelity
 from attreval.report.publishing.links import write_links
-from attreval.report.publishing.machines import FILE, carry_over, describe_elsewhere
+from attreval.report.publishing.machines import FILE, carry_over, describe_elsewhere, say_beside
 from attreval.report.publishing.notebooks import clean_notebook
 from attreval.report.publishing.pictures import shrink_png, shrink_svg
-from attreval.report.publishing.pieces import describe_pieces, keep_earlier, step_of, without
+from attreval.report.publishing.pieces import describe_pieces, keep_earlier, read_committed, step_of, without
 from attreval.report.publishing.places import committed
 from attreval.report.publishing.proof import check_folder, corpus_texts, printed_by_papers, written
 from attreval.report.publishing.quotes import find_quotes
@@ -75,6 +75,25 @@ def publish(profile: str, partial: bool = False, only: Sequence[str] = ()) -> Pa
         check_folder(folder, corpus_texts(settings), exempt)
     write_fidelity()
     write_links()
+    return place.root
+
+
+def publish_beside(profile: str) -> Path:
+    """Note what a run says of the claims that are committed of its profile, as those of another machine.
+
+    Nothing else of the committed run changes. Gives its folder. ValueError: none is committed, the run judges nothing
+    that is, or it was made on the same kind of processor.
+    """
+    settings = config.load(profile)
+    run, place = project.results(settings.name), committed(settings.name)
+    if not (place.root / "claims.json").exists():
+        raise ValueError(f"no run of {settings.name!r} is committed that another could be laid beside")
+    elsewhere = say_beside(place, json.loads(claims_json(run.tables)), read_manifest(profile, run), settings)
+    write_json(place.root / FILE, elsewhere)
+    compared = describe_elsewhere(json.loads((place.root / "claims.json").read_text(encoding="utf-8")), elsewhere)
+    with write_whole(place.root / "README.md") as part:
+        part.write_text(_describe(settings, read_committed(place), compared), encoding="utf-8")
+    write_fidelity()
     return place.root
 
 
