@@ -62,7 +62,7 @@ lock:  ## resolve the dependencies afresh into requirements.lock, and their hash
 	@.lock-venv/bin/python workflow/lock_hashes.py requirements.lock requirements.sha256
 	@rm -rf .lock-venv
 
-COMMITTED := README.md full quick benchmark kamp_esnli poerner_cnn
+COMMITTED := README.md full quick benchmark
 
 clean:  ## remove results and the site; what is committed, downloads, tables and .venv stay
 	@rm -rf _site .snakemake _variables.yml paper/notebooks paper/tables paper/figures && find results -mindepth 1 -maxdepth 1 ! -name reference -exec rm -rf {} +

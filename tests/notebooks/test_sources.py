@@ -73,7 +73,7 @@ def test_its_code_is_found(path):
 
 def test_every_profile_has_what_every_other_has():
     keys = {path.stem: set(yaml.safe_load(path.read_text())) for path in (CHECKOUT / "config").glob("*.yaml")}
-    assert set(keys) == {"smoke", "quick", "reference", "reference_esnli", "paper"}
+    assert set(keys) == {"smoke", "quick", "reference", "paper"}
     assert all({"name", "models", "tasks", "explain"} <= found for found in keys.values())
 
 

@@ -114,8 +114,8 @@ def exchange_names(runs: Sequence[Drawn], a: str, b: str, names: Sequence[str], 
             while (away := back[sent] < 0).any():
                 sent = np.where(away, orders[draws, sent], sent)
             first, second = run.means[a][shared], run.means[b][shared]
-            found.append((0.0, tau_b(np.broadcast_to(first, sent.shape), second[back[sent]]), len(shared)))
-    return pool(found)[1]
+            found.append(tau_b(np.broadcast_to(first, sent.shape), second[back[sent]]))
+    return _known_mean(np.stack(found)) if found else np.full(1, np.nan)
 
 
 def p_of_names(tau: float, exchanged: np.ndarray) -> float:
@@ -157,10 +157,7 @@ def pool(found: Sequence[tuple[float, np.ndarray, int]]) -> tuple[float, np.ndar
     known = [(tau, drawn) for tau, drawn, _ in found if not np.isnan(tau)]
     if not known:
         return float("nan"), np.full(1, np.nan), 0
-    stacked = np.stack([drawn for _, drawn in known])
-    there = ~np.isnan(stacked)
-    with np.errstate(invalid="ignore"):
-        drawn = np.where(there, stacked, 0).sum(axis=0) / there.sum(axis=0)
+    drawn = _known_mean(np.stack([drawn for _, drawn in known]))
     return float(np.mean([tau for tau, _ in known])), drawn, len(known)
 
 

@@ -6,6 +6,7 @@ import json
 import shutil
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from itertools import groupby
 from pathlib import Path
 
 import pandas as pd
@@ -96,14 +97,22 @@ def describe_pieces(manifest: Mapping) -> list[str]:
         "seeds; of a step that several have, the last is here."
     ]
     if manifest.get("settings_changed"):
-        lines.append(
-            f"Settings that some pieces had otherwise: {', '.join(map('`{}`'.format, manifest['settings_changed']))}."
-        )
+        lines.append(f"Settings that some pieces had otherwise: {_by_section(manifest['settings_changed'])}.")
     again = [
         f"{name} {', then '.join(f'{value:.3f}' for value in values)}"
         for name, values in manifest.get("made_again", {}).items()
     ]
     return [*lines, f"Accuracy of the models that were trained again: {'; '.join(again)}."] if again else lines
+
+
+def _by_section(names: Iterable[str]) -> str:
+    """Dotted names of settings, those of one section together: `tasks.snli` (`models`, `test_rows`)."""
+    parts = [(".".join(name.split(".")[:2]), ".".join(name.split(".")[2:])) for name in sorted(names)]
+    said = []
+    for section, group in groupby(parts, key=lambda part: part[0]):
+        inside = ", ".join(f"`{name}`" for _, name in group if name)
+        said.append(f"`{section}` ({inside})" if inside else f"`{section}`")
+    return "; ".join(said)
 
 
 def _of_kept(samples: Mapping[str, str], kept: Iterable[str]) -> dict[str, str]:
