@@ -148,7 +148,7 @@ def draw_places(table: pd.DataFrame):
 def draw_across(table: pd.DataFrame):
     """Pairs of models by metrics: tau-b of the two orders of methods, in hundredths; token explanations.
 
-    table: of `across_models.across_table`. Bold: models that differ; grey: too few texts to say.
+    table: of `across_models.across_table`. Bold: models that differ; pale: too few texts to say.
     """
     part = table[table.granularity == "tokens"]
     if part.empty:
@@ -159,15 +159,15 @@ def draw_across(table: pd.DataFrame):
     names = [name for name in JOINT if name in set(part.metric)]
     figure, axes = plt.subplots(figsize=(0.95 * len(names) + 5, 0.3 * len(pairs) + 2), layout="constrained")
     colours = sns.color_palette(PALETTE, as_cmap=True)
-    shown = np.full((len(pairs), len(names)), np.nan)
+    shown, strength = np.full((len(pairs), len(names)), np.nan), np.ones((len(pairs), len(names)))
     for row in part.itertuples():
         at = pairs.index((row.family, row.task, row.model_a, row.model_b)), names.index(row.metric)
         shown[at] = row.tau
-        differ, few = row.verdict == "differ", row.verdict == "too few texts"
-        colour = "white" if abs(row.tau) > 0.7 and not few else "#666666" if few else "black"
+        strength[at] = 0.3 if row.verdict == "too few texts" else 1
+        colour = "white" if abs(row.tau) * strength[at] > 0.7 else "black"
         style = {"ha": "center", "va": "center", "fontsize": 8, "color": colour}
-        axes.text(*at[::-1], f"{100 * row.tau:.0f}", weight="bold" if differ else "normal", **style)
-    axes.imshow(shown, cmap=colours, vmin=-1, vmax=1, aspect="auto")
+        axes.text(*at[::-1], f"{100 * row.tau:.0f}", weight="bold" if row.verdict == "differ" else "normal", **style)
+    axes.imshow(shown, cmap=colours, vmin=-1, vmax=1, aspect="auto", alpha=strength)
     axes.set_xticks(range(len(names)), [JOINT[name].title for name in names], rotation=25, ha="left", fontsize=8.5)
     named = [f"{task_title(task)}: {model_title(a)}, {model_title(b)}" for _, task, a, b in pairs]
     axes.set_yticks(range(len(pairs)), named, fontsize=8.5)
