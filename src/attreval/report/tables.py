@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import string
 from pathlib import Path
 
@@ -102,6 +103,8 @@ class _Cells(string.Formatter):
     """Formats numbers by their format, and a cell that is a text already, such as `0.52 [0.76]`, not at all."""
 
     def format_field(self, value, spec):
+        if isinstance(value, float) and math.isinf(value):
+            return "∞"
         return value if isinstance(value, str) else super().format_field(value, spec)
 
 

@@ -22,6 +22,7 @@ REPRODUCED, CHANCE, DIRECTION, INCONCLUSIVE, CONTRADICTED, UNTESTABLE = VERDICTS
     "contradicted",
     "not testable here",
 )
+MOST_TEXTS = 1_000_000  # that anybody could take
 LEAST_TEXTS = 30  # of a task; fewer decide nothing
 NULL_LEVEL = 0.05  # of null worlds that may reach what we have found
 
@@ -117,7 +118,7 @@ class Finding:
         return max(levels) if expect.above is not None else min(levels)
 
     def texts_needed(self, expect: Expectation, confidence: float) -> float:
-        """About how many texts a task would decide, by the variance that we saw; infinite where we are at the edge."""
+        """About how many texts a task would decide, by the variance that we saw; infinite where nobody has so many."""
         low, high = self.interval(confidence)
         edges = [edge for edge in expect.ends if np.isfinite(edge)]
         far = min(abs(self.value - edge) for edge in edges)
@@ -125,7 +126,8 @@ class Finding:
             return float("nan")
         if far == 0:
             return float("inf")
-        return float(np.ceil(self.texts * ((high - low) / 2 / far) ** 2))
+        need = np.ceil(self.texts * ((high - low) / 2 / far) ** 2)
+        return float(need) if need < MOST_TEXTS else float("inf")
 
 
 def untested(reason: str) -> Finding:

@@ -63,7 +63,7 @@ def across_by_metric(table: pd.DataFrame) -> pd.DataFrame:
     pairs: how many there are; decided: of these with enough texts; differ: of these that differ.
     """
     found = _summary(table, ["granularity", "metric", "title"]).rename(columns={"rows": "pairs"})
-    return found.sort_values("tau", ascending=False, kind="stable").reset_index(drop=True)
+    return found.sort_values("across", ascending=False, kind="stable").reset_index(drop=True)
 
 
 def across_by_pair(table: pd.DataFrame) -> pd.DataFrame:

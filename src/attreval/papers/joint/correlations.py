@@ -166,12 +166,29 @@ def _p_of_sign(drawn: np.ndarray) -> float:
 
 
 def pooled_table(table: pd.DataFrame) -> pd.DataFrame:
-    """The pooled rank correlations that were measured, with titles to read."""
+    """The pooled rank correlations that were measured, with titles to read. between: of two judges' metrics."""
     part = table[(table.task == POOLED) & (table.verdict != "not measured")]
     names = {f"title_{end}": [JOINT[name].title for name in part[f"metric_{end}"]] for end in ("a", "b")}
     pairs = [f"{a} and {b}" for a, b in zip(names["title_a"], names["title_b"], strict=True)]
+    between = [JOINT[a].judge != JOINT[b].judge for a, b in zip(part.metric_a, part.metric_b, strict=True)]
     columns = ["granularity", "title_a", "title_b", "pair", "tau", "low", "high", "runs", "verdict", "beyond_names"]
-    return part.assign(**names, pair=pairs)[columns]
+    return part.assign(**names, pair=pairs, between=between)[[*columns, "between"]]
+
+
+def judges_table(pooled: pd.DataFrame) -> pd.DataFrame:
+    """One row a granularity: pairs of one judge's metrics (`within`), of two judges' (`between`), and what these do.
+
+    highest, highest_pair: of two judges'.
+    """
+    rows = []
+    for granularity in GRANULARITIES:
+        part = pooled[pooled.granularity == granularity]
+        apart = part[part.between].sort_values("tau", ascending=False, kind="stable")
+        counts = [int((apart.verdict == word).sum()) for word in VERDICTS[:3]]
+        first = (apart.pair.iloc[0], apart.tau.iloc[0]) if len(apart) else ("", float("nan"))
+        rows.append((granularity, len(part) - len(apart), len(apart), *counts, *first))
+    columns = ["granularity", "within", "between", "agree", "contradict", "open", "highest_pair", "highest"]
+    return pd.DataFrame(rows, columns=columns)
 
 
 def verdict_table(pooled: pd.DataFrame) -> pd.DataFrame:

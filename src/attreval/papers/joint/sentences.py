@@ -139,7 +139,7 @@ def say_places(stands: pd.DataFrame) -> str:
 def say_across(across: pd.DataFrame, by_metric: pd.DataFrame) -> str:
     """How often two models differ in their order of methods, and by which metric an order carries best and worst."""
     decided = across[across.verdict != FEW]
-    best, worst = by_metric.loc[by_metric.tau.idxmax()], by_metric.loc[by_metric.tau.idxmin()]
+    best, worst = by_metric.loc[by_metric.across.idxmax()], by_metric.loc[by_metric.across.idxmin()]
     return (
         f"Of {len(decided)} comparisons of two models by a metric that rest on enough texts, "
         f"{(decided.verdict == DIFFER).sum()} find another order of methods than chance explains; orders carry best by "

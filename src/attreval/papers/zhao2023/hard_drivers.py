@@ -79,9 +79,11 @@ def _mean(numbers: pd.Series, pairs: pd.DataFrame) -> float:
 def largest_drivers(table: pd.DataFrame) -> pd.DataFrame:
     """One row a metric: the single change that lowers it most, what all changes together reach, and the published mean.
 
-    table: of `drivers_table`. gap_left: by how much the lowest combination is still above the published value.
+    table: of `drivers_table`; changes that not all tasks know are passed over, since theirs are other texts. gap_left:
+    by how much the lowest setting is still above the published value.
     """
     rows = []
+    table = table[table.tasks == table.tasks.max()] if len(table) else table
     together = table.change.isin(TOGETHER)
     for metric in MEASURES if len(table) else ():
         single, joined = table[~together & (table.change != "none")], table[together]
