@@ -29,6 +29,7 @@ from attreval.papers.common.verdicts import (
     CONTRADICTED,
     DIRECTION,
     INCONCLUSIVE,
+    MOST_TEXTS,
     REPRODUCED,
     UNTESTABLE,
     VERDICTS,
@@ -228,7 +229,7 @@ def reason_of(row: dict, reason: Reason | None, turned: Sequence[dict] = ()) -> 
 
 def _decidable(need: float | None) -> bool:
     """Whether a number of texts is one that somebody could take."""
-    return need is not None and math.isfinite(need) and need < 1e6
+    return need is not None and math.isfinite(need) and need < MOST_TEXTS
 
 
 def _read(run: Results, name: str):
