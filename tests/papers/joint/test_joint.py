@@ -211,6 +211,18 @@ def test_what_texts_tell_must_also_be_more_than_exchanged_names_give():
     assert found.chance["tokens"].count(";") == 2 and "(-1.00)" in found.chance["tokens"]
 
 
+@pytest.mark.parametrize("left", [METHODS[:4], METHODS[6:], ()], ids=["three methods", "one method", "nothing"])
+def test_a_run_that_can_compare_no_pair_has_tables_that_say_so(left):
+    """An own model with two or three methods: no pair of metrics is measured, and every summary of pairs is empty."""
+    values = planted_values()
+    table = correlations.correlation_table(scores_of(values[values.method.isin(left)]), 0.95)
+    pooled = correlations.pooled_table(table)
+    assert pooled.empty
+    for summary in (correlations.judges_table(pooled), correlations.chance_table(pooled)):
+        assert (summary.set_index("granularity").select_dtypes("number").fillna(0) == 0).all(axis=None)
+    assert set(correlations.verdict_table(pooled).pairs) == {""}
+
+
 def test_a_metric_of_noise_does_not_agree_with_itself():
     values = planted_values(seeds=(1, 2), texts=24)
     noise = np.random.default_rng(3).random(len(values))

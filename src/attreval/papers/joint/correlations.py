@@ -170,7 +170,8 @@ def pooled_table(table: pd.DataFrame) -> pd.DataFrame:
     part = table[(table.task == POOLED) & (table.verdict != "not measured")]
     names = {f"title_{end}": [JOINT[name].title for name in part[f"metric_{end}"]] for end in ("a", "b")}
     pairs = [f"{a} and {b}" for a, b in zip(names["title_a"], names["title_b"], strict=True)]
-    between = [JOINT[a].judge != JOINT[b].judge for a, b in zip(part.metric_a, part.metric_b, strict=True)]
+    apart = [JOINT[a].judge != JOINT[b].judge for a, b in zip(part.metric_a, part.metric_b, strict=True)]
+    between = pd.Series(apart, part.index, dtype=bool)  # an empty list would be read as names of columns later
     columns = ["granularity", "title_a", "title_b", "pair", "tau", "low", "high", "runs", "verdict", "beyond_names"]
     return part.assign(**names, pair=pairs, between=between)[[*columns, "between"]]
 
