@@ -27,7 +27,7 @@ CUTS = 10  # of texts into halves
 WORLDS = 999  # in which two models are exchanged
 PAIR = ["task", "granularity", "model_a", "model_b"]
 FOUND = ["methods", "texts", "tau", "low", "high", "within", "across", "lost", "p"]
-VERDICTS = ("differ", "no more than by chance", "too few texts")
+DIFFER, BY_CHANCE, TOO_FEW = "differ", "no more than by chance", "too few texts"  # what two models may be found to do
 MIXED = "one of each"  # family of a pair whose models are of two
 
 
@@ -38,7 +38,7 @@ def across_table(
 
     models: name -> config.ModelSpec. tau: rank correlation (tau-b) of the two orders; low, high: of drawn texts.
     within, across: of one model and of two, on two halves of the texts; lost: the first less the second; p: how often
-    exchanged models lose as much; q: over all rows. verdict: of VERDICTS.
+    exchanged models lose as much; q: over all rows. verdict: DIFFER, BY_CHANCE or TOO_FEW.
     """
     rows, values = [], scores.values[scores.values.method != "random"]
     for (task, granularity, metric), part in values.groupby(["task", "granularity", "metric"], sort=False):
@@ -53,8 +53,8 @@ def across_table(
             rows.append((*names, len(methods), len(array), float(tau[0]), low, high, *chance))
     table = pd.DataFrame(rows, columns=[*PAIR, "family", "metric", "title", *FOUND]).dropna(subset="tau")
     table["q"] = adjust(table.p.to_numpy())
-    said = np.where(table.q <= 1 - confidence + 1e-12, *VERDICTS[:2])
-    return table.assign(verdict=np.where(table.texts < LEAST_TEXTS, VERDICTS[2], said)).reset_index(drop=True)
+    said = np.where(table.q <= 1 - confidence + 1e-12, DIFFER, BY_CHANCE)
+    return table.assign(verdict=np.where(table.texts < LEAST_TEXTS, TOO_FEW, said)).reset_index(drop=True)
 
 
 def across_by_metric(table: pd.DataFrame) -> pd.DataFrame:
@@ -117,7 +117,7 @@ def halved(array: np.ndarray, halves: np.ndarray, signs: np.ndarray) -> tuple[np
 
 def _summary(table: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     """Means of what was found, and counts of verdicts, by these columns."""
-    marked = table.assign(differ=table.verdict == VERDICTS[0], decided=table.verdict != VERDICTS[2])
+    marked = table.assign(differ=table.verdict == DIFFER, decided=table.verdict != TOO_FEW)
     groups = marked.groupby(by, sort=False)
     found = groups[["tau", "within", "across", "lost"]].mean()
     found = found.join(groups.tau.agg(lowest="min", highest="max")).join(groups.texts.min())

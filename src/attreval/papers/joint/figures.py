@@ -12,6 +12,7 @@ from attreval.methods import METHODS
 from attreval.papers.common.direct_labels import label_ends, room_for
 from attreval.papers.common.method_style import KINDS, MARKERS, kind_colour, method_markers, method_palette
 from attreval.papers.common.style import draw_nothing, model_title, task_title, use_style
+from attreval.papers.joint.across_models import DIFFER, TOO_FEW
 from attreval.papers.joint.correlations import POOLED
 from attreval.papers.joint.places import MEAN, TRANSFORMERS
 from attreval.papers.joint.values import JOINT
@@ -50,12 +51,8 @@ def draw_correlations(table: pd.DataFrame, itself: pd.DataFrame, granularity: st
     axes.set(xlim=(0, len(names)), ylim=(len(names), 0))
     axes.set_xticks(np.arange(len(names)) + 0.5, titles, rotation=35, ha="right")
     axes.set_yticks(np.arange(len(names)) + 0.5, titles)
-    axes.tick_params(length=0)
-    axes.grid(False)
-    sns.despine(ax=axes, left=True, bottom=True)
-    bar = figure.colorbar(plt.cm.ScalarMappable(plt.Normalize(-1, 1), colours), ax=axes, shrink=0.7, pad=0.02)
-    bar.set_label("rank correlation of methods (tau-b)")
-    bar.outline.set_visible(False)
+    _bare(axes)
+    _colour_bar(axes, colours, (-1, 1), "rank correlation of methods (tau-b)", shrink=0.7, pad=0.02)
     figure.tight_layout()
     return axes
 
@@ -116,7 +113,7 @@ def draw_places(table: pd.DataFrame):
     heights = [len(part) + 4 for part in shown.values()]
     size = (12.5, 0.3 * sum(heights) + 1.2)
     ratios = {"height_ratios": heights}
-    figure, grid = plt.subplots(len(shown), 1, figsize=size, squeeze=False, layout="constrained", gridspec_kw=ratios)
+    _, grid = plt.subplots(len(shown), 1, figsize=size, squeeze=False, layout="constrained", gridspec_kw=ratios)
     colours = sns.color_palette("vlag_r", as_cmap=True)
     for axes, (family, part) in zip(grid[:, 0], shown.items(), strict=True):
         names = [name for name in (MEAN, *JOINT) if name in part]
@@ -134,14 +131,10 @@ def draw_places(table: pd.DataFrame):
         axes.set_xticks(range(len(names)), titles, rotation=25, ha="left", fontsize=8.5)
         axes.set_yticks(range(len(part)), [METHODS[m].title for m in part.index], fontsize=8.5)
         axes.xaxis.tick_top()
-        axes.tick_params(length=0)
         axes.axvline(0.5, color="white", linewidth=3)
         axes.set_title(family, loc="left", fontsize=11, weight="bold")
-        axes.grid(False)
-        sns.despine(ax=axes, left=True, bottom=True)
-    bar = figure.colorbar(plt.cm.ScalarMappable(plt.Normalize(0, 100), colours), ax=grid[:, 0], shrink=0.4, pad=0.01)
-    bar.set_label("other methods beaten, in hundredths")
-    bar.outline.set_visible(False)
+        _bare(axes)
+    _colour_bar(grid[:, 0], colours, (0, 100), "other methods beaten, in hundredths", shrink=0.4, pad=0.01)
     return grid[0][0]
 
 
@@ -157,28 +150,39 @@ def draw_across(table: pd.DataFrame):
     pairs = list(part.groupby(["family", "task", "model_a", "model_b"], sort=False).groups)
     pairs.sort(key=lambda pair: pair[0] != TRANSFORMERS)
     names = [name for name in JOINT if name in set(part.metric)]
-    figure, axes = plt.subplots(figsize=(0.95 * len(names) + 5, 0.3 * len(pairs) + 2), layout="constrained")
+    _, axes = plt.subplots(figsize=(0.95 * len(names) + 5, 0.3 * len(pairs) + 2), layout="constrained")
     colours = sns.color_palette(PALETTE, as_cmap=True)
     shown, strength = np.full((len(pairs), len(names)), np.nan), np.ones((len(pairs), len(names)))
     for row in part.itertuples():
         at = pairs.index((row.family, row.task, row.model_a, row.model_b)), names.index(row.metric)
         shown[at] = row.tau
-        strength[at] = 0.3 if row.verdict == "too few texts" else 1
+        strength[at] = 0.3 if row.verdict == TOO_FEW else 1
         colour = "white" if abs(row.tau) * strength[at] > 0.7 else "black"
         style = {"ha": "center", "va": "center", "fontsize": 8, "color": colour}
-        axes.text(*at[::-1], f"{100 * row.tau:.0f}", weight="bold" if row.verdict == "differ" else "normal", **style)
+        axes.text(*at[::-1], f"{100 * row.tau:.0f}", weight="bold" if row.verdict == DIFFER else "normal", **style)
     axes.imshow(shown, cmap=colours, vmin=-1, vmax=1, aspect="auto", alpha=strength)
     axes.set_xticks(range(len(names)), [JOINT[name].title for name in names], rotation=25, ha="left", fontsize=8.5)
     named = [f"{task_title(task)}: {model_title(a)}, {model_title(b)}" for _, task, a, b in pairs]
     axes.set_yticks(range(len(pairs)), named, fontsize=8.5)
     axes.xaxis.tick_top()
+    _bare(axes)
+    _colour_bar(axes, colours, (-100, 100), "rank correlation of methods, in hundredths", shrink=0.6, pad=0.01)
+    return axes
+
+
+def _bare(axes):
+    """Axes of a heat map: neither ticks, nor grid, nor frame."""
     axes.tick_params(length=0)
     axes.grid(False)
     sns.despine(ax=axes, left=True, bottom=True)
-    bar = figure.colorbar(plt.cm.ScalarMappable(plt.Normalize(-100, 100), colours), ax=axes, shrink=0.6, pad=0.01)
-    bar.set_label("rank correlation of methods, in hundredths")
+
+
+def _colour_bar(axes, colours, ends: tuple[float, float], label: str, **place):
+    """One bar of colours beside one or more axes; place: what `Figure.colorbar` takes."""
+    mappable = plt.cm.ScalarMappable(plt.Normalize(*ends), colours)
+    bar = np.ravel(axes)[0].figure.colorbar(mappable, ax=axes, **place)
+    bar.set_label(label)
     bar.outline.set_visible(False)
-    return axes
 
 
 def pick_runs(part: pd.DataFrame) -> list[tuple[str, str]]:

@@ -20,6 +20,7 @@ from attreval.metrics.rank_correlation import FEWEST, tau_b
 from attreval.metrics.registry import METRICS
 from attreval.papers.common.resampling import exchange_names, mean_of_known, means
 from attreval.papers.common.verdicts import LEAST_TEXTS, adjust
+from attreval.papers.joint.across_models import TOO_FEW
 from attreval.papers.joint.masked import READINGS, ROLES
 from attreval.workflow.step import Step
 
@@ -77,7 +78,7 @@ def moves_table(values: pd.DataFrame, step: Step) -> pd.DataFrame:
     table = pd.DataFrame(rows, columns=[*CELL, *counts, *MOVED, "halves_within", "halves_across", "by_chance", "p"])
     table["q"] = adjust(table.p.to_numpy())
     said = np.where(table.q <= 1 - settings.confidence + 1e-12, "moves", "no more than by chance")
-    return table.assign(verdict=np.where(table.texts < LEAST_TEXTS, "too few texts", said))
+    return table.assign(verdict=np.where(table.texts < LEAST_TEXTS, TOO_FEW, said))
 
 
 def rank_correlations(one: np.ndarray, other: np.ndarray, masked: np.ndarray) -> tuple[np.ndarray, ...]:

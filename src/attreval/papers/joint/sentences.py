@@ -7,10 +7,8 @@ import pandas as pd
 from attreval.papers.common.names import name_method, name_run
 from attreval.papers.common.sentences import of_row, sentence
 from attreval.papers.common.style import task_title
-from attreval.papers.joint.across_models import VERDICTS
+from attreval.papers.joint.across_models import DIFFER, TOO_FEW
 from attreval.papers.joint.places import MEAN
-
-DIFFER, _, FEW = VERDICTS  # what two models may be found to do
 
 
 @sentence
@@ -138,7 +136,7 @@ def say_places(stands: pd.DataFrame) -> str:
 @sentence
 def say_across(across: pd.DataFrame, by_metric: pd.DataFrame) -> str:
     """How often two models differ in their order of methods, and by which metric an order carries best and worst."""
-    decided = across[across.verdict != FEW]
+    decided = across[across.verdict != TOO_FEW]
     best, worst = by_metric.loc[by_metric.across.idxmax()], by_metric.loc[by_metric.across.idxmin()]
     return (
         f"Of {len(decided)} comparisons of two models by a metric that rest on enough texts, "
@@ -152,7 +150,7 @@ def say_across(across: pd.DataFrame, by_metric: pd.DataFrame) -> str:
 def say_masked(moves: pd.DataFrame) -> str:
     """How far masking in training moves a metric at most, and whether it turns rankings of methods."""
     most = moves.loc[moves["shift"].abs().idxmax()]
-    few = (moves.verdict == "too few texts").all()
+    few = (moves.verdict == TOO_FEW).all()
     turned = (moves.verdict == "moves").sum()
     ranks = (
         "there are too few texts to say whether rankings of methods change"
