@@ -72,7 +72,10 @@ def plan(tmp_path, device):
     done = subprocess.run(command, env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
     jobs = re.findall(r"^(?:local)?rule (\w+):\n(.*?)(?=^\[|^\w|\Z)", done.stdout, re.MULTILINE | re.DOTALL)
-    return {rule: re.search(r"resources: (.*)", text).group(1) for rule, text in jobs}
+    planned = {rule: re.search(r"resources: (.*)", text).group(1) for rule, text in jobs}
+    counted = set(re.findall(r"^(\w+) +\d+$", done.stdout, re.MULTILINE)) - {"total"}
+    assert counted and set(planned) == counted, done.stdout  # its own count of jobs, so that none was read over
+    return planned
 
 
 def test_snakemake_reads_the_profile_and_a_profile_on_cuda_asks_for_a_gpu(tmp_path):
