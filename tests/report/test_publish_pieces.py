@@ -191,8 +191,9 @@ def test_another_machine_leaves_its_verdicts_beside_those_of_the_first(first, mo
         ("b", "One", "inconclusive"),
     ]
     said = (place.root / "README.md").read_text()
-    assert "Made on another machine too, One (commit `None`, 2001-02-03): 1 of 2 verdicts are the same." in said
-    assert "Others: `b` inconclusive (0.500 [0.250, 0.750]), here contradicted (0.500 [0.250, 0.750])." in said
+    same = "the same verdict on 1 of the 2 claims that both could test."
+    assert f"Made on another machine too, One (commit `None`, 2001-02-03): {same}" in said
+    assert "Others: `b` there inconclusive (0.500 [0.250, 0.750]), here contradicted (0.500 [0.250, 0.750])." in said
     publish("quick", partial=True)
     assert len(read_elsewhere(place)) == 2, "the same machine again adds nothing"
     run_step(AGREEMENT, {"x": {"x": [3]}}, "2001-02-05T04:05:06", "One")
@@ -222,7 +223,8 @@ def test_verdicts_of_another_machine_alone_are_laid_beside(first, home, monkeypa
         ("b", "Two", "contradicted"),
     ]
     said = (place.root / "README.md").read_text()
-    assert f"Two (commit `None`, 2001-02-04), with other `meta.instances`, without {left_out}: 1 of 2" in said
+    otherwise = f"with other `meta.instances`, without {left_out}"
+    assert f"Two (commit `None`, 2001-02-04), {otherwise}: the same verdict on 1 of the 2" in said
     assert all(path.read_bytes() == data for path, data in before.items()), "nothing else changes"
     drop_step(AGREEMENT)
     run_step(JOINT)
@@ -235,13 +237,22 @@ def test_nothing_is_laid_beside_a_run_that_is_not_committed(home):  # noqa: F811
         publish_beside("quick")
 
 
-def test_a_claim_without_value_is_compared_by_its_verdict():
-    rows = [{"claim": "a", "verdict": "not testable here", "value": None, "low": None, "high": None}]
-    elsewhere = [{**rows[0], "processor": "One", "commit": "c", "date": "d"}]
-    assert describe_elsewhere(rows, elsewhere) == [
-        "Made on another machine too, One (commit `c`, d): 1 of 1 verdicts are the same."
-    ]
-    assert "(no value)" in describe_elsewhere([rows[0] | {"verdict": "reproduced"}], elsewhere)[0]
+def test_verdicts_are_compared_where_both_machines_could_give_one():
+    told = {"verdict": "reproduced", "value": 0.5, "low": 0.25, "high": 0.75}
+    open_ = {"verdict": "inconclusive", "value": 0.1, "low": -0.1, "high": 0.3}
+    none = {"verdict": "not testable here", "value": None, "low": None, "high": None}
+    here = {"same": told, "turned": told, "there": none, "here": told, "neither": none}
+    there = {"same": told, "turned": open_, "there": open_, "here": none, "neither": none}
+    (line,) = describe_elsewhere(
+        [{"claim": name} | row for name, row in here.items()],
+        [{"claim": name, "processor": "One", "commit": "c", "date": "d"} | row for name, row in there.items()],
+    )
+    assert line == (
+        "Made on another machine too, One (commit `c`, d): the same verdict on 1 of the 2 claims that both could test. "
+        "Others: `turned` there inconclusive (0.100 [-0.100, 0.300]), here reproduced (0.500 [0.250, 0.750]). "
+        "Tested on one of the two: `there` there inconclusive (0.100 [-0.100, 0.300]), here not testable; "
+        "`here` there not testable, here reproduced (0.500 [0.250, 0.750])."
+    )
     assert processor_of({}) == "not recorded"
 
 

@@ -153,7 +153,7 @@ def fidelity_markdown() -> str:
                 there = claims[other].get(row["claim"], {}).get("verdict", UNTESTABLE)
                 verdict += f" ({other}: {there})" if there != row["verdict"] else ""
             verdict += "".join(
-                f" (on {made['processor']}: {made['verdict']})"
+                f" (on {made['processor']}: {made['verdict'].removesuffix(' here')})"
                 for made in elsewhere[profile]
                 if made["claim"] == row["claim"] and made["verdict"] != row["verdict"]
             )

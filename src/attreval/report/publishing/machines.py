@@ -8,6 +8,7 @@ from itertools import groupby
 
 from attreval.config import Profile
 from attreval.core.project import Results
+from attreval.papers.common.verdicts import UNTESTABLE
 from attreval.report.publishing.pieces import UNKNOWN, otherwise, processor_of, read_committed
 from attreval.report.publishing.places import PAPERS
 
@@ -79,26 +80,34 @@ def _settings_of(manifest: Mapping, settings: Profile) -> dict:
 
 
 def describe_elsewhere(claims: Sequence[Mapping], elsewhere: Sequence[Mapping]) -> list[str]:
-    """For each other machine, how many of its verdicts are the same here, and those that are not."""
+    """For each other machine, how many verdicts on what both could test are the same, and those that are not."""
     here = {row["claim"]: row for row in claims}
     lines = []
     for made, group in groupby(sorted(elsewhere, key=_made), key=_made):
-        rows = list(group)
-        turned = [row for row in rows if row["verdict"] != here[row["claim"]]["verdict"]]
-        said = "; ".join(
-            f"`{row['claim']}` {row['verdict']} ({_value(row)}), here {here[row['claim']]['verdict']} "
-            f"({_value(here[row['claim']])})"
-            for row in turned
-        )
+        pairs = [(row, here[row["claim"]]) for row in group]
+        tested = [tuple(end["verdict"] != UNTESTABLE for end in pair) for pair in pairs]
+        both = [pair for pair, ends in zip(pairs, tested, strict=True) if all(ends)]
+        once = [pair for pair, ends in zip(pairs, tested, strict=True) if any(ends) and not all(ends)]
+        turned = [(there, row) for there, row in both if there["verdict"] != row["verdict"]]
         processor, commit, date, changed, without = made
         other = [f"with other {', '.join(map('`{}`'.format, changed))}"] if changed else []
         other += [f"without {', '.join(without)}"] if without else []
-        lines.append(
+        said = [
             f"Made on another machine too, {', '.join([f'{processor} (commit `{commit}`, {date})', *other])}: "
-            f"{len(rows) - len(turned)} of {len(rows)} verdicts are the same. "
-            f"{f'Others: {said}.' if said else ''}".rstrip()
-        )
+            f"the same verdict on {len(both) - len(turned)} of the {len(both)} claims that both could test."
+        ]
+        said += [f"Others: {'; '.join(_both(*pair) for pair in turned)}."] if turned else []
+        said += [f"Tested on one of the two: {'; '.join(_both(*pair) for pair in once)}."] if once else []
+        lines.append(" ".join(said))
     return lines
+
+
+def _both(there: Mapping, here: Mapping) -> str:
+    """What another machine said of a claim, and what is committed."""
+    said = (
+        UNTESTABLE if end["verdict"] == UNTESTABLE else f"{end['verdict']} ({_value(end)})" for end in (there, here)
+    )
+    return "`{}` there {}, here {}".format(there["claim"], *(text.removesuffix(" here") for text in said))
 
 
 def _made(row: Mapping) -> tuple:
