@@ -85,9 +85,8 @@ def describe_elsewhere(claims: Sequence[Mapping], elsewhere: Sequence[Mapping]) 
     lines = []
     for made, group in groupby(sorted(elsewhere, key=_made), key=_made):
         pairs = [(row, here[row["claim"]]) for row in group]
-        tested = [tuple(end["verdict"] != UNTESTABLE for end in pair) for pair in pairs]
-        both = [pair for pair, ends in zip(pairs, tested, strict=True) if all(ends)]
-        once = [pair for pair, ends in zip(pairs, tested, strict=True) if any(ends) and not all(ends)]
+        untold = [sum(end["verdict"] == UNTESTABLE for end in pair) for pair in pairs]
+        both, once = ([pair for pair, ends in zip(pairs, untold, strict=True) if ends == n] for n in (0, 1))
         turned = [(there, row) for there, row in both if there["verdict"] != row["verdict"]]
         processor, commit, date, changed, without = made
         other = [f"with other {', '.join(map('`{}`'.format, changed))}"] if changed else []
@@ -104,10 +103,13 @@ def describe_elsewhere(claims: Sequence[Mapping], elsewhere: Sequence[Mapping]) 
 
 def _both(there: Mapping, here: Mapping) -> str:
     """What another machine said of a claim, and what is committed."""
-    said = (
-        UNTESTABLE if end["verdict"] == UNTESTABLE else f"{end['verdict']} ({_value(end)})" for end in (there, here)
-    )
-    return "`{}` there {}, here {}".format(there["claim"], *(text.removesuffix(" here") for text in said))
+    return f"`{there['claim']}` there {_told(there)}, here {_told(here)}"
+
+
+def _told(row: Mapping) -> str:
+    """A claim's verdict with its value, where there is one."""
+    untestable = row["verdict"] == UNTESTABLE
+    return UNTESTABLE.removesuffix(" here") if untestable else f"{row['verdict']} ({_value(row)})"
 
 
 def _made(row: Mapping) -> tuple:
