@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from attreval import corpora
-from attreval.core import project
 from attreval.core.tables import write_csv
+from compendium import corpora, project
 
 HERE = Path(__file__).resolve().parent
 TASK, MODEL, PROFILE = "snli", "minilm", "quick"
@@ -31,9 +30,9 @@ def find_model() -> Path:
 
 def train_model(folder: Path) -> Path:
     """Fine-tune MiniLM on a few thousand pairs, as the quick profile does on more."""
-    from attreval import config
     from attreval.models.loading import new_classifier
     from attreval.models.training import train
+    from compendium import config
 
     corpora.fetch((TASK,), (MODEL,))
     profile = config.load(PROFILE)

@@ -8,7 +8,6 @@ import numpy as np
 from measuring import WARM_UP, Counted, Stopwatch, parser, read_texts
 
 from attreval.core.records import Instance
-from attreval.corpora.words import words_of
 from attreval.methods.method import Budget, UnitSettings
 from attreval.methods.run import explain
 from attreval.metrics.erasure import erase
@@ -16,6 +15,7 @@ from attreval.metrics.protocol import Protocol
 from attreval.metrics.rank_correlation import tau_b
 from attreval.models.questions import Evaluate
 from attreval.models.scorer import Scorer
+from compendium.corpora.words import words_of
 
 SIX = (
     "gradient_l1",

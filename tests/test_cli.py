@@ -10,16 +10,16 @@ from reference import CHECKOUT, models
 from typer.testing import CliRunner
 
 import attreval
-from attreval import config, corpora
 from attreval.api.method_names import DEFAULT
-from attreval.catalogue import CATALOGUES
 from attreval.cli import app
 from attreval.cli.own_model import ProgressLine
 from attreval.methods import METHODS
-from attreval.papers.common.claims import read_claims, score
-from attreval.papers.common.verdicts import Finding
-from attreval.workflow.parameters import NOTEBOOKS
-from attreval.workflow.run_notebook import MARK, with_mark
+from compendium import config, corpora
+from compendium.catalogue import CATALOGUES
+from compendium.papers.common.claims import read_claims, score
+from compendium.papers.common.verdicts import Finding
+from compendium.workflow.parameters import NOTEBOOKS
+from compendium.workflow.run_notebook import MARK, with_mark
 
 
 @pytest.fixture(autouse=True)
@@ -177,7 +177,7 @@ def test_doctor_says_what_follows(tmp_path, monkeypatch):
 def test_lines_are_marked_inside_a_workflow_only(monkeypatch):
     monkeypatch.delenv("ATTREVAL_IN_WORKFLOW", raising=False)
     assert with_mark("x") == "x"
-    monkeypatch.setenv("ATTREVAL_IN_WORKFLOW", "1")
+    monkeypatch.setenv("ATTREVAL_IN_WORKFLOW", MARK)
     assert with_mark("x") == f"{MARK}x"
 
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from reference import CHECKOUT
 
-from attreval.corpora.rows import Counts, Row
 from attreval.methods.method import Budget
 from attreval.models.scorer import Scorer
+from attreval.texts.rows import Counts, Row
 
 GUIDE = (CHECKOUT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 BLOCKS = [textwrap.dedent(block) for block in re.findall(r"```python\n(.*?)```", GUIDE, re.DOTALL)]
@@ -51,7 +51,7 @@ def test_every_file_that_a_guide_names_is_there(guide):
         name for name in re.findall(r"`([\w./]+/[\w./]*)`", text) if not re.search(r"\.(ipynb|csv|parquet|html)$", name)
     }
     named |= set(re.findall(r"\]\(([\w./-]+)\)", text))
-    roots = (CHECKOUT, CHECKOUT / "src" / "attreval")
+    roots = (CHECKOUT, CHECKOUT / "src" / "attreval", CHECKOUT / "src" / "compendium")
     made = ("_site/", "results/", ".venv/", "path/")
     gone = [name for name in named if not name.startswith(made) and not any((root / name).exists() for root in roots)]
     assert len(named) > 3 and not gone

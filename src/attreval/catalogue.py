@@ -1,16 +1,13 @@
-"""What exists: methods, metrics, corpora, models, notebooks, profiles, as plain rows."""
+"""What the library has: methods and metrics, as plain rows."""
 
 from __future__ import annotations
 
-from attreval import config, corpora
-from attreval.api.coverage import where_computed, why_not
+from attreval.api.coverage import place_of, where_computed, why_not
 from attreval.api.measures import MEASURES
 from attreval.api.method_names import ALIASES
 from attreval.methods import METHODS
 from attreval.methods.method import FAMILIES
 from attreval.metrics.registry import METRICS
-from attreval.report.reference.cards import place_of
-from attreval.workflow import parameters
 
 
 def list_methods() -> list[dict]:
@@ -59,64 +56,4 @@ def list_metrics() -> list[dict]:
     ]
 
 
-def list_corpora() -> list[dict]:
-    """Tasks and the corpora they come from."""
-    return [
-        {
-            "name": t.name,
-            "title": t.title,
-            "labels": list(t.labels),
-            "segments": list(t.segments),
-            "origin": t.origin,
-            "licence": t.licence,
-        }
-        for t in corpora.TASKS.values()
-    ]
-
-
-def list_models() -> list[dict]:
-    """Models that the profiles define."""
-    return [
-        {
-            "profile": profile,
-            "name": name,
-            "architecture": spec.architecture,
-            "from": spec.weights or "scratch" + (f", {spec.embeddings} embeddings" if spec.embeddings else ""),
-            "max_length": spec.max_length,
-        }
-        for profile in config.profiles()
-        for name, spec in config.load(profile).models.items()
-    ]
-
-
-def list_notebooks() -> list[dict]:
-    """Notebooks and what they may be given."""
-    return [
-        {"name": name, "parameters": [f"{key} = {field.default!r}" for key, field in schema.model_fields.items()]}
-        for name, schema in parameters.NOTEBOOKS.items()
-    ]
-
-
-def list_profiles() -> list[dict]:
-    """Profiles with their tasks and methods."""
-    loaded = [config.load(name) for name in config.profiles()]
-    return [
-        {
-            "name": p.name,
-            "tasks": list(p.tasks),
-            "models": list(p.models),
-            "methods": len(p.explain.methods),
-            "threads": p.threads,
-        }
-        for p in loaded
-    ]
-
-
-CATALOGUES = {
-    "methods": list_methods,
-    "metrics": list_metrics,
-    "corpora": list_corpora,
-    "models": list_models,
-    "notebooks": list_notebooks,
-    "profiles": list_profiles,
-}
+CATALOGUES = {"methods": list_methods, "metrics": list_metrics}

@@ -11,7 +11,6 @@ from reference import models, words
 import attreval as av
 from attreval.api.evaluating import COLUMNS, TEXT_COLUMNS
 from attreval.api.measures import ALIASES, LIMITED, MEASURES, SOFT, SOFT_DRAWS, WINS, find_metrics
-from attreval.config import ModelSpec
 from attreval.core.bootstrap import bootstrap_mean
 from attreval.core.records import Evidence
 from attreval.core.seeds import generator
@@ -25,6 +24,7 @@ from attreval.metrics.soft_erasure import soft_erase, soft_values
 from attreval.metrics.unified.complexity import simplicity
 from attreval.models.loading import new_classifier
 from attreval.models.scorer import Scorer
+from compendium.config import ModelSpec
 
 TEXTS = [
     "the film was very good , the plot was slow !",

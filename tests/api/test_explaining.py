@@ -18,11 +18,11 @@ import attreval as av
 from attreval.api.explanations import COLUMNS
 from attreval.api.method_names import ALIASES, DEFAULT, find_methods
 from attreval.core.alignment import to_words
-from attreval.corpora.words import words_of
 from attreval.methods import METHODS, methods_for
 from attreval.methods.method import Budget
 from attreval.methods.run import explain as ask_methods
 from attreval.models.scorer import Scorer
+from compendium.corpora.words import words_of
 
 TEXTS = ["the film was very good .", ("the brave film", "not unbelievably bad !"), "an unbelievable plot"]
 QUICK = ["gradient_x_input", "occlusion_1"]

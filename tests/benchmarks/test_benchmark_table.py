@@ -11,7 +11,7 @@ import table
 import yaml
 from reference import CHECKOUT
 
-from attreval.report.tables import table_markdown
+from compendium.site.tables import table_markdown
 
 ABOUT = {
     "kind": "made-up",

@@ -10,12 +10,11 @@ import pytest
 import yaml
 from reference import CHECKOUT
 
-from attreval import config
-from attreval.core import project
-from attreval.corpora import TASKS
 from attreval.methods import METHODS
 from attreval.methods.method import Budget
-from attreval.workflow import parameters, step
+from compendium import config, project
+from compendium.corpora import TASKS
+from compendium.workflow import parameters, step
 
 GOOD = {
     "name": "mine",
@@ -131,7 +130,7 @@ def test_no_project_says_what_to_do(tmp_path, monkeypatch):
     monkeypatch.delenv("ATTREVAL_HOME", raising=False)
     monkeypatch.chdir(tmp_path)
     assert project.home() == CHECKOUT  # where this package was installed from
-    monkeypatch.setattr(project, "__file__", str(tmp_path / "lib" / "attreval" / "core" / "project.py"))
+    monkeypatch.setattr(project, "__file__", str(tmp_path / "lib" / "compendium" / "project.py"))
     with pytest.raises(FileNotFoundError, match="set ATTREVAL_HOME"):
         config.profiles()
 

@@ -7,9 +7,9 @@ import yaml
 from reference import CHECKOUT
 from reference.profiles import TASK, TINY
 
-from attreval import config
-from attreval.config import Profile
-from attreval.workflow.samples import describe_samples
+from compendium import config
+from compendium.config import Profile
+from compendium.workflow.samples import describe_samples
 
 WORDS = {"architecture": "gru", "hidden": 4}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from reference.profiles import TASK, TINY
 
-from attreval.config import Profile
+from compendium.config import Profile
 
 
 def changed(**more):

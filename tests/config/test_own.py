@@ -12,9 +12,9 @@ import yaml
 from reference import CHECKOUT
 from reference.profiles import TASK, TINY
 
-from attreval import config, corpora
-from attreval.corpora import TASKS
 from attreval.methods.method import Budget, UnitSettings
+from compendium import config, corpora
+from compendium.corpora import TASKS
 
 AS_IT_IS = {"models": ["mine"], "train_rows": 0, "dev_rows": 0, "test_rows": 9, "explain_rows": 3}
 

@@ -6,8 +6,8 @@ import pytest
 import yaml
 from reference.profiles import TASK, TINY
 
-from attreval import config
-from attreval.config.variants import VARIANTS, fields_of
+from compendium import config
+from compendium.config.variants import VARIANTS, fields_of
 
 
 def load(folder, **more):

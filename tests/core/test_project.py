@@ -3,8 +3,8 @@
 import pandas as pd
 import pytest
 
-from attreval.core.project import Results, run_name, step_name
-from attreval.workflow import parameters
+from compendium.project import Results, run_name, step_name
+from compendium.workflow import parameters
 
 
 def test_names_of_runs_and_steps():

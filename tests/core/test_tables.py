@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from reference.models import instance
 
-from attreval.core import project
 from attreval.core.records import Attribution, Cost, Evidence
 from attreval.core.tables import (
     read_about,
@@ -26,7 +25,8 @@ from attreval.core.tables import (
     write_json,
     write_whole,
 )
-from attreval.workflow import run_snakemake as workflow
+from compendium import project
+from compendium.workflow import run_snakemake as workflow
 
 number = st.floats(allow_nan=False, allow_infinity=False)
 small = st.integers(0, 5)

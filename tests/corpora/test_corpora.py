@@ -16,9 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from reference import CHECKOUT
 
-from attreval import corpora
 from attreval.core.tables import read_about, write_instances
-from attreval.corpora import (
+from attreval.texts.rows import Counts, Row
+from compendium import corpora
+from compendium.corpora import (
     ag_news,
     bbc,
     esnli,
@@ -33,13 +34,12 @@ from attreval.corpora import (
     vader,
     yelp,
 )
-from attreval.corpora.fetch import lock, sources
-from attreval.corpora.fetch.errors import FetchError
-from attreval.corpora.rows import Counts, Row
-from attreval.corpora.spans import mark_spans
-from attreval.corpora.table import with_words
-from attreval.corpora.tasks import is_external
-from attreval.corpora.words import words_of
+from compendium.corpora.fetch import lock, sources
+from compendium.corpora.fetch.errors import FetchError
+from compendium.corpora.spans import mark_spans
+from compendium.corpora.table import with_words
+from compendium.corpora.tasks import is_external
+from compendium.corpora.words import words_of
 
 HOME = CHECKOUT
 LONG = ("agreement_whole",)  # ten minutes of parsing
@@ -90,7 +90,7 @@ def test_every_task_names_a_builder_a_locked_package_and_a_known_corpus(monkeypa
             assert set(task.labels) == set(corpora.TASKS[task.trained_on].labels)
         assert set(task.packages) <= set(locked)
         assert {path.split("/")[0] for path in task.files + task.optional} <= set(known)
-        module = __import__(f"attreval.corpora.{task.module}", fromlist=["x"])
+        module = __import__(f"compendium.corpora.{task.module}", fromlist=["x"])
         assert callable(getattr(module, f"build_{name}"))
     for entry in corpora.WEIGHTS.values():
         assert set(entry.packages) <= set(locked)
@@ -124,7 +124,7 @@ def test_a_wrong_lock_file_is_explained(tmp_path, monkeypatch):
 
 def test_importing_the_corpora_imports_nothing_heavy():
     heavy = "('spacy', 'torch', 'pandas', 'pyarrow')"
-    code = f"import sys, attreval.corpora; print([name for name in {heavy} if name in sys.modules])"
+    code = f"import sys, compendium.corpora; print([name for name in {heavy} if name in sys.modules])"
     environment = os.environ | {"PYTHONPATH": str(HOME / "src")}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True)
     assert done.stdout.strip() == "[]"

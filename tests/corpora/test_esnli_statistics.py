@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from attreval.core.records import Instance
-from attreval.corpora import esnli
-from attreval.corpora.rows import Counts
-from attreval.corpora.words import find_words, join_segments
 from attreval.metrics.human_agreement import overlap, spaced_marks
+from attreval.texts.rows import Counts
+from compendium.corpora import esnli
+from compendium.corpora.words import find_words, join_segments
 
 FOLDER = Path(os.environ.get("ATTREVAL_CORPORA", "/nowhere")) / "esnli"
 pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="ATTREVAL_CORPORA names no folder with esnli in it")

@@ -15,10 +15,10 @@ import zipfile
 import pytest
 from reference import CHECKOUT
 
-from attreval import corpora
 from attreval.core.tables import read_about
-from attreval.corpora.fetch import archives, download, fetching, lock, pretrained, sources
-from attreval.corpora.fetch.errors import FetchError
+from compendium import corpora
+from compendium.corpora.fetch import archives, download, fetching, lock, pretrained, sources
+from compendium.corpora.fetch.errors import FetchError
 
 DEAD = 2**22 + 12345  # no process has a number above the kernel's largest
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from reference.models import instance
 
-from attreval import corpora
 from attreval.core.tables import read_about, read_instances, write_instances
-from attreval.corpora import hybrid, mohseni
-from attreval.corpora.rows import Counts
-from attreval.corpora.table import make_table
+from attreval.texts.rows import Counts
+from compendium import corpora
+from compendium.corpora import hybrid, mohseni
+from compendium.corpora.table import make_table
 
 KINDS = ("tide", "loom", "kiln")  # each class has its own word, so a sentence gives its class away
 
@@ -100,7 +100,7 @@ def test_a_hybrid_table_is_made_from_its_parents_table(tmp_path, monkeypatch):
 
 
 def test_tasks_are_fetched_behind_the_tables_they_are_made_from():
-    from attreval.corpora.fetch.fetching import with_tables
+    from compendium.corpora.fetch.fetching import with_tables
 
     names = [task.name for task in with_tables(("agreement_ud", "hybrid_bbc", "imdb"))]
     assert names == ["imdb", "bbc", "agreement_parsed", "agreement_ud", "hybrid_bbc"]

@@ -12,11 +12,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from attreval.corpora.own_data import Columns, read_own_data
-from attreval.corpora.own_files import read_table
-from attreval.corpora.own_rationales import mark_words, read_rationale
-from attreval.corpora.rows import Counts
-from attreval.corpora.words import words_of
+from attreval.texts.data import Columns, read_own_data
+from attreval.texts.files import read_table
+from attreval.texts.rationales import mark_words, read_rationale
+from attreval.texts.rows import Counts
+from compendium.corpora.words import words_of
 
 ROWS = [
     {"text": "a good film", "label": "pos", "why": [[2, 6]]},

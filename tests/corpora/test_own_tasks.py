@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from attreval import corpora
 from attreval.core.tables import read_about
-from attreval.corpora import TASKS
-from attreval.corpora.fetch.fetching import with_tables
-from attreval.corpora.own_data import Columns
-from attreval.corpora.own_tasks import register
-from attreval.workflow.staleness import folder_stamp, stamp_path, write_stamps
+from attreval.texts.data import Columns
+from compendium import corpora
+from compendium.corpora import TASKS
+from compendium.corpora.fetch.fetching import with_tables
+from compendium.corpora.own_tasks import register
+from compendium.workflow.staleness import folder_stamp, stamp_path, write_stamps
 
 LINES = [
     (f"A {word} film {n}. It was {word}.", label) for n in range(8) for word, label in (("good", "1"), ("bad", "0"))

@@ -8,10 +8,10 @@ from reference import pointing as slow
 
 from attreval.core.records import Evidence, Instance
 from attreval.core.tables import read_instances, write_instances
-from attreval.corpora import linzen, ud_ewt
-from attreval.corpora import subject_verb as sv
-from attreval.corpora.rows import Counts
-from attreval.corpora.table import with_words
+from attreval.texts.rows import Counts
+from compendium.corpora import linzen, ud_ewt
+from compendium.corpora import subject_verb as sv
+from compendium.corpora.table import with_words
 
 
 def sentence(*rows):

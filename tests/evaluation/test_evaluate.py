@@ -12,12 +12,11 @@ from reference import CHECKOUT
 from reference.planted_texts import LABELS, train_planted, write_given, write_texts
 from reference.steps import run_cells
 
-from attreval import config, corpora
-from attreval.core import project
-from attreval.evaluation import running
-from attreval.evaluation.asked import Asked, pick_methods, profile_of
 from attreval.methods import METHODS
-from attreval.workflow import run_snakemake
+from compendium import config, corpora, project
+from compendium.evaluation import running
+from compendium.evaluation.asked import Asked, pick_methods, profile_of
+from compendium.workflow import run_snakemake
 
 QUICK = ["gradient_x_input", "occlusion_1"]
 
@@ -133,7 +132,7 @@ def test_a_settled_choice_ends_the_growth_and_an_open_one_goes_on(here, monkeypa
 
     monkeypatch.setattr(running, "examine", lambda *_: asked())
     monkeypatch.setattr(running, "run_round", round_of)
-    monkeypatch.setattr("attreval.evaluation.page.write_report", lambda asked, out, texts: out / f"{texts}.html")
+    monkeypatch.setattr("compendium.evaluation.page.write_report", lambda asked, out, texts: out / f"{texts}.html")
     page = running.evaluate_own("m", here / "x.csv", {}, here / "out", say=lambda text: None)
     assert rounds == [40, 80] and page.name == "80.html"
 
@@ -151,7 +150,7 @@ def test_no_sample_is_begun_that_would_not_end_in_time(here, monkeypatch):
     monkeypatch.setattr(running, "examine", lambda *_: replace(asked(), size=300))
     monkeypatch.setattr(running, "run_round", round_of)
     monkeypatch.setattr(running.time, "monotonic", lambda: clock[0])
-    monkeypatch.setattr("attreval.evaluation.page.write_report", lambda asked, out, texts: out / f"{texts}.html")
+    monkeypatch.setattr("compendium.evaluation.page.write_report", lambda asked, out, texts: out / f"{texts}.html")
     page = running.evaluate_own("m", here / "x.csv", {}, here / "out", minutes=10, say=said.append)
     assert rounds == [40, 80] and page.name == "80.html"  # six minutes so far, and eight more
     assert "14 min in all" in said[-2] and "--minutes is 10" in said[-2]

@@ -12,10 +12,10 @@ import pandas as pd
 import pytest
 
 from attreval.core.records import Instance
-from attreval.evaluation import findings
-from attreval.evaluation.asked import Asked
-from attreval.evaluation.findings import Findings
-from attreval.evaluation.page import make_page
+from compendium.evaluation import findings
+from compendium.evaluation.asked import Asked
+from compendium.evaluation.findings import Findings
+from compendium.evaluation.page import make_page
 
 EVIL = '<script>alert("1")</script>'
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from attreval.core import project
-from attreval.evaluation import page, running
-from attreval.evaluation.asked import Asked
+from compendium import project
+from compendium.evaluation import page, running
+from compendium.evaluation.asked import Asked
 
 
 @pytest.fixture

@@ -14,15 +14,15 @@ from hypothesis import strategies as st
 from reference import CHECKOUT
 from reference.explained_texts import ABOUT, HOSTILE, TASKS, make_text
 
-from attreval.config import AgreementSpec
 from attreval.core import tables
-from attreval.core.project import Results
-from attreval.explorer import pack
-from attreval.explorer.page import gather_page, make_page
 from attreval.metrics.agreement import top_k
 from attreval.metrics.dynamic_k import PEAK_RULES, local_maxima
 from attreval.metrics.metric import JUDGES
 from attreval.metrics.registry import FAITHFULNESS, STORED
+from compendium.config import AgreementSpec
+from compendium.explorer import pack
+from compendium.explorer.page import gather_page, make_page
+from compendium.project import Results
 
 RUNS = st.dictionaries(
     st.tuples(st.sampled_from("abc"), st.sampled_from("xy"), st.integers(1, 2)), st.integers(0, 30), max_size=8
@@ -153,7 +153,7 @@ def test_a_run_without_results_has_an_empty_page_that_says_so(tmp_path):
 
 def test_what_is_not_at_hand_is_named(tmp_path, monkeypatch):
 
-    from attreval import config
+    from compendium import config
 
     monkeypatch.setenv("ATTREVAL_HOME", str(CHECKOUT))
     profile = config.load("smoke")
@@ -201,11 +201,11 @@ def test_values_of_instances_are_written_without_what_is_no_number(tmp_path):
 
 
 def test_what_is_kept_of_instances_averages_to_the_tables():
-    from attreval.papers.sun2024 import tables as sun_tables
-    from attreval.papers.sun2024.properties import Properties
-    from attreval.papers.sun2024.properties import values_by_instance as sun_values
-    from attreval.papers.zhao2023.curves import values_by_instance
-    from attreval.papers.zhao2023.erasure import HARD_MEASURES, ErasureValues
+    from compendium.papers.sun2024 import tables as sun_tables
+    from compendium.papers.sun2024.properties import Properties
+    from compendium.papers.sun2024.properties import values_by_instance as sun_values
+    from compendium.papers.zhao2023.curves import values_by_instance
+    from compendium.papers.zhao2023.erasure import HARD_MEASURES, ErasureValues
 
     rng = np.random.default_rng(1)
     run = {"task": "snli", "model": "tiny", "seed": 1}

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attreval.config.own import AttributionsSpec, register_attributions
 from attreval.methods import METHODS
 from attreval.methods.attribution_files import (
     GivenScores,
@@ -19,6 +18,7 @@ from attreval.methods.attribution_files import (
 )
 from attreval.methods.run import explain
 from attreval.models.scorer import Scorer
+from compendium.config.own import AttributionsSpec, register_attributions
 
 
 def rows(segments, method="theirs", **more):

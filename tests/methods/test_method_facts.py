@@ -6,11 +6,11 @@ import pytest
 from reference import models
 from reference.words import tiny_words
 
-from attreval.core import project
 from attreval.methods import METHODS, methods_in
 from attreval.methods.method import FAMILIES, KINDS, Budget, UnitSettings
 from attreval.models.questions import AttentionPath, CellParts, Evaluate, HeadImportance, PathGradient, ValueZeroing
 from attreval.models.scorer import Scorer
+from compendium import project
 
 SMALL = Budget(
     path_steps=3,

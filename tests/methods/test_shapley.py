@@ -15,7 +15,7 @@ from attreval.methods.coalitions import draw_coalitions, fit_values
 from attreval.methods.kernel_shap import shapley_values
 from attreval.methods.method import Budget, UnitSettings
 from attreval.models.scorer import Scorer
-from attreval.papers.sun2024 import oracle
+from compendium.papers.sun2024 import oracle
 
 sizes = st.integers(2, 5)
 seeds = st.integers(0, 999)

@@ -11,11 +11,11 @@ from reference import models
 from attreval.core.records import Evidence
 from attreval.core.runs import consecutive_runs
 from attreval.core.units import find_units
-from attreval.corpora.rows import Counts
-from attreval.corpora.spanex import build_spanex_fever, build_spanex_snli, inside
-from attreval.corpora.tasks import TASKS
-from attreval.corpora.words import words_of
 from attreval.metrics.unified.gold import read_gold
+from attreval.texts.rows import Counts
+from compendium.corpora.spanex import build_spanex_fever, build_spanex_snli, inside
+from compendium.corpora.tasks import TASKS
+from compendium.corpora.words import words_of
 
 PREMISE, HYPOTHESIS = "The brave film was good .", "A film was not bad ."
 

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from reference import models
 
-from attreval import config, corpora
 from attreval.core.records import Evidence, Instance
 from attreval.core.tables import write_instances
-from attreval.corpora import rated
-from attreval.corpora.fetch import sources
-from attreval.corpora.rows import Counts
 from attreval.metrics import human_agreement as human
+from attreval.texts.rows import Counts
+from compendium import config, corpora
+from compendium.corpora import rated
+from compendium.corpora.fetch import sources
 
 
 def marked(*segments: str, marks, label=0, name="x") -> Instance:

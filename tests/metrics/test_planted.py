@@ -14,7 +14,7 @@ from attreval.metrics.rank_correlation import tau_b
 from attreval.metrics.soft_erasure import soft_erase, soft_values, to_unit_interval
 from attreval.models.questions import Evaluate
 from attreval.models.scorer import Scorer
-from attreval.papers.joint.planted import worlds_table
+from compendium.papers.joint.planted import worlds_table
 
 TEXTS, DRAWS = 40, 3
 # what is expected to fail the test, and why

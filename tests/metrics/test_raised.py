@@ -7,7 +7,7 @@ from attreval.metrics.planted.measures import LIMITED_METRICS, PLANTED_METRICS
 from attreval.metrics.planted.raised import PUSHES, RAISED_WORLDS, RaisedModel, evaluate_raised, raised_table
 from attreval.metrics.planted.worlds import MASK, PlantedModel, make_texts
 from attreval.models.scorer import Scorer
-from attreval.papers.joint.planted import raised_by_metric
+from compendium.papers.joint.planted import raised_by_metric
 
 LOOK_AT_WHOLE_TEXTS = {"pointing", "agreement", "agreement_dynamic", "simulatability", "complexity"}
 

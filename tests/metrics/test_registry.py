@@ -10,8 +10,8 @@ from attreval.methods.techniques import TECHNIQUES
 from attreval.metrics.metric import JUDGES, NEEDS
 from attreval.metrics.planted.measures import PLANTED_METRICS
 from attreval.metrics.registry import METRICS, STORED
-from attreval.papers.joint import values
-from attreval.papers.sun2024 import contrasts, properties, tables
+from compendium.papers.joint import values
+from compendium.papers.sun2024 import contrasts, properties, tables
 
 RUN = {"task": "snli", "model": "m", "seed": 1}
 

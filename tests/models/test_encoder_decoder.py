@@ -7,9 +7,9 @@ from pydantic import ValidationError
 from reference import attending, models
 from transformers import BertConfig, BertModel
 
-from attreval.config import ModelSpec
 from attreval.models.loading import load_classifier, new_classifier
 from attreval.models.scorer import Scorer
+from compendium.config import ModelSpec
 
 SPEC = {"architecture": "encoder_decoder", "layers": 2, "decoder_layers": 1, "hidden": 32, "heads": 2}
 

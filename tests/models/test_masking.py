@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from reference import masks, models
 from scipy.stats import kstest
 
-from attreval.config import TrainingSpec
 from attreval.core.seeds import generator
 from attreval.models.masking import mask_half, mask_share
 from attreval.models.training import Prepared, evaluate, masked_copies, train
+from compendium.config import TrainingSpec
 
 MODEL = models.tiny_model()
 LONG = models.instance(" ".join(["film"] * 40), "the plot was bad")

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from reference import models
 
-from attreval.config import ModelSpec, TrainingSpec
 from attreval.models.loading import new_classifier
 from attreval.models.training import _parameter_groups, batches, evaluate, publish, train
 from attreval.models.transformer import load_transformer
+from compendium.config import ModelSpec, TrainingSpec
 
 SPEC = TrainingSpec(
     epochs=4, batch_rows=8, learning_rate=5e-3, evaluations_per_epoch=2, patience=9, precision="float32"

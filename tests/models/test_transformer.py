@@ -5,10 +5,10 @@ import pytest
 import torch
 from reference import models
 
-from attreval.config import ModelSpec
 from attreval.models.placing import pick_precision
 from attreval.models.scorer import Scorer
 from attreval.models.transformer import load_transformer, match_labels, new_transformer
+from compendium.config import ModelSpec
 
 
 @pytest.fixture(scope="module")

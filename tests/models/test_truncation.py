@@ -46,8 +46,8 @@ def test_positions_do_not_depend_on_ids():
 
 
 def test_training_texts_are_cut_and_what_is_saved_reads_on(tmp_path):
-    from attreval.config import TrainingSpec
     from attreval.models.training import train
+    from compendium.config import TrainingSpec
 
     model = models.untrained_model()
     texts = [models.instance(" ".join(["good" if i % 2 else "bad"] * 30), name=str(i), label=i % 2) for i in range(8)]

@@ -7,10 +7,10 @@ import pytest
 import torch
 from reference import models
 
-from attreval.config import TrainingSpec
 from attreval.core.spent import seconds_of
 from attreval.models import unfinished
 from attreval.models.training import train
+from compendium.config import TrainingSpec
 
 SPEC = TrainingSpec(
     epochs=3, batch_rows=8, learning_rate=5e-3, evaluations_per_epoch=2, patience=9, precision="float32"

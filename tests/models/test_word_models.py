@@ -8,8 +8,6 @@ import pytest
 import torch
 from reference import models, words
 
-from attreval import corpora
-from attreval.config import ModelSpec, TrainingSpec
 from attreval.models import training
 from attreval.models.loading import load_classifier, new_classifier
 from attreval.models.scorer import Scorer
@@ -17,7 +15,9 @@ from attreval.models.training import evaluate, train
 from attreval.models.words import recurrent
 from attreval.models.words.classifier import load_word_classifier, new_word_classifier
 from attreval.models.words.vocabulary import WordVectors, count_words, read_glove, read_vectors, start_embeddings
-from attreval.papers.common.word_vectors import load_vectors
+from compendium import corpora
+from compendium.config import ModelSpec, TrainingSpec
+from compendium.papers.common.word_vectors import load_vectors
 
 SPEC = TrainingSpec(
     epochs=8, batch_rows=8, learning_rate=0.02, weight_decay=0, evaluations_per_epoch=1, patience=8,

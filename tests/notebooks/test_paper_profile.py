@@ -17,13 +17,12 @@ from matplotlib import pyplot as plt
 from reference import CHECKOUT, models
 from reference.steps import run_cells
 
-from attreval import config, corpora
-from attreval.core import project
 from attreval.core.records import Evidence
 from attreval.core.tables import read_attributions, write_instances
-from attreval.corpora import TASKS
 from attreval.models.loading import load_classifier
-from attreval.workflow.step import Step
+from compendium import config, corpora, project
+from compendium.corpora import TASKS
+from compendium.workflow.step import Step
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 PAPER = CHECKOUT / "config" / "paper.yaml"

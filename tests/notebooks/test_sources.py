@@ -10,8 +10,8 @@ import pytest
 import yaml
 from reference import CHECKOUT
 
-from attreval.workflow.parameters import NOTEBOOKS
-from attreval.workflow.staleness import code_of, notebook_files
+from compendium.workflow.parameters import NOTEBOOKS
+from compendium.workflow.staleness import code_of, notebook_files
 
 PATHS = sorted((CHECKOUT / "notebooks").glob("*.ipynb"))
 read = pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)

@@ -17,10 +17,10 @@ import pytest
 import yaml
 from reference import CHECKOUT
 
-from attreval import config
-from attreval.papers.common.claims import scorecard
-from attreval.workflow.machine import describe_machine
-from attreval.workflow.run_snakemake import lock_results
+from compendium import config
+from compendium.papers.common.claims import scorecard
+from compendium.workflow.machine import describe_machine
+from compendium.workflow.run_snakemake import lock_results
 
 pytestmark = pytest.mark.workflow
 CLAIMS = CHECKOUT / "tests" / "golden" / "smoke_claims.json"

@@ -11,17 +11,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from attreval.config import AgreementSpec, BootstrapSpec
 from attreval.methods import METHODS, methods_in
 from attreval.metrics.registry import FAITHFULNESS
-from attreval.papers.common.claims import read_claims
-from attreval.papers.common.verdicts import REPRODUCED, decide
-from attreval.papers.kamp2023 import claims as kamp
-from attreval.papers.kamp2023.readings import SIX, Reading
-from attreval.papers.poerner2018.claims import claim_value, read_contrast
-from attreval.papers.poerner2018.contrasts import NOTHING, Column
-from attreval.papers.sun2024 import claims as sun
-from attreval.papers.zhao2023 import claims as zhao
+from compendium.config import AgreementSpec, BootstrapSpec
+from compendium.papers.common.claims import read_claims
+from compendium.papers.common.verdicts import REPRODUCED, decide
+from compendium.papers.kamp2023 import claims as kamp
+from compendium.papers.kamp2023.readings import SIX, Reading
+from compendium.papers.poerner2018.claims import claim_value, read_contrast
+from compendium.papers.poerner2018.contrasts import NOTHING, Column
+from compendium.papers.sun2024 import claims as sun
+from compendium.papers.zhao2023 import claims as zhao
 
 WORLDS = 200
 ALLOWED = 17  # of 200 at a rate of 5 %: more has a probability below .02

@@ -10,13 +10,13 @@ import pandas as pd
 import pytest
 from reference.profiles import TASK, TINY
 
-from attreval import corpora
-from attreval.config import Profile
 from attreval.core.records import Attribution, Evidence
-from attreval.corpora import Task
-from attreval.corpora.fetch import sources
-from attreval.papers.common.sample import marked_corpus
-from attreval.papers.kamp2023 import (
+from compendium import corpora
+from compendium.config import Profile
+from compendium.corpora import Task
+from compendium.corpora.fetch import sources
+from compendium.papers.common.sample import marked_corpus
+from compendium.papers.kamp2023 import (
     agreement,
     dynamic_k,
     figures_pairs,
@@ -26,9 +26,9 @@ from attreval.papers.kamp2023 import (
     summary,
     tables,
 )
-from attreval.papers.kamp2023.readings import make_reading
-from attreval.papers.zhao2023 import curves, erasure
-from attreval.papers.zhao2023 import tables as zhao_tables
+from compendium.papers.kamp2023.readings import make_reading
+from compendium.papers.zhao2023 import curves, erasure
+from compendium.papers.zhao2023 import tables as zhao_tables
 
 RUN = ("snli", "tiny", 1)
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from attreval.papers.common.claims import read_claims
-from attreval.papers.kamp2023.claims import published_values
-from attreval.papers.poerner2018.claims import published_value
+from compendium.papers.common.claims import read_claims
+from compendium.papers.kamp2023.claims import published_values
+from compendium.papers.poerner2018.claims import published_value
 
 
 def test_the_published_hits_of_pointing():

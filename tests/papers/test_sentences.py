@@ -11,16 +11,16 @@ import pandas as pd
 import pytest
 from reference import CHECKOUT
 
-from attreval.papers.common.coloured_text import ColouredText
-from attreval.papers.common.sentences import NOTHING, Sentence, between, say_verdicts
-from attreval.papers.joint import planted_sentences as planted
-from attreval.papers.joint import sentences as joint
-from attreval.papers.kamp2023 import sentences as kamp
-from attreval.papers.kamp2023.readings import Reading
-from attreval.papers.pipeline import sentences as pipeline
-from attreval.papers.poerner2018 import sentences as poerner
-from attreval.papers.sun2024 import sentences as sun
-from attreval.papers.zhao2023 import sentences as zhao
+from compendium.papers.common.coloured_text import ColouredText
+from compendium.papers.common.sentences import NOTHING, Sentence, between, say_verdicts
+from compendium.papers.joint import planted_sentences as planted
+from compendium.papers.joint import sentences as joint
+from compendium.papers.kamp2023 import sentences as kamp
+from compendium.papers.kamp2023.readings import Reading
+from compendium.papers.pipeline import sentences as pipeline
+from compendium.papers.poerner2018 import sentences as poerner
+from compendium.papers.sun2024 import sentences as sun
+from compendium.papers.zhao2023 import sentences as zhao
 
 RUNS = [CHECKOUT / "results" / "reference" / run / "tables" for run in ("quick", "full")]
 K = 4

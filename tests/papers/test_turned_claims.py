@@ -8,18 +8,18 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from attreval import config
-from attreval.config import AgreementSpec, BootstrapSpec
 from attreval.metrics.agreement import agreement_at_k
 from attreval.metrics.registry import FAITHFULNESS
-from attreval.papers.common.claims import read_claims
-from attreval.papers.kamp2023 import turned as kamp
-from attreval.papers.kamp2023.readings import SIX, Reading
-from attreval.papers.poerner2018 import turned as poerner
-from attreval.papers.poerner2018.claims import read_contrast
-from attreval.papers.poerner2018.contrasts import Column, contrast_methods
-from attreval.papers.sun2024 import turned as sun
-from attreval.papers.zhao2023 import turned as zhao
+from compendium import config
+from compendium.config import AgreementSpec, BootstrapSpec
+from compendium.papers.common.claims import read_claims
+from compendium.papers.kamp2023 import turned as kamp
+from compendium.papers.kamp2023.readings import SIX, Reading
+from compendium.papers.poerner2018 import turned as poerner
+from compendium.papers.poerner2018.claims import read_contrast
+from compendium.papers.poerner2018.contrasts import Column, contrast_methods
+from compendium.papers.sun2024 import turned as sun
+from compendium.papers.zhao2023 import turned as zhao
 
 BOOTSTRAP = BootstrapSpec(draws=40, nulls=19)
 
@@ -150,7 +150,7 @@ def test_techniques_against_one_rival_at_a_time():
 def claim_sign() -> bool:
     """Whether more sufficiency is better in the registry of metrics."""
     from attreval.metrics.registry import METRICS
-    from attreval.papers.sun2024.tables import PROPERTIES
+    from compendium.papers.sun2024.tables import PROPERTIES
 
     return METRICS[PROPERTIES["sufficiency"]].sign > 0
 

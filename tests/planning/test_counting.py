@@ -10,7 +10,7 @@ from attreval.methods import methods_for
 from attreval.methods.method import Budget, UnitSettings
 from attreval.methods.run import explain
 from attreval.models.scorer import Scorer, cut_batches
-from attreval.planning.counting import CountingLedger, UnbuiltModel, bucket, fixed, quantiles, split_words
+from compendium.planning.counting import CountingLedger, UnbuiltModel, bucket, fixed, quantiles, split_words
 
 BUDGET = fixed(
     Budget(

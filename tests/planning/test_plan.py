@@ -13,10 +13,10 @@ from attreval import cli, config
 from attreval.core.records import Instance
 from attreval.methods.run import explain
 from attreval.models.scorer import Scorer
-from attreval.planning import plan, texts, unit_costs, work
-from attreval.planning.counting import fixed
-from attreval.planning.unit_costs import Rates, build_random
-from attreval.workflow.parameters import NOTEBOOKS
+from compendium.planning import plan, texts, unit_costs, work
+from compendium.planning.counting import fixed
+from compendium.planning.unit_costs import Rates, build_random
+from compendium.workflow.parameters import NOTEBOOKS
 
 RATE = 1e-3
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from attreval.core.alignment import tokenize
-from attreval.explorer.read import ExplainedText
 from attreval.methods.registry import METHODS
 from attreval.metrics.registry import STORED
+from compendium.explorer.read import ExplainedText
 from reference.models import instance, tiny_tokenizer
 
 HOSTILE = 'the film </script><script>window.hacked = 1</script> was <b>good</b> & "slow" <img src=x onerror=hack()>'

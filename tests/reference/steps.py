@@ -6,7 +6,7 @@ import json
 
 from matplotlib import pyplot as plt
 
-from attreval import config
+from compendium import config
 from reference import CHECKOUT
 
 

@@ -10,11 +10,11 @@ import pytest
 import yaml
 from reference import CHECKOUT
 
-from attreval import corpora
-from attreval.config import Profile
-from attreval.corpora.fetch.fetching import with_tables
-from attreval.papers.common.claims import read_claims
-from attreval.report.publishing.fidelity import (
+from compendium import corpora
+from compendium.config import Profile
+from compendium.corpora.fetch.fetching import with_tables
+from compendium.papers.common.claims import read_claims
+from compendium.site.publishing.fidelity import (
     NOT_FOUND,
     PAPERS,
     fidelity_markdown,
@@ -22,11 +22,11 @@ from attreval.report.publishing.fidelity import (
     read_turned,
     reason_of,
 )
-from attreval.report.publishing.links import LEAD, link_line
-from attreval.report.publishing.places import committed_runs
-from attreval.report.publishing.proof import check_folder, corpus_texts, machine_facts, printed_by_papers
-from attreval.report.publishing.publish import claims_json
-from attreval.workflow.steps import expected_steps
+from compendium.site.publishing.links import LEAD, link_line
+from compendium.site.publishing.places import committed_runs
+from compendium.site.publishing.proof import check_folder, corpus_texts, machine_facts, printed_by_papers
+from compendium.site.publishing.publish import claims_json
+from compendium.workflow.steps import expected_steps
 
 MOST_BYTES = 30_000_000
 

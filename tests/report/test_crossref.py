@@ -7,9 +7,9 @@ import re
 import panflute as pf
 import pytest
 
-from attreval.report.errors import ReportError
-from attreval.report.pandoc_route import pandoc
-from attreval.report.pandoc_route.crossref import number
+from compendium.site.errors import ReportError
+from compendium.site.pandoc_route import pandoc
+from compendium.site.pandoc_route.crossref import number
 
 FIGURE = "::: {#fig-%s}\n![](p.png)\n\nCaption of %s.\n:::\n\n"
 TABLE = "::: {#tbl-%s}\n| a | b |\n|---|--:|\n| 1 | 2 |\n\nCaption of %s.\n:::\n\n"

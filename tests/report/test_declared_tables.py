@@ -10,11 +10,11 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attreval.report import staging
-from attreval.report import tables as tabulating
-from attreval.report.errors import ReportError
-from attreval.report.markdown import escape, pipe_table
-from attreval.report.pandoc_route import pandoc
+from compendium.site import staging
+from compendium.site import tables as tabulating
+from compendium.site.errors import ReportError
+from compendium.site.markdown import escape, pipe_table
+from compendium.site.pandoc_route import pandoc
 
 ODD = [
     "a|b",

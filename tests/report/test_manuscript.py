@@ -68,15 +68,15 @@ def test_pages_refer_to_what_they_have_and_link_to_what_others_have():
 
 
 def test_only_the_route_without_quarto_imports_pandoc_and_typst():
-    package = CHECKOUT / "src" / "attreval"
+    package = CHECKOUT / "src" / "compendium"
     importing = set()
-    for path in (package / "report").rglob("*.py"):
+    for path in (package / "site").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Import | ast.ImportFrom):
                 names = [node.module or ""] if isinstance(node, ast.ImportFrom) else [a.name for a in node.names]
                 if {name.split(".")[0] for name in names} & {"panflute", "pypandoc", "typst"}:
                     importing.add(path.parent.relative_to(package).as_posix())
-    assert importing == {"report/pandoc_route"}
+    assert importing == {"site/pandoc_route"}
 
 
 def test_the_readmes_pictures_are_kept_figures_of_a_notebook():

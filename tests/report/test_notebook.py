@@ -8,10 +8,10 @@ import nbformat
 import panflute as pf
 import pytest
 
-from attreval.report.errors import ReportError
-from attreval.report.notebook import read_notebook
-from attreval.report.pandoc_route import pandoc
-from attreval.report.pandoc_route.cells import notebook_markdown, outputs_markdown
+from compendium.site.errors import ReportError
+from compendium.site.notebook import read_notebook
+from compendium.site.pandoc_route import pandoc
+from compendium.site.pandoc_route.cells import notebook_markdown, outputs_markdown
 
 V4 = nbformat.v4
 PNG = base64.b64encode(b"\x89PNG not really").decode()

@@ -4,11 +4,11 @@ import pandas as pd
 import pytest
 from reference import CHECKOUT
 
-from attreval.config import load
-from attreval.corpora import TASKS
-from attreval.report.errors import ReportError
-from attreval.report.markdown import with_minus
-from attreval.report.numbers import number_text, read_declared_numbers, read_numbers
+from compendium.config import load
+from compendium.corpora import TASKS
+from compendium.site.errors import ReportError
+from compendium.site.markdown import with_minus
+from compendium.site.numbers import number_text, read_declared_numbers, read_numbers
 
 FRAME = pd.DataFrame(
     {

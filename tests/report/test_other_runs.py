@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 from reference import CHECKOUT
 
-from attreval.core.project import Results
-from attreval.report.other_runs import ALONE, other_runs
-from attreval.report.prices import NO_LIMIT, draw_prices, time_to_accuracy
+from compendium.project import Results
+from compendium.site.other_runs import ALONE, other_runs
+from compendium.site.prices import NO_LIMIT, draw_prices, time_to_accuracy
 
 RUN = CHECKOUT / "results" / "reference" / "quick"
 

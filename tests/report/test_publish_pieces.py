@@ -8,13 +8,13 @@ import pandas as pd
 import pytest
 from report.test_publishing import home  # noqa: F401
 
-from attreval.core import project
 from attreval.core.tables import write_csv, write_json
-from attreval.report.publishing.machines import FILE, describe_elsewhere, read_elsewhere
-from attreval.report.publishing.pieces import processor_of, step_of
-from attreval.report.publishing.places import committed
-from attreval.report.publishing.publish import publish, publish_beside
-from attreval.report.publishing.restore import restore
+from compendium import project
+from compendium.site.publishing.machines import FILE, describe_elsewhere, read_elsewhere
+from compendium.site.publishing.pieces import processor_of, step_of
+from compendium.site.publishing.places import committed
+from compendium.site.publishing.publish import publish, publish_beside
+from compendium.site.publishing.restore import restore
 
 TRAINED, AGREEMENT, JOINT = "02_train-snli-small-s1", "05_kamp2023", "08_joint"
 
@@ -173,8 +173,8 @@ def claims_of_the_run(monkeypatch, **verdicts):
         {"claim": name, "paper": "kamp2023", "verdict": verdict, "value": 0.5, "low": 0.25, "high": 0.75}
         for name, verdict in verdicts.items()
     ]
-    monkeypatch.setattr("attreval.report.publishing.publish.claims_json", lambda tables: json.dumps(rows))
-    monkeypatch.setattr("attreval.report.publishing.publish.write_fidelity", lambda: None)
+    monkeypatch.setattr("compendium.site.publishing.publish.claims_json", lambda tables: json.dumps(rows))
+    monkeypatch.setattr("compendium.site.publishing.publish.write_fidelity", lambda: None)
 
 
 def test_another_machine_leaves_its_verdicts_beside_those_of_the_first(first, monkeypatch):

@@ -22,19 +22,18 @@ matplotlib.use("Agg")
 from matplotlib import pyplot as plt
 from PIL import Image
 
-from attreval import config, corpora
-from attreval.core import project
 from attreval.core.records import Instance
 from attreval.core.tables import write_csv, write_instances, write_json
-from attreval.papers.common.claims import read_claims, score
-from attreval.report.publishing.fidelity import Reason, Turned, fidelity_markdown, main_runs, read_reasons, reason_of
-from attreval.report.publishing.links import LEAD, write_links
-from attreval.report.publishing.pictures import shrink_png, shrink_svg, written_on
-from attreval.report.publishing.places import committed
-from attreval.report.publishing.proof import check_folder, machine_facts, written_in_table
-from attreval.report.publishing.publish import publish
-from attreval.report.publishing.quotes import WINDOW, find_quotes, letters
-from attreval.workflow.steps import expected_steps
+from compendium import config, corpora, project
+from compendium.papers.common.claims import read_claims, score
+from compendium.site.publishing.fidelity import Reason, Turned, fidelity_markdown, main_runs, read_reasons, reason_of
+from compendium.site.publishing.links import LEAD, write_links
+from compendium.site.publishing.pictures import shrink_png, shrink_svg, written_on
+from compendium.site.publishing.places import committed
+from compendium.site.publishing.proof import check_folder, machine_facts, written_in_table
+from compendium.site.publishing.publish import publish
+from compendium.site.publishing.quotes import WINDOW, find_quotes, letters
+from compendium.workflow.steps import expected_steps
 
 SECRET = "Forty purple herons waited 3 long minutes before the lighthouse keeper's unlikely supper."
 SHORT = "Nobody sold the seventh violin."
@@ -286,11 +285,11 @@ def test_what_is_left_names_file_and_place_and_nothing_is_committed(home, monkey
     before = publish("quick")
     kept = sorted(path.name for path in before.rglob("*"))
     monkeypatch.setattr(
-        "attreval.report.publishing.publish.clean_notebook", lambda path, *_: (nbformat.read(path, 4), [])
+        "compendium.site.publishing.publish.clean_notebook", lambda path, *_: (nbformat.read(path, 4), [])
     )
     with pytest.raises(ValueError, match=r"names a machine:\n  \w+.ipynb: /home/somebody"):
         publish("quick")
-    monkeypatch.setattr("attreval.report.publishing.proof.machine_facts", lambda files: [])
+    monkeypatch.setattr("compendium.site.publishing.proof.machine_facts", lambda files: [])
     with pytest.raises(
         ValueError, match=r"quotes a corpus:\n  notebooks/05_kamp2023, cell 2, output 1, .*snli/test/secret"
     ):

@@ -11,16 +11,16 @@ import pytest
 from reference import CHECKOUT, models
 
 import attreval
-from attreval.catalogue import list_methods, list_metrics
 from attreval.methods import METHODS
 from attreval.methods.method import FAMILIES, KINDS, Budget, Method
 from attreval.metrics.metric import JUDGES, NEEDS
 from attreval.metrics.registry import METRICS
-from attreval.report.pandoc_route import pandoc
-from attreval.report.reference import cards
-from attreval.report.reference.docstrings import code, constants, describe, inline, signature
-from attreval.report.reference.pages import reference_pages
-from attreval.report.reference.python import RECORDS, public_members, public_names
+from compendium.catalogue import list_methods, list_metrics
+from compendium.site.pandoc_route import pandoc
+from compendium.site.reference import cards
+from compendium.site.reference.docstrings import code, constants, describe, inline, signature
+from compendium.site.reference.pages import reference_pages
+from compendium.site.reference.python import RECORDS, public_members, public_names
 
 BIBLIOGRAPHY = CHECKOUT / "paper" / "references.bib"
 HOSTILE = [

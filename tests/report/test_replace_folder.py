@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
-from attreval.report import replace_folder as module
-from attreval.report.replace_folder import replace_folder
+from compendium.site import replace_folder as module
+from compendium.site.replace_folder import replace_folder
 
 
 def fill(folder, text):
@@ -41,7 +41,7 @@ def test_a_killed_process_leaves_the_old_folder_and_the_next_one_cleans_up(tmp_p
     folder = tmp_path / "_site"
     fill(folder, "old")
     code = (
-        "import os, signal, sys; from pathlib import Path; from attreval.report.replace_folder import replace_folder\n"
+        "import os, signal, sys; from pathlib import Path; from compendium.site.replace_folder import replace_folder\n"
         "with replace_folder(Path(sys.argv[1])) as part:\n"
         " (part / 'page').write_text('half'); os.kill(os.getpid(), signal.SIGKILL)"
     )

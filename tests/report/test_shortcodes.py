@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from attreval.report.errors import ReportError
-from attreval.report.pandoc_route.shortcodes import expand
+from compendium.site.errors import ReportError
+from compendium.site.pandoc_route.shortcodes import expand
 
 NUMBERS = {"train.snli.accuracy": "0.761", "train.snli.rows": "1,000"}
 

@@ -9,11 +9,11 @@ import pandas as pd
 import pytest
 from bs4 import BeautifulSoup
 
-from attreval.corpora import TASKS
 from attreval.methods import METHODS
-from attreval.report.errors import ReportError
-from attreval.report.numbers import number_text, read_declared_numbers
-from attreval.report.titles import html_with_titles, in_words, title_of, titles
+from compendium.corpora import TASKS
+from compendium.site.errors import ReportError
+from compendium.site.numbers import number_text, read_declared_numbers
+from compendium.site.titles import html_with_titles, in_words, title_of, titles
 
 
 def test_every_method_and_task_has_a_title_that_is_no_key():

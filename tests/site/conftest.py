@@ -9,7 +9,7 @@ import madeup
 import pytest
 from browsing import BROWSER, FLAGS
 
-from attreval.report.rendering import render
+from compendium.site.rendering import render
 
 
 @contextmanager

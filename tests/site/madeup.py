@@ -20,8 +20,8 @@ matplotlib.use("Agg")
 from matplotlib import pyplot as plt
 from reference import CHECKOUT
 
-from attreval.papers.common.claims import COLUMNS, read_claims, say
-from attreval.papers.common.verdicts import UNTESTABLE, VERDICTS
+from compendium.papers.common.claims import COLUMNS, read_claims, say
+from compendium.papers.common.verdicts import UNTESTABLE, VERDICTS
 
 PROJECT = CHECKOUT
 TASKS = ("snli", "rotten_tomatoes")

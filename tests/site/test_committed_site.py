@@ -6,12 +6,12 @@ from madeup import copy_pages, make_run
 from typer.testing import CliRunner
 
 from attreval.cli import app
-from attreval.core import project
-from attreval.report.errors import ReportError
-from attreval.report.gaps import NOT_HERE
-from attreval.report.publishing.links import LEAD
-from attreval.report.publishing.places import committed
-from attreval.report.staging import stage
+from compendium import project
+from compendium.site.errors import ReportError
+from compendium.site.gaps import NOT_HERE
+from compendium.site.publishing.links import LEAD
+from compendium.site.publishing.places import committed
+from compendium.site.staging import stage
 
 
 @pytest.fixture
@@ -65,8 +65,8 @@ def test_what_is_newer_than_the_committed_run_is_named(clone):
 )
 def test_it_is_rendered_where_there_is_no_other_or_it_is_asked_for(clone, monkeypatch, own, words, used):
     calls = []
-    monkeypatch.setattr("attreval.report.rendering.render", lambda *given: calls.append(given) or clone)
-    monkeypatch.setattr("attreval.workflow.manifest.make_manifest", lambda profile: None)
+    monkeypatch.setattr("compendium.site.rendering.render", lambda *given: calls.append(given) or clone)
+    monkeypatch.setattr("compendium.workflow.manifest.make_manifest", lambda profile: None)
     (clone / "config").mkdir()
     (clone / "config" / "quick.yaml").write_text(
         "name: quick\nmodels: {a: {weights: minilm}}\ntasks: {snli: {models: [a], train_rows: 1, dev_rows: 1, "

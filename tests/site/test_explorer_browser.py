@@ -11,12 +11,12 @@ import pytest
 from browsing import IN_BROWSER
 from reference.explained_texts import ABOUT, HOSTILE, TASKS, make_text
 
-from attreval.config import AgreementSpec
-from attreval.explorer.pack import pack_page
-from attreval.explorer.page import make_page
 from attreval.metrics.agreement import agreement_at_k, agreement_of
 from attreval.metrics.dynamic_k import PEAK_RULES, local_maxima, select
 from attreval.metrics.human_agreement import agreement_with_share, relevance, selection_with_share
+from compendium.config import AgreementSpec
+from compendium.explorer.pack import pack_page
+from compendium.explorer.page import make_page
 
 pytestmark = IN_BROWSER
 SHOWN = [make_text(task, number) for number in range(4) for task in TASKS]

@@ -8,10 +8,10 @@ import madeup
 import pytest
 from inventory import inventory
 
-from attreval.report.errors import ReportError
-from attreval.report.gaps import NOT_HERE, allows_gaps
-from attreval.report.rendering import render
-from attreval.report.staging import stage
+from compendium.site.errors import ReportError
+from compendium.site.gaps import NOT_HERE, allows_gaps
+from compendium.site.rendering import render
+from compendium.site.staging import stage
 
 
 @pytest.fixture

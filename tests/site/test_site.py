@@ -13,13 +13,13 @@ import yaml
 from bs4 import BeautifulSoup
 from inventory import SUPPLEMENTS, inventory
 
-from attreval.report.errors import ReportError
-from attreval.report.pandoc_route import pdf
-from attreval.report.pandoc_route import site as site_module
-from attreval.report.pandoc_route.site import read_site
-from attreval.report.rendering import render
-from attreval.report.staging import stage
-from attreval.report.titles import titles
+from compendium.site.errors import ReportError
+from compendium.site.pandoc_route import pdf
+from compendium.site.pandoc_route import site as site_module
+from compendium.site.pandoc_route.site import read_site
+from compendium.site.rendering import render
+from compendium.site.staging import stage
+from compendium.site.titles import titles
 
 
 def pages(home):

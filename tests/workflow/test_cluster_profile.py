@@ -12,8 +12,8 @@ import pytest
 import yaml
 from reference import CHECKOUT
 
-from attreval.workflow.run_notebook import MARK
-from attreval.workflow.run_snakemake import ProgressReport, name_cores
+from compendium.workflow.run_notebook import MARK
+from compendium.workflow.run_snakemake import ProgressReport, name_cores
 
 FOLDER = CHECKOUT / "workflow" / "profiles" / "slurm"
 PROFILE = yaml.safe_load((FOLDER / "config.yaml").read_text(encoding="utf-8"))

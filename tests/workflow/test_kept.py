@@ -11,12 +11,12 @@ from types import SimpleNamespace
 import pytest
 from reference import models
 
-from attreval.config import Profile
-from attreval.core import project
-from attreval.core.project import Results
-from attreval.workflow import kept
-from attreval.workflow.kept import kept_or_made, parts_of
-from attreval.workflow.step import Step
+from compendium import project
+from compendium.config import Profile
+from compendium.project import Results
+from compendium.workflow import kept
+from compendium.workflow.kept import kept_or_made, parts_of
+from compendium.workflow.step import Step
 
 
 def profile_of(**more) -> Profile:
@@ -92,7 +92,7 @@ def test_parts_are_made_anew_where_what_they_depend_on_has_changed(step, jobs, t
     if changed == "profile":
         step.profile = profile_of(workers=1, seed=1)
     elif changed == "code":
-        monkeypatch.setattr(kept, "PACKAGE", tmp_path)
+        monkeypatch.setattr(kept, "PACKAGES", {"code": tmp_path})
     else:
         (folders[["model", "explanations", "table"].index(changed)] / "file").write_text("two")
     step.side_by_side(halve, jobs, "halving")

@@ -4,7 +4,7 @@ import getpass
 import os
 import platform
 
-from attreval.workflow.machine import describe_machine
+from compendium.workflow.machine import describe_machine
 
 
 def test_hardware_and_system_are_told_and_nobody_is_named():

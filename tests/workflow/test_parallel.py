@@ -7,7 +7,7 @@ import os
 
 import pytest
 
-from attreval.workflow.parallel import map_side_by_side
+from compendium.workflow.parallel import map_side_by_side
 
 
 @pytest.mark.parametrize("workers", [1, 2])

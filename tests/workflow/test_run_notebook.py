@@ -5,8 +5,8 @@ import pytest
 import yaml
 from nbformat import v4
 
-from attreval.core import project
-from attreval.workflow.run_notebook import StepFailed, run_notebook, time_left
+from compendium import project
+from compendium.workflow.run_notebook import StepFailed, run_notebook, time_left
 
 PROFILE = {
     "name": "mine",

@@ -4,8 +4,8 @@ import re
 
 from reference import CHECKOUT
 
-from attreval import config
-from attreval.workflow.samples import describe_samples
+from compendium import config
+from compendium.workflow.samples import describe_samples
 
 
 def test_each_judge_names_its_models_texts_and_seeds():

@@ -1,14 +1,16 @@
 """What makes a step run again, in both directions: what it depends on does, and nothing else."""
 
+from pathlib import Path
+
 import nbformat
 import pytest
 from nbformat import v4
 from reference import CHECKOUT
 
-from attreval.core import imports
-from attreval.core.imports import PACKAGE, closure, hash_files
-from attreval.corpora import TASKS
-from attreval.workflow.staleness import notebook_files
+from compendium import imports
+from compendium.corpora import TASKS
+from compendium.imports import PACKAGES, closure, hash_files
+from compendium.workflow.staleness import notebook_files
 
 NOTEBOOKS = sorted(path.stem for path in (CHECKOUT / "notebooks").glob("*.ipynb"))
 METHOD = "methods/lime.py"
@@ -22,27 +24,28 @@ READERS = {
 
 
 def files_of(paths):
-    return {path.relative_to(PACKAGE).as_posix() for path in paths}
+    roots = PACKAGES.values()
+    return {path.relative_to(next(root for root in roots if path.is_relative_to(root))).as_posix() for path in paths}
 
 
 def code(notebook):
     """The package files of a notebook."""
     first, *rest = notebook_files(CHECKOUT / "notebooks" / f"{notebook}.ipynb")
     assert first.endswith(f"{notebook}.ipynb")
-    return files_of(map(type(PACKAGE), rest))
+    return files_of(map(Path, rest))
 
 
 @pytest.mark.parametrize("notebook", NOTEBOOKS)
 def test_a_notebook_depends_neither_on_the_schema_nor_on_the_renderer(notebook):
     """A key of a section, or the PDF route, makes no notebook run again: values travel as params of the rules."""
     found = code(notebook)
-    assert not [name for name in found if name.startswith(("config/", "report/", "explorer/", "cli", "catalogue"))]
+    assert not [name for name in found if name.startswith(("config/", "site/", "explorer/", "cli", "catalogue"))]
     assert {"workflow/step.py", "core/tables.py", "corpora/tasks.py"} <= found
 
 
 @pytest.mark.parametrize("part", READERS)
 def test_what_depends_on_a_file_is_known(part):
-    assert (PACKAGE / part).exists()
+    assert any((root / part).exists() for root in PACKAGES.values())
     held = [name for name in NOTEBOOKS if part in code(name)]
     assert set(READERS[part]) <= set(held)
     if part == METHOD:
@@ -54,14 +57,14 @@ def test_what_depends_on_a_file_is_known(part):
 @pytest.mark.parametrize("task", TASKS)
 def test_a_table_depends_on_its_builder_and_not_on_others(task):
     found = files_of(TASKS[task].code())
-    assert {f"corpora/{TASKS[task].module}.py", "corpora/table.py", "corpora/rows.py", "core/tables.py"} <= found
+    assert {f"corpora/{TASKS[task].module}.py", "corpora/table.py", "texts/rows.py", "core/tables.py"} <= found
     others = {f"corpora/{other.module}.py" for other in TASKS.values()} - found
     assert len(others) >= 12 and not [name for name in found if name.startswith(("config/", "methods/", "models/"))]
     assert not [name for name in found if name.startswith("corpora/fetch/")]
 
 
 def test_a_changed_file_changes_the_hash_of_the_code(tmp_path, monkeypatch):
-    monkeypatch.setattr(imports, "PACKAGE", tmp_path)
+    monkeypatch.setattr(imports, "PACKAGES", {tmp_path.name: tmp_path})
     (tmp_path / "a.py").write_text("x = 1\n")
     (tmp_path / "b.py").write_text("")
     files = [tmp_path / "a.py", tmp_path / "b.py"]
@@ -74,7 +77,7 @@ def test_a_changed_file_changes_the_hash_of_the_code(tmp_path, monkeypatch):
 def test_the_closure_follows_imports_of_imports_wherever_they_are():
     found = files_of(closure(["def f():\n    from attreval.methods.run import explain"]))
     assert {"methods/run.py", "methods/integrated_gradients.py", "models/scorer.py", "core/records.py"} <= found
-    assert not [name for name in found if name.startswith(("metrics/", "papers/", "report/"))]
+    assert not [name for name in found if name.startswith(("metrics/", "papers/", "site/"))]
     assert files_of(closure(["from attreval.core.seeds import seed_of"])) == {
         "__init__.py",
         "core/__init__.py",

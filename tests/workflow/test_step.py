@@ -8,12 +8,11 @@ import pandas as pd
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
-from attreval import config
-from attreval.core import project
-from attreval.workflow import parameters, step
-from attreval.workflow import run_snakemake as workflow
-from attreval.workflow.run_snakemake import ProgressReport, WorkflowFailed, discard_incomplete, is_dry, lock_results
-from attreval.workflow.step import set_display
+from compendium import config, project
+from compendium.workflow import parameters, step
+from compendium.workflow import run_snakemake as workflow
+from compendium.workflow.run_snakemake import ProgressReport, WorkflowFailed, discard_incomplete, is_dry, lock_results
+from compendium.workflow.step import set_display
 
 PROFILE = config.Profile(
     name="mine",

@@ -12,12 +12,12 @@ import time
 
 import pytest
 
-from attreval.workflow import warm
-from attreval.workflow.run_snakemake import leaves_machine
+from compendium.workflow import warm
+from compendium.workflow.run_snakemake import leaves_machine
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks of a warm process are for Linux")
 WAIT = 30.0  # seconds, at most
-SERVER = "import sys; from attreval.workflow.warm_server import Server; Server(sys.argv[1]).run()"
+SERVER = "import sys; from compendium.workflow.warm_server import Server; Server(sys.argv[1]).run()"
 TELL = """
 import json, os, random, sys
 print(json.dumps([sys.argv[1:], os.getcwd(), os.environ.get("GIVEN"), __name__, sys.stdin.read(), random.random()]))

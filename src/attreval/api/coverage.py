@@ -5,6 +5,9 @@ Reasons lie in what a method scores and what a metric compares, never in what a 
 
 from __future__ import annotations
 
+import importlib
+from collections.abc import Callable
+
 from attreval.api.measures import MEASURES
 from attreval.methods.method import Method
 from attreval.methods.techniques import TECHNIQUES
@@ -41,3 +44,11 @@ def why_not(metric: Metric, method: Method) -> str:
             f"it holds tokens, pairs and spans of one technique against each other, and this method has {scored} alone"
         )
     return ""
+
+
+def place_of(function: Callable) -> str:
+    """Where a function is written: file below the package and name, as docs/map.md writes it."""
+    module = importlib.import_module(function.__module__)
+    bound = [name for name, value in vars(module).items() if value is function]
+    name = bound[0] if bound else function.__qualname__.partition(".")[0]
+    return f"{function.__module__.removeprefix('attreval.').replace('.', '/')}.py::{name}"

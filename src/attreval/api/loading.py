@@ -99,7 +99,7 @@ def _check_logits(model: Classifier) -> None:
     import torch
 
     from attreval.core.records import Instance
-    from attreval.corpora.words import words_of
+    from attreval.texts.words import words_of
 
     what, most = type(model.network).__name__, model.max_length
     tokens = [model.tokens(Instance(text, (text,), 0, words_of((text,)))) for text in PROBES]

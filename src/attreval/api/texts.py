@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from hashlib import sha256
 
 from attreval.core.records import Instance
-from attreval.corpora.words import words_of, writable
+from attreval.texts.words import words_of, writable
 
 Text = str | tuple[str, str]
 SHOWN = 40  # characters of a text that name it where it is long

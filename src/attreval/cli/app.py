@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import sys
 from typing import Annotated
 
@@ -12,10 +13,11 @@ import attreval
 
 ABOUT = "Judge explanations of text classifiers: check, explain and evaluate for your own model, run for the study."
 WIDEST = 10_000  # columns of what goes to a file: a row is a line there
+MARK = "ATTREVAL_IN_WORKFLOW"  # what lines for people begin with, where a workflow runs the command
+CATALOGUES = ["attreval.catalogue"]  # modules whose CATALOGUES say what there is; the study adds its own
 app = typer.Typer(
     name="attreval", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help=ABOUT
 )
-ProfileName = Annotated[str, typer.Option("--profile", "-p", help="a name from config/, or the path of a .yaml file")]
 
 
 def plain_errors(command):
@@ -23,13 +25,11 @@ def plain_errors(command):
 
     @functools.wraps(command)
     def run(*args, **kwargs):
-        from attreval.workflow.run_notebook import with_mark
-
         try:
             return command(*args, **kwargs)
         except (ValueError, OSError, RuntimeError) as error:
             for line in f"error: {error}".splitlines():
-                print(with_mark(line), file=sys.stderr)
+                print(os.environ.get(MARK, "") + line, file=sys.stderr)
             raise typer.Exit(1) from None
 
     return run

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import sys
 import time
@@ -10,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from attreval.cli.app import app, plain_errors, print_rows
+from attreval.cli.app import CATALOGUES, app, plain_errors, print_rows
 
 
 @app.command(rich_help_panel="Your own model")
@@ -126,7 +127,7 @@ def evaluate(
     cores: Annotated[int | None, typer.Option(help="processors to use; all that there are where not given")] = None,
 ):
     """Which explanation to trust for your own model and texts: a report with a recommendation and what it rests on."""
-    from attreval.evaluation.running import evaluate_own
+    from compendium.evaluation.running import evaluate_own
 
     columns = {"text": text, "label": label, "pair": pair, "rationale": rationale, "split": split, "id": id}
     labels = [name.strip() for name in classes.split(",") if name.strip()]
@@ -139,3 +140,36 @@ def evaluate(
         "minutes": minutes,
     }
     evaluate_own(model, data, columns, out, **chosen)
+
+
+@app.command(name="list")
+@plain_errors
+def list_what(
+    what: Annotated[
+        str, typer.Argument(help="methods or metrics; in a checkout also corpora, models, notebooks or profiles")
+    ] = "",
+    as_json: Annotated[bool, typer.Option("--json", help="machine-readable")] = False,
+):
+    """Say what there is; alone, what can be listed."""
+
+    catalogues = {}
+    for module in CATALOGUES:
+        catalogues |= importlib.import_module(module).CATALOGUES
+    if not what:
+        rows = [
+            {"list": name, "what": function.__doc__.split(":")[0].rstrip(".")} for name, function in catalogues.items()
+        ]
+    else:
+        what = "metrics" if what == "judges" else what
+        if what not in catalogues:
+            raise ValueError(f"there is no list of {what!r}; there are: {', '.join(catalogues)}")
+        rows = catalogues[what]()
+    if as_json:
+        print(json.dumps(rows, indent=1, ensure_ascii=False))
+        return
+    # a file and function, and what is said of each pair, are too long for a table of so many columns
+    long = ("function", "computed", "why_not", "missing")
+    print_rows([{key: value for key, value in row.items() if key not in long} for row in rows])
+    for row in rows:
+        if row.get("missing"):
+            print(f"{row['name']} {row['missing']}")

@@ -20,10 +20,10 @@ LEAST = Budget(
 
 def try_methods(model) -> dict[str, str]:
     """Method -> why it does not explain the model, empty where it does, of every method of the model's family."""
-    from attreval.corpora.words import words_of
     from attreval.methods.run import explain
     from attreval.models.checks import TEXTS
     from attreval.models.scorer import Scorer
+    from attreval.texts.words import words_of
 
     texts = [Instance(str(i), (text,), 0, words_of((text,))) for i, text in enumerate(TEXTS)]
     found = {}

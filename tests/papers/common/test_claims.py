@@ -13,15 +13,15 @@ from reference import CHECKOUT
 from reference import pointing as slow
 from reference.steps import Recorder
 
-from attreval import corpora
-from attreval.config import BootstrapSpec
 from attreval.methods import METHODS
 from attreval.metrics.pointing_game import BASELINES
-from attreval.papers.common.claims import for_people, read_claims, score, scorecard
-from attreval.papers.common.verdicts import VERDICTS, Finding
-from attreval.papers.poerner2018.claims import claim_value, pointing_claims, read_contrast, same_word
-from attreval.papers.poerner2018.contrasts import CONDITIONS_OF, NOTHING, MethodContrast, columns_of, contrast_methods
-from attreval.report.numbers import read_declared_numbers, read_numbers
+from compendium import corpora
+from compendium.config import BootstrapSpec
+from compendium.papers.common.claims import for_people, read_claims, score, scorecard
+from compendium.papers.common.verdicts import VERDICTS, Finding
+from compendium.papers.poerner2018.claims import claim_value, pointing_claims, read_contrast, same_word
+from compendium.papers.poerner2018.contrasts import CONDITIONS_OF, NOTHING, MethodContrast, columns_of, contrast_methods
+from compendium.site.numbers import read_declared_numbers, read_numbers
 
 METHOD_NAMES = ("a", "b", "c", "random")
 

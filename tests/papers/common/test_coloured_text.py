@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib import pyplot as plt
 
-from attreval.papers.common import coloured_text
+from compendium.papers.common import coloured_text
 
 TEXT = ["the", "<keys>", "to", "$5", "الباب"]
 SCORES = {"lrp & co": [0.0, 2.0, -1.0, 0.5, 0.0], "flat": [0.0] * 5}

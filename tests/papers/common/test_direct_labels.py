@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib import pyplot as plt
 
-from attreval.papers.common.direct_labels import label_ends, room_for, spread
+from compendium.papers.common.direct_labels import label_ends, room_for, spread
 
 PLACES = st.lists(st.floats(-2, 3, allow_nan=False), max_size=12)
 

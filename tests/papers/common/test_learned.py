@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 
-from attreval.papers.common.learned import drop_unlearned, unlearned_table
+from compendium.papers.common.learned import drop_unlearned, unlearned_table
 
 ACCURACIES = {  # accuracy, low, high, majority
     "surely": (0.8, 0.7, 0.9, 0.6),

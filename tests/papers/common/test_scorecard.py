@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib import pyplot as plt
 
-from attreval.papers.common.claims import read_claims, say
-from attreval.papers.common.scorecard import (
+from compendium.papers.common.claims import read_claims, say
+from compendium.papers.common.scorecard import (
     LOOK,
     PAPERS,
     decided,
@@ -26,7 +26,7 @@ from attreval.papers.common.scorecard import (
     read_titles,
     write_picture,
 )
-from attreval.papers.common.verdicts import UNTESTABLE, VERDICTS, Expectation
+from compendium.papers.common.verdicts import UNTESTABLE, VERDICTS, Expectation
 
 
 def claim(**given):

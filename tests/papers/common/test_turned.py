@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from attreval.config import BootstrapSpec
-from attreval.papers.common.claims import Claim, score
-from attreval.papers.common.turned import (
+from compendium.config import BootstrapSpec
+from compendium.papers.common.claims import Claim, score
+from compendium.papers.common.turned import (
     FEW,
     INSIDE,
     LEAST_NULLS,
@@ -20,7 +20,7 @@ from attreval.papers.common.turned import (
     say_turned,
     turned_table,
 )
-from attreval.papers.common.verdicts import Expectation, Finding
+from compendium.papers.common.verdicts import Expectation, Finding
 
 ABOVE = Expectation(above=0)
 

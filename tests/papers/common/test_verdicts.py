@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attreval.papers.common.verdicts import VERDICTS, Expectation, Finding, adjust, decide
+from compendium.papers.common.verdicts import VERDICTS, Expectation, Finding, adjust, decide
 
 NOTHING = np.linspace(-0.01, 0.01, 99)
 

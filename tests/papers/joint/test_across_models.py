@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from reference.rank_correlation import halved, tau_b
 
 from attreval.metrics.rank_correlation import tau_b as fast_tau_b
-from attreval.papers.common.sentences import NOTHING
-from attreval.papers.joint import across_models, sentences
-from attreval.papers.joint.correlations import JointScores
-from attreval.papers.joint.figures import draw_across
+from compendium.papers.common.sentences import NOTHING
+from compendium.papers.joint import across_models, sentences
+from compendium.papers.joint.correlations import JointScores
+from compendium.papers.joint.figures import draw_across
 
 METHODS = ("random", "gradient_l1", "gradient_l2", "gradient_x_input", "occlusion_1", "omission_1", "lime")
 OTHERWISE = (0, 4, 5, 6, 1, 2, 3)  # worths that have a rank correlation of -0.2 with those in order, but for random's

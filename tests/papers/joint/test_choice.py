@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 from test_joint import METHODS, planted_values, scores_of
 
-from attreval.papers.joint import choice
-from attreval.papers.joint import values as joint
-from attreval.papers.joint.correlations import RUN
+from compendium.papers.joint import choice
+from compendium.papers.joint import values as joint
+from compendium.papers.joint.correlations import RUN
 
 PAID = dict(zip(METHODS, (0, 1, 1, 1, 20, 30, 300), strict=True))
 VOTING = choice.VOTES["faithfulness"]

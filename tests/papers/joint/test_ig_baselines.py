@@ -10,8 +10,8 @@ from test_joint import in_turn, profile_of
 
 from attreval.methods.run import explain
 from attreval.models.scorer import Scorer
-from attreval.papers.joint import ig_baselines
-from attreval.papers.joint.ig_baselines import BASELINES, COLUMNS, METHOD
+from compendium.papers.joint import ig_baselines
+from compendium.papers.joint.ig_baselines import BASELINES, COLUMNS, METHOD
 
 EXPLAINED = ("random", "gradient_x_input", "integrated_gradients", "integrated_gradients_zero")
 

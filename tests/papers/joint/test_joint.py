@@ -7,18 +7,18 @@ import pandas as pd
 import pytest
 from reference import CHECKOUT
 
-from attreval.config import Profile
 from attreval.core.bootstrap import percentile_interval
-from attreval.core.project import Results
 from attreval.core.records import Cost
 from attreval.methods import METHODS as EVERY
 from attreval.methods.method import Budget
 from attreval.metrics.rank_correlation import pool, verdict
-from attreval.papers.joint import budgets, correlations, pareto
-from attreval.papers.joint import values as joint
-from attreval.papers.joint.figures import draw_budgets, draw_correlations, draw_pareto
-from attreval.papers.sun2024.properties import Properties, values_by_instance
-from attreval.report.numbers import read_declared_numbers, read_numbers
+from compendium.config import Profile
+from compendium.papers.joint import budgets, correlations, pareto
+from compendium.papers.joint import values as joint
+from compendium.papers.joint.figures import draw_budgets, draw_correlations, draw_pareto
+from compendium.papers.sun2024.properties import Properties, values_by_instance
+from compendium.project import Results
+from compendium.site.numbers import read_declared_numbers, read_numbers
 
 METHODS = ("random", "gradient_l1", "gradient_l2", "gradient_x_input", "occlusion_1", "omission_1", "lime")
 ROWS = {"models": ["small"], "train_rows": 1, "dev_rows": 1, "test_rows": 1, "explain_rows": 8}
@@ -277,8 +277,8 @@ def test_a_budget_limits_what_is_asked_for(planted, method):
 
 
 def test_agreement_with_others_leaves_random_out():
-    from attreval.config import AgreementSpec
-    from attreval.papers.kamp2023.readings import Reading
+    from compendium.config import AgreementSpec
+    from compendium.papers.kamp2023.readings import Reading
 
     up, down = np.arange(8.0), -np.arange(8.0)
     reading = Reading("t", tuple("abcdefgh"), {"random": down, "lime": up, "occlusion_1": up}, np.zeros((0, 8)))

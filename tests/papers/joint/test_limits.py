@@ -8,8 +8,8 @@ import pytest
 from reference import models
 from test_joint import in_turn, profile_of
 
-from attreval.papers.joint import limits
-from attreval.papers.joint.limits import COLUMNS
+from compendium.papers.joint import limits
+from compendium.papers.joint.limits import COLUMNS
 
 METHODS = ("random", "gradient_l2", "occlusion_1", "lime")
 

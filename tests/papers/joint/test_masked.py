@@ -9,11 +9,11 @@ from reference import models
 from scipy.stats import kendalltau
 from test_joint import ROWS, in_turn, profile_of
 
-from attreval.config import Profile
 from attreval.metrics.registry import METRICS
-from attreval.papers.joint import masked, masked_tables
-from attreval.papers.joint.figures import draw_masked
-from attreval.papers.joint.masked import COLUMNS, TESTED, Twins
+from compendium.config import Profile
+from compendium.papers.joint import masked, masked_tables
+from compendium.papers.joint.figures import draw_masked
+from compendium.papers.joint.masked import COLUMNS, TESTED, Twins
 
 METHODS = ("random", "gradient_l2", "gradient_x_input", "occlusion_1", "omission_1", "lime")
 SMALL = {"layers": 1, "hidden": 8, "heads": 2, "tokenizer": "minilm"}

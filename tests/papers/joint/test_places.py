@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 from test_joint import METHODS, planted_values, scores_of
 
-from attreval.papers.joint.figures import draw_places
-from attreval.papers.joint.places import MEAN, WORDS, places_table
+from compendium.papers.joint.figures import draw_places
+from compendium.papers.joint.places import MEAN, WORDS, places_table
 
 MODELS = {"small": SimpleNamespace(architecture="transformer"), "gru": SimpleNamespace(architecture="gru")}
 

@@ -6,11 +6,11 @@ import pandas as pd
 from reference import models
 from reference.steps import Recorder
 
-from attreval import corpora
-from attreval.core.project import Results
 from attreval.core.tables import write_csv
-from attreval.papers.common.published import reported
-from attreval.papers.kamp2023 import dataset
+from compendium import corpora
+from compendium.papers.common.published import reported
+from compendium.papers.kamp2023 import dataset
+from compendium.project import Results
 
 ELSEWHERE = {"highlighted_tokens_annotator1_devtest", "highlighted_tokens_annotator2_devtest"}
 ELSEWHERE |= {"highlighted_tokens_annotator3_devtest", "annotator_mean_IoU", "annotator_intersection_over_min"}

@@ -9,12 +9,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from attreval.config import Profile
 from attreval.metrics.dynamic_k import CHOICES
-from attreval.papers.common.claims import read_claims
-from attreval.papers.common.published import reported
-from attreval.papers.common.verdicts import Finding, untested
-from attreval.papers.kamp2023 import (
+from compendium.config import Profile
+from compendium.papers.common.claims import read_claims
+from compendium.papers.common.published import reported
+from compendium.papers.common.verdicts import Finding, untested
+from compendium.papers.kamp2023 import (
     agreement,
     choices,
     chosen_runs,
@@ -30,9 +30,9 @@ from attreval.papers.kamp2023 import (
     summary,
     tables,
 )
-from attreval.papers.kamp2023.agreement import LOW
-from attreval.papers.kamp2023.claim_statistics import statistics
-from attreval.papers.kamp2023.readings import PEOPLE, SIX, Reading
+from compendium.papers.kamp2023.agreement import LOW
+from compendium.papers.kamp2023.claim_statistics import statistics
+from compendium.papers.kamp2023.readings import PEOPLE, SIX, Reading
 
 RUN = ("snli", "tiny", 1)
 ROWS = {"models": ["tiny"], "train_rows": 4, "dev_rows": 2, "test_rows": 2, "explain_rows": 4}
@@ -431,7 +431,7 @@ def test_an_unknown_published_table_names_those_there_are():
 
 
 def test_methods_that_agree_stand_side_by_side_in_the_matrix():
-    from attreval.papers.kamp2023.figures_pairs import similar_beside
+    from compendium.papers.kamp2023.figures_pairs import similar_beside
 
     names = ["a", "b", "twin of a", "c", "twin of b"]
     matrix = pd.DataFrame(np.full((5, 5), 0.5), index=names, columns=names)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from attreval.config import BootstrapSpec
 from attreval.core.bootstrap import draw_counts
 from attreval.core.seeds import generator
-from attreval.papers.kamp2023.seed_order import exchanged_spreads, order_table, spread, sum_by_text
+from compendium.config import BootstrapSpec
+from compendium.papers.kamp2023.seed_order import exchanged_spreads, order_table, spread, sum_by_text
 
 SETTINGS = BootstrapSpec(draws=400, nulls=199)
 

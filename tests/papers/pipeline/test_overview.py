@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from attreval.config import Profile
-from attreval.core.project import Results
 from attreval.core.tables import write_csv
-from attreval.papers.pipeline.overview import cost_table, task_table
+from compendium.config import Profile
+from compendium.papers.pipeline.overview import cost_table, task_table
+from compendium.project import Results
 
 MODELS = {"long": 3, "short": 2}  # texts that each is explained on, in shards of one and the rest
 

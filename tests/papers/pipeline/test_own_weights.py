@@ -5,8 +5,8 @@ from types import SimpleNamespace
 import pytest
 from reference import architectures as shapes
 
-from attreval.config import ModelSpec
-from attreval.papers.pipeline.training import _copy_trained
+from compendium.config import ModelSpec
+from compendium.papers.pipeline.training import _copy_trained
 
 SNLI = ("entailment", "neutral", "contradiction")
 

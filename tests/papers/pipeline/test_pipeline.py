@@ -9,14 +9,14 @@ import pandas as pd
 import pytest
 from reference import models
 
-from attreval import corpora
-from attreval.config import AlsoTrain, Profile, TaskSpec
 from attreval.core.records import Attribution, Cost, Evidence, Instance
 from attreval.methods.method import Budget
-from attreval.papers.kamp2023.agreement import group_of, matrix_at_k
-from attreval.papers.pipeline.explaining import check_gaps, precision_table, sum_costs
-from attreval.papers.pipeline.shortening import around_marks, last_words, shortened
-from attreval.papers.pipeline.training import confusion_table, running_total, training_set
+from compendium import corpora
+from compendium.config import AlsoTrain, Profile, TaskSpec
+from compendium.papers.kamp2023.agreement import group_of, matrix_at_k
+from compendium.papers.pipeline.explaining import check_gaps, precision_table, sum_costs
+from compendium.papers.pipeline.shortening import around_marks, last_words, shortened
+from compendium.papers.pipeline.training import confusion_table, running_total, training_set
 
 ROWS = {"models": ["tiny"], "train_rows": 4, "dev_rows": 2, "test_rows": 2, "explain_rows": 1}
 

@@ -7,13 +7,13 @@ import pytest
 from reference import models
 from test_hits import step, word_tokens  # noqa: F401 - a fixture
 
-from attreval import config
-from attreval.config.variants import fields_of
 from attreval.core.records import Attribution
 from attreval.core.tables import write_attributions, write_csv
 from attreval.methods.method import Budget
-from attreval.papers.common.choices import other_choices, tried_run
-from attreval.papers.poerner2018 import accuracies, choices, hits, same_word
+from compendium import config
+from compendium.config.variants import fields_of
+from compendium.papers.common.choices import other_choices, tried_run
+from compendium.papers.poerner2018 import accuracies, choices, hits, same_word
 
 
 def test_every_field_of_the_variants_is_tried_at_every_other_value():

@@ -7,17 +7,17 @@ import pandas as pd
 import pytest
 from reference import CHECKOUT, models
 
-from attreval.config import Profile
-from attreval.core import project
 from attreval.core.records import Attribution, Evidence, Tokens
 from attreval.core.tables import write_attributions, write_csv
 from attreval.core.token_tables import write_tokens
-from attreval.papers.poerner2018 import examples, figures
-from attreval.papers.poerner2018 import hits as pointing
-from attreval.papers.poerner2018.tables import ARCHITECTURES, BLOCKS, table_2, write_blocks
-from attreval.report.numbers import read_declared_numbers, read_numbers
-from attreval.workflow.parameters import Parameters
-from attreval.workflow.step import Step
+from compendium import project
+from compendium.config import Profile
+from compendium.papers.poerner2018 import examples, figures
+from compendium.papers.poerner2018 import hits as pointing
+from compendium.papers.poerner2018.tables import ARCHITECTURES, BLOCKS, table_2, write_blocks
+from compendium.site.numbers import read_declared_numbers, read_numbers
+from compendium.workflow.parameters import Parameters
+from compendium.workflow.step import Step
 
 TEXTS = ("a key b . c d e .", "a b . c key d .", "key a . b .", "c d . e f .")
 MODELS = {"gru": {"architecture": "gru", "hidden": 8}, "again": {"architecture": "gru", "hidden": 4}}

@@ -6,11 +6,11 @@ import numpy as np
 import pandas as pd
 from matplotlib import pyplot as plt
 
-from attreval.corpora import TASKS
-from attreval.corpora.tasks import Task
 from attreval.methods import METHODS
 from attreval.metrics import pointing_game
-from attreval.papers.poerner2018 import figures, tables
+from compendium.corpora import TASKS
+from compendium.corpora.tasks import Task
+from compendium.papers.poerner2018 import figures, tables
 
 
 def summary_of(cells):

@@ -17,7 +17,7 @@ from attreval.metrics.unified.simulatability import (
     read_marks,
     weighted_f1,
 )
-from attreval.papers.sun2024.agents import UNINFORMED_COLUMNS, agents_learned
+from compendium.papers.sun2024.agents import UNINFORMED_COLUMNS, agents_learned
 
 MARKS = Marks((900,), (901,), (902,), (903,), tuple((910 + r,) for r in range(9)), 3)
 OPEN, CLOSE, WITHIN, BETWEEN = 900, 901, 902, 903

@@ -9,8 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from reference import leaking, models
 
-from attreval import config
-from attreval.core.project import Results
 from attreval.core.tables import write_attributions, write_csv
 from attreval.core.token_tables import write_tokens
 from attreval.core.units import Units
@@ -19,9 +17,11 @@ from attreval.methods.method import Budget, UnitSettings
 from attreval.methods.run import Explained, explain
 from attreval.methods.techniques import TECHNIQUES
 from attreval.models.scorer import Scorer
-from attreval.papers.sun2024 import explanations, leaks
-from attreval.workflow.parameters import check
-from attreval.workflow.step import Step
+from compendium import config
+from compendium.papers.sun2024 import explanations, leaks
+from compendium.project import Results
+from compendium.workflow.parameters import check
+from compendium.workflow.step import Step
 
 SIDES = st.lists(st.sampled_from([0, 1]), min_size=1, max_size=30).map(sorted)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 from matplotlib import pyplot as plt
 
-from attreval.papers.sun2024.figures import figure_2, gain_figure
+from compendium.papers.sun2024.figures import figure_2, gain_figure
 
 
 def written_in(figure) -> list[str]:

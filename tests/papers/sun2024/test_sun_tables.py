@@ -17,20 +17,20 @@ from reference import contrasts as slow
 from reference import models
 from reference.steps import Recorder
 
-from attreval import config, corpora
-from attreval.config import AgentsSpec, BootstrapSpec, DiagnosisSpec, ModelSpec, Profile
-from attreval.core.project import Results
 from attreval.core.records import Attribution, Evidence
 from attreval.methods.method import UnitSettings
 from attreval.methods.registry import METHODS
 from attreval.methods.techniques import TECHNIQUES, TYPES
-from attreval.papers.common.claims import read_claims
-from attreval.papers.common.evidence import with_evidence
-from attreval.papers.sun2024 import claims as sun_claims
-from attreval.papers.sun2024 import properties as sun_properties
-from attreval.papers.sun2024 import tables as sun_tables
-from attreval.papers.sun2024.contrasts import TypeContrast, contrast_types, count_cells, mean_of_cells
-from attreval.papers.sun2024.properties import Properties, measure_properties
+from compendium import config, corpora
+from compendium.config import AgentsSpec, BootstrapSpec, DiagnosisSpec, ModelSpec, Profile
+from compendium.papers.common.claims import read_claims
+from compendium.papers.common.evidence import with_evidence
+from compendium.papers.sun2024 import claims as sun_claims
+from compendium.papers.sun2024 import properties as sun_properties
+from compendium.papers.sun2024 import tables as sun_tables
+from compendium.papers.sun2024.contrasts import TypeContrast, contrast_types, count_cells, mean_of_cells
+from compendium.papers.sun2024.properties import Properties, measure_properties
+from compendium.project import Results
 
 KINDS = {"one": "encoder", "two": "encoder-decoder"}
 

@@ -8,16 +8,16 @@ import pytest
 from reference.flips import sign_flips
 from reference.profiles import TASK, TINY
 
-from attreval.config import Profile
-from attreval.config.variants import apply_variants
 from attreval.core.seeds import generator
 from attreval.metrics.diagnosticity import chance_level, sign_flip_test, tied
 from attreval.metrics.protocol import HARD, RELEASED, SWAPPED, Protocol
 from attreval.metrics.registry import FAITHFULNESS, HARD_OF
-from attreval.papers.zhao2023 import diagnosticity, hard_drivers, protocol_changes, rules, tables
-from attreval.papers.zhao2023.datasets import LEAST_TEXTS, compared_tasks, texts_by_task
-from attreval.papers.zhao2023.erasure import VALUES
-from attreval.papers.zhao2023.settings import RULES, list_settings, main_protocol
+from compendium.config import Profile
+from compendium.config.variants import apply_variants
+from compendium.papers.zhao2023 import diagnosticity, hard_drivers, protocol_changes, rules, tables
+from compendium.papers.zhao2023.datasets import LEAST_TEXTS, compared_tasks, texts_by_task
+from compendium.papers.zhao2023.erasure import VALUES
+from compendium.papers.zhao2023.settings import RULES, list_settings, main_protocol
 
 METHODS = ("attention", "scaled_attention", "gradient_x_input_absolute", "integrated_gradients_zero", "deeplift")
 

@@ -7,15 +7,15 @@ import pandas as pd
 import pytest
 from reference.profiles import TASK, TINY
 
-from attreval.config import Profile
 from attreval.methods import methods_in
 from attreval.metrics import diagnosticity
 from attreval.metrics.registry import FAITHFULNESS, METRICS
-from attreval.papers.common.claims import read_claims
-from attreval.papers.common.published import reported
-from attreval.papers.zhao2023 import claim_statistics, claims, curves, protocol_changes, tables
-from attreval.papers.zhao2023 import diagnosticity as zhao_diagnosticity
-from attreval.papers.zhao2023.datasets import compared_tasks
+from compendium.config import Profile
+from compendium.papers.common.claims import read_claims
+from compendium.papers.common.published import reported
+from compendium.papers.zhao2023 import claim_statistics, claims, curves, protocol_changes, tables
+from compendium.papers.zhao2023 import diagnosticity as zhao_diagnosticity
+from compendium.papers.zhao2023.datasets import compared_tasks
 
 
 @pytest.mark.parametrize("by, table, rows", [("method", "table2", 5), ("dataset", "table3", 4)])

@@ -1,0 +1,210 @@
+"""Rows of a user's own table: texts, labels, splits, ids and what people marked, from columns of any name.
+
+What is left out is counted, what cannot be meant is a ValueError that says what was found and what would do.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from attreval.texts.files import SPLIT, Table, read_table
+from attreval.texts.rationales import FORMS, mark_words, read_rationale
+from attreval.texts.rows import Counts, Row
+from attreval.texts.words import writable
+
+MOST_LABELS = 1000
+SPLITS = {name: "train" for name in ("train", "training")}
+SPLITS |= {name: "dev" for name in ("dev", "development", "val", "valid", "validation", "eval")}
+SPLITS |= {name: "test" for name in ("test", "testing")}
+MISFIT = "a rationale does not fit its text"
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The names of the columns; None for what there is none of. pair: a second text, read with the first.
+
+    rationale: what people marked, see corpora.own_rationales. Without a split, every row is of test, unless the files
+    themselves are parted by split.
+    """
+
+    text: str = "text"
+    label: str = "label"
+    pair: str | None = None
+    rationale: str | None = None
+    split: str | None = None
+    id: str | None = None
+
+    def wanted(self) -> list[str]:
+        """Every column that is named, once."""
+        return list(dict.fromkeys(name for name in asdict(self).values() if name is not None))
+
+
+def read_own_data(path: Path, columns: Columns, labels: Sequence[str] = (), counts: Counts | None = None) -> list[Row]:
+    """The rows of a file or folder in any of own_files.FORMATS, in its order.
+
+    labels: class names in index order; those of the file where empty. counts: of rows that are dropped for an empty
+    cell, and of what is noted: ids that occur again, which get `~2`, `~3`, …, and rationales that do not fit.
+    Raises ValueError: columns, labels or splits that are not there, no row left; OSError where there is no file.
+    """
+    counts = counts or Counts()
+    table = read_table(path, columns.wanted())
+    names = tuple(labels) or find_labels(table, columns.label, path.name)
+    rows = list(_keep_rows(table, columns, names, counts, path.name))
+    if not rows:
+        left = ", ".join(f"{number} {why}" for why, number in counts.dropped.items())
+        raise ValueError(f"{path.name} holds no row that can be used{f' ({left})' if left else ''}")
+    if len(present := {row.label for row in rows}) == 1:
+        counts.noted[f"one class only: {names[present.pop()]}"] += len(rows)
+    if (missed := counts.noted.get(MISFIT, 0)) > len(rows) / 2:
+        raise ValueError(
+            f"{path.name}: {missed} of {len(rows)} values of {columns.rationale!r} do not fit their texts; they "
+            f"can be {FORMS}"
+        )
+    if not any(row.split == "test" for row in rows):
+        held = ", ".join(sorted({row.split for row in rows}))
+        raise ValueError(
+            f"{path.name} has no row of the split test, which is explained; it has {held}: name no column of splits, "
+            "and of a folder parted by splits give the one to explain, so that all rows are of test"
+        )
+    return rows
+
+
+def find_values(table: Table, column: str) -> Counter[str]:
+    """How many rows have each label, as text, by name where the table carries names."""
+    carried = table.classes.get(column)
+    return Counter(label for value in table.columns[column] if (label := _carried(_plain(value), carried)) is not None)
+
+
+def find_labels(table: Table, column: str, name: str) -> tuple[str, ...]:
+    """The class names of a table: those it carries, else the distinct values, numbers by size and names by alphabet.
+
+    ValueError: one class only, or so many that the column is no label.
+    """
+    if column in table.classes:
+        return table.classes[column]
+    found = find_values(table, column)
+    if len(found) == 1:
+        ((only, rows),) = found.items()
+        raise ValueError(
+            f"{name}: the column {column!r} holds one class only, {only!r} ({rows} rows); a classifier has two or "
+            "more: name all of them, in the model's order, under `labels`"
+        )
+    if not found:
+        raise ValueError(f"{name}: the column {column!r} is empty in every row; a label is needed")
+    rows = sum(found.values())
+    if len(found) > MOST_LABELS or (len(found) > 50 and len(found) > rows / 2):
+        shown = ", ".join(repr(label[:30]) for label in list(found)[:3])
+        raise ValueError(
+            f"{name}: the column {column!r} holds {len(found)} different values in {rows} rows ({shown}, …): that is "
+            "no label; name the column of the label"
+        )
+    numbers = all(re.fullmatch(r"-?\d+", label) for label in found)
+    return tuple(sorted(found, key=int) if numbers else sorted(found))
+
+
+def index_of(label: str, names: Sequence[str]) -> int | None:
+    """Which class a value names: by its name, in any case, else by its number from 0, where no name is one."""
+    folded = [name.casefold() for name in names]
+    if label in names:
+        return list(names).index(label)
+    if label.casefold() in folded:
+        return folded.index(label.casefold())
+    numbered = label.isdecimal() and not any(name.isdecimal() for name in names)
+    return int(label) if numbered and int(label) < len(names) else None
+
+
+def _plain(value: Any) -> str | None:
+    """A cell as text without white space around it, whole numbers without a point; None where it is empty."""
+    if value is None or value != value:
+        return None
+    if isinstance(value, float) and value == int(value):
+        value = int(value)
+    text = writable(str(value)).strip()
+    return re.sub(r"^(-?\d+)\.0$", r"\1", text) or None
+
+
+def _keep_rows(table: Table, columns: Columns, names: tuple[str, ...], counts: Counts, name: str) -> Iterator[Row]:
+    """A Row for each row of the table that has all it needs; unknown labels and splits are told together."""
+    size = len(table.columns[columns.text])
+    empty = [None] * size
+    get = lambda column: empty if column is None else table.columns[column]  # noqa: E731
+    pairs, rationales, ids = get(columns.pair), get(columns.rationale), get(columns.id)
+    splits = get(columns.split or (SPLIT if table.parted else None))
+    carried = table.classes.get(columns.label)
+    unknown: dict[str, Counter] = {"label": Counter(), "split": Counter()}
+    taken: Counter[str] = Counter()
+    fields = zip(
+        *(table.columns[columns.text], pairs, table.columns[columns.label], splits, ids, rationales), strict=True
+    )
+    for number, (text, pair, label, split, own, rationale) in enumerate(fields, 1):
+        segments = _segments(text, pair, columns, counts)
+        label = _carried(_plain(label), carried)
+        if label is None:
+            counts.dropped[f"empty {columns.label}"] += 1
+        if segments is None or label is None:
+            continue
+        at = index_of(label, names)
+        part = "test" if split is None and columns.split is None else SPLITS.get((_plain(split) or "").lower())
+        if at is None or part is None:
+            unknown["label"] += Counter([label] if at is None else [])
+            unknown["split"] += Counter([str(split)] if part is None else [])
+            continue
+        evidence = None
+        if columns.rationale is not None:
+            people = read_rationale(rationale, segments)
+            if people is None:
+                counts.noted[MISFIT] += 1
+            evidence = partial(mark_words, people) if people else None
+        identity = _plain(own) or str(number)
+        taken[identity] += 1
+        if taken[identity] > 1:
+            counts.noted["an id that occurs again"] += 1
+            identity = _free(identity, taken)
+        yield Row(identity, part, segments, at, evidence)
+    _refuse(unknown, names, columns, name)
+
+
+def _segments(text: Any, pair: Any, columns: Columns, counts: Counts) -> tuple[str, ...] | None:
+    """The text, or text and pair, as they stand; None, and counted, where one is empty."""
+    given = {columns.text: text} | ({columns.pair: pair} if columns.pair else {})
+    if blank := [column for column, value in given.items() if _plain(value) is None]:
+        counts.dropped[f"empty {blank[0]}"] += 1
+        return None
+    for column, value in given.items():
+        if isinstance(value, Iterable) and not isinstance(value, str):
+            raise ValueError(f"the column {column!r} holds {value!r:.60}; a text is one string, words are joined first")
+    return tuple(str(value) for value in given.values())
+
+
+def _carried(label: str | None, carried: tuple[str, ...] | None) -> str | None:
+    """A label as its name, where the file carries names for its numbers; -1 is no label there."""
+    if carried and label is not None and re.fullmatch(r"-?\d+", label) and label not in carried:
+        return carried[int(label)] if 0 <= int(label) < len(carried) else None
+    return label
+
+
+def _free(identity: str, taken: Counter) -> str:
+    """An id with a number behind it that no other row has so far."""
+    again = f"{identity}~{taken[identity]}"
+    taken[again] += 1
+    return again if taken[again] == 1 else _free(again, taken)
+
+
+def _refuse(unknown: dict[str, Counter], names: Sequence[str], columns: Columns, name: str) -> None:
+    """Raise ValueError for labels that are not among the names, and for values that name no split."""
+    for what, allowed in (("label", names), ("split", dict.fromkeys(SPLITS))):
+        if unknown[what]:
+            shown = ", ".join(f"{value[:40]!r} ({number} rows)" for value, number in unknown[what].most_common(5))
+            more = f" and {len(unknown[what]) - 5} more" if len(unknown[what]) > 5 else ""
+            column = getattr(columns, what)
+            raise ValueError(
+                f"{name}: the column {column!r} holds {shown}{more}, which are not among "
+                + ", ".join(list(allowed)[:50])
+                + ("; `labels` names the model's classes in its order" if what == "label" else "")
+            )

@@ -1,0 +1,257 @@
+"""A user's own table, whatever it lies in: csv, tsv, jsonl, Parquet, a folder of `datasets`, ERASER's folder.
+
+Nothing is executed and no pickle is read. Every error says what was asked, what came, and what would do.
+"""
+
+from __future__ import annotations
+
+import difflib
+import io
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from attreval.texts.decoding import lines_of_json, read_text
+
+FORMATS = "csv, tsv, jsonl, Parquet, a folder of datasets.save_to_disk, or ERASER's folder (docs/ and test.jsonl)"
+DELIMITERS = {".csv": ",", ".tsv": "\t", ".tab": "\t", ".txt": "\t"}
+JSON = (".jsonl", ".ndjson", ".json")
+SPLIT = "split"
+ERASER = {"train": "train", "val": "dev", "dev": "dev", "test": "test"}  # file -> split
+ERASER_COLUMNS = ("id", "text", "query", "label", "rationale", SPLIT)
+
+
+@dataclass(frozen=True)
+class Table:
+    """columns: the wanted ones, a list of values each. classes: of a column of class numbers, the names it carries.
+
+    parted: whether the files themselves say which split a row is of, in the column `split`.
+    """
+
+    columns: dict[str, list]
+    classes: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    parted: bool = False
+
+
+def read_table(path: Path, wanted: Sequence[str]) -> Table:
+    """The wanted columns of a file or folder in any of FORMATS, and `split` where its files are parted by split.
+
+    Raises ValueError: no such format, columns that are not there (with the nearest), text that is no UTF-8.
+    FileNotFoundError names what lies beside the path.
+    """
+    must_exist(path)
+    if path.is_dir():
+        return _read_folder(path, wanted)
+    with path.open("rb") as handle:
+        start = handle.read(8)
+    if start.startswith(b"PAR1"):
+        return _read_parquet(path, wanted)
+    if path.suffix == ".arrow":
+        return _pick_arrow(_read_arrow([path]), wanted, path)
+    if start.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0")):
+        raise ValueError(f"{path.name} is an archive or a spreadsheet; save the sheet as CSV UTF-8, and give that")
+    if start.startswith(b"\x80") or path.suffix in (".pkl", ".pickle", ".pt", ".pth", ".npy", ".npz", ".joblib"):
+        raise ValueError(
+            f"{path.name} is a pickle or binary file, which may run code and is never read; give {FORMATS}"
+        )
+    if path.suffix.lower() in JSON:
+        return _pick_rows(lines_of_json(read_text(path), path.name), wanted, path.name)
+    if path.suffix.lower() in DELIMITERS:
+        return _read_delimited(path, wanted)
+    raise ValueError(f"{path.name}: a file that ends in {path.suffix or 'nothing'!r} is not known; give {FORMATS}")
+
+
+def must_exist(path: Path) -> None:
+    """Raise FileNotFoundError where there is no such file or folder; it names the nearest beside it."""
+    if not path.exists():
+        beside = sorted(other.name for other in path.parent.iterdir()) if path.parent.is_dir() else []
+        raise FileNotFoundError(f"there is no file {path}{nearest(path.name, beside)}")
+
+
+def is_parted(path: Path) -> bool:
+    """Whether a folder holds a file or folder for each split, so that its rows have splits of their own."""
+    return path.is_dir() and ((path / "dataset_dict.json").exists() or any(_eraser_files(path)))
+
+
+def check_columns(wanted: Sequence[str], there: Sequence[str], name: str) -> None:
+    """Raise ValueError for columns that are not there; it names the nearest, and those that are."""
+    for column in [column for column in wanted if column not in there]:
+        shown = ", ".join(map(repr, there[:20])) + (f" and {len(there) - 20} more" if len(there) > 20 else "")
+        raise ValueError(f"{name} has no column {column!r}{nearest(column, list(there))}; it has: {shown or 'none'}")
+
+
+def nearest(name: str, names: list[str]) -> str:
+    """`; did you mean ...?`, where a name comes near."""
+    folded = {other.casefold(): other for other in names}
+    near = [folded[other] for other in difflib.get_close_matches(name.casefold(), folded, 2, cutoff=0.5)]
+    return f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
+
+
+def _read_delimited(path: Path, wanted: Sequence[str]) -> Table:
+    """The columns of a csv or tsv file as text, as it stands there: no number, date, formula or NA is made of it."""
+    import csv
+    import warnings
+
+    import pandas as pd
+
+    text = read_text(path)
+    text = text if "\n" in text else text.replace("\r", "\n")
+    if not text.strip():
+        raise ValueError(f"{path.name} is empty: a first line of column names is needed, and a row a text")
+    usual = DELIMITERS[path.suffix.lower()]
+    first = text.partition("\n")[0].rstrip("\r")
+    heads = {
+        sign: next(csv.reader([first], delimiter=sign), []) for sign in dict.fromkeys([usual, ",", ";", "\t", "|"])
+    }
+    sign = max(heads, key=lambda one: (len(set(wanted) & {name.strip() for name in heads[one]}), one == usual))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", pd.errors.ParserWarning)
+        try:
+            frame = pd.read_csv(
+                io.StringIO(text, newline=""),
+                sep=sign,
+                dtype=str,
+                keep_default_na=False,
+                na_filter=False,
+                index_col=False,
+            )
+        except (pd.errors.ParserError, pd.errors.ParserWarning, pd.errors.EmptyDataError) as error:
+            said = str(error).replace("Error tokenizing data. C error: ", "").partition(". This leads")[0]
+            raise ValueError(
+                f"{path.name} is no table of columns parted by {sign!r}: {said}. A text that holds {sign!r}, a quote "
+                'or a line break stands in double quotes, with "" for a quote'
+            ) from None
+    frame.columns = [str(name).strip() for name in frame.columns]
+    check_columns(wanted, list(frame.columns), path.name)
+    return Table({name: frame[name].tolist() for name in wanted})
+
+
+def _pick_rows(rows: Iterator[dict], wanted: Sequence[str], name: str) -> Table:
+    """The wanted keys of rows; a row that lacks a key has None there."""
+    found: dict[str, list] = {column: [] for column in wanted}
+    there: dict[str, None] = {}
+    for row in rows:
+        there |= dict.fromkeys(row)
+        for column in wanted:
+            found[column].append(row.get(column))
+    check_columns(wanted, list(there), name)
+    return Table(found)
+
+
+def _read_parquet(path: Path, wanted: Sequence[str]) -> Table:
+    """The wanted columns of a Parquet file."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        check_columns(wanted, pq.read_schema(path).names, path.name)
+        return _pick_arrow(pq.read_table(path, columns=list(dict.fromkeys(wanted))), wanted, path)
+    except (pa.ArrowInvalid, OSError) as error:
+        raise ValueError(f"{path.name} cannot be read as Parquet, it may be cut off: {error}") from None
+
+
+def _read_arrow(paths: list[Path]):
+    """One table of Arrow streams, as `datasets` writes them, or Arrow files."""
+    import pyarrow as pa
+
+    tables = []
+    for path in paths:
+        try:
+            with pa.memory_map(str(path)) as source:
+                tables.append(pa.ipc.open_stream(source).read_all())
+        except pa.ArrowInvalid:
+            try:
+                with pa.memory_map(str(path)) as source:
+                    tables.append(pa.ipc.open_file(source).read_all())
+            except pa.ArrowInvalid as error:
+                raise ValueError(f"{path.name} cannot be read as Arrow, it may be cut off: {error}") from None
+    return pa.concat_tables(tables)
+
+
+def _pick_arrow(table, wanted: Sequence[str], path: Path) -> Table:
+    """The wanted columns of an Arrow table, and the class names that `datasets` wrote beside them."""
+    check_columns(wanted, table.column_names, path.name)
+    about = json.loads((table.schema.metadata or {}).get(b"huggingface", b"{}"))
+    features = about.get("info", {}).get("features", {})
+    classes = {c: tuple(features[c]["names"]) for c in wanted if "names" in (features.get(c) or {})}
+    return Table({column: table[column].to_pylist() for column in wanted}, classes)
+
+
+def _read_folder(path: Path, wanted: Sequence[str]) -> Table:
+    """A folder of `datasets`, whole or with a folder a split, or ERASER's."""
+    if (path / "dataset_dict.json").exists():
+        names = json.loads((path / "dataset_dict.json").read_text(encoding="utf-8"))["splits"]
+        own = [column for column in wanted if column != SPLIT]
+        parts = [(name, _read_saved(path / name, own)) for name in names]
+        columns = {column: [value for _, part in parts for value in part.columns[column]] for column in own}
+        columns[SPLIT] = [name for name, part in parts for _ in part.columns[own[0]]]
+        return Table(columns, parts[0][1].classes, parted=True)
+    if (path / "state.json").exists():
+        return _read_saved(path, wanted)
+    if any(_eraser_files(path)):
+        check_columns(wanted, ERASER_COLUMNS, f"ERASER's folder {path.name}")
+        table = _pick_rows(_eraser_rows(path), [*dict.fromkeys([*wanted, SPLIT])], path.name)
+        return Table(table.columns, parted=True)
+    held = ", ".join(sorted(other.name for other in path.iterdir())[:8]) or "nothing"
+    raise ValueError(f"the folder {path} holds no data that is known (it holds {held}); give {FORMATS}")
+
+
+def _read_saved(path: Path, wanted: Sequence[str]) -> Table:
+    """What `datasets.Dataset.save_to_disk` wrote: Arrow streams, and the class names of its label."""
+    state = path / "state.json"
+    files = [one["filename"] for one in json.loads(state.read_text(encoding="utf-8"))["_data_files"]]
+    table = _pick_arrow(_read_arrow([path / Path(name).name for name in files]), wanted, path)
+    info = path / "dataset_info.json"
+    features = (json.loads(info.read_text(encoding="utf-8")).get("features") if info.exists() else None) or {}
+    named = {c: tuple(features[c]["names"]) for c in wanted if "names" in (features.get(c) or {})}
+    return Table(table.columns, table.classes | named)
+
+
+def _eraser_files(path: Path) -> Iterator[tuple[str, Path]]:
+    """(split, file) of the annotations of an ERASER folder that are there."""
+    yield from ((split, path / f"{name}.jsonl") for name, split in ERASER.items() if (path / f"{name}.jsonl").exists())
+
+
+def _eraser_rows(path: Path) -> Iterator[dict]:
+    """Rows of ERASER_COLUMNS: each annotation with its document, as DeYoung et al. (2020) publish them."""
+    shared = _eraser_documents(path)
+    for split, file in _eraser_files(path):
+        for number, item in enumerate(lines_of_json(read_text(file), file.name), 1):
+            name = _document_name(item)
+            text = item.get("text") or item.get("document") or shared.get(name) or _read_document(path / "docs", name)
+            if text is None:
+                raise ValueError(f"{file.name}, line {number}: its document {name!r} is not in {path / 'docs'}")
+            yield {
+                "id": item.get("annotation_id") or f"{split}-{number}",
+                "text": text,
+                "query": item.get("query"),
+                "label": item.get("classification", item.get("label")),
+                "rationale": item.get("evidences"),
+                SPLIT: split,
+            }
+
+
+def _eraser_documents(path: Path) -> dict[str, str]:
+    """The documents of docs.jsonl, where an ERASER folder has that in place of docs/."""
+    file = path / "docs.jsonl"
+    rows = lines_of_json(read_text(file), file.name) if file.exists() else ()
+    return {str(row.get("docid")): str(row.get("document")) for row in rows}
+
+
+def _document_name(item: dict) -> str:
+    """Which document an annotation speaks of: that of its first evidence, else what its id begins with."""
+    for group in item.get("evidences") or ():
+        for piece in group if isinstance(group, list) else [group]:
+            if piece.get("docid"):
+                return str(piece["docid"])
+    docids = item.get("docids") or []
+    return str(docids[0]) if docids else str(item.get("annotation_id", "")).partition(":")[0]
+
+
+def _read_document(folder: Path, name: str) -> str | None:
+    """A document of docs/ with its sentences joined by spaces; None where there is none of that name inside."""
+    path = (folder / name).resolve()
+    if not name or not path.is_relative_to(folder.resolve()) or not path.is_file():
+        return None
+    return " ".join(read_text(path).split("\n"))

@@ -1,0 +1,26 @@
+"""Where each word of a text begins and ends: runs of letters and digits, and single other visible characters.
+
+White space is not a word, so every word holds at least one visible or control character. The study's corpora use
+spaCy's English rules instead (`compendium.corpora.words`), as the papers' tables rest on them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+SURROGATE = re.compile("[\ud800-\udfff]")
+WORD = re.compile(r"\w+(?:['\u2019.\-]\w+)*|[^\w\s]")
+
+
+def writable(text: str) -> str:
+    """The text with every lone surrogate replaced, which UTF-8 cannot hold; offsets stay as they were."""
+    return text if text.isascii() else SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def words_of(segments: Sequence[str]) -> np.ndarray:
+    """(W, 3) segment, start, end (exclusive) of the words of one or two texts, in order."""
+    found = [(at, *word.span()) for at, text in enumerate(segments) for word in WORD.finditer(text)]
+    return np.array(found, dtype=np.int64).reshape(-1, 3)

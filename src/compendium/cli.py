@@ -1,0 +1,227 @@
+"""Commands of the project: what there is, fetch, plan, run, render, publish, explore, claims, doctor."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from attreval.cli.app import CATALOGUES, app, plain_errors, print_rows
+
+CATALOGUES.append("compendium.catalogue")
+ProfileName = Annotated[str, typer.Option("--profile", "-p", help="a name from config/, or the path of a .yaml file")]
+
+
+@app.command()
+@plain_errors
+def fetch(
+    profile: ProfileName = "",
+    task: Annotated[list[str] | None, typer.Option(help="a task; may be given several times")] = None,
+    weights: Annotated[list[str] | None, typer.Option(help="pretrained weights from the registry")] = None,
+):
+    """Download, check and open what a profile or some tasks need, and make their tables.
+
+    With both, of the tasks alone: the profile says what those are that are its own.
+    """
+    from compendium import config, corpora
+    from compendium.corpora.fetch.fetching import with_tables
+    from compendium.workflow.run_notebook import with_mark
+    from compendium.workflow.staleness import write_stamps
+
+    tasks, names = list(task or []), list(weights or [])
+    settings = config.load(profile or "quick") if profile or not (tasks or names) else None
+    if settings and not (tasks or names):
+        tasks += [needed.name for needed in with_tables(tuple(settings.read_tasks()))]
+        named = [name for m in settings.models.values() for name in (m.weights, m.tokenizer, m.start, m.embeddings)]
+        names += [name for name in named if name in corpora.WEIGHTS]
+    tasks, names = list(dict.fromkeys(tasks)), list(dict.fromkeys(names))
+    corpora.fetch(tasks, names, say=lambda text: print(with_mark(text), flush=True))
+    write_stamps(tasks, names)
+
+
+@app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
+@plain_errors
+def run(
+    context: typer.Context,
+    profile: ProfileName = "quick",
+    cores: Annotated[int | None, typer.Option(help="processors to use; all that there are where not given")] = None,
+):
+    """Bring results and site up to date; what follows -- goes to snakemake, such as an executor for a cluster."""
+    from compendium import project
+    from compendium.config import load, path_of
+    from compendium.workflow.run_snakemake import is_dry, run_workflow
+
+    settings = load(profile)
+    name = settings.name
+    if profile.endswith((".yaml", ".yml")):
+        profile = str(path_of(profile))  # steps run from the project folder, not from here
+    print(f"profile {name}: looking what is to do", flush=True)
+    for task in settings.left_out:
+        print(f"left out: {task}, whose files are not at hand; ATTREVAL_CORPORA can name a folder that has them")
+    if not run_workflow(profile, cores, extra=context.args):
+        print("nothing to do: results and site are up to date")
+    if not is_dry(context.args):
+        print(f"results: {project.results(name).root}\nsite:    {project.home() / '_site' / 'index.html'}")
+
+
+@app.command()
+@plain_errors
+def plan(
+    profile: ProfileName = "quick",
+    as_json: Annotated[bool, typer.Option("--json", help="machine-readable")] = False,
+):
+    """Evaluations, tokens, processor time and memory of each step of a profile, before anything of it runs."""
+    from compendium.config import load
+    from compendium.planning.plan import make_plan
+
+    found = make_plan(load(profile), notify=lambda step: print(f"measuring: {step}", file=sys.stderr))
+    if as_json:
+        print(json.dumps(found.to_json(), indent=1, ensure_ascii=False))
+        return
+    print_rows(found.table())
+    print("\n".join(found.notes()))
+
+
+@app.command()
+@plain_errors
+def notebook(
+    name: Annotated[str, typer.Argument(help="such as 03_explain")],
+    parameter: Annotated[list[str] | None, typer.Option("--parameter", "-p", help="name=value")] = None,
+):
+    """Run one notebook with typed parameters; the executed copy goes to results/<profile>/notebooks."""
+    from compendium.config import path_of
+    from compendium.workflow.processes import end_with_parent
+    from compendium.workflow.run_notebook import run_notebook
+
+    if os.environ.get("ATTREVAL_IN_WORKFLOW"):
+        end_with_parent()
+    pairs = [text.partition("=") for text in parameter or []]
+    if wrong := [name for name, equals, _ in pairs if not equals]:
+        raise ValueError(f"a parameter is given as name=value; got {wrong[0]!r}")
+    given = {key: _read_value(key, value) for key, _, value in pairs}
+    if str(given.get("profile", "")).endswith((".yaml", ".yml")):
+        given["profile"] = str(path_of(given["profile"]))  # the notebook runs from the project folder, not from here
+    print(run_notebook(name, given))
+
+
+def _read_value(name: str, text: str):
+    """The value of a parameter as YAML has it; ValueError for what is none."""
+    import yaml
+
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError:
+        raise ValueError(f"the parameter {name} is {text!r}, which is no YAML; put quotes around a text") from None
+
+
+@app.command()
+@plain_errors
+def render(
+    profile: ProfileName = "quick",
+    route: Annotated[str, typer.Option(help="auto, quarto or pandoc")] = "auto",
+    committed: Annotated[
+        bool, typer.Option("--committed", help="of the committed run, as happens where there is no other")
+    ] = False,
+):
+    """Stage a profile's notebooks, tables and numbers, and render the site into _site/."""
+    from compendium.site.rendering import render
+    from compendium.workflow.manifest import make_manifest
+
+    name, results, own = _find_results(profile, committed)
+    if own:
+        make_manifest(profile)
+    print(render(name, route, results))
+
+
+def _find_results(profile: str, committed: bool = False):
+    """(name, results, whether they are this machine's): of a run here, else those that are committed, if asked so."""
+    from compendium import config, project
+    from compendium.site.publishing.places import committed as place_of
+    from compendium.site.publishing.places import committed_runs
+
+    name = config.load(profile).name
+    results = project.results(name)
+    if not committed and (any(results.steps.glob("*.json")) or name not in committed_runs()):
+        return name, results, True
+    print(f"the committed run of {name}, without what shows single texts: the explorer, examples", file=sys.stderr)
+    return name, place_of(name), False
+
+
+@app.command()
+@plain_errors
+def publish(
+    profile: ProfileName = "quick",
+    partial: Annotated[
+        bool, typer.Option("--partial", help="also of a run that lacks steps; these stay as committed")
+    ] = False,
+    only: Annotated[
+        list[str] | None, typer.Option(help="a step to publish, such as '02_train-*'; others stay as committed")
+    ] = None,
+    beside: Annotated[
+        bool, typer.Option("--beside", help="of a run on another machine the verdicts alone, beside the committed ones")
+    ] = False,
+):
+    """Copy a whole run into results/reference, without any corpus text; write docs/fidelity.md and links to it."""
+    from compendium.site.publishing.publish import publish, publish_beside
+
+    if beside and (partial or only):
+        raise typer.BadParameter("--beside replaces no step, so that neither --only nor --partial goes with it")
+    print(publish_beside(profile) if beside else publish(profile, partial, only or []))
+
+
+@app.command()
+@plain_errors
+def restore(profile: ProfileName = "reference"):
+    """Bring what is committed of a profile to where a run leaves it, but for steps that are there.
+
+    For notebooks that read tables alone, such as 03_overview, where a run is made in pieces.
+    """
+    from compendium.site.publishing.restore import restore
+
+    print(f"{len(restore(profile))} steps restored")
+
+
+@app.command()
+@plain_errors
+def explore(profile: ProfileName = "quick"):
+    """Make the explorer's page from a profile's results, without the rest of the site, and open it in a browser."""
+    import webbrowser
+
+    from compendium import config, project
+    from compendium.explorer.page import write_page
+    from compendium.workflow.manifest import make_manifest
+
+    make_manifest(profile)
+    page = write_page(project.results(config.load(profile).name))
+    print(page)
+    if sys.stdout.isatty():
+        webbrowser.open(page.as_uri())
+
+
+@app.command()
+@plain_errors
+def claims(
+    profile: ProfileName = "quick",
+    as_json: Annotated[bool, typer.Option("--json", help="machine-readable")] = False,
+):
+    """The scorecard: each claim with our value, what chance gives, a verdict, and how many texts would decide it."""
+    from compendium.papers.common.claims import for_people, scorecard
+
+    table = scorecard(_find_results(profile)[1].tables)
+    if as_json:
+        print(table.to_json(orient="records", indent=1, force_ascii=False))
+        return
+    print(for_people(table))
+
+
+@app.command()
+@plain_errors
+def doctor():
+    """Say what this machine has, and what follows."""
+    from compendium.workflow.doctor import examine
+
+    for line in examine():
+        print(line)

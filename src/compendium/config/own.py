@@ -1,0 +1,225 @@
+"""What a profile says of the user's own things: names, folders of models, files of texts.
+
+Paths are those of the profile's own folder; what is not there, or cannot be meant, is told before anything runs.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field, field_validator, model_validator
+
+from attreval.core.section import Section
+from compendium.corpora import WEIGHTS
+
+FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*")
+RUN_NAME = re.compile(r"[a-z0-9_]+")
+FROM_FOLDERS = ("weights", "tokenizer", "start")
+
+
+class CorpusSpec(Section):
+    """A file of one's own that becomes a task: see corpora.own_files for formats, corpora.own_data for columns.
+
+    file: from the profile's folder. labels: class names in index order, those of the model or of the file where empty.
+    text, label, pair, rationale, split, id: names of columns. hybrid_<name> is then a task, too, for the pointing
+    game, of documents of hybrid_sentences.
+    """
+
+    file: str = Field(min_length=1)
+    text: str = "text"
+    label: str = "label"
+    pair: str | None = None
+    rationale: str | None = None
+    split: str | None = None
+    id: str | None = None
+    labels: list[str] = []
+    title: str = ""
+    licence: str = ""
+    hybrid_sentences: int = Field(10, ge=2)
+
+    @field_validator("labels", mode="before")
+    @classmethod
+    def names_of_classes(cls, given):
+        named = [str(label) for label in given] if isinstance(given, list) else given
+        if isinstance(named, list) and named and (len(named) < 2 or len(set(named)) < len(named)):
+            raise ValueError(f"two classes or more of different names are needed; got {', '.join(named)}")
+        return named
+
+    def register(self, name: str, prefer: Sequence[str]) -> None:
+        """Make the file known as a task. prefer: the class names of the model that reads it."""
+        from attreval.texts.data import Columns
+        from compendium.corpora.own_tasks import register
+
+        check_run_name("corpora", name)
+        columns = Columns(**{field: getattr(self, field) for field in Columns.__dataclass_fields__})
+        register(name, Path(self.file), columns, self.labels, self.title, self.licence, prefer, self.hybrid_sentences)
+
+
+class AttributionsSpec(Section):
+    """A file of attributions that were made elsewhere, each method in it a method like ours: methods.attribution_files.
+
+    file: from the profile's folder. labels: the classes that its targets are of. stamp: a hash of what it holds,
+    computed, so that a changed file makes its steps run again.
+    """
+
+    file: str = Field(min_length=1)
+    labels: list[str] = []
+    stamp: str = ""
+
+    @model_validator(mode="after")
+    def stamped(self):
+        from compendium.corpora.own_tasks import digest_once
+
+        object.__setattr__(self, "stamp", digest_once(Path(self.file))[:16])
+        return self
+
+
+def register_attributions(files: Sequence[AttributionsSpec]) -> None:
+    """Make the methods of these files known; one that several files name has the texts of all of them.
+
+    ValueError for a file whose rows are wrong, and for a method that files of different classes share.
+    """
+    from attreval.methods import METHODS
+    from attreval.methods.attribution_files import as_methods, read_attribution_file
+
+    by_labels: dict[tuple[str, ...], list] = {}
+    for given in files:
+        by_labels.setdefault(tuple(given.labels), []).extend(read_attribution_file(given.file))
+    taken = [name for name, method in METHODS.items() if method.given is None]
+    for labels, rows in by_labels.items():
+        made = as_methods(rows, labels, taken)
+        METHODS.update(made)
+        taken += made
+
+
+def check_run_name(what: str, name: str) -> None:
+    """Raise ValueError for a name of a model or task that files of runs cannot be named by."""
+    if not RUN_NAME.fullmatch(name):
+        plain = re.sub(r"[^a-z0-9_]+", "_", name.lower()).strip("_") or "mine"
+        raise ValueError(
+            f"{what}: {name!r} is no name: lower-case letters, digits and underscores are, since runs and their files "
+            f"are named by it; {plain!r} would do"
+        )
+
+
+def check_profile_name(name: str) -> str:
+    """The name of a profile; ValueError for one that is no single folder below results/."""
+    if not FILE_NAME.fullmatch(name):
+        raise ValueError(
+            f"{name!r} is no name of a profile: its results lie in a folder of this name, so it has letters, digits, "
+            "dots, dashes and underscores, begins with a letter or digit, and is no path; where a profile has no "
+            "`name`, its file's is taken"
+        )
+    return name
+
+
+def resolve_paths(found: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """A profile as read, with the paths of its models and corpora made absolute, from the profile's folder.
+
+    Raises ValueError for a model's folder that is not there, or holds no model; the nearest folders are named.
+    """
+    models, corpora = found.get("models"), found.get("corpora")
+    changed = dict(found)
+    if isinstance(models, dict):
+        changed["models"] = {name: _with_folders(name, spec, folder) for name, spec in models.items()}
+    if isinstance(corpora, dict):
+        changed["corpora"] = {name: _with_file(spec, folder) for name, spec in corpora.items()}
+    if isinstance(given := found.get("attributions"), list):
+        changed["attributions"] = [_with_file({"file": x} if isinstance(x, str) else x, folder) for x in given]
+    return changed
+
+
+def _with_file(spec: Any, folder: Path) -> Any:
+    """The entry of a corpus with an absolute path; what is no entry, the schema refuses."""
+    if not isinstance(spec, dict) or not isinstance(spec.get("file"), str) or not spec["file"]:
+        return spec
+    return spec | {"file": str((folder / Path(spec["file"]).expanduser()).resolve())}
+
+
+def _with_folders(model: str, spec: Any, folder: Path) -> Any:
+    """The entry of a model with absolute folders."""
+    if not isinstance(spec, dict):
+        return spec
+    given = {key: spec[key] for key in FROM_FOLDERS if isinstance(spec.get(key), str)}
+    return spec | {key: find_folder(f"models.{model}.{key}", value, folder) for key, value in given.items()}
+
+
+def find_folder(where: str, given: str, folder: Path) -> str:
+    """The absolute path of a model's folder, or the name of registry weights or of a hub, unchanged.
+
+    What is a path (it begins with a dot, slash or tilde, has several slashes, or starts in a folder that there is) must
+    be a folder that holds a config.json; ValueError otherwise.
+    """
+    if given in WEIGHTS:
+        return given
+    path = folder / Path(given).expanduser()
+    if path.is_dir():
+        if not any((path / name).exists() for name in ("config.json", "tokenizer.json", "tokenizer_config.json")):
+            held = ", ".join(sorted(other.name for other in path.iterdir())[:6]) or "nothing"
+            raise ValueError(f"{where}: the folder {path} holds no model: no config.json; it holds {held}")
+        return str(path.resolve())
+    first, *rest = given.split("/")
+    is_path = given.startswith(("/", ".", "~")) or len(rest) > 1 or (rest and (folder / first).is_dir())
+    if path.exists() or is_path:
+        raise ValueError(f"{where}: there is no folder {path}{_nearest_folders(path)}")
+    return given
+
+
+def _nearest_folders(path: Path) -> str:
+    """Which folders come near a path that is not there: those beside it, from the deepest part that exists."""
+    parent, missed = path.parent, path.name
+    while not parent.is_dir():
+        parent, missed = parent.parent, parent.name
+    folders = [other.name for other in sorted(parent.iterdir()) if other.is_dir() and not other.name.startswith(".")]
+    near = difflib.get_close_matches(missed, folders, 3, cutoff=0.4) or folders[:3]
+    shown = ", ".join(str(parent / name) for name in near)
+    return f"; nearest are: {shown}" if near else f"; {parent} holds no folders"
+
+
+def class_names(model: str, spec) -> tuple[str, ...]:
+    """The classes of a model's weights, in the order of their numbers; () where they cannot be known without loading.
+
+    ValueError where `labels` names the classes that the folder's configuration names, in another order.
+    """
+    own = _names_in(Path(spec.weights) / "config.json") if spec.weights else ()
+    if not spec.labels:
+        return own
+    given = tuple(spec.labels)
+    if own and len(own) != len(given):
+        raise ValueError(
+            f"models.{model}.labels names {len(given)} classes, its weights have {len(own)}: {', '.join(own)}"
+        )
+    if _folded(own) != _folded(given) and sorted(_folded(own)) == sorted(_folded(given)):
+        raise ValueError(
+            f"models.{model}.labels has the classes {', '.join(given)}, its configuration the same in another order: "
+            f"{', '.join(own)}; leave `labels` out, or mend the configuration if that is wrong"
+        )
+    return given
+
+
+def check_classes(task: str, labels: Sequence[str], model: str, classes: Sequence[str]) -> None:
+    """Raise ValueError where a model that is taken as it is has other classes than the task that it reads."""
+    if classes and sorted(_folded(labels)) != sorted(_folded(classes)):
+        raise ValueError(
+            f"the model {model!r} has the classes {', '.join(classes)}, the task {task!r} has {', '.join(labels)}: "
+            "name the model's classes, in its order and in the task's words, under `labels` of the model"
+        )
+
+
+def _folded(names: Sequence[str]) -> list[str]:
+    """Names in one case."""
+    return [name.casefold() for name in names]
+
+
+def _names_in(config: Path) -> tuple[str, ...]:
+    """The class names in a model's configuration; () where there are none."""
+    try:
+        found: Mapping[str, Any] = json.loads(config.read_text(encoding="utf-8")).get("id2label") or {}
+        return tuple(str(found[key]) for key in sorted(found, key=int))
+    except (OSError, ValueError, AttributeError):
+        return ()

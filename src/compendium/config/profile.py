@@ -1,0 +1,231 @@
+"""Profiles: one validated schema for config/*.yaml; an unknown key or profile is an error that names the allowed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from pydantic import BaseModel, Field, field_validator, model_validator
+
+from attreval.core.section import Section
+from compendium.config.contradictions import check_choice_of_runs, check_judges, check_twins
+from compendium.config.judges import (
+    AgreementSpec,
+    DiagnosisSpec,
+    FaithfulnessSpec,
+    JointSpec,
+    MetaSpec,
+    PointingSpec,
+    SeedStudySpec,
+)
+from compendium.config.own import (
+    AttributionsSpec,
+    CorpusSpec,
+    check_classes,
+    check_profile_name,
+    check_run_name,
+    class_names,
+    register_attributions,
+)
+from compendium.config.sections import BootstrapSpec, ExplainSpec, Judge, ModelSpec, TaskSpec, TrainingSpec
+from compendium.corpora import TASKS, evidence_tasks
+
+Run = tuple[str, str, int]  # task, model, seed
+
+
+class Profile(Section):
+    """One profile, whole. threads: of a process; workers: processes of a step that judges.
+
+    variants: the reading of a paper that is followed where text and released code part, see config.variants; loading a
+    profile fills in what it says. left_out: the optional tasks that are not at hand; loading a profile sets it.
+    corpora: files of one's own; a profile that is made, or comes to another process, makes them known as tasks.
+    attributions: files of scores that were made elsewhere; their methods stand beside ours.
+    """
+
+    name: str
+    seed: int = 0
+    threads: int = Field(1, ge=1)
+    workers: int = Field(1, ge=1)
+    device: str = "auto"
+    models: dict[str, ModelSpec]
+    corpora: dict[str, CorpusSpec] = {}
+    attributions: list[AttributionsSpec] = []
+    tasks: dict[str, TaskSpec]
+    training: TrainingSpec = TrainingSpec()
+    explain: ExplainSpec = ExplainSpec()
+    pointing: PointingSpec = PointingSpec()
+    agreement: AgreementSpec = AgreementSpec()
+    faithfulness: FaithfulnessSpec = FaithfulnessSpec()
+    diagnosis: DiagnosisSpec = DiagnosisSpec()
+    joint: JointSpec = JointSpec()
+    meta: MetaSpec = MetaSpec()
+    bootstrap: BootstrapSpec = BootstrapSpec()
+    seed_study: SeedStudySpec | None = None
+    variants: dict[str, str] = {}
+    left_out: list[str] = Field([])
+
+    @field_validator("attributions")
+    @classmethod
+    def known_methods(cls, given):
+        register_attributions(given)
+        return given
+
+    @field_validator("name")
+    @classmethod
+    def one_folder(cls, given):
+        return check_profile_name(given)
+
+    def __setstate__(self, state):
+        super().__setstate__(state)
+        register_attributions(self.attributions)  # not known to this process yet
+        self._register_corpora()
+
+    def _register_corpora(self) -> None:
+        """Make the files of one's own known as tasks, with the classes of the first model that reads them."""
+        for name, corpus in self.corpora.items():
+            models = self.tasks[name].models if name in self.tasks else []
+            taken = [m for m in models if m in self.models and not self.task_of(name, m).train_rows]
+            corpus.register(name, class_names(taken[0], self.models[taken[0]]) if taken else ())
+
+    @model_validator(mode="after")
+    def known_names(self):
+        for model in self.models:
+            check_run_name("models", model)
+        self._register_corpora()
+        for task, spec in self.tasks.items():
+            if task not in TASKS:
+                raise ValueError(f"unknown task {task!r}; there are: {', '.join(TASKS)}")
+            if missing := [name for name in spec.models if name not in self.models]:
+                raise ValueError(f"task {task!r} asks for model {missing[0]!r}; defined are: {', '.join(self.models)}")
+            for other in spec.also_train:
+                if other not in TASKS or TASKS[other].labels != TASKS[task].labels:
+                    fit = [n for n, t in TASKS.items() if t.labels == TASKS[task].labels and n != task]
+                    raise ValueError(
+                        f"task {task!r} cannot also train on {other!r}; it can on: {', '.join(fit) or 'none'}"
+                    )
+            _check_keys(f"task {task!r}", "training", spec.training, TrainingSpec)
+            _check_keys(f"task {task!r}", "explain", spec.explain, ExplainSpec)
+            _check_keys(f"task {task!r}", "faithfulness", spec.faithfulness, FaithfulnessSpec)
+            for model in spec.models:
+                _check_keys(f"model {model!r}", "training", self.models[model].training, TrainingSpec)
+                _check_keys(f"task {task!r}", "training", self.task_of(task, model).training, TrainingSpec)
+                self.training_of(task, model)
+                if self.read_by(task) == task and not self.task_of(task, model).train_rows:
+                    check_classes(task, TASKS[task].labels, model, class_names(model, self.models[model]))
+            self.explaining_of(task), self.faithfulness_of(task)
+            _check_rows(self, task)
+            check_judges(self, task)
+        self.joint.check([*self.tasks, *self.left_out])
+        check_choice_of_runs(self)
+        check_twins(self)
+        if self.seed_study:
+            self.seed_study.check(self.models, TASKS)
+            self.study_training(), self.study_explaining()
+        return self
+
+    def read_tasks(self) -> list[str]:
+        """Every task whose table is read: those of the profile, those that they also train on or take evidence from."""
+        used = [self.task_of(task, model) for task, spec in self.tasks.items() for model in spec.models]
+        also = [other for spec in used for other in spec.also_train]
+        annotated = [name for task, _, _ in self.explained_runs("diagnosis") for name in evidence_tasks(task)]
+        studied = [self.seed_study.task] if self.seed_study else []
+        return list(dict.fromkeys([*self.tasks, *also, *annotated, *studied]))
+
+    def task_of(self, task: str, model: str) -> TaskSpec:
+        """How much of a task is used with one of its models, and how that is trained."""
+        spec = self.tasks[task]
+        changes = spec.of_model.get(model, {})
+        training = spec.training | changes.get("training", {})
+        return spec.changed(**changes | {"training": training})
+
+    def training_of(self, task: str, model: str) -> TrainingSpec:
+        """How a model is trained on a task: the profile's training with the model's and then the task's changes."""
+        changes = self.models[model].training | self.task_of(task, model).training
+        return self.training.changed(**changes)
+
+    def faithfulness_of(self, task: str) -> FaithfulnessSpec:
+        """How faithfulness is judged on a task: the profile's way with the task's own changes."""
+        return self.faithfulness.changed(**self.tasks[task].faithfulness)
+
+    def explaining_of(self, task: str) -> ExplainSpec:
+        """How a task is explained: the profile's way with the task's own changes."""
+        return self.explain.changed(**self.tasks[task].explain)
+
+    def study_training(self) -> TrainingSpec:
+        """How the models of the study of seeds are trained."""
+        changes = self.models[self.seed_study.model].training | self.seed_study.training
+        return self.training.changed(**changes)
+
+    def study_explaining(self) -> ExplainSpec:
+        """How they are explained."""
+        return self.explain.changed(**self.seed_study.explain | {"methods": self.seed_study.methods})
+
+    def rows_explained(self, task: str, model: str) -> int:
+        """How many test instances of a task a model is explained on."""
+        return self.task_of(task, model).explain_rows
+
+    def read_by(self, task: str) -> str:
+        """The task whose models read a task's instances: its own, or the one that they are made from."""
+        return TASKS[task].trained_on or task
+
+    def trained_runs(self) -> list[Run]:
+        """Every model that is trained, or taken as it is."""
+        return [run for task, spec in self.tasks.items() if self.read_by(task) == task for run in _all_runs(task, spec)]
+
+    def first_runs(self, tasks: Iterable[str]) -> list[Run]:
+        """The first seed of every model of these tasks, as far as the profile has them."""
+        known = [(task, self.tasks[task]) for task in tasks if task in self.tasks]
+        return [(task, model, spec.seeds[0]) for task, spec in known for model in spec.models]
+
+    def twin_runs(self) -> list[Run]:
+        """The first seed of the twins of joint.masked, of each task the plain ones first."""
+        known = [(task, twins) for task, twins in self.joint.masked.twins.items() if task in self.tasks]
+        return [(task, name, self.tasks[task].seeds[0]) for task, of in known for name in (*of.plain, *of.masked)]
+
+    def first_explained(self, task: str) -> Run | None:
+        """The first explained run of a task; None where it has none."""
+        return next((run for run in self.explained_runs() if run[0] == task), None)
+
+    def explained_runs(self, judge: Judge | None = None) -> list[Run]:
+        """Every run that notebook 03 explains, or those that go before one judge (diagnosis explains by itself)."""
+        asked = {judge} if judge else {"pointing", "agreement", "faithfulness"}
+        runs = [run for task, spec in self.tasks.items() for run in _all_runs(task, spec)]
+        used = {run: self.task_of(*run[:2]) for run in runs}
+        return [
+            run for run in runs if asked & set(used[run].judges) and (used[run].explain_rows or judge == "diagnosis")
+        ]
+
+
+def _all_runs(task: str, spec: TaskSpec) -> list[Run]:
+    """(task, model, seed) of every model and seed of a task."""
+    return [(task, model, seed) for model in spec.models for seed in spec.seeds]
+
+
+def _check_rows(profile: Profile, task: str) -> None:
+    """Raise ValueError where a task lacks the models that read it, or the rows that train them."""
+    spec, parent = profile.tasks[task], profile.read_by(task)
+    given = [name for name in ("train_rows", "dev_rows", "test_rows") if getattr(spec, name) is not None]
+    if parent == task:
+        if len(given) < 3:
+            raise ValueError(f"task {task!r} needs train_rows, dev_rows and test_rows; it has {given}")
+        if "train" not in TASKS[task].splits and any(profile.task_of(task, m).train_rows for m in spec.models):
+            raise ValueError(
+                f"task {task!r} has no rows to train on: say which column of its file holds the splits (`split`), or "
+                "set train_rows to 0 to take the model's weights as they are"
+            )
+        return
+    if given:
+        raise ValueError(f"task {task!r} is read by the models of {parent!r}: it takes no {given[0]}")
+    read = profile.tasks.get(parent)
+    for name, values in (("models", spec.models), ("seeds", spec.seeds)):
+        there = getattr(read, name) if read else []
+        if missing := [value for value in values if value not in there]:
+            raise ValueError(
+                f"task {task!r} is read by the models of {parent!r}, whose {name} are {there}; got {missing[0]!r}"
+            )
+
+
+def _check_keys(whose: str, part: str, given: dict, schema: type[BaseModel]) -> None:
+    """Raise ValueError for a key that a section does not have."""
+    if unknown := [name for name in given if name not in schema.model_fields]:
+        allowed = ", ".join(schema.model_fields)
+        raise ValueError(f"{whose}: unknown {part} key {unknown[0]!r}; allowed are: {allowed}")

@@ -1,0 +1,101 @@
+"""How is an archive opened as data? Only what is needed, never outside its folder, whole or not at all."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import shutil
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from pathlib import Path, PurePosixPath
+
+from compendium.corpora.fetch.download import clear_leftovers
+from compendium.corpora.fetch.errors import FetchError, room_for
+from compendium.corpora.fetch.lock import Package
+
+MARK = ".opened.json"
+BROKEN = (tarfile.TarError, zipfile.BadZipFile, gzip.BadGzipFile, zlib.error, EOFError, ValueError)
+
+
+def is_open(package: Package) -> bool:
+    """Whether the opened members of the locked archive lie there in their full sizes."""
+    mark = package.folder / MARK
+    if not mark.exists():
+        return False
+    said = json.loads(mark.read_text(encoding="utf-8"))
+    if said["sha256"] != package.sha256 or said["members"] != list(package.members):
+        return False
+    files = ((package.folder / name, size) for name, size in said["files"].items())
+    return all(path.is_file() and path.stat().st_size == size for path, size in files)
+
+
+def open_package(package: Package) -> Path:
+    """Extract the needed members of a checked archive to `package.folder`; FetchError where it is broken."""
+    folder = package.folder
+    part = folder.with_name(f".{folder.name}.{os.getpid()}.part")
+    with room_for(f"the contents of {package.file}", folder.parent):
+        clear_leftovers(folder.parent)
+        shutil.rmtree(part, ignore_errors=True)
+        try:
+            files = extract(package.archive, package.members, part)
+            mark = {"sha256": package.sha256, "members": list(package.members), "files": files}
+            (part / MARK).write_text(json.dumps(mark, indent=1, sort_keys=True), encoding="utf-8")
+            if folder.exists():
+                shutil.rmtree(folder)
+            os.replace(part, folder)
+        finally:
+            shutil.rmtree(part, ignore_errors=True)
+    return folder
+
+
+def extract(archive: Path, patterns: tuple[str, ...], folder: Path) -> dict[str, int]:
+    """Extract members that fit a pattern; returns {name: size}. FetchError: broken (then removed), unfit."""
+    folder.mkdir(parents=True)
+    try:
+        opener = _extract_tar if tarfile.is_tarfile(archive) else _extract_zip
+        files = dict(opener(archive, patterns, folder))
+    except BROKEN as error:
+        archive.unlink(missing_ok=True)
+        raise FetchError(
+            f"{archive.name} cannot be opened ({type(error).__name__}: {error}): it is cut short or not "
+            "the archive that it should be. Nothing of it was kept; fetch again"
+        ) from error
+    unmet = [pattern for pattern in patterns if not any(fnmatchcase(name, pattern) for name in files)]
+    if unmet:
+        raise FetchError(f"{archive.name} holds no member that fits {unmet[0]!r}; data/registry.lock is wrong about it")
+    return dict(sorted(files.items()))
+
+
+def _extract_tar(archive: Path, patterns: tuple[str, ...], folder: Path) -> Iterator[tuple[str, int]]:
+    """Extract regular files of a tar archive; the `data` filter refuses paths and links that lead outside."""
+    with tarfile.open(archive) as opened:
+        for member in opened:
+            if member.isfile() and _fits(member.name, patterns):
+                opened.extract(member, folder, filter="data")
+                yield member.name, member.size
+
+
+def _extract_zip(archive: Path, patterns: tuple[str, ...], folder: Path) -> Iterator[tuple[str, int]]:
+    """Extract files of a zip archive, each checked against its own checksum while it is read."""
+    with zipfile.ZipFile(archive) as opened:
+        for member in opened.infolist():
+            if not member.is_dir() and _fits(member.filename, patterns):
+                target = folder / member.filename
+                target.parent.mkdir(parents=True, exist_ok=True)
+                with opened.open(member) as source, target.open("wb") as sink:
+                    shutil.copyfileobj(source, sink, 1 << 20)
+                yield member.filename, member.file_size
+
+
+def _fits(name: str, patterns: tuple[str, ...]) -> bool:
+    """Whether a member is wanted; ValueError where its path would lead outside the folder."""
+    if not any(fnmatchcase(name, pattern) for pattern in patterns):
+        return False
+    path = PurePosixPath(name)
+    if path.is_absolute() or ".." in path.parts or "\\" in name or ":" in name:
+        raise ValueError(f"member {name!r} leads outside its archive")
+    return True

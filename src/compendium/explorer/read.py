@@ -1,0 +1,221 @@
+"""Explained texts as a run has left them: attributions, human evidence, and the metrics' values of each text.
+
+Only files are read; no model is loaded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from attreval.core.records import Attribution, Instance, Tokens
+from attreval.core.seeds import generator
+from attreval.core.tables import read_values
+from attreval.core.units import Units, find_units
+from attreval.methods import METHODS
+from attreval.metrics.human_agreement import token_marks
+from attreval.metrics.pointing_game import find_games
+from attreval.metrics.unified.gold import read_gold
+from attreval.metrics.unified.ranking import Feature, rank_features
+from compendium import corpora
+from compendium.config import Profile, Run
+from compendium.papers.common.evidence import borrowed_evidence, with_evidence
+from compendium.papers.common.runs import load_attributions, load_tokens, load_typed_attributions, load_typed_tokens
+from compendium.papers.common.sample import evaluated_instances, to_explain
+from compendium.papers.kamp2023.readings import PEOPLE
+from compendium.project import Results
+
+MOST_FEATURES = 12  # pairs, or pairs of spans, of one explanation
+RUN = ["task", "model", "seed"]
+VALUES_OF = ("04_poerner2018", "06_zhao2023", "07_sun2024")  # notebooks that keep metrics' values of single texts
+TEXT_AGREEMENT = ("methods", "methods_dynamic", "people")  # columns of notebook 05
+
+
+@dataclass(frozen=True)
+class ExplainedText:
+    """One explained instance of one run; n content tokens, A annotators.
+
+    scores: (n,) by method, pairs and spans projected to tokens. features: by method the first pairs or spans with their
+    scores, as places among the content tokens. marks: (A, n). evidence: (n,) bool by game. relations: what people
+    related. metrics: metric -> method -> value. text_agreement: of the six methods, and of people (notebook 05).
+    """
+
+    run: Run
+    instance: Instance
+    tokens: Tokens
+    target: int
+    predicted: int
+    probability: float
+    scores: dict[str, np.ndarray]
+    features: dict[str, list[tuple[Feature, float]]] = field(default_factory=dict)
+    marks: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
+    evidence: dict[str, np.ndarray] = field(default_factory=dict)
+    relations: tuple[Feature, ...] = ()
+    metrics: dict[str, dict[str, float]] = field(default_factory=dict)
+    text_agreement: dict[str, float] = field(default_factory=dict)
+
+
+def find_runs(results: Results, profile: Profile) -> tuple[dict[Run, list[Instance]], list[str]]:
+    """The runs that can be shown, with their instances in the task's order, and what is missing of each other run."""
+    found, gaps = {}, []
+    runs = dict.fromkeys([*profile.explained_runs(), *profile.explained_runs("diagnosis")])
+    for run in sorted(runs, key=lambda one: list(corpora.TASKS).index(one[0])):
+        task, model, seed = run
+        name = f"{task}, {model}, seed {seed}"
+        shards, parts = range(profile.explaining_of(task).shards), range(profile.diagnosis.parts)
+        explained = all(results.attributions(*run, shard).exists() for shard in shards)
+        typed = all(results.typed_attributions(*run, part).exists() for part in parts)
+        token_tables = [results.tokens(*run, shard) for shard in shards] if explained else []
+        token_tables += [results.typed_tokens(*run, part) for part in parts] if typed else []
+        if not (explained or typed):
+            gaps.append(f"{name}: no explanations")
+        elif not corpora.table_path(task).exists():
+            gaps.append(f"{name}: the table of the task is not here")
+        elif not all(path.exists() for path in token_tables):
+            gaps.append(f"{name}: how the model reads the texts is not here")
+        else:
+            found[run] = to_explain(profile, task, model) if explained else evaluated_instances(profile, task)
+    return found, gaps
+
+
+def read_values_of_instances(results: Results) -> pd.DataFrame:
+    """What notebooks 04, 06 and 07 have measured on single instances; see tables.VALUE_SCHEMA."""
+    return read_values(*(path for name in VALUES_OF if (path := results.instances / f"{name}.parquet").exists()))
+
+
+def read_texts(
+    results: Results, profile: Profile, run: Run, chosen: Iterable[Instance], values: pd.DataFrame
+) -> list[ExplainedText]:
+    """These instances of a run, those that somebody has explained. values: see `read_values_of_instances`."""
+    tokens_of = _load_if_there(load_typed_tokens, results, profile, run)
+    tokens_of |= _load_if_there(load_tokens, results, profile, run)
+    explained = _load_if_there(load_attributions, results, profile, run)
+    typed = _load_if_there(load_typed_attributions, results, profile, run)
+    borrowed = borrowed_evidence(run[0]) if typed else {}
+    predictions = _read_predictions(results, profile, run)
+    agreement = _read_text_agreement(results, run)
+    metrics: dict[str, dict[str, dict[str, float]]] = {}
+    for row in _of_run(values, run).itertuples():
+        metrics.setdefault(row.instance, {}).setdefault(row.measure, {})[row.method] = row.value
+    out = []
+    for instance in chosen:
+        name = instance.id
+        records = {m: r for m, r in (typed.get(name, {}) | explained.get(name, {})).items() if m in METHODS}
+        if not records:
+            continue
+        tokens = tokens_of[name]
+        predicted, probability = predictions.get(name, (-1, float("nan")))
+        target = next(iter(records.values())).target
+        units = find_units(tokens, profile.diagnosis.units.unit)
+        gold = read_gold(with_evidence(instance, borrowed), tokens, units) if name in typed else []
+        text = ExplainedText(
+            run,
+            instance,
+            tokens,
+            target,
+            predicted if predicted >= 0 else target,
+            probability,
+            scores={m: records[m].on_tokens(len(tokens))[tokens.content] for m in METHODS if m in records},
+            features={m: _first_features(r, tokens, units, run) for m, r in records.items() if r.level != "token"},
+            marks=token_marks(instance, tokens) if len(instance.evidence.marks) else np.zeros((0, len(tokens.content))),
+            evidence=_read_evidence(profile, run, instance, tokens, predicted),
+            relations=tuple(_on_content(p, tokens, units) for p in gold[0].interactions["high"]) if gold else (),
+            metrics=metrics.get(name, {}),
+            text_agreement=agreement.get(name, {}),
+        )
+        out.append(text)
+    return out
+
+
+def read_means(results: Results, values: pd.DataFrame) -> dict[Run, dict]:
+    """What the tables say of each run over all its instances, with how many these are.
+
+    metrics: metric -> method -> (mean, instances). pairs: (voter, voter) -> (agreement by k, instances). dynamic: the
+    same at dynamic k. text_agreement: means of ExplainedText.text_agreement.
+
+    values: see `read_values_of_instances`.
+    """
+    out: dict[Run, dict] = {}
+
+    def part(run: Iterable, name: str) -> dict:
+        return out.setdefault(tuple(run), {}).setdefault(name, {})
+
+    means = values.groupby([*RUN, "measure", "method"], sort=False).value.agg(["mean", "size"])
+    for (*run, metric, method), row in means.iterrows():
+        part(run, "metrics").setdefault(metric, {})[method] = (float(row["mean"]), int(row["size"]))
+    for name, voters in (("agreement_at_k", ("method_a", "method_b")), ("with_people", ("method", None))):
+        for row in _read_table(results.tables / f"05_kamp2023_{name}.csv").to_dict("records"):
+            pair = tuple(row[voter] if voter else PEOPLE for voter in voters)
+            by_k, _ = part((row[n] for n in RUN), "pairs").setdefault(pair, ({}, int(row["instances"])))
+            by_k[int(row["k"])] = row["agreement"]
+    for row in _read_table(results.tables / "05_kamp2023_dynamic.csv").to_dict("records"):
+        count = int(row["instances"] - row["undefined"])
+        part((row[n] for n in RUN), "dynamic")[row["a"], row["b"]] = (row["dynamic"], count)
+    sentences = _read_table(results.tables / "05_kamp2023_sentences.csv")
+    for run, rows in sentences.groupby(RUN, sort=False) if len(sentences) else ():
+        part(run, "text_agreement").update(rows[list(TEXT_AGREEMENT)].mean().dropna().to_dict())
+    return out
+
+
+def _of_run(table: pd.DataFrame, run: Run) -> pd.DataFrame:
+    """The rows of a run."""
+    task, model, seed = run
+    return table[(table.task == task) & (table.model == model) & (table.seed == seed)]
+
+
+def _load_if_there(load: Callable[..., dict], results: Results, profile: Profile, run: Run) -> dict:
+    """What `load` gives by instance; empty where the run has none of these."""
+    try:
+        return load(results, profile, *run)
+    except FileNotFoundError:
+        return {}
+
+
+def _on_content(feature: Feature, tokens: Tokens, units: Units) -> Feature:
+    """A feature of units as places among the content tokens."""
+    place = {position: at for at, position in enumerate(tokens.content.tolist())}
+    first, second = (tuple(place[p] for u in part for p in units.groups[u] if p in place) for part in feature)
+    return first, second
+
+
+def _first_features(record: Attribution, tokens: Tokens, units: Units, run: Run) -> list[tuple[Feature, float]]:
+    """The highest pairs or spans of an explanation, in the order in which the metrics take them."""
+    ranking = rank_features(record, units, generator("ties", *run, record.instance, record.method))
+    pairs = zip(ranking.features[:MOST_FEATURES], ranking.scores, strict=False)
+    return [(_on_content(feature, tokens, units), float(score)) for feature, score in pairs]
+
+
+def _read_evidence(
+    profile: Profile, run: Run, instance: Instance, tokens: Tokens, predicted: int
+) -> dict[str, np.ndarray]:
+    """Where the pointing game looks for the highest score, (n,) bool by game; empty for texts that are not played."""
+    if "pointing" not in profile.task_of(*run[:2]).judges or predicted < 0:
+        return {}
+    word = tokens.word[tokens.content]
+    covered = np.isin(np.arange(len(instance.words)), word)
+    games = find_games(instance, predicted, covered, profile.pointing.affix)
+    return {g.metric: g.evidence[word] & (word >= 0) for g in games if not g.discarded}
+
+
+def _read_predictions(results: Results, profile: Profile, run: Run) -> dict[str, tuple[int, float]]:
+    """The predicted class and its probability by instance, by notebooks 03_explain and 07_sun2024_explanations."""
+    steps = [("07_sun2024_explanations", *run, part) for part in range(profile.diagnosis.parts)]
+    steps += [("03_explain", *run, shard) for shard in range(profile.explaining_of(run[0]).shards)]
+    rows = [row for step in steps for row in _read_table(results.table("instances", *step)).to_dict("records")]
+    return {row["instance"]: (int(row["predicted"]), float(row.get("probability", np.nan))) for row in rows}
+
+
+def _read_text_agreement(results: Results, run: Run) -> dict[str, dict[str, float]]:
+    """Agreement of the six methods, and of people, on each text of a run."""
+    table = _read_table(results.tables / "05_kamp2023_sentences.csv")
+    rows = _of_run(table, run).to_dict("records") if len(table) else []
+    return {row["instance"]: {n: row[n] for n in TEXT_AGREEMENT if pd.notna(row[n])} for row in rows}
+
+
+def _read_table(path: Path) -> pd.DataFrame:
+    """A CSV table, empty where it is not there."""
+    return pd.read_csv(path) if path.exists() else pd.DataFrame()

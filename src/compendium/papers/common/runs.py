@@ -1,0 +1,102 @@
+"""The outputs of a run (task, model, seed): attributions, tokens and tables; no model is loaded here.
+
+For models see `trained_models`.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import pandas as pd
+
+from attreval.core.records import Attribution, Tokens
+from attreval.core.tables import read_by_instance
+from attreval.core.token_tables import read_tokens
+from attreval.methods import METHODS
+from compendium.config import Judge, Profile
+from compendium.project import Results
+from compendium.workflow.step import Step
+
+
+def load_attributions(
+    results: Results, profile: Profile, task: str, model: str, seed: int
+) -> dict[str, dict[str, Attribution]]:
+    """Attributions of every shard: instance id -> method -> record."""
+    paths = [results.attributions(task, model, seed, shard) for shard in range(profile.explaining_of(task).shards)]
+    return dict(sorted(read_by_instance(*(results.existing(path, "03_explain") for path in paths)).items()))
+
+
+def load_tokens(
+    results: Results, profile: Profile, task: str, model: str, seed: int, part: str = ""
+) -> dict[str, Tokens]:
+    """How the model reads the instances of every shard, by instance id; or those of a part: `examples`, `marked`."""
+    parts = [part] if part else range(profile.explaining_of(task).shards)
+    paths = [results.tokens(task, model, seed, part) for part in parts]
+    return read_tokens(*(results.existing(path, "03_explain") for path in paths))
+
+
+def load_typed_attributions(
+    results: Results, profile: Profile, task: str, model: str, seed: int
+) -> dict[str, dict[str, Attribution]]:
+    """Attributions of all parts: instance id -> method -> record."""
+    paths = [results.typed_attributions(task, model, seed, part) for part in range(profile.diagnosis.parts)]
+    return read_by_instance(*(results.existing(path, "07_sun2024_explanations") for path in paths))
+
+
+def load_typed_tokens(results: Results, profile: Profile, task: str, model: str, seed: int) -> dict[str, Tokens]:
+    """How the model reads the instances of all parts, by instance id."""
+    paths = [results.typed_tokens(task, model, seed, part) for part in range(profile.diagnosis.parts)]
+    return read_tokens(*(results.existing(path, "07_sun2024_explanations") for path in paths))
+
+
+def common_methods(records: dict[str, dict[str, Attribution]]) -> list[str]:
+    """The methods of single tokens that have explained every instance of a run, in the order of METHODS."""
+    explained = set.intersection(*(set(by_method) for by_method in records.values()))
+    return [name for name, method in METHODS.items() if name in explained and method.level == "token"]
+
+
+def kept_for_run(runs: int = 1) -> Callable[[Callable], Callable]:
+    """Decorate a function of (results, profile, task, model, seed): a process keeps what it gives for the last `runs`.
+
+    The key is the results folder and the run: a process works for one profile.
+    """
+
+    def decorate(load: Callable) -> Callable:
+        kept: OrderedDict[tuple, Any] = OrderedDict()
+
+        @wraps(load)
+        def load_once(results: Results, profile: Profile, *run):
+            key = (results.root, *run)
+            if key not in kept:
+                kept[key] = load(results, profile, *run)
+                while len(kept) > runs:
+                    kept.popitem(last=False)
+            return kept[key]
+
+        return load_once
+
+    return decorate
+
+
+@kept_for_run()
+def load_records_once(results: Results, profile: Profile, task: str, model: str, seed: int):
+    """The attributions of a run."""
+    return load_attributions(results, profile, task, model, seed)
+
+
+def read_shards(step: Step, table: str, judge: Judge | None = None, lacking: bool = False) -> pd.DataFrame:
+    """A table that notebook 03 wrote for each shard (of a judge's runs), put together, with task, model and seed.
+
+    lacking: some may lack, as tables of single texts do that no commit has.
+    """
+    parts = []
+    for task, model, seed in step.profile.explained_runs(judge):
+        for shard in range(step.profile.explaining_of(task).shards):
+            if lacking and not step.results.table(table, "03_explain", task, model, seed, shard).exists():
+                continue
+            found = step.results.read_table(table, "03_explain", task, model, seed, shard)
+            parts.append(found.assign(task=task, model=model, seed=seed))
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=["task", "model", "seed"])

@@ -1,0 +1,36 @@
+"""Which instances are used? The first of a table, whose order is random and never changes: the same for everybody."""
+
+from __future__ import annotations
+
+from attreval.core.records import Instance
+from compendium import corpora
+from compendium.config import Profile
+
+
+def to_explain(
+    profile: Profile, task: str, model: str, shard: int | None = None, rows: int | None = None
+) -> list[Instance]:
+    """The test instances on which a profile explains a model, or those of one shard."""
+    chosen = corpora.load(task, "test", rows or profile.rows_explained(task, model))
+    return chosen if shard is None else chosen[shard :: profile.explaining_of(task).shards]
+
+
+def evaluated_instances(profile: Profile, task: str) -> list[Instance]:
+    """The test instances that the diagnosis looks at."""
+    return corpora.load(task, "test", profile.diagnosis.rows)
+
+
+def marked_corpus(task: str) -> list[Instance]:
+    """All of a task's dev and test instances that people have marked, as far as it has these splits."""
+    splits = [split for split in ("dev", "test") if split in corpora.TASKS[task].splits]
+    return [i for split in splits for i in corpora.load(task, split) if len(i.evidence.marks)]
+
+
+def examples(task: str, wanted: list[str]) -> list[Instance]:
+    """The test instances of these ids, in this order. Raises ValueError where there is no such instance."""
+    found = {instance.id: instance for instance in corpora.load(task, "test")} if wanted else {}
+    if missing := [name for name in wanted if name not in found]:
+        raise ValueError(
+            f"task {task!r} has no test instance {missing[0]!r}; ids look like {next(iter(found), 'none')!r}"
+        )
+    return [found[name] for name in wanted]

@@ -1,0 +1,253 @@
+"""The scorecard as a picture: value, interval and nulls of each claim, by paper, coloured by verdict.
+
+Claims have different units, so each row has a scale of its own, made of what decides the verdict: the middle line is
+the edge of the claimed range (of a range around a number, the edge that lies nearer to chance), right of it is where
+the paper says, and the farthest mark of the row lies at the end of the panel. Within a row distances are true; between
+rows they do not compare, so the raw value stands beside each.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import yaml
+
+from compendium import project
+from compendium.papers.common.verdicts import (
+    CHANCE,
+    CONTRADICTED,
+    DIRECTION,
+    INCONCLUSIVE,
+    REPRODUCED,
+    UNTESTABLE,
+    VERDICTS,
+)
+
+PAPERS = {
+    "poerner2018": "Pointing (Poerner et al. 2018)",
+    "kamp2023": "Agreement (Kamp et al. 2023)",
+    "zhao2023": "Faithfulness (Zhao & Aletras 2023)",
+    "sun2024": "Diagnosis (Sun et al. 2024)",
+}
+# Colours of Okabe and Ito, told apart by people who are colour-blind; the shape says the same once more.
+LOOK = {
+    REPRODUCED: ("#0072B2", "o"),
+    CHANCE: ("#CC79A7", "D"),
+    DIRECTION: ("#009E73", ">"),
+    INCONCLUSIVE: ("#6b6b6b", "s"),
+    CONTRADICTED: ("#D55E00", "X"),
+}
+HOLLOW = (INCONCLUSIVE,)
+CLAIMED, CHANCE_MARK = "#e9eff4", "#8a8a8a"
+
+
+@dataclass(frozen=True)
+class Scale:
+    """A row's scale. edge: where its middle line lies. side: 1 where the paper says more, -1 where less."""
+
+    edge: float
+    side: int
+    unit: float
+    far: float
+
+    def place(self, value: float) -> float:
+        """Where a raw value lies between -1 and 1."""
+        return self.side * (value - self.edge) / self.unit
+
+
+def read_titles(path: Path | None = None) -> dict[str, str]:
+    """What paper/scorecard.yml calls each claim, by claim id; empty where that file is not there."""
+    path = path or project.home() / "paper" / "scorecard.yml"
+    return yaml.safe_load(path.read_text(encoding="utf-8")) or {} if path.exists() else {}
+
+
+def read_range(claimed: str) -> tuple[float, float]:
+    """The ends of a claimed range as a claims table says it: `above 0`, `below 0.5`, `4 to 5`; else ValueError."""
+    number = r"(-?[\d.]+(?:e[+-]?\d+)?)"
+    if found := re.fullmatch(rf"above {number}", claimed):
+        return float(found[1]), np.inf
+    if found := re.fullmatch(rf"below {number}", claimed):
+        return -np.inf, float(found[1])
+    if found := re.fullmatch(rf"{number} to {number}", claimed):
+        return float(found[1]), float(found[2])
+    raise ValueError(f"{claimed!r} is no claimed range; write `above 0`, `below 0.5` or `4 to 5`")
+
+
+def make_scale(row: pd.Series) -> Scale:
+    """The scale of one row of a claims table, wide enough for all that is drawn in it."""
+    start, end = read_range(row.claimed)
+    chance = next((null for null in (row.null_scores, row.null_names) if np.isfinite(null)), -np.inf)
+    if np.isinf(start):
+        edge, side, other = end, -1, -np.inf
+    elif np.isinf(end):
+        edge, side, other = start, 1, np.inf
+    else:
+        edge, side, other = (end, -1, start) if chance > (start + end) / 2 else (start, 1, end)
+    drawn = [row.value, row.low, row.high, row.published, row.null_scores, row.null_names, other]
+    unit = max((abs(mark - edge) for mark in drawn if np.isfinite(mark)), default=0.0) or 1.0
+    return Scale(edge, side, unit, side * (other - edge) / unit if np.isfinite(other) else 1.0)
+
+
+def decided(table: pd.DataFrame) -> pd.DataFrame:
+    """The claims that have a verdict, the best first."""
+    known = table[table.verdict.isin(list(LOOK))]
+    return known.sort_values("verdict", key=lambda verdicts: verdicts.map(VERDICTS.index), kind="stable")
+
+
+def draw_overview(table: pd.DataFrame, titles: dict[str, str]):
+    """All testable claims of all papers on one page, a panel a paper. titles: as `read_titles`."""
+    from matplotlib import pyplot as plt
+
+    from compendium.papers.common.style import draw_nothing, use_style
+
+    rows = decided(table)
+    if rows.empty:
+        return draw_nothing(f"None of {len(table)} claims can be tested in this run.")
+    use_style()
+    by_paper = {paper: rows[rows.paper == paper] for paper in PAPERS}
+    columns = [("poerner2018", "zhao2023"), ("kamp2023", "sun2024")]
+    counts = [[max(1, len(by_paper[paper])) for paper in column] for column in columns]
+    row, head = 0.172, 0.46
+    height = max(sum(column) * row + len(column) * head for column in counts) + 0.45
+    figure = plt.figure(figsize=(7.3, height))
+    for at, column in enumerate(columns):
+        top = height - 0.32
+        for paper, count in zip(column, counts[at], strict=True):
+            left = 0.5 * at + 0.262
+            axes = figure.add_axes((left, (top - count * row) / height, 0.13, count * row / height))
+            if len(by_paper[paper]):
+                _draw_rows(axes, by_paper[paper])
+            else:
+                axes.set_axis_off()
+                axes.set_ylim(0.5, -0.5)
+                _beside(axes, -0.03, 0, "none can be tested in this run", "right", 7.3)
+            axes.set_title(PAPERS[paper], loc="left", fontsize=8.5, fontweight="bold", x=-1.95, pad=4)
+            for y, claim in enumerate(by_paper[paper].itertuples()):
+                label = titles.get(claim.claim) or textwrap.shorten(claim.statement, 34, placeholder=" …")
+                _beside(axes, -0.03, y, label, "right", 7.3)
+                _beside(axes, 1.05, y, _say(claim, claim.value, 2), "left", 7.3)
+            top -= count * row + head
+    _explain(figure, table, 7.2, 0.5 / height, columns=5)
+    return figure.axes[0]
+
+
+def draw_paper(table: pd.DataFrame, paper: str):
+    """The testable claims of one paper in words, with our value, its interval, the published value and the nulls."""
+    from matplotlib import pyplot as plt
+
+    from compendium.papers.common.style import draw_nothing, use_style
+
+    table = table[table.paper == paper]
+    rows = decided(table)
+    if rows.empty:
+        return draw_nothing(f"None of {len(table)} claims can be tested in this run.")
+    use_style()
+    row = 0.37
+    height = len(rows) * row + 0.85
+    figure = plt.figure(figsize=(7.3, height))
+    axes = figure.add_axes((0.4, 0.7 / height, 0.3, len(rows) * row / height))
+    _draw_rows(axes, rows, size=38)
+    for y, claim in enumerate(rows.itertuples()):
+        _beside(axes, -0.03, y, "\n".join(textwrap.wrap(claim.statement, 53)[:3]), "right", 7.6)
+        ours = f"{_say(claim, claim.value)} [{_say(claim, claim.low)}, {_say(claim, claim.high)}]"
+        others = [("paper", claim.published), ("random", claim.null_scores), ("exchanged", claim.null_names)]
+        known = ", ".join(f"{name} {_say(claim, value)}" for name, value in others if np.isfinite(value))
+        _beside(axes, 1.03, y - 0.17 * bool(known), ours, "left", 7.6)
+        _beside(axes, 1.03, y + 0.2, known, "left", 6.3, "#5b6470")
+    _explain(figure, table, 7, 0.55 / height, columns=5)
+    return axes
+
+
+def _draw_rows(axes, rows: pd.DataFrame, size: float = 20) -> None:
+    """Claimed range, interval, value, published value and nulls of each claim, from the top down."""
+    from matplotlib.patches import Rectangle
+
+    for y, (_, row) in enumerate(rows.iterrows()):
+        scale, (colour, marker) = make_scale(row), LOOK[row.verdict]
+        axes.add_patch(Rectangle((0, y - 0.42), scale.far, 0.84, facecolor=CLAIMED, edgecolor="none", zorder=0))
+        ends = [scale.place(row.low), scale.place(row.high)]
+        axes.plot(ends, [y, y], color=colour, linewidth=1.3, solid_capstyle="butt", zorder=3)
+        for null, mark in ((row.null_scores, "x"), (row.null_names, "+")):
+            if np.isfinite(null):
+                axes.scatter(
+                    scale.place(null), y, s=size * 0.7, marker=mark, color=CHANCE_MARK, linewidths=0.9, zorder=2
+                )
+        if np.isfinite(row.published):
+            axes.scatter(scale.place(row.published), y, s=size * 3, marker="|", color="black", linewidths=1.2, zorder=4)
+        face = "white" if row.verdict in HOLLOW else colour
+        axes.scatter(
+            scale.place(row.value), y, s=size, marker=marker, facecolor=face, edgecolor=colour, linewidths=1, zorder=5
+        )
+    axes.axvline(0, color="#444444", linewidth=0.8, zorder=1)
+    axes.set(xlim=(-1.08, 1.08), ylim=(max(1, len(rows)) - 0.5, -0.5), xticks=[], yticks=[])
+    axes.grid(False)
+    for side in axes.spines.values():
+        side.set_visible(False)
+
+
+def _beside(axes, x: float, y: float, text: str, side: str, size: float, colour: str = "#1f2328") -> None:
+    """A text at a row, left or right of its panel. x: in widths of the panel."""
+    where = axes.get_yaxis_transform()
+    axes.text(x, y, text, transform=where, ha=side, va="center", fontsize=size, color=colour, linespacing=1.05)
+
+
+def _say(claim, value: float, digits: int = 3) -> str:
+    """A number with its sign where it is a difference; a true minus, and no minus before zero."""
+    sign = "+" if claim.claimed.startswith(("above", "below")) else ""
+    text = f"{value:{sign}.{min(digits, 2) if abs(value) >= 2 else digits}f}"
+    return text.replace("-", "−") if float(text) else f"{0:.{digits}f}"
+
+
+def _explain(figure, table: pd.DataFrame, size: float, y: float, columns: int) -> None:
+    """The legend: verdicts with their counts, the other marks, and how many claims are left out."""
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    counts = table.verdict.value_counts()
+
+    def mark(verdict):
+        colour, marker = LOOK[verdict]
+        face = "white" if verdict in HOLLOW else colour
+        return Line2D(
+            [], [], color=colour, marker=marker, markerfacecolor=face, markersize=5, linewidth=1.3,
+            label=f"{verdict} ({counts.get(verdict, 0)})",
+        )  # fmt: skip
+
+    def plain(marker, label, **more):
+        return Line2D([], [], linestyle="none", marker=marker, markersize=5, label=label, **more)
+
+    verdicts = [mark(verdict) for verdict in VERDICTS if verdict in LOOK]
+    others = [
+        Patch(facecolor=CLAIMED, label="claimed range, line at its edge"),
+        plain("|", "the paper's value", color="black", markeredgewidth=1.2),
+        plain("x", "random scores", color=CHANCE_MARK),
+        plain("+", "exchanged names", color=CHANCE_MARK),
+        plain("", f"not testable here, left out: {counts.get(UNTESTABLE, 0)}"),
+    ]
+    handles = [handle for pair in zip(verdicts, others, strict=True) for handle in pair]
+    figure.legend(
+        handles=handles, loc="upper center", ncols=columns, fontsize=size, bbox_to_anchor=(0.5, y), frameon=False,
+        handletextpad=0.5, columnspacing=1.2, borderaxespad=0,
+    )  # fmt: skip
+
+
+def write_picture(axes, stem: Path, salt: str = "scorecard") -> list[Path]:
+    """Write a figure as <stem>.png and <stem>.svg, the same bytes each time; close it, and return both paths."""
+    import matplotlib as mpl
+    from matplotlib import pyplot as plt
+
+    from attreval.core.tables import write_whole
+
+    figure, paths = axes.get_figure(), []
+    for kind, metadata in (("png", {"Software": None}), ("svg", {"Date": None, "Creator": None})):
+        path = stem.with_name(f"{stem.name}.{kind}")
+        with mpl.rc_context({"svg.hashsalt": salt}), write_whole(path) as part:
+            figure.savefig(part, format=kind, dpi=200, bbox_inches="tight", metadata=metadata)
+        paths.append(path)
+    plt.close(figure)
+    return paths

@@ -1,0 +1,68 @@
+"""What a table just showed, in one computed sentence: shown in bold behind it, the same words for the same numbers."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable
+
+import pandas as pd
+
+from compendium.papers.common.verdicts import CONTRADICTED, VERDICTS
+
+NO_LARGEST = re.compile("of an empty sequence|all NA values")
+NOT_A_NUMBER = re.compile(r"\bnan\b")
+NOTHING = "This run has no rows that would say anything here."
+
+
+class Sentence(str):
+    """A sentence that a notebook shows in bold."""
+
+    def _repr_markdown_(self) -> str:
+        return f"**{self}**"
+
+
+def sentence(function: Callable[..., str]) -> Callable[..., Sentence]:
+    """Make a function of tables say that there is nothing to say where its first is empty, or a number is not there.
+
+    A small run leaves rows whose numbers nobody could measure; the largest of none is an error of pandas.
+    """
+
+    @functools.wraps(function)
+    def say(table, *more) -> Sentence:
+        if not len(table):
+            return Sentence(NOTHING)
+        given = [one.reset_index(drop=True) if isinstance(one, pd.DataFrame) else one for one in (table, *more)]
+        try:
+            text = function(*given)
+        except ValueError as error:
+            if not NO_LARGEST.search(str(error)):
+                raise
+            return Sentence(NOTHING)
+        return Sentence(NOTHING if NOT_A_NUMBER.search(text) else text)
+
+    return say
+
+
+def between(value: float, low: float, high: float, sign: str = "") -> str:
+    """A value with its interval: `0.04 [0.01, 0.07]`; sign: `+` also shows that of positive ones."""
+    return f"{value:{sign}.2f} [{low:.2f}, {high:.2f}]"
+
+
+def of_row(row: pd.Series, value: str, low: str = "low", high: str = "high", sign: str = "") -> str:
+    """The same from the columns of a row."""
+    return between(row[value], row[low], row[high], sign)
+
+
+@sentence
+def say_verdicts(claims: pd.DataFrame) -> str:
+    """How many conclusions got which verdict, and the contradicted one that lies farthest from its range's side."""
+    counts = [
+        f"{(claims.verdict == verdict).sum()} “{verdict}”" for verdict in VERDICTS if (claims.verdict == verdict).any()
+    ]
+    said = f"Verdicts on {len(claims)} conclusions: {', '.join(counts)}."
+    against = claims[claims.verdict == CONTRADICTED]
+    if len(against):
+        row = against.loc[against.q.idxmin()]
+        said += f" Contradicted most clearly: “{row.statement}” ({of_row(row, 'value')}, claimed {row.claimed})."
+    return said

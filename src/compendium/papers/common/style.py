@@ -1,0 +1,104 @@
+"""One look for every figure: colour-blind safe, readable in print and on a phone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import seaborn as sns
+from matplotlib import pyplot as plt
+
+from compendium import corpora
+
+MODELS = {
+    "minilm": "MiniLM",
+    "minilm_256": "MiniLM (256 tokens)",
+    "minilm_long": "MiniLM (512 tokens)",
+    "minilm_plain": "MiniLM (plain twin)",
+    "minilm_again": "MiniLM (another seed)",
+    "minilm_masked": "MiniLM (masked twin)",
+    "mpnet": "MPNet",
+    "distilbert": "DistilBERT",
+    "bert": "BERT",
+    "bert_512": "BERT (512 tokens)",
+    "bert_long": "BERT (long texts)",
+    "bart": "BART",
+    "bart_small": "small BART",
+    "bart_long": "BART (long texts)",
+    "scibert": "SciBERT",
+    "roberta": "RoBERTa",
+    "gru": "GRU",
+    "lstm": "LSTM",
+    "qgru": "QGRU",
+    "qlstm": "QLSTM",
+    "cnn": "CNN",
+    "uni_gru": "GRU (one direction)",
+    "uni_lstm": "LSTM (one direction)",
+    "uni_qgru": "QGRU (one direction)",
+    "uni_qlstm": "QLSTM (one direction)",
+    "tiny": "tiny encoder",
+    "tiny_bart": "tiny BART",
+}  # of the project's own profiles, by the name that they have there
+
+
+def use_style() -> None:
+    """Set the look; every figure function calls it first."""
+    sns.set_theme(
+        context="notebook",
+        style="ticks",
+        palette="colorblind",
+        rc={
+            "axes.spines.top": False,
+            "axes.spines.right": False,
+            "figure.dpi": 100,
+            "savefig.dpi": 200,
+            "axes.grid": True,
+            "grid.color": "#e5e5e5",
+            "grid.linewidth": 0.7,
+            "legend.frameon": False,
+        },
+    )
+
+
+def draw_nothing(why: str):
+    """A figure that says why there is nothing to draw, for a run that lacks what a figure shows."""
+    use_style()
+    _, axes = plt.subplots(figsize=(5, 1))
+    axes.set_axis_off()
+    axes.text(0.5, 0.5, why, ha="center", va="center")
+    return axes
+
+
+def task_title(task: str) -> str:
+    """A task as a person would write it, without what it asks."""
+    return corpora.TASKS[task].short if task in corpora.TASKS else task
+
+
+def model_title(model: str) -> str:
+    """A model of a profile, or an architecture, as a person would write it; a model of one's own keeps its name."""
+    return MODELS.get(model.lower(), model)
+
+
+def task_panels(tasks: Iterable[str], width: float, height: float, sharey: bool = True, **more):
+    """A figure and one panel a task, by task, two in a row."""
+    use_style()
+    tasks = list(tasks)
+    columns, rows = min(2, len(tasks)), -(-len(tasks) // 2)
+    size = (width * columns, height * rows)
+    figure, grid = plt.subplots(rows, columns, figsize=size, sharey=sharey, squeeze=False, **more)
+    for axes in grid.ravel()[len(tasks) :]:
+        axes.set_axis_off()
+    return figure, dict(zip(tasks, grid.ravel(), strict=False))
+
+
+def spare_ticks(axes, ks) -> None:
+    """A tick at each k, or at every fifth where there are many."""
+    most = int(max(ks))
+    axes.set_xticks(range(1, most + 1) if most <= 12 else [1, *range(5, most + 1, 5)])
+
+
+def finish_matrix(axes, task: str) -> None:
+    """Title and labels of a heat map."""
+    axes.grid(False)
+    axes.set_title(task_title(task))
+    axes.tick_params(length=0)
+    axes.set_xticklabels(axes.get_xticklabels(), rotation=40, ha="right")

@@ -1,0 +1,254 @@
+"""Figures of notebook 08: rank correlations of metrics, the Pareto front, stability of sampled explanations, twins."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import seaborn as sns
+from matplotlib import pyplot as plt
+from matplotlib.patches import Rectangle
+
+from attreval.methods import METHODS
+from compendium.papers.common.direct_labels import label_ends, room_for
+from compendium.papers.common.method_style import KINDS, MARKERS, kind_colour, method_markers, method_palette
+from compendium.papers.common.style import draw_nothing, model_title, task_title, use_style
+from compendium.papers.joint.across_models import DIFFER, TOO_FEW
+from compendium.papers.joint.correlations import POOLED
+from compendium.papers.joint.places import MEAN, TRANSFORMERS
+from compendium.papers.joint.values import JOINT
+
+PALETTE = "RdBu"  # red to blue through white: told apart by the colour-blind too
+EXTERNAL = ("pointing", "people", "people_units", "diagnosticity")  # the first there is drawn beside the usual three
+
+
+def draw_correlations(table: pd.DataFrame, itself: pd.DataFrame, granularity: str):
+    """Pooled rank correlations of metrics, a cell a pair with its interval; framed where the interval leaves out 0.
+
+    Bold: exchanged names of methods do not give as much. On the diagonal each metric against itself on other texts.
+    table, itself: of `correlations.correlation_table` and `reliability_table`.
+    """
+    use_style()
+    part = table[(table.task == POOLED) & (table.granularity == granularity) & table.tau.notna()]
+    names = [name for name in JOINT if name in {*part.metric_a, *part.metric_b}]
+    if len(names) < 2:
+        return draw_nothing("No two metrics have judged the same methods in this run.")
+    size = 0.95 * len(names) + 2.8
+    figure, axes = plt.subplots(figsize=(size, 0.72 * size))
+    colours = sns.color_palette(PALETTE, as_cmap=True)
+    for row in part.itertuples():
+        y, x = sorted((names.index(row.metric_a), names.index(row.metric_b)))[::-1]
+        axes.add_patch(Rectangle((x, y), 1, 1, facecolor=colours((row.tau + 1) / 2), edgecolor="white", linewidth=1.5))
+        if row.verdict in ("agree", "contradict"):
+            axes.add_patch(Rectangle((x + 0.04, y + 0.04), 0.92, 0.92, fill=False, edgecolor="black", linewidth=1.3))
+        style = {"ha": "center", "va": "center", "color": "white" if abs(row.tau) > 0.62 else "black"}
+        axes.text(x + 0.5, y + 0.4, f"{row.tau:.2f}", weight="bold" if row.beyond_names else "normal", **style)
+        axes.text(x + 0.5, y + 0.72, f"{row.low:.2f} to {row.high:.2f}", fontsize=7.5, **style)
+    for row in itself[(itself.granularity == granularity) & itself.metric.isin(names)].itertuples():
+        at = names.index(row.metric)
+        axes.text(at + 0.5, at + 0.4, f"{row.tau:.2f}", ha="center", va="center", style="italic", color="#555555")
+        axes.text(at + 0.5, at + 0.72, "itself", ha="center", va="center", fontsize=7.5, color="#555555")
+    titles = [JOINT[name].title for name in names]
+    axes.set(xlim=(0, len(names)), ylim=(len(names), 0))
+    axes.set_xticks(np.arange(len(names)) + 0.5, titles, rotation=35, ha="right")
+    axes.set_yticks(np.arange(len(names)) + 0.5, titles)
+    _bare(axes)
+    _colour_bar(axes, colours, (-1, 1), "rank correlation of methods (tau-b)", shrink=0.7, pad=0.02)
+    figure.tight_layout()
+    return axes
+
+
+def draw_pareto(table: pd.DataFrame):
+    """Quality by evaluations requested, a row a run, a column a metric; undominated methods are filled, joined, named.
+
+    A colour is a kind of method; of undominated methods of one price and quality the first is named.
+    """
+    use_style()
+    part = table[table.granularity == "tokens"]
+    runs = pick_runs(part)
+    if not runs:
+        return draw_nothing("No run with a price is part of this profile.")
+    figure, grid = plt.subplots(len(runs), 4, figsize=(17.5, 3.3 * len(runs)), squeeze=False)
+    fronts = {}
+    for row, (task, model) in zip(grid, runs, strict=True):
+        of_run = part[(part.task == task) & (part.model == model)]
+        external = next((metric for metric in EXTERNAL if metric in set(of_run.metric)), EXTERNAL[-1])
+        for axes, metric in zip(row, ("agreement", "nc", "ns", external), strict=True):
+            cell = of_run[of_run.metric == metric]
+            front = fronts[axes] = cell[cell.undominated].sort_values(["requested", "quality"])
+            axes.step(front.requested, front.quality, where="post", color="#999999", linewidth=1, zorder=1)
+            colours = np.array([kind_colour(method) for method in cell.method])
+            filled = cell.undominated.to_numpy(bool)
+            axes.scatter(cell.requested, cell.quality, s=34, zorder=2, facecolors="none", edgecolors=colours)
+            axes.scatter(cell.requested[filled], cell.quality[filled], s=34, zorder=3, color=colours[filled])
+            axes.set_xscale("symlog", linthresh=1)
+            axes.set_xlim(-0.2, max(10, cell.requested.max() * 2) if len(cell) else 10)
+            axes.set_title(f"{task_title(task)}, {model_title(model)}\n{JOINT[metric].title}", fontsize=10)
+    for axes in grid[-1]:
+        axes.set_xlabel("evaluations asked for", fontsize=10)
+    for row in grid:
+        row[0].set_ylabel("mean over texts", fontsize=10)
+    kinds = [kind for kind in KINDS if kind in {METHODS[m].kind for m in part.method}]
+    handles = [plt.Line2D([], [], color=KINDS[kind], marker="o", linestyle="", label=kind) for kind in kinds]
+    figure.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, 0.01), ncols=len(kinds), fontsize=9)
+    figure.tight_layout(w_pad=room_for((METHODS[m].title for front in fronts.values() for m in front.method), 7))
+    for axes, front in fronts.items():
+        named = front.drop_duplicates(["requested", "quality"])
+        ends = [(METHODS[r.method].title, r.requested, r.quality, kind_colour(r.method)) for r in named.itertuples()]
+        label_ends(axes, ends, 7)
+    return grid[0][0]
+
+
+def draw_places(table: pd.DataFrame):
+    """Methods by metrics, a panel a family of models: the share of other methods that a method beats, in hundredths.
+
+    table: of `places.places_table`. Bold: the interval leaves out one half. Empty: the metric does not apply there.
+    """
+    if table.empty:
+        return draw_nothing("No token explanations went before the metrics in this run.")
+    use_style()
+    shown = {
+        family: part.pivot(index="method", columns="metric", values="place").loc[list(dict.fromkeys(part.method))]
+        for family, part in table.groupby("family", sort=False)
+    }
+    heights = [len(part) + 4 for part in shown.values()]
+    size = (12.5, 0.3 * sum(heights) + 1.2)
+    ratios = {"height_ratios": heights}
+    _, grid = plt.subplots(len(shown), 1, figsize=size, squeeze=False, layout="constrained", gridspec_kw=ratios)
+    colours = sns.color_palette("vlag_r", as_cmap=True)
+    for axes, (family, part) in zip(grid[:, 0], shown.items(), strict=True):
+        names = [name for name in (MEAN, *JOINT) if name in part]
+        told = table[(table.family == family) & (table.verdict != "cannot be told")]
+        sure = set(zip(told.method, told.metric, strict=True))
+        values = part[names].to_numpy(float)
+        axes.imshow(values, cmap=colours, vmin=0, vmax=1, aspect="auto")
+        for (row, column), value in np.ndenumerate(values):
+            if not np.isnan(value):
+                weight = "bold" if (part.index[row], names[column]) in sure else "normal"
+                colour = "white" if abs(value - 0.5) > 0.4 else "black"
+                style = {"ha": "center", "va": "center", "fontsize": 8, "weight": weight, "color": colour}
+                axes.text(column, row, f"{100 * value:.0f}", **style)
+        titles = ["mean of these" if name == MEAN else JOINT[name].title for name in names]
+        axes.set_xticks(range(len(names)), titles, rotation=25, ha="left", fontsize=8.5)
+        axes.set_yticks(range(len(part)), [METHODS[m].title for m in part.index], fontsize=8.5)
+        axes.xaxis.tick_top()
+        axes.axvline(0.5, color="white", linewidth=3)
+        axes.set_title(family, loc="left", fontsize=11, weight="bold")
+        _bare(axes)
+    _colour_bar(grid[:, 0], colours, (0, 100), "other methods beaten, in hundredths", shrink=0.4, pad=0.01)
+    return grid[0][0]
+
+
+def draw_across(table: pd.DataFrame):
+    """Pairs of models by metrics: tau-b of the two orders of methods, in hundredths; token explanations.
+
+    table: of `across_models.across_table`. Bold: models that differ; pale: too few texts to say.
+    """
+    part = table[table.granularity == "tokens"]
+    if part.empty:
+        return draw_nothing("No two models of a task went before the same metric in this run.")
+    use_style()
+    pairs = list(part.groupby(["family", "task", "model_a", "model_b"], sort=False).groups)
+    pairs.sort(key=lambda pair: pair[0] != TRANSFORMERS)
+    names = [name for name in JOINT if name in set(part.metric)]
+    _, axes = plt.subplots(figsize=(0.95 * len(names) + 5, 0.3 * len(pairs) + 2), layout="constrained")
+    colours = sns.color_palette(PALETTE, as_cmap=True)
+    shown, strength = np.full((len(pairs), len(names)), np.nan), np.ones((len(pairs), len(names)))
+    for row in part.itertuples():
+        at = pairs.index((row.family, row.task, row.model_a, row.model_b)), names.index(row.metric)
+        shown[at] = row.tau
+        strength[at] = 0.3 if row.verdict == TOO_FEW else 1
+        colour = "white" if abs(row.tau) * strength[at] > 0.7 else "black"
+        style = {"ha": "center", "va": "center", "fontsize": 8, "color": colour}
+        axes.text(*at[::-1], f"{100 * row.tau:.0f}", weight="bold" if row.verdict == DIFFER else "normal", **style)
+    axes.imshow(shown, cmap=colours, vmin=-1, vmax=1, aspect="auto", alpha=strength)
+    axes.set_xticks(range(len(names)), [JOINT[name].title for name in names], rotation=25, ha="left", fontsize=8.5)
+    named = [f"{task_title(task)}: {model_title(a)}, {model_title(b)}" for _, task, a, b in pairs]
+    axes.set_yticks(range(len(pairs)), named, fontsize=8.5)
+    axes.xaxis.tick_top()
+    _bare(axes)
+    _colour_bar(axes, colours, (-100, 100), "rank correlation of methods, in hundredths", shrink=0.6, pad=0.01)
+    return axes
+
+
+def _bare(axes):
+    """Axes of a heat map: neither ticks, nor grid, nor frame."""
+    axes.tick_params(length=0)
+    axes.grid(False)
+    sns.despine(ax=axes, left=True, bottom=True)
+
+
+def _colour_bar(axes, colours, ends: tuple[float, float], label: str, **place):
+    """One bar of colours beside one or more axes; place: what `Figure.colorbar` takes."""
+    mappable = plt.cm.ScalarMappable(plt.Normalize(*ends), colours)
+    bar = np.ravel(axes)[0].figure.colorbar(mappable, ax=axes, **place)
+    bar.set_label(label)
+    bar.outline.set_visible(False)
+
+
+def pick_runs(part: pd.DataFrame) -> list[tuple[str, str]]:
+    """The run with most methods of each kind: without evidence from outside, with people's, and with planted."""
+    runs = part.groupby(["task", "model"], sort=False)
+    order = (-runs.method.nunique()).sort_values(kind="stable").index
+    metrics = runs.metric.agg(set).reindex(order)
+    kinds = [next((metric for metric in ("people", "pointing") if metric in found), "") for found in metrics]
+    return [metrics.index[kinds.index(kind)] for kind in ("", "people", "pointing") if kind in kinds]
+
+
+def draw_budgets(overlaps: pd.DataFrame, threshold: float):
+    """Overlap of the top tokens by evaluations requested: with the largest budget, of two seeds; a line a method."""
+    use_style()
+    if not len(overlaps):
+        return draw_nothing("No method was given growing budgets in this profile.")
+    overlaps = overlaps.sort_values(["task", "model", "method", "budget"], kind="stable")
+    figure, panels = plt.subplots(1, 2, figsize=(10.5, 4.2), sharey=True)
+    lines = list(overlaps.groupby(["task", "model", "method"], sort=False))
+    colours = sns.color_palette("colorblind", len(lines))
+    titles = {"to_largest": "with the largest budget, same seed", "between": "between two seeds"}
+    for axes, (name, title) in zip(panels, titles.items(), strict=True):
+        for at, ((task, model, method), line) in enumerate(lines):
+            # compared with itself, the largest budget says nothing
+            line = line.iloc[:-1] if name == "to_largest" else line
+            where = f"{METHODS[method].title} ({task_title(task)}, {model_title(model)})"
+            axes.plot(line.requested, line[name], color=colours[at], marker=MARKERS[at % len(MARKERS)], label=where)
+            band = {"color": colours[at], "alpha": 0.08, "linewidth": 0}
+            axes.fill_between(line.requested, line[f"{name}_low"], line[f"{name}_high"], **band)
+        axes.axhline(threshold, color="#666666", linestyle=":", linewidth=1)
+        axes.set(xscale="log", ylim=(0, 1.03), xlabel="evaluations asked for", title=title)
+        axes.set_xticks(sizes := sorted(set(overlaps.budget)), [f"{size:,}" for size in sizes])
+        axes.minorticks_off()
+    panels[0].set_ylabel(f"overlap of the top {overlaps.k.iloc[0]} tokens")
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="upper center", bbox_to_anchor=(0.5, 0.01), ncols=2)
+    figure.tight_layout()
+    return panels[0]
+
+
+def draw_masked(table: pd.DataFrame):
+    """A panel a task, metric and way to erase: the mean of each method, plain model by masked twin, with intervals."""
+    use_style()
+    if not len(table):
+        return draw_nothing("No models with masked twins are part of this profile.")
+    cells = list(table.groupby(["task", "metric", "erased"], sort=False))
+    methods = [m for m in METHODS if m in set(table.method)]
+    colours, markers = method_palette(methods), method_markers(methods)
+    columns = min(5, len(cells))
+    lines = -(-len(cells) // columns)
+    figure, grid = plt.subplots(lines, columns, figsize=(2.5 * columns, 2.7 * lines), squeeze=False)
+    for axes, ((task, _, erased), part) in zip(grid.flat, cells, strict=False):
+        for row in part.itertuples():
+            title = METHODS[row.method].title
+            across = [[row.plain - row.plain_low], [row.plain_high - row.plain]]
+            up = [[row.masked - row.masked_low], [row.masked_high - row.masked]]
+            style = {"color": colours[title], "marker": markers[title], "linestyle": "", "markersize": 5}
+            axes.errorbar(row.plain, row.masked, xerr=across, yerr=up, elinewidth=0.6, label=title, **style)
+        ends = [min(part.plain_low.min(), part.masked_low.min()), max(part.plain_high.max(), part.masked_high.max())]
+        axes.plot(ends, ends, color="#999999", linewidth=0.8, zorder=0)
+        axes.set_title(f"{part.title.iloc[0]}\n{task_title(task)}, {erased}", fontsize=9)
+    for axes in grid.flat[len(cells) :]:
+        axes.set_visible(False)
+    for axes in grid[-1]:
+        axes.set_xlabel("plain", fontsize=9)
+    for row in grid:
+        row[0].set_ylabel("masked", fontsize=9)
+    figure.legend(*grid[0][0].get_legend_handles_labels(), loc="upper center", bbox_to_anchor=(0.5, 0.01), ncols=4)
+    figure.tight_layout()
+    return grid[0][0]

@@ -1,0 +1,163 @@
+"""One sentence a section of notebook 08."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from compendium.papers.common.names import name_method, name_run
+from compendium.papers.common.sentences import of_row, sentence
+from compendium.papers.common.style import task_title
+from compendium.papers.joint.across_models import DIFFER, TOO_FEW
+from compendium.papers.joint.places import MEAN
+
+
+@sentence
+def say_counts(counts: pd.DataFrame, summary: pd.DataFrame) -> str:
+    """How much the long table holds."""
+    row = counts.iloc[0]
+    return (
+        f"{summary.metric.nunique()} metrics judge {row.methods} explanations of {row.texts} texts in {row.runs} runs; "
+        f"each mean rests on {summary.n.min():.0f} to {summary.n.max():.0f} texts."
+    )
+
+
+@sentence
+def say_correlations(pooled: pd.DataFrame, chance: pd.DataFrame, itself: pd.DataFrame) -> str:
+    """How many pairs of metrics agree, how many beyond chance, the two at the ends, and how stable orders are."""
+    shown = next((name for name in ("tokens", *pooled.granularity) if (pooled.granularity == name).any()), "tokens")
+    part, by_chance, halves = (frame[frame.granularity == shown] for frame in (pooled, chance, itself))
+    counts = part.verdict.value_counts()
+    most, least = part.loc[part.tau.idxmax()], part.loc[part.tau.idxmin()]
+    beyond = "".join(
+        f", {row.beyond} of these {row.told} more than methods with exchanged names do"
+        for row in by_chance.itertuples()
+    )
+    said = (
+        f"Of {len(part)} pairs of metrics, {counts.get('agree', 0)} agree and {counts.get('contradict', 0)} "
+        f"contradict each other{beyond}; rank correlations range from {of_row(most, 'tau')} ({most.pair}) down to "
+        f"{of_row(least, 'tau')} ({least.pair})."
+    )
+    if halves.empty:
+        return said
+    first, last = halves.loc[halves.tau.idxmax()], halves.loc[halves.tau.idxmin()]
+    return (
+        f"{said} On two halves of the texts, {first.title} ranks methods most alike ({first.tau:.2f}) and {last.title} "
+        f"least ({last.tau:.2f})."
+    )
+
+
+@sentence
+def say_random(by_metric: pd.DataFrame) -> str:
+    """Whether random scores are at the bottom, and of which metric least."""
+    cells, bottom = by_metric.runs.sum(), by_metric.at_bottom.sum()
+    shares = by_metric.below / by_metric.methods
+    worst = by_metric.loc[shares.idxmax()]
+    return (
+        f"Random scores come out near the bottom in {bottom} of {cells} combinations of a metric and a run; the metric "
+        f"that puts the largest share of methods below them is {worst.title}, {worst.below} of {worst.methods} "
+        f"({worst.surely_below} surely)."
+    )
+
+
+@sentence
+def say_pareto(by_method: pd.DataFrame, front: pd.DataFrame) -> str:
+    """Which methods are undominated most often."""
+    cells = len(front.drop_duplicates([name for name in ("task", "model", "metric") if name in front]))
+    first = by_method.nlargest(3, "undominated")
+    shown = ", ".join(f"{name_method(row.method)} ({row.undominated})" for _, row in first.iterrows())
+    return f"Over {cells} fronts, the methods that are undominated most often are {shown}."
+
+
+@sentence
+def say_choice(choices: pd.DataFrame, objections: pd.DataFrame) -> str:
+    """How often the choice is settled, and which methods are recommended."""
+    chosen = choices[choices.recommended]
+    if chosen.empty:
+        return "Nothing can be recommended from so few texts."
+    row = chosen.loc[chosen.score.idxmax()]
+    against = objections.surely.sum() if len(objections) else 0
+    return (
+        f"The choice is settled in {chosen.settled.sum()} of {len(chosen)} runs; the highest score is that of "
+        f"{name_method(row.method)} on {name_run(row)}, {of_row(row, 'score')}. In {against} of {len(objections)} "
+        f"comparisons by a single metric, another method is surely better."
+    )
+
+
+@sentence
+def say_stability(stability: pd.DataFrame) -> str:
+    """From which budget on each sampled explanation is stable."""
+    shown = [
+        f"{name_method(row.method)} from {row.stable_from} on {task_title(row.task)}" for _, row in stability.iterrows()
+    ]
+    share = f"{100 * stability.threshold.iloc[0]:.0f} % of its top tokens"
+    return f"A method shares {share} with its largest budget at these numbers of evaluations: {'; '.join(shown)}."
+
+
+@sentence
+def say_limits(turned: pd.DataFrame, methods: pd.DataFrame) -> str:
+    """Whether rankings of models and methods move between the limits of a text."""
+    least = methods.loc[methods.tau.idxmin()] if len(methods) else None
+    said = f"; the order of methods keeps a rank correlation of at least {of_row(least, 'tau')}" if len(methods) else ""
+    return (
+        f"Normalising reverses {turned.turned.sum()} of {turned.methods.sum()} comparisons of two models, "
+        f"{turned.surely.sum()} of them surely{said}."
+    )
+
+
+@sentence
+def say_starts(starts: pd.DataFrame) -> str:
+    """How many metrics a baseline moves, and how like the scores stay."""
+    others = starts[(starts.baseline != "pad") & (starts.metric != "score_tau_b")]
+    ranks = starts[(starts.metric == "score_tau_b") & (starts.baseline != "pad")]
+    least = ranks.loc[ranks["mean"].idxmin()] if len(ranks) else None
+    said = (
+        f"; scores change most from {least.baseline} (rank correlation with those from pad {of_row(least, 'mean')})"
+        if least is not None
+        else ""
+    )
+    return f"Another baseline surely moves {others.moves.sum()} of {len(others)} metric values{said}."
+
+
+@sentence
+def say_places(stands: pd.DataFrame) -> str:
+    """The method with the highest mean place in each family of models, and where LRP stands."""
+    means = stands[stands.metric == MEAN]
+    said = []
+    for family, part in means.groupby("family", sort=False):
+        best = part.loc[part.place.idxmax()]
+        words = f"on {family} {name_method(best.method)} beats the largest share of the others, {of_row(best, 'place')}"
+        if (part.method == "lrp").any() and best.method != "lrp":
+            lrp = part[part.method == "lrp"].iloc[0]
+            words += f", and LRP, ranked {lrp['rank']} of {lrp['of']}, {of_row(lrp, 'place')}"
+        said.append(words)
+    return f"Over all metrics, {'; '.join(said)}."
+
+
+@sentence
+def say_across(across: pd.DataFrame, by_metric: pd.DataFrame) -> str:
+    """How often two models differ in their order of methods, and by which metric an order carries best and worst."""
+    decided = across[across.verdict != TOO_FEW]
+    best, worst = by_metric.loc[by_metric.across.idxmax()], by_metric.loc[by_metric.across.idxmin()]
+    return (
+        f"Of {len(decided)} comparisons of two models by a metric that rest on enough texts, "
+        f"{(decided.verdict == DIFFER).sum()} find another order of methods than chance explains; orders carry best by "
+        f"{best.title} (rank correlation {best.across:.2f} across models and {best.within:.2f} within one, on other "
+        f"texts) and worst by {worst.title} ({worst.across:.2f} and {worst.within:.2f})."
+    )
+
+
+@sentence
+def say_masked(moves: pd.DataFrame) -> str:
+    """How far masking in training moves a metric at most, and whether it turns rankings of methods."""
+    most = moves.loc[moves["shift"].abs().idxmax()]
+    few = (moves.verdict == TOO_FEW).all()
+    turned = (moves.verdict == "moves").sum()
+    ranks = (
+        "there are too few texts to say whether rankings of methods change"
+        if few
+        else f"{turned} of {len(moves)} rankings of methods surely change"
+    )
+    return (
+        f"Learning from masked texts moves {most.title} most ({most.erased}), by "
+        f"{of_row(most, 'shift', 'shift_low', 'shift_high', '+')}; {ranks}."
+    )

@@ -1,0 +1,208 @@
+"""The figures of Kamp et al. (2023) by their own numbers, and ours beside them.
+
+How far do methods and people agree at each k, at a k of each profile's own, and with another training seed?
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import seaborn as sns
+from matplotlib import pyplot as plt
+from matplotlib.ticker import MaxNLocator
+
+from attreval.methods import METHODS
+from compendium.papers.common.method_style import MARKERS, method_markers, method_palette
+from compendium.papers.common.style import (
+    draw_nothing,
+    finish_matrix,
+    model_title,
+    spare_ticks,
+    task_panels,
+    task_title,
+    use_style,
+)
+from compendium.papers.kamp2023.agreement import LOW
+from compendium.papers.kamp2023.profiles import draw_profile, draw_spans
+from compendium.papers.kamp2023.readings import SIX, Reading
+
+NOBODY = "nobody marked these texts"
+FEW = "fewer than two of the paper's six methods explain these texts"
+KINDS = {  # the paper's three groups of pairs
+    "Partition SHAP and LIME": ("#DE8F05", "s"),
+    "other pairs": ("#029E73", "o"),
+    "pairs with plain integrated gradients or Gradient x Input": ("#7A3E9D", "^"),
+}
+CELLS = {"annot": True, "square": True, "linewidths": 0.5, "annot_kws": {"size": 9}}
+
+
+def figure_1(reading: Reading, rule: str = "released"):
+    """Dynamic k against fixed k on one text, by the gradient's L1 norm (Fig. 1)."""
+    return draw_profile(reading, "gradient_l1", rule)
+
+
+def figure_4(reading: Reading, rule: str = "released"):
+    """Dynamic k against fixed k on one text, by plain integrated gradients (Fig. 4)."""
+    return draw_profile(reading, "integrated_gradients_plain", rule)
+
+
+def figure_2a(table: pd.DataFrame):
+    """Mean agreement@k of the pairs of the paper's six methods, a panel a task, by its three groups (Fig. 2a).
+
+    table: as agreement.agreement_table makes it.
+    """
+    six = table[table.method_a.isin(SIX) & table.method_b.isin(SIX)]
+    if six.empty:
+        return draw_nothing(FEW)
+    figure, panels = task_panels(six.task.unique(), 5.2, 3.9)
+    for task, axes in panels.items():
+        part = six[six.task == task].groupby(["method_a", "method_b", "k"], sort=False).agreement.mean().reset_index()
+        for (a, b), pair in part.groupby(["method_a", "method_b"], sort=False):
+            kind = kind_of(a, b)
+            colour, marker = KINDS[kind]
+            axes.plot(pair.k, pair.agreement, color=colour, marker=marker, markersize=4, linewidth=1.3, label=kind)
+        axes.set(xlabel="k", title=task_title(task), ylim=(0.48, 1.02))
+        spare_ticks(axes, part.k)
+    figure.supylabel("agreement@k")
+    return _shared_legend(figure, 1)
+
+
+def kind_of(a: str, b: str) -> str:
+    """Which of the paper's three groups a pair of the six methods is in."""
+    one, other, low = KINDS
+    if {a, b} == {"partition_shap", "lime"}:
+        return one
+    return low if {a, b} & set(LOW) else other
+
+
+def figure_2b(table: pd.DataFrame):
+    """Mean agreement@k of each method with people, a panel a task (Fig. 2b); random as the floor.
+
+    table: as people.human_agreement_table makes it.
+    """
+    if table.empty:
+        return draw_nothing(NOBODY)
+    figure, panels = task_panels(table.task.unique(), 5.4, 4.2)
+    methods = list(table.method.unique())
+    palette, markers = method_palette(methods), method_markers(methods)
+    for task, axes in panels.items():
+        part = table[table.task == task].groupby(["method", "k"], sort=False)[["agreement", "low", "high"]].mean()
+        for method, line in part.reset_index().groupby("method", sort=False):
+            name = METHODS[method].title
+            axes.plot(line.k, line.agreement, color=palette[name], marker=markers[name], markersize=4, label=name)
+            axes.fill_between(line.k, line.low, line.high, color=palette[name], alpha=0.12, linewidth=0)
+        axes.set(xlabel="k", title=task_title(task))
+        spare_ticks(axes, table.k)
+    figure.supylabel("agreement@k with people")
+    return _shared_legend(figure, 4)
+
+
+def figure_3(matrices: dict[str, pd.DataFrame], k: int):
+    """Agreement at dynamic k below the diagonal, its difference from a fixed k above, a panel a task (Fig. 3).
+
+    matrices: voters by voters, by task, as dynamic_k.dynamic_matrices makes them.
+    """
+    if not matrices:
+        return draw_nothing(FEW)
+    upper = {task: matrix.where(np.triu(np.ones(matrix.shape, bool), 1)) for task, matrix in matrices.items()}
+    largest = max(np.nanmax(np.abs(matrix)) for matrix in upper.values())
+    below = {"cmap": "cividis", "vmin": 0.5, "vmax": 1.0}
+    above = {"cmap": "PuOr_r", "vmin": -largest, "vmax": largest}
+    figure, panels = task_panels(matrices, 6.8, 5.8, layout="constrained", sharey=False)
+    for task, axes in panels.items():
+        lower = matrices[task].where(np.tril(np.ones(matrices[task].shape, bool), -1))
+        sns.heatmap(lower, fmt=".2f", cbar=False, ax=axes, **below, **CELLS)
+        sns.heatmap(upper[task], fmt="+.2f", cbar=False, ax=axes, **above, **CELLS)
+        finish_matrix(axes, task)
+    for shades, words in ((below, "below: agreement at dynamic k"), (above, f"above: minus agreement@{k}")):
+        scale = plt.cm.ScalarMappable(plt.Normalize(shades["vmin"], shades["vmax"]), shades["cmap"])
+        bar = {"location": "bottom", "shrink": 0.6, "aspect": 40, "pad": 0.02}
+        figure.colorbar(scale, ax=list(panels.values()), label=words, **bar)
+    return figure.axes[0]
+
+
+def figure_5(reading: Reading, rule: str = "released"):
+    """From peaks to spans and phrases on one text, by the gradient's L1 norm (Fig. 5)."""
+    return draw_spans(reading, "gradient_l1", rule)
+
+
+def figure_6(table: pd.DataFrame):
+    """Agreement of all six methods by k, a line a length, a panel a task (Fig. 6); dotted: random selections.
+
+    table: as groups.length_table makes it.
+    """
+    if table.empty:
+        return draw_nothing("no text has one of the lengths that the profile asks for")
+    lengths = sorted(table.length.unique())
+    colours = dict(zip(lengths, sns.color_palette("viridis", len(lengths)), strict=True))
+    figure, panels = task_panels(table.task.unique(), 5.2, 3.9)
+    for task, axes in panels.items():
+        part = table[table.task == task].groupby(["length", "k"])[["agreement", "chance"]].mean().reset_index()
+        for length, line in part.groupby("length"):
+            axes.plot(line.k, line.agreement, color=colours[length], marker="o", markersize=3, label=f"{length} tokens")
+            axes.plot(line.k, line.chance, color=colours[length], linestyle=":", linewidth=1)
+        axes.set(xlabel="k", title=task_title(task), ylim=(0, 1.03))
+        spare_ticks(axes, table.k)
+    figure.supylabel("agreement@k of all six methods")
+    return _shared_legend(figure, 4)
+
+
+def figure_predicted_k(table: pd.DataFrame):
+    """Mean size of the error of the k that each rule predicts, mean over methods as a bar and each method as a mark."""
+    if table.empty:
+        return draw_nothing(NOBODY)
+    figure, panels = task_panels(table.task.unique(), 5.8, 4.4)
+    rules = list(table.rule.unique())
+    names = {"one_for_all": "one k for all, from people", "quarter": "a quarter of the tokens"}
+    methods = [m for m in table.method.unique() if m in METHODS]
+    palette, markers = method_palette(methods), method_markers(methods)
+    for task, axes in panels.items():
+        part = table[table.task == task].groupby(["rule", "method"], sort=False).error.mean().reset_index()
+        means = part.groupby("rule", sort=False).error.mean()
+        axes.barh(range(len(rules)), means[rules], color="#DDDDDD", height=0.75)
+        for method, line in part[part.method.isin(METHODS)].groupby("method", sort=False):
+            name = METHODS[method].title
+            places = [rules.index(rule) for rule in line.rule]
+            axes.plot(line.error, places, linestyle="none", marker=markers[name], color=palette[name], label=name)
+        axes.set(xlabel="mean error of k, in tokens", title=task_title(task))
+        axes.set_yticks(range(len(rules)), [names.get(rule, rule.replace("_", " ")) for rule in rules])
+        axes.invert_yaxis()
+    return _shared_legend(figure, 3)
+
+
+def figure_seeds(table: pd.DataFrame):
+    """Pairwise difference over the smallest of its study, in order of size; a line a study, and the published.
+
+    table: as tables.table_2 makes it. Bars: the interval over texts, of our runs.
+    """
+    use_style()
+    figure, axes = plt.subplots(figsize=(6.4, 3.8))
+    colours = sns.color_palette("colorblind")
+    studies = table.groupby(["task", "model"], sort=False)
+    lines = {f"{task_title(task)}, {model_title(model)}": part for (task, model), part in studies}
+    published = table.drop_duplicates("published_run").published_apd.dropna()
+    lines["published: e-SNLI, DistilBERT"] = pd.DataFrame({"apd": published})
+    for number, (name, part) in enumerate(lines.items()):
+        part = part.sort_values("apd")
+        over = (part.apd / part.apd.min()).to_numpy()
+        style = {"color": colours[number % 10], "marker": MARKERS[number % len(MARKERS)]}
+        places = range(1, len(over) + 1)
+        axes.plot(places, over, label=name, **style)
+        if "low" in part:
+            axes.vlines(places, 1 + part.low, 1 + part.high, colors=[style["color"]], alpha=0.6)
+    axes.set(xlabel="runs, in order of size", ylabel="difference over the smallest")
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.legend(loc="upper left")  # where the smallest are
+    figure.tight_layout()
+    return axes
+
+
+def _shared_legend(figure, columns: int):
+    """One legend below all panels, each entry once; the first panel."""
+    entries = {}
+    for axes in figure.axes:
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+            entries.setdefault(label, handle)
+    figure.tight_layout()
+    figure.legend(entries.values(), entries.keys(), loc="upper center", bbox_to_anchor=(0.5, 0.02), ncols=columns)
+    return figure.axes[0]

@@ -1,0 +1,157 @@
+"""Attribution profiles of explained texts and the marks of people on them, as voters (Kamp et al. 2023, section 3).
+
+What do methods and people select of one text, and how far do they agree?
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from attreval.core.records import Attribution, Instance, Tokens
+from attreval.core.seeds import generator
+from attreval.core.tables import read_by_instance
+from attreval.methods import METHODS, methods_in
+from attreval.metrics.agreement import agreement_at_k, agreement_of
+from attreval.metrics.dynamic_k import PEAK_RULES, local_maxima, select
+from attreval.metrics.human_agreement import agreement_with_share, relevance, selection_with_share, token_marks
+from compendium.config import AgreementSpec, Profile, Run
+from compendium.papers.common.runs import kept_for_run, load_attributions, load_tokens
+from compendium.papers.common.sample import examples, to_explain
+from compendium.papers.kamp2023.chosen_runs import agreement_runs
+from compendium.project import Results
+from compendium.workflow.step import Step
+
+PEOPLE = "people"  # the name of the human voter in tables
+SIX = tuple(methods_in("kamp2023").values())
+UNSIGNED = "_unsigned"  # what the name of a method ends in where the size of its scores is meant
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One explained instance. tokens: its n content tokens. scores: (n,) by method. marks: (A, n), A = 0 for none."""
+
+    instance: str
+    tokens: tuple[str, ...]
+    scores: dict[str, np.ndarray]
+    marks: np.ndarray
+
+    @property
+    def marked(self) -> bool:
+        """Whether anybody marked anything that the model reads."""
+        return bool((self.marks > 0).any())
+
+    def of(self, voter: str) -> np.ndarray:
+        """(n,) scores of a voter: a method, a method without its signs, or the share of people."""
+        if voter == PEOPLE:
+            return relevance(self.marks)
+        if voter.endswith(UNSIGNED):
+            return np.abs(self.scores[voter.removesuffix(UNSIGNED)])
+        return self.scores[voter]
+
+    def peaks(self, voter: str, spec: AgreementSpec) -> np.ndarray:
+        """(n,) bool, the tokens that a voter's dynamic k selects."""
+        scores = self.of(voter)
+        return select(local_maxima(scores, PEAK_RULES[spec.peaks]), len(scores))
+
+    def agreement_at_k(self, voters: Sequence[str], k: int, spec: AgreementSpec, draw: int | None = None) -> float:
+        """agreement@k of voters (Kamp et al. 2023, eq. 1-2). draw: break ties at random, with the seed of this draw."""
+        if PEOPLE in voters and spec.people == "share":
+            (method,) = [name for name in voters if name != PEOPLE]
+            return agreement_with_share(self.of(method), self.of(PEOPLE), k)
+        rng = tie_breaker(spec, self.instance, k, voters, draw)
+        return agreement_at_k([self.of(name) for name in voters], k, rng)
+
+    def agreement_at_peaks(self, voters: Sequence[str], spec: AgreementSpec) -> float:
+        """Agreement of voters at their dynamic k (Kamp et al. 2023, section 4); NaN where nobody has a peak."""
+        if PEOPLE in voters and spec.people == "share":
+            (method,) = [name for name in voters if name != PEOPLE]
+            return selection_with_share(self.peaks(method, spec), self.of(PEOPLE))
+        return agreement_of([self.peaks(name, spec) for name in voters])
+
+
+def unsigned(reading: Reading) -> Reading:
+    """The same text with the sizes of all scores."""
+    return replace(reading, scores={method: np.abs(scores) for method, scores in reading.scores.items()})
+
+
+def tie_breaker(
+    spec: AgreementSpec, instance: str, k: int, voters: Sequence[str], draw: int | None = None
+) -> np.random.Generator | None:
+    """What breaks ties among these voters' scores of an instance: None, for the expectation, or a draw."""
+    if draw is None and spec.ties == "random":
+        draw = 0
+    return None if draw is None else generator("ties", draw, instance, k, *sorted(voters))
+
+
+def voter_title(voter: str) -> str:
+    """What figures and texts call a voter."""
+    if voter == PEOPLE:
+        return "People"
+    if voter.endswith(UNSIGNED):
+        return f"{METHODS[voter.removesuffix(UNSIGNED)].title}, unsigned"
+    return METHODS[voter].title
+
+
+def make_reading(instance: Instance, tokens: Tokens, records: dict[str, Attribution]) -> Reading:
+    """One instance with its attributions of any level, projected to tokens."""
+    content = tokens.content
+    scores = {method: record.on_tokens(len(tokens))[content] for method, record in records.items()}
+    marks = token_marks(instance, tokens) if len(instance.evidence.marks) else np.zeros((0, len(content)))
+    return Reading(instance.id, tuple(tokens.texts[t] for t in content), scores, marks)
+
+
+def read_run(step: Step, run: Run) -> list[Reading]:
+    """Every explained instance of a run, in the order of the task's table."""
+    return list(_read_run(step.results, step.profile, *run))
+
+
+@kept_for_run(32)  # every table of the notebook asks for the same runs
+def _read_run(results: Results, profile: Profile, *run) -> tuple[Reading, ...]:
+    tokens = load_tokens(results, profile, *run)
+    records = load_attributions(results, profile, *run)
+    return tuple(make_reading(i, tokens[i.id], records[i.id]) for i in to_explain(profile, *run[:2]))
+
+
+def read_runs(step: Step) -> Iterator[tuple[Run, list[Reading]]]:
+    """Every run that tables of agreement are of, with its readings."""
+    for run in agreement_runs(step):
+        yield run, read_run(step, run)
+
+
+def read_examples(step: Step, run: Run) -> list[Reading]:
+    """The instances of a run that the profile wants to show; none where it names none."""
+    wanted = step.profile.tasks[run[0]].examples
+    if not wanted:
+        return []
+    tokens = load_tokens(step.results, step.profile, *run, "examples")
+    records = read_by_instance(step.results.attributions(*run, "examples"))
+    return [make_reading(i, tokens[i.id], records[i.id]) for i in examples(run[0], wanted)]
+
+
+def first_examples(step: Step) -> list[Reading]:
+    """The examples of the first run that has some; where none has, the first text that the profile explains."""
+    runs = agreement_runs(step)
+    return next((found for run in runs if (found := read_examples(step, run))), None) or read_run(step, runs[0])[:1]
+
+
+def voters(readings: Sequence[Reading], among: Sequence[str] = SIX) -> list[str]:
+    """Those of the methods that explain every instance."""
+    return [method for method in among if all(method in reading.scores for reading in readings)]
+
+
+def marked(readings: Sequence[Reading]) -> list[Reading]:
+    """Those that people have marked."""
+    return [reading for reading in readings if reading.marked]
+
+
+def voters_and_people(readings: Sequence[Reading]) -> list[str]:
+    """The methods of the paper that explain every instance, and people where they marked any."""
+    return [*voters(readings), *([PEOPLE] if marked(readings) else [])]
+
+
+def shared_readings(readings: Sequence[Reading], *names: str) -> Sequence[Reading]:
+    """Those on which all of these voters have something to say: what nobody marked does not count for people."""
+    return marked(readings) if PEOPLE in names else readings

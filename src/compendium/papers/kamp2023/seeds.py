@@ -1,0 +1,158 @@
+"""Average pairwise difference (APD) over training seeds (Kamp et al. 2023, appendix A and Table 2).
+
+How far do explanations move when nothing but the seed changes?
+
+Runs of a profile's tasks that differ in the seed alone are compared as they are; where a profile has a study of seeds,
+its models are trained and explained here, each seed by itself, so that they may run side by side.
+"""
+
+from __future__ import annotations
+
+from itertools import groupby
+
+import numpy as np
+import pandas as pd
+
+from attreval.core.records import Attribution
+from attreval.core.tables import read_attributions, write_attributions
+from attreval.metrics.pairwise_difference import profile_differences, profile_matrix
+from compendium import corpora
+from compendium.config import Profile
+from compendium.papers.common.published import reported
+from compendium.papers.common.runs import load_attributions
+from compendium.papers.kamp2023.readings import SIX
+from compendium.papers.kamp2023.seed_order import order_table, spread
+from compendium.project import Results
+from compendium.workflow.step import set_threads
+
+STUDY = "study"  # what the task of a study's runs is called in the names of files
+COLUMNS = ["task", "model", "seed", "accuracy", "apd", "chosen", "profiles", "longest"]
+COLUMNS += ["low", "high", "least", "chance", "p"]
+
+
+def apd_table(step) -> pd.DataFrame:
+    """One row a task, model and seed: accuracy on test where known, average pairwise difference, and the one chosen.
+
+    apd: over all runs as `agreement.apd_itself` says. Profiles are normalised and padded, see
+    metrics.pairwise_difference. The last five columns: see seed_order.
+    """
+    parts = []
+    for task, model, runs in [*seeds_of_tasks(step), *seeds_of_study(step)]:
+        keys, profiles = align([profiles for _, _, profiles in runs])
+        longest = max(len(scores) for scores in profiles[0])
+        matrices = [profile_matrix(p, longest) for p in profiles]
+        by_profile = profile_differences(matrices, step.profile.agreement.apd_itself)
+        apd, (seeds, accuracies, _) = by_profile.mean(axis=1), zip(*runs, strict=True)
+        about = {"task": task, "model": model, "seed": seeds, "accuracy": accuracies, "apd": apd}
+        about |= {"chosen": np.arange(len(runs)) == apd.argmin(), "profiles": len(keys), "longest": longest}
+        order = order_table(by_profile, [instance for instance, _ in keys], step.profile.bootstrap, "apd", task, model)
+        parts.append(pd.concat([pd.DataFrame(about), order], axis=1))
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=COLUMNS)
+
+
+def align(
+    runs: list[dict[tuple[str, str], np.ndarray]],
+) -> tuple[list[tuple[str, str]], list[list[np.ndarray]]]:
+    """(instance, method) of what all runs have, in one order; and the profiles of each run in that order."""
+    keys = sorted(set.intersection(*(set(run) for run in runs)))
+    return keys, [[run[key] for key in keys] for run in runs]
+
+
+def _profiles_of(records: list[Attribution]) -> dict[tuple[str, str], np.ndarray]:
+    """Scores by instance and method, of the six methods where they are among them, else of all."""
+    six = [r for r in records if r.method in SIX]
+    return {(r.instance, r.method): r.scores for r in six or records}
+
+
+def seeds_of_tasks(step) -> list[tuple[str, str, list[tuple]]]:
+    """(task, model, [(seed, accuracy, profiles)]) of every task that trains a model with several seeds."""
+    profile, out = step.profile, []
+    for (task, model), runs in groupby(profile.explained_runs("agreement"), key=lambda run: run[:2]):
+        seeds = [seed for _, _, seed in runs]
+        if len(seeds) < 2:
+            continue
+        found = []
+        for seed in seeds:
+            loaded = load_attributions(step.results, profile, task, model, seed)
+            records = [record for by_method in loaded.values() for record in by_method.values()]
+            tested = step.results.read_table("accuracy", "02_train", profile.read_by(task), model, seed)
+            found.append((seed, float(tested.accuracy[0]), _profiles_of(records)))
+        out.append((task, model, found))
+    return out
+
+
+def seeds_of_study(step) -> list[tuple[str, str, list[tuple]]]:
+    """The same of the models that are trained for nothing else; none where the profile has no such study."""
+    study = step.profile.seed_study
+    if study is None:
+        return []
+    jobs = [(step.results, step.profile, seed) for seed in study.seeds]
+    found = step.side_by_side(train_and_explain, jobs, "training and explaining, by seed", of_models=False)
+    accuracies, explained = zip(*found, strict=True)
+    paths = [study_path(step.results, study, seed) for seed in study.seeds]
+    for path, records in zip(paths, explained, strict=True):
+        write_attributions(path, records)
+    step.files += paths
+    profiles = [_profiles_of(read_attributions(path)) for path in paths]
+    return [(study.task, study.model, list(zip(study.seeds, accuracies, profiles, strict=True)))]
+
+
+def study_path(results: Results, study, seed: int):
+    """Where the attributions of one seed lie."""
+    return results.attributions(f"{STUDY}_{study.task}", study.model, seed, "all")
+
+
+def train_and_explain(results: Results, profile: Profile, seed: int) -> tuple[float, list[Attribution]]:
+    """Train one model and explain with it; give its accuracy on test, and the attributions."""
+    from attreval.methods.run import explain
+    from attreval.models.loading import new_classifier
+    from attreval.models.placing import pick_precision
+    from attreval.models.scorer import Scorer
+    from attreval.models.training import evaluate, train
+    from compendium.papers.common.word_vectors import load_vectors
+
+    set_threads(profile.threads)
+    study, spec = profile.seed_study, profile.study_explaining()
+    names = (STUDY, study.task, study.model, seed)
+    instances = corpora.load(study.task, "train", study.train_rows)
+    model = new_classifier(
+        *(profile.models[study.model], corpora.TASKS[study.task].labels, names, instances, study.model, profile.device),
+        resolve=corpora.resolve_weights,
+        vectors=load_vectors,
+    )
+    dev = corpora.load(study.task, "dev", study.dev_rows)
+    folder = results.model(f"{STUDY}_{study.task}", study.model, seed)
+    train(model, instances, dev, profile.study_training(), folder, names)
+    test = corpora.load(study.task, "test", study.test_rows)
+    tested = evaluate(model, test, pick_precision(profile.training.precision, model.device))
+    precision = pick_precision(spec.perturbation_precision, model.device)
+    scorer = Scorer(model, spec.token_budget, sampled_precision=precision)
+    explained = explain(scorer, test[: study.explain_rows], spec.methods, spec, names, spec.target)
+    return tested.accuracy, [record for e in explained for record in e.attributions.values()]
+
+
+def spread_table(step, apd: pd.DataFrame) -> pd.DataFrame:
+    """One row a study (`main`, `other`, `published`): runs, least and largest APD, and their distance over the least.
+
+    main: the profile's study of seeds, or else the first task with several. apd: as `apd_table` makes it. chance, p:
+    see seed_order. stays: share of draws of texts in which the chosen run is the least. surely: runs surely above it.
+    """
+    profile, rows = step.profile, []
+    by_study = list(apd.groupby(["task", "model"], sort=False))
+    main = (profile.seed_study.task, profile.seed_study.model) if profile.seed_study else by_study[0][0]
+    for (task, model), part in by_study:
+        is_study = profile.seed_study is not None and (task, model) == main
+        trained = profile.seed_study if is_study else profile.tasks[profile.read_by(task)]
+        explained = profile.seed_study if is_study else profile.tasks[task]
+        row = {"study": "main" if (task, model) == main else "other", "task": task, "model": model}
+        row |= _spread(part.apd) | {"train_rows": trained.train_rows, "explain_rows": explained.explain_rows}
+        row |= {"chance": part.chance.iloc[0], "p": part.p.iloc[0], "stays": part.least[part.chosen].iloc[0]}
+        rows.append(row | {"surely": int((part.low > 0).sum())})
+    published = {"study": "published", "task": "esnli", "model": "DistilBERT"}
+    rows.append(published | _spread(reported("kamp_table2_apd").apd))
+    return pd.DataFrame(rows).astype({name: "Int64" for name in ("train_rows", "explain_rows", "surely")})
+
+
+def _spread(apd: pd.Series) -> dict[str, float]:
+    """How many, the least, the largest, and by which share of the least the largest exceeds it."""
+    return {"runs": len(apd), "least": apd.min(), "most": apd.max(), "spread": spread(apd.to_numpy())}

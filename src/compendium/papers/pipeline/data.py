@@ -1,0 +1,46 @@
+"""Notebook 01: sizes, lengths and labels of the corpora that a profile uses."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from compendium import corpora
+from compendium.config import Profile
+
+
+def word_counts(profile: Profile) -> pd.DataFrame:
+    """One row an instance of every task of a profile: task, split, label name, number of words."""
+    parts = []
+    for task in profile.tasks:
+        if not corpora.table_path(task).exists():
+            raise FileNotFoundError(f"the table of task {task!r} is not there: run `attreval fetch --task {task}`")
+        table = pq.read_table(corpora.table_path(task), columns=["split", "label", "words"])
+        names = corpora.TASKS[task].labels
+        parts.append(
+            pd.DataFrame(
+                {
+                    "task": task,
+                    "split": table["split"].to_pylist(),
+                    "label": [names[k] for k in table["label"].to_pylist()],
+                    "words": pc.list_value_length(table["words"]).to_numpy(),
+                }
+            )
+        )
+    return pd.concat(parts, ignore_index=True)
+
+
+def corpus_table(counts: pd.DataFrame) -> pd.DataFrame:
+    """One row a task and split: instances, words, and how the labels are shared out."""
+    grouped = counts.groupby(["task", "split"], sort=False)
+    out = grouped.words.agg(instances="size", words_mean="mean", words_median="median", words_max="max").reset_index()
+    shares = grouped.label.value_counts(normalize=True, sort=False)
+    out["labels"] = [
+        ", ".join(f"{name} {share:.1%}" for name, share in shares.loc[task, split].sort_index().items())
+        for task, split in zip(out.task, out.split, strict=True)
+    ]
+    order = {"train": 0, "dev": 1, "test": 2}
+    return out.sort_values(
+        ["task", "split"], key=lambda c: c.map(order) if c.name == "split" else c, kind="stable", ignore_index=True
+    )

@@ -1,0 +1,139 @@
+"""Notebook 02: train the model of one task, and say how well it does on test."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from sklearn.metrics import confusion_matrix
+
+from attreval.core.bootstrap import bootstrap_mean
+from attreval.core.records import Instance
+from attreval.models.class_names import name_classes
+from attreval.models.loading import load_classifier, new_classifier
+from attreval.models.placing import pick_precision
+from attreval.models.training import evaluate, save_whole, train
+from compendium import corpora
+from compendium.config import TaskSpec
+from compendium.papers.common.word_vectors import load_vectors
+from compendium.papers.pipeline.shortening import shortened
+from compendium.workflow.step import Step
+
+
+@dataclass(frozen=True)
+class Trained:
+    """curve: one row a check on dev. accuracy: one row, with its interval. confusion: gold by predicted counts."""
+
+    curve: pd.DataFrame
+    accuracy: pd.DataFrame
+    confusion: pd.DataFrame
+
+
+def train_and_test(step: Step) -> Trained:
+    """Train as the profile says (or take the weights as they are where train_rows is 0), save, evaluate on test."""
+    given, profile = step.parameters, step.profile
+    spec, labels = profile.task_of(given.task, given.model), corpora.TASKS[given.task].labels
+    model, curve = (_train_new if spec.train_rows else _copy_trained)(step, labels)
+    test = corpora.load(given.task, "test", spec.test_rows)
+    precision = pick_precision(profile.training_of(given.task, given.model).precision, model.device)
+    tested = evaluate(model, test, precision, notify=running_total(step.progress("testing"), len(test)))
+    gold = np.array([i.label for i in test])
+    names = ("accuracy", given.task, given.model, given.seed)
+    interval = bootstrap_mean(tested.correct, profile.bootstrap.draws, profile.bootstrap.confidence, *names)
+    row = {
+        "task": given.task,
+        "model": given.model,
+        "seed": given.seed,
+        "train_rows": _rows_trained_on(step.results.model(given.task, given.model, given.seed))
+        if spec.train_rows
+        else 0,
+        "test_rows": len(test),
+        **dict(zip(("accuracy", "accuracy_low", "accuracy_high"), map(float, interval), strict=True)),
+        "macro_f1": tested.macro_f1,
+        "majority": float(np.bincount(gold).max() / len(gold)),
+        "precision": precision,
+    }
+    return Trained(curve, pd.DataFrame([row]), confusion_table(gold, tested.predicted, labels))
+
+
+def _train_new(step: Step, labels: tuple[str, ...]):
+    """Fine-tune the profile's model on the task; give it and its training curve."""
+    given, profile = step.parameters, step.profile
+    spec, origin = profile.task_of(given.task, given.model), profile.models[given.model]
+    names = ("model", given.task, given.model, given.seed)
+    folder = step.results.model(given.task, given.model, given.seed)
+    instances = training_set(given.task, spec)
+    model = new_classifier(
+        *(origin, labels, names, instances, given.model, profile.device, corpora.resolve_weights),
+        vectors=load_vectors,
+    )
+    curve = train(
+        model,
+        instances,
+        corpora.load(given.task, "dev", spec.dev_rows),
+        profile.training_of(given.task, given.model),
+        folder,
+        names,
+        about={"task": given.task, "weights": origin.weights or "from scratch"},
+        notify=step.progress("training"),
+        unfinished=step.parts([("training",)], of_models=False)[0],
+    )
+    step.files.append(folder / "model.safetensors")
+    return model, pd.DataFrame(curve)
+
+
+def _rows_trained_on(folder: Path) -> int:
+    """How many instances a model in a folder has learned from; a corpus may hold fewer than a profile asks for."""
+    return json.loads((folder / "training.json").read_text(encoding="utf-8"))["train_rows"]
+
+
+def training_set(task: str, spec: TaskSpec) -> list[Instance]:
+    """The train instances of a task, and those that it also trains on, shortened."""
+    also = [
+        short
+        for other, more in spec.also_train.items()
+        for instance in corpora.load(other, "train", more.rows)
+        for short in shortened(instance, more)
+    ]
+    return corpora.load(task, "train", spec.train_rows) + also
+
+
+def _copy_trained(step: Step, labels: tuple[str, ...]):
+    """Copy a trained classifier into the results; there is no training curve.
+
+    Classes that its configuration only numbers are named as the profile says; others are matched by name.
+    """
+    given, profile = step.parameters, step.profile
+    origin = profile.models[given.model]
+    folder = step.results.model(given.task, given.model, given.seed)
+    model = load_classifier(corpora.resolve_weights(origin.weights), given.model, profile.device, origin.max_length)
+    if origin.labels:
+        named = name_classes(model.labels, origin.labels, origin.weights)
+        model.network.config.id2label = dict(enumerate(named))
+        model.network.config.label2id = {name: k for k, name in enumerate(named)}
+    save_whole(model, folder)
+    step.files.append(folder / "model.safetensors")
+    loaded = load_classifier(folder, given.model, profile.device, origin.max_length, labels)
+    return loaded, pd.DataFrame(columns=["step", "epoch", "train_loss", "dev_loss", "dev_accuracy"])
+
+
+def confusion_table(gold: np.ndarray, predicted: np.ndarray, labels: tuple[str, ...]) -> pd.DataFrame:
+    """Counts of gold (rows) by predicted (columns) labels."""
+    counts = confusion_matrix(gold, predicted, labels=range(len(labels)))
+    return pd.DataFrame(counts, index=pd.Index(labels, name="gold"), columns=pd.Index(labels, name="predicted"))
+
+
+def running_total(show: Callable, of: int) -> Callable[[int], None]:
+    """A callback that takes how many are newly done, from one that takes how many are done in all."""
+    done = 0
+
+    def add(new: int) -> None:
+        nonlocal done
+        done += new
+        show(done, of)
+
+    return add

@@ -1,0 +1,165 @@
+"""Contrasts of methods by their hits: do some hit more often than others, over several models and games at once?
+
+A cell is one task, model, game and kind of prediction: a column of Table 2 of Poerner et al. (2018). In each cell one
+group of methods is set against another; the difference is averaged over cells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+
+from attreval.metrics.pointing_game import BASELINES
+from compendium.config import BootstrapSpec
+from compendium.papers.common.contrasts import Cell, Difference, mean_difference
+from compendium.papers.common.resampling import best_of
+
+CONDITIONS_OF = {"hybrid": ("all",), "manual": ("all",), "hit_target": ("correct",), "hit_feat": ("correct", "wrong")}
+CHOSEN_FOR_ATTRACTORS = ("agreement_linzen", "agreement_linzen_whole")  # no sample of sentences as they are
+NOTHING = ("nothing",)  # that hits are set against
+Pick = Literal["mean", "best", "worst column"]
+
+
+@dataclass(frozen=True)
+class MethodContrast:
+    """better, worse: methods; `worse` empty stands for all others but baselines. pick: how a group becomes one number.
+
+    `worst column`: the share of comparisons of a method of `better` with one of `worse` that it wins, by how far each
+    falls behind the best method in its worst column. `worse` of `nothing`: the hits of `better` as they are. games,
+    architectures, tasks: which cells; None takes all there are, but for tasks that were chosen for their attractors.
+    less_games: cells whose difference is taken off that of the others.
+    """
+
+    better: tuple[str, ...]
+    worse: tuple[str, ...] = ()
+    pick: Pick = "mean"
+    games: tuple[str, ...] | None = None
+    architectures: tuple[str, ...] | None = None
+    tasks: tuple[str, ...] | None = None
+    less_games: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of Table 2 on our data: (n, methods) hits, and how many words share the highest score; (n,) words."""
+
+    task: str
+    model: str
+    architecture: str
+    metric: str
+    condition: str
+    methods: tuple[str, ...]
+    hits: np.ndarray
+    tied: np.ndarray
+    words: np.ndarray
+    texts: tuple
+    seeds: tuple
+
+    def random_hits(self, worlds: int, rng: np.random.Generator) -> np.ndarray:
+        """(j, n, methods) hits of each method's own scores in a random order: as many words share the highest score.
+
+        Baselines stay as they are; random's hit is the share of words that are evidence.
+        """
+        evidence = np.rint(self.hits[:, self.methods.index("random")] * self.words).astype(int)
+        own = [at for at, method in enumerate(self.methods) if method not in BASELINES]
+        top = np.minimum(np.nan_to_num(self.tied[:, own], nan=1).astype(int).clip(1), self.words[:, None])
+        given = (evidence[:, None], (self.words - evidence)[:, None], top)
+        out = np.repeat(self.hits[None], worlds, axis=0)
+        drawn = rng.hypergeometric(*given, size=(worlds, *top.shape)) / top
+        out[:, :, own] = np.where(np.isnan(self.hits[:, own]), np.nan, drawn)
+        return out
+
+
+def columns_of(hits: pd.DataFrame) -> list[Column]:
+    """One column for each task, model, game and kind of prediction.
+
+    hits: rows of `pointing_game.play` with task, model, seed and `architecture`; what was discarded is left out.
+    """
+    out, rows = [], ["seed", "instance"]
+    kept = hits[hits.discarded == ""]
+    for (task, model, metric), part in kept.groupby(["task", "model", "metric"], sort=False):
+        wide = part.pivot_table(index=rows, columns="method", values=["hit", "tied"], aggfunc="mean", sort=False)
+        about = part.drop_duplicates(rows).set_index(rows).reindex(wide.index)
+        for condition in CONDITIONS_OF[metric]:
+            chosen = np.full(len(about), True) if condition == "all" else about.correct == (condition == "correct")
+            chosen = np.asarray(chosen, dtype=bool)
+            if chosen.any():
+                values = (wide[name].to_numpy()[chosen] for name in ("hit", "tied"))
+                seeds, texts = (tuple(wide.index.get_level_values(name)[chosen]) for name in rows)
+                named = (task, model, part.architecture.iloc[0], metric, condition, tuple(wide["hit"].columns))
+                out.append(Column(*named, *values, about.words.to_numpy(dtype=int)[chosen], texts, seeds))
+    return out
+
+
+def contrast_methods(columns: Sequence[Column], asked: MethodContrast, settings: BootstrapSpec) -> Difference | None:
+    """The difference that a contrast asks for; None where no column has both of its groups."""
+    games = None if asked.games is None else asked.games + asked.less_games
+    wanted = {"task": asked.tasks, "architecture": asked.architectures, "metric": games}
+    chosen = [c for c in columns if all(v is None or getattr(c, name) in v for name, v in wanted.items())]
+    if asked.tasks is None:
+        chosen = [c for c in chosen if c.task not in CHOSEN_FOR_ATTRACTORS]
+    names = [name for name in dict.fromkeys(n for c in chosen for n in c.methods) if name not in BASELINES]
+    over, cells, games = {}, [], []
+    for column in chosen:
+        better, worse = groups(column.methods, asked)
+        if better and (worse or asked.worse == NOTHING):
+            exchanged = tuple(at for at, n in enumerate(column.methods) if n not in BASELINES or n in asked.worse)
+            difference = _difference(column.methods, names, better, worse, asked.pick)
+            about = (column.task, column.model, column.hits, column.texts, column.seeds, difference)
+            nulls = (None, None) if asked.worse == NOTHING else (column.random_hits, exchanged)
+            cells.append(Cell(*about, asked.pick != "mean", *nulls))
+            games.append(column.metric)
+    if asked.pick == "worst column":
+        over["over"] = partial(_comparisons_won, names=names, asked=asked)
+    elif asked.less_games:
+        game_of = {id(cell): game for cell, game in zip(cells, games, strict=True)}
+        over["over"] = partial(_less_games, game_of=game_of, asked=asked)
+    return mean_difference(cells, settings, **over)
+
+
+def groups(methods: Sequence[str], asked: MethodContrast) -> tuple[list[int], list[int]]:
+    """Where the two groups stand among the methods."""
+    others = [n for n in methods if n not in asked.better and n not in BASELINES]
+    better = [at for at, name in enumerate(methods) if name in asked.better]
+    worse = [at for at, name in enumerate(methods) if name in (asked.worse or others)]
+    return better, worse
+
+
+def _difference(methods: Sequence[str], names: list[str], better: list[int], worse: list[int], pick: Pick):
+    """What a cell gives: one group's mean or best less the other's, or how far each of `names` is behind the best."""
+
+    def mean(fit, read):
+        return read[:, better].mean(axis=1) - (read[:, worse].mean(axis=1) if worse else 0)
+
+    def best(fit, read):
+        return best_of(fit[:, better], read[:, better]) - best_of(fit[:, worse], read[:, worse])
+
+    def behind(fit, read):
+        own = [at for at, name in enumerate(methods) if name not in BASELINES]
+        out = np.full((len(read), len(names)), np.nan)
+        top = best_of(fit[:, own], read[:, own])
+        out[:, [names.index(methods[at]) for at in own]] = read[:, own] - top[:, None]
+        return out
+
+    return {"mean": mean, "best": best, "worst column": behind}[pick]
+
+
+def _comparisons_won(behind: np.ndarray, _: list[Cell], names: list[str], asked: MethodContrast) -> np.ndarray:
+    """(b,) share of comparisons that `better` wins in the worst column, of (cells, b, names); a tie is half a win."""
+    worst = np.where(np.isnan(behind), np.inf, behind).min(axis=0)
+    better, worse = groups(names, asked)
+    lead = worst[:, better, None] - worst[:, None, worse]
+    return ((lead > 0) + 0.5 * (lead == 0)).mean(axis=(1, 2))
+
+
+def _less_games(drawn: np.ndarray, cells: list[Cell], game_of: dict[int, str], asked: MethodContrast) -> np.ndarray:
+    """(b,) the mean of the cells, less that of the cells of `less_games`; NaN where one of them has none."""
+    taken_off = np.array([game_of[id(cell)] in asked.less_games for cell in cells])
+    if taken_off.all() or not taken_off.any():
+        return np.full(drawn.shape[1], np.nan)
+    return drawn[~taken_off].mean(axis=0) - drawn[taken_off].mean(axis=0)

@@ -1,0 +1,145 @@
+"""Figures 1-3 of Poerner et al. (2018), coloured texts; hits beside their Table 2, and by the number of attractors."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import seaborn as sns
+from matplotlib import pyplot as plt
+
+from compendium.papers.common.coloured_text import ColouredText
+from compendium.papers.common.method_style import MARKERS
+from compendium.papers.common.names import name_method
+from compendium.papers.common.style import draw_nothing, model_title, task_title, use_style
+from compendium.papers.poerner2018.examples import shortest_example
+from compendium.papers.poerner2018.tables import AGREEMENT, BLOCKS, NAMES
+from compendium.workflow.step import Step
+
+WORDS = {
+    "hybrid": "right fragment",
+    "manual": "listed word",
+    "hit_target": "subject",
+    "hit_feat": "predicted number",
+}
+SURE = ("H", "M")  # how surely a published number was read: high, medium
+CONDITIONS = {"all": "", "correct": ", right predictions", "wrong": ", wrong predictions"}
+
+
+def figure_1(step: Step) -> ColouredText:
+    """A hybrid document of news sentences, read by the convolutional network."""
+    return shortest_example(step, BLOCKS["topics"].tasks, "cnn", ["gradient_l2", "lrp", "limsse_logit"])
+
+
+def figure_2(step: Step, predicted: str = "singular") -> ColouredText:
+    """Five or more words before a verb: a `singular` predicted by the GRU, or a `plural` by the LSTM (also Fig. 3)."""
+    architecture, fifth = {"singular": ("gru", "occlusion_1"), "plural": ("lstm", "decomposition")}[predicted]
+    methods = ["gradient_l2", "gradient_x_input", "lrp", "deeplift", fifth, "limsse_probability"]
+    return shortest_example(step, AGREEMENT, architecture, methods, predicted, least_words=5)
+
+
+def figure_3(step: Step) -> ColouredText:
+    """A hybrid document of review sentences, read by the quasi-recurrent LSTM."""
+    return shortest_example(step, BLOCKS["sentiment"].tasks, "qlstm", ["lrp", "limsse_probability"])
+
+
+def _method_title(name: str) -> str:
+    """A method, or a row of the paper's Table 2, as the figures name it."""
+    return name_method(NAMES.get(name, name))
+
+
+def _distinct_colours(count: int) -> list:
+    """So many colours that the colour-blind tell apart; the palette's sixth resembles its fourth."""
+    palette = sns.color_palette("colorblind", 10)
+    return [palette[i] for i in (0, 1, 2, 3, 4, 7, 8, 9, 6, 5)][:count]
+
+
+def draw_table_2(table: pd.DataFrame):
+    """Poerner et al. 2018, Table 2: a panel an experiment and measure, a row a method, a colour an architecture.
+
+    table: of `tables.table_2`. Filled marks are ours with their intervals, hollow ones published; those
+    whose reading is not sure (L) are left out.
+    """
+    use_style()
+    ours = table[table.ours.notna()]
+    kinds = ours[["experiment", "task", "metric", "condition"]].drop_duplicates().to_records(index=False).tolist()
+    if not kinds:
+        return draw_nothing(
+            "This run has no task or method of the paper's Table 2; its own hits are in the table above."
+        )
+    names = list(dict.fromkeys(table.sort_values("row").method))
+    architectures = list(dict.fromkeys(ours.architecture))
+    published = set(table[table.published.notna() & table.confidence.isin(SURE)].architecture)
+    colours = dict(zip(architectures, _distinct_colours(len(architectures)), strict=True))
+    markers = dict(zip(architectures, MARKERS, strict=False))
+    width = min(3, len(kinds))
+    height = -(-len(kinds) // width)
+    size = (2.4 + 3.6 * width, height * (0.36 * len(names) + 1.2))
+    figure, grid = plt.subplots(height, width, figsize=size, sharey=True, squeeze=False, layout="constrained")
+    for axes in grid.flat[len(kinds) :]:
+        axes.set_visible(False)
+    for axes, (experiment, task, metric, condition) in zip(grid.flat, kinds, strict=False):
+        part = table[(table.experiment == experiment) & (table.task == task)]
+        part = part[(part.metric == metric) & (part.condition == condition)]
+        for at, architecture in enumerate(architectures):
+            cells = part[part.architecture == architecture].set_index("method").reindex(names)
+            places = np.arange(len(names)) + (at - (len(architectures) - 1) / 2) * 0.8 / len(architectures)
+            colour, marker = colours[architecture], markers[architecture]
+            axes.hlines(places, cells.low, cells.high, color=colour, linewidth=1.2)
+            axes.plot(
+                cells.ours, places, marker, color=colour, markersize=5, label=f"{model_title(architecture)}, ours"
+            )
+            sure = cells.published.where(cells.confidence.isin(SURE))
+            style = {"markersize": 5, "markerfacecolor": "none", "alpha": 0.7}
+            label = f"{'' if architecture in published else '_'}{model_title(architecture)}, published"
+            axes.plot(sure, places, marker, color=colour, label=label, **style)
+        axes.set(yticks=range(len(names)), yticklabels=[_method_title(name) for name in names], xlim=(-0.02, 1.02))
+        axes.set(xlabel=f"share of hits: {WORDS[metric]}")
+        axes.set_title(f"{task_title(task)}{CONDITIONS[condition]}", fontsize=11)
+    grid[0][0].invert_yaxis()
+    figure.legend(*grid[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=min(4, len(architectures)))
+    return grid[0][0]
+
+
+FEW = 5  # texts; the mean of fewer says nothing
+SHOWN = ("random", "last", "gradient_l2", "gradient_x_input", "gradient_integrated_logit_dot", "occlusion_1")
+SHOWN += ("decomposition", "lrp", "deeplift", "limsse_logit")
+
+
+def draw_attractors(
+    table: pd.DataFrame, metric: str = "hit_target", condition: str = "correct", shown: tuple[str, ...] = SHOWN
+):
+    """Hits by the number of attractors, a panel a model, a line a method, a band its interval; the model in black.
+
+    table: of `hits.attractor_table`, one task. shown: of which methods. Points of fewer than FEW texts
+    are left out.
+    """
+    use_style()
+    table = table[table.instances >= FEW]
+    part = table[(table.metric == metric) & (table.condition == condition) & table.method.isin(shown)]
+    if not len(part):
+        return draw_nothing("no agreement sentences in this run")
+    models, methods = list(dict.fromkeys(part.model)), list(dict.fromkeys(part.method))
+    colours = dict(zip(methods, sns.color_palette("husl", len(methods)), strict=True))
+    width = min(3, len(models))
+    height = -(-len(models) // width)
+    size = (3.4 * width + 3.2, 3.4 * height)
+    figure, panels = plt.subplots(height, width, figsize=size, sharey=True, squeeze=False, layout="constrained")
+    for axes in panels.flat[len(models) :]:
+        axes.set_visible(False)
+    for axes, model in zip(panels.flat, models, strict=False):
+        for at, method in enumerate(methods):
+            line = part[(part.model == model) & (part.method == method)].sort_values("attractors")
+            style = {"color": colours[method], "marker": MARKERS[at % len(MARKERS)], "markersize": 4}
+            axes.plot(line.attractors, line.accuracy, label=_method_title(method), **style)
+            axes.fill_between(line.attractors, line.low, line.high, color=colours[method], alpha=0.08, linewidth=0)
+        whole = table[(table.model == model) & (table.metric == metric) & (table.condition == "all")]
+        right = whole.groupby("attractors").right.first()
+        axes.plot(right.index, right, color="black", linewidth=2, linestyle="--", label="model's predictions")
+        title = whole.architecture.iloc[0] if "architecture" in whole else model
+        axes.set(
+            title=model_title(title), xlabel="attractors", xticks=sorted(part.attractors.unique()), ylim=(-0.02, 1.02)
+        )
+    for row in panels:
+        row[0].set_ylabel(f"share of hits: {WORDS[metric]}")
+    figure.legend(*panels[0][0].get_legend_handles_labels(), loc="outside right upper")
+    return panels[0][0]

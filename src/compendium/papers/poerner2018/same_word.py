@@ -1,0 +1,81 @@
+"""Do two methods point at the same word? Equal hits do not say it: LRP and gradient x input could hit by other words.
+
+Section 3.2 of Poerner et al. (2018) shows that LRP is gradient x input where activations are linear. Letters used for
+shapes: W words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+
+from attreval.core.alignment import overlap_shares
+from attreval.core.bootstrap import bootstrap_mean
+from attreval.core.records import Attribution, Instance, Tokens
+from attreval.metrics.pointing_game import BASELINES
+from compendium.papers.common.runs import common_methods, load_attributions, load_tokens
+from compendium.papers.common.sample import to_explain
+from compendium.papers.poerner2018.hits import architecture_names
+from compendium.workflow.step import Step
+
+RUN = ["task", "model", "seed"]
+
+
+def pointed_words(instance: Instance, tokens: Tokens, record: Attribution) -> np.ndarray:
+    """(W,) with what probability each word that the model reads is pointed at: equal highest ones equally often.
+
+    A word's score is the sum of its tokens', as in metrics.pointing_game.play.
+    """
+    shares = overlap_shares(tokens.offsets, instance.words)
+    covered = shares.any(axis=0)
+    scores = (shares.T @ record.on_tokens(len(tokens)))[covered]
+    highest = scores == scores.max()
+    return highest / highest.sum()
+
+
+def words_in_common(step: Step, architecture: str = "CNN") -> Iterator[tuple[tuple, str, list[str], np.ndarray, int]]:
+    """Run, instance, methods, (m, m) chances that two of them point at the same word, and number of words, a text.
+
+    Each method breaks its ties by itself.
+    """
+    for run in step.profile.explained_runs("pointing"):
+        task, model, _ = run
+        if architecture_names(step.profile, task)[model] != architecture:
+            continue
+        records = load_attributions(step.results, step.profile, *run)
+        tokens = load_tokens(step.results, step.profile, *run)
+        methods = [name for name in common_methods(records) if name not in BASELINES]
+        for instance in to_explain(step.profile, task, model):
+            found = [pointed_words(instance, tokens[instance.id], records[instance.id][m]) for m in methods]
+            shares = np.array(found).reshape(len(methods), -1)
+            yield run, instance.id, methods, shares @ shares.T, shares.shape[1]
+
+
+def same_words(
+    step: Step, first: str = "lrp", second: str = "gradient_x_input", architecture: str = "CNN"
+) -> pd.DataFrame:
+    """One row an explained text of each run of an architecture: with what probability both point at the same word.
+
+    Columns task, model, seed, instance, same. No rows where no run has both methods. Each breaks its ties by itself.
+    """
+    rows = []
+    for run, instance, methods, common, _ in words_in_common(step, architecture):
+        if first in methods and second in methods:
+            rows.append((*run, instance, float(common[methods.index(first), methods.index(second)])))
+    return pd.DataFrame(rows, columns=[*RUN, "instance", "same"])
+
+
+def same_word_share(
+    step: Step, first: str = "lrp", second: str = "gradient_x_input", architecture: str = "CNN"
+) -> pd.DataFrame:
+    """One row a task and run of an architecture: the share of texts in which two methods point at the same word.
+
+    Columns task, model, seed, share, low, high (percentile bootstrap over texts), instances. See same_words.
+    """
+    bootstrap, rows = step.profile.bootstrap, []
+    for run, part in same_words(step, first, second, architecture).groupby(RUN, sort=False):
+        found = bootstrap_mean(part.same.to_numpy(), bootstrap.draws, bootstrap.confidence, "same word", *run)
+        rows.append((*run, *map(float, found), len(part)))
+    return pd.DataFrame(rows, columns=[*RUN, "share", "low", "high", "instances"])

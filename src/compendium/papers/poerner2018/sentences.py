@@ -1,0 +1,111 @@
+"""One sentence a section of notebook 04."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+
+from attreval.core.bootstrap import bootstrap_mean
+from attreval.metrics.pointing_game import BASELINES
+from compendium.papers.common.coloured_text import ColouredText
+from compendium.papers.common.names import name_method, name_run
+from compendium.papers.common.sentences import Sentence, between, of_row, sentence
+from compendium.workflow.step import Step
+
+
+@sentence
+def say_pointing(hits: pd.DataFrame, step: Step) -> str:
+    """The method that points best on hybrid documents, or else on agreement, and how far it is ahead of the next."""
+    metric = "hybrid" if (hits.metric == "hybrid").any() else hits.metric.iloc[0]
+    part = hits[(hits.metric == metric) & ~hits.method.isin(BASELINES)]
+    columns = part.groupby(["task", "model", "method"], sort=False).hit.mean().unstack("method").dropna(axis=1)
+    if columns.shape[1] < 2:
+        return "Fewer than two methods explain all models here, so none is ahead of another."
+    texts = part.pivot_table(index=["task", "instance"], columns="method", values="hit")[columns.columns]
+    first, second = columns.mean().nlargest(2).index
+    bootstrap = step.profile.bootstrap
+    ahead = bootstrap_mean((texts[first] - texts[second]).dropna(), bootstrap.draws, bootstrap.confidence, "ahead")
+    where = "on hybrid documents" if metric == "hybrid" else "on agreement"
+    best = (columns.idxmax(axis=1) == first).sum()
+    return (
+        f"Over all texts {where} {name_method(first)} points best, ahead of the next, {name_method(second)}, by "
+        f"{between(*map(float, ahead))}; it is the best in {best} of {len(columns)} columns."
+    )
+
+
+@sentence
+def say_beside_published(table: pd.DataFrame) -> str:
+    """In how many cells the published value lies in our interval, and how far ours are off on average, from block to
+    block."""
+    both = table[table.ours.notna() & table.published.notna()]
+    if both.empty:
+        return "No cell has both a value of ours and a published one."
+    inside = ((both.low <= both.published) & (both.published <= both.high)).sum()
+    apart = (both.ours - both.published).groupby([both.experiment, both.metric, both.condition]).mean()
+    return (
+        f"In {inside} of {len(both)} cells the published value lies in our interval; ours differ from it by "
+        f"{(both.ours - both.published).mean():+.2f} on average, from {apart.min():+.2f} to {apart.max():+.2f} "
+        f"depending on the kind of text."
+    )
+
+
+@sentence
+def say_chance(exceptions: pd.DataFrame, blocks: pd.DataFrame) -> str:
+    """How many methods do not surely beat a random word, and the one that falls short most."""
+    row = exceptions.loc[(exceptions.accuracy - exceptions.random).idxmin()]
+    return (
+        f"In {len(exceptions)} of {blocks.cells.sum():.0f} cells a method does not surely beat a random word; weakest "
+        f"is {name_method(row.method)} on {name_run(row)} with {of_row(row, 'accuracy')} hits, a random word has "
+        f"{row.random:.2f}."
+    )
+
+
+@sentence
+def say_choices(choices: pd.DataFrame) -> str:
+    """The small choice that moves the hits of a method most."""
+    known = choices[choices.largest.notna()]
+    if known.empty:
+        return "No choice was changed on any text."
+    row = known.loc[known.largest.abs().idxmax()]
+    return (
+        f"The choice that matters most is {row.choice.replace('_', ' ')}: {row.value} instead of {row.instead_of} "
+        f"moves {name_method(row.method)} by {row.largest:+.2f} and all methods by {row.change:+.2f} on average "
+        f"(n = {row.texts})."
+    )
+
+
+@sentence
+def say_same_word(table: pd.DataFrame) -> str:
+    """How often the two methods point at one word."""
+    shown = [f"{of_row(row, 'share')} of the texts of {name_run(row)}" for _, row in table.iterrows()]
+    return f"LRP and gradient x input point at the same word in {' and '.join(shown)}."
+
+
+@sentence
+def say_attractors(table: pd.DataFrame) -> str:
+    """How hits on the subject change from no attractor to one or more."""
+    part = table[(table.metric == "hit_target") & (table.condition == "all") & ~table.method.isin(BASELINES)]
+    part = part.assign(weight=part.accuracy * part.instances, some=part.attractors > 0)
+    sums = part.groupby(["method", "some"])[["weight", "instances"]].sum()
+    means = (sums.weight / sums.instances).unstack().dropna()
+    if means.shape[1] < 2:
+        return "No text has an attractor."
+    fall = means[True] - means[False]
+    return (
+        f"With one attractor or more, hits on the subject change by {fall.mean():+.2f} on average, from "
+        f"{fall.min():+.2f} ({name_method(fall.idxmin())}) to {fall.max():+.2f} ({name_method(fall.idxmax())})."
+    )
+
+
+def say_examples(examples: Mapping[str, ColouredText]) -> Sentence:
+    """How many of the explanations shown point at evidence."""
+    hit = {
+        name: [bool(shown.evidence[int(np.argmax(scores))]) for scores in shown.rows.values()]
+        for name, shown in examples.items()
+        if len(shown.words)
+    }
+    total = [one for found in hit.values() for one in found]
+    parts = ", ".join(f"{name} {sum(found)} of {len(found)}" for name, found in hit.items())
+    return Sentence(f"Of the {len(total)} explanations shown, {sum(total)} point at evidence ({parts}).")

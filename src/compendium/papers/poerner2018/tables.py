@@ -1,0 +1,216 @@
+"""Table 2 of Poerner et al. (2018): the share of hits of each method, ours beside the published, cell by cell.
+
+The published values stand in paper/reported/ with how sure we are of having read each: H, M and L; the L ones are no
+targets. A cell that we do not have says why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import pandas as pd
+
+from attreval.methods import METHODS, methods_in
+from compendium.papers.common.published import reported
+from compendium.workflow.step import Step
+
+AGREEMENT = ("agreement_parsed", "agreement_ud", "agreement_linzen")
+AGREEMENT += ("agreement_whole", "agreement_ud_whole", "agreement_linzen_whole")
+TASKS_OF = {
+    "yelp hybrid": ("hybrid_yelp", "hybrid_imdb"),
+    "20newsgroups hybrid": ("hybrid_newsgroups", "hybrid_bbc"),
+    "20newsgroups manual": ("manual_newsgroups",),
+    "morphosyntactic agreement": AGREEMENT,
+}
+NAMES = methods_in("poerner2018")  # the paper's row: our method
+FAMILY = {"GRU": "recurrent", "LSTM": "recurrent", "QGRU": "quasi", "QLSTM": "quasi", "CNN": "convolutional"}
+SPREAD = 0.05  # "underlined: within 5 points of top explanation method" (Table 2)
+BASELINES = ("random", "last")
+CELL = ("row", "method", "column", "experiment", "architecture", "metric", "condition")
+COLUMNS = [*CELL, "task", "ours", "low", "high", "instances", "published", "confidence", "reason", "best", "near"]
+ARCHITECTURES = ("GRU", "QGRU", "LSTM", "QLSTM", "CNN", "MINILM")  # of the blocks, whether a profile has them or not
+
+
+@dataclass(frozen=True)
+class Block:
+    """What the text speaks of: the first of these tasks that a profile has, one game, and one kind of prediction."""
+
+    tasks: tuple[str, ...]
+    metric: str = "hybrid"
+    condition: str = "all"
+
+    def task(self, table: pd.DataFrame) -> tuple[str | None, pd.DataFrame]:
+        """The block's task (None where the table has none) and its rows; table: columns task, metric, condition."""
+        part = table[(table.metric == self.metric) & (table.condition == self.condition)]
+        task = next((task for task in self.tasks if task in set(part.task)), None)
+        return task, part[part.task == task]
+
+
+BLOCKS = {
+    "topics": Block(("hybrid_newsgroups", "hybrid_bbc")),
+    "sentiment": Block(("hybrid_yelp", "hybrid_imdb")),
+    "manual": Block(("manual_newsgroups",), "manual"),
+    "subject": Block(AGREEMENT, "hit_target", "correct"),
+    "number": Block(AGREEMENT, "hit_feat", "correct"),
+    "number_wrong": Block(AGREEMENT, "hit_feat", "wrong"),
+}
+
+
+def published_table_2() -> pd.DataFrame:
+    """One row a published cell: row, column, experiment, architecture, metric, condition, published, confidence."""
+    values = reported("poerner_table2").melt("method", var_name="column", value_name="published")
+    sure = reported("poerner_table2_confidence").melt("method", var_name="column", value_name="confidence")
+    about = reported("poerner_table2_columns").rename(columns={"task_method": "architecture"})
+    kinds = [_metric_of(row.experiment, row.metric) for row in about.itertuples()]
+    about = about.assign(metric=[m for m, _ in kinds], condition=[c for _, c in kinds])
+    order = {name: at for at, name in enumerate(dict.fromkeys(values.method))}
+    joined = values.merge(sure, on=["method", "column"]).merge(about, on="column")
+    joined = joined.assign(confidence=joined.confidence.replace("-", ""), row=joined.method.map(order))
+    return joined[[*CELL, "published", "confidence"]]
+
+
+def _metric_of(experiment: str, said: str) -> tuple[str, str]:
+    """Our metric and condition of a column: hit_feat and wrong for `hit_feat, f(X)!=y(X)`."""
+    if "agreement" not in experiment:
+        return experiment.split()[-1], "all"
+    return said.split(",")[0], "wrong" if "!=" in said else "correct"
+
+
+def table_2(
+    summary: pd.DataFrame,
+    names: Mapping[str, str] | None = None,
+    impossible: Mapping[tuple[str, str], str] | None = None,
+) -> pd.DataFrame:
+    """One row a cell of Table 2 and task of ours, and after these the architectures that the paper does not have.
+
+    summary: of `pointing.summarise`; its column `architecture` says what the paper calls a model, `model` in capitals
+    where there is none. names: our method of each row of the paper's; one without has the same name here. impossible:
+    reasons by (paper's method, architecture), which go before our own. best, near: whether ours is the highest of its
+    column, or within five points of it; baselines do not compete.
+    """
+    names, impossible = NAMES if names is None else names, impossible or {}
+    cells = published_table_2()
+    if "architecture" not in summary:
+        summary = summary.assign(architecture=summary.model.str.upper())
+    ours = summary.set_index(["task", "architecture", "metric", "condition", "method"])
+    cells = pd.concat([cells, _new_architectures(cells, summary)], ignore_index=True)
+    rows = []
+    for cell in cells.to_dict("records"):
+        for task in _tasks_in(summary, cell["experiment"]) or [""]:
+            ours_of = names.get(cell["method"], cell["method"])
+            key = (task, cell["architecture"], cell["metric"], cell["condition"], ours_of)
+            if key in ours.index:
+                found = ours.loc[key]
+                rows.append(cell | {"task": task, "ours": found.accuracy, "low": found.low, "high": found.high})
+                rows[-1] |= {"instances": int(found.instances), "reason": ""}
+            else:
+                rows.append(cell | {"task": task, "reason": _why_missing(cell, task, key, ours.index, impossible)})
+    table = pd.DataFrame(rows).reindex(columns=COLUMNS)
+    return _mark_best(table)
+
+
+def _tasks_in(summary: pd.DataFrame, experiment: str) -> list[str]:
+    """The tasks of ours that stand for an experiment of the paper's."""
+    there = set(summary.task)
+    return [task for task in TASKS_OF[experiment] if task in there]
+
+
+def _new_architectures(cells: pd.DataFrame, summary: pd.DataFrame) -> pd.DataFrame:
+    """Cells of the same rows for architectures that the paper did not test in an experiment."""
+    kinds = cells.drop_duplicates(["experiment", "metric", "condition"])
+    parts = []
+    for kind in kinds.itertuples():
+        same = cells[(cells.experiment == kind.experiment) & (cells.metric == kind.metric)]
+        tested = summary[summary.task.isin(TASKS_OF[kind.experiment]) & (summary.metric == kind.metric)]
+        for architecture in dict.fromkeys(tested.architecture):
+            if architecture not in set(same.architecture):
+                first = same[(same.condition == kind.condition) & (same.column == kind.column)]
+                blank = {"column": "", "architecture": architecture, "published": float("nan"), "confidence": ""}
+                parts.append(first.assign(**blank))
+    return pd.concat(parts, ignore_index=True) if parts else cells.iloc[:0]
+
+
+def _why_missing(cell: dict, task: str, key: tuple, there: pd.MultiIndex, impossible: Mapping) -> str:
+    """Why a cell of Table 2 has no value of ours."""
+    method, architecture = cell["method"], cell["architecture"]
+    if said := impossible.get((method, architecture)):
+        return f"not applicable: {said}"
+    if method == "last" and cell["metric"] in ("hybrid", "manual"):
+        return "not applicable: only agreement has a word right before what is predicted"
+    if method == "decomp" and architecture == "CNN":
+        return "not applicable: a convolution with max pooling has no cell to decompose"
+    family = FAMILY.get(architecture, "transformer")
+    if (known := METHODS.get(key[-1])) and family not in known.families:
+        return f"not applicable: it has no rule for {family} models"
+    if not task:
+        return "not run: no task of this experiment in this profile"
+    same = [k for k in there if k[:3] == key[:3]]
+    if not same:
+        return "not run: this architecture is not in this profile for this task"
+    if not any(k[3] == key[3] for k in same):
+        return f"no instance: the model made no {cell['condition']} prediction"
+    return "not run: this method is not in this profile"
+
+
+def _mark_best(table: pd.DataFrame) -> pd.DataFrame:
+    """The table with best and near filled in."""
+    group = ["task", "architecture", "experiment", "metric", "condition"]
+    top = table.ours.where(~table.method.isin(BASELINES)).groupby([table[name] for name in group]).transform("max")
+    compete = table.ours.notna() & ~table.method.isin(BASELINES)
+    return table.assign(best=compete & (table.ours == top), near=compete & (table.ours >= top - SPREAD))
+
+
+def write_blocks(step: Step, table: pd.DataFrame) -> None:
+    """Write the blocks of Table 2 to read, each under the name that the text knows; see BLOCKS.
+
+    A block whose experiment no task of the profile has shows what is published, beside dashes.
+    """
+    for name, block in BLOCKS.items():
+        task, part = block.task(table[table.ours.notna()])
+        experiment = next(title for title, tasks in TASKS_OF.items() if set(block.tasks) & set(tasks))
+        if task:
+            found = block_to_read(table, part.experiment.iloc[0], task, block.metric, block.condition)
+        else:
+            found = block_to_read(table, experiment, "", block.metric, block.condition)
+        first = ["method", *ARCHITECTURES]
+        found = found.reindex(columns=[*first, *(column for column in found.columns if column not in first)])
+        step.table(f"table2_{name}", found)
+
+
+def block_to_read(table: pd.DataFrame, experiment: str, task: str, metric: str, condition: str = "all") -> pd.DataFrame:
+    """One block of Table 2 to read: a row a method, a column an architecture, ours and in brackets the published.
+
+    The best of a column has an asterisk. A published value whose reading is not sure (L) has a question mark. An empty
+    cell is a method that does not apply, or was not run. task: "" for the published values alone.
+    """
+    part = table[(table.experiment == experiment) & (table.task == task)]
+    part = part[(part.metric == metric) & (part.condition == condition)]
+    out = pd.DataFrame({"method": list(dict.fromkeys(part.sort_values("row").method))})
+    for architecture, cells in part.groupby("architecture", sort=False):
+        by = cells.set_index("method").reindex(out.method)
+        if by.ours.notna().any():
+            out[architecture] = [_cell_text(cell) for cell in by.itertuples()]
+        elif not task:
+            out[architecture] = [_gap_text(cell) for cell in by.itertuples()]
+    titles = {method: METHODS[NAMES[method]].title for method in NAMES if NAMES[method] in METHODS}
+    out["method"] = [titles.get(method, method.capitalize()) for method in out.method]
+    return out
+
+
+def _cell_text(cell) -> str:
+    """`0.83* (0.91)`: ours, with an asterisk if the best, and the published."""
+    if pd.isna(cell.ours):
+        return ""
+    ours = f"{cell.ours:.2f}*" if cell.best else f"{cell.ours:.2f}"
+    return ours if pd.isna(cell.published) else f"{ours} {_published_text(cell)}"
+
+
+def _gap_text(cell) -> str:
+    """`– (0.91)`: the published value alone."""
+    return "" if pd.isna(cell.published) else f"– {_published_text(cell)}"
+
+
+def _published_text(cell) -> str:
+    """`(0.91)`, with a question mark where it could not be read with certainty."""
+    return f"({cell.published:.2f}{'?' if cell.confidence == 'L' else ''})"

@@ -1,0 +1,228 @@
+"""Simulatability by agents of the model's own architecture (Sun et al. 2024, section 2.4, after Pruthi et al. 2022).
+
+Do explanations help an agent to predict what the model predicts? How they are shown: metrics.unified.simulatability.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from attreval.core.bootstrap import draw_counts, percentile_interval
+from attreval.core.records import Attribution, Instance, Tokens
+from attreval.core.seeds import generator
+from attreval.core.units import Units, find_units
+from attreval.methods.techniques import TECHNIQUES
+from attreval.metrics.unified.ranking import Feature, rank_features, take_units
+from attreval.metrics.unified.simulatability import agreement_f1, bootstrap_gain, inform, read_marks, weighted_f1
+from compendium import corpora
+from compendium.config import TrainingSpec
+from compendium.papers.common.runs import load_typed_attributions
+from compendium.papers.common.trained_models import load_model
+from compendium.papers.sun2024.tables import read_runs
+from compendium.workflow.kept import kept_or_made
+from compendium.workflow.step import Step
+
+Condition = tuple[str, str, str]  # technique, type of explanation, form
+UNINFORMED = ("none", "none", "none")
+RUN = ["task", "model", "seed"]
+CONDITION = ["technique", "type", "form"]
+UNINFORMED_COLUMNS = [*RUN, "agent_seed", "instance", "label", "predicted"]
+LEARNED_COLUMNS = ["task", "model", "f1", "low", "high", "majority", "uniform", "chance", "tested", "agents", "learned"]
+LEARNED_COLUMNS += ["reason"]
+
+
+@dataclass(frozen=True)
+class AgentInput:
+    """One instance as agents see it: its label (the model's prediction) and its tokens, by condition."""
+
+    id: str
+    label: int
+    tokens: dict[Condition, Tokens]
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """agents: one row each: F1 on the model's predictions, gain over the uninformed agent in points of F1.
+    predictions: one row an agent and instance that it is tested on: whether it predicts what the model predicts.
+    uninformed: one row an instance and seed of the agents without explanations: the class that the model predicts
+    (label), and the agent's (predicted)."""
+
+    agents: pd.DataFrame
+    predictions: pd.DataFrame
+    uninformed: pd.DataFrame
+
+
+def simulate(step: Step) -> Simulation:
+    """Train agents with and without explanations, and see how often they predict what the model predicts.
+
+    An agent starts where the model started and is trained on the model's predictions for other test instances.
+    Gains have bootstrap intervals over the instances that agents are tested on. ValueError for too few instances.
+    """
+    given, settings, bootstrap = step.parameters, step.profile.diagnosis.agents, step.profile.bootstrap
+    run = (given.task, given.model, given.seed)
+    agents, predictions, uninformed = [], [], []
+    if settings.rows:
+        train, dev, test = _split(agent_inputs(step), settings.split)
+        predicted = _train_agents(step, (train, dev, test))
+        labels = np.array([one.label for one in test])
+        for condition, by_seed in predicted.items():
+            gains = [
+                bootstrap_gain(own, other, labels, bootstrap.draws, bootstrap.confidence, generator("gain", *run))
+                for own, other in zip(by_seed, predicted[UNINFORMED], strict=True)
+            ]
+            points = [float("nan")] * 3 if condition == UNINFORMED else (100 * np.mean(gains, axis=0)).tolist()
+            f1 = float(np.mean([agreement_f1(own, labels) for own in by_seed]))
+            agents.append((*run, *condition, f1, *points, len(train), len(test)))
+            correct = np.mean([own == labels for own in by_seed], axis=0).tolist()
+            predictions += [(*run, one.id, *condition, share) for one, share in zip(test, correct, strict=True)]
+        for agent_seed, classes in zip(settings.seeds, predicted[UNINFORMED], strict=True):
+            said = zip(test, labels.tolist(), classes.tolist(), strict=True)
+            uninformed += [(*run, agent_seed, one.id, label, own) for one, label, own in said]
+    return Simulation(
+        pd.DataFrame(agents, columns=[*RUN, *CONDITION, "f1", "gain", "low", "high", "train", "tested"]),
+        pd.DataFrame(predictions, columns=[*RUN, "instance", *CONDITION, "correct"]),
+        pd.DataFrame(uninformed, columns=UNINFORMED_COLUMNS),
+    )
+
+
+def _split(inputs: list[AgentInput], shares: tuple[float, float, float]) -> list[list[AgentInput]]:
+    """What agents train on, stop on and are tested on, in the order of the inputs."""
+    first, second = np.cumsum([round(share * len(inputs)) for share in shares[:2]])
+    parts = [inputs[:first], inputs[first:second], inputs[second:]]
+    if not all(parts):
+        raise ValueError(f"{len(inputs)} instances cannot be split {shares} for agents; raise diagnosis.agents.rows")
+    return parts
+
+
+def agent_inputs(step: Step) -> list[AgentInput]:
+    """Every instance that agents see: without an explanation, and with those of each technique, type and form."""
+    given, profile = step.parameters, step.profile
+    settings = profile.diagnosis.agents
+    model = load_model(step.results, given.task, given.model, given.seed, profile)
+    # ranks to be written at most: as many as there are units in a few pairs of long spans
+    marks = read_marks(model.tokenizer, 200 * settings.pieces)
+    longest = getattr(model, "longest", model.max_length)
+    records = load_typed_attributions(step.results, profile, given.task, given.model, given.seed)
+    out = []
+    for instance in corpora.load(given.task, "test", settings.rows):
+        tokens = model.tokens(instance)
+        units = find_units(tokens, profile.diagnosis.units.unit)
+        by_condition = {UNINFORMED: tokens}
+        for technique, kind, features in _shown_features(step, instance, units, records[instance.id]):
+            for form in settings.forms:
+                by_condition[technique, kind, form] = inform(tokens, units, features, marks, form, longest)
+        target = next(iter(records[instance.id].values())).target
+        out.append(AgentInput(instance.id, target, by_condition))
+    return out
+
+
+def _shown_features(
+    step: Step, instance: Instance, units: Units, records: dict[str, Attribution]
+) -> Iterator[tuple[str, str, list[Feature]]]:
+    """(technique, type, features): the first pairs of spans, and of every type as many units as these hold."""
+    given, settings = step.parameters, step.profile.diagnosis.agents
+    names = ("ties", given.task, given.model, given.seed, instance.id)
+    for technique in settings.techniques:
+        rankings = {
+            kind: rank_features(records[method], units, generator(*names, method))
+            for kind, method in TECHNIQUES[technique].items()
+        }
+        size = len(rankings["span"].units(settings.pieces))
+        for kind in settings.types:
+            yield technique, kind, take_units(rankings[kind], size, rankings["token"])
+
+
+def _train_agents(step: Step, parts: tuple[list[AgentInput], ...]) -> dict[Condition, list[np.ndarray]]:
+    """What the agents of each condition predict for the last part, an array a seed."""
+    from attreval.models.training import Prepared
+
+    show, conditions = step.progress("training agents"), list(parts[0][0].tokens)
+    seeds, predicted = step.profile.diagnosis.agents.seeds, {}
+    paths = iter(step.parts([("agent", condition, seed) for condition in conditions for seed in seeds]))
+    for done, condition in enumerate(conditions, start=1):
+        sets = [[Prepared(one.id, one.label, one.tokens[condition]) for one in part] for part in parts]
+        predicted[condition] = [kept_or_made(next(paths), _train_agent, step, sets, condition, seed) for seed in seeds]
+        show(done, len(conditions))
+    return predicted
+
+
+def _train_agent(step: Step, sets: list[list], condition: Condition, seed: int) -> np.ndarray:
+    """The classes that an agent predicts for the last of three sets, after training on the first two."""
+    from attreval.models.loading import new_classifier
+    from attreval.models.training import evaluate, train
+
+    given, profile = step.parameters, step.profile
+    agent = new_classifier(
+        profile.models[given.model],
+        corpora.TASKS[given.task].labels,
+        # all agents of a model start from the same weights, so that they differ in what they are shown
+        ("agent", given.task, given.model, given.seed, seed),
+        [],
+        given.model,
+        profile.device,
+        corpora.resolve_weights,
+    )
+    own = profile.training_of(profile.read_by(given.task), given.model).model_dump()
+    spec = TrainingSpec(**own | profile.diagnosis.agents.training)
+    folder = step.results.agent(*given.run(), *condition, seed)
+    train(agent, sets[0], sets[1], spec, folder, ("agent", given.task, given.model, f"s{given.seed}", seed))
+    predicted = evaluate(agent, sets[2]).predicted
+    shutil.rmtree(folder)  # agents are many, and only what they predict is of interest
+    return predicted
+
+
+def learned_table(step: Step) -> pd.DataFrame:
+    """Whether the agents of every evaluated run have learned; see agents_learned."""
+    bootstrap, uninformed = step.profile.bootstrap, read_runs(step, "07_sun2024_agents", "uninformed")
+    return agents_learned(uninformed, bootstrap.draws, bootstrap.confidence)
+
+
+def agents_learned(uninformed: pd.DataFrame, draws: int, confidence: float) -> pd.DataFrame:
+    """Have agents learned what they are to simulate? One row a task and model; `reason` is empty where they have.
+
+    uninformed: rows of Simulation.uninformed, of any runs. f1: macro F1 of the agents without explanations, mean over
+    seeds of models and agents, with a percentile interval over test instances and these seeds. chance: the higher of
+    always saying the most frequent class (majority) and drawing one of those that the model ever predicts (uniform).
+    Agents have learned where the whole interval lies above chance.
+    """
+    rows = []
+    for (task, model), part in uninformed.groupby(["task", "model"], sort=False):
+        runs = [run.set_index("instance") for _, run in part.groupby(["seed", "agent_seed"], sort=False)]
+        names = sorted(set.intersection(*(set(run.index) for run in runs)))
+        said = [(run.predicted.loc[names].to_numpy(), run.label.loc[names].to_numpy()) for run in runs]
+        f1 = float(np.mean([agreement_f1(own, labels) for own, labels in said]))
+        rng = generator("agents learned", task, model)
+        weights = draw_counts(rng, len(names), draws)
+        by_run = np.column_stack([weighted_f1(own, labels, weights) for own, labels in said])
+        shares = draw_counts(rng, len(runs), draws) / len(runs)  # 1 where there is but one run
+        low, high = map(float, percentile_interval((by_run * shares).sum(axis=1), confidence))
+        majority = float(np.mean([agreement_f1(np.full(len(names), _most(labels)), labels) for _, labels in said]))
+        uniform = float(np.mean([_uniform_f1(labels) for _, labels in said]))
+        chance = max(majority, uniform)
+        reason = "" if low > chance else _not_learned(f1, low, high, chance)
+        rows.append((task, model, f1, low, high, majority, uniform, chance, len(names), len(runs), not reason, reason))
+    return pd.DataFrame(rows, columns=LEARNED_COLUMNS)
+
+
+def _most(labels: np.ndarray) -> int:
+    """The most frequent class."""
+    return int(np.bincount(labels).argmax())
+
+
+def _uniform_f1(labels: np.ndarray) -> float:
+    """Macro F1 of drawing each of the K classes that occur alike often, from expected counts: 2 p / (K p + 1)."""
+    shares = np.unique(labels, return_counts=True)[1] / len(labels)
+    return float(np.mean(2 * shares / (len(shares) * shares + 1)))
+
+
+def _not_learned(f1: float, low: float, high: float, chance: float) -> str:
+    """Why nothing can be said of agents whose interval does not lie above chance."""
+    numbers = f"(F1 {f1:.2f} [{low:.2f}, {high:.2f}], chance {chance:.2f})"
+    if f1 <= chance:
+        return f"agents have not learned {numbers}"
+    return f"agents are not surely better than chance {numbers}"

@@ -1,0 +1,181 @@
+"""Claims of Sun et al. (2024) about types of explanation.
+
+Does each hold here, and in how many cells of the paper's own tables?
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import get_type_hints
+
+import numpy as np
+import pandas as pd
+from scipy.stats import rankdata
+
+from compendium.papers.common.claims import Claim, read_claims, score
+from compendium.papers.common.contrasts import Cell, mean_difference
+from compendium.papers.common.standing import standing
+from compendium.papers.common.verdicts import Finding, untested
+from compendium.papers.sun2024.contrasts import TypeContrast, contrast_types, count_cells, mean_of_cells
+from compendium.papers.sun2024.properties import Properties, chance_changes
+from compendium.papers.sun2024.tables import CORPORA, NO_FORM, PERCENT, model_family, published_cells
+from compendium.workflow.step import Step
+
+KEYS = ["task", "model", "technique", "type", "instance"]
+COLUMNS = ["task", "model", "kind", "technique", "type", "form", "property", "instance", "value", "chance"]
+
+
+def contrast_values(step: Step, properties: Properties, predictions: pd.DataFrame) -> pd.DataFrame:
+    """One row an explanation of an instance and property, with what chance gives there; seeds are averaged.
+
+    Simulatability is whether an agent predicts what the model predicts, and chance the uninformed agent.
+    """
+    changes = properties.changes.groupby([*KEYS, "k"])[["comprehensiveness", "sufficiency"]].mean().reset_index()
+    parts = []
+    chance = chance_changes(properties.changes)
+    for name in ("comprehensiveness", "sufficiency"):
+        by_instance = changes.groupby(KEYS)[name].mean().rename("value").reset_index()
+        keys = ["task", "model", "instance", "technique"]
+        random = chance.groupby(keys)[name].mean().rename("value").reset_index() if len(chance) else chance
+        parts.append(_with_chance(by_instance, random, ["technique"]).assign(property=name))
+    if len(properties.agreement):
+        for name in ("token", "interaction"):
+            by_instance = properties.agreement.groupby(KEYS)[name].mean().rename("value").reset_index()
+            by_instance["like"] = by_instance.type.replace("combined", "span")
+            random = by_instance[by_instance.technique == "random"]
+            parts.append(_with_chance(by_instance, random, ["like"]).assign(property=f"{name} agreement"))
+    entropy = properties.complexity.groupby(KEYS)[["entropy", "random"]].mean().reset_index()
+    parts.append(entropy.rename(columns={"entropy": "value", "random": "chance"}).assign(property="complexity"))
+    if len(predictions):
+        correct = predictions.groupby([*KEYS, "form"]).correct.mean().rename("value").reset_index()
+        informed, uninformed = correct[correct.form != "none"], correct[correct.form == "none"]
+        parts.append(_with_chance(informed, uninformed, []).assign(property="simulatability"))
+    values = pd.concat(parts, ignore_index=True)
+    forms = values.form.fillna(NO_FORM) if "form" in values else NO_FORM
+    families = {name: model_family(spec) for name, spec in step.profile.models.items()}
+    return values.assign(form=forms, kind=values.model.map(families))[COLUMNS]
+
+
+def _with_chance(values: pd.DataFrame, random: pd.DataFrame, more: list[str]) -> pd.DataFrame:
+    """The rows of explanations, with what chance gives on the same instance (and in the same columns `more`)."""
+    keys = ["task", "model", "instance", *more]
+    chance, real = random.set_index(keys).value, values[values.technique != "random"]
+    return real.assign(chance=chance.reindex(pd.MultiIndex.from_frame(real[keys])).to_numpy())
+
+
+def read_contrast(claim: Claim) -> TypeContrast:
+    """The contrast of a claim. ValueError where it names something that a contrast does not have."""
+    known = get_type_hints(TypeContrast)
+    if unknown := [name for name in claim.contrast if name not in known]:
+        raise ValueError(f"claim {claim.id}: a contrast has no {unknown[0]!r}; it has: {', '.join(known)}")
+    return TypeContrast(
+        **{key: tuple(value) if isinstance(value, list) else value for key, value in claim.contrast.items()}
+    )
+
+
+def claims_table(step: Step, values: pd.DataFrame, learned: pd.DataFrame | None = None) -> pd.DataFrame:
+    """One row a claim of the paper with our value, its interval, its nulls and a verdict.
+
+    learned: of `agents.agents_learned`; agents of a task and model that have not learned tell nothing of explanations.
+    """
+    claims, found = read_claims("sun2024"), {}
+    values, unlearned = _without_unlearned(values, learned)
+    for claim in claims:
+        if claim.why_not:
+            continue
+        found[claim.id] = _our_value(claim, values, step) if claim.contrast else trade_off(step, values)
+        if unlearned and claim.contrast and claim.contrast.get("property") == "simulatability":
+            found[claim.id] = untested(unlearned) if found[claim.id].reason else found[claim.id]
+    return score(claims, found, step.profile.bootstrap.confidence, published_values())
+
+
+def _without_unlearned(values: pd.DataFrame, learned: pd.DataFrame | None) -> tuple[pd.DataFrame, str]:
+    """The values without those of agents that have not learned, and why these tell nothing."""
+    if learned is None or learned.learned.all():
+        return values, ""
+    lost = learned[~learned.learned.astype(bool)]
+    of_agents = values.property == "simulatability"
+    both = pd.MultiIndex.from_frame(values[["task", "model"]]).isin(pd.MultiIndex.from_frame(lost[["task", "model"]]))
+    why = "; ".join(f"{row.task}, {row.model}: {row.reason}" for row in lost.itertuples())
+    return values[~(of_agents & both)], why
+
+
+def _our_value(claim: Claim, values: pd.DataFrame, step: Step) -> Finding:
+    """Our value of a claim that sets one type of explanation, or technique, against others."""
+    asked = read_contrast(claim)
+    found = contrast_types(values, asked, step.profile.bootstrap)
+    if found is None:
+        return untested("nothing in this run tests it")
+    basis = f"{found.cells} cells" if asked.properties else f"{found.positive} of {found.cells} cells"
+    return replace(found.finding, basis=basis, **standing("sun2024", found.tasks, found.models, step.profile))
+
+
+def trade_off(step: Step, values: pd.DataFrame) -> Finding:
+    """Rank correlation of comprehensiveness with agreement with people over techniques and types; mean over models."""
+    asked = values[values.property.isin(["comprehensiveness", "token agreement"]) & (values.technique != "random")]
+    cells = []
+    for (task, model), part in asked.groupby(["task", "model"], sort=False):
+        wide = part.pivot_table(
+            index="instance", columns=["property", "technique", "type"], values="value", aggfunc="mean", sort=False
+        ).dropna()
+        if "token agreement" not in wide or "comprehensiveness" not in wide or not len(wide):
+            continue
+        both = [c for c in wide["comprehensiveness"].columns if c in wide["token agreement"].columns]
+        if len(both) < 3:
+            continue
+        table = np.concatenate([wide[name][both].to_numpy() for name in ("comprehensiveness", "token agreement")], 1)
+        cells.append(Cell(task, model, table, tuple(wide.index), (0,) * len(wide), _correlation))
+    found = mean_difference(cells, step.profile.bootstrap)
+    if found is None:
+        return untested("nobody marked these texts")
+    basis = f"{found.cells} models and tasks"
+    return replace(found.finding, basis=basis, **standing("sun2024", found.tasks, found.models, step.profile))
+
+
+def _correlation(_: np.ndarray, means: np.ndarray) -> np.ndarray:
+    """(b,) Spearman's correlation of the first half of (b, 2 c) means with the second."""
+    one, other = (rankdata(part, axis=1) for part in np.split(means, 2, axis=1))
+    one, other = one - one.mean(axis=1, keepdims=True), other - other.mean(axis=1, keepdims=True)
+    with np.errstate(invalid="ignore"):
+        return (one * other).sum(axis=1) / np.sqrt((one**2).sum(axis=1) * (other**2).sum(axis=1))
+
+
+def _published() -> pd.DataFrame:
+    """The published cells, tasks by our names."""
+    cells = published_cells()
+    return cells.assign(task=cells.task.map({theirs: ours for ours, theirs in CORPORA.items()}))
+
+
+def published_claims() -> pd.DataFrame:
+    """In how many cells of the paper's own tables each claim holds (0 of 0 where they do not show it)."""
+    cells, rows = _published(), []
+    for claim in read_claims("sun2024"):
+        if claim.contrast:
+            held, shown = count_cells(cells, read_contrast(claim))
+            rows.append((claim.id, held, shown, f"{held} of {shown}"))
+    return pd.DataFrame(rows, columns=["claim", "held", "cells", "holds_in"])
+
+
+def published_values() -> dict[str, float]:
+    """By claim that the paper's own tables decide: its number made from them, shares and not per cent."""
+    cells = _published()
+    percent = cells.property.isin([*PERCENT, "simulatability"])
+    cells = cells.assign(**{name: cells[name].where(~percent, cells[name] / 100) for name in ("value", "chance")})
+    found = {claim.id: mean_of_cells(cells, read_contrast(claim)) for claim in read_claims("sun2024") if claim.contrast}
+    return {name: value for name, value in found.items() if not np.isnan(value)}
+
+
+def combined_table(step: Step, values: pd.DataFrame) -> pd.DataFrame:
+    """Whether the combined explanations, which are ours, do better than spans and than tokens: one row a property.
+
+    Differences are turned so that higher is better, with their intervals and the number of cells in which they are.
+    """
+    bootstrap, rows = step.profile.bootstrap, []
+    for name in dict.fromkeys(values.property):
+        forms = ("symbol",) if name == "simulatability" else None
+        for other in ("span", "token"):
+            asked = TypeContrast(name, "combined", (other,), forms=forms)
+            if found := contrast_types(values, asked, bootstrap):
+                interval = found.finding.interval(bootstrap.confidence)
+                rows.append((name, other, found.finding.value, *interval, found.positive, found.cells))
+    return pd.DataFrame(rows, columns=["property", "against", "difference", "low", "high", "better_in", "cells"])

@@ -1,0 +1,175 @@
+"""Contrasts of types of explanation, or of techniques: does one do better, over several models and tasks at once?
+
+A cell is a technique, model and task where types are compared (Sun et al. 2024, figure 2), and a type, model and task
+where techniques are. In each cell one option is set against others; the difference is averaged over cells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+
+from attreval.metrics.registry import METRICS
+from compendium.config import BootstrapSpec
+from compendium.papers.common.contrasts import Cell, Difference, mean_difference
+from compendium.papers.common.resampling import best_of, least_of
+from compendium.papers.sun2024.tables import PROPERTIES
+
+CHANCE = "random"
+Across = Literal["type", "technique", "form"]
+Pick = Literal["mean", "best", "least"]
+
+
+@dataclass(frozen=True)
+class TypeContrast:
+    """better, worse: types of explanation (`random` stands for chance), or what `across` names. pick: how several of
+    `worse` become one number: their mean, the best or the least of them. properties: where several are asked, the share
+    of them in which the difference is above 0 is the number. kinds (of models), types, techniques, forms, tasks: which
+    cells; None takes all there are. An explanation is shown to agents in a form; other properties have none."""
+
+    property: str = ""
+    better: str = ""
+    worse: tuple[str, ...] = ()
+    across: Across = "type"
+    pick: Pick = "mean"
+    properties: tuple[str, ...] = ()
+    kinds: tuple[str, ...] | None = None
+    types: tuple[str, ...] | None = None
+    techniques: tuple[str, ...] | None = None
+    forms: tuple[str, ...] | None = None
+    tasks: tuple[str, ...] | None = None
+
+
+def contrast_types(values: pd.DataFrame, asked: TypeContrast, settings: BootstrapSpec) -> Difference | None:
+    """The difference that a contrast asks for, higher being better; None where no cell has all of its options.
+
+    values: columns task, model, kind, technique, type, form, property, instance, value, chance.
+    """
+    if asked.properties:
+        return _share_of_properties(values, asked, settings)
+    return mean_difference(_cells(values, asked), settings)
+
+
+def _cells(values: pd.DataFrame, asked: TypeContrast) -> list[Cell]:
+    """What a contrast compares, cell by cell."""
+    options, difference = (asked.better, *asked.worse), partial(_lead, pick=asked.pick)
+    out = []
+    for task, model, table, chance in _tables(choose(values, asked), asked):
+        texts, seeds = tuple(table.index), (0,) * len(table)
+        null = partial(_as_random, table.to_numpy(), chance.to_numpy(), options)
+        out.append(Cell(task, model, table.to_numpy(), texts, seeds, difference, asked.pick != "mean", null))
+    return out
+
+
+def _share_of_properties(values: pd.DataFrame, asked: TypeContrast, settings: BootstrapSpec) -> Difference | None:
+    """In what share of the properties the difference is above 0; None where fewer than two can be asked."""
+    cells, of = [], []
+    for one in _single(asked):
+        found = _cells(values, one)
+        cells, of = cells + found, of + [one.property] * len(found)
+    names = list(dict.fromkeys(of))
+    if len(names) < 2:
+        return None
+    of_cell = {id(cell): name for cell, name in zip(cells, of, strict=True)}
+
+    def share(drawn: np.ndarray, kept: list[Cell]) -> np.ndarray:
+        asked_of = np.array([of_cell[id(cell)] for cell in kept])
+        there = [name for name in names if (asked_of == name).any()]
+        leads = np.stack([np.nanmean(drawn[asked_of == name], axis=0) for name in there])
+        return ((leads > 0) + 0.5 * (leads == 0)).mean(axis=0)
+
+    return mean_difference(cells, settings, share)
+
+
+def count_cells(values: pd.DataFrame, asked: TypeContrast) -> tuple[int, int]:
+    """In how many cells the option is strictly better, of how many; of a table with one value a cell and option."""
+    found = np.array([lead for leads in _leads_of_cells(values, asked).values() for lead in leads])
+    return int((found > 0).sum()), len(found)
+
+
+def mean_of_cells(values: pd.DataFrame, asked: TypeContrast) -> float:
+    """The contrast of such a table, the mean over its cells; NaN where it lacks some of what is asked."""
+    found = list(_leads_of_cells(values, asked).values())
+    if not all(found):
+        return float("nan")
+    means = np.array([np.mean(leads) for leads in found])
+    return float((means > 0).mean() if asked.properties else means[0])
+
+
+def _leads_of_cells(values: pd.DataFrame, asked: TypeContrast) -> dict[str, list[float]]:
+    """By property, the difference in each cell."""
+    out = {}
+    for one in _single(asked):
+        tables = [table.to_numpy() for _, _, table, _ in _tables(choose(values, one), one)]
+        out[one.property] = [float(_lead(table, table, one.pick).mean()) for table in tables]
+    return out
+
+
+def _single(asked: TypeContrast) -> list[TypeContrast]:
+    """The contrast of each property; only simulatability has forms."""
+    if not asked.properties:
+        return [asked]
+    none = replace(asked, properties=())
+    return [replace(none, property=p, forms=asked.forms if p == "simulatability" else None) for p in asked.properties]
+
+
+def choose(values: pd.DataFrame, asked: TypeContrast) -> pd.DataFrame:
+    """The rows that a contrast looks at, turned so that higher is better."""
+    chosen = values[values.property == asked.property]
+    filters = {"task": asked.tasks, "kind": asked.kinds, "type": asked.types}
+    filters |= {"technique": asked.techniques, "form": asked.forms}
+    for name, allowed in filters.items():
+        chosen = chosen if allowed is None else chosen[chosen[name].isin(allowed)]
+    sign = METRICS[PROPERTIES[asked.property]].sign
+    return chosen.assign(value=sign * chosen.value, chance=sign * chosen.chance)
+
+
+def _tables(chosen: pd.DataFrame, asked: TypeContrast) -> Iterator[tuple[str, str, pd.DataFrame, pd.DataFrame]]:
+    """Task, model and two (instances, options) tables a cell, the option that should be better first: values, and what
+    chance gives in their place (of chance, its own)."""
+    keys = [name for name in ("task", "model", "technique", "type", "form") if name != asked.across]
+    options = [asked.better, *asked.worse]
+    for key, part in chosen.groupby(keys, sort=False, dropna=False):
+        wide, chance = (
+            part.pivot_table(
+                index="instance", columns=asked.across, values=name, aggfunc="mean", sort=False, dropna=False
+            )
+            for name in ("value", "chance")
+        )
+        if CHANCE in options:
+            own = next((name for name in options if name != CHANCE), None)
+            if own not in wide:
+                continue
+            wide[CHANCE] = chance[CHANCE] = chance[own]
+        if all(name in wide for name in options):
+            whole = wide[options].dropna()
+            if len(whole):
+                yield key[0], key[1], whole, chance.reindex(columns=options).loc[whole.index]
+
+
+def _lead(fit: np.ndarray, read: np.ndarray, pick: Pick) -> np.ndarray:
+    """(b,) the first column less the mean, the best or the least of the others."""
+    if pick == "mean":
+        return read[:, 0] - read[:, 1:].mean(axis=1)
+    return read[:, 0] - {"best": best_of, "least": least_of}[pick](fit[:, 1:], read[:, 1:])
+
+
+def _as_random(
+    values: np.ndarray, chance: np.ndarray, options: tuple[str, ...], worlds: int, rng: np.random.Generator
+) -> np.ndarray:
+    """(j, n, options) where each explanation and as many random tokens change places at random in each text.
+
+    Where chance itself is set against an explanation, it takes that one's place as the other takes its.
+    """
+    swapped = rng.random((worlds, *values.shape)) < 0.5
+    if CHANCE in options:
+        at = options.index(CHANCE)
+        swapped[..., at] = swapped[..., 1 - at] if len(options) == 2 else False
+        place = values[:, [1 - at if len(options) == 2 else at]]
+        chance = np.where(np.arange(values.shape[1]) == at, place, chance)
+    return np.where(swapped & ~np.isnan(chance), chance, values)

@@ -1,0 +1,136 @@
+"""Figures 1 and 2 of Sun et al. (2024), and the gains of agents (ours, from their Tables 7-10)."""
+
+from __future__ import annotations
+
+from html import escape
+
+import numpy as np
+import pandas as pd
+from IPython.display import HTML
+from matplotlib import pyplot as plt
+
+from attreval.methods.techniques import TECHNIQUES, TYPES
+from compendium.papers.common.coloured_text import colour
+from compendium.papers.common.style import model_title, task_title, use_style
+from compendium.papers.sun2024.tables import TECHNIQUE_TITLES, TYPE_TITLES
+
+LOOKS = {"token": ("#0072B2", "o"), "pair": ("#D55E00", "s"), "span": ("#009E73", "^"), "combined": ("#CC79A7", "D")}
+GREY = "#555555"
+LABELS = {
+    "comprehensiveness": "comprehensiveness\nhigher is better",
+    "sufficiency": "sufficiency\nlower is better",
+    "token agreement": "agreement, tokens\nhigher is better",
+    "interaction agreement": "agreement, pieces\nhigher is better",
+    "simulatability": "simulatability\ngain in F1, points",
+    "complexity": "complexity\nlower is simpler",
+}
+EMPTY = {
+    "token agreement": "nobody marked these",
+    "interaction agreement": "nobody marked these",
+    "simulatability": "no agents",
+}
+CELL = '<td style="text-align:left"><span style="padding:0 .2em;border-radius:.2em;background:{}">{}</span></td>'
+
+
+def figure_1(table: pd.DataFrame) -> HTML:
+    """One line a method, its first features in order, coloured by their share of the first one's score.
+
+    table: columns method, rank, piece, score.
+    """
+    rows = []
+    for method, part in table.groupby("method", sort=False):
+        top = part.score.abs().max() or 1.0
+        cells = "".join(
+            CELL.format(colour(row.score / top), f"{escape(row.piece)} ({row.score:.3f})") for row in part.itertuples()
+        )
+        rows.append(f'<tr><th scope="row" style="text-align:left;white-space:nowrap">{escape(method)}</th>{cells}</tr>')
+    return HTML(f'<table class="scores">{"".join(rows)}</table>')
+
+
+def figure_2(summary: pd.DataFrame):
+    """One row of panels a property, one column a task and model; a dot a technique and type, a dash what chance gives.
+
+    summary: of tables.property_means; the upright line of a dot is its interval.
+    """
+    use_style()
+    cells = list(dict.fromkeys(zip(summary.task, summary.model, strict=True)))
+    properties = [name for name in LABELS if (summary.property == name).any()]
+    size = (3.2 + 3.0 * len(cells), 1.75 * len(properties) + 0.6)
+    figure, grid = plt.subplots(len(properties), len(cells), figsize=size, squeeze=False)
+    techniques = [name for name in TECHNIQUES if (summary.technique == name).any()]
+    for row, name in zip(grid, properties, strict=True):
+        shown = summary[summary.property == name]
+        span = [*shown.value, *(end for column in ("chance", "low", "high") for end in shown[column].dropna())]
+        margin = 0.1 * (max(span) - min(span) or 1)
+        for axes, (task, model) in zip(row, cells, strict=True):
+            part = shown[(shown.task == task) & (shown.model == model)]
+            if part.empty:
+                said = EMPTY.get(name, "not measured")
+                axes.text(0.5, 0.5, said, transform=axes.transAxes, ha="center", color=GREY, fontsize=9)
+            for at, some, title, (tint, marker) in _by_type(part, techniques):
+                axes.scatter(at, some.value, color=tint, marker=marker, s=32, label=title, zorder=3)
+                axes.vlines(at, some.low, some.high, color=tint, linewidth=1.1, zorder=2)
+                axes.hlines(some.chance, at - 0.08, at + 0.08, color=GREY, linewidth=1.4, zorder=2)
+            _name_techniques(axes, techniques)
+            axes.set(ylim=(min(span) - margin, max(span) + margin))
+            axes.grid(axis="x", visible=False)
+        row[0].set_ylabel(LABELS[name], fontsize=9)
+    for axes, (task, model) in zip(grid[0], cells, strict=True):
+        axes.set_title(f"{task_title(task)}, {model_title(model)}", fontsize=11)
+    handles, labels = _legend(grid)
+    handles, labels = [*handles, plt.Line2D([], [], color=GREY, linewidth=1.4)], [*labels, "random"]
+    figure.legend(handles, labels, loc="upper center", bbox_to_anchor=(0.5, 0.01), ncols=3, frameon=False)
+    figure.tight_layout()
+    return grid[0][0]
+
+
+def _by_type(part: pd.DataFrame, techniques: list[str]):
+    """For each type that there is: places on the axis of techniques, its rows, its title, its colour and marker."""
+    for kind, place in zip(TYPES, np.linspace(-0.27, 0.27, len(TYPES)), strict=True):
+        some = part[part.type == kind]
+        if some.empty:
+            continue
+        at = np.array([techniques.index(t) for t in some.technique]) + place
+        yield at, some, TYPE_TITLES[kind], LOOKS[kind]
+
+
+def _name_techniques(axes, techniques: list[str]) -> None:
+    """Name the techniques below their groups of dots."""
+    axes.set(
+        xticks=range(len(techniques)),
+        xticklabels=[TECHNIQUE_TITLES[t] for t in techniques],
+        xlim=(-0.5, max(len(techniques), 1) - 0.5),
+    )
+
+
+def _legend(grid) -> tuple[list, list]:
+    """Handles and labels of every type that any panel shows."""
+    found = {}
+    for axes in grid.flat:
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+            found.setdefault(label, handle)
+    return list(found.values()), list(found)
+
+
+def gain_figure(agents: pd.DataFrame):
+    """Gain of every agent over the one without explanations, in points of F1, with intervals; a panel a form.
+
+    agents: of agents.simulate.
+    """
+    use_style()
+    informed = agents[agents.form != "none"]
+    forms = list(dict.fromkeys(informed.form)) or ["symbol"]
+    techniques = [name for name in TECHNIQUES if (informed.technique == name).any()]
+    figure, panels = plt.subplots(1, len(forms), figsize=(3.4 * len(forms) + 1, 3.2), sharey=True, squeeze=False)
+    for axes, form in zip(panels[0], forms, strict=True):
+        for at, some, title, (tint, marker) in _by_type(informed[informed.form == form], techniques):
+            reach = np.abs(np.stack([some.gain - some.low, some.high - some.gain]))
+            axes.errorbar(at, some.gain, reach, color=tint, marker=marker, linestyle="", label=title, capsize=2)
+        axes.axhline(0, color=GREY, linewidth=1)
+        _name_techniques(axes, techniques)
+        axes.set(title=f"explanation as {form}")
+    panels[0][0].set_ylabel("gain in F1, points")
+    handles, labels = _legend(panels)
+    figure.legend(handles, labels, loc="upper center", bbox_to_anchor=(0.5, 0.02), ncols=4)
+    figure.tight_layout()
+    return panels[0][0]

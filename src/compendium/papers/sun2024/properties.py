@@ -1,0 +1,294 @@
+"""Unified faithfulness, agreement with people and complexity (Sun et al. 2024, sections 2.2, 2.3 and 2.5).
+
+What do explanations by tokens, pairs and spans say at equal numbers of units? One row an instance and explanation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from attreval.core.records import Attribution, Instance, Tokens
+from attreval.core.seeds import generator
+from attreval.core.units import Units, find_units
+from attreval.methods.spans import find_spans
+from attreval.methods.techniques import TECHNIQUES, TYPES
+from attreval.metrics.unified.complexity import random_entropy, unified_entropy
+from attreval.metrics.unified.faithfulness import ask_changes, match_budget, random_units
+from attreval.metrics.unified.gold import GOLD_LEVELS, Gold, read_gold
+from attreval.metrics.unified.plausibility import features_at, interaction_agreement, unit_agreement, units_at
+from attreval.metrics.unified.ranking import Ranking, make_ranking, piece_counts, rank_features, take_units, units_in
+from compendium.config import Profile
+from compendium.papers.common.evidence import borrowed_evidence, with_evidence
+from compendium.papers.common.runs import load_typed_attributions
+from compendium.papers.common.sample import evaluated_instances
+from compendium.papers.common.trained_models import load_model_once
+from compendium.project import Results
+from compendium.workflow.step import Step, set_threads
+
+TOGETHER = 10  # instances that share batches
+RUN = ["task", "model", "seed", "instance"]
+UNIFIED_FAITHFULNESS = ("unified_comprehensiveness", "unified_sufficiency_inverted")
+RANDOM = "random"  # the type of random units, as many as techniques have on average
+CHANGES = ["comprehensiveness", "sufficiency", "drop_without", "drop_only"]
+
+
+@dataclass(frozen=True)
+class Properties:
+    """One row an instance, technique, type (and k, or span rule). changes: faithfulness; agreement: with people;
+    complexity: entropies; rules: faithfulness of spans that other rules make."""
+
+    changes: pd.DataFrame
+    agreement: pd.DataFrame
+    complexity: pd.DataFrame
+    rules: pd.DataFrame
+
+
+@dataclass(frozen=True)
+class RankedInstance:
+    """One instance with its units, what people marked, and the rankings of each technique and type."""
+
+    instance: Instance
+    tokens: Tokens
+    units: Units
+    gold: list[Gold]
+    rankings: dict[str, dict[str, Ranking]]
+
+
+def measure_properties(step: Step) -> Properties:
+    """The properties of every instance, technique and type, in all runs that the profile evaluates so."""
+    profile = step.profile
+    jobs = [
+        (step.results, profile, *run, start)
+        for run in profile.explained_runs("diagnosis")
+        for start in range(0, profile.diagnosis.rows, TOGETHER)
+    ]
+    parts = step.side_by_side(_measure_part, jobs, f"measuring properties, {TOGETHER} instances a part")
+    step.note_evaluations((job[2], costs) for job, (_, costs) in zip(jobs, parts, strict=True))
+    frames = zip(*(frames for frames, _ in parts), strict=True)
+    # the columns of an empty frame, of texts that nobody marked, have no type, and would take that of others
+    return Properties(*(pd.concat([one for one in some if len(one)] or some[:1], ignore_index=True) for some in frames))
+
+
+def _measure_part(results: Results, profile: Profile, task: str, model: str, seed: int, start: int):
+    """The four tables of the instances from `start`, and what they cost."""
+    from attreval.models.scorer import Scorer
+
+    set_threads(profile.threads)
+    settings, run = profile.diagnosis, (task, model, seed)
+    loaded = load_model_once(results, profile, *run)
+    scorer = Scorer(loaded, profile.explaining_of(task).token_budget)
+    records, evidence = load_typed_attributions(results, profile, *run), borrowed_evidence(task)
+    part = evaluated_instances(profile, task)[start : start + TOGETHER]
+    ranked = [rank_instance(i, records[i.id], loaded, settings, run, evidence) for i in part]
+    jobs = [job for one in ranked for job in masked_sets(one, settings, records[one.instance.id], run)]
+    found = scorer.converse((job.account, job.ask()) for job in jobs)
+    changes, rules = [], []
+    for job, answer in zip(jobs, found, strict=True):
+        values = zip(answer.flips_without, answer.flips_only, answer.drops_without, answer.drops_only, strict=True)
+        rows = changes if job.account == "diagnosis" else rules
+        rows += [(*run, job.ranked.instance.id, *key, *v) for (key, _), v in zip(job.sets, values, strict=True)]
+    agreement = [(*run, one.instance.id, *row) for one in ranked for row in agreement_rows(one, settings, run)]
+    complexity = [(*run, one.instance.id, *row) for one in ranked for row in complexity_rows(one, settings)]
+    frames = (
+        pd.DataFrame(changes, columns=[*RUN, "technique", "type", "k", "units", *CHANGES]),
+        pd.DataFrame(agreement, columns=[*RUN, "technique", "type", "people", "token", "interaction"]),
+        pd.DataFrame(complexity, columns=[*RUN, "technique", "type", "pieces", "entropy", "random", "uniform"]),
+        pd.DataFrame(rules, columns=[*RUN, "technique", "rule", "type", "k", "pieces", "units", *CHANGES]),
+    )
+    return frames, scorer.costs
+
+
+def rank_instance(
+    instance: Instance, records: dict[str, Attribution], model, settings, run: tuple, evidence: dict
+) -> RankedInstance:
+    """The rankings of an instance; a technique that found no pair of spans has none. evidence: borrowed_evidence."""
+    tokens = model.tokens(instance)
+    units = find_units(tokens, settings.units.unit)
+    gold = read_gold(with_evidence(instance, evidence), tokens, units, settings.annotators)
+    rankings = {}
+    for technique in settings.techniques:
+        by_type = {
+            kind: rank_features(records[method], units, generator("ties", *run, instance.id, method))
+            for kind, method in TECHNIQUES[technique].items()
+        }
+        if len(by_type["span"]):
+            rankings[technique] = by_type
+    return RankedInstance(instance, tokens, units, gold, rankings)
+
+
+@dataclass(frozen=True)
+class _MaskedSets:
+    """Sets of units to be masked, each behind the key of its row. account: to which evaluations are booked."""
+
+    ranked: RankedInstance
+    account: str
+    sets: list[tuple[tuple, set[int]]]
+
+    def ask(self):
+        """The conversation about them, see ask_changes."""
+        return ask_changes(self.ranked.tokens, self.ranked.units, [units for _, units in self.sets])
+
+
+def masked_sets(ranked: RankedInstance, settings, records: dict[str, Attribution], run: tuple) -> Iterator[_MaskedSets]:
+    """The units of an instance's explanations, random units, and spans by other rules."""
+    sets, sizes = [], {}
+    for technique, rankings in ranked.rankings.items():
+        for k in piece_counts(rankings["span"], settings.thresholds, settings.most_pieces):
+            size = len(rankings["span"].units(k))
+            sizes.setdefault(k, []).append(size)
+            for kind, chosen in match_budget(rankings, k).items():
+                sets.append(((technique, kind, k, size), chosen))
+    rng = generator("random units", *run, ranked.instance.id)
+    for k, some in sizes.items():  # not as many as each technique, where these differ
+        size = round(float(np.mean(some)))
+        for chosen in random_units(len(ranked.units), size, settings.random_draws, rng):
+            sets.append((("random", RANDOM, k, size), chosen))
+    if settings.random_sizes == "each":
+        rng = generator("random units of each", *run, ranked.instance.id)
+        for (technique, _, k, size), _ in [one for one in sets if one[0][1] == "span"]:
+            for chosen in random_units(len(ranked.units), size, settings.random_draws, rng):
+                sets.append((("random", technique, k, size), chosen))
+    if sets:
+        yield _MaskedSets(ranked, "diagnosis", sets)
+    by_rule = list(_sets_by_rule(ranked, settings, records, run))
+    if by_rule:
+        yield _MaskedSets(ranked, "span rules", by_rule)
+
+
+def _sets_by_rule(
+    ranked: RankedInstance, settings, records: dict[str, Attribution], run: tuple
+) -> Iterator[tuple[tuple, set[int]]]:
+    """Units of the first pairs of spans made by each rule from the scores of pairs, and as many single units."""
+    at = ranked.units.of_position()
+    for technique, rankings in ranked.rankings.items():
+        pairs = records[TECHNIQUES[technique]["pair"]]
+        matrix = np.zeros((len(ranked.units), len(ranked.units)))
+        for feature, score in zip(pairs.features, pairs.scores, strict=True):
+            a, b = sorted({at[p] for p in feature})
+            matrix[a, b] = matrix[b, a] = score
+        for rule in settings.span_rules:
+            rng = generator("span rule", *run, ranked.instance.id, technique, rule)
+            spans = find_spans(ranked.tokens, ranked.units, matrix, settings.units.changed(span_rule=rule), rng)
+            features = [tuple(sorted({at[p] for p in feature})) for feature in spans.features]
+            ranking = make_ranking(features, spans.values, ranked.units, rng)
+            for k in piece_counts(ranking, settings.thresholds, settings.most_pieces):
+                size = len(ranking.units(k))
+                tokens = units_in(take_units(rankings["token"], size))
+                for kind, chosen in (("span", ranking.units(k)), ("token", tokens)):
+                    yield (technique, rule, kind, k, len(ranking), size), chosen
+
+
+def chance_changes(changes: pd.DataFrame) -> pd.DataFrame:
+    """What as many random units change: one row a run, instance and technique, means over draws and then over k.
+
+    changes: of Properties. Each technique has the numbers of units that its own explanations mask where the profile
+    asks for them (`random_sizes: each`; exact is True), and else those that techniques have on average.
+    """
+    random = changes[changes.technique == "random"]
+    techniques = [name for name in dict.fromkeys(changes.technique) if name != "random"]
+    parts = []
+    for technique in techniques:
+        own = random[random.type == technique]
+        exact = len(own) > 0
+        chosen = own if exact else random[random.type == RANDOM]
+        reached = changes[changes.technique == technique][[*RUN, "k"]].drop_duplicates()
+        by_k = chosen.merge(reached, on=[*RUN, "k"]).groupby([*RUN, "k"], sort=False)[[*CHANGES, "units"]].mean()
+        means = by_k.groupby(RUN, sort=False).mean().reset_index()
+        parts.append(means.assign(technique=technique, exact=exact))
+    return pd.concat(parts, ignore_index=True) if parts else random.iloc[:0].assign(exact=False)
+
+
+def agreement_rows(ranked: RankedInstance, settings, run: tuple) -> Iterator[tuple]:
+    """(technique, type, people, average precision of units, of interactions), and the same of random explanations."""
+    if not ranked.gold:
+        return
+    people = len(ranked.gold)
+    for technique, rankings in ranked.rankings.items():
+        for kind in rankings:
+            yield (technique, kind, people, *_agreement(rankings, kind, ranked.gold, settings.match))
+    if ranked.rankings:
+        rng = generator("random pieces", *run, ranked.instance.id)
+        draws = [_random_rankings(ranked, rng) for _ in range(settings.random_draws)]
+        for kind in ("token", "pair", "span"):
+            found = [_agreement(drawn, kind, ranked.gold, settings.match) for drawn in draws]
+            yield ("random", kind, people, *np.mean(found, axis=0).tolist())
+
+
+def _agreement(rankings: dict[str, Ranking], kind: str, gold: list[Gold], rule: str) -> tuple[float, float]:
+    """Average precision of units and of interactions, mean over people; interactions are for pairs and spans."""
+    ranking, spans, level = rankings[kind], rankings["span"], GOLD_LEVELS[kind]
+    held = units_at(ranking, spans, rankings["token"])
+    single = _mean([unit_agreement(held, g.units[level]) for g in gold])
+    if kind == "token":
+        return single, float("nan")
+    found = features_at(ranking, spans)
+    return single, _mean([interaction_agreement(found, g.interactions[level], rule) for g in gold])
+
+
+def _mean(values: list[float]) -> float:
+    """The mean of what is a number; NaN where nothing is."""
+    known = [v for v in values if not np.isnan(v)]
+    return float(np.mean(known)) if known else float("nan")
+
+
+def _random_rankings(ranked: RankedInstance, rng: np.random.Generator) -> dict[str, Ranking]:
+    """Random pairs of spans, as many as the techniques have on average and as long as theirs; pairs and units too."""
+    units, real = ranked.units, [by_type["span"] for by_type in ranked.rankings.values()]
+    count = max(1, round(float(np.mean([len(spans) for spans in real]))))
+    sides = [np.flatnonzero(units.side == s) for s in np.unique(units.side)]
+    drawn = []
+    for _ in range(count):
+        feature = []
+        for part, side in enumerate(sides):
+            length = int(rng.choice([len(p[part]) for spans in real for p in spans.features]))
+            start = int(rng.integers(len(side) - length + 1))
+            feature += side[start : start + length].tolist()
+        drawn.append(tuple(feature))
+    pairs = [tuple(pair) for pair in units.pairs().tolist()]
+    features = {"span": drawn, "pair": pairs, "token": [(u,) for u in range(len(units))]}
+    return {kind: make_ranking(some, rng.random(len(some)), units, rng) for kind, some in features.items()}
+
+
+def complexity_rows(ranked: RankedInstance, settings) -> Iterator[tuple]:
+    """(technique, type, features, entropy, that of random scores, the highest), at the number of pairs of spans."""
+    for technique, rankings in ranked.rankings.items():
+        k = len(rankings["span"])
+        for kind in TYPES:
+            found = unified_entropy(rankings[kind].scores, k)
+            yield technique, kind, k, found, random_entropy(k, settings.random_scores), float(np.log(k))
+
+
+def values_by_instance(properties: Properties, predictions: pd.DataFrame) -> pd.DataFrame:
+    """What the properties say of single instances: a row an instance, method and measure, named as in METRICS.
+
+    Means over k, draws, and the forms in which agents are shown explanations (uninformed agents are left out). Random
+    explanations of all types are one method, `random`. predictions: of agents.
+    """
+    changes, entropy = properties.changes, properties.complexity
+    highest = entropy.uniform.where(entropy.uniform > 0)
+    random = entropy.assign(unified_simplicity=1 - entropy.random / highest, technique="random", type="random")
+    simplicity = [entropy.assign(unified_simplicity=1 - entropy.entropy / highest), random]
+    changes = changes[(changes.technique != "random") | (changes.type == RANDOM)]  # not those of single techniques
+    changes = changes.rename(columns={"comprehensiveness": "unified_comprehensiveness"})
+    agreement = properties.agreement.rename(columns={"token": "people_units", "interaction": "people_interactions"})
+    informed = predictions[predictions.technique.isin(list(TECHNIQUES))]
+    parts = (
+        (changes.assign(unified_sufficiency_inverted=1 - changes.sufficiency), UNIFIED_FAITHFULNESS),
+        (agreement, ("people_units", "people_interactions")),
+        (pd.concat(simplicity, ignore_index=True), ("unified_simplicity",)),
+        (entropy.rename(columns={"entropy": "complexity"}), ("complexity",)),
+        (informed.rename(columns={"correct": "simulatability"}), ("simulatability",)),
+    )
+    return pd.concat([_means_by_method(*part) for part in parts], ignore_index=True)
+
+
+def _means_by_method(frame: pd.DataFrame, measures: tuple[str, ...]) -> pd.DataFrame:
+    """One row an instance, method and measure: means over whatever else a table tells apart; NaN left out."""
+    methods = [TECHNIQUES.get(t, {}).get(kind, "random") for t, kind in zip(frame.technique, frame.type, strict=True)]
+    named = frame.assign(method=methods)
+    means = named.groupby([*RUN, "method"], sort=False)[list(measures)].mean().reset_index()
+    return means.melt([*RUN, "method"], list(measures), "measure", "value").dropna(subset="value")

@@ -1,0 +1,218 @@
+"""Hard and soft erasure of every explanation, in every setting of `settings.list_settings` (Zhao & Aletras 2023).
+
+Every instance is one conversation with the ledger: what two methods, measures or settings have in common is computed
+once. The main run sees every explained instance, changes of protocol only the first of a task.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import pandas as pd
+
+from attreval.core.records import Tokens
+from attreval.core.seeds import generator
+from attreval.methods import METHODS
+from attreval.methods.method import Budget
+from attreval.metrics.erasure import Erasure, erase
+from attreval.metrics.protocol import Protocol, find_layout
+from attreval.metrics.soft_erasure import SoftProbabilities, SoftValues, soft_erase, soft_values
+from compendium.config import Profile
+from compendium.papers.common.runs import common_methods, load_records_once
+from compendium.papers.common.sample import to_explain
+from compendium.papers.common.trained_models import load_model_once
+from compendium.papers.zhao2023.settings import Setting, list_settings, query_segment
+from compendium.project import Results
+from compendium.workflow.step import Step, set_threads
+
+TOGETHER = 5  # instances that share batches
+HARD_MEASURES = ("comprehensiveness", "sufficiency", "normalised_comprehensiveness", "normalised_sufficiency")
+RUN = ["task", "model", "seed"]
+VALUES = ["nc", "ns", "soft_nc", "soft_ns", "soft_nc_sd", "soft_ns_sd", "keep_rate", "drop_rate", "full", "erased"]
+
+
+@dataclass(frozen=True)
+class ErasureInput:
+    """One attribution under one protocol. role: the method's `own` scores, or these `permuted`, as its rival.
+
+    tied: what the order of equal scores derives from. calls: numbers computed before on this text, for the drift.
+    """
+
+    setting: str
+    method: str
+    role: str
+    scores: np.ndarray
+    protocol: Protocol
+    names: tuple
+    soft: bool = True
+    calls: int = 0
+
+
+@dataclass(frozen=True)
+class ErasureValues:
+    """curves: one row an instance, method and ratio, by the main protocol, with the four hard measures.
+
+    values: one row a setting, instance, method and role: NC and NS over all ratios, Soft-NC and Soft-NS, their standard
+    deviations over draws, the mean shares that are kept and removed. rival_curves: as curves, of scores in another
+    order, where the main run's rivals are those.
+    """
+
+    curves: pd.DataFrame
+    values: pd.DataFrame
+    rival_curves: pd.DataFrame = field(default_factory=pd.DataFrame)
+
+
+def evaluate_erasure(step: Step) -> ErasureValues:
+    """The erasure measures of every explained instance."""
+    profile = step.profile
+    jobs = [
+        (step.results, profile, *run, start)
+        for run in profile.explained_runs("faithfulness")
+        for start in range(0, profile.rows_explained(*run[:2]), TOGETHER)
+    ]
+    # the longest texts first: no process is left alone with them at the end
+    order = sorted(range(len(jobs)), key=lambda j: -profile.models[jobs[j][3]].max_length)
+    in_turn = [jobs[j] for j in order]
+    found = step.side_by_side(_evaluate_erasure_part, in_turn, f"erasing, {TOGETHER} instances a part")
+    parts = dict(zip(order, found, strict=True))
+    step.note_evaluations((job[2], parts[j][2]) for j, job in enumerate(jobs))
+    curves = pd.concat([parts[j][0] for j in range(len(jobs))], ignore_index=True)
+    values = pd.concat([parts[j][1] for j in range(len(jobs))], ignore_index=True)
+    of_roles = [curves[curves.role == role].drop(columns="role") for role in ("own", "permuted")]
+    return ErasureValues(of_roles[0].reset_index(drop=True), values, of_roles[1].reset_index(drop=True))
+
+
+def _evaluate_erasure_part(results: Results, profile: Profile, task: str, model: str, seed: int, start: int):
+    """(curves, values, costs by account) of the instances from `start`; see ErasureValues."""
+    from attreval.models.scorer import Scorer
+
+    set_threads(profile.threads)
+    scorer = Scorer(load_model_once(results, profile, task, model, seed), profile.explain.token_budget)
+    records = load_records_once(results, profile, task, model, seed)
+    query = query_segment(task)
+    part = to_explain(profile, task, model)[start : start + TOGETHER]
+    curves, values = [], []
+    for at, instance in enumerate(part, start):
+        tokens = scorer.model.tokens(instance)
+        names = (task, model, seed, instance.id)
+        known = {m: records[instance.id][m].scores for m in common_methods(records)}
+        known.setdefault("random", random_scores(tokens, *names))
+        target = next(iter(records[instance.id].values())).target
+        inputs = list_inputs(scorer, profile, task, at, tokens, known, target, names)
+        conversations = ((_ledger_account(one), ask_erasure(tokens, one, query)) for one in inputs)
+        for one, (hard, probabilities) in zip(inputs, scorer.converse(conversations), strict=True):
+            if one.setting == "main":
+                curves += [
+                    (*names, one.method, one.role, ratio, *(getattr(hard, name)[i] for name in HARD_MEASURES))
+                    for i, ratio in enumerate(hard.ratios)
+                ]
+            values.append((one.setting, *names, one.method, one.role, *erasure_values(hard, probabilities)))
+        scorer.forget()
+    columns = ["setting", *RUN, "instance", "method", "role", *VALUES]
+    return (
+        pd.DataFrame(curves, columns=[*RUN, "instance", "method", "role", "ratio", *HARD_MEASURES]),
+        pd.DataFrame(values, columns=columns),
+        scorer.costs,
+    )
+
+
+def list_inputs(
+    scorer, profile: Profile, task: str, at: int, tokens: Tokens, known: dict, target: int, names: tuple
+) -> list[ErasureInput]:
+    """Every input of a task's instance number `at`, in all of its settings.
+
+    known: method -> scores. target: the explained class. The scorer is asked where a setting takes other methods.
+    """
+    query, budget = query_segment(task), profile.explaining_of(task)
+    soft, inputs = _softly_erased(profile.faithfulness_of(task).methods, list(known)), []
+    for name, setting in list_settings(profile, task, at).items():
+        every = name == "main" and not setting.methods  # the released code knows only its own methods
+        chosen = known if every else {m: known[m] for m in soft}
+        scores = _scores_in_setting(scorer, tokens, target, budget, chosen, setting, names, query)
+        inputs += _inputs_of_setting(name, setting, scores, names, soft)
+    return inputs
+
+
+def random_scores(tokens: Tokens, *names: object) -> np.ndarray:
+    """The scores that the method `random` gives, where it was not among those that explained."""
+    return generator("explain", *names, "random").standard_normal(len(tokens.content))
+
+
+def _softly_erased(wanted: list[str], known: list[str]) -> list[str]:
+    """The methods that soft erasure takes: those wanted, or all where none of them but random scores explained."""
+    chosen = [m for m in wanted if m in known]
+    return chosen if set(chosen) - {"random"} else known
+
+
+def _ledger_account(given: ErasureInput) -> str:
+    """Where the evaluations of one input are booked."""
+    return given.method if given.setting == "main" else f"control: {given.setting}"
+
+
+def ask_erasure(tokens: Tokens, given: ErasureInput, query: int | None):
+    """The conversation of one input, hard and then, where wanted, soft: (Erasure, SoftProbabilities or None)."""
+    ties = generator("ties", *given.names)
+    hard = yield from erase(tokens, given.scores, None, ties, given.protocol, query, given.calls)
+    if not given.soft:
+        return hard, None
+    return hard, (yield from soft_erase(tokens, given.scores, hard.target, given.names, given.protocol, query))
+
+
+def erasure_values(hard: Erasure, probabilities: SoftProbabilities | None) -> tuple[float, ...]:
+    """VALUES: NC, NS, Soft-NC, Soft-NS, sd of the soft two over draws, the shares that Soft-NS keeps and that Soft-NC
+    removes, probability of the whole and of the erased text."""
+    area = (hard.normalised_comprehensiveness.mean(), hard.normalised_sufficiency.mean())
+    if probabilities is None:
+        return (*area, *[np.nan] * 6, hard.full, hard.erased)
+    soft: SoftValues = soft_values(hard, probabilities)
+    spread = (soft.each_comprehensiveness.std(ddof=0), soft.each_sufficiency.std(ddof=0))
+    shares = (probabilities.keep_rate, probabilities.drop_rate)
+    return (*area, soft.comprehensiveness, soft.sufficiency, *spread, *shares, hard.full, hard.erased)
+
+
+def _scores_in_setting(
+    scorer, tokens, target: int, budget: Budget, known: dict, setting: Setting, names: tuple, query
+) -> dict:
+    """Method -> scores in a setting: as explained, by other methods in their place, or with the separator scored."""
+    wanted = {m: setting.methods.get(m, m) for m in known}
+    layout = find_layout(tokens, setting.protocol, query)
+    if tokens.special[layout.scored].any():
+        tokens = replace(tokens, special=~np.isin(np.arange(len(tokens)), layout.scored))
+        asked = list(wanted)
+    else:
+        asked = [m for m in wanted if wanted[m] != m]
+    asked = [m for m in asked if scorer.model.family in METHODS[wanted[m]].families]
+    found = scorer.converse(
+        (
+            f"explaining: {wanted[m]}",
+            METHODS[wanted[m]].converse(tokens, target, budget, generator("explain", *names, wanted[m])),
+        )
+        for m in asked
+    )
+    return known | {m: scores.values for m, scores in zip(asked, found, strict=True)}
+
+
+def _inputs_of_setting(name: str, setting: Setting, scores: dict, names: tuple, soft: list[str]) -> list[ErasureInput]:
+    """The inputs of one setting: every method, random scores, and where wanted permutations of each method's scores."""
+    calls, protocol = len(setting.protocol.ratios), setting.protocol  # numbers computed for one input
+    inputs = [
+        ErasureInput(
+            *(name, m, "own", scores[m], protocol, (*names, setting.methods.get(m, m))),
+            soft=setting.soft and m in soft,
+            calls=i * calls,
+        )
+        for i, m in enumerate(scores)
+    ]
+    if setting.permuted:
+        inputs += [
+            ErasureInput(name, m, "permuted", _permuted_scores(scores[m], *names, m), protocol, (*names, m, "permuted"))
+            for m in scores
+            if m in soft and m != "random"
+        ]
+    return inputs
+
+
+def _permuted_scores(scores: np.ndarray, *names: object) -> np.ndarray:
+    """The scores in a random order that follows from names."""
+    return generator("permuted", *names).permutation(scores)

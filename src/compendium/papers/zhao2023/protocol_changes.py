@@ -1,0 +1,131 @@
+"""Changes of protocol, and the share of text that soft erasure keeps: what diagnosticity depends on."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from attreval.metrics.registry import FAITHFULNESS, HARD_OF
+from compendium.papers.common.runs import load_attributions
+from compendium.papers.zhao2023.diagnosticity import mean_diagnosticity, mean_with_interval, text_differences
+from compendium.papers.zhao2023.erasure import RUN
+from compendium.papers.zhao2023.settings import list_changes, list_settings
+from compendium.workflow.step import Step
+
+SHARES = {"soft_ns": "keep_rate", "soft_nc": "drop_rate"}  # how much of a text each soft metric keeps, or removes
+
+
+def changes_table(pairs: pd.DataFrame, step: Step) -> pd.DataFrame:
+    """One row a setting: mean diagnosticities on the control instances, and how far they are from the main protocol's.
+
+    A change that does not apply to every task is compared on the tasks that it applies to. low, high: of the change of
+    each metric, which is the mean over tasks of the means over texts; texts of each task are drawn with replacement.
+    texts, least: of all tasks, and of the smallest. Empty where the profile has no control instances.
+    """
+    titles = {
+        name: change.title for task in step.profile.tasks for name, change in list_changes(step.profile, task).items()
+    }
+    base, rows = pairs[pairs.setting == "control"], []
+    for setting, part in pairs[pairs.setting.isin(set(titles) - {"control"})].groupby("setting", sort=False):
+        both = part.merge(base, on=[*RUN, "instance", "method"], suffixes=("", "_base"), validate="one_to_one")
+        texts = both.groupby("task").instance.nunique()
+        row = {"setting": setting, "title": titles[setting], "pairs": len(both), "tasks": len(texts)}
+        row |= {"texts": texts.sum(), "least": texts.min()}
+        for m in FAITHFULNESS:
+            change, low, high = mean_with_interval(text_differences(both, m, f"{m}_base"), step, "changes")
+            row |= {m: mean_diagnosticity(both)[f"win_{m}"], f"{m}_change": change, f"{m}_low": low, f"{m}_high": high}
+        rows.append(row)
+    names = [name for m in FAITHFULNESS for name in (m, f"{m}_change", f"{m}_low", f"{m}_high")]
+    return pd.DataFrame(rows, columns=["setting", "title", "pairs", "tasks", "texts", "least", *names])
+
+
+def keep_rate_table(pairs: pd.DataFrame) -> pd.DataFrame:
+    """One row a setting and method: how much text its scores keep, how much its rival's do, and what decides pairs.
+
+    keep_rate, drop_rate: mean share of entries that Soft-NS keeps and that Soft-NC removes; NaN where a noise does
+    neither. follows_ns: in how many of the pairs that are decided the side that keeps more wins Soft-NS. follows_nc: in
+    how many the side that removes more wins Soft-NC. One half: unrelated.
+    """
+    rows = []
+    for (setting, method), part in pairs.groupby(["setting", "method"], sort=False):
+        row = {"setting": setting, "method": method, "keep_rate": part.keep_rate.mean()}
+        row |= {"rival_keep_rate": part.keep_rate_rival.mean(), "drop_rate": part.drop_rate.mean()}
+        row |= {"rival_drop_rate": part.drop_rate_rival.mean(), "pairs": len(part)}
+        for metric in HARD_OF:
+            row[f"follows_{metric[-2:]}"] = _follows(part, metric)
+            row[metric] = part[f"win_{metric}"].mean()
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def _follows(pairs: pd.DataFrame, metric: str) -> float:
+    """In how many pairs that differ in both the side with more of the share that a metric's masks follow has more of
+    the metric; NaN where none differs."""
+    share = SHARES[metric]
+    more = np.sign(pairs[share] - pairs[f"{share}_rival"])
+    won = np.sign(pairs[metric] - pairs[f"{metric}_rival"])
+    decided = more.notna() & (more != 0) & (won != 0)
+    return float((more == won)[decided].mean()) if decided.any() else np.nan
+
+
+def settings_table(pairs: pd.DataFrame, step: Step) -> pd.DataFrame:
+    """One row a setting, `main` and `control` among them: pairs, mean diagnosticities, ties, what decides pairs.
+
+    A metric's `_difference` is to its hard counterpart, `_ties` the share of pairs with equal values, `_follows` as in
+    `keep_rate_table` over all methods. no_effect: the share of texts whose erased form is as sure as the whole. draws:
+    random masks of a soft measure.
+    """
+    rows = []
+    for setting, part in pairs.groupby("setting", sort=False):
+        texts = part.drop_duplicates(["task", "instance"])
+        draws = list_settings(step.profile, part.task.iloc[0])[setting].protocol.draws
+        row = {"setting": setting, "pairs": len(part), "tasks": part.task.nunique(), "methods": part.method.nunique()}
+        row |= {"instances": len(texts), "no_effect": float((texts.full - texts.erased < 1e-8).mean()), "draws": draws}
+        means = mean_diagnosticity(part)
+        for metric in FAITHFULNESS:
+            row[metric] = means[f"win_{metric}"]
+            row[f"{metric}_ties"] = float((np.abs(part[metric] - part[f"{metric}_rival"]) < 1e-6).mean())
+        for metric, hard in HARD_OF.items():
+            row[f"{metric}_difference"] = row[metric] - row[hard]
+            row[f"{metric}_follows"] = _follows(part, metric)
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def largest_changes(changes: pd.DataFrame) -> pd.DataFrame:
+    """One row a metric: the change of protocol that moves its mean diagnosticity most. changes: of `changes_table`."""
+    rows = []
+    for metric in FAITHFULNESS if len(changes) else ():
+        most = changes.loc[changes[f"{metric}_change"].abs().idxmax()]
+        rows.append((metric, most.setting, most.title, most[metric], most[f"{metric}_change"]))
+    return pd.DataFrame(rows, columns=["metric", "setting", "title", "diagnosticity", "change"])
+
+
+def deeplift_coverage(step: Step) -> pd.DataFrame:
+    """One row, of the first run: of how many nonlinear parts captum's DeepLIFT knows the rule, and what that leaves.
+
+    correlation: mean over texts of the rank correlation (Spearman) of its scores' sizes with those of gradient x input;
+    least: the lowest of any text. Where no part is known to the rule, the two are the same but for their signs.
+    """
+    from attreval.models.captum_deeplift import list_coverage
+    from attreval.models.loading import load_classifier
+
+    task, model, seed = step.profile.explained_runs("faithfulness")[0]
+    loaded = load_classifier(step.results.model(step.profile.read_by(task), model, seed), model, "cpu")
+    covered, others = list_coverage(loaded.network) if loaded.family == "transformer" else ([], [])
+    row = {"task": task, "model": model, "covered": len(covered), "parts": len(covered) + len(others)}
+    found = gradient_correlations(load_attributions(step.results, step.profile, task, model, seed))
+    return pd.DataFrame([row | {"correlation": found.mean(), "least": found.min(), "texts": len(found)}])
+
+
+def gradient_correlations(records: dict) -> pd.Series:
+    """By text the rank correlation of the sizes of DeepLIFT's scores with those of gradient x input.
+
+    records: text -> method -> Attribution. Empty where a method is missing; texts of one score, or equal ones, are out.
+    """
+    found = {}
+    for name, by_method in records.items():
+        if "deeplift" in by_method and "gradient_x_input_absolute" in by_method:
+            sizes = [pd.Series(np.abs(by_method[m].scores)) for m in ("deeplift", "gradient_x_input_absolute")]
+            found[name] = sizes[0].corr(sizes[1], method="spearman")
+    return pd.Series(found, dtype=float).dropna()

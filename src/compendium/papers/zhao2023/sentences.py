@@ -1,0 +1,181 @@
+"""One sentence a section of notebook 06."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from compendium.papers.common.names import name_method
+from compendium.papers.common.sentences import between, of_row, sentence
+from compendium.papers.common.style import task_title
+
+MEASURES = {"nc": "NC", "soft_nc": "Soft-NC", "ns": "NS", "soft_ns": "Soft-NS"}
+
+
+@sentence
+def say_area(area: pd.DataFrame) -> str:
+    """The most comprehensive method of the first task, beside random scores."""
+    part = area[(area.task == area.task.iloc[0]) & (area.measure == "comprehensiveness")]
+    methods = part[part.method != "random"]
+    if methods.empty:
+        return "No method is erased by."
+    best = methods.loc[methods["mean"].idxmax()]
+    random = part[part.method == "random"]
+    floor = f", random scores {of_row(random.iloc[0], 'mean')}" if len(random) else ""
+    surely = (methods.low > (random.high.iloc[0] if len(random) else 0)).sum()
+    return (
+        f"On {task_title(best.task)} {name_method(best.method)} is the most comprehensive method, "
+        f"{of_row(best, 'mean')}{floor}; {surely} of {len(methods)} methods are surely above random scores."
+    )
+
+
+@sentence
+def say_data(table: pd.DataFrame) -> str:
+    """How our models do beside the published ones."""
+    known = table[table.published_f1.notna()]
+    if known.empty:
+        return "No task stands in for a published one."
+    apart = known.f1 - known.published_f1
+    return (
+        f"Our macro F1 differs from the published one by {apart.mean():+.1f} points on average, from "
+        f"{apart.min():+.1f} ({task_title(known.task[apart.idxmin()])}) to {apart.max():+.1f} "
+        f"({task_title(known.task[apart.idxmax()])})."
+    )
+
+
+@sentence
+def say_sizes(curves: pd.DataFrame) -> str:
+    """Up to where a larger rationale raises the hard measures of the first task."""
+    part = curves[(curves.task == curves.task.iloc[0]) & (curves.method != "random")]
+    shown = []
+    for measure, title in (("normalised_comprehensiveness", "NC"), ("normalised_sufficiency", "NS")):
+        rows = part[part.measure == measure]
+        if rows.empty:
+            continue
+        means = rows.groupby("ratio")["mean"].mean()
+        best = rows.loc[rows["mean"].idxmax()]
+        shown.append(
+            f"{title} goes from {means.iloc[0]:.2f} with {100 * means.index[0]:.0f} % of the tokens to "
+            f"{means.iloc[-1]:.2f} with {100 * (means.index[-1]):.0f} %, mean over methods, and is highest for "
+            f"{name_method(best.method)} ({of_row(best, 'mean')})"
+        )
+    return f"On {task_title(part.task.iloc[0])} {' and '.join(shown)}." if shown else "No method is erased by."
+
+
+@sentence
+def say_diagnosticity(cells: pd.DataFrame) -> str:
+    """The mean diagnosticity of each measure, and the highest cell."""
+    means = cells.groupby("metric", sort=False).diagnosticity.mean()
+    row = cells.loc[cells.diagnosticity.idxmax()]
+    surely = (cells.low > 0.5).groupby(cells.metric).sum()
+    counts = cells.groupby("metric").size()
+    shown = ", ".join(
+        f"{MEASURES.get(name, name)} {value:.2f} (surely above one half in {surely[name]} of {counts[name]} cells)"
+        for name, value in means.items()
+    )
+    return (
+        f"Mean diagnosticity is {shown}; the highest cell is {MEASURES.get(row.metric, row.metric)} of "
+        f"{name_method(row.method)} on {task_title(row.task)}, {of_row(row, 'diagnosticity')}."
+    )
+
+
+@sentence
+def say_remains(remains: pd.DataFrame) -> str:
+    """By how much soft lies above or below hard erasure, as published and under the last rule."""
+    shown = []
+    for measure, rows in remains.groupby("measure", sort=False):
+        ends = [rows.iloc[0], rows.loc[rows.difference.abs().idxmin()]]
+        said = [f"{of_row(row, 'difference', sign='+')} under “{row.title.lower()}”" for row in ends]
+        shown.append(f"{measure} differs from its hard counterpart by {said[0]} and, at the closest, by {said[1]}")
+    return f"{'; '.join(shown)}."
+
+
+@sentence
+def say_ratios(ratios: pd.DataFrame) -> str:
+    """Where hard measures are most diagnostic, beside the soft ones, on the first task."""
+    part = ratios[ratios.task == ratios.task.iloc[0]]
+    hard, soft = part[part.ratio.notna()], part[part.ratio.isna()]
+    if hard.empty or soft.empty:
+        return "One of the two kinds of measures is not here."
+    best, level = hard.loc[hard.diagnosticity.idxmax()], soft.loc[soft.diagnosticity.idxmax()]
+    return (
+        f"On {task_title(best.task)} {MEASURES[best.metric]} is most diagnostic with {100 * best.ratio:.0f} % of the "
+        f"tokens, {of_row(best, 'diagnosticity')}; the better of the soft metrics, {MEASURES[level.metric]}, reaches "
+        f"{of_row(level, 'diagnosticity')}."
+    )
+
+
+@sentence
+def say_draws(draws: pd.DataFrame) -> str:
+    """How far soft measures move from one random mask to the next."""
+    sds = draws[["soft_nc_sd", "soft_ns_sd"]]
+    return (
+        f"From one random mask to the next, a text's Soft-NC moves by {sds.soft_nc_sd.mean():.2f} and its Soft-NS by "
+        f"{sds.soft_ns_sd.mean():.2f} (standard deviations, {sds.min().min():.2f} to {sds.max().max():.2f} depending "
+        f"on task and method)."
+    )
+
+
+@sentence
+def say_scale(keep: pd.DataFrame) -> str:
+    """How much of a text the main protocol keeps, by method, and how often the side that keeps more wins."""
+    part = keep[keep.setting == "main"]
+    if part.empty:
+        return "The main protocol has no soft measure here."
+    least, most = part.loc[part.keep_rate.idxmin()], part.loc[part.keep_rate.idxmax()]
+    weights = part.pairs / part.pairs.sum()
+    follows = (part.follows_ns * weights).sum()
+    return (
+        f"Min-max strengths keep from {100 * least.keep_rate:.0f} % ({name_method(least.method)}) to "
+        f"{100 * most.keep_rate:.0f} % ({name_method(most.method)}) of a text; the side that keeps more wins "
+        f"{100 * follows:.0f} % of the decided pairs of Soft-NS ({100 * part.follows_ns.min():.0f} % to "
+        f"{100 * part.follows_ns.max():.0f} %, depending on the method)."
+    )
+
+
+@sentence
+def say_changes(changes: pd.DataFrame) -> str:
+    """The change of protocol that moves each headline number most."""
+    shown = []
+    for name, title in MEASURES.items():
+        known = changes[changes[f"{name}_change"].notna()]
+        if len(known):
+            row = known.loc[known[f"{name}_change"].abs().idxmax()]
+            moved = of_row(row, f"{name}_change", f"{name}_low", f"{name}_high", "+")
+            shown.append(f"{title} by {moved} (“{row.title}”)")
+    return f"The largest moves: {'; '.join(shown)}." if shown else "No change was measured."
+
+
+@sentence
+def say_drivers(drivers: pd.DataFrame) -> str:
+    """The one thing that lowers each hard measure most."""
+    shown = []
+    for name in ("nc", "ns"):
+        row = drivers.loc[drivers[f"{name}_change"].idxmin()]
+        moved = between(row[f"{name}_change"], row[f"{name}_low"], row[f"{name}_high"], "+")
+        shown.append(
+            f"“{row.title}” lowers {MEASURES[name]} most, by {moved} to {row[name]:.2f} (published "
+            f"{row[f'{name}_published']:.2f})"
+        )
+    return f"{'; '.join(shown)}."
+
+
+@sentence
+def say_settings(settings: pd.DataFrame) -> str:
+    """Ties and texts without effect under the main protocol."""
+    row = settings[settings.setting == "main"].iloc[0]
+    return (
+        f"Of {row.pairs:,.0f} pairs on {row.instances:.0f} texts, {100 * row.nc_ties:.0f} % tie on NC, "
+        f"{100 * row.soft_nc_ties:.0f} % on Soft-NC, {100 * row.ns_ties:.0f} % on NS and {100 * row.soft_ns_ties:.0f} "
+        f"% on Soft-NS; erasing everything changes nothing in {100 * row.no_effect:.0f} % of the texts."
+    )
+
+
+@sentence
+def say_examples(table: pd.DataFrame) -> str:
+    """How near hard measures put the method and random scores in the texts shown, and how near soft ones do."""
+    wide = table.assign(random=table.method == "random").groupby(["example", "random"]).first(numeric_only=True)
+    if wide.index.get_level_values("random").nunique() < 2:
+        return "No text has both a method's scores and random ones."
+    apart = {name: (wide.xs(False, level=1)[name] - wide.xs(True, level=1)[name]).abs() for name in MEASURES}
+    shown = ", ".join(f"{MEASURES[name]} {value.min():.2f} to {value.max():.2f}" for name, value in apart.items())
+    return f"In the texts shown, the method and random scores differ by {shown}."

@@ -1,0 +1,144 @@
+"""The settings under which a task is erased: the main run, the rules that stand beside it, and each change of protocol.
+
+A setting is a protocol with the scores and rivals that it takes. The main run is as the profile says. The rules of
+`RULES` are columns of Tables 2, 3 and 6; the changes turn one thing at a time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from attreval.metrics.protocol import HARD, OURS, RELEASED, SCALE, Deviation, Protocol
+from compendium.config import Profile
+from compendium.corpora import TASKS
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One way to measure. methods: explanation methods that take others' place. permuted: the rival is a method's own
+    scores in another order, not random scores. soft: whether soft erasure is asked for."""
+
+    title: str
+    protocol: Protocol
+    methods: dict[str, str] = field(default_factory=dict)
+    permuted: bool = False
+    soft: bool = True
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One column of the tables: what is measured under a setting of `RULE_SETTINGS`, a tie counting as `ties` says.
+
+    ties: None takes the setting's own rule.
+    """
+
+    title: str
+    setting: str
+    ties: str | None
+
+
+RULE_SETTINGS = {
+    "published": Deviation("min-max, random rivals, a tie is a loss", {"norm": "minmax", "ties": "lose"}),
+    "equal_means": Deviation("masks of equal mean for all methods", {"norm": "calibrated", "ties": "lose"}),
+    "released": RELEASED["all"],
+}
+FREE = {"ties", "margin", "clipped", "drift", "sharpness"}  # what changes these alone asks the model for nothing new
+RULES = {
+    "published": Rule("Published rule", "published", "lose"),
+    "ties_half": Rule("Ties half", "published", "half"),
+    "equal_means": Rule("Equal means", "equal_means", "lose"),
+    "equal_means_half": Rule("Equal means, ties half", "equal_means", "half"),
+    "released": Rule("Released code", "released", None),
+}
+
+
+def query_segment(task: str) -> int | None:
+    """Which segment of a task is asked about the other, if one is: it is never erased."""
+    segments = TASKS[task].segments
+    return segments.index("query") if "query" in segments else None
+
+
+def main_deviation(profile: Profile, task: str) -> Deviation:
+    """What the main run of a task does, as a change of the default protocol."""
+    spec = profile.faithfulness_of(task)
+    if spec.protocol == "released":
+        return RELEASED["all"]
+    fields = {"norm": spec.norm, "ties": spec.ties}
+    return Deviation("as the profile says", fields, permuted=spec.rival == "permuted")
+
+
+def main_protocol(profile: Profile, task: str) -> Protocol:
+    """The protocol of a task, as the profile says."""
+    return main_deviation(profile, task).apply(_plain(profile, task))
+
+
+def rule_protocol(profile: Profile, task: str, setting: str) -> Protocol:
+    """The protocol of one of `RULE_SETTINGS` on a task; the released code draws one mask."""
+    found = RULE_SETTINGS[setting].apply(_plain(profile, task))
+    return replace(found, draws=1) if setting == "released" else found
+
+
+def _plain(profile: Profile, task: str) -> Protocol:
+    """The default protocol with the ratios and draws of a task."""
+    spec = profile.faithfulness_of(task)
+    return Protocol(ratios=tuple(spec.ratios), draws=spec.draws)
+
+
+def rule_setting(profile: Profile, task: str, setting: str) -> str:
+    """Under which name one of `RULE_SETTINGS` is measured: `main` where the main run is just that; equal means, which
+    the joint study reads, always under their own."""
+    if setting == "equal_means":
+        return setting
+    main, other = main_deviation(profile, task), RULE_SETTINGS[setting]
+    same = main.apply(Protocol()) == other.apply(Protocol())
+    return "main" if same and (main.methods, main.permuted) == (other.methods, other.permuted) else setting
+
+
+def list_settings(profile: Profile, task: str, at: int | None = None) -> dict[str, Setting]:
+    """Every setting, by name, that a task's instance number `at` is erased under; of any of them where that is None.
+
+    `main` comes first; then the rules beside it, the changes, and those for hard erasure alone (`hard: ...`).
+    """
+    spec, main, at = profile.faithfulness_of(task), main_deviation(profile, task), -1 if at is None else at
+    found = {"main": Setting(main.title, main_protocol(profile, task), main.methods, main.permuted)}
+    for name, rule in RULE_SETTINGS.items():
+        rows = spec.released_rows if name == "released" else spec.rule_rows
+        if (rows is None or at < rows) and rule_setting(profile, task, name) == name:
+            found[name] = Setting(rule.title, rule_protocol(profile, task, name), rule.methods, rule.permuted)
+    control = replace(found["main"].protocol, draws=spec.control_draws)
+    for name, change in list_changes(profile, task, at).items():
+        methods, permuted = main.methods | change.methods, main.permuted or change.permuted
+        found[name] = Setting(change.title, change.apply(control), methods, permuted)
+    query = query_segment(task) is not None
+    for name, change in HARD.items():
+        free = not change.methods and set(change.fields) <= FREE
+        if (free or at < spec.driver_rows) and (query or not change.queries_only):
+            protocol = change.apply(_plain(profile, task))
+            found[f"hard: {name}"] = Setting(change.title, protocol, change.methods, soft=False)
+    return found
+
+
+def list_changes(profile: Profile, task: str, at: int | None = None) -> dict[str, Deviation]:
+    """Every change that is measured on a task's instance number `at`, or on any of them where that is None.
+
+    The scale of scores, the released code, other choices, the paper's alternatives; `control` is what they are
+    compared with.
+    """
+    spec = profile.faithfulness_of(task)
+    control, at = {"control": Deviation("as in the main run")}, -1 if at is None else at
+    scale = control | SCALE if at < spec.scale_rows else {}
+    if at >= spec.control_rows:
+        return scale
+    noises = {
+        f"{kind}_{variance:g}": Deviation(f"{title} {variance:g}", {"soft": kind, "variance": variance})
+        for kind, title, variances in (
+            ("noise", "noise scaled by the score, variance", spec.noise_variances),
+            ("variance", "noise of variance up to", (1.0,)),
+        )
+        for variance in variances
+    }
+    alternatives = noises | {"attend": Deviation("soft attention mask", {"soft": "attend"})}
+    query = query_segment(task) is not None
+    draws = {"draws": Deviation(f"{spec.draws} random masks, not {spec.control_draws}", {"draws": spec.draws})}
+    found = control | RELEASED | OURS | draws | alternatives | scale
+    return {name: change for name, change in found.items() if query or not change.queries_only}

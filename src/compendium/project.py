@@ -1,0 +1,138 @@
+"""Where things live: the project folder, its data and the results of a profile."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+
+def home() -> Path:
+    """The project folder: ATTREVAL_HOME, or the nearest folder upwards that holds `_quarto.yml` and `notebooks/`.
+
+    Outside any, the checkout that this package was installed from, if it was installed in place.
+    """
+    if given := os.environ.get("ATTREVAL_HOME"):
+        return Path(given).resolve()
+    here = Path.cwd().resolve()
+    for folder in (here, *here.parents, Path(__file__).resolve().parents[2]):
+        if (folder / "_quarto.yml").exists() and (folder / "notebooks").is_dir():
+            return folder
+    raise FileNotFoundError(
+        f"no project at or above {here}: go to a checkout (with _quarto.yml and notebooks/) or set ATTREVAL_HOME to one"
+    )
+
+
+def _data_folder() -> Path:
+    """The folder for downloads and task tables: ATTREVAL_DATA, or `data/` in the project."""
+    return Path(os.environ["ATTREVAL_DATA"]).resolve() if os.environ.get("ATTREVAL_DATA") else home() / "data"
+
+
+def raw() -> Path:
+    """Downloaded archives, never changed after their hash was checked."""
+    return _data_folder() / "raw"
+
+
+def processed() -> Path:
+    """Task tables made from the downloads."""
+    return _data_folder() / "processed"
+
+
+@dataclass(frozen=True)
+class Results:
+    """The folders and files of one profile's results: no path of them is put together elsewhere."""
+
+    root: Path
+
+    @property
+    def tables(self) -> Path:
+        """CSV tables, the same bytes from every run."""
+        return self.root / "tables"
+
+    @property
+    def figures(self) -> Path:
+        """Figures as PNG and SVG."""
+        return self.root / "figures"
+
+    @property
+    def instances(self) -> Path:
+        """What judges say of single instances, one Parquet file a notebook run; see Step.per_instance."""
+        return self.root / "instances"
+
+    @property
+    def notebooks(self) -> Path:
+        """Executed notebooks."""
+        return self.root / "notebooks"
+
+    @property
+    def steps(self) -> Path:
+        """What each step was given and what it took: seconds, evaluations, versions."""
+        return self.root / "steps"
+
+    def table(self, name: str, notebook: str, *run: object) -> Path:
+        """A CSV table of a notebook, of one of its runs where it has several (task, model, seed and part)."""
+        return self.tables / f"{step_name(notebook, *run)}_{name}.csv"
+
+    def read_table(self, name: str, notebook: str, *run: object):
+        """Such a table, as a pandas DataFrame. FileNotFoundError: the notebook has not run; it says how it does."""
+        import pandas as pd
+
+        return pd.read_csv(self.existing(self.table(name, notebook, *run), notebook))
+
+    def existing(self, path: Path, notebook: str) -> Path:
+        """The path, if it is there; FileNotFoundError says what to run otherwise."""
+        if not path.exists():
+            raise FileNotFoundError(f"no {path}: run notebook {notebook}, or `attreval run --profile {self.root.name}`")
+        return path
+
+    def executed(self, step: str) -> Path:
+        """The executed copy of a notebook."""
+        return self.notebooks / f"{step}.ipynb"
+
+    def record(self, step: str) -> Path:
+        """The record of a step."""
+        return self.steps / f"{step}.json"
+
+    def model(self, task: str, model: str, seed: int) -> Path:
+        """The folder of one trained model."""
+        return self.root / "models" / run_name(task, model, seed)
+
+    def parts(self, step: str) -> Path:
+        """The folder of what a step that has not ended has finished; see workflow.kept."""
+        return self.root / "parts" / step
+
+    def agent(self, task: str, model: str, seed: int, *kind: object) -> Path:
+        """The folder of an agent that learns to predict that model."""
+        return self.root / "agents" / run_name(task, model, seed, *kind)
+
+    def attributions(self, task: str, model: str, seed: int, part: int | str) -> Path:
+        """The attribution table of one shard, or of the `examples`."""
+        return self.root / "attributions" / f"{run_name(task, model, seed, part)}.parquet"
+
+    def tokens(self, task: str, model: str, seed: int, part: int | str) -> Path:
+        """How the model reads the instances of one shard, the `examples`, or all that people marked (`marked`)."""
+        return self.root / "tokens" / f"{run_name(task, model, seed, part)}.parquet"
+
+    def typed_attributions(self, task: str, model: str, seed: int, part: int | str) -> Path:
+        """The attributions of units, pairs and spans of one part of the instances that the diagnosis looks at."""
+        return self.root / "attributions" / f"types-{run_name(task, model, seed, part)}.parquet"
+
+    def typed_tokens(self, task: str, model: str, seed: int, part: int | str) -> Path:
+        """How the model reads the instances of one part of these."""
+        return self.root / "tokens" / f"types-{run_name(task, model, seed, part)}.parquet"
+
+
+def run_name(task: str, model: str, seed: int | str, *part: object) -> str:
+    """What the files of a run (and of a part of it) are named by."""
+    return "-".join([task, model, f"s{seed}", *map(str, part)])
+
+
+def step_name(notebook: str, *run: object) -> str:
+    """The name of a notebook's run: `03_explain-snli-minilm-s1-0`."""
+    return "-".join([notebook, run_name(*run)]) if run else notebook
+
+
+def results(profile: str) -> Results:
+    """The results of a profile: `results/<profile>`, or below ATTREVAL_RESULTS where that is set."""
+    base = os.environ.get("ATTREVAL_RESULTS")
+    return Results((Path(base).resolve() if base else home() / "results") / profile)

@@ -1,0 +1,169 @@
+"""Numbers of the text: paper/numbers.yml says for each key which cell of which table it is, and how it is printed.
+
+A key whose table the run does not have, or in which no row matches, is left out; see report.gaps for what follows.
+"""
+
+from __future__ import annotations
+
+import operator
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import yaml
+
+from compendium.papers.common.style import MODELS
+from compendium.site.errors import ReportError, hint
+from compendium.site.markdown import with_minus
+from compendium.site.tables import MISSING, format_fields, format_row
+
+KEYS = ("table", "where", "highest", "lowest", "column", "text", "take", "label", "format", "otherwise")
+TAKES = ("value", "first", "count", "sum", "mean", "min", "max", "distinct", "list")
+COMPARISONS = {
+    ">=": operator.ge,
+    "<=": operator.le,
+    ">": operator.gt,
+    "<": operator.lt,
+    "=": operator.eq,
+    "not": operator.ne,
+}
+UNKNOWN = "not measured"
+
+
+class _Unique(yaml.SafeLoader):
+    """YAML in which a key given twice is an error."""
+
+    def construct_mapping(self, node, deep=False):
+        keys = [self.construct_object(key, deep=True) for key, _ in node.value]
+        if twice := [key for key in keys if keys.count(key) > 1]:
+            raise ReportError(f"line {node.start_mark.line + 1}: {twice[0]!r} is given twice")
+        return super().construct_mapping(node, deep)
+
+
+def read_declared_numbers(path: Path) -> dict[str, dict[str, Any]]:
+    """What paper/numbers.yml says of each key; unknown words in it are errors."""
+    try:
+        declared = yaml.load(path.read_text(encoding="utf-8"), _Unique) or {}
+    except ReportError as error:
+        raise ReportError(f"{path.name}, {error}") from None
+    for key, given in declared.items():
+        if not isinstance(given, dict) or "table" not in given:
+            raise ReportError(f"{path.name}: {key} is {given!r}; it needs at least `table`")
+        if unknown := [word for word in given if word not in KEYS]:
+            raise ReportError(f"{path.name}: {key} has {unknown[0]!r}; {hint(unknown[0], KEYS)}")
+        if (take := given.get("take", "value")) not in TAKES:
+            raise ReportError(f"{path.name}: {key} takes {take!r}; {hint(take, TAKES)}")
+        if "text" in given and (extra := [word for word in ("column", "take", "format", "label") if word in given]):
+            raise ReportError(f"{path.name}: {key} has `text`, which leaves nothing to `{extra[0]}`")
+        if take != "count" and "column" not in given and "text" not in given:
+            raise ReportError(f"{path.name}: {key} needs `column` or `text`")
+        if (label := given.get("label", "methods")) not in _titles():
+            raise ReportError(f"{path.name}: {key} has the label {label!r}; {hint(label, _titles())}")
+    return declared
+
+
+def read_numbers(tables: Path, declared: dict[str, dict[str, Any]]) -> dict[str, str]:
+    """The text of each declared number that the tables of a run have. tables: the folder of its CSV files."""
+    files = sorted(path for path in tables.glob("*.csv") if path.name[0] != ".")
+    frames: dict[str, pd.DataFrame | None] = {}
+    texts = {}
+    for key, given in declared.items():
+        name = given["table"]
+        if name not in frames:
+            found = [path for path in files if path.match(f"{name}.csv")]
+            frames[name] = pd.concat([pd.read_csv(path) for path in found], ignore_index=True) if found else None
+        if frames[name] is not None:
+            text = number_text(f"{key} ({name})", frames[name], given)
+            texts |= {} if text is None else {key: text}
+    return texts
+
+
+def number_text(key: str, frame: pd.DataFrame, given: dict[str, Any]) -> str | None:
+    """One number as the text prints it; None where no row matches. ReportError: no such column, or too many rows."""
+    named = [*given.get("where", {}), *(given[word] for word in ("highest", "lowest", "column") if word in given)]
+    named += format_fields(given.get("text", ""))
+    if unknown := [column for column in named if column not in frame.columns]:
+        raise ReportError(f"{key}: there is no column {unknown[0]!r}; {hint(unknown[0], frame.columns)}")
+    for column, wanted in given.get("where", {}).items():
+        frame = frame[_matches(frame[column], wanted)]
+    for word, best in (("highest", "max"), ("lowest", "min")):
+        if word in given:
+            frame = frame[frame[given[word]] == getattr(frame[given[word]], best)()]
+    take = given.get("take", "value")
+    if take == "count":
+        return f"{len(frame):,}"
+    if "text" in given:
+        return _one_row(key, frame, given)
+    cells = frame[given["column"]]
+    if take in ("list", "distinct"):
+        names = list(dict.fromkeys(_label(value, given) for value in cells.dropna()))
+        return f"{len(names):,}" if take == "distinct" else ", ".join(names) or given.get("otherwise", "none")
+    if frame.empty:
+        return given.get("otherwise")
+    if take == "value":
+        _check_one(key, frame, given)
+    return _print(key, cells.iloc[0] if take in ("value", "first") else getattr(cells, take)(), given)
+
+
+def _one_row(key: str, frame: pd.DataFrame, given: dict[str, Any]) -> str | None:
+    """A format string filled with the one row that matches."""
+    if frame.empty:
+        return given.get("otherwise")
+    _check_one(key, frame, given)
+    text = format_row(given["text"], frame.iloc[0].to_dict(), {})
+    return given.get("otherwise", UNKNOWN) if text == MISSING else text
+
+
+def _check_one(key: str, frame: pd.DataFrame, given: dict[str, Any]) -> None:
+    """Raise ReportError where several rows match."""
+    if len(frame) > 1:
+        raise ReportError(f"{key}: {len(frame)} rows match {given.get('where', {})}; one is wanted, or `take`")
+
+
+def _matches(column: pd.Series, wanted: Any) -> pd.Series:
+    """Which cells are what is wanted: a value, one of several, or `> 0`, `not random` and the like.
+
+    `= not reproduced` is the text behind the sign. ReportError where `not ...` is itself a value of the column.
+    """
+    if isinstance(wanted, list):
+        return pd.concat([_matches(column, one) for one in wanted], axis=1).any(axis=1)
+    sign, _, operand = wanted.partition(" ") if isinstance(wanted, str) else ("", "", "")
+    if sign == "not" and (column == wanted).any():
+        raise ReportError(f"{column.name} has the value {wanted!r}; write '= {wanted}' where it is meant")
+    if sign in COMPARISONS and operand:
+        return COMPARISONS[sign](column, float(operand) if pd.api.types.is_numeric_dtype(column) else operand)
+    return column.astype(str) == str(wanted) if isinstance(wanted, str) else column == wanted
+
+
+def _print(key: str, value: Any, given: dict[str, Any]) -> str:
+    """A cell as text. format: as Python has it; `.1%` with a space before the sign; `p` for a p-value."""
+    if pd.isna(value):
+        return given.get("otherwise", UNKNOWN)
+    spec = given.get("format", "")
+    if isinstance(value, str):
+        return _label(value, given)
+    if spec == "p":
+        return "below .001" if value < 0.001 else f"{value:.3f}".lstrip("0")
+    if spec.endswith("%"):
+        return with_minus(f"{100 * value:{spec[:-1]}f} %")
+    if not spec and value != int(value):
+        raise ReportError(f"{key}: {value!r} needs a `format`, such as .2f")
+    return with_minus(format(value, spec) if spec else f"{int(value):,}")
+
+
+def _label(value: Any, given: dict[str, Any]) -> str:
+    """A name, or what the text calls it where a label is asked for."""
+    titles = _titles()[given["label"]] if "label" in given else {}
+    return str(titles.get(value, value))
+
+
+def _titles() -> dict[str, dict[str, str]]:
+    """What the text calls methods, tasks and models."""
+    from attreval.methods import METHODS
+    from compendium.corpora import TASKS
+
+    return {
+        "methods": {name: method.title for name, method in METHODS.items()},
+        "tasks": {name: task.short for name, task in TASKS.items()},
+        "models": MODELS,
+    }

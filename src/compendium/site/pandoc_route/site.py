@@ -1,0 +1,249 @@
+"""The site as _quarto.yml plans it: every page and file, made with pandoc."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from html import escape
+from importlib import resources
+from pathlib import Path
+from urllib.parse import quote, unquote
+
+import panflute as pf
+import yaml
+
+from compendium.site.errors import ReportError, hint
+from compendium.site.notebook import read_notebook
+from compendium.site.pandoc_route import pandoc
+from compendium.site.pandoc_route.cells import notebook_markdown, outputs_markdown
+from compendium.site.pandoc_route.crossref import number, wrap_embed
+from compendium.site.pandoc_route.shortcodes import SHORTCODE, Expanded, Line, expand, fill
+
+
+@dataclass(frozen=True)
+class Site:
+    """The site's plan. home: project folder. config: _quarto.yml. pages: source -> address."""
+
+    home: Path
+    config: dict
+    variables: dict[str, str]
+    pages: dict[Path, str]
+
+    @property
+    def bibliography(self) -> Path | None:
+        """The BibTeX file, if there is one."""
+        return self.home / self.config["bibliography"] if self.config.get("bibliography") else None
+
+    @property
+    def resources(self) -> list[str]:
+        """Files that are on the site as they are; a pattern stands for those that match."""
+        found = []
+        for pattern in _as_list(self.config["project"].get("resources")):
+            matching = sorted(path.relative_to(self.home).as_posix() for path in self.home.glob(pattern))
+            found += matching if "*" in pattern else [pattern]
+        return found
+
+    @property
+    def filters(self) -> list[Path]:
+        """The Lua filters of every page."""
+        return [self.home / one["path"] for one in self.config.get("filters", [])]
+
+    @property
+    def html(self) -> dict:
+        """The options of the HTML format."""
+        return self.config.get("format", {}).get("html", {})
+
+
+def read_site(home: Path, variables: dict[str, str]) -> Site:
+    """Read _quarto.yml below `home`: which sources there are and where their pages go."""
+    config = yaml.safe_load((home / "_quarto.yml").read_text(encoding="utf-8"))
+    pages = {}
+    for pattern in config["project"]["render"]:
+        found = sorted(path for path in home.glob(pattern) if not path.name.startswith("."))
+        if not found and "*" not in pattern:
+            raise ReportError(f"_quarto.yml: project.render lists {pattern!r}, which is not there")
+        pages |= {path: path.relative_to(home).with_suffix(".html").as_posix() for path in found}
+    return Site(home, config, {key: str(text) for key, text in _flatten(variables)}, pages)
+
+
+def staged_site(home: Path) -> Site:
+    """The site with the numbers that are staged below `home`."""
+    staged = home / "_variables.yml"
+    if not staged.exists():
+        raise ReportError(f"{staged} is not there: stage a profile first (attreval render --profile NAME)")
+    return read_site(home, yaml.safe_load(staged.read_text(encoding="utf-8")) or {})
+
+
+def _flatten(tree: dict, above: str = "") -> list[tuple[str, str]]:
+    """Nested mappings as (dotted key, text) pairs."""
+    pairs = []
+    for key, value in tree.items():
+        name = f"{above}{key}"
+        pairs += _flatten(value, f"{name}.") if isinstance(value, dict) else [(name, value)]
+    return pairs
+
+
+def build(home: Path) -> dict[str, bytes]:
+    """Every file of the site by its address; needs the staged notebooks, tables and _variables.yml."""
+    site = staged_site(home)
+    files: dict[str, bytes] = {
+        "assets/site.css": (resources.files("compendium.site.pandoc_route") / "assets" / "site.css").read_bytes()
+    }
+    for copied in [*_as_list(site.html.get("css")), *site.resources]:
+        files[copied] = (home / copied).read_bytes()
+    notebooks = [path for path in site.pages if path.suffix == ".ipynb"]
+    for source, address in site.pages.items():
+        make = _notebook_page if source.suffix == ".ipynb" else _text_page
+        files[address] = make(site, source, address, notebooks, files).encode()
+    return files
+
+
+def _as_list(value) -> list:
+    """A YAML value that may be missing, one text or a list, as a list."""
+    return [] if value is None else value if isinstance(value, list) else [value]
+
+
+def _text_page(site: Site, source: Path, address: str, notebooks: list[Path], files: dict[str, bytes]) -> str:
+    """A .qmd page as HTML; pictures of embedded cells go into `files`."""
+
+    def embed(path: Path, label: str) -> str:
+        notebook, assets = read_notebook(path), {}
+        if path not in site.pages:
+            raise ReportError(f"{path.name} is embedded but is no page; {hint(path.name, [p.name for p in notebooks])}")
+        folder = _picture_folder(site.pages[path])
+        cell = notebook.cell(label)
+        made = outputs_markdown(cell, _relative(folder, address), assets, streams=False)
+        if not made:
+            raise ReportError(f"cell {label!r} of notebook {notebook.name} shows nothing")
+        files.update({posixpath.normpath(posixpath.join(posixpath.dirname(address), k)): v for k, v in assets.items()})
+        link = f"{_relative(site.pages[path], address)}#{cell.anchor}"
+        return wrap_embed(made, notebook.name, link)
+
+    page = expand(source, site.home, site.variables, embed)
+    doc = pandoc.read(page.text, filters=site.filters)
+    meta = doc.get_metadata()
+    numbered = meta.get("number-sections", site.html.get("number-sections", False))
+    number(doc, page.where, bool(numbered))
+    pandoc.check_citations(doc, site.bibliography, page.where, strict=True)
+    _fix_links(doc, site, source, address, page)
+    _check_pictures(doc, source.relative_to(site.home).as_posix(), files, page)
+    toc = bool(meta.get("toc", site.html.get("toc", False)))
+    return pandoc.write(doc, frame(site, source, address), site.bibliography, toc)
+
+
+def _notebook_page(site: Site, source: Path, address: str, notebooks: list[Path], files: dict[str, bytes]) -> str:
+    """An executed notebook as HTML; its pictures go into `files`."""
+    notebook, assets = read_notebook(source), {}
+    folder = _picture_folder(address)
+    markdown = notebook_markdown(notebook, _relative(folder, address), assets)
+    files.update({posixpath.join(posixpath.dirname(address), name): data for name, data in assets.items()})
+    doc = pandoc.read(markdown, pandoc.NOTEBOOK)
+    name = source.relative_to(site.home).as_posix()
+    page = Expanded(tuple(Line(text, name) for text in markdown.splitlines()))
+    pandoc.check_citations(doc, site.bibliography, page.where, strict=False)
+    number(doc, page.where, number_sections=False)
+    _describe_pictures(doc, notebook.name)
+    _fix_links(doc, site, source, address, page)
+    doc.metadata["title"] = pf.MetaInlines(*pandoc.read(notebook.title).content[0].content)
+    at = notebooks.index(source)
+    around = [("previous", notebooks[at - 1] if at else None), ("next", (notebooks[at + 1 :] or [None])[0])]
+    more = {
+        name: f'<a rel="{name[:4]}" href="{_relative(site.pages[p], address)}">{p.stem}</a>' for name, p in around if p
+    }
+    return pandoc.write(doc, frame(site, source, address) | more | {"kicker": source.stem}, site.bibliography, toc=True)
+
+
+def _picture_folder(address: str) -> str:
+    """Where the pictures of a notebook's page lie."""
+    return address.removesuffix(".html") + "_files"
+
+
+def _relative(target: str, page: str) -> str:
+    """The address of one file of the site as seen from a page."""
+    return posixpath.relpath(target, posixpath.dirname(page) or ".")
+
+
+def _describe_pictures(doc: pf.Doc, name: str) -> None:
+    """Pictures on a notebook's page that say nothing about themselves get at least their origin."""
+
+    def fill_in(element, doc):
+        if isinstance(element, pf.Image) and not pf.stringify(element).strip():
+            element.content = [pf.Str(f"Output of the cell above, notebook {name}")]
+
+    doc.walk(fill_in)
+
+
+def _fix_links(doc: pf.Doc, site: Site, source: Path, address: str, page: Expanded) -> None:
+    """Links to sources (.qmd, .ipynb) become links to their pages; a link to no page is an error."""
+
+    def fix(element, doc):
+        if not isinstance(element, pf.Link) or re.match(r"[a-z][a-z0-9+.-]*:|#|//", element.url):
+            return
+        path, _, anchor = element.url.partition("#")
+        if not path.endswith((".qmd", ".ipynb")):
+            return
+        target = (site.home / path.lstrip("/") if path.startswith("/") else source.parent / path).resolve()
+        if target not in site.pages:
+            known = [p.relative_to(site.home).as_posix() for p in site.pages]
+            raise ReportError(f"{page.where(path)}: link to {path!r}, which is no page; {hint(path, known)}")
+        element.url = _relative(site.pages[target], address) + (f"#{anchor}" if anchor else "")
+
+    doc.walk(fix)
+
+
+def _check_pictures(doc: pf.Doc, source: str, files: Collection[str], page: Expanded) -> None:
+    """Raise ReportError for a picture that is no file of the site. source: the page's path below the project."""
+
+    def check(element, doc):
+        if not isinstance(element, pf.Image) or re.match(r"[a-z][a-z0-9+.-]*:", element.url):
+            return
+        target = posixpath.normpath(posixpath.join(posixpath.dirname(source), unquote(element.url)))
+        if target not in files:
+            there = [name for name in files if posixpath.dirname(name) == posixpath.dirname(target)]
+            raise ReportError(f"{page.where(element.url)}: no picture {target}; {hint(target, there)}")
+
+    doc.walk(check)
+
+
+def frame(site: Site, source: Path, address: str) -> dict[str, str]:
+    """What the template shows around a page: title, navigation, footer, style sheets, icon, language."""
+    website = site.config["website"]
+    items = "".join(_navigation_item(item, site, source, address) for item in website["navbar"]["left"])
+    footer = website.get("page-footer", "")
+    parts = list(footer.values()) if isinstance(footer, dict) else [footer]
+    filled = [SHORTCODE.sub(lambda found: fill(found, site.variables), part) for part in parts if isinstance(part, str)]
+    styles = ["assets/site.css", *_as_list(site.html.get("css"))]
+    variables = {
+        "nav": items,
+        "site-title": escape(website["title"]),
+        "home": _relative("index.html", address),
+        "page-footer": pandoc.run(["-f", "markdown", "-t", "html5"], "\n\n".join(filled)).strip(),
+        "styles": "".join(f'<link rel="stylesheet" href="{_relative(style, address)}">' for style in styles),
+        "lang": site.config.get("lang", "en"),
+        "page-class": "notebook"
+        if source.suffix == ".ipynb"
+        else source.stem
+        if source.parent == site.home
+        else "paper",
+    }
+    if website.get("favicon"):
+        # Inside the page: browsers would otherwise ask for a file beside it.
+        variables["icon"] = "data:image/svg+xml," + quote((site.home / website["favicon"]).read_text(encoding="utf-8"))
+    return variables
+
+
+def _navigation_item(item: dict, site: Site, source: Path, address: str) -> str:
+    """A link of the navigation bar, or a menu of links that opens without a script."""
+    if "menu" in item:
+        inside = "".join(_navigation_item(one, site, source, address) for one in item["menu"])
+        here = ' aria-current="true"' if any(site.home / one["href"] == source for one in item["menu"]) else ""
+        return f"<li><details{here}><summary>{escape(item['text'])}</summary><ul>{inside}</ul></details></li>"
+    target = site.home / item["href"]
+    addresses = site.pages | {site.home / name: name for name in site.resources}
+    if target not in addresses:
+        known = [p.relative_to(site.home).as_posix() for p in addresses]
+        raise ReportError(f"_quarto.yml: navbar links to {item['href']!r}; {hint(item['href'], known)}")
+    here = ' aria-current="page"' if target == source else ""
+    return f'<li><a href="{_relative(addresses[target], address)}"{here}>{escape(item["text"])}</a></li>'

@@ -1,0 +1,290 @@
+"""docs/fidelity.md: every claim of the papers beside what the committed runs say of it, and why.
+
+Claims, values and verdicts are those of claims.json; reasons for what does not hold stand in paper/reasons.yml.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+from urllib.parse import quote
+
+import nbformat
+import yaml
+from pydantic import Field, ValidationError
+
+from attreval.core.section import Section, explain_error
+from attreval.core.tables import write_whole
+from compendium import project
+from compendium.config import Profile
+from compendium.papers.common.turned import say_turned
+from compendium.papers.common.verdicts import (
+    CHANCE,
+    CONTRADICTED,
+    DIRECTION,
+    INCONCLUSIVE,
+    MOST_TEXTS,
+    REPRODUCED,
+    UNTESTABLE,
+    VERDICTS,
+)
+from compendium.project import Results
+from compendium.site.publishing.machines import read_elsewhere
+from compendium.site.publishing.places import PAPERS, committed_runs
+from compendium.workflow.steps import steps_before
+
+NOT_FOUND = "not yet found"
+MAKES_CLAIMS = 'step.table("claims"'
+
+
+class Turned(Section):
+    """One thing that was turned while the others stayed, and where the claim's number then stands.
+
+    measured: a CSV table of the repository. where: values of its columns that one row has. value, low, high: columns.
+    """
+
+    what: Literal["model", "corpus", "metric", "protocol", "size"]
+    how: str
+    measured: str
+    where: dict[str, str | int | float | bool]
+    value: str
+    low: str = ""
+    high: str = ""
+
+    def became(self) -> str:
+        """The number, with its interval where there is one. ValueError: no such table, or not one such row."""
+        import pandas as pd
+
+        path = project.home() / self.measured
+        if not path.is_file():
+            raise ValueError(f"reasons.yml: {self.measured} is not in the repository")
+        frame = pd.read_csv(path)
+        if unknown := {*self.where, self.value, self.low, self.high} - {"", *frame.columns}:
+            raise ValueError(f"reasons.yml: {self.measured} has no column {', '.join(sorted(unknown))}")
+        for column, wanted in self.where.items():
+            frame = frame[frame[column].astype(str) == str(wanted)]
+        if len(frame) != 1:
+            raise ValueError(f"reasons.yml: {len(frame)} rows of {self.measured} match {self.where}; one is wanted")
+        row = frame.iloc[0]
+        between = f" [{row[self.low]:.3f}, {row[self.high]:.3f}]" if self.low and self.high else ""
+        return f"{row[self.value]:.3f}{between}"
+
+
+class Reason(Section):
+    """Why a claim has a verdict in a profile's committed run. A reason for another verdict than it now has is stale."""
+
+    profile: str
+    verdict: str
+    because: str
+    turned: list[Turned] = Field(min_length=1)
+
+
+def read_reasons(path: Path | None = None) -> dict[tuple[str, str], Reason]:
+    """paper/reasons.yml by claim and profile. Raises ValueError that says what is wrong with which."""
+    path = path or project.home() / "paper" / "reasons.yml"
+    given: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8")) or {} if path.exists() else {}
+    reasons = {}
+    for claim, entries in given.items():
+        for entry in entries:
+            try:
+                reason = Reason.model_validate(entry)
+            except ValidationError as error:
+                problems = "; ".join(explain_error(problem, Reason) for problem in error.errors())
+                raise ValueError(f"{path.name}, {claim}: {problems}") from None
+            if reason.verdict not in VERDICTS:
+                raise ValueError(
+                    f"{path.name}, {claim}: no verdict {reason.verdict!r}; there are: {', '.join(VERDICTS)}"
+                )
+            reasons[claim, reason.profile] = reason
+    return reasons
+
+
+def write_fidelity() -> Path:
+    """Write docs/fidelity.md from the committed runs."""
+    path = project.home() / "docs" / "fidelity.md"
+    with write_whole(path) as part:
+        part.write_text(fidelity_markdown(), encoding="utf-8")
+    return path
+
+
+def fidelity_markdown() -> str:
+    """The text of docs/fidelity.md: of each paper by its main run, with another run's verdict where it differs."""
+    runs = committed_runs()
+    if not runs:
+        raise FileNotFoundError("no run is committed: `attreval publish --profile quick` commits one")
+    reasons = read_reasons()
+    claims = {profile: {row["claim"]: row for row in _read(run, "claims.json")} for profile, run in runs.items()}
+    main = main_runs(claims)
+    turned = {profile: read_turned(run) for profile, run in runs.items()}
+    elsewhere = {profile: read_elsewhere(run) for profile, run in runs.items()}
+    shown = {
+        name: row for paper, profile in main.items() for name, row in claims[profile].items() if row["paper"] == paper
+    }
+    why = {
+        name: reason_of(row, reasons.get((name, main[row["paper"]])), turned[main[row["paper"]]].get(name, ()))
+        for name, row in shown.items()
+    }
+    lines = [
+        "# Claim by claim",
+        "",
+        "Written by `attreval publish` from the committed runs and from `paper/reasons.yml`, never by hand. "
+        f"{_name_runs(runs, main)} {_count(shown)} "
+        f"No reason yet: {list(why.values()).count(NOT_FOUND)}. [README](../README.md) says what the verdicts mean.",
+        "",
+        "*Published*: the number made from the paper's own tables where they decide it, else what the paper says. "
+        "*Ours*: the value with its interval, followed by the range that the claim asks for. *Minutes*: processor "
+        "time of the notebook alone and, after the slash, with all training and explaining that it rests on. A `+` "
+        "after a commit: with uncommitted files beside it; each step's own commit is in the run's `manifest.json`.",
+    ]
+    for paper, profile in main.items():
+        title, notebook, rule = PAPERS[paper]
+        made = _made_by(runs[profile], notebook, profile, rule)
+        lines += ["", f"## {title}", ""]
+        lines += ["| claim | published | ours | texts | verdict | reason | command | minutes | notebook and cell |"]
+        lines += ["|:--|:--|:--|--:|:--|:--|:--|--:|:--|"]
+        for row in (row for row in shown.values() if row["paper"] == paper):
+            verdict = row["verdict"]
+            for other in (one for one in runs if one != profile):
+                there = claims[other].get(row["claim"], {}).get("verdict", UNTESTABLE)
+                verdict += f" ({other}: {there})" if there != row["verdict"] else ""
+            verdict += "".join(
+                f" (on {made['processor']}: {made['verdict'].removesuffix(' here')})"
+                for made in elsewhere[profile]
+                if made["claim"] == row["claim"] and made["verdict"] != row["verdict"]
+            )
+            said = f"{row['statement']} ({row['where']}; `{row['claim']}`)"
+            cells = [said, _published(row), _ours(row), _texts(row), verdict, why[row["claim"]], *made]
+            lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def main_runs(claims: Mapping[str, Mapping[str, dict]]) -> dict[str, str]:
+    """By paper, the profile of the first committed run that judges its claims. claims: by profile and id."""
+    judged = {profile: {row["paper"] for row in rows.values()} for profile, rows in claims.items()}
+    first = {paper: next((profile for profile in judged if paper in judged[profile]), "") for paper in PAPERS}
+    return {paper: profile for paper, profile in first.items() if profile}
+
+
+def _name_runs(runs: Mapping[str, Results], main: Mapping[str, str]) -> str:
+    """Which run judges which papers."""
+    said = []
+    for profile in dict.fromkeys(main.values()):
+        papers = [PAPERS[paper][0] for paper in main if main[paper] == profile]
+        said.append(f"profile `{profile}`, {_describe(runs[profile])}")
+        said[-1] += f" ({'; '.join(papers)})" if len(papers) < len(main) else ""
+    return f"Run: {said[0]}." if len(said) == 1 else f"Runs: {', and '.join(said)}."
+
+
+def read_turned(run: Results) -> dict[str, list[dict]]:
+    """By contradicted claim, what turning one thing at a time gave: the rows of the run's tables `claims_turned`."""
+    import pandas as pd
+
+    out: dict[str, list[dict]] = {}
+    for path in sorted(run.tables.glob("[!.]*_claims_turned.csv")):
+        for row in pd.read_csv(path).to_dict("records"):
+            out.setdefault(row["claim"], []).append(row)
+    return out
+
+
+def reason_of(row: dict, reason: Reason | None, turned: Sequence[dict] = ()) -> str:
+    """Why a claim has its verdict, in words; a dash where it holds, `not yet found` where nobody knows.
+
+    turned: of a contradicted claim, rows of `claims_turned`.
+    """
+    if row["verdict"] == REPRODUCED:
+        return "–"
+    parts = []
+    if row["verdict"] == UNTESTABLE:
+        parts.append(f"{row['reason']}." if row["reason"] else "nothing in this run tests it.")
+    elif row["verdict"] == INCONCLUSIVE:
+        need = row["texts_needed"]
+        if need is not None and need <= row["texts"]:  # by the interval alone these would do
+            parts.append(
+                "The interval reaches about to the edge of the claimed range, which decides nothing "
+                f"(p = {row['q']:.2f}, adjusted for all claims that are tested)."
+            )
+        else:
+            decided = f"; about {need:,.0f} texts would decide" if _decidable(need) else ""
+            parts.append(f"The interval lies on both sides{decided}.")
+    elif row["verdict"] == CHANCE:
+        nulls = (("random scores", row["null_scores"]), ("exchanged names", row["null_names"]))
+        said = ", ".join(f"{name} {value:.3f}" for name, value in nulls if value is not None)
+        parts.append(f"{row['null_p']:.0%} of worlds with nothing to find support it as much (on average: {said}).")
+    elif row["verdict"] == DIRECTION:
+        parts.append(
+            "Beyond chance on the claimed side, but not surely in the range, adjusted for all claims that are tested."
+        )
+    if reason is not None and reason.verdict == row["verdict"]:
+        measured = (f"{one.what}, {one.how}: [{one.became()}](../{one.measured})" for one in reason.turned)
+        parts.append(f"{reason.because} Changed: {'; '.join(measured)}.")
+    if row["verdict"] == CONTRADICTED and turned:
+        parts.append(say_turned(turned))
+    return " ".join(parts) or NOT_FOUND
+
+
+def _decidable(need: float | None) -> bool:
+    """Whether a number of texts is one that somebody could take."""
+    return need is not None and math.isfinite(need) and need < MOST_TEXTS
+
+
+def _read(run: Results, name: str):
+    return json.loads((run.root / name).read_text(encoding="utf-8"))
+
+
+def _count(claims: dict[str, dict]) -> str:
+    """How many claims have which verdict."""
+    found = [row["verdict"] for row in claims.values()]
+    counts = ", ".join(f"{found.count(verdict)} “{verdict}”" for verdict in VERDICTS if verdict in found)
+    return f"Verdicts on {len(found)} claims: {counts}."
+
+
+def _describe(run: Results) -> str:
+    """Commit, date and time of a run."""
+    facts = _read(run, "manifest.json")
+    made = f"published at commit `{facts['commit']}`, {facts['date']}"
+    return f"{made}, {facts['processor_seconds'] / 60:,.0f} processor minutes"
+
+
+def _published(row: dict) -> str:
+    """The published value, or what the paper says."""
+    return f"{row['published']:.3f}" if row["published"] is not None else row["reported"]
+
+
+def _ours(row: dict) -> str:
+    """Our value with its interval and the claimed range."""
+    if row["value"] is None:
+        return "–"
+    return f"{row['value']:.3f} [{row['low']:.3f}, {row['high']:.3f}]; claimed {row['claimed']}"
+
+
+def _texts(row: dict) -> str:
+    return f"{row['texts']:.0f}" if row["value"] is not None else "–"
+
+
+def _made_by(run: Results, notebook: str, profile: str, rule: str) -> list[str]:
+    """Command, minutes, and notebook with the heading of the cell, of all claims of a paper."""
+    facts = _read(run, "manifest.json")
+    steps = facts["steps"]
+    before = steps_before(Profile.model_validate(facts["settings"]), notebook)
+    seconds = [steps[name]["processor_seconds"] for name in (notebook, *before) if name in steps]
+    minutes = f"{seconds[0] / 60:.1f} / {sum(seconds) / 60:.0f}" if notebook in steps else "–"
+    heading = heading_above(notebook, MAKES_CLAIMS)
+    link = f"../results/reference/{run.root.name}/notebooks/{notebook}.ipynb#{quote(heading.replace(' ', '-'))}"
+    return [f"`attreval run --profile {profile} -- --until {rule}`", minutes, f"[{notebook}, {heading}]({link})"]
+
+
+@cache
+def heading_above(notebook: str, code: str) -> str:
+    """The last heading above the cell of a source notebook that holds some code. ValueError: no cell does."""
+    heading = ""
+    for cell in nbformat.read(project.home() / "notebooks" / f"{notebook}.ipynb", as_version=4).cells:
+        if cell.cell_type == "markdown":
+            heading = (re.findall(r"^#+ (.+)$", cell.source, re.MULTILINE) or [heading])[-1]
+        elif code in cell.source:
+            return heading
+    raise ValueError(f"no cell of notebook {notebook} holds {code!r}")

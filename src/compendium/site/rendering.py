@@ -1,0 +1,51 @@
+"""The site and the PDF, by Quarto where it is installed, else by pandoc: same pages, same sources."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from compendium import project
+from compendium.project import Results
+from compendium.site.errors import ReportError
+from compendium.site.pandoc_route.pdf import make_pdf
+from compendium.site.pandoc_route.site import build, staged_site
+from compendium.site.quarto import render_pdf, render_site
+from compendium.site.replace_folder import replace_folder
+from compendium.site.staging import stage
+
+ROUTES = ("auto", "quarto", "pandoc")
+PDF = "paper/attreval.pdf"
+
+
+def render(profile: str, route: str = "auto", results: Results | None = None) -> Path:
+    """Stage a profile's results and render the site; return its folder, `_site` in the project.
+
+    results: those of `results/<profile>` where not given.
+
+    route: `quarto` (needs that program), `pandoc` (always there), or `auto`: Quarto where it is installed.
+    The folder changes all at once: a broken run leaves the site that was there.
+    """
+    if route not in ROUTES:
+        raise ReportError(f"unknown route {route!r}; there are: {', '.join(ROUTES)}")
+    quarto = None if route == "pandoc" else shutil.which("quarto")
+    if route == "quarto" and not quarto:
+        raise ReportError(
+            "route 'quarto' needs the program `quarto`, which is not on the PATH: install Quarto 1.9 "
+            "(the extra `attreval[quarto]` does, where GitHub can be reached), or use route 'pandoc'"
+        )
+    stage(profile, results)
+    home = project.home()
+    with replace_folder(home / "_site") as folder:
+        if quarto:
+            render_site(quarto, home, folder)
+        else:
+            for address, data in sorted(build(home).items()):
+                path = folder / address
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(data)
+        (folder / PDF).parent.mkdir(exist_ok=True)
+        paper = home / "paper" / "index.qmd"
+        by_quarto = render_pdf(quarto, home, paper) if quarto else None
+        (folder / PDF).write_bytes(by_quarto or make_pdf(staged_site(home), paper))
+    return home / "_site"

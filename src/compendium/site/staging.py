@@ -1,0 +1,180 @@
+"""Staging: puts one profile's notebooks, tables and numbers where the pages look for them.
+
+The places are fixed (paper/notebooks/, paper/tables/, paper/figures/, paper/reference/, _variables.yml): paths in a
+page cannot be parameters. The explorer's page is made here too, since both routes copy it as it is; and the pages that
+come from the package's own docstrings and registries, which say the same in every profile.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+import nbformat
+import pandas as pd
+import yaml
+
+import attreval
+from attreval.core.tables import write_whole
+from compendium import project
+from compendium.explorer.page import write_page
+from compendium.papers.common.claims import scorecard
+from compendium.papers.common.verdicts import VERDICTS
+from compendium.project import Results
+from compendium.site.errors import ReportError
+from compendium.site.gaps import allows_gaps, missing_notebooks, missing_numbers, missing_table, with_missing_cells
+from compendium.site.markdown import escape
+from compendium.site.notebook import read_notebook
+from compendium.site.numbers import read_declared_numbers, read_numbers
+from compendium.site.other_runs import other_runs
+from compendium.site.pictures import draw_scorecards
+from compendium.site.prices import draw_prices
+from compendium.site.publishing.links import without_links
+from compendium.site.reference.pages import reference_pages
+from compendium.site.tables import read_declarations, table_markdown
+from compendium.site.titles import html_with_titles, in_words
+from compendium.workflow.samples import JUDGES
+
+NOT_RECORDED = "not recorded"
+
+
+@dataclass(frozen=True)
+class Staged:
+    """What was staged: notebook and table files, and the number texts by dotted key."""
+
+    notebooks: tuple[Path, ...]
+    tables: tuple[Path, ...]
+    variables: dict[str, str]
+
+
+def stage(profile: str, results: Results | None = None) -> Staged:
+    """Copy a profile's notebooks, tables and numbers to where the pages read them; remove stale ones.
+
+    results: those of `results/<profile>` where not given; a committed copy has all but single explained texts.
+    Raises ReportError where the profile has no results, or where paper/tables.yml asks for a table or column
+    that is not there; for a profile of one's own, and a committed copy, such gaps are filled, see report.gaps.
+    """
+    home, own = project.home(), project.results(profile)
+    results = results or own
+    gaps = allows_gaps(profile) or results.root != own.root
+    sources = sorted(path for path in results.notebooks.glob("*.ipynb") if path.name[0] != ".")
+    if not sources:
+        raise ReportError(
+            f"profile {profile!r} has no executed notebooks in {results.notebooks}; "
+            f"make them with: attreval run --profile {profile}"
+        )
+    variables = _run_facts(profile, results.root / "manifest.json")
+    variables |= read_numbers(results.tables, read_declared_numbers(home / "paper" / "numbers.yml"))
+    variables |= _count_verdicts(results.tables)
+    variables["run.others"], beside = other_runs(profile, results)
+    folders = (home / "results" / "reference" / "benchmark", results.tables)  # no run measures what `make bench` does
+    tables = {path.name: path for folder in folders for path in sorted(folder.glob("[!.]*.csv"))}
+    copies = {path.name: _for_readers(path) for path in sources}
+    if gaps:
+        variables |= missing_numbers(home, variables)
+        stubs = missing_notebooks(home, {path.stem for path in sources})
+        copies = with_missing_cells(home, copies) | {f"{stem}.ipynb": text for stem, text in stubs.items()}
+    texts = {
+        f"_{name}.md": _write_table(name, declared, tables, variables, gaps)
+        for name, declared in read_declarations(home / "paper" / "tables.yml").items()
+    }
+    texts |= {"_notebooks.md": _notebook_list(sources), "_other-runs.md": beside}
+    drawn = draw_scorecards(results.tables, home / "paper" / "figures")
+    drawn += draw_prices(folders[0] / "benchmark_accuracy.csv", home / "paper" / "figures")
+    _remove_others(home / "paper" / "figures", {path.name for path in drawn})
+
+    reference = reference_pages(home / "paper" / "references.bib")
+    for folder, made in (("notebooks", copies), ("tables", texts), ("reference", reference)):
+        for name, text in made.items():
+            with write_whole(home / "paper" / folder / name) as part:
+                part.write_text(text, encoding="utf-8")
+        _remove_others(home / "paper" / folder, set(made))
+    with write_whole(home / "_variables.yml") as part:
+        part.write_text(yaml.safe_dump(nest(variables), allow_unicode=True, width=10_000), encoding="utf-8")
+    write_page(results)
+    return Staged(
+        tuple(home / "paper" / "notebooks" / name for name in copies),
+        tuple(home / "paper" / "tables" / name for name in sorted(texts)),
+        variables,
+    )
+
+
+def _write_table(
+    name: str, declared: dict, tables: dict[str, Path], variables: dict[str, str], gaps_allowed: bool
+) -> str:
+    """A declared table as Markdown; where the run lacks it, an error, or a table that says so."""
+    try:
+        return table_markdown(name, declared, tables, variables)
+    except ReportError:
+        if not gaps_allowed:
+            raise
+        return missing_table()
+
+
+def _for_readers(path: Path) -> str:
+    """An executed notebook with titles in its tables, without what belongs to the machine that ran it, or links."""
+    node = nbformat.read(path, as_version=4)
+    for holder in (node, *node.cells):
+        for name in ("papermill", "execution"):
+            holder.metadata.pop(name, None)
+    for cell in node.cells:
+        if cell.cell_type == "markdown":
+            cell.source = without_links(cell.source)
+        if "outputs" in cell:
+            cell.outputs = [o for o in cell.outputs if (o.output_type, o.get("name")) != ("stream", "stderr")]
+            for output in cell.outputs:
+                if "text/html" in output.get("data", {}):
+                    output.data["text/html"] = html_with_titles("".join(output.data["text/html"]))
+    return nbformat.writes(node)
+
+
+def _remove_others(folder: Path, keep: set[str]) -> None:
+    """Remove what an earlier stage left in a staged folder: files not in `keep`, and folders."""
+    for path in folder.iterdir():
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        elif path.name not in keep:
+            path.unlink()
+
+
+def _run_facts(profile: str, manifest: Path) -> dict[str, str]:
+    """The `run` group: profile, version, commit, date and samples of the run, from its manifest."""
+    facts = json.loads(manifest.read_text(encoding="utf-8")) if manifest.exists() else {}
+    return {
+        "run.profile": profile,
+        "run.version": str(facts.get("attreval") or attreval.__version__),
+        "run.commit": str(facts.get("commit") or NOT_RECORDED)[:12],
+        "run.date": str(facts.get("date") or NOT_RECORDED)[:10],
+    } | {f"run.sample_{judge}": in_words(facts.get("samples", {}).get(judge, NOT_RECORDED)) for judge in JUDGES}
+
+
+def _count_verdicts(tables: Path) -> dict[str, str]:
+    """How many claims of all papers got which verdict, as `run.claims...`; 0 where no notebook has judged any."""
+    found = scorecard(tables).verdict if any(tables.glob("[!.]*_claims.csv")) else pd.Series(dtype=str)
+    counts = {verdict.replace(" ", "_"): (found == verdict).sum() for verdict in VERDICTS}
+    return {f"run.claims_{name}": str(count) for name, count in counts.items()} | {"run.claims": str(len(found))}
+
+
+def nest(variables: dict[str, str]) -> dict:
+    """Dotted keys as nested mappings, texts escaped: both routes read a variable as Markdown."""
+    tree: dict = {}
+    for key, text in sorted(variables.items()):
+        *groups, last = key.split(".")
+        place = tree
+        for group in groups:
+            place = place.setdefault(group, {})
+            if not isinstance(place, dict):
+                raise ReportError(f"{key!r} lies inside {group!r}, which is itself a number")
+        if last in place:
+            raise ReportError(f"{key!r} is a number and a group of numbers at once")
+        place[last] = escape(text)
+    return tree
+
+
+def _notebook_list(paths: list[Path]) -> str:
+    """A Markdown list of links to the executed notebooks, relative to paper/."""
+    titles = [(path.stem, read_notebook(path).title) for path in paths]
+    lines = [f"- [{escape(stem)}](notebooks/{stem}.ipynb): {escape(title)}" for stem, title in titles]
+    return "\n".join(lines) + "\n"

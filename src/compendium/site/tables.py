@@ -1,0 +1,117 @@
+"""Tables of the text, as paper/tables.yml declares them."""
+
+from __future__ import annotations
+
+import math
+import string
+from pathlib import Path
+
+import pandas as pd
+import yaml
+
+from compendium.site.errors import ReportError, hint
+from compendium.site.markdown import pipe_table, with_minus
+from compendium.site.titles import title_of
+
+MISSING = "–"
+NO_VALUE = "no value in this run."
+TABLE_KEYS = ("source", "spread", "where", "sort", "first", "names", "columns", "dash")
+COLUMN_KEYS = ("header", "text", "align", "missing", "once")
+
+
+def read_declarations(path: Path) -> dict[str, dict]:
+    """The tables that the paper includes, from paper/tables.yml; unknown keys are errors."""
+    declared = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
+    for name, table in declared.items():
+        for key in table:
+            if key not in TABLE_KEYS:
+                raise ReportError(f"{path.name}: table {name!r} has {key!r}; {hint(key, TABLE_KEYS)}")
+        if not table.get("source") or not table.get("columns"):
+            raise ReportError(f"{path.name}: table {name!r} needs `source` (csv names) and `columns`")
+        for column in table["columns"]:
+            if bad := [key for key in column if key not in COLUMN_KEYS] or ("text" not in column):
+                raise ReportError(
+                    f"{path.name}: table {name!r}, column {column}: keys are {', '.join(COLUMN_KEYS)} ({bad})"
+                )
+    return declared
+
+
+def table_markdown(name: str, declared: dict, tables: dict[str, Path], variables: dict[str, str]) -> str:
+    """One declared table as a pipe table; paper/tables.yml says what its keys mean."""
+    patterns = [declared["source"]] if isinstance(declared["source"], str) else declared["source"]
+    paths = sorted({file for file in tables for pattern in patterns if Path(file).match(pattern)})
+    if not paths:
+        raise ReportError(f"table {name!r} is made from {' or '.join(patterns)}; {hint(patterns[0], tables)}")
+    frame = pd.concat([pd.read_csv(tables[file]) for file in paths], ignore_index=True)
+    where = f"table {name!r} ({', '.join(paths)})"
+    if spread := declared.get("spread"):
+        _check_columns([*spread["rows"], spread["by"], spread["value"]], frame, where)
+        if frame.duplicated([*spread["rows"], spread["by"]]).any():
+            raise ReportError(f"{where}: several rows for one {', '.join(spread['rows'])} and {spread['by']}")
+        order = frame[spread["rows"]].drop_duplicates()
+        wide = frame.pivot(index=spread["rows"], columns=spread["by"], values=spread["value"])
+        frame = order.merge(wide.reset_index(), on=spread["rows"])
+    columns, names = declared["columns"], declared.get("names", {})
+    order = [str(column).removeprefix("-") for column in declared.get("sort", [])]
+    fields = [field for column in columns for field in format_fields(column["text"])]
+    _check_columns([*declared.get("where", {}), *order, *fields], frame, where)
+    for column, value in declared.get("where", {}).items():
+        wanted = [variables.get(str(one), str(one)) for one in (value if isinstance(value, list) else [value])]
+        frame = frame[frame[column].astype(str).isin(wanted)]
+        if frame.empty:
+            raise ReportError(f"{where}: no row where {column} is {' or '.join(wanted)}")
+    if order:
+        upwards = [not str(column).startswith("-") for column in declared["sort"]]
+        frame = frame.sort_values(order, ascending=upwards, kind="stable")
+    if first := declared.get("first"):
+        _check_columns([first["of"]], frame, where)
+        frame = frame.groupby(first["of"], sort=False).head(first["rows"])
+    rows = [
+        [format_row(column["text"], row, names, column.get("missing", MISSING)) for column in columns]
+        for row in frame.to_dict("records")
+    ]
+    _leave_out_repeats(rows, [at for at, column in enumerate(columns) if column.get("once")])
+    align = [column.get("align", "right" if ":" in column["text"] else "left") for column in columns]
+    made = pipe_table([column.get("header", "") for column in columns], rows, align)
+    return f"{made}\n{MISSING} {declared.get('dash', NO_VALUE)}\n" if any(MISSING in row for row in rows) else made
+
+
+def _leave_out_repeats(rows: list[list[str]], at: list[int]) -> None:
+    """Empty the cells of these columns that are as above, as long as those of them further left are."""
+    above: list[str] = []
+    for row in rows:
+        shown = [row[place] for place in at]
+        for count, place in enumerate(at, 1):
+            if shown[:count] == above[:count]:
+                row[place] = ""
+        above = shown
+
+
+def _check_columns(wanted: list[str], frame: pd.DataFrame, where: str) -> None:
+    """Raise ReportError for a column that a table does not have."""
+    for column in wanted:
+        if column not in frame.columns:
+            raise ReportError(f"{where} has no column {column!r}; {hint(column, frame.columns)}")
+
+
+def format_fields(text: str) -> list[str]:
+    """The columns that a format string such as `{mean:.3f} [{low:.3f}, {high:.3f}]` names."""
+    return [field for _, field, _, _ in string.Formatter().parse(text) if field]
+
+
+class _Cells(string.Formatter):
+    """Formats numbers by their format, and a cell that is a text already, such as `0.52 [0.76]`, not at all."""
+
+    def format_field(self, value, spec):
+        if isinstance(value, float) and math.isinf(value):
+            return "∞"
+        return value if isinstance(value, str) else super().format_field(value, spec)
+
+
+def format_row(text: str, row: dict, names: dict, missing: str = MISSING) -> str:
+    """A format string filled with one row; or `missing` where any of its values is. names: go before titles."""
+    values = {field: row[field] for field in format_fields(text)}
+    if any(pd.isna(value) for value in values.values()):
+        return missing
+    shown = {field: names[value] if value in names else title_of(field, value) for field, value in values.items()}
+    return with_minus(_Cells().format(text, **shown)).strip() or missing

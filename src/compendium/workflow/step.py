@@ -1,0 +1,240 @@
+"""One run of one notebook: its parameters, profile and folders, and the tables and figures it leaves.
+
+Tables and figures are the same bytes from every run; what is not (seconds, versions) goes into the step's
+own record, from which the manifest is made.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import shutil
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from attreval import __version__
+from attreval.core.records import Cost
+from attreval.core.spent import seconds_of
+from attreval.core.tables import write_csv, write_json, write_values, write_whole
+from compendium import config, project
+from compendium.workflow import parameters
+from compendium.workflow.kept import kept_or_made, parts_of
+from compendium.workflow.parallel import map_side_by_side
+
+VERSIONS = ("torch", "transformers", "captum", "shap", "numpy", "pandas", "scikit-learn", "pyarrow", "papermill")
+
+
+@dataclass
+class Step:
+    """A notebook run. `name` is the notebook and what tells this run from its others: `03_explain-snli-minilm-s1-0`."""
+
+    notebook: str
+    parameters: Any
+    profile: config.Profile
+    results: project.Results
+    started: float = field(default_factory=time.monotonic)
+    files: list[Path] = field(default_factory=list)
+    notes: dict[str, Any] = field(default_factory=dict)
+    spent_before: float = 0.0  # processor seconds of parts that an earlier start has made
+
+    @property
+    def name(self) -> str:
+        """The name of this run."""
+        return project.step_name(self.notebook, *self.parameters.run())
+
+    def table(self, name: str, frame: pd.DataFrame) -> pd.DataFrame:
+        """Write a table to tables/<run>_<name>.csv and give it back."""
+        path = self.results.table(name, self.notebook, *self.parameters.run())
+        write_csv(path, frame)
+        self.files.append(path)
+        return frame
+
+    def per_instance(self, frame: pd.DataFrame) -> None:
+        """Keep what the judge says of single instances in instances/<run>.parquet; columns as tables.VALUE_SCHEMA."""
+        path = self.results.instances / f"{self.name}.parquet"
+        write_values(path, frame)
+        self.files.append(path)
+
+    def figure(self, name: str, axes, alt: str = ""):
+        """Write the figure of a matplotlib axes to figures/<run>_<name>.png and .svg and give it back for display."""
+        import matplotlib as mpl
+        from IPython.display import Image
+        from matplotlib import pyplot as plt
+
+        figure = axes.get_figure() if hasattr(axes, "get_figure") else axes.figure
+        stem = self.results.figures / f"{self.name}_{name}"
+        for kind, metadata in (("png", {"Software": None}), ("svg", {"Date": None, "Creator": None})):
+            path = stem.with_name(f"{stem.name}.{kind}")
+            with mpl.rc_context({"svg.hashsalt": self.name, "svg.fonttype": "none"}), write_whole(path) as part:
+                figure.savefig(part, format=kind, dpi=200, bbox_inches="tight", metadata=metadata)
+            self.files.append(path)
+        plt.close(figure)
+        width = int(figure.get_figwidth() * 100)
+        return Image(filename=str(stem.with_name(f"{stem.name}.png")), width=width, alt=alt or name)
+
+    def note_evaluations(self, spent: Iterable[tuple[str, dict[str, Cost]]]) -> None:
+        """Keep in the step's record what was asked and what was computed, by task and account.
+
+        spent: a task and the costs by account, for each part of the work.
+        """
+        total: dict[str, dict[str, int]] = {}
+        for task, costs in spent:
+            for account, cost in costs.items():
+                of = total.setdefault(f"{task}.{account}", {"requested": 0, "unique": 0})
+                of["requested"] += cost.requested
+                of["unique"] += cost.unique
+        self.notes["evaluations"] = total
+
+    def side_by_side(self, work: Callable[..., Any], jobs: list[tuple], what: str, of_models: bool = True) -> list[Any]:
+        """What `work(*job)` gives for each job, in order, in as many processes as the profile says.
+
+        Finished jobs are kept until the step ends, so that an interrupted one goes on; see workflow.kept. what: for the
+        display of progress.
+        """
+        if not jobs:
+            return []
+        named = [(work, *job) for job in jobs]
+        wrapped = [(path, *one) for path, one in zip(self.parts(named, of_models), named, strict=True)]
+        return map_side_by_side(kept_or_made, wrapped, self.profile.workers, self.progress(what))
+
+    def parts(self, names: list[tuple], of_models: bool = True) -> list[Path]:
+        """Where parts of these names are kept until the step ends; the record counts those that are there already."""
+        kept = parts_of(self.name, self.profile, self.results, of_models)
+        paths = [kept.path(*name) for name in names]
+        self.notes["parts_taken_up"] = self.notes.get("parts_taken_up", 0) + sum(path.exists() for path in paths)
+        self.spent_before += sum(map(seconds_of, paths))
+        return paths
+
+    def progress(self, what: str) -> Callable[..., None]:
+        """A callback (done, of, words=None) that shows how far a loop is: a bar, or a line in the workflow's log."""
+        log = os.environ.get("ATTREVAL_PROGRESS")
+        if log:
+            return lambda done, of, words=None: _report_progress(Path(log), words or what, done, of)
+        from tqdm.auto import tqdm
+
+        bar = tqdm(desc=what)
+
+        def show(done, of, words=None):
+            bar.total, bar.n = of, done
+            bar.set_description(words or what, refresh=False)
+            bar.refresh()
+            if done >= of:
+                bar.close()
+
+        return show
+
+    def finish(self) -> pd.DataFrame:
+        """Write the record of this step, and list the files written."""
+        record = {
+            "step": self.name,
+            "notebook": self.notebook,
+            "parameters": self.parameters.model_dump(),
+            "attreval": __version__,
+            "python": platform.python_version(),
+            "packages": {name: version(name) for name in VERSIONS},
+            "threads": self.profile.threads,
+            "seed": self.profile.seed,
+            "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+            "seconds": round(time.monotonic() - self.started, 1),
+            # of this process and those it has waited for, kernel start and imports included, and of parts taken up
+            "processor_seconds": round(sum(os.times()[:4]) + self.spent_before, 1),
+            "files": sorted(str(path.relative_to(self.results.root)) for path in set(self.files)),
+        }
+        path = self.results.record(self.name)
+        _drop_stale(self.results.root, path, record["files"])
+        write_json(path, record | self.notes)
+        shutil.rmtree(self.results.parts(self.name), ignore_errors=True)
+        shown = [*dict.fromkeys(self.files), path]
+        return pd.DataFrame({"written": [f"{p.relative_to(self.results.root.parent)}" for p in shown]})
+
+
+def _drop_stale(root: Path, record: Path, files: list[str]) -> None:
+    """Remove what an earlier run of the same step wrote and this one did not: it is out of date."""
+    if record.exists():
+        for name in set(json.loads(record.read_text(encoding="utf-8"))["files"]) - set(files):
+            (root / name).unlink(missing_ok=True)
+
+
+def _report_progress(log: Path, what: str, done: int, of: int) -> None:
+    """Say how far a loop is: one JSON line, appended."""
+    with log.open("a", encoding="utf-8") as handle:
+        handle.write(json.dumps({"what": what, "done": done, "of": of, "at": time.time()}) + "\n")
+
+
+def begin(notebook: str, namespace: dict[str, Any]) -> Step:
+    """Start a notebook run from the notebook's own globals(): check its parameters, load its profile, set the threads.
+
+    Raises ValueError for an unknown or mistyped parameter, an unknown profile, task, model or seed.
+    """
+    given = parameters.check(notebook, parameters.read_namespace(namespace))
+    profile = config.load(given.profile)
+    if isinstance(given, parameters.OneModel):
+        check_choice(profile, given, notebook)
+    set_threads(profile.threads)
+    set_display()
+    warnings.filterwarnings("ignore", message="IProgress not found")  # without widgets, bars are text: no harm done
+    return Step(notebook, given, profile, project.results(profile.name))
+
+
+def set_display() -> None:
+    """Show tables of a notebook with all their columns, and with a dash where there is no value."""
+    from IPython import get_ipython
+
+    pd.set_option("display.max_colwidth", None)
+    pd.set_option("display.max_columns", None)  # the default depends on where pandas was imported
+    if shell := get_ipython():
+        shell.display_formatter.formatters["text/html"].for_type(pd.DataFrame, _as_html)
+
+
+def _as_html(frame: pd.DataFrame) -> str:
+    """As pandas shows a table in a notebook, but for the dashes."""
+    long = len(frame) > pd.get_option("display.max_rows")
+    rows = pd.get_option("display.min_rows") if long else None
+    return frame.to_html(na_rep="–", max_rows=rows, notebook=True, show_dimensions="truncate")
+
+
+def check_choice(profile: config.Profile, given: parameters.OneModel, notebook: str) -> None:
+    """Raise ValueError where the profile has no such task, model, seed or shard."""
+    if given.task not in profile.tasks:
+        raise ValueError(f"profile {profile.name!r} has no task {given.task!r}; it has: {', '.join(profile.tasks)}")
+    shard, task, reader = getattr(given, "shard", None), profile.tasks[given.task], profile.read_by(given.task)
+    if notebook == "02_train" and reader != given.task:
+        raise ValueError(f"task {given.task!r} trains no model; it is read by those of {reader!r}")
+    if given.model not in task.models:
+        raise ValueError(f"task {given.task!r} has no model {given.model!r}; it has: {', '.join(task.models)}")
+    if shard is not None and not profile.rows_explained(given.task, given.model):
+        raise ValueError(f"profile {profile.name!r} trains models on {given.task!r} and explains nothing of it")
+    if given.seed not in task.seeds:
+        raise ValueError(f"task {given.task!r} has no seed {given.seed}; it has: {', '.join(map(str, task.seeds))}")
+    if notebook.startswith("07") and "diagnosis" not in profile.task_of(given.task, given.model).judges:
+        raise ValueError(
+            f"the profile {profile.name!r} does not put {given.model!r} on {given.task!r} before the diagnosis; name "
+            "`diagnosis` among the task's judges"
+        )
+    shards = profile.explaining_of(given.task).shards
+    if shard is not None and shard >= shards:
+        raise ValueError(f"there is no shard {shard}; profile {profile.name!r} has {shards} of {given.task}, from 0")
+
+
+def thread_variables(threads: int) -> dict[str, str]:
+    """The environment in which libraries start with so many threads."""
+    names = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+    tokenizers = os.environ.get("TOKENIZERS_PARALLELISM", "false")
+    return dict.fromkeys(names, str(threads)) | {"TOKENIZERS_PARALLELISM": tokenizers}
+
+
+def set_threads(threads: int) -> None:
+    """Fix the number of threads: sums in another order are other floats, and tables must be the same bytes."""
+    os.environ.update(thread_variables(threads))
+    if "torch" in sys.modules:
+        sys.modules["torch"].set_num_threads(threads)

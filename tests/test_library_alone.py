@@ -1,0 +1,37 @@
+"""The library without the study: it explains and evaluates where none of the study's packages can be imported."""
+
+import os
+import subprocess
+import sys
+
+from reference import CHECKOUT
+
+STUDY = (
+    "compendium snakemake papermill nbclient nbformat nbconvert jupyterlab ipykernel IPython pypandoc panflute typst "
+    "spacy seaborn"
+)
+PROGRAM = f"""
+import sys
+
+for name in {STUDY.split()!r}:
+    sys.modules[name] = None  # importing it raises ModuleNotFoundError
+
+import attreval as av
+from reference.models import tiny_model
+
+model = tiny_model()
+found = av.explain(model, ["a film worth seeing", "a dull film"], methods=["gradient_l2", "omission_1"])
+table = av.evaluate(model, found)
+assert set(table.method) == {{"gradient_l2", "omission_1", "random"}} and len(set(table.metric)) > 5
+assert found.to_json()
+import attreval.cli
+from attreval.catalogue import list_methods, list_metrics
+assert len(list_methods()) > 50 and len(list_metrics()) > 30
+print("alone")
+"""
+
+
+def test_the_library_explains_and_evaluates_where_nothing_of_the_study_can_be_imported():
+    path = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, (CHECKOUT / "src", CHECKOUT / "tests")))}
+    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=300, env=path)
+    assert done.returncode == 0 and done.stdout.endswith("alone\n"), done.stderr
