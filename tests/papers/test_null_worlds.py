@@ -18,8 +18,8 @@ from compendium.papers.common.claims import read_claims
 from compendium.papers.common.verdicts import REPRODUCED, decide
 from compendium.papers.kamp2023 import claims as kamp
 from compendium.papers.kamp2023.readings import SIX, Reading
-from compendium.papers.poerner2018.claims import claim_value, read_contrast
-from compendium.papers.poerner2018.contrasts import NOTHING, Column
+from compendium.papers.poerner2018.claims import claim_value
+from compendium.papers.poerner2018.contrasts import NOTHING, Column, MethodContrast
 from compendium.papers.sun2024 import claims as sun
 from compendium.papers.zhao2023 import claims as zhao
 
@@ -59,7 +59,7 @@ def pointing_world(rng, claims):
             about = (task, name.lower(), name, metric, "all" if metric == "hybrid" else "correct", names)
             texts = tuple(f"{task}-{i}" for i in range(n))
             columns.append(Column(*about, values, np.ones_like(values), words, texts, (1,) * n))
-    about_methods = [c for c in claims if c.contrast and read_contrast(c).worse != NOTHING]
+    about_methods = [c for c in claims if c.contrast and c.ask(MethodContrast).worse != NOTHING]
     return {claim.id: claim_value(claim, columns, STEP) for claim in about_methods}
 
 

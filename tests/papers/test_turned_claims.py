@@ -15,9 +15,8 @@ from compendium.config import AgreementSpec, BootstrapSpec
 from compendium.papers.common.claims import read_claims
 from compendium.papers.kamp2023 import turned as kamp
 from compendium.papers.kamp2023.readings import SIX, Reading
-from compendium.papers.poerner2018 import turned as poerner
-from compendium.papers.poerner2018.claims import read_contrast
-from compendium.papers.poerner2018.contrasts import Column, contrast_methods
+from compendium.papers.poerner2018 import claims as poerner
+from compendium.papers.poerner2018.contrasts import Column, MethodContrast, contrast_methods
 from compendium.papers.sun2024 import turned as sun
 from compendium.papers.zhao2023 import turned as zhao
 
@@ -46,10 +45,10 @@ def test_pointing_by_architecture_task_and_mean():
     columns = [column(task, name, rng) for task in ("hybrid_bbc", "hybrid_imdb") for name in ("GRU", "LSTM")]
     claim = claim_of("poerner2018", "lrp-deeplift-consistent")
 
-    def number(asked):
-        return contrast_methods(columns, asked, BOOTSTRAP).finding
+    def number(asked, some):
+        return contrast_methods(some, asked, BOOTSTRAP).finding
 
-    found = {(one.what, one.how): one for one in poerner.turns(read_contrast(claim), claim, columns, number)}
+    found = {(one.what, one.how): one for one in poerner.turns(claim, columns, number)}
     assert set(found) == {
         ("corpus", "BBC News, hybrid"),
         ("corpus", "IMDB, hybrid"),
@@ -61,7 +60,7 @@ def test_pointing_by_architecture_task_and_mean():
     by_hand = np.mean([c.hits[:, :2].mean() - c.hits[:, 2].mean() for c in columns])
     assert lead.finding.value == pytest.approx(by_hand)
     assert lead.expect.above == 0
-    asked = read_contrast(claim)
+    asked = claim.ask(MethodContrast)
     for name in ("GRU", "LSTM"):
         alone = [one for one in columns if one.architecture == name]
         assert found["model", name].finding.value == contrast_methods(alone, asked, BOOTSTRAP).finding.value

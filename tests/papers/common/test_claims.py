@@ -19,8 +19,9 @@ from compendium import corpora
 from compendium.config import BootstrapSpec
 from compendium.papers.common.claims import for_people, read_claims, score, scorecard
 from compendium.papers.common.verdicts import VERDICTS, Finding
-from compendium.papers.poerner2018.claims import claim_value, pointing_claims, read_contrast, same_word
+from compendium.papers.poerner2018.claims import claim_value, pointing_claims
 from compendium.papers.poerner2018.contrasts import CONDITIONS_OF, NOTHING, MethodContrast, columns_of, contrast_methods
+from compendium.papers.poerner2018.same_word import same_word
 from compendium.site.numbers import read_declared_numbers, read_numbers
 
 METHOD_NAMES = ("a", "b", "c", "random")
@@ -153,7 +154,7 @@ def test_every_claim_on_pointing_can_be_asked():
         named = [*claim.contrast["better"], *claim.contrast.get("worse", [])]
         known = [*METHODS, *BASELINES, *NOTHING]
         assert not [name for name in named if name not in known], claim.id
-        assert read_contrast(claim).pick in ("mean", "best", "worst column")
+        assert claim.ask(MethodContrast).pick in ("mean", "best", "worst column")
         assert not set(claim.contrast.get("games", [])) - set(CONDITIONS_OF), claim.id
         assert not set(claim.contrast.get("tasks", [])) - set(corpora.TASKS), claim.id
         kinds = {"GRU", "QGRU", "LSTM", "QLSTM", "CNN"} | ({"MINILM"} if claim.sequel else set())

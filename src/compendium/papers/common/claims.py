@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar, get_type_hints
 
 import numpy as np
 import pandas as pd
@@ -31,6 +31,7 @@ COLUMNS = [
 ]
 COLUMNS += ["null_scores", "null_names", "null_p", "q", "texts", "models", "seeds", "texts_needed", "corpus", "model"]
 COLUMNS += ["metric", "basis", "verdict", "reason", "sequel"]
+Contrast = TypeVar("Contrast")
 
 
 class Claim(Section):
@@ -48,6 +49,13 @@ class Claim(Section):
     contrast: dict[str, Any] | None = None
     why_not: str = ""
     sequel: str = ""
+
+    def ask(self, kind: type[Contrast]) -> Contrast:
+        """The contrast as a record of `kind`, lists as tuples. ValueError where it names a field that there is not."""
+        known, given = get_type_hints(kind), self.contrast or {}
+        if unknown := [name for name in given if name not in known]:
+            raise ValueError(f"claim {self.id}: a contrast has no {unknown[0]!r}; it has: {', '.join(known)}")
+        return kind(**{key: tuple(value) if isinstance(value, list) else value for key, value in given.items()})
 
 
 def read_claims(paper: str | None = None, path: Path | None = None) -> list[Claim]:

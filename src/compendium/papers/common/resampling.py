@@ -121,8 +121,19 @@ def spread(fit: np.ndarray, read: np.ndarray) -> np.ndarray:
     return np.sign(variance) * np.sqrt(np.abs(variance))
 
 
-def exchange_names(values: np.ndarray, worlds: int, rng: np.random.Generator) -> np.ndarray:
-    """(j, n, m, ...) values of (n, m, ...) with the m names exchanged at random in each text of each world."""
-    n, m = values.shape[:2]
+def exchange_names(
+    values: np.ndarray, worlds: int, rng: np.random.Generator, at: Sequence[int] | None = None
+) -> np.ndarray:
+    """(j, n, m, ...) values of (n, m, ...) with the m names exchanged at random in each text of each world.
+
+    at: the names that are exchanged, where the others keep their places.
+    """
+    moved = values if at is None else values[:, list(at)]
+    n, m = moved.shape[:2]
     order = rng.random((worlds, n, m)).argsort(axis=2)
-    return values[np.arange(n)[None, :, None], order]
+    moved = moved[np.arange(n)[None, :, None], order]
+    if at is None:
+        return moved
+    out = np.repeat(values[None], worlds, axis=0)
+    out[:, :, list(at)] = moved
+    return out

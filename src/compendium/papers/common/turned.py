@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -11,6 +11,7 @@ import pandas as pd
 
 from compendium.config import BootstrapSpec
 from compendium.papers.common.claims import Claim, say
+from compendium.papers.common.style import model_title, task_title
 from compendium.papers.common.verdicts import CONTRADICTED, LEAST_TEXTS, Expectation, Finding
 
 COLUMNS = ["claim", "paper", "statement", "what", "how", "value", "low", "high", "claimed", "texts", "holds"]
@@ -27,6 +28,20 @@ class Turn:
     how: str
     finding: Finding | None
     expect: Expectation | None = None
+
+
+TITLES = {"task": task_title, "model": model_title}
+
+
+def each_alone(rows: pd.DataFrame, columns: Mapping[str, str]) -> Iterator[tuple[str, str, pd.DataFrame]]:
+    """What is turned, to what in words, and the rows with that one value of one column, where it has several.
+
+    columns: what is turned by which column, as `Turn.what`.
+    """
+    for column, what in columns.items():
+        names = list(dict.fromkeys(rows[column].dropna()))
+        for name in names if len(names) > 1 else ():
+            yield what, TITLES.get(column, str)(name), rows[rows[column] == name]
 
 
 def turned_table(

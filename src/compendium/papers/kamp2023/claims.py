@@ -19,9 +19,9 @@ from attreval.metrics.pairwise_agreement import pairwise_agreement, pairwise_agr
 from compendium import corpora
 from compendium.config import AgreementSpec, BootstrapSpec, Run
 from compendium.papers.common.claims import read_claims, score
+from compendium.papers.common.contrasts import standing
 from compendium.papers.common.published import reported
 from compendium.papers.common.resampling import draw, evaluate
-from compendium.papers.common.standing import standing
 from compendium.papers.common.verdicts import LEAST_TEXTS, Finding
 from compendium.papers.kamp2023.claim_statistics import (
     CHANCE,

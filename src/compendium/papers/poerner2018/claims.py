@@ -2,31 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache
 
 import numpy as np
 import pandas as pd
 
 from attreval.methods import METHODS
+from compendium.config.contradictions import FAMILY
 from compendium.papers.common.claims import Claim, read_claims, score
-from compendium.papers.common.contrasts import Cell, mean_difference
-from compendium.papers.common.standing import standing
-from compendium.papers.common.verdicts import Finding, untested
+from compendium.papers.common.turned import Turn, each_alone, quick_draws, turned_table
+from compendium.papers.common.verdicts import Expectation, Finding, untested
 from compendium.papers.poerner2018.contrasts import (
     NOTHING,
     Column,
     MethodContrast,
+    columns_asked,
     columns_of,
     contrast_methods,
     groups,
 )
-from compendium.papers.poerner2018.same_word import words_in_common
-from compendium.papers.poerner2018.tables import FAMILY, NAMES, published_table_2
+from compendium.papers.poerner2018.same_word import same_word, words_in_common
+from compendium.papers.poerner2018.tables import NAMES, published_table_2
 from compendium.workflow.step import Step
 
 SAME_WORD = "lrp-is-gradient-on-cnn"
+TASK_OF = {"yelp hybrid": "hybrid_yelp", "20newsgroups hybrid": "hybrid_newsgroups"}
+TASK_OF |= {"20newsgroups manual": "manual_newsgroups", "morphosyntactic agreement": "agreement_parsed"}
+GAMES = {"hybrid": "hybrid documents", "manual": "the manual benchmark"}
+GAMES |= {"hit_target": "the subject", "hit_feat": "a word of the subject's number"}
 
 
 def pointing_claims(step: Step, hits: pd.DataFrame, common: Iterable[tuple] | None = None) -> pd.DataFrame:
@@ -42,59 +47,14 @@ def pointing_claims(step: Step, hits: pd.DataFrame, common: Iterable[tuple] | No
     return score(claims, found, step.profile.bootstrap.confidence, published)
 
 
-def same_word(step: Step, common: Iterable[tuple]) -> Finding:
-    """In what share of texts LRP and Gradient x Input point at the same word on the CNN, mean over its runs.
-
-    By random scores two methods meet at one word of all; by exchanged names it is any two methods that are asked.
-    """
-    rows = list(common)
-    pair = ("lrp", "gradient_x_input")
-    cells = []
-    for run in dict.fromkeys(row[0] for row in rows):
-        mine = [row for row in rows if row[0] == run]
-        methods = mine[0][2]
-        if not set(pair) <= set(methods):
-            continue
-        at = tuple(methods.index(name) for name in pair)
-        shares = np.array([row[3] for row in mine])
-        words = np.array([row[4] for row in mine])
-        upper = np.triu_indices(len(methods), 1)
-        others = shares[:, upper[0], upper[1]]  # (n, pairs of methods)
-        values = np.concatenate([shares[:, at[0], at[1], None], others], axis=1)
-        texts = tuple(row[1] for row in mine)
-        random = partial(_by_random_scores, words=words, width=values.shape[1])
-        about = (run[0], run[1], values, texts, (run[2],) * len(texts))
-        cells.append(Cell(*about, lambda _, read: read[:, 0], by_scores=random))
-    found = mean_difference(cells, step.profile.bootstrap)
-    if found is None:
-        return untested("no run of a CNN has both methods")
-    basis = f"{found.cells} runs of the CNN"
-    return replace(found.finding, basis=basis, **standing("poerner2018", found.tasks, found.models, step.profile))
-
-
-def _by_random_scores(worlds: int, rng: np.random.Generator, words: np.ndarray, width: int) -> np.ndarray:
-    """(j, n, width) whether two random words of a text are the same."""
-    met = rng.random((worlds, len(words))) < 1 / words
-    return np.repeat(met[..., None], width, axis=2).astype(float)
-
-
-def read_contrast(claim: Claim) -> MethodContrast:
-    """The contrast of a claim."""
-    return MethodContrast(
-        **{key: tuple(value) if isinstance(value, list) else value for key, value in claim.contrast.items()}
-    )
-
-
 def claim_value(claim: Claim, columns: Sequence[Column], step: Step) -> Finding:
     """Our value of a claim that is a contrast of methods."""
-    asked = read_contrast(claim)
+    asked = claim.ask(MethodContrast)
     found = contrast_methods(columns, asked, step.profile.bootstrap)
     if found is None or np.isnan(found.finding.value):
         return untested("no task, model or method of this profile tests it")
-    basis = f"{found.cells} columns"
-    if asked.pick != "worst column":
-        basis = f"positive in {found.positive} of {found.cells} columns"
-    return replace(found.finding, basis=basis, **standing("poerner2018", found.tasks, found.models, step.profile))
+    positive = "" if asked.pick == "worst column" else f"positive in {found.positive} of "
+    return found.finding_for("poerner2018", step.profile, f"{positive}{found.cells} columns")
 
 
 @cache
@@ -105,11 +65,8 @@ def _published_columns() -> pd.DataFrame:
     names = NAMES | {"random": "random", "last": "last"}
     sure = sure.assign(method=sure.method.map(lambda row: names.get(row, row)))
     keys = ["column", "experiment", "architecture", "metric", "condition"]
-    return sure.pivot_table(index=keys, columns="method", values="published").reset_index()
-
-
-TASK_OF = {"yelp hybrid": "hybrid_yelp", "20newsgroups hybrid": "hybrid_newsgroups"}
-TASK_OF |= {"20newsgroups manual": "manual_newsgroups", "morphosyntactic agreement": "agreement_parsed"}
+    table = sure.pivot_table(index=keys, columns="method", values="published").reset_index()
+    return table.assign(task=table.experiment.map(TASK_OF))
 
 
 def published_value(claim: Claim) -> float:
@@ -117,31 +74,49 @@ def published_value(claim: Claim) -> float:
 
     A group `all others` is decided by the table only where every method that the architecture has was read.
     """
-    asked = read_contrast(claim)
-    table = _published_columns()
-    keep = pd.Series(True, index=table.index)
-    if asked.architectures is not None:
-        keep &= table.architecture.isin(asked.architectures)
-    if asked.games is not None:
-        keep &= table.metric.isin(asked.games)
-    if asked.tasks is not None:
-        keep &= table.experiment.map(TASK_OF).isin(asked.tasks)
-    methods = [name for name in table.columns if name in set(NAMES.values()) | {"random", "last"}]
-    found = []
-    for _, row in table[keep].iterrows():
-        there = [name for name in methods if pd.notna(row[name])]
+    asked, found = claim.ask(MethodContrast), []
+    known = [name for name in _published_columns().columns if name in {*NAMES.values(), "random", "last"}]
+    for row in columns_asked(_published_columns().itertuples(), replace(asked, less_games=())):
+        there = [name for name in known if pd.notna(getattr(row, name))]
         better, worse = groups(there, asked)
-        wanted = asked.worse or [n for n in _methods_of(row.architecture) if n not in asked.better]
+        of_others = [n for n in NAMES.values() if FAMILY[row.architecture.lower()] in METHODS[n].families]
+        wanted = asked.worse or [n for n in of_others if n not in asked.better]
         nothing = asked.worse == NOTHING
         if len(better) < len(asked.better) or (len(worse) < len(wanted) and not nothing):
             continue
-        values = row[there].astype(float).to_numpy()
+        values = np.array([getattr(row, name) for name in there])
         pick = np.max if asked.pick == "best" else np.mean
         found.append(pick(values[better]) - (0 if nothing else pick(values[worse])))
     decided = found and asked.pick != "worst column" and not asked.less_games
     return float(np.mean(found)) if decided else float("nan")
 
 
-def _methods_of(architecture: str) -> list[str]:
-    """The paper's methods that an architecture has."""
-    return [name for name in NAMES.values() if FAMILY[architecture] in METHODS[name].families]
+def turned_claims(step: Step, hits: pd.DataFrame, judged: pd.DataFrame) -> pd.DataFrame:
+    """One row a contradicted claim and thing turned, as `turned_table`. judged: of `pointing_claims`."""
+    columns, settings = columns_of(hits), quick_draws(step.profile.bootstrap)
+
+    def number(asked: MethodContrast, some: Sequence[Column]) -> Finding | None:
+        found = contrast_methods(some, asked, settings)
+        return found and found.finding
+
+    def turn(claim: Claim) -> Iterator[Turn]:
+        if claim.contrast:
+            yield from turns(claim, columns, number)
+
+    return turned_table(read_claims("poerner2018"), judged, turn, step.profile.bootstrap.confidence)
+
+
+def turns(claim: Claim, columns: Sequence[Column], number) -> Iterator[Turn]:
+    """Each task, architecture and game that a contrast is of, alone; and the mean lead in place of the worst column."""
+    asked = claim.ask(MethodContrast)
+    chosen = columns_asked(columns, asked)
+    rows = pd.DataFrame({name: [getattr(c, name) for c in chosen] for name in ("task", "architecture", "metric")})
+    rows = rows.assign(metric=rows.metric.map(lambda game: GAMES.get(game, game)), column=chosen)
+    turned = {"task": "corpus", "architecture": "model"} | ({} if asked.less_games else {"metric": "metric"})
+    for what, how, part in each_alone(rows, turned):
+        named = replace(asked, tasks=tuple(part.task)) if what == "corpus" else asked  # those chosen for attractors too
+        yield Turn(what, how, number(named, list(part.column)))
+    if asked.pick == "worst column":
+        expect = Expectation(above=0) if claim.expect.below is None else Expectation(below=0)
+        how = "mean lead over the others, all columns"
+        yield Turn("metric", how, number(replace(asked, pick="mean"), columns), expect)

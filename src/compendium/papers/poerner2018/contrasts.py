@@ -17,7 +17,7 @@ import pandas as pd
 from attreval.metrics.pointing_game import BASELINES
 from compendium.config import BootstrapSpec
 from compendium.papers.common.contrasts import Cell, Difference, mean_difference
-from compendium.papers.common.resampling import best_of
+from compendium.papers.common.resampling import best_of, exchange_names
 
 CONDITIONS_OF = {"hybrid": ("all",), "manual": ("all",), "hit_target": ("correct",), "hit_feat": ("correct", "wrong")}
 CHOSEN_FOR_ATTRACTORS = ("agreement_linzen", "agreement_linzen_whole")  # no sample of sentences as they are
@@ -98,28 +98,32 @@ def columns_of(hits: pd.DataFrame) -> list[Column]:
 
 def contrast_methods(columns: Sequence[Column], asked: MethodContrast, settings: BootstrapSpec) -> Difference | None:
     """The difference that a contrast asks for; None where no column has both of its groups."""
-    games = None if asked.games is None else asked.games + asked.less_games
-    wanted = {"task": asked.tasks, "architecture": asked.architectures, "metric": games}
-    chosen = [c for c in columns if all(v is None or getattr(c, name) in v for name, v in wanted.items())]
+    chosen = columns_asked(columns, asked)
     if asked.tasks is None:
         chosen = [c for c in chosen if c.task not in CHOSEN_FOR_ATTRACTORS]
     names = [name for name in dict.fromkeys(n for c in chosen for n in c.methods) if name not in BASELINES]
-    over, cells, games = {}, [], []
+    over, cells = {}, []
     for column in chosen:
         better, worse = groups(column.methods, asked)
         if better and (worse or asked.worse == NOTHING):
-            exchanged = tuple(at for at, n in enumerate(column.methods) if n not in BASELINES or n in asked.worse)
             difference = _difference(column.methods, names, better, worse, asked.pick)
             about = (column.task, column.model, column.hits, column.texts, column.seeds, difference)
-            nulls = (None, None) if asked.worse == NOTHING else (column.random_hits, exchanged)
-            cells.append(Cell(*about, asked.pick != "mean", *nulls))
-            games.append(column.metric)
+            at = [at for at, n in enumerate(column.methods) if n not in BASELINES or n in asked.worse]
+            nulls = (column.random_hits, partial(exchange_names, column.hits, at=at))
+            nulls = (None, None) if asked.worse == NOTHING else nulls
+            cells.append(Cell(*about, asked.pick != "mean", *nulls, part=column.metric))
     if asked.pick == "worst column":
         over["over"] = partial(_comparisons_won, names=names, asked=asked)
     elif asked.less_games:
-        game_of = {id(cell): game for cell, game in zip(cells, games, strict=True)}
-        over["over"] = partial(_less_games, game_of=game_of, asked=asked)
+        over["over"] = partial(_less_games, asked=asked)
     return mean_difference(cells, settings, **over)
+
+
+def columns_asked(columns: Sequence[Column], asked: MethodContrast) -> list[Column]:
+    """Those of the tasks, architectures and games that a contrast names."""
+    games = None if asked.games is None else asked.games + asked.less_games
+    wanted = {"task": asked.tasks, "architecture": asked.architectures, "metric": games}
+    return [c for c in columns if all(v is None or getattr(c, name) in v for name, v in wanted.items())]
 
 
 def groups(methods: Sequence[str], asked: MethodContrast) -> tuple[list[int], list[int]]:
@@ -157,9 +161,9 @@ def _comparisons_won(behind: np.ndarray, _: list[Cell], names: list[str], asked:
     return ((lead > 0) + 0.5 * (lead == 0)).mean(axis=(1, 2))
 
 
-def _less_games(drawn: np.ndarray, cells: list[Cell], game_of: dict[int, str], asked: MethodContrast) -> np.ndarray:
+def _less_games(drawn: np.ndarray, cells: list[Cell], asked: MethodContrast) -> np.ndarray:
     """(b,) the mean of the cells, less that of the cells of `less_games`; NaN where one of them has none."""
-    taken_off = np.array([game_of[id(cell)] in asked.less_games for cell in cells])
+    taken_off = np.array([cell.part in asked.less_games for cell in cells])
     if taken_off.all() or not taken_off.any():
         return np.full(drawn.shape[1], np.nan)
     return drawn[~taken_off].mean(axis=0) - drawn[taken_off].mean(axis=0)

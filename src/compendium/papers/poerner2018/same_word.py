@@ -6,7 +6,8 @@ shapes: W words.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -15,8 +16,11 @@ from attreval.core.alignment import overlap_shares
 from attreval.core.bootstrap import bootstrap_mean
 from attreval.core.records import Attribution, Instance, Tokens
 from attreval.metrics.pointing_game import BASELINES
+from compendium.papers.common.contrasts import Cell, mean_difference
+from compendium.papers.common.resampling import exchange_names
 from compendium.papers.common.runs import common_methods, load_attributions, load_tokens
 from compendium.papers.common.sample import to_explain
+from compendium.papers.common.verdicts import Finding, untested
 from compendium.papers.poerner2018.hits import architecture_names
 from compendium.workflow.step import Step
 
@@ -79,3 +83,33 @@ def same_word_share(
         found = bootstrap_mean(part.same.to_numpy(), bootstrap.draws, bootstrap.confidence, "same word", *run)
         rows.append((*run, *map(float, found), len(part)))
     return pd.DataFrame(rows, columns=[*RUN, "share", "low", "high", "instances"])
+
+
+def same_word(step: Step, common: Iterable[tuple], pair: tuple[str, str] = ("lrp", "gradient_x_input")) -> Finding:
+    """In what share of texts LRP and Gradient x Input point at the same word on the CNN, mean over its runs.
+
+    By random scores two methods meet at one word of all; by exchanged names it is any two methods that are asked.
+    common: of `words_in_common`.
+    """
+    rows, cells = list(common), []
+    for run in dict.fromkeys(row[0] for row in rows):
+        _, texts, of_run, shares, words = zip(*(row for row in rows if row[0] == run), strict=True)
+        methods = of_run[0]
+        if not set(pair) <= set(methods):
+            continue
+        first, second = (methods.index(name) for name in pair)
+        upper, shares = np.triu_indices(len(methods), 1), np.array(shares)
+        values = np.column_stack([shares[:, first, second], shares[:, *upper]])  # (n, 1 + pairs of methods)
+        by_scores = partial(_by_random_scores, words=np.array(words), width=values.shape[1])
+        about = (run[0], run[1], values, texts, (run[2],) * len(texts), lambda _, read: read[:, 0])
+        cells.append(Cell(*about, by_scores=by_scores, by_names=partial(exchange_names, values)))
+    found = mean_difference(cells, step.profile.bootstrap)
+    if found is None:
+        return untested("no run of a CNN has both methods")
+    return found.finding_for("poerner2018", step.profile, f"{found.cells} runs of the CNN")
+
+
+def _by_random_scores(worlds: int, rng: np.random.Generator, words: np.ndarray, width: int) -> np.ndarray:
+    """(j, n, width) whether two random words of a text are the same."""
+    met = rng.random((worlds, len(words))) < 1 / words
+    return np.repeat(met[..., None], width, axis=2).astype(float)

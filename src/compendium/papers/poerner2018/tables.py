@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from attreval.methods import METHODS, methods_in
+from compendium.config.contradictions import FAMILY
 from compendium.papers.common.published import reported
 from compendium.workflow.step import Step
 
@@ -24,7 +25,6 @@ TASKS_OF = {
     "morphosyntactic agreement": AGREEMENT,
 }
 NAMES = methods_in("poerner2018")  # the paper's row: our method
-FAMILY = {"GRU": "recurrent", "LSTM": "recurrent", "QGRU": "quasi", "QLSTM": "quasi", "CNN": "convolutional"}
 SPREAD = 0.05  # "underlined: within 5 points of top explanation method" (Table 2)
 BASELINES = ("random", "last")
 CELL = ("row", "method", "column", "experiment", "architecture", "metric", "condition")
@@ -140,7 +140,7 @@ def _why_missing(cell: dict, task: str, key: tuple, there: pd.MultiIndex, imposs
         return "not applicable: only agreement has a word right before what is predicted"
     if method == "decomp" and architecture == "CNN":
         return "not applicable: a convolution with max pooling has no cell to decompose"
-    family = FAMILY.get(architecture, "transformer")
+    family = FAMILY.get(architecture.lower(), "transformer")
     if (known := METHODS.get(key[-1])) and family not in known.families:
         return f"not applicable: it has no rule for {family} models"
     if not task:

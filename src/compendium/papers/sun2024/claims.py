@@ -5,8 +5,7 @@ Does each hold here, and in how many cells of the paper's own tables?
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import get_type_hints
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -14,7 +13,7 @@ from scipy.stats import rankdata
 
 from compendium.papers.common.claims import Claim, read_claims, score
 from compendium.papers.common.contrasts import Cell, mean_difference
-from compendium.papers.common.standing import standing
+from compendium.papers.common.resampling import exchange_names
 from compendium.papers.common.verdicts import Finding, untested
 from compendium.papers.sun2024.contrasts import TypeContrast, contrast_types, count_cells, mean_of_cells
 from compendium.papers.sun2024.properties import Properties, chance_changes
@@ -65,12 +64,7 @@ def _with_chance(values: pd.DataFrame, random: pd.DataFrame, more: list[str]) ->
 
 def read_contrast(claim: Claim) -> TypeContrast:
     """The contrast of a claim. ValueError where it names something that a contrast does not have."""
-    known = get_type_hints(TypeContrast)
-    if unknown := [name for name in claim.contrast if name not in known]:
-        raise ValueError(f"claim {claim.id}: a contrast has no {unknown[0]!r}; it has: {', '.join(known)}")
-    return TypeContrast(
-        **{key: tuple(value) if isinstance(value, list) else value for key, value in claim.contrast.items()}
-    )
+    return claim.ask(TypeContrast)
 
 
 def claims_table(step: Step, values: pd.DataFrame, learned: pd.DataFrame | None = None) -> pd.DataFrame:
@@ -107,7 +101,7 @@ def _our_value(claim: Claim, values: pd.DataFrame, step: Step) -> Finding:
     if found is None:
         return untested("nothing in this run tests it")
     basis = f"{found.cells} cells" if asked.properties else f"{found.positive} of {found.cells} cells"
-    return replace(found.finding, basis=basis, **standing("sun2024", found.tasks, found.models, step.profile))
+    return found.finding_for("sun2024", step.profile, basis)
 
 
 def trade_off(step: Step, values: pd.DataFrame) -> Finding:
@@ -124,12 +118,13 @@ def trade_off(step: Step, values: pd.DataFrame) -> Finding:
         if len(both) < 3:
             continue
         table = np.concatenate([wide[name][both].to_numpy() for name in ("comprehensiveness", "token agreement")], 1)
-        cells.append(Cell(task, model, table, tuple(wide.index), (0,) * len(wide), _correlation))
+        about = (tuple(wide.index), (0,) * len(wide), _correlation)
+        cells.append(Cell(task, model, table, *about, by_names=partial(exchange_names, table)))
     found = mean_difference(cells, step.profile.bootstrap)
     if found is None:
         return untested("nobody marked these texts")
     basis = f"{found.cells} models and tasks"
-    return replace(found.finding, basis=basis, **standing("sun2024", found.tasks, found.models, step.profile))
+    return found.finding_for("sun2024", step.profile, basis)
 
 
 def _correlation(_: np.ndarray, means: np.ndarray) -> np.ndarray:

@@ -17,7 +17,7 @@ import pandas as pd
 from attreval.metrics.registry import METRICS
 from compendium.config import BootstrapSpec
 from compendium.papers.common.contrasts import Cell, Difference, mean_difference
-from compendium.papers.common.resampling import best_of, least_of
+from compendium.papers.common.resampling import best_of, exchange_names, least_of
 from compendium.papers.sun2024.tables import PROPERTIES
 
 CHANCE = "random"
@@ -60,25 +60,22 @@ def _cells(values: pd.DataFrame, asked: TypeContrast) -> list[Cell]:
     options, difference = (asked.better, *asked.worse), partial(_lead, pick=asked.pick)
     out = []
     for task, model, table, chance in _tables(choose(values, asked), asked):
-        texts, seeds = tuple(table.index), (0,) * len(table)
-        null = partial(_as_random, table.to_numpy(), chance.to_numpy(), options)
-        out.append(Cell(task, model, table.to_numpy(), texts, seeds, difference, asked.pick != "mean", null))
+        given, about = table.to_numpy(), (tuple(table.index), (0,) * len(table), difference, asked.pick != "mean")
+        by_scores = partial(_as_random, given, chance.to_numpy(), options)
+        by_names = partial(exchange_names, given)
+        out.append(Cell(task, model, given, *about, by_scores, by_names, part=asked.property))
     return out
 
 
 def _share_of_properties(values: pd.DataFrame, asked: TypeContrast, settings: BootstrapSpec) -> Difference | None:
     """In what share of the properties the difference is above 0; None where fewer than two can be asked."""
-    cells, of = [], []
-    for one in _single(asked):
-        found = _cells(values, one)
-        cells, of = cells + found, of + [one.property] * len(found)
-    names = list(dict.fromkeys(of))
+    cells = [cell for one in _single(asked) for cell in _cells(values, one)]
+    names = list(dict.fromkeys(cell.part for cell in cells))
     if len(names) < 2:
         return None
-    of_cell = {id(cell): name for cell, name in zip(cells, of, strict=True)}
 
     def share(drawn: np.ndarray, kept: list[Cell]) -> np.ndarray:
-        asked_of = np.array([of_cell[id(cell)] for cell in kept])
+        asked_of = np.array([cell.part for cell in kept])
         there = [name for name in names if (asked_of == name).any()]
         leads = np.stack([np.nanmean(drawn[asked_of == name], axis=0) for name in there])
         return ((leads > 0) + 0.5 * (leads == 0)).mean(axis=0)

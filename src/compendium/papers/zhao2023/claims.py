@@ -16,8 +16,8 @@ from attreval.metrics.diagnosticity import wins
 from attreval.metrics.protocol import Protocol
 from attreval.metrics.registry import FAITHFULNESS
 from compendium.papers.common.claims import read_claims, score
+from compendium.papers.common.contrasts import standing
 from compendium.papers.common.resampling import FOLDS, Sample, best_of, draw, least_of, mean_of_known, means
-from compendium.papers.common.standing import standing
 from compendium.papers.common.verdicts import LEAST_TEXTS, Finding
 from compendium.papers.zhao2023.claim_statistics import (
     NC,
