@@ -1,4 +1,4 @@
-"""Commands of the project: what there is, fetch, plan, run, render, publish, explore, claims, doctor."""
+"""Commands of the study: fetch, run, plan, notebook, render, publish, explore, claims, doctor."""
 
 from __future__ import annotations
 
@@ -152,36 +152,11 @@ def _find_results(profile: str, committed: bool = False):
 
 @app.command()
 @plain_errors
-def publish(
-    profile: ProfileName = "quick",
-    partial: Annotated[
-        bool, typer.Option("--partial", help="also of a run that lacks steps; these stay as committed")
-    ] = False,
-    only: Annotated[
-        list[str] | None, typer.Option(help="a step to publish, such as '02_train-*'; others stay as committed")
-    ] = None,
-    beside: Annotated[
-        bool, typer.Option("--beside", help="of a run on another machine the verdicts alone, beside the committed ones")
-    ] = False,
-):
+def publish(profile: ProfileName = "quick"):
     """Copy a whole run into results/reference, without any corpus text; write docs/fidelity.md and links to it."""
-    from compendium.site.publishing.publish import publish, publish_beside
+    from compendium.site.publishing.publish import publish
 
-    if beside and (partial or only):
-        raise typer.BadParameter("--beside replaces no step, so that neither --only nor --partial goes with it")
-    print(publish_beside(profile) if beside else publish(profile, partial, only or []))
-
-
-@app.command()
-@plain_errors
-def restore(profile: ProfileName = "reference"):
-    """Bring what is committed of a profile to where a run leaves it, but for steps that are there.
-
-    For notebooks that read tables alone, such as 03_overview, where a run is made in pieces.
-    """
-    from compendium.site.publishing.restore import restore
-
-    print(f"{len(restore(profile))} steps restored")
+    print(publish(profile))
 
 
 @app.command()

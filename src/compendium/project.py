@@ -75,9 +75,9 @@ class Results:
 
     def read_table(self, name: str, notebook: str, *run: object):
         """Such a table, as a pandas DataFrame. FileNotFoundError: the notebook has not run; it says how it does."""
-        import pandas as pd
+        from attreval.core.tables import read_csv
 
-        return pd.read_csv(self.existing(self.table(name, notebook, *run), notebook))
+        return read_csv(self.existing(self.table(name, notebook, *run), notebook))
 
     def existing(self, path: Path, notebook: str) -> Path:
         """The path, if it is there; FileNotFoundError says what to run otherwise."""

@@ -7,7 +7,7 @@ import re
 import panflute as pf
 import pytest
 
-from compendium.site.errors import ReportError
+from compendium.site.markdown import ReportError
 from compendium.site.pandoc_route import pandoc
 from compendium.site.pandoc_route.crossref import number
 

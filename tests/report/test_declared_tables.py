@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from compendium.site import staging
 from compendium.site import tables as tabulating
-from compendium.site.errors import ReportError
-from compendium.site.markdown import escape, pipe_table
+from compendium.site.markdown import ReportError, escape, pipe_table
 from compendium.site.pandoc_route import pandoc
 
 ODD = [

@@ -8,7 +8,7 @@ import nbformat
 import panflute as pf
 import pytest
 
-from compendium.site.errors import ReportError
+from compendium.site.markdown import ReportError
 from compendium.site.notebook import read_notebook
 from compendium.site.pandoc_route import pandoc
 from compendium.site.pandoc_route.cells import notebook_markdown, outputs_markdown

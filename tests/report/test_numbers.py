@@ -6,8 +6,7 @@ from reference import CHECKOUT
 
 from compendium.config import load
 from compendium.corpora import TASKS
-from compendium.site.errors import ReportError
-from compendium.site.markdown import with_minus
+from compendium.site.markdown import ReportError, with_minus
 from compendium.site.numbers import number_text, read_declared_numbers, read_numbers
 
 FRAME = pd.DataFrame(

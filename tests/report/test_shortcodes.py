@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from compendium.site.errors import ReportError
+from compendium.site.markdown import ReportError
 from compendium.site.pandoc_route.shortcodes import expand
 
 NUMBERS = {"train.snli.accuracy": "0.761", "train.snli.rows": "1,000"}

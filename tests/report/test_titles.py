@@ -11,7 +11,7 @@ from bs4 import BeautifulSoup
 
 from attreval.methods import METHODS
 from compendium.corpora import TASKS
-from compendium.site.errors import ReportError
+from compendium.site.markdown import ReportError
 from compendium.site.numbers import number_text, read_declared_numbers
 from compendium.site.titles import html_with_titles, in_words, title_of, titles
 

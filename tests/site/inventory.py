@@ -13,7 +13,7 @@ from pathlib import Path
 import yaml
 from bs4 import BeautifulSoup
 
-from compendium.site.errors import ReportError
+from compendium.site.markdown import ReportError
 
 NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 REFERENCE = re.compile(r"(?<![\w.\\])@((?:fig|tbl|sec)-[\w-]+)")

@@ -7,8 +7,8 @@ from typer.testing import CliRunner
 
 from attreval.cli import app
 from compendium import project
-from compendium.site.errors import ReportError
-from compendium.site.gaps import NOT_HERE
+from compendium.site.markdown import ReportError
+from compendium.site.pictures import NOT_HERE
 from compendium.site.publishing.links import LEAD
 from compendium.site.publishing.places import committed
 from compendium.site.staging import stage

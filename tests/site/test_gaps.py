@@ -8,8 +8,9 @@ import madeup
 import pytest
 from inventory import inventory
 
-from compendium.site.errors import ReportError
-from compendium.site.gaps import NOT_HERE, allows_gaps
+from compendium.site.gaps import allows_gaps
+from compendium.site.markdown import ReportError
+from compendium.site.pictures import NOT_HERE
 from compendium.site.rendering import render
 from compendium.site.staging import stage
 

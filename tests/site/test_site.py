@@ -13,7 +13,7 @@ import yaml
 from bs4 import BeautifulSoup
 from inventory import SUPPLEMENTS, inventory
 
-from compendium.site.errors import ReportError
+from compendium.site.markdown import ReportError
 from compendium.site.pandoc_route import pdf
 from compendium.site.pandoc_route import site as site_module
 from compendium.site.pandoc_route.site import read_site

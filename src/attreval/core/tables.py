@@ -96,6 +96,12 @@ def write_csv(path: Path | str, frame: pd.DataFrame) -> None:
         frame.to_csv(part, index=False, lineterminator="\n")
 
 
+def read_csv(*paths: Path | str) -> pd.DataFrame:
+    """Read one CSV table, or several of the same columns, one below the other."""
+    frames = [pd.read_csv(path) for path in paths]
+    return frames[0] if len(frames) == 1 else pd.concat(frames, ignore_index=True)
+
+
 def write_values(path: Path | str, frame: pd.DataFrame) -> None:
     """Write what judges say of single instances, a row each (see VALUE_SCHEMA); rows without a number are left out."""
     known = frame[frame["value"].notna()]

@@ -1,14 +1,28 @@
-"""Markdown that shows exactly a given text: escaping, pipe tables."""
+"""Markdown that shows exactly a given text: escaping, pipe tables; and the error of a source that cannot be shown."""
 
 from __future__ import annotations
 
+import difflib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 # Backslash escapes work for every ASCII punctuation mark; these are the ones that can start a construct.
 SPECIAL = re.compile(r"([\\`*_{}\[\]()<>#|~^$@!&'\"])")
 # Characters that no HTML page may hold; pandoc would pass them on.
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+
+
+class ReportError(ValueError):
+    """A page, a table declaration or a result that the text needs is missing or malformed."""
+
+
+def hint(asked: str, known: Iterable[str], most: int = 12) -> str:
+    """The end of an error message: near names first if there are any, then the names that exist."""
+    names = sorted(set(known))
+    near = difflib.get_close_matches(asked, names, 3, 0.5)
+    listed = ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+    meant = f"did you mean {' or '.join(near)}? " if near else ""
+    return f"{meant}there are: {listed}" if names else "there are none"
 
 
 def escape(text: str) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 import nbformat
 import yaml
 
-from compendium.site.errors import ReportError, hint
+from compendium.site.markdown import ReportError, hint
 
 OPTION = re.compile(r"^#\|\s?(.*)$")
 

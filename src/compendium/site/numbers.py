@@ -1,6 +1,6 @@
 """Numbers of the text: paper/numbers.yml says for each key which cell of which table it is, and how it is printed.
 
-A key whose table the run does not have, or in which no row matches, is left out; see report.gaps for what follows.
+A key whose table the run does not have, or in which no row matches, is left out; see site.gaps for what follows.
 """
 
 from __future__ import annotations
@@ -12,10 +12,9 @@ from typing import Any
 import pandas as pd
 import yaml
 
-from compendium.papers.common.style import MODELS
-from compendium.site.errors import ReportError, hint
-from compendium.site.markdown import with_minus
-from compendium.site.tables import MISSING, format_fields, format_row
+from compendium.site.markdown import ReportError, hint, with_minus
+from compendium.site.tables import MISSING, format_fields, format_row, read_matching
+from compendium.site.titles import titles_by_kind
 
 KEYS = ("table", "where", "highest", "lowest", "column", "text", "take", "label", "format", "otherwise")
 TAKES = ("value", "first", "count", "sum", "mean", "min", "max", "distinct", "list")
@@ -57,21 +56,20 @@ def read_declared_numbers(path: Path) -> dict[str, dict[str, Any]]:
             raise ReportError(f"{path.name}: {key} has `text`, which leaves nothing to `{extra[0]}`")
         if take != "count" and "column" not in given and "text" not in given:
             raise ReportError(f"{path.name}: {key} needs `column` or `text`")
-        if (label := given.get("label", "methods")) not in _titles():
-            raise ReportError(f"{path.name}: {key} has the label {label!r}; {hint(label, _titles())}")
+        if (label := given.get("label", "methods")) not in titles_by_kind():
+            raise ReportError(f"{path.name}: {key} has the label {label!r}; {hint(label, titles_by_kind())}")
     return declared
 
 
 def read_numbers(tables: Path, declared: dict[str, dict[str, Any]]) -> dict[str, str]:
     """The text of each declared number that the tables of a run have. tables: the folder of its CSV files."""
-    files = sorted(path for path in tables.glob("*.csv") if path.name[0] != ".")
+    files = {path.name: path for path in tables.glob("[!.]*.csv")}
     frames: dict[str, pd.DataFrame | None] = {}
     texts = {}
     for key, given in declared.items():
         name = given["table"]
         if name not in frames:
-            found = [path for path in files if path.match(f"{name}.csv")]
-            frames[name] = pd.concat([pd.read_csv(path) for path in found], ignore_index=True) if found else None
+            frames[name] = read_matching(files, [f"{name}.csv"])[1]
         if frames[name] is not None:
             text = number_text(f"{key} ({name})", frames[name], given)
             texts |= {} if text is None else {key: text}
@@ -153,17 +151,5 @@ def _print(key: str, value: Any, given: dict[str, Any]) -> str:
 
 def _label(value: Any, given: dict[str, Any]) -> str:
     """A name, or what the text calls it where a label is asked for."""
-    titles = _titles()[given["label"]] if "label" in given else {}
+    titles = titles_by_kind()[given["label"]] if "label" in given else {}
     return str(titles.get(value, value))
-
-
-def _titles() -> dict[str, dict[str, str]]:
-    """What the text calls methods, tasks and models."""
-    from attreval.methods import METHODS
-    from compendium.corpora import TASKS
-
-    return {
-        "methods": {name: method.title for name, method in METHODS.items()},
-        "tasks": {name: task.short for name, task in TASKS.items()},
-        "models": MODELS,
-    }

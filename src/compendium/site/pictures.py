@@ -1,13 +1,25 @@
-"""The pictures of the scorecard, which no notebook draws: it takes the claims of all papers."""
+"""Pictures that no notebook draws: the scorecard, which takes the claims of all papers, and time to accuracy."""
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
+import pandas as pd
+from matplotlib import pyplot as plt
+from matplotlib.ticker import LogLocator, StrMethodFormatter
+
+from attreval.core.tables import read_csv
 from compendium.papers.common.claims import scorecard
+from compendium.papers.common.direct_labels import label_ends, room_for
 from compendium.papers.common.scorecard import PAPERS, draw_overview, draw_paper, read_titles, write_picture
-from compendium.papers.common.style import draw_nothing
-from compendium.site.gaps import NOT_HERE
+from compendium.papers.common.style import draw_nothing, use_style
+
+NOT_HERE = "not part of this run"
+NO_PICTURE = f"This picture is {NOT_HERE}."
+NO_LIMIT = ("Integrated Gradients (plain)",)  # sums of which layer normalisation leaves nothing but rounding
+ASKED = "reliability"  # settings that ask for a quality, and not for a budget
+PRICES = {"evaluations": "model evaluations of a text", "seconds": "processor seconds of a text"}
 
 
 def draw_scorecards(tables: Path, folder: Path) -> list[Path]:
@@ -16,12 +28,54 @@ def draw_scorecards(tables: Path, folder: Path) -> list[Path]:
     tables: a run's CSV files. A paper whose claims the run has not judged gets a picture that says so.
     """
     found = scorecard(tables) if any(tables.glob("[!.]*_claims.csv")) else None
-    nothing = f"This picture is {NOT_HERE}."
-    overview = draw_nothing(nothing) if found is None else draw_overview(found, read_titles())
+    overview = draw_nothing(NO_PICTURE) if found is None else draw_overview(found, read_titles())
     paths = write_picture(overview, folder / "scorecard")
     for paper in PAPERS:
         judged = found is not None and (found.paper == paper).any()
-        paths += write_picture(
-            draw_paper(found, paper) if judged else draw_nothing(nothing), folder / f"scorecard-{paper}"
-        )
+        picture = draw_paper(found, paper) if judged else draw_nothing(NO_PICTURE)
+        paths += write_picture(picture, folder / f"scorecard-{paper}")
     return paths
+
+
+def draw_prices(table: Path, folder: Path) -> list[Path]:
+    """Write `time-to-accuracy`, as PNG and SVG, into `folder`; return the paths.
+
+    table: of benchmarks/accuracy.py, a row a method and budget: spearman, low, high, and the columns of PRICES.
+    """
+    if not table.exists():
+        return write_picture(draw_nothing(NO_PICTURE), folder / "time-to-accuracy")
+    found = read_csv(table)
+    return write_picture(time_to_accuracy(found[~found.method.isin(NO_LIMIT)]), folder / "time-to-accuracy")
+
+
+def time_to_accuracy(found: pd.DataFrame):
+    """The axes of the first of two panels: the correlation with the limit over evaluations, and over seconds."""
+    use_style()
+    colours = dict(zip(found.method.unique(), plt.rcParams["axes.prop_cycle"].by_key()["color"], strict=False))
+    figure, panels = plt.subplots(1, 2, figsize=(11, 4.2), sharey=True)
+    for axes, (price, title) in zip(panels, PRICES.items(), strict=True):
+        ends = []
+        for method, rows in found.groupby("method", sort=False):
+            asked = rows.setting.str.startswith(ASKED)
+            line, marks = rows[~asked].sort_values(price), rows[asked]
+            axes.fill_between(line[price], line.low, line.high, color=colours[method], alpha=0.12, linewidth=0)
+            axes.plot(line[price], line.spearman, color=colours[method], marker="o", markersize=4)
+            axes.plot(marks[price], marks.spearman, color=colours[method], marker="D", markersize=5, linestyle="none")
+            ends.append((method, line[price].iloc[-1], line.spearman.iloc[-1], colours[method]))
+        axes.set(xscale="log", xlabel=title, ylim=(0, 1.02))
+        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+        axes.minorticks_off()
+        if axes is panels[-1]:
+            figure.tight_layout(w_pad=1.0, rect=(0, 0, 1 - room_for(colours) / 90, 1))
+            label_ends(axes, ends)
+    panels[0].set_ylabel("rank correlation with the limit")
+    return panels[0]
+
+
+def draw_note(text: str, **saving) -> bytes:
+    """A PNG that says something in the place of a figure. saving: options of matplotlib's savefig."""
+    figure, buffer = draw_nothing(text).get_figure(), io.BytesIO()
+    figure.savefig(buffer, format="png", metadata={"Software": None}, **saving)
+    plt.close(figure)
+    return buffer.getvalue()

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
+import tempfile
 from pathlib import Path
 
 from compendium import project
 from compendium.project import Results
-from compendium.site.errors import ReportError
+from compendium.site.markdown import ReportError
 from compendium.site.pandoc_route.pdf import make_pdf
 from compendium.site.pandoc_route.site import build, staged_site
-from compendium.site.quarto import render_pdf, render_site
 from compendium.site.replace_folder import replace_folder
 from compendium.site.staging import stage
 
@@ -38,7 +39,7 @@ def render(profile: str, route: str = "auto", results: Results | None = None) ->
     home = project.home()
     with replace_folder(home / "_site") as folder:
         if quarto:
-            render_site(quarto, home, folder)
+            _render_site(quarto, home, folder)
         else:
             for address, data in sorted(build(home).items()):
                 path = folder / address
@@ -46,6 +47,23 @@ def render(profile: str, route: str = "auto", results: Results | None = None) ->
                 path.write_bytes(data)
         (folder / PDF).parent.mkdir(exist_ok=True)
         paper = home / "paper" / "index.qmd"
-        by_quarto = render_pdf(quarto, home, paper) if quarto else None
+        by_quarto = _render_pdf(quarto, home, paper) if quarto else None
         (folder / PDF).write_bytes(by_quarto or make_pdf(staged_site(home), paper))
     return home / "_site"
+
+
+def _render_site(program: str, home: Path, folder: Path) -> None:
+    """Let Quarto render the project into a folder inside it. ReportError with what it says where it fails."""
+    command = [program, "render", str(home), "--output-dir", folder.name]
+    done = subprocess.run(command, cwd=home, capture_output=True, text=True, check=False)
+    if done.returncode or not (folder / "index.html").exists():
+        raise ReportError(f"quarto render ended with {done.returncode}:\n{done.stderr.strip()[-4000:]}")
+
+
+def _render_pdf(program: str, home: Path, page: Path) -> bytes | None:
+    """A page as a PDF; None where Quarto's Typst does not manage."""
+    with tempfile.TemporaryDirectory(prefix=".pdf", suffix=".part", dir=home) as made:
+        command = [program, "render", str(page), "--to", "typst", "--output-dir", Path(made).name]
+        subprocess.run(command, cwd=home, capture_output=True, check=False)
+        found = sorted(Path(made).rglob("*.pdf"))
+        return found[0].read_bytes() if found else None

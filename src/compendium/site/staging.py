@@ -23,14 +23,12 @@ from compendium.explorer.page import write_page
 from compendium.papers.common.claims import scorecard
 from compendium.papers.common.verdicts import VERDICTS
 from compendium.project import Results
-from compendium.site.errors import ReportError
-from compendium.site.gaps import allows_gaps, missing_notebooks, missing_numbers, missing_table, with_missing_cells
-from compendium.site.markdown import escape
+from compendium.site.gaps import MISSING_TABLE, allows_gaps, missing_numbers, read_pages, with_missing_cells
+from compendium.site.markdown import ReportError, escape
 from compendium.site.notebook import read_notebook
 from compendium.site.numbers import read_declared_numbers, read_numbers
 from compendium.site.other_runs import other_runs
-from compendium.site.pictures import draw_scorecards
-from compendium.site.prices import draw_prices
+from compendium.site.pictures import draw_prices, draw_scorecards
 from compendium.site.publishing.links import without_links
 from compendium.site.reference.pages import reference_pages
 from compendium.site.tables import read_declarations, table_markdown
@@ -54,7 +52,7 @@ def stage(profile: str, results: Results | None = None) -> Staged:
 
     results: those of `results/<profile>` where not given; a committed copy has all but single explained texts.
     Raises ReportError where the profile has no results, or where paper/tables.yml asks for a table or column
-    that is not there; for a profile of one's own, and a committed copy, such gaps are filled, see report.gaps.
+    that is not there; for a profile of one's own, and a committed copy, such gaps are filled, see site.gaps.
     """
     home, own = project.home(), project.results(profile)
     results = results or own
@@ -73,9 +71,9 @@ def stage(profile: str, results: Results | None = None) -> Staged:
     tables = {path.name: path for folder in folders for path in sorted(folder.glob("[!.]*.csv"))}
     copies = {path.name: _for_readers(path) for path in sources}
     if gaps:
-        variables |= missing_numbers(home, variables)
-        stubs = missing_notebooks(home, {path.stem for path in sources})
-        copies = with_missing_cells(home, copies) | {f"{stem}.ipynb": text for stem, text in stubs.items()}
+        pages = read_pages(home)
+        variables |= missing_numbers(pages, variables)
+        copies = with_missing_cells(pages, copies)
     texts = {
         f"_{name}.md": _write_table(name, declared, tables, variables, gaps)
         for name, declared in read_declarations(home / "paper" / "tables.yml").items()
@@ -104,13 +102,13 @@ def stage(profile: str, results: Results | None = None) -> Staged:
 def _write_table(
     name: str, declared: dict, tables: dict[str, Path], variables: dict[str, str], gaps_allowed: bool
 ) -> str:
-    """A declared table as Markdown; where the run lacks it, an error, or a table that says so."""
+    """A declared table as Markdown; where the run does not have it, an error, or a table that says so."""
     try:
         return table_markdown(name, declared, tables, variables)
     except ReportError:
         if not gaps_allowed:
             raise
-        return missing_table()
+        return MISSING_TABLE
 
 
 def _for_readers(path: Path) -> str:

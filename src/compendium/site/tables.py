@@ -9,8 +9,8 @@ from pathlib import Path
 import pandas as pd
 import yaml
 
-from compendium.site.errors import ReportError, hint
-from compendium.site.markdown import pipe_table, with_minus
+from attreval.core.tables import read_csv
+from compendium.site.markdown import ReportError, hint, pipe_table, with_minus
 from compendium.site.titles import title_of
 
 MISSING = "–"
@@ -39,10 +39,9 @@ def read_declarations(path: Path) -> dict[str, dict]:
 def table_markdown(name: str, declared: dict, tables: dict[str, Path], variables: dict[str, str]) -> str:
     """One declared table as a pipe table; paper/tables.yml says what its keys mean."""
     patterns = [declared["source"]] if isinstance(declared["source"], str) else declared["source"]
-    paths = sorted({file for file in tables for pattern in patterns if Path(file).match(pattern)})
-    if not paths:
+    paths, frame = read_matching(tables, patterns)
+    if frame is None:
         raise ReportError(f"table {name!r} is made from {' or '.join(patterns)}; {hint(patterns[0], tables)}")
-    frame = pd.concat([pd.read_csv(tables[file]) for file in paths], ignore_index=True)
     where = f"table {name!r} ({', '.join(paths)})"
     if spread := declared.get("spread"):
         _check_columns([*spread["rows"], spread["by"], spread["value"]], frame, where)
@@ -74,6 +73,12 @@ def table_markdown(name: str, declared: dict, tables: dict[str, Path], variables
     align = [column.get("align", "right" if ":" in column["text"] else "left") for column in columns]
     made = pipe_table([column.get("header", "") for column in columns], rows, align)
     return f"{made}\n{MISSING} {declared.get('dash', NO_VALUE)}\n" if any(MISSING in row for row in rows) else made
+
+
+def read_matching(tables: dict[str, Path], patterns: list[str]) -> tuple[list[str], pd.DataFrame | None]:
+    """The names of the files that match any of these patterns, and their rows together; None where no file does."""
+    names = sorted({file for file in tables for pattern in patterns if Path(file).match(pattern)})
+    return names, read_csv(*(tables[name] for name in names)) if names else None
 
 
 def _leave_out_repeats(rows: list[list[str]], at: list[int]) -> None:

@@ -16,13 +16,19 @@ NOTHING = ("nan", "none", "nat", "&lt;na&gt;", "")
 
 
 @lru_cache(maxsize=1)
-def titles() -> dict[str, str]:
-    """The titles of methods, tasks and models by key."""
+def titles_by_kind() -> dict[str, dict[str, str]]:
+    """The titles of methods, tasks and models, each by key."""
     from attreval.methods import METHODS
     from compendium.corpora import TASKS
 
     methods = {name: method.title for name, method in METHODS.items()}
-    return methods | {name: task.short for name, task in TASKS.items()} | MODELS
+    return {"methods": methods, "tasks": {name: task.short for name, task in TASKS.items()}, "models": MODELS}
+
+
+def titles() -> dict[str, str]:
+    """The titles of methods, tasks and models by key."""
+    of = titles_by_kind()
+    return of["methods"] | of["tasks"] | of["models"]
 
 
 def title_of(field: str, value):

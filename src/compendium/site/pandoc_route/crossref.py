@@ -12,7 +12,7 @@ from html import escape as html_escape
 
 import panflute as pf
 
-from compendium.site.errors import ReportError, hint
+from compendium.site.markdown import ReportError, hint
 
 KINDS = {"fig": "Figure", "tbl": "Table", "sec": "Section"}
 

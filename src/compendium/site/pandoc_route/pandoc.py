@@ -13,7 +13,7 @@ from pathlib import Path
 import panflute as pf
 import pypandoc
 
-from compendium.site.errors import ReportError, hint
+from compendium.site.markdown import ReportError, hint
 
 # As Quarto reads pages; pictures alone in a paragraph stay pictures, because figures are divs.
 PAGE = "markdown-implicit_figures"

@@ -12,7 +12,7 @@ from urllib.parse import unquote
 import panflute as pf
 import typst
 
-from compendium.site.errors import ReportError
+from compendium.site.markdown import ReportError
 from compendium.site.notebook import read_notebook
 from compendium.site.pandoc_route import pandoc
 from compendium.site.pandoc_route.cells import outputs_markdown

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from compendium.site.errors import ReportError, hint
+from compendium.site.markdown import ReportError, hint
 
 SHORTCODE = re.compile(r"\{\{<\s*(\S+)\s*(.*?)\s*>\}\}")
 KNOWN = ("embed", "include", "var")

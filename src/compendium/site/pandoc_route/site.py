@@ -14,7 +14,7 @@ from urllib.parse import quote, unquote
 import panflute as pf
 import yaml
 
-from compendium.site.errors import ReportError, hint
+from compendium.site.markdown import ReportError, hint
 from compendium.site.notebook import read_notebook
 from compendium.site.pandoc_route import pandoc
 from compendium.site.pandoc_route.cells import notebook_markdown, outputs_markdown

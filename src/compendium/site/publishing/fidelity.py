@@ -19,9 +19,9 @@ import yaml
 from pydantic import Field, ValidationError
 
 from attreval.core.section import Section, explain_error
-from attreval.core.tables import write_whole
+from attreval.core.tables import read_csv, write_whole
 from compendium import project
-from compendium.config import Profile
+from compendium.corpora import TASKS
 from compendium.papers.common.turned import say_turned
 from compendium.papers.common.verdicts import (
     CHANCE,
@@ -33,10 +33,9 @@ from compendium.papers.common.verdicts import (
     UNTESTABLE,
     VERDICTS,
 )
-from compendium.project import Results
-from compendium.site.publishing.machines import read_elsewhere
-from compendium.site.publishing.places import PAPERS, committed_runs
-from compendium.workflow.steps import steps_before
+from compendium.project import Results, step_name
+from compendium.site.publishing.places import PAPERS, committed_runs, read_elsewhere
+from compendium.workflow.steps import JUDGES
 
 NOT_FOUND = "not yet found"
 MAKES_CLAIMS = 'step.table("claims"'
@@ -58,12 +57,10 @@ class Turned(Section):
 
     def became(self) -> str:
         """The number, with its interval where there is one. ValueError: no such table, or not one such row."""
-        import pandas as pd
-
         path = project.home() / self.measured
         if not path.is_file():
             raise ValueError(f"reasons.yml: {self.measured} is not in the repository")
-        frame = pd.read_csv(path)
+        frame = read_csv(path)
         if unknown := {*self.where, self.value, self.low, self.high} - {"", *frame.columns}:
             raise ValueError(f"reasons.yml: {self.measured} has no column {', '.join(sorted(unknown))}")
         for column, wanted in self.where.items():
@@ -182,11 +179,9 @@ def _name_runs(runs: Mapping[str, Results], main: Mapping[str, str]) -> str:
 
 def read_turned(run: Results) -> dict[str, list[dict]]:
     """By contradicted claim, what turning one thing at a time gave: the rows of the run's tables `claims_turned`."""
-    import pandas as pd
-
     out: dict[str, list[dict]] = {}
     for path in sorted(run.tables.glob("[!.]*_claims_turned.csv")):
-        for row in pd.read_csv(path).to_dict("records"):
+        for row in read_csv(path).to_dict("records"):
             out.setdefault(row["claim"], []).append(row)
     return out
 
@@ -270,12 +265,31 @@ def _made_by(run: Results, notebook: str, profile: str, rule: str) -> list[str]:
     """Command, minutes, and notebook with the heading of the cell, of all claims of a paper."""
     facts = _read(run, "manifest.json")
     steps = facts["steps"]
-    before = steps_before(Profile.model_validate(facts["settings"]), notebook)
-    seconds = [steps[name]["processor_seconds"] for name in (notebook, *before) if name in steps]
-    minutes = f"{seconds[0] / 60:.1f} / {sum(seconds) / 60:.0f}" if notebook in steps else "–"
+    own = steps[notebook]["processor_seconds"] if notebook in steps else 0.0
+    whole = own + sum(steps[name]["processor_seconds"] for name in steps_before(facts, notebook))
+    minutes = f"{own / 60:.1f} / {whole / 60:.0f}" if notebook in steps else "–"
     heading = heading_above(notebook, MAKES_CLAIMS)
     link = f"../results/reference/{run.root.name}/notebooks/{notebook}.ipynb#{quote(heading.replace(' ', '-'))}"
     return [f"`attreval run --profile {profile} -- --until {rule}`", minutes, f"[{notebook}, {heading}]({link})"]
+
+
+def steps_before(facts: Mapping[str, Any], notebook: str) -> list[str]:
+    """The steps of a manifest that a paper's notebook rests on: training, and explaining; 07 explains by itself.
+
+    The manifest is read as plain data: the schema of profiles may have changed since the run was made.
+    """
+    judge, tasks = JUDGES[notebook], facts["settings"]["tasks"]
+    explaining = ("07_sun2024_explanations", "07_sun2024_agents") if judge == "diagnosis" else ("03_explain",)
+    explained, trained = [], set()
+    for name, record in facts["steps"].items():
+        task, model, seed = (record.get("parameters", {}).get(key) for key in ("task", "model", "seed"))
+        spec = tasks.get(task, {})
+        judges = spec.get("of_model", {}).get(model, {}).get("judges", spec.get("judges", ()))
+        if record.get("notebook") in explaining and judge in judges:
+            explained.append(name)
+            read_by = TASKS[task].trained_on if task in TASKS else None
+            trained.add(step_name("02_train", read_by or task, model, seed))
+    return [*sorted(trained & set(facts["steps"])), *explained]
 
 
 @cache

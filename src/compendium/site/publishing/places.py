@@ -1,11 +1,16 @@
-"""Where committed runs lie, and what judges the papers in them."""
+"""Where committed runs lie, what is read from them, and what judges the papers in them."""
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 from compendium import project
+from compendium.papers.common.claims import scorecard
 from compendium.project import Results
 
 COMMITTED = {"reference": "full", "quick": "quick"}  # profile -> folder below results/reference, the main run first
+ELSEWHERE = "elsewhere.json"
 
 PAPERS = {  # title, notebook, rule of workflow/Snakefile
     "poerner2018": ("Poerner, Schütze and Roth (2018)", "04_poerner2018", "pointing_game"),
@@ -26,3 +31,14 @@ def committed_runs() -> dict[str, Results]:
     """The committed runs that are there, by profile, the main one first."""
     places = {profile: committed(profile) for profile in COMMITTED}
     return {profile: place for profile, place in places.items() if (place.root / "claims.json").exists()}
+
+
+def claims_json(tables: Path) -> str:
+    """Every claim with its verdict, as `attreval claims --json` prints it."""
+    return scorecard(tables).to_json(orient="records", indent=1, force_ascii=False) + "\n"
+
+
+def read_elsewhere(run: Results) -> list[dict]:
+    """What other machines said of a committed run's claims: verdict, value, processor, commit and date."""
+    path = run.root / ELSEWHERE
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else []

@@ -7,68 +7,64 @@ import getpass
 import platform
 import re
 from collections.abc import Iterable, Iterator
-from itertools import groupby
+from html import unescape
+from itertools import groupby, zip_longest
 from pathlib import Path
 
 import nbformat
-import pyarrow.parquet as pq
 
-from compendium import corpora, project
-from compendium.config import Profile
-from compendium.corpora.fetch.fetching import with_tables
-from compendium.site.publishing.notebooks import written_in
-from compendium.site.publishing.pictures import written_on
+from compendium import project
 from compendium.site.publishing.quotes import find_quotes
 
 ROOTS = "home|root|Users|tmp|var|mnt|media|opt|usr|srv|scratch|private|work|workspace"
 START = r"(?<![\w.:/<\\-])"  # of an absolute path, not of an address or a tag
 PATH = rf"{START}/(?:{ROOTS})/[\w.@-]+|\b[A-Z]:\\\\?Users\b"
 IMAGE = re.compile(r'"image/png": "[^"]*"|base64,[^"]*"')
+TAG = re.compile(r"<[^>]*>")
+TABLE_ROW, TABLE_CELL = re.compile(r"<tr\b.*?</tr>", re.S), re.compile(r"<t[dh]\b[^>]*>(.*?)</t[dh]>", re.S)
 
 
-def written(path: Path) -> Iterator[tuple[str, str]]:
-    """What a file says, by place. A table is read by column and by row; a PNG says nothing that could be read."""
+def written(path: Path) -> dict[str, list[str]]:
+    """What a file says, by place, each in the ways in which it can be read; a PNG says nothing that could be read."""
+    if path.suffix == ".png":
+        return {}
     if path.suffix == ".ipynb":
-        yield from written_in(nbformat.read(path, as_version=4), path.stem)
-    elif path.suffix == ".csv":
-        yield from written_in_table(path)
-    elif path.suffix == ".svg":
-        yield path.name, written_on(path.read_text(encoding="utf-8"))
-    elif path.suffix != ".png":
-        yield path.name, path.read_text(encoding="utf-8")
+        notebook = nbformat.read(path, as_version=4)
+        return {place: list(_read_output(output)) for place, output in outputs_of(notebook, path.stem)}
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".csv":
+        return {path.name: list(_read_rows(list(csv.reader(text.splitlines()))))}
+    return {path.name: [unescape(TAG.sub(" ", text)) if path.suffix == ".svg" else text]}
 
 
-def written_in_table(path: Path) -> Iterator[tuple[str, str]]:
-    """Each column of a CSV table, and all of it row by row. Of equal cells below each other one: `lime` in each of
-    eight rows is no quote of a text that says so eight times."""
-    with path.open(encoding="utf-8", newline="") as handle:
-        rows = list(csv.reader(handle))
-    yield f"{path.name}, by row", " ".join(" ".join(row) for row in rows)
-    for header, *cells in zip(*rows, strict=True):
-        yield f"{path.name}, column {header}", " ".join(cell for cell, _ in groupby(cells))
+def outputs_of(notebook, name: str) -> Iterator[tuple[str, dict]]:
+    """The outputs of a notebook with their places: `name, cell 4, output 1`."""
+    for at, cell in enumerate(notebook.cells, 1):
+        for number, output in enumerate(cell.get("outputs", ()), 1):
+            yield f"{name}, cell {at}, output {number}", output
 
 
-def corpus_texts(profile: Profile) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """(id, segments) of every text of a profile's task tables, and of the tables that these are made from.
+def _read_output(output) -> Iterator[str]:
+    """All that an output says but pictures: as a reader sees it, as its source has it, and tables by column."""
+    if output.output_type == "stream":
+        held = [output.text]
+    elif output.output_type == "error":
+        held = [output.ename, output.evalue, "\n".join(output.traceback)]
+    else:
+        held = [one for kind, one in output.data.items() if not kind.startswith("image/")]
+    for text in (one if isinstance(one, str) else "".join(map(str, one)) for one in held):
+        yield from (unescape(TAG.sub(" ", text)), text)  # attributes stand in the source alone
+        yield from _read_rows([[TAG.sub(" ", c) for c in TABLE_CELL.findall(row)] for row in TABLE_ROW.findall(text)])
 
-    FileNotFoundError: a table is not there, so that nothing can be proved.
+
+def _read_rows(rows: list[list[str]]) -> Iterator[str]:
+    """A table row by row, and each of its columns: a text may run down one.
+
+    Of equal cells below each other one: `lime` in each of eight rows is no quote of a text that says so eight times.
     """
-    tasks = list(dict.fromkeys(task.name for task in with_tables(tuple(profile.read_tasks()))))
-    if absent := [task for task in tasks if not corpora.table_path(task).exists()]:
-        raise FileNotFoundError(
-            f"the tables of {', '.join(absent)} are not there, and without them nobody can tell whether their "
-            f"texts are quoted: `attreval fetch --profile {profile.name}` makes them"
-        )
-    for task in tasks:
-        for batch in pq.ParquetFile(corpora.table_path(task)).iter_batches(columns=["id", "segments"]):
-            for name, segments in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-                yield name, tuple(segments)
-
-
-def printed_by_papers(profile: Profile) -> list[str]:
-    """The texts that may be quoted: the examples of a profile, which the papers print."""
-    wanted = {name for task in profile.tasks.values() for name in task.examples}
-    return [part for name, parts in corpus_texts(profile) if name in wanted for part in parts] if wanted else []
+    yield " ".join(" ".join(row) for row in rows)
+    for column in zip_longest(*rows, fillvalue=""):
+        yield " ".join(cell for cell, _ in groupby(column))
 
 
 def check_folder(folder: Path, texts: Iterable[tuple[str, tuple[str, ...]]], exempt: Iterable[str]) -> None:
@@ -78,7 +74,7 @@ def check_folder(folder: Path, texts: Iterable[tuple[str, tuple[str, ...]]], exe
         raise ValueError("not to be committed, since it names a machine:\n  " + "\n  ".join(told))
     if mute := [path.name for path in files if path.suffix == ".png" and not path.with_suffix(".svg").exists()]:
         raise ValueError(f"not to be committed, since no SVG tells what is written on {', '.join(mute)}")
-    pieces = {f"{path.parent.name}/{place}": text for path in files for place, text in written(path)}
+    pieces = {f"{path.parent.name}/{place}": text for path in files for place, text in written(path).items()}
     if quoted := find_quotes(pieces, texts, exempt):
         lines = [f"{place} quotes {', '.join(names[:3])}" for place, names in quoted.items()]
         raise ValueError("not to be committed, since it quotes a corpus:\n  " + "\n  ".join(lines))
@@ -90,9 +86,5 @@ def machine_facts(files: Iterable[Path]) -> list[str]:
     own += [rf"\b{re.escape(getpass.getuser())}@"]
     own += [rf"\b{re.escape(platform.node())}\b"] if len(platform.node()) > 5 and platform.node() != "localhost" else []
     names = re.compile("|".join([*own, PATH]))
-    found = []
-    for path in files:
-        if path.suffix != ".png":
-            text = IMAGE.sub("", path.read_text(encoding="utf-8"))
-            found += [f"{path.name}: {one[0]}" for one in [names.search(text)] if one]
-    return found
+    told = ((path, names.search(IMAGE.sub("", path.read_text("utf-8")))) for path in files if path.suffix != ".png")
+    return [f"{path.name}: {found[0]}" for path, found in told if found]
