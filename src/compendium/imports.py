@@ -20,7 +20,7 @@ def closure(sources: Iterable[str], leave_out: Sequence[str] = ()) -> list[Path]
     __init__): every import of a part runs it, and it names nearly everything.
     """
     found: set[Path] = set()
-    todo = [module for source in sources for module in _imported(source)]
+    todo = [module for source in sources for module in _imported(source)[0]]
     while todo:
         module = todo.pop()
         if any(module == name or module.startswith(f"{name}.") for name in leave_out):
@@ -31,14 +31,35 @@ def closure(sources: Iterable[str], leave_out: Sequence[str] = ()) -> list[Path]
             if path and path not in found:
                 found.add(path)
                 if path.parent not in PACKAGES.values() or path.name != "__init__.py":
-                    todo += _imported(path.read_text(encoding="utf-8"))
+                    names, finds_all = _imported(path.read_text(encoding="utf-8"))
+                    todo += names
+                    todo += [module_name(other) for other in sorted(path.parent.glob("*.py")) if finds_all]
     return sorted(found)
 
 
-def hash_files(files: Iterable[Path]) -> str:
-    """One SHA-256 over the names and contents of files."""
-    lines = [f"{module_name(path)} {hashlib.sha256(path.read_bytes()).hexdigest()}" for path in files]
+def code_digest(files: Iterable[Path]) -> str:
+    """One SHA-256 over the names of files and what their code says, without comments and docstrings."""
+    lines = [f"{module_name(path)} {_digest_source(path.read_text(encoding='utf-8'))}" for path in files]
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+
+@cache
+def _digest_source(source: str) -> str:
+    """A hash of the syntax tree of a source, without docstrings."""
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        documented = isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+        if documented and ast.get_docstring(node, clean=False) is not None:
+            node.body = node.body[1:] or [ast.Pass()]
+    return hashlib.sha256(_spell(tree).encode()).hexdigest()
+
+
+def _spell(node: object) -> str:
+    """A syntax tree as text; unlike that of ast.dump, it is the same from every version of Python."""
+    if isinstance(node, ast.AST):
+        fields = [f"{name}={_spell(value)}" for name, value in ast.iter_fields(node) if value not in (None, [])]
+        return f"{type(node).__name__}({','.join(fields)})"
+    return f"[{','.join(map(_spell, node))}]" if isinstance(node, list) else repr(node)
 
 
 def module_name(path: Path) -> str:
@@ -49,15 +70,19 @@ def module_name(path: Path) -> str:
 
 
 @cache
-def _imported(source: str) -> frozenset[str]:
-    """Names of the modules of the two packages that a source imports anywhere, also inside functions."""
-    names = set()
+def _imported(source: str) -> tuple[frozenset[str], bool]:
+    """The modules of the two packages that a source imports anywhere, also inside functions.
+
+    Besides, whether it finds modules by itself, by pkgutil.iter_modules: then it imports all beside it.
+    """
+    names, finds_all = set(), False
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
             names |= {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
         elif isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
-    return frozenset(name for name in names if name.split(".")[0] in PACKAGES)
+        finds_all |= "iter_modules" in (getattr(node, "id", ""), getattr(node, "attr", ""))
+    return frozenset(name for name in names if name.split(".")[0] in PACKAGES), finds_all
 
 
 def _file_of(module: str) -> Path | None:

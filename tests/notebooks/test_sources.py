@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from pathlib import Path
 
 import nbformat
 import pytest
@@ -11,7 +10,7 @@ import yaml
 from reference import CHECKOUT
 
 from compendium.workflow.parameters import NOTEBOOKS
-from compendium.workflow.staleness import code_of, notebook_files
+from compendium.workflow.staleness import code_of, notebook_modules
 
 PATHS = sorted((CHECKOUT / "notebooks").glob("*.ipynb"))
 read = pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
@@ -67,8 +66,7 @@ def test_labelled_cells_describe_their_figure(path):
 
 @read
 def test_its_code_is_found(path):
-    files = notebook_files(path)
-    assert str(path) in files and any(name.endswith("step.py") for name in files)
+    assert any(file.name == "step.py" for file in notebook_modules(path.stem))
 
 
 def test_every_profile_has_what_every_other_has():
@@ -79,7 +77,7 @@ def test_every_profile_has_what_every_other_has():
 
 @pytest.mark.parametrize("notebook", ["03_overview", "04_poerner2018", "05_kamp2023"])
 def test_who_judges_stored_scores_loads_no_model(notebook):
-    files = {Path(path) for path in notebook_files(CHECKOUT / "notebooks" / f"{notebook}.ipynb")}
+    files = set(notebook_modules(notebook))
     models = CHECKOUT / "src" / "attreval" / "models"
     plain = {models / "__init__.py", models / "classifier.py", *(models / "questions").glob("*.py")}  # no network
     assert not {path for path in files if path.is_relative_to(models)} - plain

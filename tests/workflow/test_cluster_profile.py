@@ -14,11 +14,16 @@ from reference import CHECKOUT
 
 from compendium.workflow.run_notebook import MARK
 from compendium.workflow.run_snakemake import ProgressReport, name_cores
+from compendium.workflow.steps import STEPS
 
 FOLDER = CHECKOUT / "workflow" / "profiles" / "slurm"
 PROFILE = yaml.safe_load((FOLDER / "config.yaml").read_text(encoding="utf-8"))
 SNAKEFILE = (CHECKOUT / "workflow" / "Snakefile").read_text(encoding="utf-8")
-RULES = dict(re.findall(r"^rule (\w+):\n(.*?)(?=^rule |\Z)", SNAKEFILE, re.MULTILINE | re.DOTALL))
+STEP = {step.rule: step for step in STEPS}
+OWN = dict(
+    re.findall(r"^rule (\w+):\n(.*?)(?=^rule |^for |\Z)", SNAKEFILE, re.MULTILINE | re.DOTALL)
+)  # besides the steps
+RULES = {*STEP, *OWN}
 LOCAL = re.findall(r"\w+", re.search(r"^localrules:\n(.*?)\n\n", SNAKEFILE, re.MULTILINE | re.DOTALL).group(1))
 PROOF = re.search(r"<<'YAML'\n(.*?\n)YAML", (FOLDER / "prove.sh").read_text(encoding="utf-8"), re.DOTALL).group(1)
 
@@ -30,23 +35,22 @@ def ask(rule, what, attempt, threads=4):
 
 
 def test_every_rule_has_resources_and_no_other_name_has():
-    assert set(PROFILE["set-resources"]) == set(RULES) and len(RULES) > 10
+    assert set(PROFILE["set-resources"]) == RULES and len(RULES) > 10
 
 
-@pytest.mark.parametrize("rule", sorted(set(RULES) - set(LOCAL)))
+@pytest.mark.parametrize("rule", sorted(STEP))
 def test_a_step_asks_for_memory_and_time_and_for_more_when_it_failed(rule):
     for what, least in (("mem_mb", 2000), ("runtime", 10)):
         first, second = ask(rule, what, 1), ask(rule, what, 2)
         assert least <= first and second == 2 * first
-    if "PROFILE.workers" in RULES[rule]:  # processes side by side need memory each
+    if STEP[rule].side_by_side:  # processes side by side need memory each
         assert ask(rule, "mem_mb", 1, threads=4) > ask(rule, "mem_mb", 1, threads=2)
     assert PROFILE["retries"] >= 1
 
 
 def test_what_downloads_and_what_renders_runs_where_the_workflow_was_started():
-    fetching = {rule for rule, text in RULES.items() if "attreval fetch" in text}
-    assert fetching and set(LOCAL) == fetching | {"site"}
-    assert all("attreval notebook" in text for rule, text in RULES.items() if rule not in LOCAL)
+    fetching = {rule for rule, text in OWN.items() if "attreval fetch" in text}
+    assert fetching and set(LOCAL) == fetching | {"site"} == set(OWN)
     assert {rule for rule in RULES if PROFILE["set-resources"][rule].get("downloads")} == fetching
     assert PROFILE["resources"] == {"downloads": 1}  # one after the other: tasks share archives
 

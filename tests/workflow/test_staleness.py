@@ -1,20 +1,30 @@
-"""What makes a step run again, in both directions: what it depends on does, and nothing else."""
+"""What makes a step run again, in both directions: what it computes does, and nothing else."""
 
+from __future__ import annotations
+
+import ast
+import shutil
+import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import nbformat
 import pytest
 from nbformat import v4
-from reference import CHECKOUT
+from reference import CHECKOUT, models, words
 
-from compendium import imports
+from attreval.models.loading import load_classifier
+from attreval.models.training import evaluate, train
+from compendium import config, imports, project
+from compendium.config import TrainingSpec
 from compendium.corpora import TASKS
-from compendium.imports import PACKAGES, closure, hash_files
-from compendium.workflow.staleness import notebook_files
+from compendium.imports import PACKAGES, closure, code_digest
+from compendium.workflow.staleness import notebook_digest, notebook_modules
+from compendium.workflow.steps import NOT_TRAINED, STEPS, TASK_FACTS, Graph
 
-NOTEBOOKS = sorted(path.stem for path in (CHECKOUT / "notebooks").glob("*.ipynb"))
+NOTEBOOKS = {step.notebook: step for step in STEPS}
 METHOD = "methods/lime.py"
-# parts of the package -> the notebooks that depend on them
+# parts of the packages -> the notebooks that depend on them
 READERS = {
     METHOD: [name for name in NOTEBOOKS if name not in ("01_data", "02_train", "09_planted")],
     "models/training.py": ["02_train", "05_kamp2023_seeds", "07_sun2024_agents"],
@@ -29,18 +39,16 @@ def files_of(paths):
 
 
 def code(notebook):
-    """The package files of a notebook."""
-    first, *rest = notebook_files(CHECKOUT / "notebooks" / f"{notebook}.ipynb")
-    assert first.endswith(f"{notebook}.ipynb")
-    return files_of(map(Path, rest))
+    """The package files that decide over a notebook."""
+    return files_of(notebook_modules(notebook, NOTEBOOKS[notebook].not_run))
 
 
 @pytest.mark.parametrize("notebook", NOTEBOOKS)
-def test_a_notebook_depends_neither_on_the_schema_nor_on_the_renderer(notebook):
-    """A key of a section, or the PDF route, makes no notebook run again: values travel as params of the rules."""
+def test_a_notebook_depends_neither_on_the_schema_nor_on_what_brings_data_nor_on_the_renderer(notebook):
     found = code(notebook)
-    assert not [name for name in found if name.startswith(("config/", "site/", "explorer/", "cli", "catalogue"))]
-    assert {"workflow/step.py", "core/tables.py", "corpora/tasks.py"} <= found
+    others = ("config/", "site/", "explorer/", "cli", "catalogue", "corpora/fetch", "corpora/tasks", "workflow/steps")
+    assert not [name for name in found if name.startswith(others)]
+    assert {"workflow/step.py", "core/tables.py", "corpora/__init__.py"} <= found
 
 
 @pytest.mark.parametrize("part", READERS)
@@ -54,6 +62,94 @@ def test_what_depends_on_a_file_is_known(part):
         assert not {"02_train", "03_explain"} & set(held)
 
 
+@pytest.fixture(scope="module")
+def sources(tmp_path_factory):
+    """A copy of both packages that may be changed."""
+    folder = tmp_path_factory.mktemp("src")
+    return folder, {name: shutil.copytree(root, folder / name) for name, root in PACKAGES.items()}
+
+
+@pytest.fixture
+def copied(sources, monkeypatch):
+    """The folder of that copy, and the digest of every step's code as the copy has it now."""
+    folder, packages = sources
+    monkeypatch.setattr(imports, "PACKAGES", packages)
+    return folder, lambda: {step.rule: notebook_digest(step.notebook, step.not_run) for step in STEPS}
+
+
+def test_a_changed_docstring_or_comment_makes_no_step_run_again(copied):
+    folder, digests = copied
+    before = digests()
+    for path in folder.rglob("*.py"):
+        source = path.read_text(encoding="utf-8")
+        lines, places = source.splitlines(), [ast.parse(source), *ast.walk(ast.parse(source))]
+        documented = (ast.Module, ast.ClassDef, ast.FunctionDef)
+        firsts = [
+            n.body[0] for n in places if isinstance(n, documented) and n.body and ast.get_docstring(n) is not None
+        ]
+        for first in firsts:
+            lines[first.lineno - 1] = lines[first.lineno - 1].replace('"""', '"""Changed: ', 1)
+        path.write_text("# a comment\n" + "\n".join(lines) + "  # another\n", encoding="utf-8")
+    assert digests() == before
+
+
+@pytest.mark.parametrize(
+    ("module", "again"),
+    [
+        ("attreval/models/transformer_lrp.py", {"train": False, "explain": True}),
+        ("attreval/models/words/relevance_walk.py", {"train": False, "explain": True}),
+        ("attreval/models/questions/attention.py", {"train": False, "explain": True}),
+        ("attreval/methods/lime.py", {"train": False, "explain": True, "data": False, "planted": False}),
+        ("attreval/models/training.py", {"train": True, "explain": False, "seeds": True}),
+        ("compendium/corpora/fetch/download.py", {step.rule: False for step in STEPS}),
+    ],
+)
+def test_changed_code_makes_those_steps_run_again_that_run_it(copied, module, again):
+    folder, digests = copied
+    before, path = digests(), folder / module
+    with path.open("a") as handle:
+        handle.write("\nCHANGED = 1\n")
+    after = digests()
+    assert {rule: after[rule] != before[rule] for rule in again} == again
+
+
+def test_training_runs_nothing_of_what_is_said_not_to_be_run(tmp_path):
+    """Every architecture is trained, tested, and read again; the functions that run are listed."""
+    ran: set[str] = set()
+    spec = TrainingSpec(epochs=1, batch_rows=8, evaluations_per_epoch=1, averaging=0.5, masked=True)
+    made = [models.untrained_model(), *(words.tiny_words(name) for name in words.ARCHITECTURES)]
+    try:
+        sys.setprofile(lambda frame, event, _: ran.add(frame.f_code.co_filename) if event == "call" else None)
+        for number, model in enumerate(made):
+            labels = [one for one in models.toy(8) if one.label < len(model.labels)]
+            train(model, labels, labels, spec, tmp_path / str(number), ("toy", 1))
+            evaluate(load_classifier(tmp_path / str(number), "again", "cpu", 64), labels, "float32")
+    finally:
+        sys.setprofile(None)
+    assert any(name.endswith("models/training.py") for name in ran)
+    places = {name: find_spec(name).origin for name in NOT_TRAINED}
+    assert not {name for name, place in places.items() if place in ran}
+
+
+def test_what_a_step_reads_of_a_task_and_of_the_profile_makes_it_run_again(monkeypatch):
+    monkeypatch.delenv("ATTREVAL_CORPORA", raising=False)
+    profile = config.load(str(CHECKOUT / "config" / "smoke.yaml"))
+    steps = {step.rule: step for step in STEPS}
+    run = ("snli", "tiny", 1)
+
+    def state(rule, profile, *run):
+        return repr(steps[rule].state(Graph(profile), *run))
+
+    other = profile.changed(agreement=profile.agreement.changed(largest_k=4))
+    assert state("agreement", other) != state("agreement", profile) and "largest_k" not in state("train", other, *run)
+    assert state("train", other, *run) == state("train", profile, *run)
+    longer = profile.changed(training=profile.training.changed(epochs=9))
+    assert state("train", longer, *run) != state("train", profile, *run)
+    assert state("explain", longer, *run, 0) == state("explain", profile, *run, 0)
+    titles = [getattr(TASKS["snli"], name) for name in TASK_FACTS]
+    assert repr(titles) in state("train", profile, *run) and repr(titles) in state("joint", profile)
+
+
 @pytest.mark.parametrize("task", TASKS)
 def test_a_table_depends_on_its_builder_and_not_on_others(task):
     found = files_of(TASKS[task].code())
@@ -63,15 +159,25 @@ def test_a_table_depends_on_its_builder_and_not_on_others(task):
     assert not [name for name in found if name.startswith("corpora/fetch/")]
 
 
-def test_a_changed_file_changes_the_hash_of_the_code(tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("first", "second", "same"),
+    [
+        ("x = 1", "x  =  1  # one", True),
+        ("def f():\n    '''Say.'''", "def f():\n    pass", True),
+        ('"""Module."""\nclass A:\n    """A."""\n    b: int = 1', "class A:\n    b: int = 1", True),
+        ("x = 1", "x = 2", False),
+        ("x = None", "x = []", False),
+        ("f('doc')", "f('cod')", False),
+        ("class A:\n    b: int", "class A:\n    b: float", False),
+    ],
+)
+def test_the_digest_of_code_is_of_what_it_does(tmp_path, monkeypatch, first, second, same):
     monkeypatch.setattr(imports, "PACKAGES", {tmp_path.name: tmp_path})
-    (tmp_path / "a.py").write_text("x = 1\n")
-    (tmp_path / "b.py").write_text("")
-    files = [tmp_path / "a.py", tmp_path / "b.py"]
-    before = hash_files(files)
-    assert hash_files(files) == before
-    (tmp_path / "a.py").write_text("x = 2\n")
-    assert hash_files(files) != before
+    found = []
+    for source in (first, second):
+        (tmp_path / "a.py").write_text(source)
+        found.append(code_digest([tmp_path / "a.py"]))
+    assert (found[0] == found[1]) == same
 
 
 def test_the_closure_follows_imports_of_imports_wherever_they_are():
@@ -93,9 +199,26 @@ def test_what_is_left_out_is_not_followed():
     assert "models/scorer.py" in every - some
 
 
-def test_the_code_of_a_notebook_is_its_code_cells(tmp_path):
+def test_a_package_that_finds_its_modules_by_itself_depends_on_all_of_them(tmp_path, monkeypatch):
+    monkeypatch.setattr(imports, "PACKAGES", {tmp_path.name: tmp_path})
+    (tmp_path / "all").mkdir()
+    for name, source in {
+        "__init__": "",
+        "collect": "import pkgutil\nx = list(pkgutil.iter_modules())",
+        "one": "",
+    }.items():
+        (tmp_path / "all" / f"{name}.py").write_text(source)
+    (tmp_path / "__init__.py").write_text("")
+    assert tmp_path / "all" / "one.py" in closure([f"from {tmp_path.name}.all.collect import x"])
+
+
+def test_the_code_of_a_notebook_is_its_code_cells(tmp_path, monkeypatch):
     cells = [v4.new_markdown_cell("import attreval.methods.run"), v4.new_code_cell("import attreval.core.seeds")]
-    nbformat.write(v4.new_notebook(cells=cells), tmp_path / "n.ipynb")
-    first, *rest = notebook_files(tmp_path / "n.ipynb")
-    assert first == str(tmp_path / "n.ipynb")
-    assert [name.rsplit("/", 1)[1] for name in rest] == ["__init__.py", "__init__.py", "seeds.py"]
+    (tmp_path / "notebooks").mkdir()
+    nbformat.write(v4.new_notebook(cells=cells), tmp_path / "notebooks" / "n.ipynb")
+    monkeypatch.setattr(project, "home", lambda: tmp_path)
+    assert [path.name for path in notebook_modules("n")] == ["__init__.py", "__init__.py", "seeds.py"]
+
+
+def test_the_notebooks_are_those_of_the_steps():
+    assert sorted(NOTEBOOKS) == sorted(path.stem for path in Path(CHECKOUT / "notebooks").glob("*.ipynb"))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from attreval.texts.rows import Counts, Row
-from compendium.imports import closure, hash_files
+from compendium.imports import closure, code_digest
 
 
 @dataclass(frozen=True)
@@ -71,5 +71,5 @@ class Task:
         return closure(sources, leave_out=("compendium.config", "compendium.corpora.fetch", "compendium.corpora.tasks"))
 
     def code_hash(self) -> str:
-        """What changes when one of these files does."""
-        return hash_files(self.code())
+        """What changes when the code of one of these files does; comments and docstrings do not count."""
+        return code_digest(self.code())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import BuiltinFunctionType, FunctionType, ModuleType
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import ConfigDict, Field, ValidationError
 
@@ -14,11 +14,12 @@ class Parameters(Section):
     """What every notebook takes."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    identity: ClassVar[tuple[str, ...]] = ()  # the parameters that tell its runs in one profile apart
     profile: str = "quick"
 
     def run(self) -> tuple:
         """What tells this run of the notebook from its other runs in the same profile: task, model, seed and part."""
-        return ()
+        return tuple(getattr(self, name) for name in self.identity)
 
 
 class OneModel(Parameters):
@@ -26,31 +27,29 @@ class OneModel(Parameters):
 
     task: str = "snli"
     model: str = "minilm"
+    identity: ClassVar[tuple[str, ...]] = ("task", "model", "seed")
     seed: int = Field(1, ge=0)
-
-    def run(self) -> tuple:
-        return (self.task, self.model, self.seed)
 
 
 class Explaining(OneModel):
     """03: one shard of the instances. instances and methods replace the profile's."""
 
+    identity: ClassVar[tuple[str, ...]] = (*OneModel.identity, "shard")
     shard: int = Field(0, ge=0)
     instances: int | None = Field(None, ge=1)
     methods: list[str] | None = Field(None, min_length=1)
 
     def run(self) -> tuple:
         custom = self.instances is not None or self.methods is not None
-        return (*super().run(), f"{self.shard}-custom" if custom else self.shard)
+        *one_model, shard = super().run()
+        return (*one_model, f"{shard}-custom" if custom else shard)
 
 
 class ExplanationPart(OneModel):
     """07_sun2024_explanations: one part of the instances that the diagnosis explains."""
 
+    identity: ClassVar[tuple[str, ...]] = (*OneModel.identity, "part")
     part: int = Field(0, ge=0)
-
-    def run(self) -> tuple:
-        return (*super().run(), self.part)
 
 
 NOTEBOOKS: dict[str, type[Parameters]] = {

@@ -1,15 +1,16 @@
-"""Staleness: the files by which the workflow sees that a step must run again.
+"""Staleness: what the workflow looks at to see that a step must run again.
 
-A notebook depends on the modules of this package that it imports, and on what those import in turn; not on the schema
-of profiles, whose values the workflow looks at themselves (the params of its rules). A table of a task depends on its
-builder; what reads the table looks at a stamp beside it, which changes when, and only when, the table does.
+Code counts by what it does: of the modules that a notebook imports, and of those that they import in turn, comments and
+docstrings are left out. Some modules are not looked at: the schema of profiles, whose values are settings of the steps
+(workflow.steps), and what brings corpora here, since a step looks at a stamp beside each table, which changes when, and
+only when, the table does.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import nbformat
@@ -18,9 +19,10 @@ from attreval.core.tables import write_json
 from compendium import corpora, project
 from compendium.corpora.fetch.lock import package
 from compendium.corpora.own_tasks import digest_once
-from compendium.imports import closure
+from compendium.imports import closure, code_digest
 
 SCHEMA = ("compendium.config",)
+BRINGS_DATA = ("compendium.corpora.fetch", "compendium.corpora.own_tasks", "compendium.corpora.tasks")
 MODEL_FILES = (".json", ".safetensors", ".bin", ".txt", ".model", ".jinja")
 
 
@@ -30,9 +32,15 @@ def code_of(notebook: Path) -> str:
     return "\n".join(cell.source for cell in cells if cell.cell_type == "code")
 
 
-def notebook_files(notebook: Path) -> list[str]:
-    """The notebook and every file of the package that it runs."""
-    return [str(notebook), *map(str, closure([code_of(notebook)], leave_out=SCHEMA))]
+def notebook_modules(notebook: str, not_run: Sequence[str] = ()) -> list[Path]:
+    """The files of the two packages that a notebook runs. not_run: modules that it imports and never runs."""
+    source = code_of(project.home() / "notebooks" / f"{notebook}.ipynb")
+    return closure([source], leave_out=(*SCHEMA, *BRINGS_DATA, *not_run))
+
+
+def notebook_digest(notebook: str, not_run: Sequence[str] = ()) -> str:
+    """What changes when the code of the packages that a notebook runs does something else."""
+    return code_digest(notebook_modules(notebook, not_run))
 
 
 def stamp_path(task: str) -> Path:
