@@ -138,7 +138,7 @@ def test_claims_on_agreement_are_not_reproduced_by_noise():
         values = kamp.values_and_worlds(noise(rng), spec, 1)[0]
         chance = null[:, :, kamp.AT[kamp.CHANCE, 0] :].mean(axis=(0, 1))
         values[:, kamp.AT[kamp.CHANCE, 0] :] = chance
-        return kamp.findings_of(values, null, spec, BOOTSTRAP, ("noise", int(values[0, 0] * 1e6)))
+        return kamp.findings_of(values, null, spec, PROFILE, ("noise", "m", int(values[0, 0] * 1e6)))
 
     reproduced, tested = count_reproduced("kamp2023", findings)
     assert (tested == WORLDS).all() and len(tested) == len(read_claims("kamp2023"))

@@ -13,7 +13,7 @@ from attreval.metrics.registry import FAITHFULNESS
 from compendium import config
 from compendium.config import AgreementSpec, BootstrapSpec
 from compendium.papers.common.claims import read_claims
-from compendium.papers.kamp2023 import turned as kamp
+from compendium.papers.kamp2023 import claims as kamp
 from compendium.papers.kamp2023.readings import SIX, Reading
 from compendium.papers.poerner2018 import claims as poerner
 from compendium.papers.poerner2018.contrasts import Column, MethodContrast, contrast_methods
@@ -74,8 +74,8 @@ def test_agreement_by_fixed_k_rule_of_peaks_and_sign():
         Reading(f"x{at}", tuple("abcdefghijkl"), {m: rng.normal(size=12) for m in SIX}, marks[at]) for at in range(40)
     ]
     spec = AgreementSpec(largest_k=4, fixed_k=4)
-    step = SimpleNamespace(profile=SimpleNamespace(agreement=spec, bootstrap=BOOTSTRAP))
-    found = kamp.of_run(step, ("snli", "minilm", 1), texts)
+    step = SimpleNamespace(profile=SimpleNamespace(agreement=spec, bootstrap=BOOTSTRAP, models={}))
+    found = kamp.by_protocol(step, ("snli", "minilm", 1), texts)
     assert set(found) == {
         *(f"{k} tokens as the fixed k" for k in (2, 3)),
         "dynamic k by the rule of the paper",

@@ -18,6 +18,7 @@ from compendium.papers.kamp2023 import (
     agreement,
     choices,
     chosen_runs,
+    claim_statistics,
     claims,
     dynamic_k,
     figures,
@@ -31,7 +32,7 @@ from compendium.papers.kamp2023 import (
     tables,
 )
 from compendium.papers.kamp2023.agreement import LOW
-from compendium.papers.kamp2023.claim_statistics import statistics
+from compendium.papers.kamp2023.claim_statistics import statements
 from compendium.papers.kamp2023.readings import PEOPLE, SIX, Reading
 
 RUN = ("snli", "tiny", 1)
@@ -238,7 +239,7 @@ def test_claims_are_reproduced_where_they_were_planted(step, monkeypatch):
     step.profile = step.profile.model_copy(update={"bootstrap": bootstrap})
     wanted = ["shap-lime-agree-most", "three-groups", "perturbation-nearer-to-people"]
     table = verdicts(planted(low=LOW, agree=("partition_shap", "lime")))
-    assert set(table.index) == set(statistics(4)) and table.value.notna().all()
+    assert set(table.index) == set(statements(4)) and table.value.notna().all()
     assert table.verdict[wanted].tolist() == ["reproduced"] * 3
     assert table.value[wanted[0]] == 1 and table.low[wanted[2]] > 0 and "30 texts" in table.basis[wanted[0]]
     assert (table.texts == 30).all() and table.null_scores[wanted[0]] < 0.8
@@ -252,10 +253,10 @@ def test_claims_are_decided_on_the_papers_texts_where_they_can_be():
     known = Finding(1.0, np.ones(50), texts=40)
     runs = {"rated_movies": known, "snli": known, "esnli": untested("nobody")}
     measured = {
-        (task, "m", 1): {claim: replace(found, basis=task) for claim in statistics(4)} for task, found in runs.items()
+        (task, "m", 1): {claim: replace(found, basis=task) for claim in statements(4)} for task, found in runs.items()
     }
     assert set(claims.claims_table(measured).basis) == {"snli"}
-    assert len(claims.claims_by_run(measured)) == 3 * len(statistics(4))
+    assert len(claims.claims_by_run(measured)) == 3 * len(statements(4))
     assert claims.claims_by_run({}).empty
     sizes = {"rated_movies": 40, "snli": 4, "esnli": 40}
     few = {run: {c: replace(f, texts=sizes[run[0]]) for c, f in of.items()} for run, of in measured.items()}
@@ -266,7 +267,7 @@ def test_the_numbers_of_a_text_are_those_that_readings_give(step):
     """Every pair, method and k: the matrix form against one call each."""
     spec = step.profile.agreement
     for reading in step.readings[:6]:
-        values = claims.values_of(reading, spec, (0, 0))
+        values = claim_statistics.values_of(reading, spec, (0, 0))
         for name, at in claims.AT.items():
             if name[0] == "pair":
                 way = reading.agreement_at_k(name[1:3], name[3], spec) if name[3] else None

@@ -1,7 +1,7 @@
-"""The numbers behind the claims of Kamp et al. (2023), each a statistic of means over texts.
+"""The numbers behind the claims of Kamp et al. (2023): of one text, and each claim's statistic of their means.
 
 Claims about an order are counted as the share of comparisons that come out as the paper says. Letters used for shapes:
-b the sample and its draws, or null worlds.
+p numbers a text, b the sample and its draws, or null worlds.
 """
 
 from __future__ import annotations
@@ -13,10 +13,13 @@ from itertools import combinations
 import numpy as np
 from scipy.stats import rankdata
 
+from attreval.metrics.chunks import chosen_chunks, find_chunks
+from attreval.metrics.pairwise_agreement import pairwise_agreement, pairwise_agreement_of
+from compendium.config import AgreementSpec
 from compendium.papers.common.published import reported
 from compendium.papers.common.resampling import best_of, least_of
 from compendium.papers.kamp2023.agreement import LOW
-from compendium.papers.kamp2023.readings import PEOPLE, SIX
+from compendium.papers.kamp2023.readings import PEOPLE, SIX, Reading
 from compendium.papers.kamp2023.tables import KAMP_METHODS
 
 SHAP, LIME, GRADIENT, INPUT, PLAIN, PATH = SIX
@@ -29,18 +32,70 @@ LOW_PAIRS = tuple(pair for pair in PAIRS if set(pair) & set(LOW))
 DYNAMIC = 0  # stands for dynamic k where a k is asked for
 CHANCE = "chance"  # agreement of scores in a random order with people
 SPANS = "spans"  # mean agreement of all pairs on the chunks of a text that hold what they select
+KS = (DYNAMIC, *range(1, LARGE + 1))
+NAMES = [("pair", a, b, k) for a, b in PAIRS for k in KS] + [(PEOPLE, m, k) for m in SIX for k in KS]
+NAMES += [("k", m) for m in SIX] + [("rise", "short"), ("rise", "long"), (SPANS, DYNAMIC)]
+NAMES += [(CHANCE, k) for k in KS]
+AT = {name: at for at, name in enumerate(NAMES)}
 
 
 @dataclass(frozen=True)
 class Means:
-    """(b, p) means by name: ("pair", a, b, k), (PEOPLE, method, k), ("k", method), ("rise", length), (CHANCE, k),
-    (SPANS, k)."""
+    """(b, p) means, found by the NAMES of the numbers."""
 
-    names: dict[tuple, int]
     values: np.ndarray
 
     def __getitem__(self, name: tuple) -> np.ndarray:
-        return self.values[:, self.names[name]]
+        return self.values[:, AT[name]]
+
+
+@dataclass(frozen=True)
+class Statement:
+    """What a claim is decided by: a statistic of the means; of those to choose by and those to read where `chosen`.
+
+    named: whether it says something of methods by their names; what no name decides, or that one method is like
+    others, exchanged names leave as it is. of_people: whether it rests on the texts that people marked.
+    """
+
+    statistic: Callable[..., np.ndarray]
+    chosen: bool = False
+    named: bool = True
+    of_people: bool = False
+
+    def number(self, fit: np.ndarray, read: np.ndarray) -> np.ndarray:
+        """(b,) the statistic of (b, p) means."""
+        return self.statistic(Means(fit), Means(read)) if self.chosen else self.statistic(Means(read))
+
+
+def values_of(reading: Reading, spec: AgreementSpec, lengths: tuple[float, float]) -> np.ndarray:
+    """(p,) every number of one text that a claim speaks of; NaN for people where nobody marked it, and for chance.
+
+    lengths: the tokens up to which a text is short, and from which it is long.
+    """
+    names = [*SIX, PEOPLE] if reading.marked else list(SIX)
+    if spec.ties == "expectation" and spec.people == "top_k":
+        fixed = pairwise_agreement([reading.of(name) for name in names], KS[1:])
+        dynamic = pairwise_agreement_of(np.array([reading.peaks(name, spec) for name in names]))
+        table = np.concatenate([dynamic[None], fixed])
+    else:
+        table = np.full((len(KS), len(names), len(names)), np.nan)
+        for b, a in combinations(range(len(names)), 2):
+            pair = (names[b], names[a])
+            ways = [reading.agreement_at_peaks(pair, spec), *(reading.agreement_at_k(pair, k, spec) for k in KS[1:])]
+            table[:, a, b] = table[:, b, a] = ways
+    peaks = np.array([reading.peaks(m, spec) for m in SIX])
+    by_spans = pairwise_agreement_of(chosen_chunks(peaks, find_chunks(reading.tokens)))
+    rise = (reading.agreement_at_k(SIX, LARGE, spec) - reading.agreement_at_k(SIX, 1, spec)) / (LARGE - 1)
+    n, (short, long) = len(reading.tokens), lengths
+    parts = (  # in the order of NAMES
+        [table[:, SIX.index(a), SIX.index(b)] for a, b in PAIRS],
+        table[:, : len(SIX), -1].T if reading.marked else np.full((len(SIX), len(KS)), np.nan),
+        peaks.sum(axis=1),
+        [rise if n <= short else np.nan, rise if n >= long else np.nan],
+        by_spans[np.triu_indices(len(SIX), 1)].mean(),
+        np.full(len(KS), np.nan),
+    )
+    return np.concatenate([np.ravel(part) for part in parts])
 
 
 def share_above(differences: Iterable[np.ndarray]) -> np.ndarray:
@@ -153,36 +208,24 @@ def gain_of_spans(means: Means) -> np.ndarray:
     return means[SPANS, DYNAMIC] - np.mean([means["pair", *p, DYNAMIC] for p in PAIRS], axis=0)
 
 
-def statistics(k: int) -> dict[str, Callable[[Means], np.ndarray]]:
-    """By claim, its number; k: the fixed k that dynamic k is set against."""
+def statements(k: int) -> dict[str, Statement]:
+    """By claim, what decides it; k: the fixed k that dynamic k is set against."""
     return {
-        "shap-lime-agree-most": highest_pair,
-        "three-groups": three_groups(k),
-        "agreement-rises-with-k": rises_with_k,
-        "perturbation-nearer-to-people": highest_lines(k),
-        "gradient-competitive-with-people": share_of_lead(k),
-        "people-agreement-rises-with-k": rises_with_k_for_people,
-        "dynamic-k-helps-plain-ig": gain(PLAIN, k),
-        "dynamic-k-helps-gradient-x-input": gain(INPUT, k),
-        "advantage-vanishes": vanishes(_with_people, k),
-        "advantage-among-methods-vanishes": vanishes(_with_methods, k),
-        "dynamic-k-order": rank_correlation_of_k,
-        "dynamic-k-shap": lambda means: means["k", SHAP],
-        "dynamic-k-plain-ig": lambda means: means["k", PLAIN],
-        "improvement-shrinks": gain_falls_with_k,
-        "no-improvement-above-five": gain_above_five,
-        "spans-smooth-differences": gain_of_spans,
-        "length-bias": lambda means: means["rise", "short"] - means["rise", "long"],
+        "shap-lime-agree-most": Statement(highest_pair),
+        "three-groups": Statement(three_groups(k)),
+        "agreement-rises-with-k": Statement(rises_with_k, named=False),
+        "perturbation-nearer-to-people": Statement(highest_lines(k), chosen=True, of_people=True),
+        "gradient-competitive-with-people": Statement(share_of_lead(k), named=False, of_people=True),
+        "people-agreement-rises-with-k": Statement(rises_with_k_for_people, named=False, of_people=True),
+        "dynamic-k-helps-plain-ig": Statement(gain(PLAIN, k)),
+        "dynamic-k-helps-gradient-x-input": Statement(gain(INPUT, k)),
+        "advantage-vanishes": Statement(vanishes(_with_people, k), of_people=True),
+        "advantage-among-methods-vanishes": Statement(vanishes(_with_methods, k)),
+        "dynamic-k-order": Statement(rank_correlation_of_k),
+        "dynamic-k-shap": Statement(lambda means: means["k", SHAP]),
+        "dynamic-k-plain-ig": Statement(lambda means: means["k", PLAIN]),
+        "improvement-shrinks": Statement(gain_falls_with_k, named=False),
+        "no-improvement-above-five": Statement(gain_above_five, chosen=True, named=False),
+        "spans-smooth-differences": Statement(gain_of_spans, named=False),
+        "length-bias": Statement(lambda means: means["rise", "short"] - means["rise", "long"], named=False),
     }
-
-
-CHOSEN = ("no-improvement-above-five", "perturbation-nearer-to-people")  # those that choose, and take the means twice
-OF_NO_METHOD = (  # what no name decides, or that one method is like others: exchanged names leave it as it is
-    "gradient-competitive-with-people",
-    "agreement-rises-with-k",
-    "people-agreement-rises-with-k",
-    "improvement-shrinks",
-    "no-improvement-above-five",
-    "spans-smooth-differences",
-    "length-bias",
-)
