@@ -23,7 +23,7 @@ from compendium.papers.kamp2023 import (
     groups,
     people,
     readings,
-    summary,
+    sentences,
     tables,
 )
 from compendium.papers.kamp2023.readings import make_reading
@@ -84,10 +84,10 @@ def test_agreement_of_few_methods_is_told_and_drawn_as_far_as_it_goes(step, monk
     improved = tables.with_published_improvement(dynamic_k.improvement_table(step, compared))
     wide = tables.table_1(improved)
     assert list(wide.columns)[:2] == ["task", "method"] and wide.to_csv(index=False).startswith("task,method")
-    sentences, lengths = groups.sentence_table(step), groups.length_table(step)
-    assert len(sentences) == (len(texts) if six else 0) and lengths.empty == (not six)
-    assert "methods" in sentences and "agreement" in lengths
-    said = summary.summary_table(
+    told, lengths = groups.sentence_table(step), groups.length_table(step)
+    assert len(told) == (len(texts) if six else 0) and lengths.empty == (not six)
+    assert "methods" in told and "agreement" in lengths
+    said = sentences.summary_table(
         step,
         **{"agreement": pairs, "groups": groups.group_table(step), "lengths": lengths, "dynamic": compared},
         **{"with_people": people.human_agreement_table(step), "dynamic_k": dynamic_k.dynamic_k_table(step)},

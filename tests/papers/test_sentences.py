@@ -21,27 +21,29 @@ from compendium.papers.pipeline import sentences as pipeline
 from compendium.papers.poerner2018 import sentences as poerner
 from compendium.papers.sun2024 import sentences as sun
 from compendium.papers.zhao2023 import sentences as zhao
+from compendium.site.numbers import read_declared_numbers, read_numbers
 
 RUNS = [CHECKOUT / "results" / "reference" / run / "tables" for run in ("quick", "full")]
 K = 4
 SAID = [  # function, tables of the committed run, what else it is given
     (pipeline.say_models, ["03_overview_models"]),
     (pipeline.say_cost, ["03_overview_cost"]),
+    (poerner.say_pointing, ["04_poerner2018_blocks"]),
     (poerner.say_beside_published, ["04_poerner2018_table2"]),
     (poerner.say_chance, ["04_poerner2018_exceptions", "04_poerner2018_blocks"]),
     (poerner.say_choices, ["04_poerner2018_choices"]),
     (poerner.say_same_word, ["04_poerner2018_same_word"]),
     (poerner.say_attractors, ["04_poerner2018_attractors"]),
-    (kamp.say_pairs, ["05_kamp2023_agreement_at_k"], K),
+    (kamp.say_pairs, ["05_kamp2023_summary"]),
     (kamp.say_three_groups, ["05_kamp2023_agreement_at_k"], K),
     (kamp.say_groups, ["05_kamp2023_groups"], K),
-    (kamp.say_lengths, ["05_kamp2023_lengths"]),
+    (kamp.say_lengths, ["05_kamp2023_summary"]),
     (kamp.say_people, ["05_kamp2023_people"]),
-    (kamp.say_with_people, ["05_kamp2023_with_people"], K),
+    (kamp.say_with_people, ["05_kamp2023_summary"]),
     (kamp.say_dynamic, ["05_kamp2023_dynamic"], K),
-    (kamp.say_peak_counts, ["05_kamp2023_dynamic_k"]),
+    (kamp.say_peak_counts, ["05_kamp2023_summary", "05_kamp2023_dynamic_k"]),
     (kamp.say_phrases, ["05_kamp2023_phrases"]),
-    (kamp.say_predicted_k, ["05_kamp2023_predicted_k"]),
+    (kamp.say_predicted_k, ["05_kamp2023_summary", "05_kamp2023_predicted_k"]),
     (kamp.say_choices, ["05_kamp2023_ties", "05_kamp2023_signs", "05_kamp2023_rules"]),
     (kamp.say_spread, ["05_kamp2023_summary"]),
     (kamp.say_seeds, ["05_kamp2023_seeds_spread"]),
@@ -112,39 +114,56 @@ def test_little_or_nothing_is_said_to_be_so(said):
     assert function(tables[0], *(table.head(0) for table in tables[1:]), *more).endswith(".")
 
 
+def pairs(task, low, middle, high):
+    """Rows of agreement at one k: a pair of each of the paper's three groups, where it has a value."""
+    values = {("partition_shap", "lime"): high, ("lime", "gradient_l1"): middle, ("lime", "gradient_x_input"): low}
+    rows = [(task, *pair, K, value) for pair, value in values.items() if value is not None]
+    table = pd.DataFrame(rows, columns=["task", "method_a", "method_b", "k", "agreement"])
+    return table.assign(low=table.agreement - 0.1, high=table.agreement + 0.1)
+
+
 def test_numbers_come_with_their_intervals():
     assert between(0.041, 0.012, 0.07) == "0.04 [0.01, 0.07]"
-    table = pd.DataFrame({"task": ["snli"] * 3, "model": list("abc"), "seed": 1, "k": K, "group": "both gradient"})
-    table = table.assign(method_a=["lime", "lrp", "lime"], method_b=["lrp", "deeplift", "deeplift"])
-    table = table.assign(agreement=[0.5, 0.9, 0.7], low=[0.4, 0.8, 0.6], high=[0.6, 1.0, 0.8])
-    assert kamp.say_pairs(table, K) == (
-        "At k = 4 on SNLI, LRP and DeepLIFT agree most, 0.90 [0.80, 1.00], and LIME and LRP least, 0.50 [0.40, 0.60]."
+    assert kamp.say_three_groups(pairs("snli", 0.5, 0.7, 0.9), K) == (
+        "At k = 4 the three groups are separate, in the paper's order, in 1 of 1 tasks; on SNLI pairs range from 0.90 "
+        "[0.80, 1.00] (Partition SHAP and LIME) to 0.50 [0.40, 0.60] (LIME and Gradient x Input)."
     )
 
 
-def test_the_method_that_points_best_is_ahead_of_the_next():
-    rng = np.random.default_rng(0)
-    rows = [
-        {
-            "task": "hybrid_bbc",
-            "model": model,
-            "instance": at,
-            "method": method,
-            "metric": "hybrid",
-            "hit": rng.random() < p,
-        }
-        for model in ("gru", "cnn")
-        for at in range(200)
-        for method, p in (("lrp", 0.9), ("lime", 0.5), ("omission_1", 0.2), ("random", 1.0))
-    ]
-    hits = pd.DataFrame(rows).assign(hit=lambda frame: frame.hit.astype(float))
-    step = SimpleNamespace(profile=SimpleNamespace(bootstrap=SimpleNamespace(draws=200, confidence=0.95)))
-    said = poerner.say_pointing(hits, step)
-    means = hits.groupby("method").hit.mean()
-    assert said.startswith("Over all texts on hybrid documents LRP points best, ahead of the next, LIME, by ")
-    assert said.endswith("; it is the best in 2 of 2 columns.")
-    value, low, high = map(float, re.findall(r"-?\d\.\d\d", said))
-    assert value == pytest.approx(means["lrp"] - means["lime"], abs=0.006) and low < value < high and low > 0.3
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ((0.5, 0.7, None), "2 of 2"),
+        ((None, 0.5, 0.7), "2 of 2"),
+        ((0.5, None, 0.7), "2 of 2"),
+        ((0.7, 0.5, None), "1 of 2"),
+        ((0.7, 0.8, 0.75), "1 of 2"),
+    ],
+)
+def test_a_task_without_one_of_the_groups_is_asked_for_those_that_it_has(more, said):
+    """What one task lacks is no number that a comparison could fail by."""
+    both = pd.concat([pairs("snli", 0.5, 0.7, 0.9), pairs("rotten_tomatoes", *more)])
+    assert f"in {said} tasks" in kamp.say_three_groups(both, K)
+
+
+def test_sentences_and_the_text_have_the_same_numbers():
+    names = ["05_kamp2023_summary", "05_kamp2023_dynamic_k"]
+    tables = next(run for run in RUNS if (run / "05_kamp2023_summary.csv").exists())
+    numbers = read_numbers(tables, read_declared_numbers(CHECKOUT / "paper" / "numbers.yml"))
+    summary, peaks = read(names)
+    for said, keys in (
+        (kamp.say_pairs(summary), ("highest_pair", "highest_agreement", "lowest_pair", "lowest_agreement")),
+        (kamp.say_lengths(summary), ("short", "short_rise", "long", "long_rise")),
+    ):
+        assert all(numbers[f"agreement.snli.{key}"] in said for key in keys), said
+    assert all(numbers[f"dynamic.snli.{key}"] in kamp.say_peak_counts(summary, peaks) for key in ("most", "fewest"))
+    (blocks,) = read(["04_poerner2018_blocks"])
+    said = poerner.say_pointing(blocks)
+    assert all(
+        numbers[f"pointing.{block}.{key}"] in said
+        for block in ("topics", "sentiment")
+        for key in ("best", "best_method")
+    )
 
 
 def test_texts_shown_are_counted():

@@ -23,14 +23,18 @@ from attreval.metrics.unified.gold import read_gold
 from attreval.metrics.unified.ranking import Feature, rank_features
 from compendium import corpora
 from compendium.config import Profile, Run
-from compendium.papers.common.evidence import borrowed_evidence, with_evidence
-from compendium.papers.common.runs import load_attributions, load_tokens, load_typed_attributions, load_typed_tokens
-from compendium.papers.common.sample import evaluated_instances, to_explain
+from compendium.papers.common.runs import (
+    RUN,
+    load_attributions,
+    load_tokens,
+    load_typed_attributions,
+    load_typed_tokens,
+)
+from compendium.papers.common.sample import borrowed_evidence, evaluated_instances, to_explain, with_evidence
 from compendium.papers.kamp2023.readings import PEOPLE
 from compendium.project import Results
 
 MOST_FEATURES = 12  # pairs, or pairs of spans, of one explanation
-RUN = ["task", "model", "seed"]
 VALUES_OF = ("04_poerner2018", "06_zhao2023", "07_sun2024")  # notebooks that keep metrics' values of single texts
 TEXT_AGREEMENT = ("methods", "methods_dynamic", "people")  # columns of notebook 05
 

@@ -11,9 +11,8 @@ from matplotlib.ticker import LogLocator, StrMethodFormatter
 
 from attreval.core.tables import read_csv
 from compendium.papers.common.claims import scorecard
-from compendium.papers.common.direct_labels import label_ends, room_for
 from compendium.papers.common.scorecard import PAPERS, draw_overview, draw_paper, read_titles, write_picture
-from compendium.papers.common.style import draw_nothing, use_style
+from compendium.papers.common.style import draw_nothing, label_ends, room_for, use_style
 
 NOT_HERE = "not part of this run"
 NO_PICTURE = f"This picture is {NOT_HERE}."

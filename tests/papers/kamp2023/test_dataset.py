@@ -8,7 +8,7 @@ from reference.steps import Recorder
 
 from attreval.core.tables import write_csv
 from compendium import corpora
-from compendium.papers.common.published import reported
+from compendium.papers.common.runs import reported
 from compendium.papers.kamp2023 import dataset
 from compendium.project import Results
 

@@ -12,7 +12,7 @@ import pytest
 from attreval.metrics.dynamic_k import CHOICES
 from compendium.config import Profile
 from compendium.papers.common.claims import read_claims
-from compendium.papers.common.published import reported
+from compendium.papers.common.runs import reported
 from compendium.papers.common.verdicts import Finding, untested
 from compendium.papers.kamp2023 import (
     agreement,
@@ -28,7 +28,6 @@ from compendium.papers.kamp2023 import (
     readings,
     seeds,
     sentences,
-    summary,
     tables,
 )
 from compendium.papers.kamp2023.agreement import LOW
@@ -122,9 +121,9 @@ def test_groups_texts_and_lengths(step):
     assert set(table.group) == {"all six", "perturbation", "gradient"} and set(table.k) == set(range(13))
     six = table[table.group == "all six"].set_index("k").agreement
     assert 1 / 6 <= six[1] < six[12] <= 1
-    sentences = groups.sentence_table(step)
-    assert list(sentences.tokens) == [8, 9, 10, 11, 12, 13] and np.isnan(sentences.people[0])
-    assert sentences.people[1:].between(1 / 3, 1).all() and "pieces" not in sentences
+    texts = groups.sentence_table(step)
+    assert list(texts.tokens) == [8, 9, 10, 11, 12, 13] and np.isnan(texts.people[0])
+    assert texts.people[1:].between(1 / 3, 1).all() and "pieces" not in texts
     lengths = groups.length_table(step)
     assert set(lengths.length) == {8, 10} and (lengths.instances == 1).all()  # nothing has 50 tokens
     ends = lengths[lengths.k >= lengths.length]
@@ -147,7 +146,7 @@ def test_the_summary_says_who_is_highest_and_lowest(step):
         "dynamic_k": dynamic_k.dynamic_k_table(step),
         "predicted_k": people.predicted_k_table(step),
     }
-    table = summary.summary_table(step, agreement=pd.DataFrame(pairs, columns=columns), **found)
+    table = sentences.summary_table(step, agreement=pd.DataFrame(pairs, columns=columns), **found)
     by_name = table.set_index(["task", "quantity"])
     assert by_name.index.is_unique and by_name.value[("all", "fixed_k")] == 4
     texts = by_name.loc["snli"]
@@ -163,7 +162,7 @@ def test_the_summary_says_who_is_highest_and_lowest(step):
     assert texts.value["people_random"] == random and texts.value["people_lowest"] < texts.value["people_highest"]
     assert texts.value["best_rule"] == found["predicted_k"].groupby("rule").error.mean().drop("one_for_all").min()
     nobody = {name: part.iloc[:0] if "predicted" in name or "people" in name else part for name, part in found.items()}
-    without = summary.summary_table(step, agreement=pd.DataFrame(pairs, columns=columns), **nobody)
+    without = sentences.summary_table(step, agreement=pd.DataFrame(pairs, columns=columns), **nobody)
     assert not {"best_rule", "people_highest", "people_random"} & set(without.quantity)
 
 

@@ -12,7 +12,7 @@ from attreval.metrics import diagnosticity
 from attreval.metrics.registry import FAITHFULNESS, METRICS
 from compendium.config import Profile
 from compendium.papers.common.claims import read_claims
-from compendium.papers.common.published import reported
+from compendium.papers.common.runs import reported
 from compendium.papers.zhao2023 import claim_statistics, claims, curves, protocol_changes, tables
 from compendium.papers.zhao2023 import diagnosticity as zhao_diagnosticity
 from compendium.papers.zhao2023.datasets import compared_tasks

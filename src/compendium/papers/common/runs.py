@@ -1,4 +1,4 @@
-"""The outputs of a run (task, model, seed): attributions, tokens and tables; no model is loaded here.
+"""What is stored of a run (task, model, seed), and what the papers report: no model is loaded here.
 
 For models see `trained_models`.
 """
@@ -6,7 +6,7 @@ For models see `trained_models`.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import wraps
 from typing import Any
 
@@ -16,9 +16,23 @@ from attreval.core.records import Attribution, Tokens
 from attreval.core.tables import read_by_instance
 from attreval.core.token_tables import read_tokens
 from attreval.methods import METHODS
-from compendium.config import Judge, Profile
+from compendium import project
+from compendium.config import Judge, Profile, Run
 from compendium.project import Results
 from compendium.workflow.step import Step
+
+RUN = ["task", "model", "seed"]  # the columns that name a run
+ACCURACY = ["accuracy", "accuracy_low", "accuracy_high", "majority"]
+
+
+def reported(name: str) -> pd.DataFrame:
+    """The published figures of paper/reported/<name>.csv. Raises FileNotFoundError that lists those there are."""
+    folder = project.home() / "paper" / "reported"
+    path = folder / f"{name}.csv"
+    if not path.exists():
+        there = ", ".join(sorted(p.stem for p in folder.glob("*.csv")))
+        raise FileNotFoundError(f"no published figures {name!r}; there are: {there}")
+    return pd.read_csv(path)
 
 
 def load_attributions(
@@ -61,7 +75,7 @@ def common_methods(records: dict[str, dict[str, Attribution]]) -> list[str]:
 def kept_for_run(runs: int = 1) -> Callable[[Callable], Callable]:
     """Decorate a function of (results, profile, task, model, seed): a process keeps what it gives for the last `runs`.
 
-    The key is the results folder and the run: a process works for one profile.
+    What is kept belongs to a results folder, a profile with all its values, and a run.
     """
 
     def decorate(load: Callable) -> Callable:
@@ -69,7 +83,7 @@ def kept_for_run(runs: int = 1) -> Callable[[Callable], Callable]:
 
         @wraps(load)
         def load_once(results: Results, profile: Profile, *run):
-            key = (results.root, *run)
+            key = (results.root, profile.model_dump_json(), *run)
             if key not in kept:
                 kept[key] = load(results, profile, *run)
                 while len(kept) > runs:
@@ -87,16 +101,37 @@ def load_records_once(results: Results, profile: Profile, task: str, model: str,
     return load_attributions(results, profile, task, model, seed)
 
 
-def read_shards(step: Step, table: str, judge: Judge | None = None, lacking: bool = False) -> pd.DataFrame:
+def read_shards(step: Step, table: str, judge: Judge | None = None, gaps: bool = False) -> pd.DataFrame:
     """A table that notebook 03 wrote for each shard (of a judge's runs), put together, with task, model and seed.
 
-    lacking: some may lack, as tables of single texts do that no commit has.
+    gaps: some may be missing, as tables of single texts are that no commit has.
     """
     parts = []
     for task, model, seed in step.profile.explained_runs(judge):
         for shard in range(step.profile.explaining_of(task).shards):
-            if lacking and not step.results.table(table, "03_explain", task, model, seed, shard).exists():
+            if gaps and not step.results.table(table, "03_explain", task, model, seed, shard).exists():
                 continue
             found = step.results.read_table(table, "03_explain", task, model, seed, shard)
             parts.append(found.assign(task=task, model=model, seed=seed))
-    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=["task", "model", "seed"])
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=RUN)
+
+
+def unlearned_table(step: Step, runs: Iterable[Run]) -> pd.DataFrame:
+    """One row a run whose model is not surely more often right on test than the name of the most frequent class.
+
+    What follows a model that has not learned its task is no evidence for or against an explanation. runs: (task, model,
+    seed), each read by the model of `profile.read_by(task)`.
+    """
+    rows = []
+    for task, model, seed in runs:
+        found = step.results.read_table("accuracy", "02_train", step.profile.read_by(task), model, seed).iloc[0]
+        if not found.accuracy_low > found.majority:
+            rows.append((task, model, seed, *found[ACCURACY]))
+    return pd.DataFrame(rows, columns=[*RUN, *ACCURACY])
+
+
+def drop_unlearned(frame: pd.DataFrame, unlearned: pd.DataFrame) -> pd.DataFrame:
+    """A table without the rows of these runs; the whole table where no other run is left."""
+    out = set(unlearned[RUN].itertuples(index=False, name=None))
+    kept = frame[[run not in out for run in frame[RUN].itertuples(index=False, name=None)]]
+    return kept if len(kept) else frame

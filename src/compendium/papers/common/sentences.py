@@ -23,7 +23,7 @@ class Sentence(str):
 
 
 def sentence(function: Callable[..., str]) -> Callable[..., Sentence]:
-    """Make a function of tables say that there is nothing to say where its first is empty, or a number is not there.
+    """Make a function of tables say that there is nothing to say: its first is empty, or it says "" or not a number.
 
     A small run leaves rows whose numbers nobody could measure; the largest of none is an error of pandas.
     """
@@ -39,7 +39,9 @@ def sentence(function: Callable[..., str]) -> Callable[..., Sentence]:
             if not NO_LARGEST.search(str(error)):
                 raise
             return Sentence(NOTHING)
-        return Sentence(NOTHING if NOT_A_NUMBER.search(text) else text)
+        if not text or NOT_A_NUMBER.search(text):
+            return Sentence(NOTHING)
+        return Sentence(f"{text[0].upper()}{text[1:].removesuffix('.')}.")
 
     return say
 

@@ -16,9 +16,8 @@ from attreval.methods.method import PathBaseline
 from attreval.metrics.rank_correlation import tau_b
 from attreval.metrics.registry import METRICS
 from compendium.config import Profile
-from compendium.papers.common.evidence import borrowed_evidence, with_evidence
 from compendium.papers.common.runs import common_methods, load_records_once
-from compendium.papers.common.sample import to_explain
+from compendium.papers.common.sample import borrowed_evidence, to_explain, with_evidence
 from compendium.papers.common.trained_models import load_model_once
 from compendium.papers.joint.values import ERASURE, agreement_values, faithfulness_values, simplicity_values
 from compendium.papers.kamp2023.readings import make_reading

@@ -20,13 +20,13 @@ from attreval.metrics.rank_correlation import tau_b
 from compendium import corpora
 from compendium.config import Profile
 from compendium.papers.common.resampling import means
+from compendium.papers.common.runs import RUN
 from compendium.papers.common.trained_models import load_model_once
 from compendium.papers.zhao2023.settings import main_protocol, query_segment
 from compendium.project import Results
 from compendium.workflow.step import Step, set_threads
 
 TOGETHER = 5  # instances that share batches
-RUN = ["task", "model", "seed"]
 PLACES = ("raw", "normalised")
 COLUMNS = [*RUN, "instance", "exact", "method", "measure", "raw", "least", "greatest", "normalised"]
 

@@ -23,10 +23,8 @@ from attreval.metrics.protocol import Protocol
 from attreval.metrics.registry import METRICS
 from attreval.metrics.unified.complexity import simplicity
 from compendium.config import Profile, Run
-from compendium.papers.common.evidence import borrowed_evidence, with_evidence
-from compendium.papers.common.learned import RUN, drop_unlearned, unlearned_table
-from compendium.papers.common.runs import common_methods, load_records_once
-from compendium.papers.common.sample import to_explain
+from compendium.papers.common.runs import RUN, common_methods, drop_unlearned, load_records_once, unlearned_table
+from compendium.papers.common.sample import borrowed_evidence, to_explain, with_evidence
 from compendium.papers.common.trained_models import load_model_once
 from compendium.papers.kamp2023.readings import PEOPLE, Reading, make_reading
 from compendium.papers.zhao2023.erasure import ErasureInput, ask_erasure, erasure_values, random_scores

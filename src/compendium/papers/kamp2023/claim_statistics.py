@@ -16,8 +16,8 @@ from scipy.stats import rankdata
 from attreval.metrics.chunks import chosen_chunks, find_chunks
 from attreval.metrics.pairwise_agreement import pairwise_agreement, pairwise_agreement_of
 from compendium.config import AgreementSpec
-from compendium.papers.common.published import reported
 from compendium.papers.common.resampling import best_of, least_of
+from compendium.papers.common.runs import reported
 from compendium.papers.kamp2023.agreement import LOW
 from compendium.papers.kamp2023.readings import PEOPLE, SIX, Reading
 from compendium.papers.kamp2023.tables import KAMP_METHODS

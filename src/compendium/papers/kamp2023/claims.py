@@ -18,7 +18,7 @@ from attreval.core.seeds import generator
 from compendium.config import AgreementSpec, BootstrapSpec, Profile, Run
 from compendium.papers.common.claims import Claim, read_claims, score
 from compendium.papers.common.contrasts import Cell, mean_difference
-from compendium.papers.common.published import reported
+from compendium.papers.common.runs import reported
 from compendium.papers.common.style import model_title, task_title
 from compendium.papers.common.turned import LEAST_NULLS, Turn, quick_draws, turned_table
 from compendium.papers.common.verdicts import CONTRADICTED, LEAST_TEXTS, Finding

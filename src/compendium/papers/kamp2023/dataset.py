@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from compendium import corpora
-from compendium.papers.common.published import reported
+from compendium.papers.common.runs import reported
 from compendium.workflow.step import Step
 
 TASK = "esnli"

@@ -9,8 +9,16 @@ from matplotlib import pyplot as plt
 from scipy.cluster.hierarchy import leaves_list, linkage
 from scipy.spatial.distance import squareform
 
-from compendium.papers.common.direct_labels import label_ends, room_for
-from compendium.papers.common.style import draw_nothing, finish_matrix, spare_ticks, task_panels, task_title, use_style
+from compendium.papers.common.style import (
+    draw_nothing,
+    finish_matrix,
+    label_ends,
+    room_for,
+    spare_ticks,
+    task_panels,
+    task_title,
+    use_style,
+)
 
 GROUPS = {
     "both perturbation": ("#D55E00", "s"),

@@ -20,8 +20,7 @@ from attreval.metrics.human_agreement import overlap, spaced_marks, token_marks
 from attreval.metrics.phrases import find_phrases, phrase_f1, phrase_tokens
 from compendium import corpora
 from compendium.config import Run
-from compendium.papers.common.published import reported
-from compendium.papers.common.runs import load_tokens
+from compendium.papers.common.runs import load_tokens, reported
 from compendium.papers.common.sample import marked_corpus
 from compendium.papers.kamp2023.agreement import mean_with_interval
 from compendium.papers.kamp2023.readings import PEOPLE, Reading, marked, read_runs, voters

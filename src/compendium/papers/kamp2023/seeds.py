@@ -18,8 +18,7 @@ from attreval.core.tables import read_attributions, write_attributions
 from attreval.metrics.pairwise_difference import profile_differences, profile_matrix
 from compendium import corpora
 from compendium.config import Profile
-from compendium.papers.common.published import reported
-from compendium.papers.common.runs import load_attributions
+from compendium.papers.common.runs import load_attributions, reported
 from compendium.papers.kamp2023.readings import SIX
 from compendium.papers.kamp2023.seed_order import order_table, spread
 from compendium.project import Results

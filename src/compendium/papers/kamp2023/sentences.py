@@ -1,9 +1,15 @@
-"""One sentence a section of notebooks 05."""
+"""What the text and notebooks 05 say of agreement: one number each in `summary`, and one sentence a section.
+
+A sentence reads a number from the same cell of `summary` as the text does, and what `summary` does not have from the
+table that its section shows.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
+import numpy as np
 import pandas as pd
 
 from compendium.config.judges import AgreementSpec
@@ -11,32 +17,98 @@ from compendium.papers.common.sentences import Sentence, of_row, sentence
 from compendium.papers.common.style import task_title
 from compendium.papers.kamp2023.agreement import LOW
 from compendium.papers.kamp2023.readings import PEOPLE, SIX, Reading, voter_title
-from compendium.papers.kamp2023.summary import rise_with_k
+
+Row = tuple[str, str, str, float]
 
 
-def _pair(row: pd.Series, a: str = "method_a", b: str = "method_b") -> str:
-    """The two voters of a row."""
-    return f"{voter_title(row[a])} and {voter_title(row[b])}"
+def summary_table(step, **tables: pd.DataFrame) -> pd.DataFrame:
+    """One row a task (`all` for settings) and quantity: its value, and the name of who has it where somebody has.
+
+    tables: agreement, groups, lengths, with_people, dynamic, dynamic_k and predicted_k, as the notebook writes them, or
+    some of these. Means are over the runs of a task; a quantity of which there is nothing has no row.
+    """
+    spec = step.profile.agreement
+    fixed = min(spec.fixed_k, spec.largest_k)
+    settings = {"shown_k": fixed, "fixed_k": spec.fixed_k, "tie_draws": spec.tie_draws}
+    rows: list[Row] = [("all", quantity, "", value) for quantity, value in settings.items()]
+    for task, part in _by_task(tables.get("agreement"), fixed):
+        random = part.group == "with random"
+        rows += _extremes(task, "pairs", part[~random].groupby(["method_a", "method_b"], sort=False).agreement.mean())
+        rows += _mean(task, "pairs_random", part.agreement[random])
+    for task, part in _by_task(tables.get("groups"), fixed):
+        rows += _mean(task, "all_six", part.agreement[part.group == "all six"])
+    for task, part in _by_task(tables.get("lengths")):
+        rises = part.groupby("length").apply(rise_with_k, include_groups=False)
+        for word, length in (("short", rises.index.min()), ("long", rises.index.max())):
+            rows += [(task, word, "", length), (task, f"{word}_rise", "", rises[length])]
+    for task, part in _by_task(tables.get("with_people"), fixed):
+        means = part.groupby("method", sort=False).agreement.mean()
+        rows += _extremes(task, "people", means.drop("random", errors="ignore"))
+        rows += _mean(task, "people_random", part.agreement[part.method == "random"])
+    for task, part in _by_task(tables.get("dynamic_k")):
+        rows += _extremes(task, "dynamic_k", part[part.voter != PEOPLE].groupby("voter", sort=False).k.mean())
+    for task, part in _by_task(tables.get("dynamic"), spec.fixed_k):
+        pairs = part[part.b != PEOPLE].groupby(["a", "b"], sort=False)[["difference", "dynamic", "fixed"]].mean()
+        counts = {"pairs": len(pairs), "closer_pairs": (pairs.difference > 0).sum()}
+        spreads = {"spread_fixed": np.ptp(pairs.fixed), "spread_dynamic": np.ptp(pairs.dynamic)}
+        rows += [(task, quantity, "", value) for quantity, value in (counts | spreads).items()]
+    for task, part in _by_task(tables.get("predicted_k")):
+        errors = part.groupby("rule", sort=False).error.mean().drop("one_for_all")
+        rows.append((task, "best_rule", errors.idxmin().replace("_", " "), errors.min()))
+    return pd.DataFrame(rows, columns=["task", "quantity", "name", "value"])
 
 
-def _ends(part: pd.DataFrame, column: str) -> tuple[pd.Series, pd.Series]:
-    """The rows with the highest and the lowest value."""
-    return part.loc[part[column].idxmax()], part.loc[part[column].idxmin()]
+def rise_with_k(part: pd.DataFrame) -> float:
+    """By how much agreement rises with each k, from k = 1 to the largest; 0 where there is one k only."""
+    by_k = part.groupby("k").agreement.mean()
+    return float((by_k.iloc[-1] - by_k.iloc[0]) / max(1, len(by_k) - 1))
+
+
+def _by_task(table: pd.DataFrame | None, k: int | None = None) -> Iterator[tuple[str, pd.DataFrame]]:
+    """The parts of a table by task, at one k; none of a table that is not asked for."""
+    if table is not None:
+        yield from (table if k is None else table[table.k == k]).groupby("task", sort=False)
+
+
+def _extremes(task: str, what: str, means: pd.Series) -> list[Row]:
+    """Highest and lowest of the means of voters, or of pairs of voters."""
+    found = (("highest", means.idxmax()), ("lowest", means.idxmin())) if len(means) else ()
+    titles = {at: " and ".join(map(voter_title, [at] if isinstance(at, str) else at)) for _, at in found}
+    return [(task, f"{what}_{word}", titles[at], means[at]) for word, at in found]
+
+
+def _mean(task: str, quantity: str, values: pd.Series) -> list[Row]:
+    """The mean of what there is."""
+    return [(task, quantity, "", values.mean())] if len(values) else []
+
+
+def _tell(summary: pd.DataFrame, said: str, more: str = "", first: bool = True) -> str:
+    """A template filled with the cells of `summary`: of the first task that has them all, or of each.
+
+    `{lowest.name}` and `{lowest.value:.2f}` stand for the cells of the row whose quantity is `lowest`. more: what is
+    added where the task has that too.
+    """
+    rows = {task: {row.quantity: row for row in part.itertuples()} for task, part in _by_task(summary)}
+    settings, shown = rows.pop("all", {}), []
+    for task, found in rows.items():
+        filled = []
+        for template in (said, more):
+            try:
+                filled.append(template.format(task=task_title(task), **settings, **found))
+            except KeyError:
+                break
+        shown += ["".join(filled)] if filled else []
+    return "; ".join(shown[:1] if first else shown)
 
 
 @sentence
-def say_pairs(agreement: pd.DataFrame, k: int) -> str:
+def say_pairs(summary: pd.DataFrame) -> str:
     """Which pairs agree most and least at one k on the first task, beside what pairs with random scores reach."""
-    part = agreement[(agreement.k == k) & (agreement.task == agreement.task.iloc[0])]
-    random = part.group == "with random"
-    if random.all():
-        return "No two methods are compared."
-    most, least = _ends(part[~random], "agreement")
-    floor = f"; pairs with random scores reach {part[random].agreement.mean():.2f}" if random.any() else ""
-    return (
-        f"At k = {k} on {task_title(most.task)}, {_pair(most)} agree most, {of_row(most, 'agreement')}, and "
-        f"{_pair(least)} least, {of_row(least, 'agreement')}{floor}."
+    said = (
+        "At k = {shown_k.value:.0f} on {task}, {pairs_highest.name} agree most, {pairs_highest.value:.2f}, and "
+        "{pairs_lowest.name} least, {pairs_lowest.value:.2f}"
     )
+    return _tell(summary, said, "; pairs with random scores reach {pairs_random.value:.2f}")
 
 
 @sentence
@@ -44,25 +116,63 @@ def say_three_groups(agreement: pd.DataFrame, k: int) -> str:
     """In how many tasks the paper's three groups lie apart at one k, with the borders on the first."""
     part = agreement[(agreement.k == k) & agreement.method_a.isin(SIX) & agreement.method_b.isin(SIX)]
     if part.empty:
-        return "The six methods are not all here."
-    kinds = [_group(a, b) for a, b in zip(part.method_a, part.method_b, strict=True)]
-    found = part.assign(kind=kinds).groupby(["task", "kind"], sort=False).agreement.agg(["min", "max"]).unstack("kind")
-    apart = [
-        task
-        for task, row in found.iterrows()
-        if all(row["min"].get(kind, 1) > row["max"].get(kind + 1, 0) for kind in (0, 1))
-    ]
+        return ""
+    part = part.assign(kind=[_group(a, b) for a, b in zip(part.method_a, part.method_b, strict=True)])
+    apart = []
+    for _, of_task in part.groupby("task", sort=False):
+        groups = [values.agreement for _, values in of_task.groupby("kind")]  # those that the task has
+        apart.append(all(upper.min() > lower.max() for upper, lower in pairwise(groups)))
     most, least = _ends(part[part.task == part.task.iloc[0]], "agreement")
     return (
-        f"At k = {k} the three groups are separate, in the paper's order, in {len(apart)} of {len(found)} tasks; on "
+        f"At k = {k} the three groups are separate, in the paper's order, in {sum(apart)} of {len(apart)} tasks; on "
         f"{task_title(most.task)} pairs range from {of_row(most, 'agreement')} ({_pair(most)}) to "
         f"{of_row(least, 'agreement')} ({_pair(least)})."
     )
 
 
-def _group(a: str, b: str) -> int:
-    """Which of the paper's three groups a pair is in, the one that agrees most first."""
-    return 0 if {a, b} == {"partition_shap", "lime"} else 2 if {a, b} & set(LOW) else 1
+@sentence
+def say_lengths(summary: pd.DataFrame) -> str:
+    """How fast agreement rises with k in the shortest and in the longest texts of each task."""
+    said = (
+        "on {task} each further token raises agreement by {short_rise.value:.3f} in texts of about {short.value:.0f} "
+    )
+    said += "tokens and by {long_rise.value:.3f} in texts of about {long.value:.0f}"
+    return _tell(summary, said, first=False)
+
+
+@sentence
+def say_with_people(summary: pd.DataFrame) -> str:
+    """Which method agrees most with people at one k, which least, and what random scores reach."""
+    said = (
+        "At k = {shown_k.value:.0f} on {task}, {people_highest.name} agrees most with people, "
+        "{people_highest.value:.2f}, and {people_lowest.name} least, {people_lowest.value:.2f}"
+    )
+    return _tell(summary, said, "; random scores reach {people_random.value:.2f}")
+
+
+@sentence
+def say_peak_counts(summary: pd.DataFrame, peaks: pd.DataFrame) -> str:
+    """Who has the most and the fewest peaks on the first task, beside the published range."""
+    known = peaks.published_k.dropna()
+    published = f"; the published range is {known.min():.1f} to {known.max():.1f}" if len(known) else ""
+    said = "On {task} mean dynamic k ranges from {dynamic_k_lowest.value:.2f} ({dynamic_k_lowest.name}) to "
+    return _tell(summary, said + "{dynamic_k_highest.value:.2f} ({dynamic_k_highest.name})", published)
+
+
+@sentence
+def say_predicted_k(summary: pd.DataFrame, predicted: pd.DataFrame) -> str:
+    """The rule whose k is nearest to people's, beside their own mean."""
+    own = predicted[predicted.rule == "one_for_all"].error.mean()
+    said = "On {task} the rule nearest to people is “{best_rule.name}”, off by {best_rule.value:.2f} tokens on average"
+    return _tell(summary, said, f"; people's own mean, used for all texts, is off by {own:.2f}")
+
+
+@sentence
+def say_spread(summary: pd.DataFrame) -> str:
+    """How far apart pairs lie at a fixed and at dynamic k, by task."""
+    shown = _tell(summary, "{spread_fixed.value:.2f} and {spread_dynamic.value:.2f} on {task}", first=False)
+    said = "The pair that agrees most is above the one that agrees least, at fixed and dynamic k, by"
+    return shown and f"{said} {shown}"
 
 
 @sentence
@@ -74,21 +184,7 @@ def say_groups(groups: pd.DataFrame, k: int) -> str:
         by_k = {row.k: of_row(row, "agreement") for _, row in rows.iterrows()}
         if {0, k} <= set(by_k):
             shown.append(f"{by_k[k]} at k = {k} and {by_k[0]} at dynamic k on {task_title(task)}")
-    return f"The agreement of all six is {'; '.join(shown)}." if shown else "The six methods are not all here."
-
-
-@sentence
-def say_lengths(lengths: pd.DataFrame) -> str:
-    """How fast agreement rises with k in the shortest and in the longest texts of the first task."""
-    part = lengths[lengths.task == lengths.task.iloc[0]]
-    rises = part.groupby("length")[["k", "agreement"]].apply(rise_with_k)
-    chance = part.assign(agreement=part.chance).groupby("length")[["k", "agreement"]].apply(rise_with_k)
-    texts = part.groupby("length").instances.max()
-    shown = [
-        f"{rises[n]:.3f} in texts of about {n:.0f} tokens ({chance[n]:.3f} for random selections, n = {texts[n]:.0f})"
-        for n in dict.fromkeys([rises.index.min(), rises.index.max()])
-    ]
-    return f"On {task_title(part.task.iloc[0])} each further token raises agreement by {' and by '.join(shown)}."
+    return f"The agreement of all six is {'; '.join(shown)}." if shown else ""
 
 
 @sentence
@@ -96,28 +192,12 @@ def say_people(people: pd.DataFrame) -> str:
     """How many words people mark, and how much of it all of them do."""
     part = people[people.task == people.task.iloc[0]].set_index("quantity").value
     if "words_mean" not in part:
-        return "Nobody has marked these texts."
+        return ""
     all_mark = part.get("words_shared_by_all")
     shared = "" if all_mark is None else f"; {100 * all_mark:.0f} % of what anybody marks is marked by all"
     return (
         f"On {task_title(people.task.iloc[0])} a person marks {part['words_mean']:.2f} words per text "
         f"({part['words_fewest']:.2f} to {part['words_most']:.2f}, depending on the person){shared}."
-    )
-
-
-@sentence
-def say_with_people(table: pd.DataFrame, k: int) -> str:
-    """Which method agrees most with people at one k, which least, and what random scores reach."""
-    part = table[(table.k == k) & (table.task == table.task.iloc[0])]
-    methods = part[part.method != "random"]
-    if methods.empty:
-        return "No method is compared with people."
-    most, least = _ends(methods, "agreement")
-    random = part[part.method == "random"]
-    floor = f"; random scores reach {of_row(random.iloc[0], 'agreement')}" if len(random) else ""
-    return (
-        f"At k = {k} on {task_title(most.task)}, {voter_title(most.method)} agrees most with people, "
-        f"{of_row(most, 'agreement')}, and {voter_title(least.method)} least, {of_row(least, 'agreement')}{floor}."
     )
 
 
@@ -138,7 +218,7 @@ def say_dynamic(compared: pd.DataFrame, k: int) -> str:
     """How many pairs dynamic k brings closer, and the pair that moves most."""
     part = compared[(compared.k == k) & (compared.b != PEOPLE)]
     if part.empty:
-        return "No two methods are compared."
+        return ""
     surely = ((part.difference_low > 0).sum(), (part.difference_high < 0).sum())
     row = part.loc[part.difference.abs().idxmax()]
     moved = of_row(row, "difference", "difference_low", "difference_high", "+")
@@ -149,47 +229,16 @@ def say_dynamic(compared: pd.DataFrame, k: int) -> str:
 
 
 @sentence
-def say_peak_counts(peaks: pd.DataFrame) -> str:
-    """The voters with the fewest and the most peaks on the first task, beside the published range."""
-    part = peaks[(peaks.voter != PEOPLE) & (peaks.task == peaks.task.iloc[0])]
-    most, least = _ends(part, "k")
-    known = part.published_k.dropna()
-    published = f"; the published range is {known.min():.1f} to {known.max():.1f}" if len(known) else ""
-    return (
-        f"On {task_title(most.task)} mean dynamic k ranges from {of_row(least, 'k')} ({voter_title(least.voter)}) to "
-        f"{of_row(most, 'k')} ({voter_title(most.voter)}){published}."
-    )
-
-
-@sentence
 def say_phrases(phrases: pd.DataFrame) -> str:
     """Which method and selection come closest to what people mark."""
     part = phrases[phrases.method != PEOPLE]
     if part.empty:
-        return "No method is compared with people."
+        return ""
     row = part.loc[part.f1.idxmax()]
     means = ", ".join(f"{name} {f1:.2f}" for name, f1 in part.groupby("selection", sort=False).f1.mean().items())
     return (
         f"{voter_title(row.method)} comes closest to what people mark (selection: {row.selection}), F1 "
         f"{of_row(row, 'f1', 'f1_low', 'f1_high')}; means over methods: {means}."
-    )
-
-
-@sentence
-def say_predicted_k(predicted: pd.DataFrame) -> str:
-    """The rule whose k is nearest to people's, beside their own mean."""
-    means = predicted.groupby("rule", sort=False).error.mean()
-    rules = means.drop("one_for_all", errors="ignore")
-    best = predicted[predicted.rule == rules.idxmin()]
-    row = best.loc[best.error.idxmin()]
-    own = (
-        f"; people's own mean, used for all texts, is off by {means['one_for_all']:.2f}"
-        if "one_for_all" in means
-        else ""
-    )
-    return (
-        f"The rule nearest to people is “{rules.idxmin().replace('_', ' ')}”, off by {rules.min():.2f} tokens on "
-        f"average and by {of_row(row, 'error', 'error_low', 'error_high')} for {voter_title(row.method)}{own}."
     )
 
 
@@ -204,19 +253,6 @@ def say_choices(ties: pd.DataFrame, signs: pd.DataFrame, rules: pd.DataFrame) ->
     apart = (by_rule.max(axis=1) - by_rule.min(axis=1)).max()
     moved.append(f"the rules of dynamic k differ by up to {apart:.1f} tokens")
     return f"{'; '.join(moved)}."
-
-
-@sentence
-def say_spread(summary: pd.DataFrame) -> str:
-    """How far apart pairs lie at a fixed and at dynamic k, by task."""
-    wide = summary.pivot_table(index="task", columns="quantity", values="value", sort=False)
-    if not {"spread_fixed", "spread_dynamic"} <= set(wide):
-        return "No two methods are compared."
-    known = wide.dropna(subset=["spread_fixed", "spread_dynamic"])
-    shown = [f"{row.spread_fixed:.2f} and {row.spread_dynamic:.2f} on {task_title(at)}" for at, row in known.iterrows()]
-    return (
-        f"The pair that agrees most is above the one that agrees least, at fixed and dynamic k, by {', '.join(shown)}."
-    )
 
 
 @sentence
@@ -236,3 +272,18 @@ def say_seeds(spread: pd.DataFrame) -> str:
     return " ".join(
         [f"The largest average pairwise difference exceeds the smallest by {' and by '.join(shown)}.", *order]
     )
+
+
+def _pair(row: pd.Series, a: str = "method_a", b: str = "method_b") -> str:
+    """The two voters of a row."""
+    return f"{voter_title(row[a])} and {voter_title(row[b])}"
+
+
+def _ends(part: pd.DataFrame, column: str) -> tuple[pd.Series, pd.Series]:
+    """The rows with the highest and the lowest value."""
+    return part.loc[part[column].idxmax()], part.loc[part[column].idxmin()]
+
+
+def _group(a: str, b: str) -> int:
+    """Which of the paper's three groups a pair is in, the one that agrees most first."""
+    return 0 if {a, b} == {"partition_shap", "lime"} else 2 if {a, b} & set(LOW) else 1

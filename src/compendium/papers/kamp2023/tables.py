@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from attreval.methods import methods_in
-from compendium.papers.common.published import reported
+from compendium.papers.common.runs import reported
 
 KAMP_METHODS = methods_in("kamp2023")  # the published tables' names, and ours
 

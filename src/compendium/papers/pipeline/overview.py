@@ -40,7 +40,7 @@ def task_table(step: Step, cost: pd.DataFrame) -> pd.DataFrame:
     sampled methods, how the scores in this precision correlate with the exact ones. cost: of `cost_table`. NaN: what
     only the tables of single texts say, of a task whose steps were restored from a commit, which has none.
     """
-    explained = read_shards(step, "instances", lacking=True)
+    explained = read_shards(step, "instances", gaps=True)
     precision, shards = read_shards(step, "precision"), read_shards(step, "cost")
     rows = []
     for task in dict.fromkeys(cost.task):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from compendium.papers.common.published import reported
+from compendium.papers.common.runs import reported
 from compendium.papers.poerner2018.hits import architecture_names
 from compendium.papers.poerner2018.tables import TASKS_OF
 from compendium.workflow.step import Step

@@ -8,8 +8,7 @@ import seaborn as sns
 from matplotlib import pyplot as plt
 
 from compendium.papers.common.coloured_text import ColouredText
-from compendium.papers.common.method_style import MARKERS
-from compendium.papers.common.names import name_method
+from compendium.papers.common.method_style import MARKERS, method_looks, name_method
 from compendium.papers.common.style import draw_nothing, model_title, task_title, use_style
 from compendium.papers.poerner2018.examples import shortest_example
 from compendium.papers.poerner2018.tables import AGREEMENT, BLOCKS, NAMES
@@ -40,11 +39,6 @@ def figure_2(step: Step, predicted: str = "singular") -> ColouredText:
 def figure_3(step: Step) -> ColouredText:
     """A hybrid document of review sentences, read by the quasi-recurrent LSTM."""
     return shortest_example(step, BLOCKS["sentiment"].tasks, "qlstm", ["lrp", "limsse_probability"])
-
-
-def _method_title(name: str) -> str:
-    """A method, or a row of the paper's Table 2, as the figures name it."""
-    return name_method(NAMES.get(name, name))
 
 
 def _distinct_colours(count: int) -> list:
@@ -92,7 +86,11 @@ def draw_table_2(table: pd.DataFrame):
             style = {"markersize": 5, "markerfacecolor": "none", "alpha": 0.7}
             label = f"{'' if architecture in published else '_'}{model_title(architecture)}, published"
             axes.plot(sure, places, marker, color=colour, label=label, **style)
-        axes.set(yticks=range(len(names)), yticklabels=[_method_title(name) for name in names], xlim=(-0.02, 1.02))
+        axes.set(
+            yticks=range(len(names)),
+            yticklabels=[name_method(NAMES.get(name, name)) for name in names],
+            xlim=(-0.02, 1.02),
+        )
         axes.set(xlabel=f"share of hits: {WORDS[metric]}")
         axes.set_title(f"{task_title(task)}{CONDITIONS[condition]}", fontsize=11)
     grid[0][0].invert_yaxis()
@@ -119,7 +117,7 @@ def draw_attractors(
     if not len(part):
         return draw_nothing("no agreement sentences in this run")
     models, methods = list(dict.fromkeys(part.model)), list(dict.fromkeys(part.method))
-    colours = dict(zip(methods, sns.color_palette("husl", len(methods)), strict=True))
+    looks = method_looks(methods)
     width = min(3, len(models))
     height = -(-len(models) // width)
     size = (3.4 * width + 3.2, 3.4 * height)
@@ -127,11 +125,10 @@ def draw_attractors(
     for axes in panels.flat[len(models) :]:
         axes.set_visible(False)
     for axes, model in zip(panels.flat, models, strict=False):
-        for at, method in enumerate(methods):
+        for method, (name, (colour, marker)) in zip(methods, looks.items(), strict=True):
             line = part[(part.model == model) & (part.method == method)].sort_values("attractors")
-            style = {"color": colours[method], "marker": MARKERS[at % len(MARKERS)], "markersize": 4}
-            axes.plot(line.attractors, line.accuracy, label=_method_title(method), **style)
-            axes.fill_between(line.attractors, line.low, line.high, color=colours[method], alpha=0.08, linewidth=0)
+            axes.plot(line.attractors, line.accuracy, label=name, color=colour, marker=marker, markersize=4)
+            axes.fill_between(line.attractors, line.low, line.high, color=colour, alpha=0.08, linewidth=0)
         whole = table[(table.model == model) & (table.metric == metric) & (table.condition == "all")]
         right = whole.groupby("attractors").right.first()
         axes.plot(right.index, right, color="black", linewidth=2, linestyle="--", label="model's predictions")

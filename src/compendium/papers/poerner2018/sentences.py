@@ -7,32 +7,31 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from attreval.core.bootstrap import bootstrap_mean
 from attreval.metrics.pointing_game import BASELINES
 from compendium.papers.common.coloured_text import ColouredText
-from compendium.papers.common.names import name_method, name_run
-from compendium.papers.common.sentences import Sentence, between, of_row, sentence
-from compendium.workflow.step import Step
+from compendium.papers.common.method_style import name_method
+from compendium.papers.common.sentences import Sentence, of_row, sentence
+from compendium.papers.common.style import name_run
+
+KINDS = {  # what a block of hits is about
+    "topics": "sentences on a topic",
+    "sentiment": "sentences of a sentiment",
+    "manual": "words of the manual lists",
+    "subject": "the subject",
+    "number": "words of the subject's number",
+    "number_wrong": "words of the number that was wrongly predicted",
+}
 
 
 @sentence
-def say_pointing(hits: pd.DataFrame, step: Step) -> str:
-    """The method that points best on hybrid documents, or else on agreement, and how far it is ahead of the next."""
-    metric = "hybrid" if (hits.metric == "hybrid").any() else hits.metric.iloc[0]
-    part = hits[(hits.metric == metric) & ~hits.method.isin(BASELINES)]
-    columns = part.groupby(["task", "model", "method"], sort=False).hit.mean().unstack("method").dropna(axis=1)
-    if columns.shape[1] < 2:
-        return "Fewer than two methods explain all models here, so none is ahead of another."
-    texts = part.pivot_table(index=["task", "instance"], columns="method", values="hit")[columns.columns]
-    first, second = columns.mean().nlargest(2).index
-    bootstrap = step.profile.bootstrap
-    ahead = bootstrap_mean((texts[first] - texts[second]).dropna(), bootstrap.draws, bootstrap.confidence, "ahead")
-    where = "on hybrid documents" if metric == "hybrid" else "on agreement"
-    best = (columns.idxmax(axis=1) == first).sum()
-    return (
-        f"Over all texts {where} {name_method(first)} points best, ahead of the next, {name_method(second)}, by "
-        f"{between(*map(float, ahead))}; it is the best in {best} of {len(columns)} columns."
-    )
+def say_pointing(blocks: pd.DataFrame) -> str:
+    """The method that points best at each kind of evidence, mean over models, beside a random word."""
+    known = blocks[blocks.best.notna() & blocks.random.notna()]
+    shown = [
+        f"{name_method(row.best_method)} at {KINDS[row.block]} ({row.best:.2f}, a random word {row.random:.2f})"
+        for row in known.itertuples()
+    ]
+    return f"By mean hits over models, the methods that point best are {', '.join(shown)}" if shown else ""
 
 
 @sentence
@@ -41,7 +40,7 @@ def say_beside_published(table: pd.DataFrame) -> str:
     block."""
     both = table[table.ours.notna() & table.published.notna()]
     if both.empty:
-        return "No cell has both a value of ours and a published one."
+        return ""
     inside = ((both.low <= both.published) & (both.published <= both.high)).sum()
     apart = (both.ours - both.published).groupby([both.experiment, both.metric, both.condition]).mean()
     return (
@@ -67,7 +66,7 @@ def say_choices(choices: pd.DataFrame) -> str:
     """The small choice that moves the hits of a method most."""
     known = choices[choices.largest.notna()]
     if known.empty:
-        return "No choice was changed on any text."
+        return ""
     row = known.loc[known.largest.abs().idxmax()]
     return (
         f"The choice that matters most is {row.choice.replace('_', ' ')}: {row.value} instead of {row.instead_of} "
@@ -91,7 +90,7 @@ def say_attractors(table: pd.DataFrame) -> str:
     sums = part.groupby(["method", "some"])[["weight", "instances"]].sum()
     means = (sums.weight / sums.instances).unstack().dropna()
     if means.shape[1] < 2:
-        return "No text has an attractor."
+        return ""
     fall = means[True] - means[False]
     return (
         f"With one attractor or more, hits on the subject change by {fall.mean():+.2f} on average, from "

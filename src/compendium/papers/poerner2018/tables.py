@@ -13,7 +13,7 @@ import pandas as pd
 
 from attreval.methods import METHODS, methods_in
 from compendium.config.contradictions import FAMILY
-from compendium.papers.common.published import reported
+from compendium.papers.common.runs import reported
 from compendium.workflow.step import Step
 
 AGREEMENT = ("agreement_parsed", "agreement_ud", "agreement_linzen")

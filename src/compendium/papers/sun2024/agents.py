@@ -21,7 +21,7 @@ from attreval.metrics.unified.ranking import Feature, rank_features, take_units
 from attreval.metrics.unified.simulatability import agreement_f1, bootstrap_gain, inform, read_marks, weighted_f1
 from compendium import corpora
 from compendium.config import TrainingSpec
-from compendium.papers.common.runs import load_typed_attributions
+from compendium.papers.common.runs import RUN, load_typed_attributions
 from compendium.papers.common.trained_models import load_model
 from compendium.papers.sun2024.tables import read_runs
 from compendium.workflow.kept import kept_or_made
@@ -29,7 +29,6 @@ from compendium.workflow.step import Step
 
 Condition = tuple[str, str, str]  # technique, type of explanation, form
 UNINFORMED = ("none", "none", "none")
-RUN = ["task", "model", "seed"]
 CONDITION = ["technique", "type", "form"]
 UNINFORMED_COLUMNS = [*RUN, "agent_seed", "instance", "label", "predicted"]
 LEARNED_COLUMNS = ["task", "model", "f1", "low", "high", "majority", "uniform", "chance", "tested", "agents", "learned"]

@@ -22,9 +22,8 @@ from attreval.metrics.unified.gold import GOLD_LEVELS, Gold, read_gold
 from attreval.metrics.unified.plausibility import features_at, interaction_agreement, unit_agreement, units_at
 from attreval.metrics.unified.ranking import Ranking, make_ranking, piece_counts, rank_features, take_units, units_in
 from compendium.config import Profile
-from compendium.papers.common.evidence import borrowed_evidence, with_evidence
 from compendium.papers.common.runs import load_typed_attributions
-from compendium.papers.common.sample import evaluated_instances
+from compendium.papers.common.sample import borrowed_evidence, evaluated_instances, with_evidence
 from compendium.papers.common.trained_models import load_model_once
 from compendium.project import Results
 from compendium.workflow.step import Step, set_threads

@@ -11,12 +11,11 @@ import numpy as np
 import pandas as pd
 
 from attreval.core.bootstrap import bootstrap_mean
-from compendium.papers.common.published import reported
+from compendium.papers.common.runs import RUN, reported
 from compendium.papers.sun2024.oracle import mean_closeness
 from compendium.papers.sun2024.properties import RANDOM, Properties
 from compendium.workflow.step import Step
 
-RUN = ["task", "model", "seed"]
 CELL = [*RUN, "technique", "type"]
 CHANGED = ["comprehensiveness", "sufficiency", "drop_without", "drop_only", "units"]
 PROPERTIES = {  # in the paper's words -> the metric

@@ -19,7 +19,7 @@ from attreval.metrics.erasure import Erasure, erase
 from attreval.metrics.protocol import Protocol, find_layout
 from attreval.metrics.soft_erasure import SoftProbabilities, SoftValues, soft_erase, soft_values
 from compendium.config import Profile
-from compendium.papers.common.runs import common_methods, load_records_once
+from compendium.papers.common.runs import RUN, common_methods, load_records_once
 from compendium.papers.common.sample import to_explain
 from compendium.papers.common.trained_models import load_model_once
 from compendium.papers.zhao2023.settings import Setting, list_settings, query_segment
@@ -28,7 +28,6 @@ from compendium.workflow.step import Step, set_threads
 
 TOGETHER = 5  # instances that share batches
 HARD_MEASURES = ("comprehensiveness", "sufficiency", "normalised_comprehensiveness", "normalised_sufficiency")
-RUN = ["task", "model", "seed"]
 VALUES = ["nc", "ns", "soft_nc", "soft_ns", "soft_nc_sd", "soft_ns_sd", "keep_rate", "drop_rate", "full", "erased"]
 
 

@@ -11,7 +11,7 @@ import pandas as pd
 
 from attreval.metrics.diagnosticity import chance_level, tied
 from attreval.metrics.protocol import HARD, TOGETHER
-from compendium.papers.common.published import reported
+from compendium.papers.common.runs import reported
 from compendium.papers.zhao2023.diagnosticity import HARD as MEASURES
 from compendium.papers.zhao2023.diagnosticity import PAIR, mean_with_interval, pair_values, text_means
 from compendium.papers.zhao2023.settings import list_settings

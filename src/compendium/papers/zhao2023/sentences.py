@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from compendium.papers.common.names import name_method
+from compendium.papers.common.method_style import name_method
 from compendium.papers.common.sentences import between, of_row, sentence
 from compendium.papers.common.style import task_title
 

@@ -13,8 +13,7 @@ from attreval.core.alignment import to_words
 from attreval.methods import METHODS, methods_in
 from attreval.metrics.registry import FAITHFULNESS, METRICS
 from compendium import corpora
-from compendium.papers.common.published import reported
-from compendium.papers.common.runs import load_attributions, load_tokens
+from compendium.papers.common.runs import load_attributions, load_tokens, reported
 from compendium.papers.common.sample import to_explain
 from compendium.papers.zhao2023.datasets import PUBLISHED_TASKS as PUBLISHED_TASKS
 from compendium.papers.zhao2023.datasets import published_dataset

@@ -1,4 +1,4 @@
-"""A model that is not surely better than naming the most frequent class has not learned its task."""
+"""What is stored of a run is read once a profile; which models have not learned their task."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 
-from compendium.papers.common.learned import drop_unlearned, unlearned_table
+from compendium import config
+from compendium.papers.common.runs import drop_unlearned, kept_for_run, unlearned_table
 
 ACCURACIES = {  # accuracy, low, high, majority
     "surely": (0.8, 0.7, 0.9, 0.6),
@@ -46,3 +47,19 @@ def test_their_rows_are_dropped_while_others_are_left(step):
     alone = frame[1:]
     assert drop_unlearned(alone, unlearned) is alone
     assert drop_unlearned(frame, unlearned_table(step, [])).equals(frame)
+
+
+def test_what_is_kept_for_a_run_is_that_of_one_profile():
+    """In a live kernel, an edited profile asks for other attributions of the same run."""
+    asked = []
+
+    @kept_for_run(2)
+    def load(results, profile, *run):
+        asked.append((profile.explain.shards, run))
+        return asked[-1]
+
+    results, one = SimpleNamespace(root="here"), config.load("smoke")
+    edited = one.model_copy(update={"explain": one.explain.changed(shards=one.explain.shards + 1)})
+    for profile in (one, edited, one, config.load("smoke")):
+        assert load(results, profile, "snli", "m", 1) == (profile.explain.shards, ("snli", "m", 1))
+    assert len(asked) == 2

@@ -1,13 +1,43 @@
-"""Names beside curves: apart, in order, within the panel, and moved no further than they must."""
+"""Looks: a method's colour and marker are its own; names beside curves are apart, in order, and moved little."""
 
 from itertools import pairwise
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib import pyplot as plt
 
-from compendium.papers.common.direct_labels import label_ends, room_for, spread
+from attreval.methods import METHODS
+from compendium.papers.common import method_style
+from compendium.papers.common.method_style import method_looks, method_markers, method_palette
+from compendium.papers.common.style import label_ends, room_for, spread
+
+
+def test_no_two_methods_look_alike():
+    looks = method_looks(METHODS)
+    assert len(set(looks.values())) == len(looks) == len(METHODS)
+    hashed = {name: method_style.OWN.get(name) or method_style._hashed_look(name, 0) for name in METHODS}
+    assert list(hashed.values()) == list(looks.values()), "give a method whose look is another's one of OWN"
+    assert method_palette(["lime"]) == {"LIME": looks["LIME"][0]}
+    assert method_markers(["lime"]) == {"LIME": looks["LIME"][1]}
+
+
+@pytest.mark.parametrize("at", [0, 20])
+def test_a_further_method_recolours_nobody(monkeypatch, at):
+    before, names = method_looks(METHODS), list(METHODS)
+    more = dict.fromkeys([*names[:at], "a_new_one", *names[at:]], METHODS["lime"])
+    monkeypatch.setattr(method_style, "METHODS", {name: METHODS.get(name, METHODS["lime"]) for name in more})
+    assert {title: look for title, look in method_looks(names).items()} == before
+
+
+def test_scores_made_elsewhere_look_like_no_method():
+    names = [f"mine_{at}" for at in range(60)]
+    looks = method_looks([*METHODS, *names])
+    assert (
+        len(set(looks.values())) == len(METHODS) + 60 and looks["mine 3"] == method_looks([*METHODS, *names])["mine 3"]
+    )
+
 
 PLACES = st.lists(st.floats(-2, 3, allow_nan=False), max_size=12)
 
