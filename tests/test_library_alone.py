@@ -12,6 +12,9 @@ STUDY = (
 )
 PROGRAM = f"""
 import sys
+from pathlib import Path
+
+folder = Path(sys.argv[1])
 
 for name in {STUDY.split()!r}:
     sys.modules[name] = None  # importing it raises ModuleNotFoundError
@@ -27,11 +30,26 @@ assert found.to_json()
 import attreval.cli
 from attreval.catalogue import list_methods, list_metrics
 assert len(list_methods()) > 50 and len(list_metrics()) > 30
+
+import pandas as pd
+from reference.planted_texts import train_planted, write_texts
+from typer.testing import CliRunner
+
+write_texts(folder / "reviews.csv", 6)
+model = train_planted("roberta", folder / "model", steps=1)
+words = ["--model", model, "--data", folder / "reviews.csv", "--text", "review", "--label", "stars", "--rationale", "why"]
+words += ["--out", folder / "report", "--methods", "gradient_l2,omission_1", "--cores", 1]
+done = CliRunner().invoke(attreval.cli.app, ["evaluate", *map(str, words)])
+assert done.exit_code == 0, done.output
+assert "Omission" in (folder / "report" / "report.html").read_text()
+assert set(pd.read_csv(folder / "report" / "values.csv").method) == {{"gradient_l2", "omission_1", "random"}}
 print("alone")
 """
 
 
-def test_the_library_explains_and_evaluates_where_nothing_of_the_study_can_be_imported():
+def test_the_library_explains_and_evaluates_where_nothing_of_the_study_can_be_imported(tmp_path):
     path = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, (CHECKOUT / "src", CHECKOUT / "tests")))}
-    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=300, env=path)
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, tmp_path], capture_output=True, text=True, timeout=300, env=path
+    )
     assert done.returncode == 0 and done.stdout.endswith("alone\n"), done.stderr

@@ -16,10 +16,11 @@ _PLACES = {  # read when first asked for, so that importing the package loads ne
     "wrap": "attreval.api.loading",
     "explain": "attreval.api.explaining",
     "evaluate": "attreval.api.evaluating",
+    "evaluate_texts": "attreval.evaluation.run",
     "Explanation": "attreval.api.explanation",
     "Explanations": "attreval.api.explanations",
 }
-__all__ = ["Explanation", "Explanations", "__version__", "evaluate", "explain", "load", "wrap"]
+__all__ = ["Explanation", "Explanations", "__version__", "evaluate", "evaluate_texts", "explain", "load", "wrap"]
 
 
 def __getattr__(name: str):

@@ -342,7 +342,7 @@ def test_scores_made_elsewhere_stand_beside_ours(tiny):
         ("mine", [[1.0] * 6, [1.0]], "each of 1 texts; got scores for 2"),
         ("mine", [[1.0, float("nan"), 1, 1, 1, 1]], "number 1 is not"),
         ("mine", [["x"] * 6], "scores are numbers"),
-        ("mine", [[(0, 99, 1.0)]], "characters 0 to 99 of part 0 are outside"),
+        ("mine", [[(0, 99, 1.0)]], r"text 0: the span \[0, 0, 99\] is not in the text"),
         ("mine", [[(0, 5, 1.0), (3, 8, 1.0)]], "two scores hold character 3"),
         ("mine", [[(0, 1.0)]], "scores of characters are"),
         ("lime", [[1.0] * 6], "there are scores of 'lime' already"),

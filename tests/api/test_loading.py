@@ -12,7 +12,8 @@ from reference import models, words
 
 import attreval as av
 from attreval.api.loading import WITHOUT_LIMIT
-from attreval.api.text_files import join_pairs, read_texts
+from attreval.api.texts import join_pairs
+from attreval.texts.files import read_texts
 
 TEXTS = ["the film was very good .", ("the brave film", "not bad")]
 
@@ -169,19 +170,19 @@ def test_texts_are_read_from_files(tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "asked", "said"),
     [
-        ("a.csv", "text,y\ngood,1\n,2\n", {}, r"line 3: `text` is empty \(''\)"),
-        ("a.csv", "y,text\n1,good\n2\n", {}, "line 3: `text` has no text"),
+        ("a.csv", "text,y\ngood,1\n,2\n", {}, r"row 2: `text` is no text \(''\)"),
+        ("a.csv", "y,text\n1,good\n2\n", {}, "row 2: `text` is no text"),
         ("a.csv", "a,b\n1,2\n", {}, "no column `text`; say with --column which of these holds the texts: a, b"),
-        ("a.csv", "a,b\n1,2\n", {"column": "c"}, "no column 'c'; there are: a, b"),
+        ("a.csv", "a,b\n1,2\n", {"column": "c"}, "no column 'c'; it has: 'a', 'b'"),
         ("a.csv", "text\n", {}, "holds no text"),
-        ("a.csv", "", {}, "holds no text"),
-        ("a.csv", 'text\n"open\n', {}, "line 2"),
-        ("a.txt", "good\n\nbad\n", {}, "line 2: `text` is empty"),
+        ("a.csv", "", {}, "is empty"),
+        ("a.csv", 'text\n"open\n', {}, "is no table"),
+        ("a.txt", "good\n\nbad\n", {}, "row 2: `text` is no text"),
         ("a.txt", "good\n", {"column": "text"}, "has no columns"),
-        ("a.jsonl", '{"text": "good"}\n{"text": 3}\n', {}, "line 2: `text` is 3"),
-        ("a.jsonl", "good\n", {}, "line 1 is no JSON"),
-        ("a.jsonl", "[1]\n", {}, "neither an object nor a string"),
-        ("a.xls", "x", {}, r"texts are read from \.csv"),
+        ("a.jsonl", '{"text": "good"}\n{"text": 3}\n', {}, r"row 2: `text` is no text \(3\)"),
+        ("a.jsonl", "good\n", {}, "line 1: no JSON object"),
+        ("a.jsonl", "[1]\n", {}, "line 1: an object of columns is needed"),
+        ("a.xls", "x", {}, "ends in '.xls' is not known; give csv"),
     ],
 )
 def test_files_that_hold_no_texts_are_refused_with_the_line(tmp_path, name, content, asked, said):

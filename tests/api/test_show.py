@@ -51,11 +51,11 @@ def test_a_page_escapes_texts_names_and_scores(found, tmp_path, unit):
 def test_colours_say_sign_and_strength(found):
     read = BeautifulSoup(found[0]._repr_html_(), "html.parser")
     rows = dict(zip(found.methods, read.find_all("tr"), strict=True))
-    for method, kinds in (("gradient_x_input", {"for", "against"}), ("gradient_l1", {"unsigned"})):
-        words = [w for w in rows[method].find_all("span") if w.get("style")]
-        assert {w["class"][0] for w in words} == kinds
-        strengths = [float(w["style"].removeprefix("--s:")) for w in words]
-        assert max(strengths) == 1
+    signed, unsigned = {colours.css(1), colours.css(-1)}, {colours.css(1, False)}
+    for method, kinds in (("gradient_x_input", signed), ("gradient_l1", unsigned)):
+        grounds = [w["style"].removeprefix("background:") for w in rows[method].find_all("span") if w.get("style")]
+        assert {ground.rpartition(",")[0] for ground in grounds} == {kind.rpartition(",")[0] for kind in kinds}
+        assert kinds & set(grounds)  # the strongest word has the full colour
     assert colours.strengths([0, 0]).tolist() == [0, 0] and colours.strengths([-2, 1]).tolist() == [-1, 0.5]
     assert colours.blend(0) == (255, 255, 255) and colours.blend(1) != colours.blend(-1) != colours.blend(1, False)
 

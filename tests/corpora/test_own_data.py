@@ -14,7 +14,7 @@ import pytest
 
 from attreval.texts.data import Columns, read_own_data
 from attreval.texts.files import read_table
-from attreval.texts.rationales import mark_words, read_rationale
+from attreval.texts.marks import mark_words, read_rationale
 from attreval.texts.rows import Counts
 from compendium.corpora.words import words_of
 
@@ -309,7 +309,7 @@ def test_splits_are_known_by_their_usual_names(tmp_path):
         ("m.xlsx", b"PK\x03\x04....", "save the sheet as CSV UTF-8"),
         ("m.docx", b"words", "ends in '.docx' is not known; give csv, tsv, jsonl, Parquet"),
         ("m.jsonl", b'{"text": "a"}\nnot json\n', "m.jsonl, line 2: no JSON object"),
-        ("m.jsonl", b'["a"]\n', "line 1: an object of columns is needed"),
+        ("m.jsonl", b'[["a"]]\n', "line 1: an object of columns is needed"),
         ("m.parquet", b"PAR1 and no more", "cannot be read as Parquet"),
         ("m.arrow", b"nothing of the kind", "cannot be read as Arrow"),
         ("m.pkl", pickle.dumps([1]), "may run code and is never read"),

@@ -2,50 +2,34 @@
 
 from __future__ import annotations
 
+import errno
 import html
+import json
 import re
-from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
 
+import numpy as np
 import pandas as pd
 import pytest
-from reference import CHECKOUT
 from reference.planted_texts import LABELS, train_planted, write_given, write_texts
-from reference.steps import run_cells
+from typer.testing import CliRunner
 
+import attreval as av
+from attreval.cli import app
+from attreval.evaluation import judged, page, run
+from attreval.evaluation.sample import read_given, read_rows, with_scores
 from attreval.methods import METHODS
-from compendium import config, corpora, project
-from compendium.evaluation import running
-from compendium.evaluation.asked import Asked, pick_methods, profile_of
-from compendium.workflow import run_snakemake
+from attreval.texts.data import Columns
 
 QUICK = ["gradient_x_input", "occlusion_1"]
+COLUMNS = {"text": "review", "label": "stars"}
 
 
-def run_here(profile, cores=None, targets=(), extra=()):
-    """The steps that the workflow would run for the joint study, in this process."""
-    made = config.load(profile)
-    corpora.fetch(list(made.tasks), say=lambda text: None)
-    for task, model, seed in made.trained_runs():
-        run_cells("02_train", profile=profile, task=task, model=model, seed=seed)
-    for task, model, seed in made.explained_runs():
-        for shard in range(made.explaining_of(task).shards):
-            run_cells("03_explain", profile=profile, task=task, model=model, seed=seed, shard=shard)
-    if made.explained_runs("pointing"):
-        run_cells("04_poerner2018", profile=profile)
-    run_cells("08_joint", profile=profile)
-    project.results(made.name).notebooks.mkdir(exist_ok=True)  # nothing executes them here
-    return True
-
-
-@pytest.fixture
-def here(tmp_path, monkeypatch):
-    monkeypatch.setenv("ATTREVAL_HOME", str(CHECKOUT))
-    monkeypatch.setenv("ATTREVAL_DATA", str(tmp_path / "data"))
-    monkeypatch.setattr(run_snakemake, "run_workflow", run_here)
-    monkeypatch.setattr(running, "FIRST", 40)
-    yield tmp_path
-    for name in [name for name, method in METHODS.items() if method.given]:
-        del METHODS[name]
+@pytest.fixture(scope="module")
+def roberta(tmp_path_factory):
+    """A folder with a planted model."""
+    return train_planted("roberta", tmp_path_factory.mktemp("own") / "roberta")
 
 
 CASES = {  # architecture -> file, columns, whether scores made elsewhere are given
@@ -57,159 +41,207 @@ CASES = {  # architecture -> file, columns, whether scores made elsewhere are gi
 
 
 @pytest.mark.parametrize("kind", CASES)
-def test_the_planted_best_is_named_for_models_and_files_of_any_shape(kind, here):
+def test_the_planted_best_is_named_for_models_and_files_of_any_shape(kind, tmp_path, request):
     name, more, given = CASES[kind]
-    pairs, said = "pair" in more, []
-    model, texts = train_planted(kind, here / kind, pairs), write_texts(here / name, 200)
-    files = [write_given(here / "theirs.jsonl", texts, pairs)] if given else []
-    columns = {"text": "review", "label": "stars"} | more
-    out = here / "report"
-    page = running.evaluate_own(
-        str(model), here / name, columns, out, QUICK[: 1 if given else 2], files, most=40, say=said.append
-    )
-    choice = pd.read_csv(out / "tables" / "08_joint_choice.csv")
-    text = html.unescape(re.sub("<[^>]+>", " ", page.read_text(encoding="utf-8")))
-    model_row = pd.read_csv(out / "tables" / "02_train-texts-model-s1_accuracy.csv").iloc[0]
-    assert model_row.accuracy > 0.95, "the planted model has not learned"
-    first = choice.method[0]
-    assert first == ("planted words" if given else "occlusion_1") and choice.recommended[0]
+    pairs = "pair" in more
+    model = request.getfixturevalue("roberta") if kind == "roberta" else train_planted(kind, tmp_path / kind, pairs)
+    texts, out = write_texts(tmp_path / name, 200), tmp_path / "report"
+    words = ["evaluate", "--model", str(model), "--data", str(tmp_path / name), "--out", str(out), "--texts", "40"]
+    words += [x for option, column in (COLUMNS | more).items() for x in (f"--{option}", column)]
+    words += ["--methods", ",".join(QUICK[: 1 if given else 2])]
+    words += ["--attributions", str(write_given(tmp_path / "theirs.jsonl", texts, pairs))] if given else []
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 0, done.output
+    assert "about 1 min" in done.stdout and f"report: {out / 'report.html'}" in done.stdout
+    choice = pd.read_csv(out / "methods.csv")
+    assert choice.method[0] == ("planted words" if given else "occlusion_1") and choice.recommended[0]
     assert set(choice[choice.leading].method).isdisjoint({"nonsense", "random"})
-    assert ("people" in choice) == ("rationale" in more) and ("pointing" in choice) == (not given and not pairs)
+    assert ("people" in choice) == ("rationale" in more) and ("pointing" in choice) == (not given)
+    shown = (out / "report.html").read_text(encoding="utf-8")
+    text = html.unescape(re.sub("<[^>]+>", " ", shown))
     wanted = "planted words" if given else METHODS["occlusion_1"].title
     assert re.search(rf"(Use {re.escape(wanted)}\.|{re.escape(wanted)}, so far)", text)
-    assert any("about" in line and "min" in line for line in said)  # how long it takes is said before it starts
-    for beside in ("explorer.html", "profile.yaml", "tables/08_joint_values.csv", "notebooks"):
-        assert (out / beside).exists(), beside
-    assert 'src="http' not in page.read_text(encoding="utf-8") and LABELS[0] in text
+    assert 'src="http' not in shown and LABELS[0] in text and "right on 100.0%" in text
+    values = pd.read_csv(out / "values.csv")
+    assert set(values.method) == set(choice.method) and values.text.nunique() == 40 + (0 if given else 8)
+    assert len(pd.read_parquet(out / "scores.parquet")) == 40 * (len(choice) - 1)
+    assert "<table>" in (out / "texts.html").read_text(encoding="utf-8")
+    assert json.loads((out / "settings.json").read_text())["methods"] == QUICK[: 1 if given else 2]
 
 
-def test_numbered_classes_take_the_given_names_and_a_few_texts_suffice(here):
-    model = train_planted("roberta", here / "roberta", labels=("LABEL_0", "LABEL_1"))
-    write_texts(here / "few.csv", 7)
-    columns, out = {"text": "review", "label": "stars"}, here / "report"
-    page = running.evaluate_own(
-        *(str(model), here / "few.csv", columns, out, QUICK), labels=LABELS, most=5, say=lambda text: None
-    )
-    assert LABELS[0] in page.read_text(encoding="utf-8") and "LABEL_0" not in page.read_text(encoding="utf-8")
-    values = pd.read_csv(out / "tables" / "08_joint_values.csv")
-    assert set(values[values.task == "hybrid_texts"].metric).isdisjoint({"nc", "ns", "soft_nc_equal"})
+def ask(roberta, tmp_path, **more):
+    if not (tmp_path / "reviews.csv").exists():
+        write_texts(tmp_path / "reviews.csv", 60)
+    given = {"model": roberta, "data": tmp_path / "reviews.csv", "methods": QUICK, **COLUMNS} | more
+    return av.evaluate_texts(**given)
+
+
+def test_later_samples_ask_about_new_texts_alone_and_the_next_call_about_none(roberta, tmp_path, monkeypatch):
+    asked, explain = [], judged.explain
+
+    def counted(model, texts, *more, **named):
+        asked.extend(texts)
+        return explain(model, texts, *more, **named)
+
+    monkeypatch.setattr(judged, "explain", counted)
+    monkeypatch.setattr(run, "FIRST", 6)
+    first = ask(roberta, tmp_path, out=tmp_path / "report", texts=16)
+    assert len(first.judged) == 16 and not first.settled  # fewer than thirty texts
+    assert len(asked) == 16 + len(first.documents) == len(set(asked))
+    again = ask(roberta, tmp_path, out=tmp_path / "report", texts=16)
+    assert len(asked) == 16 + len(first.documents)
+    pd.testing.assert_frame_equal(again.choice, first.choice, check_exact=True)
+    pd.testing.assert_frame_equal(again.values, first.values, check_exact=True)
+    for one, other in zip(again.explanations, first.explanations, strict=True):
+        assert one.words == other.words and one.probabilities == other.probabilities and one.gaps == other.gaps
+    memory = ask(roberta, tmp_path, data=pd.read_csv(tmp_path / "reviews.csv"), texts=16)
+    pd.testing.assert_frame_equal(memory.values, first.values, atol=1e-4)
+    assert len(asked) == 2 * (16 + len(first.documents))
+    ask(roberta, tmp_path, out=tmp_path / "report", texts=16, methods=QUICK[:1])
+    assert len(asked) == 3 * (16 + len(first.documents))  # other methods are another question
+
+
+def test_an_interrupted_call_goes_on_where_it_was(roberta, tmp_path, monkeypatch):
+    asked, explain = [], judged.explain
+
+    def interrupted(model, texts, *more, **named):
+        asked.append(len(texts))
+        if len(asked) == 2:
+            raise KeyboardInterrupt
+        return explain(model, texts, *more, **named)
+
+    monkeypatch.setattr(judged, "explain", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        ask(roberta, tmp_path, out=tmp_path / "report", texts=12)
+    assert not (tmp_path / "report" / "report.html").exists()
+    ask(roberta, tmp_path, out=tmp_path / "report", texts=12)
+    assert asked[:3] == [8, 4, 4] and (tmp_path / "report" / "report.html").exists()
+
+
+def test_a_full_disk_leaves_the_report_that_was_there(roberta, tmp_path, monkeypatch):
+    found = ask(roberta, tmp_path, out=tmp_path / "report", texts=5)
+    before = (tmp_path / "report" / "report.html").read_bytes()
+
+    def full(path, *_, **__):
+        raise OSError(errno.ENOSPC, "No space left on device", str(path))
+
+    monkeypatch.setattr(Path, "write_text", full)
+    with pytest.raises(OSError, match="No space left"):
+        page.write_report(found, tmp_path / "report")
+    assert (tmp_path / "report" / "report.html").read_bytes() == before
+    assert not [path for path in (tmp_path / "report").iterdir() if path.name.startswith(".")]
+
+
+def test_numbered_classes_take_the_given_names(tmp_path):
+    model = train_planted("roberta", tmp_path / "roberta", labels=("LABEL_0", "LABEL_1"), steps=1)
+    found = ask(model, tmp_path, classes=LABELS, texts=5)
+    assert found.labels == LABELS and {one.predicted for one in found.explanations} <= set(LABELS)
     with pytest.raises(ValueError, match="has 2 classes, `labels` has 3"):
-        running.examine(str(model), here / "few.csv", columns, QUICK, [], ["a", "b", "c"], out, lambda text: None)
+        ask(model, tmp_path, classes=["a", "b", "c"])
 
 
-def test_a_folder_with_files_of_somebody_is_left_alone(here, monkeypatch):
-    monkeypatch.setattr(running, "examine", lambda *_: pytest.fail("the model was opened"))
-    (here / "out" / "tables").mkdir(parents=True)
-    (here / "out" / "tables" / "thesis.csv").write_text("mine")
-    with pytest.raises(ValueError, match="holds tables, and is no folder of a report"):
-        running.evaluate_own("m", here / "x.csv", {}, here / "out")
-    running.claim_folder(here / "report")
-    running.check_folder(here / "report")
-    running.check_folder(here / "new")
-
-
-def asked(**more):
-    given = {"model": "m", "data": project.Path("x.csv"), "columns": {}, "labels": ("a", "b"), "methods": ("lime",)}
-    return Asked(**given | {"max_length": 64, "size": 500, "hybrid": 50} | more)
+def test_a_folder_with_files_of_somebody_is_left_alone(tmp_path, monkeypatch):
+    monkeypatch.setattr(run, "_open", lambda *_: pytest.fail("the model was opened"))
+    (tmp_path / "out" / "tables").mkdir(parents=True)
+    (tmp_path / "out" / "tables" / "thesis.csv").write_text("mine")
+    (tmp_path / "file").write_text("mine")
+    for name, said in (("out", "holds tables, and is no folder of a report"), ("file", "is a file")):
+        with pytest.raises(ValueError, match=said):
+            av.evaluate_texts("m", tmp_path / "x.csv", tmp_path / name)
+    run.claim_folder(tmp_path / "report")
+    run.check_folder(tmp_path / "report")
+    run.check_folder(tmp_path / "new")
 
 
 def test_samples_grow_until_they_are_all():
-    assert running.sample_sizes(20) == [20] and running.sample_sizes(60) == [50, 60]
-    assert running.sample_sizes(500) == [50, 100, 200, 500]
-    assert all(a < b for a, b in zip(running.sample_sizes(1000), running.sample_sizes(1000)[1:], strict=False))
+    assert run.sample_sizes(20) == [20] and run.sample_sizes(60) == [50, 60]
+    assert run.sample_sizes(500) == [50, 100, 200, 500]
+    assert all(a < b for a, b in zip(run.sample_sizes(1000), run.sample_sizes(1000)[1:], strict=False))
 
 
-def test_a_settled_choice_ends_the_growth_and_an_open_one_goes_on(here, monkeypatch):
-    rounds = []
-    settled = {40: False, 80: True}
+@pytest.mark.parametrize(
+    ("settled", "seconds", "samples"), [(80, 0, [40, 80]), (999, 3, [40, 80]), (999, 0, [40, 80, 160])]
+)
+def test_samples_grow_until_the_choice_is_settled_or_time_is_over(
+    settled, seconds, samples, roberta, tmp_path, monkeypatch
+):
+    write_texts(tmp_path / "reviews.csv", 160)
+    clock, asked, said = [0.0], [], []
 
-    def round_of(asked, texts, out, cores):
-        rounds.append(texts)
-        table = pd.DataFrame({"method": ["lime"], "recommended": [True], "settled": [settled[texts]]})
-        path = project.results("run").table("choice", "08_joint")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        table.to_csv(path, index=False)
+    def judge_sample(question, rows, *_):
+        clock[0] += seconds * (len(rows) - sum(asked[-1:]))
+        asked.append(len(rows))
+        return SimpleNamespace(settled=len(rows) >= settled)
 
-    monkeypatch.setattr(running, "examine", lambda *_: asked())
-    monkeypatch.setattr(running, "run_round", round_of)
-    monkeypatch.setattr("compendium.evaluation.page.write_report", lambda asked, out, texts: out / f"{texts}.html")
-    page = running.evaluate_own("m", here / "x.csv", {}, here / "out", say=lambda text: None)
-    assert rounds == [40, 80] and page.name == "80.html"
-
-
-def test_no_sample_is_begun_that_would_not_end_in_time(here, monkeypatch):
-    rounds, said, clock = [], [], [0.0]
-
-    def round_of(asked, texts, out, cores):
-        rounds.append(texts)
-        clock[0] += 3 * texts
-        path = project.results("run").table("choice", "08_joint")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        pd.DataFrame({"method": ["lime"], "recommended": [True], "settled": [False]}).to_csv(path, index=False)
-
-    monkeypatch.setattr(running, "examine", lambda *_: replace(asked(), size=300))
-    monkeypatch.setattr(running, "run_round", round_of)
-    monkeypatch.setattr(running.time, "monotonic", lambda: clock[0])
-    monkeypatch.setattr("compendium.evaluation.page.write_report", lambda asked, out, texts: out / f"{texts}.html")
-    page = running.evaluate_own("m", here / "x.csv", {}, here / "out", minutes=10, say=said.append)
-    assert rounds == [40, 80] and page.name == "80.html"  # six minutes so far, and eight more
-    assert "14 min in all" in said[-2] and "--minutes is 10" in said[-2]
+    monkeypatch.setattr(run, "FIRST", 40)
+    monkeypatch.setattr(run, "_judge_sample", judge_sample)
+    monkeypatch.setattr(run.time, "monotonic", lambda: clock[0])
+    ask(roberta, tmp_path, minutes=6, say=said.append)
+    assert asked == samples
+    if seconds:  # four minutes so far, and four more
+        assert "8 min in all" in said[-1] and "--minutes is 6" in said[-1]
 
 
-def test_profiles_hold_what_is_asked(here):
-    made = profile_of(asked(), 100)
-    assert made["tasks"]["texts"]["explain_rows"] == 100 and made["tasks"]["hybrid_texts"]["explain_rows"] == 20
-    assert made["explain"]["methods"] == ["random", "lime"]
-    assert made["tasks"]["texts"]["explain"] == {"shards": 2}
-    assert profile_of(asked(hybrid=1), 5)["tasks"]["hybrid_texts"]["explain"] == {"shards": 1}
-    assert made["joint"]["tasks"] == {"texts": 100, "hybrid_texts": 20}
-    assert "hybrid_texts" not in profile_of(asked(hybrid=0), 100)["tasks"]
-    assert "hybrid_texts" not in profile_of(asked(files=(project.Path("a.jsonl"),), given=("them",)), 100)["tasks"]
-    assert profile_of(asked(size=40), 100)["tasks"]["texts"]["explain_rows"] == 40
-
-
-def test_methods_are_those_that_apply(here):
-    assert "attention" in pick_methods([], "transformer") and "attention" not in pick_methods([], "recurrent")
-    assert "lrp" in pick_methods([], "transformer") and "lrp" in pick_methods([], "recurrent")
-    assert pick_methods(["random", "lime", "lime"], "transformer") == ("lime",)
-    pair = next(name for name, method in METHODS.items() if method.level == "pair")
+def test_methods_are_those_that_apply():
+    assert "attention" in run._pick_methods(None, "transformer") and "attention" not in run._pick_methods(
+        None, "recurrent"
+    )
+    assert run._pick_methods(["random", "lime", "lime"], "transformer") == ("lime",)
     with pytest.raises(ValueError, match="scores of tokens"):
-        pick_methods([pair], "transformer")
+        run._pick_methods([next(name for name, method in METHODS.items() if method.level == "pair")], "transformer")
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"methods": ["lmie"]}, "did you mean 'lime'"),
-        ({"most": 1}, "--texts is at least 2"),
-        ({"columns": {"text": "reviw", "label": "stars"}}, "review"),
-        ({"columns": {"text": "review", "label": "stars"}, "labels": ["x", "y"]}, "names its classes dull, fine"),
+        ({"texts": 1}, "two texts or more"),
+        ({"text": "reviw"}, "did you mean 'review'"),
+        ({"classes": ["x", "y"]}, "names its classes dull, fine"),
         ({"attributions": ["none.jsonl"]}, "no file"),
         ({"data": "none.csv"}, "none.csv"),
+        ({"data": {"review": ["a", "b"]}}, "no column 'stars'"),
         ({"model": "robeta"}, "robeta"),
     ],
 )
-def test_what_cannot_be_used_is_said_before_anything_runs(here, change, message, monkeypatch):
-    train_planted("roberta", here / "roberta", steps=1)
-    write_texts(here / "reviews.csv", 10)
-    monkeypatch.chdir(here)
-    monkeypatch.setattr(running, "run_round", lambda *_: pytest.fail("ran"))
-    given = {"model": "./roberta", "data": "reviews.csv", "columns": {"text": "review", "label": "stars"}, "out": "out"}
-    given |= change
+def test_what_cannot_be_used_is_said_before_anything_is_explained(roberta, tmp_path, change, message, monkeypatch):
+    monkeypatch.setattr(run, "explain", lambda *_, **__: pytest.fail("explained"))
+    monkeypatch.chdir(tmp_path)
     with pytest.raises((ValueError, OSError), match=re.escape(message)):
-        running.evaluate_own(**given, say=lambda text: None)
+        ask(roberta, tmp_path, out=tmp_path / "out", **change)
+    assert not (tmp_path / "out").exists()
 
 
-def test_texts_that_nobody_explained_elsewhere_are_left_out_and_counted(here):
-    model, texts = train_planted("roberta", here / "roberta", steps=1), write_texts(here / "reviews.csv", 10)
-    write_given(here / "theirs.jsonl", texts[:6])
-    said = []
-    columns = {"text": "review", "label": "stars", "rationale": "why"}
-    found = running.examine(
-        str(model), here / "reviews.csv", columns, QUICK, [here / "theirs.jsonl"], [], here / "out", said.append
-    )
-    kept = {" ".join(words) for words, _, _ in texts[:6]}
-    assert found.size == len(kept) and found.given == ("planted words", "nonsense")
-    rows, _, dropped = running.read_rows(found.data, found.columns, found.labels)
-    assert not dropped and {row.segments[0] for row in rows} == kept and all(row.evidence for row in rows)
-    assert any(re.search(r"\d of 10 texts are left out: planted words has no scores", line) for line in said)
+def test_texts_that_nobody_explained_elsewhere_are_left_out_and_counted(roberta, tmp_path):
+    texts, model = write_texts(tmp_path / "reviews.csv", 10), av.load(roberta)
+    given = read_given([write_given(tmp_path / "theirs.jsonl", texts[:6])], model.labels)
+    rows, dropped = read_rows(tmp_path / "reviews.csv", Columns("review", "stars", rationale="why"), model.labels)
+    kept, left_out = with_scores(rows, given, model)
+    assert {row.segments[0] for row in kept} == {" ".join(words) for words, _, _ in texts[:6]} and not dropped
+    assert all(row.evidence for row in kept)
+    assert left_out == {"planted words has no scores": 10 - len(kept)}
+    with pytest.raises(ValueError, match="no text is explained by planted words"):
+        with_scores([row for row in rows if row not in kept], given, model)
+
+
+def test_why_a_text_is_left_out_is_not_read_off_its_words(tiny, tmp_path):
+    """A text about "the class" that nobody has scored is not one of which another class was explained."""
+    table = {"text": ["I loved the class", "a film", "a plot"], "label": ["no", "no", "yes"]}
+    rows, _ = read_rows(table, Columns(), tiny.labels)
+    predicted = av.explain(tiny, table["text"], "random").predicted
+    others = [next(label for label in tiny.labels if label != one) for one in predicted]
+    line = {"method": "theirs", "tokens": ["a"], "scores": [1.0]}
+    lines = [line | {"text": "a film", "target": predicted[1]}, line | {"text": "a plot", "target": others[2]}]
+    (tmp_path / "theirs.jsonl").write_text("".join(json.dumps(one) + "\n" for one in lines))
+    kept, left_out = with_scores(rows, read_given([tmp_path / "theirs.jsonl"], tiny.labels), tiny)
+    assert [row.segments for row in kept] == [("a film",)]
+    assert left_out == {"theirs has no scores": 1, "theirs explains another class": 1}
+
+
+def test_documents_point_at_sentences_of_the_predicted_class(roberta, tmp_path):
+    table = {"review": ["A film. It was good!", "A plot was bad.", "Is it good? The film is.", "Bad. Bad."]}
+    found = ask(roberta, tmp_path, data=table | {"stars": ["fine", "dull"] * 2})
+    (only,) = found.documents[:1]
+    assert {"A film.", "It was good!"} & {part for part in re.split(r"(?<=[.?!]) ", only.explanation.text)}
+    assert set(only.values) == {"pointing"} and "pointing" not in found.judged[0].values
+    assert all(0 <= value <= 1 or np.isnan(value) for value in only.values["pointing"].values())

@@ -142,10 +142,10 @@ GOOD = {"text": "a b", "method": "m", "scores": [1, 2], "spans": [[0, 1], [2, 3]
         ({"scores": [1]}, "1 scores for 2 spans"),
         ({"scores": [1, float("nan")]}, "score 1 is no finite number"),
         ({"scores": ["x", "y"]}, "list of numbers"),
-        ({"spans": [[0, 1], [2, 9]]}, r"span \[2, 9\] is not in the text"),
+        ({"spans": [[0, 1], [2, 9]]}, r"span \[0, 2, 9\] is not in the text"),
         ({"spans": None}, "`spans` or `tokens`"),
         ({"spans": {"start": 0}}, r"a span is \[start, end\]"),
-        ({"spans": [{"start": 0, "end": 1}, [2, 3]]}, r"a span is \[start, end\]"),
+        ({"spans": [{"start": 0}, [2, 3]]}, r"a span is \[start, end\]"),
         ({"spans": ["01", [2, 3]]}, r"a span is \[start, end\]"),
         ({"text": 5}, "a string, or two"),
         ({"text": ["a", "b", "c"]}, "a string, or two"),
@@ -161,10 +161,10 @@ def test_rows_that_are_wrong_are_named(tmp_path, change, message):
 
 def test_files_that_are_none_are_named(tmp_path):
     for name, content, message in (
-        ("a.jsonl", "{", "line 1 is no JSON"),
-        ("a.jsonl", "[1]\n", "line 1 is list"),
+        ("a.jsonl", "{", "line 1: no JSON"),
+        ("a.jsonl", "[1]\n", "line 1: an object"),
         ("a.jsonl", "\n", "holds no attribution"),
-        ("a.parquet", "x", "no Parquet file"),
+        ("a.parquet", "x", "cannot be read as Parquet"),
         ("a.pkl", "x", "are read from"),
     ):
         (tmp_path / name).write_text(content)

@@ -10,13 +10,13 @@ import numpy as np
 from attreval.api.explanation import RANDOM, Explanation
 from attreval.api.explanations import Explanations
 from attreval.api.loading import check_model
-from attreval.api.marks import mark_instance
 from attreval.api.measures import PURE, Heard, ask_model, find_metrics
 from attreval.core.bootstrap import bootstrap_mean
 from attreval.core.seeds import generator
 from attreval.metrics.registry import METRICS
 from attreval.models.classifier import Classifier
 from attreval.models.scorer import Scorer
+from attreval.texts.marks import mark_instance
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -1,20 +1,81 @@
-"""Explanations as others have them: files that every program reads, and the visual objects of captum and shap."""
+"""Scores that come from elsewhere and go elsewhere: numbers at hand, files, the visual objects of captum and shap."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from attreval.methods.attribution_files import GivenScores, as_methods, read_attribution_file
+from attreval.core.alignment import to_tokens
+from attreval.methods.attribution_files import GivenScores, on_content_tokens
+from attreval.methods.method import Method
+from attreval.texts.marks import read_spans
 
 if TYPE_CHECKING:
     import shap
     from captum.attr import visualization
 
     from attreval.api.explanation import Explanation
+
+
+def token_scores(given: Sequence, one: Explanation, at: int) -> np.ndarray:
+    """(L,) scores of a text's tokens from what `Explanations.add` takes; at: the text's place, for messages.
+
+    Raises:
+        ValueError: scores that do not fit the text.
+    """
+    tokens, given = one.tokens, list(given)
+    content, words = tokens.content, len(one.instance.words)
+    full = np.zeros(len(tokens))
+    if given and not np.isscalar(given[0]):
+        full[content] = on_content_tokens(_scored_spans(given, one, at), tokens)
+        return full
+    values = _numbers(given, at)
+    fitting = {
+        "word": {words: np.arange(words), len(one.read): one.read},
+        "token": {len(content): content, len(tokens): np.arange(len(tokens))},
+    }
+    for unit in sorted(fitting, key=lambda name: name != one.unit):  # where both fit, that of the explanations
+        if len(values) in fitting[unit]:
+            full = np.zeros(words if unit == "word" else len(tokens))
+            full[fitting[unit][len(values)]] = values
+            return to_tokens(full, tokens, one.instance) if unit == "word" else np.where(tokens.special, 0.0, full)
+    raise ValueError(
+        f"text {at} has {len(one.read)} words that were read and {len(content)} tokens without special ones; got "
+        f"{len(values)} scores. Scores of other words are given with their characters, as (start, end, score)"
+    )
+
+
+def _numbers(values: Sequence, at: int) -> np.ndarray:
+    """Scores as (n,) float64. ValueError for what is no finite number."""
+    try:
+        found = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"text {at}: scores are numbers; got {values!r:.80}") from None
+    if not np.isfinite(found).all():
+        raise ValueError(f"text {at}: scores are finite numbers; number {int((~np.isfinite(found)).argmax())} is not")
+    return found
+
+
+def _scored_spans(given: Sequence, one: Explanation, at: int) -> GivenScores:
+    """Stretches of characters with their scores. ValueError for stretches that are no such, or overlap."""
+    spans, scores = [], []
+    for row in given:
+        named = isinstance(row, dict)
+        if not named and len(row) not in (3, 4):
+            raise ValueError(
+                f"text {at}: scores of characters are (start, end, score), or these after a segment; got {row!r:.80}"
+            )
+        spans.append(row if named else list(row)[:-1])
+        scores.append(row.get("score") if named else row[-1])
+    found = read_spans(spans, one.instance.segments, f"text {at}")
+    ordered = found[np.lexsort(found.T[::-1])]
+    for (segment, _, end), (other, start, _) in pairwise(ordered):
+        if segment == other and start < end:
+            raise ValueError(f"text {at}: two scores hold character {start} of part {segment}; spans may not overlap")
+    return GivenScores(one.instance.segments, "", found, _numbers(scores, at))
 
 
 def as_rows(explained: Sequence[Explanation], methods: Sequence[str]) -> list[GivenScores]:
@@ -28,15 +89,21 @@ def as_rows(explained: Sequence[Explanation], methods: Sequence[str]) -> list[Gi
     return rows
 
 
-def read_scores(
-    path: str | Path, explained: Sequence[Explanation], labels: Sequence[str]
+def scores_of_methods(
+    given: Mapping[str, Method], explained: Sequence[Explanation], labels: Sequence[str]
 ) -> dict[str, list[np.ndarray]]:
-    """By method of a .jsonl or .parquet file, (L,) scores of each text's tokens; texts are matched by their words.
+    """By method, (L,) scores of each text's tokens, as methods that were made elsewhere have them.
 
-    ValueError where a text has no scores in the file, or other classes were explained.
+    Args:
+        given: see methods.attribution_files.as_methods; texts are matched by their words.
+        explained: the texts.
+        labels: the model's classes.
+
+    Raises:
+        ValueError: a text has no scores, or (AnotherClass) another class was explained.
     """
     found: dict[str, list[np.ndarray]] = {}
-    for name, method in as_methods(read_attribution_file(path), labels).items():
+    for name, method in given.items():
         for one in explained:
             full = np.zeros(len(one.tokens))
             full[one.tokens.content] = method.given(one.instance, one.tokens, labels.index(one.target)).values
@@ -51,10 +118,9 @@ def to_captum(explained: Sequence[Explanation], method: str) -> list[visualizati
     records = []
     for one in explained:
         scores = one.scores(method)
-        largest = np.abs(scores).max(initial=0.0) or 1.0
         records.append(
             visualization.VisualizationDataRecord(
-                word_attributions=scores / largest,
+                word_attributions=scores / (np.abs(scores).max(initial=0.0) or 1.0),
                 pred_prob=one.probabilities[one.predicted],
                 pred_class=one.predicted,
                 true_class="",
@@ -71,15 +137,8 @@ def to_shap(explained: Sequence[Explanation], method: str) -> shap.Explanation:
     """A shap.Explanation for shap.plots.text: values and words of each text; base values are 0."""
     import shap
 
-    values = _ragged([one.scores(method) for one in explained])
-    words = _ragged([np.array([f"{unit.text} " for unit in one.units], dtype=object) for one in explained])
+    values, words = np.empty((2, len(explained)), dtype=object)
+    for at, one in enumerate(explained):
+        values[at] = one.scores(method)
+        words[at] = np.array([f"{unit.text} " for unit in one.units], dtype=object)
     return shap.Explanation(values=values, base_values=np.zeros(len(explained)), data=words)
-
-
-def _ragged(rows: Sequence[np.ndarray]) -> np.ndarray:
-    """(texts,) of arrays of any length."""
-    out = np.empty(len(rows), dtype=object)
-    out[:] = rows if len(rows) != 1 else [None]
-    if len(rows) == 1:
-        out[0] = rows[0]
-    return out

@@ -20,6 +20,7 @@ from attreval.methods.run import explain as ask_methods
 from attreval.models.classifier import Classifier
 from attreval.models.contrast import Contrast
 from attreval.models.scorer import Scorer
+from attreval.texts.data import index_of
 
 SAMPLES = 500
 TOGETHER = 8  # texts that share batches
@@ -86,18 +87,9 @@ def _find_goals(labels: Sequence[str], target: str | int | Sequence | None, text
 
 
 def find_class(labels: Sequence[str], wanted: str | int) -> int:
-    """The index of a class, given by name or index. ValueError for one that the model does not have."""
-    if isinstance(wanted, (int, np.integer)) and not isinstance(wanted, bool):
-        if 0 <= wanted < len(labels):
-            return int(wanted)
-    elif wanted in labels:
-        return labels.index(wanted)
-    elif isinstance(wanted, str) and wanted.strip().isdecimal() and int(wanted) < len(labels):
-        return int(wanted)
-    elif isinstance(wanted, str):
-        alike = [k for k, label in enumerate(labels) if label.lower() == wanted.strip().lower()]
-        if len(alike) == 1:
-            return alike[0]
+    """The index of a class, given by name or number. ValueError for one that the model does not have."""
+    if (at := index_of(wanted, labels)) is not None:
+        return at
     known = ", ".join(f"{k} {label}" for k, label in enumerate(labels[:20])) + (" ..." if len(labels) > 20 else "")
     raise ValueError(f"the model has no class {wanted!r}; it has {len(labels)}: {known}")
 

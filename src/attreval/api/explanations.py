@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, overload
 
 import numpy as np
 
+from attreval.api.exchange import as_rows, scores_of_methods, to_captum, to_shap, token_scores
 from attreval.api.explanation import RANDOM, UNITS, Explanation
-from attreval.api.given_scores import token_scores
 from attreval.core.records import Attribution, Tokens
+from attreval.methods.attribution_files import as_methods, read_attribution_file, write_attribution_file
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -130,10 +131,12 @@ class Explanations(Sequence[Explanation]):
         return self.add_token_scores(method, made)
 
     def add_file(self, path: str | Path) -> Explanations:
-        """Put the methods of a .jsonl or .parquet file beside ours: see exchange.read_scores."""
-        from attreval.api.exchange import read_scores
+        """Put the methods of a .jsonl or .parquet file beside ours; texts are matched by their words.
 
-        for method, scores in read_scores(path, self, self.labels).items():
+        ValueError where a text has no scores in the file, or other classes were explained.
+        """
+        given = as_methods(read_attribution_file(path), self.labels)
+        for method, scores in scores_of_methods(given, self, self.labels).items():
             self.add_token_scores(method, scores)
         return self
 
@@ -166,14 +169,10 @@ class Explanations(Sequence[Explanation]):
 
     def to_captum(self, method: str):
         """Records for captum's visualize_text: see exchange.to_captum."""
-        from attreval.api.exchange import to_captum
-
         return to_captum(self, method)
 
     def to_shap(self, method: str):
         """A shap.Explanation for shap.plots.text: see exchange.to_shap."""
-        from attreval.api.exchange import to_shap
-
         return to_shap(self, method)
 
     def save(self, path: str | Path) -> Path:
@@ -190,9 +189,6 @@ class Explanations(Sequence[Explanation]):
 
             path.write_text(json.dumps(self.to_json(), indent=1, ensure_ascii=False), encoding="utf-8")
         elif path.suffix in (".jsonl", ".parquet"):
-            from attreval.api.exchange import as_rows
-            from attreval.methods.attribution_files import write_attribution_file
-
             write_attribution_file(path, as_rows(self, self.methods))
         else:
             from attreval.api.show import picture

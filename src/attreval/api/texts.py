@@ -48,3 +48,12 @@ def _name_text(segments: tuple[str, ...]) -> str:
     if len(whole) <= SHOWN:
         return whole
     return f"{whole[:SHOWN]}… {sha256(whole.encode()).hexdigest()[:12]}"
+
+
+def join_pairs(texts: list[str], others: list[str]) -> list[Text]:
+    """Texts, or pairs of them with as many others. ValueError for another number of others."""
+    if others and len(others) != len(texts):
+        raise ValueError(
+            f"there are {len(texts)} texts and {len(others)} second texts; give --pair once for each --text, or never"
+        )
+    return list(zip(texts, others, strict=True)) if others else list(texts)

@@ -44,7 +44,9 @@ def explain(
     model: Annotated[str, typer.Option(help="a folder with a trained classifier, or a hub name")],
     text: Annotated[list[str] | None, typer.Option(help="a text; may be given several times")] = None,
     pair: Annotated[list[str] | None, typer.Option(help="the second text of a pair, one for each --text")] = None,
-    file: Annotated[Path | None, typer.Option(help="more texts: a .csv, .tsv, .jsonl or .txt file")] = None,
+    file: Annotated[
+        Path | None, typer.Option(help="more texts: csv, tsv, jsonl, Parquet, or .txt with a text a line")
+    ] = None,
     column: Annotated[str | None, typer.Option(help="of the file, where the texts stand; else `text`")] = None,
     pair_column: Annotated[str | None, typer.Option(help="of the file, where second texts stand")] = None,
     method: Annotated[
@@ -63,8 +65,8 @@ def explain(
     from attreval.api.explanations import check_ending, check_unit
     from attreval.api.loading import load
     from attreval.api.method_names import find_methods
-    from attreval.api.text_files import join_pairs, read_texts
-    from attreval.api.texts import read_segments
+    from attreval.api.texts import join_pairs, read_segments
+    from attreval.texts.files import read_texts
 
     # what is asked for wrongly is told before a model is loaded
     find_methods(method or None)
@@ -124,22 +126,18 @@ def evaluate(
     ] = None,
     texts: Annotated[int | None, typer.Option(help="texts to draw, at most")] = None,
     minutes: Annotated[float, typer.Option(help="begin no larger sample that would not end by then")] = 10.0,
-    cores: Annotated[int | None, typer.Option(help="processors to use; all that there are where not given")] = None,
+    cores: Annotated[
+        int | None, typer.Option(help="threads to compute with; torch's own number where not given")
+    ] = None,
 ):
     """Which explanation to trust for your own model and texts: a report with a recommendation and what it rests on."""
-    from compendium.evaluation.running import evaluate_own
+    from attreval.evaluation.run import evaluate_texts
 
     columns = {"text": text, "label": label, "pair": pair, "rationale": rationale, "split": split, "id": id}
-    labels = [name.strip() for name in classes.split(",") if name.strip()]
-    chosen = {
-        "methods": method or [],
-        "attributions": attributions or [],
-        "most": texts,
-        "labels": labels,
-        "cores": cores,
-        "minutes": minutes,
-    }
-    evaluate_own(model, data, columns, out, **chosen)
+    limits = {"texts": texts, "minutes": minutes, "cores": cores}
+    named = [name.strip() for name in classes.split(",") if name.strip()]
+    chosen = {"classes": named, "methods": method or None, "attributions": attributions or []}
+    evaluate_texts(model, data, out, **columns, **chosen, **limits, say=lambda line: print(line, flush=True))
 
 
 @app.command(name="list")

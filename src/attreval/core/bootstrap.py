@@ -6,10 +6,19 @@ import numpy as np
 
 from attreval.core.seeds import generator
 
+LEAST_TEXTS = 30  # fewer decide nothing, whatever their interval says
+
 
 def draw_counts(rng: np.random.Generator, n: int, draws: int) -> np.ndarray:
     """(draws, n) how often each of n instances is drawn, n times with replacement."""
     return rng.multinomial(n, np.full(n, 1 / n), size=draws).astype(float)
+
+
+def mean_of_known(values: np.ndarray) -> np.ndarray:
+    """Means over the first axis, NaN left out and without a warning where there is nothing else."""
+    known = ~np.isnan(values)
+    with np.errstate(invalid="ignore"):
+        return np.where(known, values, 0).sum(axis=0) / np.where(known.any(axis=0), known.sum(axis=0), np.nan)
 
 
 def percentile_interval(drawn: np.ndarray, confidence: float) -> tuple[np.ndarray, np.ndarray]:

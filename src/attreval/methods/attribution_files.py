@@ -18,9 +18,17 @@ import numpy as np
 
 from attreval.core.records import Instance, Tokens
 from attreval.methods.method import FAMILIES, Method, Scores
+from attreval.texts.data import index_of
+from attreval.texts.decoding import lines_of_json, read_text
+from attreval.texts.files import open_parquet
+from attreval.texts.marks import read_spans
 
 FIELDS = ("id", "text", "method", "target", "spans", "tokens", "scores")
 MARKS = ("##", "Ġ", "▁", "Ċ", "</w>")  # what tokenizers add to pieces of words
+
+
+class AnotherClass(ValueError):
+    """There are scores of a text made elsewhere, but for another class than the one that is asked for."""
 
 
 @dataclass(frozen=True)
@@ -79,28 +87,11 @@ def _as_object(row: GivenScores) -> dict:
 def _rows(path: Path) -> Iterator[dict]:
     """The objects of a file; nothing is unpickled."""
     if path.suffix == ".parquet":
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        try:
-            table = pq.read_table(path)
-        except pa.ArrowInvalid as error:
-            raise ValueError(f"{path.name} is no Parquet file: {error}") from None
-        yield from table.to_pylist()
-        return
-    if path.suffix not in (".jsonl", ".json", ".ndjson"):
+        yield from open_parquet(path).read().to_pylist()
+    elif path.suffix in (".jsonl", ".json", ".ndjson"):
+        yield from lines_of_json(read_text(path), path.name)
+    else:
         raise ValueError(f"attributions are read from .jsonl or .parquet; got {path.name}")
-    with path.open(encoding="utf-8-sig") as lines:
-        for number, line in enumerate(lines, 1):
-            if not line.strip():
-                continue
-            try:
-                row = json.loads(line)
-            except json.JSONDecodeError as error:
-                raise ValueError(f"{path.name}, line {number} is no JSON object: {error}") from None
-            if not isinstance(row, dict):
-                raise ValueError(f"{path.name}, line {number} is {type(row).__name__}; each line is one object")
-            yield row
 
 
 def _read_row(row: dict, where: str) -> GivenScores:
@@ -119,7 +110,7 @@ def _read_row(row: dict, where: str) -> GivenScores:
     if not np.isfinite(scores).all():
         raise ValueError(f"{where}: score {int(np.flatnonzero(~np.isfinite(scores))[0])} is no finite number")
     if row.get("spans") is not None:
-        spans = _read_spans(row["spans"], segments, where)
+        spans = read_spans(row["spans"], segments, where)
     elif row.get("tokens") is not None:
         spans = find_tokens(row["tokens"], segments, where)
     else:
@@ -128,20 +119,6 @@ def _read_row(row: dict, where: str) -> GivenScores:
         raise ValueError(f"{where}: {len(scores)} scores for {len(spans)} spans or tokens")
     own = "" if row.get("id") is None else str(row["id"])
     return GivenScores(segments, str(row["method"]), spans, scores, own, row.get("target"))
-
-
-def _read_spans(given: Sequence, segments: tuple[str, ...], where: str) -> np.ndarray:
-    """(n, 3) spans of [start, end] or [segment, start, end]; ValueError for one that is not in the text."""
-    out = []
-    for span in given if isinstance(given, list | tuple) else [given]:
-        whole = isinstance(span, list | tuple) and all(isinstance(x, int) or float(x).is_integer() for x in span)
-        if not whole or len(span) not in (2, 3):
-            raise ValueError(f"{where}: a span is [start, end] or [segment, start, end]; got {span!r:.80}")
-        segment, start, end = (0, *span) if len(span) == 2 else span
-        if not (0 <= segment < len(segments) and 0 <= start < end <= len(segments[segment])):
-            raise ValueError(f"{where}: the span {list(span)} is not in the text {segments!r:.80}")
-        out.append((int(segment), int(start), int(end)))
-    return np.array(out, dtype=np.int64).reshape(-1, 3)
 
 
 def find_tokens(tokens: Sequence[str], segments: tuple[str, ...], where: str = "tokens") -> np.ndarray:
@@ -214,12 +191,9 @@ def class_of(target: str | int | None, labels: Sequence[str], who: str) -> int |
     """The index of a class given by name, in any case, or by number; None where it is not given. ValueError else."""
     if target is None:
         return None
-    names = [str(label).lower() for label in labels]
-    if str(target).lower() in names:
-        return names.index(str(target).lower())
-    if str(target).isdigit() and int(target) < len(names):
-        return int(target)
-    raise ValueError(f"{who} the class {target!r}; there are: {', '.join(map(str, labels))}")
+    if (at := index_of(target, labels)) is None:
+        raise ValueError(f"{who} the class {target!r}; there are: {', '.join(map(str, labels))}")
+    return at
 
 
 def _method(name: str, stored: dict, labels: tuple[str, ...]) -> Method:
@@ -235,7 +209,7 @@ def _method(name: str, stored: dict, labels: tuple[str, ...]) -> Method:
         of_class = {known: row for known, row in reversed(own or rows)}
         row = of_class.get(target, of_class.get(None))
         if row is None:
-            raise ValueError(
+            raise AnotherClass(
                 f"{name!r} explains the class {labels[min(of_class)]!r} of {instance.id!r}; asked is {labels[target]!r}"
             )
         return Scores(on_content_tokens(row, tokens))

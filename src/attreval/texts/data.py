@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from attreval.texts.files import SPLIT, Table, read_table
-from attreval.texts.rationales import FORMS, mark_words, read_rationale
+import numpy as np
+
+from attreval.texts.files import SPLIT, Table, check_columns, read_table
+from attreval.texts.marks import FORMS, mark_words, read_rationale
 from attreval.texts.rows import Counts, Row
 from attreval.texts.words import writable
 
@@ -29,7 +31,7 @@ MISFIT = "a rationale does not fit its text"
 class Columns:
     """The names of the columns; None for what there is none of. pair: a second text, read with the first.
 
-    rationale: what people marked, see corpora.own_rationales. Without a split, every row is of test, unless the files
+    rationale: what people marked, see texts.marks. Without a split, every row is of test, unless the files
     themselves are parted by split.
     """
 
@@ -45,31 +47,44 @@ class Columns:
         return list(dict.fromkeys(name for name in asdict(self).values() if name is not None))
 
 
-def read_own_data(path: Path, columns: Columns, labels: Sequence[str] = (), counts: Counts | None = None) -> list[Row]:
-    """The rows of a file or folder in any of own_files.FORMATS, in its order.
+def read_own_data(
+    data: Path | Mapping[str, Sequence], columns: Columns, labels: Sequence[str] = (), counts: Counts | None = None
+) -> list[Row]:
+    """The rows of a file or folder in any of files.FORMATS, or of a table in memory, in its order.
 
-    labels: class names in index order; those of the file where empty. counts: of rows that are dropped for an empty
-    cell, and of what is noted: ids that occur again, which get `~2`, `~3`, …, and rationales that do not fit.
-    Raises ValueError: columns, labels or splits that are not there, no row left; OSError where there is no file.
+    Args:
+        data: a path, or a value a row of each column: a dict, or a pandas table.
+        columns: their names.
+        labels: class names in index order; those of the data where empty.
+        counts: takes in how many rows are dropped for an empty cell, and what is noted: ids that occur again, which get
+            `~2`, `~3`, …, and rationales that do not fit.
+
+    Raises:
+        ValueError: columns, labels or splits that are not there, no row left.
+        OSError: there is no such file.
     """
-    counts = counts or Counts()
-    table = read_table(path, columns.wanted())
-    names = tuple(labels) or find_labels(table, columns.label, path.name)
-    rows = list(_keep_rows(table, columns, names, counts, path.name))
+    counts, name = counts or Counts(), data.name if isinstance(data, Path) else "the table"
+    if isinstance(data, Path):
+        table = read_table(data, columns.wanted())
+    else:
+        check_columns(columns.wanted(), list(map(str, data)), name)
+        table = Table({column: list(data[column]) for column in columns.wanted()})
+    names = tuple(labels) or find_labels(table, columns.label, name)
+    rows = list(_keep_rows(table, columns, names, counts, name))
     if not rows:
         left = ", ".join(f"{number} {why}" for why, number in counts.dropped.items())
-        raise ValueError(f"{path.name} holds no row that can be used{f' ({left})' if left else ''}")
+        raise ValueError(f"{name} holds no row that can be used{f' ({left})' if left else ''}")
     if len(present := {row.label for row in rows}) == 1:
         counts.noted[f"one class only: {names[present.pop()]}"] += len(rows)
     if (missed := counts.noted.get(MISFIT, 0)) > len(rows) / 2:
         raise ValueError(
-            f"{path.name}: {missed} of {len(rows)} values of {columns.rationale!r} do not fit their texts; they "
+            f"{name}: {missed} of {len(rows)} values of {columns.rationale!r} do not fit their texts; they "
             f"can be {FORMS}"
         )
     if not any(row.split == "test" for row in rows):
         held = ", ".join(sorted({row.split for row in rows}))
         raise ValueError(
-            f"{path.name} has no row of the split test, which is explained; it has {held}: name no column of splits, "
+            f"{name} has no row of the split test, which is explained; it has {held}: name no column of splits, "
             "and of a folder parted by splits give the one to explain, so that all rows are of test"
         )
     return rows
@@ -108,15 +123,20 @@ def find_labels(table: Table, column: str, name: str) -> tuple[str, ...]:
     return tuple(sorted(found, key=int) if numbers else sorted(found))
 
 
-def index_of(label: str, names: Sequence[str]) -> int | None:
-    """Which class a value names: by its name, in any case, else by its number from 0, where no name is one."""
-    folded = [name.casefold() for name in names]
-    if label in names:
-        return list(names).index(label)
-    if label.casefold() in folded:
-        return folded.index(label.casefold())
-    numbered = label.isdecimal() and not any(name.isdecimal() for name in names)
-    return int(label) if numbered and int(label) < len(names) else None
+def index_of(label: str | int, names: Sequence[str]) -> int | None:
+    """Which class a value names: by its name, in any case, else by its number from 0, where no name is one.
+
+    A number that is no text is always the number of a class. None where no class is meant.
+    """
+    if isinstance(label, (int, np.integer)) and not isinstance(label, bool):
+        return int(label) if 0 <= label < len(names) else None
+    plain, folded = str(label).strip(), [name.casefold() for name in names]
+    if plain in names:
+        return list(names).index(plain)
+    if plain.casefold() in folded:
+        return folded.index(plain.casefold())
+    numbered = plain.isdecimal() and not any(name.isdecimal() for name in names)
+    return int(plain) if numbered and int(plain) < len(names) else None
 
 
 def _plain(value: Any) -> str | None:

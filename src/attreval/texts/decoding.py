@@ -38,7 +38,7 @@ def read_text(path: Path) -> str:
 
 
 def lines_of_json(text: str, name: str) -> Iterator[dict]:
-    """The objects of a file of JSON lines, or of one JSON list. ValueError names the line that is none."""
+    """The objects of a file of JSON lines, or of one JSON list; a string is a `text`. ValueError names a wrong line."""
     if text.lstrip()[:1] == "[":
         try:
             rows = json.loads(text)
@@ -52,6 +52,7 @@ def lines_of_json(text: str, name: str) -> Iterator[dict]:
             row = json.loads(line)
         except json.JSONDecodeError as error:
             raise ValueError(f"{name}, line {number}: no JSON object: {error.msg}, near {line[:60]!r}") from None
+        row = {"text": row} if isinstance(row, str) else row
         if not isinstance(row, dict):
             raise ValueError(
                 f'{name}, line {number}: an object of columns is needed, such as {{"text": …}}; got {line!r:.60}'

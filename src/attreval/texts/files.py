@@ -8,7 +8,7 @@ from __future__ import annotations
 import difflib
 import io
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -34,11 +34,16 @@ class Table:
     parted: bool = False
 
 
-def read_table(path: Path, wanted: Sequence[str]) -> Table:
+def read_table(path: Path, wanted: Sequence[str] | None = None) -> Table:
     """The wanted columns of a file or folder in any of FORMATS, and `split` where its files are parted by split.
 
-    Raises ValueError: no such format, columns that are not there (with the nearest), text that is no UTF-8.
-    FileNotFoundError names what lies beside the path.
+    Args:
+        path: a file or folder.
+        wanted: names of columns; None for all that there are.
+
+    Raises:
+        ValueError: no such format, columns that are not there (with the nearest), text that is no UTF-8.
+        FileNotFoundError: no such file; it names what lies beside the path.
     """
     must_exist(path)
     if path.is_dir():
@@ -46,7 +51,9 @@ def read_table(path: Path, wanted: Sequence[str]) -> Table:
     with path.open("rb") as handle:
         start = handle.read(8)
     if start.startswith(b"PAR1"):
-        return _read_parquet(path, wanted)
+        file = open_parquet(path)
+        check_columns(wanted or (), file.schema_arrow.names, path.name)
+        return _pick_arrow(file.read(wanted and list(dict.fromkeys(wanted))), wanted, path)
     if path.suffix == ".arrow":
         return _pick_arrow(_read_arrow([path]), wanted, path)
     if start.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0")):
@@ -60,6 +67,45 @@ def read_table(path: Path, wanted: Sequence[str]) -> Table:
     if path.suffix.lower() in DELIMITERS:
         return _read_delimited(path, wanted)
     raise ValueError(f"{path.name}: a file that ends in {path.suffix or 'nothing'!r} is not known; give {FORMATS}")
+
+
+def read_texts(
+    path: str | Path, column: str | None = None, pair_column: str | None = None
+) -> list[str | tuple[str, str]]:
+    """The texts of a file in any of FORMATS, or of a .txt file with a text a line; nothing is left out.
+
+    Args:
+        path: a file or folder.
+        column: where the texts stand; `text`, or the only one, where not named.
+        pair_column: of second texts; each row is a pair then.
+
+    Raises:
+        ValueError: a text that is empty, with its row; an unknown column; and as `read_table` does.
+    """
+    path = Path(path)
+    must_exist(path)
+    if path.suffix.lower() == ".txt":
+        if column or pair_column:
+            raise ValueError(f"{path.name} holds a text a line and has no columns; use a .csv or .jsonl file")
+        columns = {"text": read_text(path).replace("\r\n", "\n").removesuffix("\n").split("\n")}
+    else:
+        columns = read_table(path).columns
+    named = [name for name in columns if name.lower() == "text"] or list(columns)
+    if column is None and len(named) != 1:
+        known = ", ".join(columns)
+        raise ValueError(f"{path.name} has no column `text`; say with --column which of these holds the texts: {known}")
+    wanted = [column or named[0], *([pair_column] if pair_column else [])]
+    check_columns(wanted, list(columns), path.name)
+    rows = list(zip(*(columns[name] for name in wanted), strict=True))
+    if not rows:
+        raise ValueError(f"{path.name} holds no text")
+    for number, row in enumerate(rows, 1):
+        for name, text in zip(wanted, row, strict=True):
+            if not isinstance(text, str) or not text.strip():
+                raise ValueError(
+                    f"{path.name}, row {number}: `{name}` is no text ({text!r:.40}); leave the row out, or give it one"
+                )
+    return [row if pair_column else row[0] for row in rows]
 
 
 def must_exist(path: Path) -> None:
@@ -88,7 +134,18 @@ def nearest(name: str, names: list[str]) -> str:
     return f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
 
 
-def _read_delimited(path: Path, wanted: Sequence[str]) -> Table:
+def open_parquet(path: Path):
+    """A Parquet file, opened. ValueError for what is none."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        return pq.ParquetFile(path)
+    except (pa.ArrowInvalid, OSError) as error:
+        raise ValueError(f"{path.name} cannot be read as Parquet, it may be cut off: {error}") from None
+
+
+def _read_delimited(path: Path, wanted: Sequence[str] | None) -> Table:
     """The columns of a csv or tsv file as text, as it stands there: no number, date, formula or NA is made of it."""
     import csv
     import warnings
@@ -104,7 +161,7 @@ def _read_delimited(path: Path, wanted: Sequence[str]) -> Table:
     heads = {
         sign: next(csv.reader([first], delimiter=sign), []) for sign in dict.fromkeys([usual, ",", ";", "\t", "|"])
     }
-    sign = max(heads, key=lambda one: (len(set(wanted) & {name.strip() for name in heads[one]}), one == usual))
+    sign = max(heads, key=lambda one: (len(set(wanted or ()) & {name.strip() for name in heads[one]}), one == usual))
     with warnings.catch_warnings():
         warnings.simplefilter("error", pd.errors.ParserWarning)
         try:
@@ -123,32 +180,16 @@ def _read_delimited(path: Path, wanted: Sequence[str]) -> Table:
                 'or a line break stands in double quotes, with "" for a quote'
             ) from None
     frame.columns = [str(name).strip() for name in frame.columns]
-    check_columns(wanted, list(frame.columns), path.name)
-    return Table({name: frame[name].tolist() for name in wanted})
+    check_columns(wanted or (), list(frame.columns), path.name)
+    return Table({name: frame[name].tolist() for name in wanted or frame.columns})
 
 
-def _pick_rows(rows: Iterator[dict], wanted: Sequence[str], name: str) -> Table:
-    """The wanted keys of rows; a row that lacks a key has None there."""
-    found: dict[str, list] = {column: [] for column in wanted}
-    there: dict[str, None] = {}
-    for row in rows:
-        there |= dict.fromkeys(row)
-        for column in wanted:
-            found[column].append(row.get(column))
-    check_columns(wanted, list(there), name)
-    return Table(found)
-
-
-def _read_parquet(path: Path, wanted: Sequence[str]) -> Table:
-    """The wanted columns of a Parquet file."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        check_columns(wanted, pq.read_schema(path).names, path.name)
-        return _pick_arrow(pq.read_table(path, columns=list(dict.fromkeys(wanted))), wanted, path)
-    except (pa.ArrowInvalid, OSError) as error:
-        raise ValueError(f"{path.name} cannot be read as Parquet, it may be cut off: {error}") from None
+def _pick_rows(rows: Iterable[dict], wanted: Sequence[str] | None, name: str) -> Table:
+    """The wanted keys of rows; a row without a key has None there."""
+    rows = list(rows)
+    there = list(dict.fromkeys(key for row in rows for key in row))
+    check_columns(wanted or (), there, name)
+    return Table({column: [row.get(column) for row in rows] for column in wanted or there})
 
 
 def _read_arrow(paths: list[Path]):
@@ -157,55 +198,54 @@ def _read_arrow(paths: list[Path]):
 
     tables = []
     for path in paths:
-        try:
-            with pa.memory_map(str(path)) as source:
-                tables.append(pa.ipc.open_stream(source).read_all())
-        except pa.ArrowInvalid:
+        problem = None
+        for read in (pa.ipc.open_stream, pa.ipc.open_file):
             try:
-                with pa.memory_map(str(path)) as source:
-                    tables.append(pa.ipc.open_file(source).read_all())
+                tables.append(read(pa.memory_map(str(path))).read_all())
+                break
             except pa.ArrowInvalid as error:
-                raise ValueError(f"{path.name} cannot be read as Arrow, it may be cut off: {error}") from None
+                problem = error
+        else:
+            raise ValueError(f"{path.name} cannot be read as Arrow, it may be cut off: {problem}") from None
     return pa.concat_tables(tables)
 
 
-def _pick_arrow(table, wanted: Sequence[str], path: Path) -> Table:
-    """The wanted columns of an Arrow table, and the class names that `datasets` wrote beside them."""
-    check_columns(wanted, table.column_names, path.name)
+def _pick_arrow(table, wanted: Sequence[str] | None, path: Path, features: dict | None = None) -> Table:
+    """The wanted columns of an Arrow table, and the class names that `datasets` wrote, into it or beside it."""
+    check_columns(wanted or (), table.column_names, path.name)
     about = json.loads((table.schema.metadata or {}).get(b"huggingface", b"{}"))
-    features = about.get("info", {}).get("features", {})
-    classes = {c: tuple(features[c]["names"]) for c in wanted if "names" in (features.get(c) or {})}
-    return Table({column: table[column].to_pylist() for column in wanted}, classes)
+    known = about.get("info", {}).get("features", {}) | (features or {})
+    columns = {column: table[column].to_pylist() for column in wanted or table.column_names}
+    return Table(columns, {c: tuple(known[c]["names"]) for c in columns if "names" in (known.get(c) or {})})
 
 
-def _read_folder(path: Path, wanted: Sequence[str]) -> Table:
+def _read_folder(path: Path, wanted: Sequence[str] | None) -> Table:
     """A folder of `datasets`, whole or with a folder a split, or ERASER's."""
     if (path / "dataset_dict.json").exists():
         names = json.loads((path / "dataset_dict.json").read_text(encoding="utf-8"))["splits"]
-        own = [column for column in wanted if column != SPLIT]
-        parts = [(name, _read_saved(path / name, own)) for name in names]
-        columns = {column: [value for _, part in parts for value in part.columns[column]] for column in own}
-        columns[SPLIT] = [name for name, part in parts for _ in part.columns[own[0]]]
-        return Table(columns, parts[0][1].classes, parted=True)
+        own = wanted and [column for column in wanted if column != SPLIT]
+        parts = [_read_saved(path / name, own) for name in names]
+        columns = {column: [value for part in parts for value in part.columns[column]] for column in parts[0].columns}
+        sizes = [len(next(iter(part.columns.values()))) for part in parts]
+        columns[SPLIT] = [name for name, size in zip(names, sizes, strict=True) for _ in range(size)]
+        return Table(columns, parts[0].classes, parted=True)
     if (path / "state.json").exists():
         return _read_saved(path, wanted)
     if any(_eraser_files(path)):
-        check_columns(wanted, ERASER_COLUMNS, f"ERASER's folder {path.name}")
-        table = _pick_rows(_eraser_rows(path), [*dict.fromkeys([*wanted, SPLIT])], path.name)
-        return Table(table.columns, parted=True)
+        check_columns(wanted or (), ERASER_COLUMNS, f"ERASER's folder {path.name}")
+        columns = list(dict.fromkeys([*(wanted or ERASER_COLUMNS), SPLIT]))
+        return Table(_pick_rows(_eraser_rows(path), columns, path.name).columns, parted=True)
     held = ", ".join(sorted(other.name for other in path.iterdir())[:8]) or "nothing"
     raise ValueError(f"the folder {path} holds no data that is known (it holds {held}); give {FORMATS}")
 
 
-def _read_saved(path: Path, wanted: Sequence[str]) -> Table:
+def _read_saved(path: Path, wanted: Sequence[str] | None) -> Table:
     """What `datasets.Dataset.save_to_disk` wrote: Arrow streams, and the class names of its label."""
     state = path / "state.json"
     files = [one["filename"] for one in json.loads(state.read_text(encoding="utf-8"))["_data_files"]]
-    table = _pick_arrow(_read_arrow([path / Path(name).name for name in files]), wanted, path)
     info = path / "dataset_info.json"
-    features = (json.loads(info.read_text(encoding="utf-8")).get("features") if info.exists() else None) or {}
-    named = {c: tuple(features[c]["names"]) for c in wanted if "names" in (features.get(c) or {})}
-    return Table(table.columns, table.classes | named)
+    features = json.loads(info.read_text(encoding="utf-8")).get("features") if info.exists() else None
+    return _pick_arrow(_read_arrow([path / Path(name).name for name in files]), wanted, path, features)
 
 
 def _eraser_files(path: Path) -> Iterator[tuple[str, Path]]:

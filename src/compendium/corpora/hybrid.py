@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 
 from attreval.core.records import Evidence
-from attreval.core.seeds import generator
 from attreval.core.tables import read_instances
+from attreval.texts.hybrid import classes_of_words, mix_sentences
 from attreval.texts.rows import Counts, Row
 
 SENTENCES = 10
@@ -49,10 +49,8 @@ def build_hybrid(
     instances = read_instances(sources[parent], "test")
     found = split_sentences(instance.segments[0] for instance in instances)
     pool = [(sentence, i.label) for i, sentences in zip(instances, found, strict=True) for sentence in sentences]
-    order = generator("hybrid", parent).permutation(len(pool))
     counts.noted["sentences"] += len(pool)
-    for number, start in enumerate(range(0, len(pool), sentences_each)):
-        chosen = [pool[at] for at in order[start : start + sentences_each]]
+    for number, chosen in enumerate(mix_sentences(pool, sentences_each, "hybrid", parent)):
         text, evidence = " ".join(sentence for sentence, _ in chosen), _label_words(chosen)
         sizes: Counter[int] = Counter()
         for sentence, label in chosen:
@@ -62,13 +60,7 @@ def build_hybrid(
 
 def _label_words(chosen: list[tuple[str, int]]) -> Callable[[tuple[str, ...], np.ndarray], Evidence]:
     """What gives every word of the joined sentences the label of its sentence."""
-    starts = np.cumsum([0, *(len(sentence) + 1 for sentence, _ in chosen)])
-    labels = np.array([label for _, label in chosen])
-
-    def label_them(_segments, words):
-        return Evidence(classes=tuple(labels[np.searchsorted(starts, words[:, 1], side="right") - 1].tolist()))
-
-    return label_them
+    return lambda _segments, words: Evidence(classes=tuple(classes_of_words(chosen, words).tolist()))
 
 
 build_hybrid_bbc = partial(build_hybrid, "bbc")

@@ -1,4 +1,7 @@
-"""The colours of scores, told apart by colour-blind people: blue for the class, orange against it, violet unsigned."""
+"""The colours of scores, told apart by colour-blind people: blue for the class, orange against it, violet unsigned.
+
+The one place where a score becomes a colour: in pages, terminals and pictures, of the library and of the study.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ import numpy as np
 
 FOR, AGAINST, UNSIGNED = (33, 113, 181), (217, 95, 2), (117, 90, 180)
 TINT = 0.6  # of the full colour at most: black and white text stay readable on it
+FAINT = 0.005  # strengths below this are not coloured
 KEY = "blue: for the class; orange: against it; violet: scores without a sign; full colour: a method's strongest word"
 
 
@@ -18,8 +22,19 @@ def strengths(scores: Sequence[float]) -> np.ndarray:
     return scores / largest if largest > 0 else np.zeros(len(scores))
 
 
+def colour(strength: float, signed: bool = True) -> tuple[tuple[int, int, int], float]:
+    """The full colour of a strength in [-1, 1], red, green and blue from 0 to 255, and how opaque it is, up to TINT."""
+    full = UNSIGNED if not signed else FOR if strength > 0 else AGAINST
+    return full, TINT * min(1.0, abs(strength))
+
+
 def blend(strength: float, signed: bool = True) -> tuple[int, int, int]:
-    """The colour of a strength in [-1, 1] on white, as red, green and blue from 0 to 255."""
-    share = TINT * min(1.0, abs(strength))
-    colour = UNSIGNED if not signed else FOR if strength > 0 else AGAINST
-    return tuple(round(share * c + (1 - share) * 255) for c in colour)
+    """The colour of a strength on white, as red, green and blue from 0 to 255."""
+    full, share = colour(strength, signed)
+    return tuple(round(share * c + (1 - share) * 255) for c in full)
+
+
+def css(strength: float, signed: bool = True) -> str:
+    """The colour of a strength for a page; it is in part transparent, so that light and dark pages serve alike."""
+    full, share = colour(strength, signed)
+    return f"rgba({', '.join(map(str, full))}, {share:.2f})"

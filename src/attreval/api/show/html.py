@@ -5,27 +5,24 @@ Backgrounds are half transparent and text keeps the colour of its surroundings, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from html import escape
 
 import numpy as np
 
-from attreval.api.show.colours import AGAINST, FOR, KEY, TINT, UNSIGNED, strengths
+from attreval.api.show.colours import FAINT, KEY, css, strengths
 from attreval.api.show.shown import Shown, describe, has_sign, how_many_unread, title_of
 
 UNREAD = 30  # words that were not read are shown up to so many
 STYLE = """
-.attreval-shown table{{border-collapse:collapse;margin:.3em 0 1.4em;width:100%}}
-.attreval-shown th{{text-align:left;vertical-align:top;padding:.25em 1em .25em 0;font-weight:600}}
-.attreval-shown th{{white-space:nowrap;width:1%}}
-.attreval-shown td{{text-align:left;padding:.25em 0;line-height:1.75;overflow-wrap:anywhere}}
-.attreval-shown .part{{display:block;text-align:start;white-space:pre-wrap}}
-.attreval-shown .part span{{padding:.1em .15em;border-radius:.2em}}
-.attreval-shown .for{{background:rgba({},calc(var(--s)*{}))}}
-.attreval-shown .against{{background:rgba({},calc(var(--s)*{}))}}
-.attreval-shown .unsigned{{background:rgba({},calc(var(--s)*{}))}}
-.attreval-shown .note{{opacity:.75;font-size:.9em}}
-""".format(",".join(map(str, FOR)), TINT, ",".join(map(str, AGAINST)), TINT, ",".join(map(str, UNSIGNED)), TINT)
+.attreval-shown table{border-collapse:collapse;margin:.3em 0 1.4em;width:100%}
+.attreval-shown th{text-align:left;vertical-align:top;padding:.25em 1em .25em 0;font-weight:600}
+.attreval-shown th{white-space:nowrap;width:1%}
+.attreval-shown td{text-align:left;padding:.25em 0;line-height:1.75;overflow-wrap:anywhere}
+.attreval-shown .part{display:block;text-align:start;white-space:pre-wrap}
+.attreval-shown .part span{padding:.1em .15em;border-radius:.2em}
+.attreval-shown .note{opacity:.75;font-size:.9em}
+"""
 PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <meta name="color-scheme" content="light dark"><title>{title}</title>
@@ -44,28 +41,25 @@ def page(explained: Iterable[Shown]) -> str:
     return PAGE.format(title=title, body=fragment(explained))
 
 
-def fragment(explained: Iterable[Shown]) -> str:
-    """Tables with their style, for a notebook or a page."""
-    tables = "\n".join(_table(one) for one in explained)
+def fragment(explained: Iterable[Shown], about: Callable[[Shown], str] = describe) -> str:
+    """Tables with their style, for a notebook or a page. about: what is said of a text."""
+    tables = "\n".join(_table(one, about(one)) for one in explained)
     return f'<div class="attreval-shown"><style>{STYLE}</style><p class="note">{KEY}</p>\n{tables}</div>'
 
 
-def _table(one: Shown) -> str:
+def _table(one: Shown, about: str) -> str:
     """One text."""
     rows = "\n".join(_row(one, method) for method in one.methods)
-    return f"<p><strong>{escape(describe(one))}</strong></p>\n<table>{rows}</table>\n{_notes(one)}"
+    return f"<p><strong>{escape(about)}</strong></p>\n<table>{rows}</table>\n{_notes(one)}"
 
 
 def _row(one: Shown, method: str) -> str:
     """One method."""
     scores = one.scores(method)
-    said = title_of(one, method)
-    if (gap := one.gaps.get(method)) is not None:
-        said_more = f' title="what its scores miss of the sum that they owe: {gap:+.3g}"'
-    else:
-        said_more = ""
+    gap = one.gaps.get(method)
+    about = "" if gap is None else f' title="what its scores miss of the sum that they owe: {gap:+.3g}"'
     parts = (_part(one, s, scores, has_sign(one, method)) for s in range(len(one.instance.segments)))
-    return f'<tr><th scope="row"{said_more}>{escape(said)}</th><td>{"".join(parts)}</td></tr>'
+    return f'<tr><th scope="row"{about}>{escape(title_of(one, method))}</th><td>{"".join(parts)}</td></tr>'
 
 
 def _part(one: Shown, segment: int, scores: np.ndarray, signed: bool) -> str:
@@ -86,10 +80,8 @@ def _part(one: Shown, segment: int, scores: np.ndarray, signed: bool) -> str:
 def _word(text: str, score: float, strength: float, signed: bool) -> str:
     """One word with its colour; its score is shown where the pointer rests on it."""
     title = f'title="{escape(text)}: {score:+.4g}"'
-    if abs(strength) < 0.005:
-        return f"<span {title}>{escape(text)}</span>"
-    side = "unsigned" if not signed else "for" if strength > 0 else "against"
-    return f'<span class="{side}" style="--s:{abs(strength):.2f}" {title}>{escape(text)}</span>'
+    ground = f' style="background:{css(strength, signed)}"' if abs(strength) >= FAINT else ""
+    return f"<span{ground} {title}>{escape(text)}</span>"
 
 
 def _notes(one: Shown) -> str:

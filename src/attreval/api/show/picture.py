@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from attreval.api.show.colours import KEY, blend, strengths
+from attreval.api.show.colours import FAINT, KEY, blend, strengths
 from attreval.api.show.shown import Shown, describe, has_sign, how_many_unread, title_of
 from attreval.api.show.terminal import piece
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 SIZE, LINE = 10.0, 17.0  # points: of letters, from line to line
 LABEL = 130.0  # points for a method's name
 MARGIN = 10.0
+GREY = "0.35"
 FONTS = ["DejaVu Sans", "Noto Sans", "Noto Sans CJK SC", "Noto Emoji"]
 
 
@@ -29,39 +30,47 @@ def save(explained: Iterable[Shown], path: Path) -> None:
 
 def draw(explained: Iterable[Shown], width: float = 9.0) -> Figure:
     """A figure of `width` inches; its height is what the texts need. Letters that no font has are drawn as boxes."""
-    from matplotlib import font_manager
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(width, 1), dpi=150)
-    canvas = FigureCanvasAgg(figure)
-    known = {font.name for font in font_manager.fontManager.ttflist}
-    pen = _Pen(canvas.get_renderer(), [name for name in FONTS if name in known], width * 72 - 2 * MARGIN)
+    pen = Pen(width)
     for one in explained:
-        _place_text(pen, one)
-    pen.line(KEY, colour="0.35", size=SIZE * 0.8)
-    height = pen.y + MARGIN
-    figure.set_size_inches(width, height / 72)
-    axes = figure.add_axes((0, 0, 1, 1), xlim=(0, width * 72), ylim=(height, 0))
-    axes.set_axis_off()
-    for x, y, text, ground, advance, style in pen.placed:
-        if ground is not None:
-            edges = [x - 1.2, x + advance + 1.2]
-            axes.fill_between(edges, y - SIZE, y + 3.2, color=[c / 255 for c in ground], linewidth=0)
-        axes.text(x, y, text, va="baseline", parse_math=False, fontfamily=pen.fonts, **style)
-    return figure
+        pen.line(describe(one), weight="bold")
+        for method in one.methods:
+            pen.row(title_of(one, method), _words(one, method))
+        if one.unread:
+            pen.line(how_many_unread(one), colour=GREY, size=SIZE * 0.8)
+        pen.y += LINE * 0.6
+    pen.line(KEY, colour=GREY, size=SIZE * 0.8)
+    return pen.finish()
 
 
-class _Pen:
-    """Where the next word goes. placed: what has its place: x, y, text, ground, width and style of each, in points."""
+def _words(one: Shown, method: str) -> Iterator[dict | None]:
+    """What `Pen.put` takes of each word of a text, None where the second text of a pair begins."""
+    before = 0
+    for unit, strength in zip(one.units, strengths(one.scores(method)), strict=True):
+        if unit.segment != before:
+            yield None
+            before = unit.segment
+        ground = blend(strength, has_sign(one, method)) if abs(strength) >= FAINT else None
+        yield {"text": piece(unit.text), "ground": ground}
 
-    def __init__(self, renderer, fonts: list[str], room: float):
-        self.renderer, self.fonts, self.room = renderer, fonts or ["sans-serif"], room
+
+class Pen:
+    """Where the next word goes on a figure of `width` inches. placed: what has its place, in points."""
+
+    def __init__(self, width: float):
+        from matplotlib import font_manager
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+
+        self.figure = Figure(figsize=(width, 1), dpi=150)
+        self.renderer = FigureCanvasAgg(self.figure).get_renderer()
+        known = {font.name for font in font_manager.fontManager.ttflist}
+        self.fonts = [name for name in FONTS if name in known] or ["sans-serif"]
+        self.room = width * 72 - 2 * MARGIN
         self.placed: list[tuple] = []
         self.x, self.y, self.left = MARGIN, MARGIN, MARGIN
 
     def width(self, text: str, size: float, weight: str) -> float:
-        """How wide a text is."""
+        """How wide a text is, in points."""
         from matplotlib.font_manager import FontProperties
 
         font = FontProperties(family=self.fonts, size=size, weight=weight)
@@ -72,18 +81,26 @@ class _Pen:
         """Begin a line."""
         self.left, self.x, self.y = left, left, self.y + LINE + gap
 
-    def put(self, text: str, ground=None, colour: str = "black", size: float = SIZE, weight: str = "normal") -> None:
+    def put(
+        self,
+        text: str,
+        ground: tuple[int, int, int] | None = None,
+        colour: str = "black",
+        size: float = SIZE,
+        weight: str = "normal",
+        underlined: bool = False,
+    ) -> None:
         """One word, on a new line where it does not fit; one wider than a line is cut into pieces that fit."""
         advance, most = self.width(text, size, weight), self.room + MARGIN - self.left
         if advance > most and len(text) > 1:
             kept = max(1, int(len(text) * most / advance) - 1)
-            self.put(text[:kept], ground, colour, size, weight)
-            self.put(text[kept:], ground, colour, size, weight)
+            self.put(text[:kept], ground, colour, size, weight, underlined)
+            self.put(text[kept:], ground, colour, size, weight, underlined)
             return
         if self.x > self.left and self.x + advance > self.room + MARGIN:
             self.start(self.left)
         style = {"color": colour, "fontsize": size, "fontweight": weight}
-        self.placed.append((self.x, self.y, text, ground, advance, style))
+        self.placed.append((self.x, self.y, text, ground, advance, underlined, style))
         self.x += advance + SIZE * 0.42
 
     def line(self, text: str, colour: str = "black", size: float = SIZE, weight: str = "normal") -> None:
@@ -92,26 +109,36 @@ class _Pen:
         for word in text.split():
             self.put(word, colour=colour, size=size, weight=weight)
 
+    def row(self, label: str, words: Iterable[dict | None]) -> None:
+        """A name, and beside it words, each as `put` takes it; None begins a line."""
+        self.start(gap=2.0)
+        top, lowest = self.y, self.y
+        for word in label.split():
+            if self.x > MARGIN and self.x + self.width(word, SIZE, "bold") > LABEL:
+                self.start()
+            self.put(word, weight="bold")
+        lowest, self.y = self.y, top
+        self.left = self.x = MARGIN + LABEL
+        for word in words:
+            if word is None:
+                self.start(MARGIN + LABEL)
+            else:
+                self.put(**word)
+        self.y = max(self.y, lowest)
 
-def _place_text(pen: _Pen, one: Shown) -> None:
-    """One text: what is predicted, then every method."""
-    pen.line(describe(one), weight="bold")
-    for method in one.methods:
-        pen.start(gap=2.0)
-        top, tallest = pen.y, pen.y
-        for word in title_of(one, method).split():
-            if pen.x > MARGIN and pen.x + pen.width(word, SIZE, "bold") > LABEL:
-                pen.start()
-            pen.put(word, weight="bold")
-        tallest, pen.y = pen.y, top
-        pen.left = pen.x = MARGIN + LABEL
-        before = 0
-        for unit, strength in zip(one.units, strengths(one.scores(method)), strict=True):
-            if unit.segment != before:
-                pen.start(MARGIN + LABEL)
-                before = unit.segment
-            pen.put(piece(unit.text), blend(strength, has_sign(one, method)) if abs(strength) >= 0.005 else None)
-        pen.y = max(pen.y, tallest)
-    if one.unread:
-        pen.line(how_many_unread(one), colour="0.35", size=SIZE * 0.8)
-    pen.y += LINE * 0.6
+    def finish(self) -> Figure:
+        """The figure, as high as what was put on it; its one axes counts points from the upper left corner."""
+        from matplotlib.patches import Rectangle
+
+        width, height = self.figure.get_figwidth(), self.y + MARGIN
+        self.figure.set_size_inches(width, height / 72)
+        axes = self.figure.add_axes((0, 0, 1, 1), xlim=(0, width * 72), ylim=(height, 0))
+        axes.set_axis_off()
+        for x, y, text, ground, advance, underlined, style in self.placed:
+            if ground is not None:
+                colour = [c / 255 for c in ground]
+                axes.add_patch(Rectangle((x - 1.2, y - SIZE), advance + 2.4, SIZE + 3.2, color=colour, linewidth=0))
+            if underlined:
+                axes.plot([x, x + advance], [y + 2.2] * 2, color="black", linewidth=0.8)
+            axes.text(x, y, text, va="baseline", parse_math=False, fontfamily=self.fonts, **style)
+        return self.figure

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from attreval.core.bootstrap import draw_counts
+from attreval.core.bootstrap import draw_counts, mean_of_known
 from attreval.core.seeds import generator
 
 FOLDS = 5
@@ -88,13 +88,6 @@ def evaluate(sample: Sample, values: np.ndarray, statistic: Statistic, chosen: b
         inside = sample.folds == fold
         found.append(statistic(means(weights * ~inside, values), means(weights * inside, values)))
     return mean_of_known(np.stack(found))
-
-
-def mean_of_known(values: np.ndarray) -> np.ndarray:
-    """Means over the first axis, NaN left out and without a warning where there is nothing else."""
-    known = ~np.isnan(values)
-    with np.errstate(invalid="ignore"):
-        return np.where(known, values, 0).sum(axis=0) / np.where(known.any(axis=0), known.sum(axis=0), np.nan)
 
 
 def best_of(fit: np.ndarray, read: np.ndarray) -> np.ndarray:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from pydantic import Field, model_validator
 
+from attreval.core.bootstrap import LEAST_TEXTS as LEAST_TEXTS  # of a task; fewer decide nothing
 from attreval.core.bootstrap import percentile_interval
 from attreval.core.section import Section
 
@@ -23,7 +24,6 @@ REPRODUCED, CHANCE, DIRECTION, INCONCLUSIVE, CONTRADICTED, UNTESTABLE = VERDICTS
     "not testable here",
 )
 MOST_TEXTS = 1_000_000  # that anybody could take
-LEAST_TEXTS = 30  # of a task; fewer decide nothing
 NULL_LEVEL = 0.05  # of null worlds that may reach what we have found
 
 

@@ -1,7 +1,7 @@
 """Where each method stands before each metric: the share of the other methods that it beats, by family of models.
 
-The same share as in joint.choice (ties half, random scores one of the others), of token explanations, mean over the
-runs of a family. What is drawn are texts. Methods that nothing tells apart stand at one half.
+The same share as in evaluation.choice (ties half, random scores one of the others), of token explanations, mean over
+the runs of a family. What is drawn are texts. Methods that nothing tells apart stand at one half.
 Letters used for shapes: d draws.
 """
 
@@ -13,9 +13,9 @@ import numpy as np
 import pandas as pd
 
 from attreval.core.bootstrap import percentile_interval
+from attreval.evaluation.choice import shares_beaten
 from attreval.methods import METHODS
 from compendium.config import ModelSpec
-from compendium.papers.joint.choice import shares_beaten
 from compendium.papers.joint.correlations import JointScores
 from compendium.papers.joint.values import JOINT
 

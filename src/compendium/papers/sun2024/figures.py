@@ -9,8 +9,8 @@ import pandas as pd
 from IPython.display import HTML
 from matplotlib import pyplot as plt
 
+from attreval.api.show.colours import css
 from attreval.methods.techniques import TECHNIQUES, TYPES
-from compendium.papers.common.coloured_text import colour
 from compendium.papers.common.style import model_title, task_title, use_style
 from compendium.papers.sun2024.tables import TECHNIQUE_TITLES, TYPE_TITLES
 
@@ -41,7 +41,7 @@ def figure_1(table: pd.DataFrame) -> HTML:
     for method, part in table.groupby("method", sort=False):
         top = part.score.abs().max() or 1.0
         cells = "".join(
-            CELL.format(colour(row.score / top), f"{escape(row.piece)} ({row.score:.3f})") for row in part.itertuples()
+            CELL.format(css(row.score / top), f"{escape(row.piece)} ({row.score:.3f})") for row in part.itertuples()
         )
         rows.append(f'<tr><th scope="row" style="text-align:left;white-space:nowrap">{escape(method)}</th>{cells}</tr>')
     return HTML(f'<table class="scores">{"".join(rows)}</table>')

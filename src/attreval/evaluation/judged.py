@@ -1,0 +1,147 @@
+"""Texts explained and judged one batch at a time, and kept on disk so that the same question is never asked twice.
+
+What is kept of a text is named by what the model reads, by the model's weights and by the settings; another model,
+other methods or another budget keep their own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from attreval import __version__
+from attreval.api.evaluating import evaluate
+from attreval.api.exchange import scores_of_methods
+from attreval.api.explaining import explain
+from attreval.api.explanation import Explanation
+from attreval.core.records import Attribution, Cost, Instance, Tokens
+from attreval.core.tables import write_whole
+from attreval.methods.method import Budget, Method
+from attreval.models.classifier import Classifier
+
+TOGETHER = 8  # texts that are explained and judged before they are kept
+
+
+@dataclass(frozen=True)
+class Judged:
+    """One text as methods explain it. values: metric -> method -> value, NaN where the text has none."""
+
+    explanation: Explanation
+    values: dict[str, dict[str, float]]
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked of each text.
+
+    methods: to explain it by. given: methods whose scores were made elsewhere. metrics: names, None for all that can be
+    asked. folder: where answers are kept for other calls, None for nowhere. known: answers of this call by their names.
+    """
+
+    model: Classifier
+    methods: tuple[str, ...]
+    budget: Budget
+    given: Mapping[str, Method] = field(default_factory=dict)
+    metrics: tuple[str, ...] | None = None
+    folder: Path | None = None
+    known: dict[str, Judged] = field(default_factory=dict)
+
+
+def keep_in(folder: Path | None, model: Classifier, settings: Sequence[Any]) -> Path | None:
+    """The folder for answers of a model under some settings; None where the model's weights cannot be told apart."""
+    if folder is None or not hasattr(model, "network"):
+        return None
+    import torch
+
+    found = hashlib.sha256()
+    for name, weights in model.network.state_dict().items():
+        found.update(f"{name} {weights.dtype} {tuple(weights.shape)}".encode())
+        found.update(weights.detach().cpu().contiguous().flatten().view(torch.uint8).numpy())
+    found.update(json.dumps([__version__, list(model.labels), *settings], default=str).encode())
+    return folder / found.hexdigest()[:16]
+
+
+def judge(
+    question: Question,
+    instances: Sequence[Instance],
+    marks: Sequence[np.ndarray | None],
+    notify: Callable[[int, int], None],
+) -> list[Judged]:
+    """Explain texts and ask the metrics about them, but for texts that are known from earlier calls.
+
+    Args:
+        question: see `Question`.
+        instances: the texts.
+        marks: of each text (A, W) marks of A people on its W words, None where nobody marked it.
+        notify: called with (texts done, of), at the beginning and after each batch.
+
+    Raises:
+        ValueError: a method does not explain one of the texts, or another reason that `explain` gives.
+    """
+    tokens = [question.model.tokens(instance) for instance in instances]
+    names = [_name(question.metrics, *of_text) for of_text in zip(instances, tokens, marks, strict=True)]
+    missing = []
+    for at, name in enumerate(names):
+        if name not in question.known:
+            if question.folder is not None and (place := question.folder / name).exists():
+                kept = json.loads(place.read_text(encoding="utf-8"))
+                question.known[name] = _thaw(kept, instances[at], tokens[at])
+            else:
+                missing.append(at)
+    notify(len(names) - len(missing), len(names))
+    for start in range(0, len(missing), TOGETHER):
+        part = missing[start : start + TOGETHER]
+        for at, one in zip(part, _ask(question, [instances[i] for i in part], [marks[i] for i in part]), strict=True):
+            question.known[names[at]] = one
+            if question.folder is not None:
+                with write_whole(question.folder / names[at]) as file:
+                    file.write_text(json.dumps(_freeze(one)), encoding="utf-8")
+        notify(len(names) - len(missing) + start + len(part), len(names))
+    return [question.known[name] for name in names]
+
+
+def _ask(question: Question, instances: list[Instance], marks: list[np.ndarray | None]) -> list[Judged]:
+    """Explain and judge a few texts."""
+    texts = [one.segments if len(one.segments) > 1 else one.segments[0] for one in instances]
+    found = explain(question.model, texts, list(question.methods), budget=question.budget)
+    for name, scores in scores_of_methods(question.given, found, question.model.labels).items():
+        found.add_token_scores(name, scores)
+    given = marks if any(mark is not None for mark in marks) else None
+    table = evaluate(question.model, found, question.metrics, given, each_text=True)
+    values: list[dict] = [{} for _ in instances]
+    for at, method, metric, value in table.itertuples(index=False):
+        values[at].setdefault(metric, {})[method] = float(value)
+    return [
+        Judged(replace(one, instance=instance), of_text)
+        for one, instance, of_text in zip(found, instances, values, strict=True)
+    ]
+
+
+def _name(metrics, instance: Instance, tokens: Tokens, marks: np.ndarray | None) -> str:
+    """The name of the file that an answer about a text is kept in."""
+    said = [metrics, instance.segments, instance.label, tokens.ids.tolist(), None if marks is None else marks.tolist()]
+    return f"{hashlib.sha256(json.dumps(said).encode()).hexdigest()[:24]}.json"
+
+
+def _freeze(one: Judged) -> dict:
+    """What JSON holds of a judged text: all but the words and tokens, which its text gives again."""
+    shown = one.explanation
+    kept = {name: getattr(shown, name) for name in ("predicted", "probabilities", "target", "against", "unit")}
+    scores = [asdict(a) | {"scores": a.scores.tolist()} for a in shown.attributions.values()]
+    return kept | {"attributions": scores, "given": sorted(shown.given), "values": one.values}
+
+
+def _thaw(kept: dict, instance: Instance, tokens: Tokens) -> Judged:
+    """A judged text from what was kept of it."""
+    attributions = {}
+    for row in kept.pop("attributions"):
+        row |= {"features": tuple(map(tuple, row["features"])), "cost": Cost(**row["cost"])}
+        attributions[row["method"]] = Attribution(**row)
+    values, given = kept.pop("values"), frozenset(kept.pop("given"))
+    return Judged(Explanation(instance, tokens, attributions=attributions, given=given, **kept), values)

@@ -1,0 +1,171 @@
+"""The report: one page that needs nothing but itself, with tables, scores and texts in colour beside it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import date
+from html import escape
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from scipy.stats import spearmanr
+
+from attreval import __version__
+from attreval.api.explanation import RANDOM, Explanation
+from attreval.api.show.colours import css
+from attreval.api.show.html import fragment, page
+from attreval.api.show.shown import describe
+from attreval.core.bootstrap import percentile_interval
+from attreval.core.tables import write_csv, write_whole
+from attreval.evaluation import findings
+from attreval.evaluation.findings import Evaluation, title
+from attreval.metrics.rank_correlation import FEWEST, correlate
+from attreval.metrics.registry import METRICS
+
+SHOWN = 6  # texts to look at
+MOST_SHOWN = 100  # texts in texts.html
+ARROWS = {1: "", -1: " \N{DOWNWARDS ARROW}", 0: ""}
+STYLE = """
+:root{color-scheme:light dark;--line:#8884;--bar:#2171b5}
+body{font:16px/1.55 system-ui,sans-serif;max-width:68rem;margin:2rem auto;padding:0 1rem}
+h1{font-size:1.5rem;line-height:1.25}h2{font-size:1.15rem;margin-top:2.2rem}
+.answer{border:1px solid var(--line);border-left:.4rem solid var(--bar);border-radius:.4rem;padding:.6rem 1.2rem}
+.answer strong{font-size:1.35rem}.note{opacity:.75;font-size:.9rem}
+.wide{overflow-x:auto}.wide table{border-collapse:collapse;font-size:.9rem}
+.wide th,.wide td{padding:.3rem .6rem;text-align:right;border-bottom:1px solid var(--line);white-space:nowrap}
+.wide th{vertical-align:bottom}.wide thead th{white-space:normal;min-width:4rem;max-width:7rem;font-weight:600}
+.wide th:first-child,.wide td:first-child{text-align:left}
+tr.chosen{font-weight:700}tr.random{opacity:.7;font-style:italic}.sure{outline:2px solid;outline-offset:-3px}
+.bar{display:inline-block;height:.6rem;background:var(--bar);border-radius:.2rem;vertical-align:middle}
+"""
+HTML = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>{title}</title><style>{style}</style></head><body>
+{body}
+</body></html>
+"""
+
+
+def write_report(found: Evaluation, out: Path) -> Path:
+    """Write report.html into a folder; beside it values.csv, methods.csv, means.csv, scores.parquet and texts.html."""
+    write_csv(out / "values.csv", found.values)
+    write_csv(out / "methods.csv", found.choice)
+    write_csv(out / "means.csv", found.means)
+    found.explanations.save(out / "scores.parquet")
+    with write_whole(out / "texts.html") as part:
+        part.write_text(page(found.explanations[:MOST_SHOWN]), encoding="utf-8")
+    with write_whole(out / "report.html") as part:
+        part.write_text(make_page(found), encoding="utf-8")
+    return out / "report.html"
+
+
+def make_page(found: Evaluation) -> str:
+    """The page as HTML; every word that is not ours is escaped."""
+    heading = f"Which explanation to trust: {found.title}"
+    classes = ", ".join(found.labels[:12]) + (" …" if len(found.labels) > 12 else "")
+    right, _, majority = findings.accuracy(found)
+    facts = (
+        f"{len(found.judged)} of {found.size} texts, drawn at random; classes {classes}; the model is right on "
+        f"{right:.1%} of them (most frequent class: {majority:.1%}). attreval {__version__}, {date.today()}."
+    )
+    best_two = found.best_two
+    shown = [_only(one, best_two) for one in _most_different(found)]
+    body = [
+        f"<h1>{escape(heading)}</h1>",
+        f'<p class="note">{escape(facts)}</p>',
+        f'<div class="answer"><p><strong>{escape(findings.recommendation(found))}</strong></p>',
+        *(f"<p>{escape(said)}</p>" for said in (findings.certainty(found), findings.price(found))),
+        "</div>",
+        "<h2>What spoke against it</h2>",
+        _list(findings.objections(found)),
+        "<h2>Every method before every metric</h2>",
+        _method_table(found),
+        '<p class="note">Score: share of other methods that a method beats, the mean over judges with a vote. Best: '
+        "share of drawn samples in which it has the highest score. Price: model evaluations a text; for methods that "
+        "sample, what they were given here (<code>settings.json</code>). Bold: recommended. Arrow: lower is better. "
+        "Intervals: <code>means.csv</code>, <code>methods.csv</code>; single texts: <code>values.csv</code>.</p>",
+        "<h2>Texts to look at</h2>",
+        f'<p class="note">Where {escape(" and ".join(map(title, best_two)))} differ most; by every method: '
+        '<a href="texts.html">texts in colour</a>, <code>scores.parquet</code>.</p>',
+        fragment(shown, lambda one: f"{describe(one)}; labelled {found.labels[one.instance.label]}"),
+        "<h2>Do the metrics agree?</h2>",
+        _correlation_table(found),
+        "<h2>What this does not say</h2>",
+        _list(findings.limits(found)),
+    ]
+    return HTML.format(title=escape(heading), style=STYLE, body="\n".join(body))
+
+
+def _most_different(found: Evaluation) -> list[Explanation]:
+    """The explained texts on which the best two methods differ most, by the rank correlation of their scores."""
+
+    def likeness(one: Explanation) -> float:
+        scores = [one.scores(name) for name in found.best_two]
+        if len(scores) < 2 or len(scores[0]) < 3 or any(np.ptp(x) == 0 for x in scores):
+            return 1.0
+        return float(spearmanr(*scores).statistic)
+
+    return sorted((one.explanation for one in found.judged), key=likeness)[:SHOWN]
+
+
+def _only(one: Explanation, methods: list[str]) -> Explanation:
+    """An explained text with some of its methods."""
+    return replace(one, attributions={name: one.attributions[name] for name in methods})
+
+
+def _list(sentences: list[str]) -> str:
+    return "<ul>" + "".join(f"<li>{escape(said)}</li>" for said in sentences) + "</ul>"
+
+
+def _method_table(found: Evaluation) -> str:
+    """One row a method, one column a metric."""
+    rows = findings.table(found)
+    metrics = [METRICS[name] for name in rows.columns if name in METRICS]
+    heads = [*((name, "") for name in ("Method", "Score", "", "Best", "Price"))]
+    heads += [(f"{metric.title}{ARROWS[metric.sign]}", metric.about) for metric in metrics]
+    head = "".join(f'<th scope="col" title="{escape(about)}">{escape(text)}</th>' for text, about in heads)
+    body = []
+    for method, row in rows.iterrows():
+        kind = "chosen" if method == found.best.method else RANDOM if method == RANDOM else ""
+        cells = [
+            f"{row.score:.2f} [{row.low:.2f}, {row.high:.2f}]",
+            f'<span class="bar" style="width:{5 * row.score:.2f}rem"></span>',
+            "" if method == RANDOM else f"{row.best:.0%}",
+            "–" if method in found.given else f"{row.requested:,.0f}",
+            *("–" if pd.isna(row[metric.name]) else f"{row[metric.name]:.2f}" for metric in metrics),
+        ]
+        named = f'<th scope="row">{escape(title(method))}</th>'
+        body.append(f'<tr class="{kind}">{named}{"".join(f"<td>{cell}</td>" for cell in cells)}</tr>')
+    return _wide(head, body)
+
+
+def _correlation_table(found: Evaluation) -> str:
+    """Kendall's tau-b over methods of each pair of metrics that methods are compared by, coloured by its size."""
+    drawn = found.drawn
+    names = [name for name in drawn.means if METRICS[name].joint]
+    taus = {(a, b): correlate(drawn, a, b) for a, b in combinations(names, 2)}
+    names = [name for name in names if any(name in pair and not np.isnan(tau[0]) for pair, tau in taus.items())]
+    if len(names) < 2:
+        return f"<p>To compare the orders of two metrics takes {FEWEST} methods that both have scored.</p>"
+    head = "".join(f'<th scope="col">{escape(METRICS[name].title)}</th>' for name in names[:-1])
+    body = []
+    for at, b in enumerate(names[1:], 1):
+        cells = []
+        for a in names[:at]:
+            tau, draws, _ = taus[a, b]
+            low, high = percentile_interval(draws, findings.CONFIDENCE)
+            sure = ' class="sure"' if low > 0 or high < 0 else ""
+            style = f'style="background:{css(tau)}" title="{low:.2f} to {high:.2f}"'
+            cells.append("<td>–</td>" if np.isnan(tau) else f"<td{sure} {style}>{tau:.2f}</td>")
+        body.append(f'<tr><th scope="row">{escape(METRICS[b].title)}</th>{"".join(cells)}</tr>')
+    about = (
+        '<p class="note">Rank correlation of the methods\' means (tau-b, random scores left out): 1 the same order, -1 '
+        "the opposite one. Framed where the interval over drawn texts leaves out 0; the pointer shows it.</p>"
+    )
+    return _wide(f"<th></th>{head}", body) + about
+
+
+def _wide(head: str, body: list[str]) -> str:
+    return f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{"".join(body)}</tbody></table></div>'

@@ -1,0 +1,212 @@
+"""What people marked in a text, in any form: as spans of characters, and as marks of words.
+
+A cell of a table holds character spans `[[start, end], …]` of the text (or `[segment, start, end]`), marks 0 and 1 of
+words parted by white space (of one person, or a list a person), a list of marked strings, or ERASER's evidences (tokens
+by white space). Letters used for shapes: A people, W words, n spans.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from attreval.core.records import Evidence, Instance
+from attreval.core.runs import true_runs
+
+Span = tuple[int, int, int]  # segment, start, end character (exclusive)
+MARKS = re.compile(r"\[?\s*[01](?:\.0?)?(?:[\s,]+[01](?:\.0?)?)*\s*\]?")
+FORMS = (
+    "character spans [[start, end], …], marks 0/1 of the words parted by white space, a list of marked strings, or "
+    "ERASER's evidences"
+)
+
+
+def read_spans(given: Sequence, segments: Sequence[str], where: str) -> np.ndarray:
+    """Stretches of characters of a text.
+
+    Args:
+        given: [start, end] or [segment, start, end] each, or dicts with these names; the end is exclusive.
+        segments: the text, or both of a pair.
+        where: begins the message of an error.
+
+    Returns:
+        (n, 3) segment, start, end.
+
+    Raises:
+        ValueError: another form, or a stretch that is not in the text.
+    """
+    out = []
+    for span in given if isinstance(given, (list, tuple, np.ndarray)) else [given]:
+        row = [span.get("segment", 0), span.get("start"), span.get("end")] if isinstance(span, dict) else span
+        row = list(row) if isinstance(row, (list, tuple, np.ndarray)) else []
+        row = [0, *row] if len(row) == 2 else row
+        if len(row) != 3 or not all(isinstance(x, (int, float, np.number)) and x == int(x) for x in row):
+            raise ValueError(f"{where}: a span is [start, end] or [segment, start, end]; got {span!r:.80}")
+        segment, start, end = map(int, row)
+        if not (0 <= segment < len(segments) and 0 <= start < end <= len(segments[segment])):
+            raise ValueError(f"{where}: the span {[segment, start, end]} is not in the text {tuple(segments)!r:.80}")
+        out.append((segment, start, end))
+    return np.array(out, dtype=np.int64).reshape(-1, 3)
+
+
+def met_words(spans: Sequence[Span] | np.ndarray, words: np.ndarray) -> np.ndarray:
+    """(W,) 1 for each of (W, 3) words that shares a character with a span, else 0."""
+    marks = np.zeros(len(words))
+    for segment, start, end in spans:
+        marks[(words[:, 0] == segment) & (words[:, 1] < end) & (words[:, 2] > start)] = 1
+    return marks
+
+
+def mark_instance(instance: Instance, given: Sequence | np.ndarray | None, at: int) -> Instance:
+    """The instance with what was marked in it as evidence.
+
+    Args:
+        instance: a text.
+        given: one number a word, 0 for not marked; a 2-d array with a row a person; or stretches as `read_spans` takes
+            them: a word that one of them meets is marked. None: nobody looked at this text.
+        at: the place of the text, for messages.
+
+    Raises:
+        ValueError: marks that do not fit the text.
+    """
+    if given is None:
+        return instance
+    given = given if isinstance(given, np.ndarray) else list(given)
+    if isinstance(given, np.ndarray) and given.ndim == 2:
+        marks = given.astype(float)
+    elif len(given) and np.isscalar(given[0]):
+        marks = np.asarray(given, dtype=float)[None]
+    else:
+        marks = met_words(read_spans(given, instance.segments, f"text {at}"), instance.words)[None]
+    if marks.shape[1] != len(instance.words):
+        raise ValueError(f"text {at} has {len(instance.words)} words; got marks of {marks.shape[1]}")
+    if not np.isfinite(marks).all():
+        raise ValueError(f"text {at}: marks are finite numbers, 0 for words that are not marked")
+    return replace(instance, evidence=Evidence(marks=marks))
+
+
+def mark_words(people: list[list[Span]], _segments: tuple[str, ...], words: np.ndarray) -> Evidence:
+    """Evidence of A people: (A, W) marks and word spans; a word is marked that shares a character with a span."""
+    marks = np.array([met_words(spans, words) for spans in people]).reshape(len(people), len(words))
+    if not marks.any():
+        return Evidence()
+    runs = [(start, end, person) for person, row in enumerate(marks) for start, end in true_runs(row > 0)]
+    return Evidence(marks=marks, spans=tuple(sorted(runs)))
+
+
+def read_rationale(given: Any, segments: tuple[str, ...]) -> list[list[Span]] | None:
+    """The spans that each person marked; [] where nobody marked anything, None where the marks do not fit the text."""
+    found = _parse(given)
+    if found is None or found == [] or found == "":
+        return []
+    if isinstance(found, (str, dict)):
+        found = [found]
+    if not isinstance(found, list):
+        return None
+    people = _read_list(found, segments)
+    return people if people is None or any(people) else []
+
+
+def _parse(given: Any) -> Any:
+    """A cell as lists, numbers and strings: JSON, marks parted by spaces, or lists as Python prints them."""
+    if given is None or (isinstance(given, float) and np.isnan(given)):
+        return None
+    if not isinstance(given, str):
+        return given.tolist() if isinstance(given, np.ndarray) else given
+    text = given.strip()
+    if MARKS.fullmatch(text) and not text.isdigit():
+        return [float(sign) for sign in re.findall(r"[01]", re.sub(r"\.0?", "", text))]
+    if text[:1] in ("[", "{"):
+        for read in (json.loads, ast.literal_eval):  # literals only: nothing is run
+            try:
+                return read(text)
+            except (ValueError, SyntaxError, RecursionError, MemoryError):
+                continue
+    return text
+
+
+def _read_list(found: list, segments: tuple[str, ...]) -> list[list[Span]] | None:
+    """People's spans from a parsed list, by what it holds; None where they do not fit the text."""
+    if len(found) and all(isinstance(one, (list, tuple)) and len(one) > 3 and all(map(_is_mark, one)) for one in found):
+        people = [_marked_words(one, segments) for one in found]
+        return None if None in people else people
+    if all(isinstance(one, dict) for one in _flat(found)):
+        spans = _evidences(_flat(found), segments)
+    elif all(isinstance(one, str) for one in found) and not set(found) <= {"0", "1"}:
+        spans = _strings(found, segments)
+    elif all(map(_is_mark, found)):
+        spans = _marked_words(found, segments)
+    elif all(isinstance(one, (list, tuple)) for one in found):
+        spans = _characters(found, segments)
+    else:
+        spans = None
+    return None if spans is None else [spans]
+
+
+def _flat(found: list) -> list:
+    """What lists in a list hold, with what is no list."""
+    return [inner for one in found for inner in (_flat(one) if isinstance(one, list) else [one])]
+
+
+def _is_mark(one: Any) -> bool:
+    """Whether a value is a mark of one word."""
+    return one in (0, 1, "0", "1") and not isinstance(one, (list, dict))
+
+
+def _characters(found: list, segments: tuple[str, ...]) -> list[Span] | None:
+    """Spans of characters, of the first segment where none is named."""
+    try:
+        return list(map(tuple, read_spans([one for one in found if len(one)], segments, "").tolist()))
+    except ValueError:
+        return None
+
+
+def _marked_words(found: list, segments: tuple[str, ...]) -> list[Span] | None:
+    """The words, parted by white space, that are marked 1: of the text, or of text and pair together."""
+    words = [(s, *match.span()) for s, text in enumerate(segments) for match in re.finditer(r"\S+", text)]
+    first = [word for word in words if word[0] == 0]
+    words = first if len(found) == len(first) else words
+    if len(found) != len(words):
+        return None
+    return [word for word, mark in zip(words, found, strict=True) if float(mark)]
+
+
+def _strings(found: list[str], segments: tuple[str, ...]) -> list[Span] | None:
+    """Where each marked string stands: the first place that no other has taken, in the case given or in any."""
+    spans: list[Span] = []
+    for string in filter(None, (one.strip() for one in found)):
+        pattern = r"\s+".join(map(re.escape, string.split()))
+        places = [
+            (s, *match.span())
+            for flags in (re.NOFLAG, re.IGNORECASE)
+            for s, text in enumerate(segments)
+            for match in re.finditer(pattern, text, flags)
+        ]
+        if not places:
+            return None
+        spans.append(next((place for place in places if place not in spans), places[0]))
+    return spans
+
+
+def _evidences(found: list[dict], segments: tuple[str, ...]) -> list[Span] | None:
+    """ERASER's pieces: tokens from start to end (exclusive), parted by white space, else their text."""
+    words = [match.span() for match in re.finditer(r"\S+", segments[0])]
+    spans = []
+    for piece in found:
+        start, end = piece.get("start_token"), piece.get("end_token")
+        if not isinstance(start, int) or not isinstance(end, int) or start < 0:
+            located = _strings([str(piece.get("text") or "")], segments)
+            if not located:
+                return None
+            spans += located
+        elif start < end <= len(words):
+            spans.append((0, words[start][0], words[end - 1][1]))
+        else:
+            return None
+    return spans
