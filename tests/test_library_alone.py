@@ -37,8 +37,8 @@ from typer.testing import CliRunner
 
 write_texts(folder / "reviews.csv", 6)
 model = train_planted("roberta", folder / "model", steps=1)
-words = ["--model", model, "--data", folder / "reviews.csv", "--text", "review", "--label", "stars", "--rationale", "why"]
-words += ["--out", folder / "report", "--methods", "gradient_l2,omission_1", "--cores", 1]
+words = ["--model", model, "--data", folder / "reviews.csv", "--text", "review", "--label", "stars"]
+words += ["--rationale", "why", "--out", folder / "report", "--methods", "gradient_l2,omission_1", "--cores", 1]
 done = CliRunner().invoke(attreval.cli.app, ["evaluate", *map(str, words)])
 assert done.exit_code == 0, done.output
 assert "Omission" in (folder / "report" / "report.html").read_text()
