@@ -11,11 +11,11 @@ import pytest
 from reference import CHECKOUT, models
 
 import attreval
+from attreval.catalogue import list_methods, list_metrics
 from attreval.methods import METHODS
 from attreval.methods.method import FAMILIES, KINDS, Budget, Method
 from attreval.metrics.metric import JUDGES, NEEDS
 from attreval.metrics.registry import METRICS
-from compendium.catalogue import list_methods, list_metrics
 from compendium.site.pandoc_route import pandoc
 from compendium.site.reference import cards
 from compendium.site.reference.docstrings import code, constants, describe, inline, signature
