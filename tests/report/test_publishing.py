@@ -24,10 +24,10 @@ from PIL import Image
 from attreval.core.records import Instance
 from attreval.core.tables import write_csv, write_instances, write_json
 from compendium import config, corpora, project
-from compendium.papers.common.claims import read_claims, score
+from compendium.papers.common.claims import Measured, Reason, read_claims, score
 from compendium.site.publishing import proof
 from compendium.site.publishing.copying import shrink_png, shrink_svg
-from compendium.site.publishing.fidelity import Reason, Turned, fidelity_markdown, main_runs, read_reasons, reason_of
+from compendium.site.publishing.fidelity import fidelity_markdown, main_runs, reason_of
 from compendium.site.publishing.links import LEAD, write_links
 from compendium.site.publishing.places import ELSEWHERE, committed
 from compendium.site.publishing.publish import publish
@@ -149,6 +149,7 @@ def home(tmp_path, monkeypatch):
         (tmp_path / name).mkdir()
     for path in (CHECKOUT / "notebooks").glob("*.ipynb"):
         shutil.copy(path, tmp_path / "notebooks")
+    shutil.copy(CHECKOUT / "paper" / "claims.yml", tmp_path / "paper")
     (tmp_path / "config" / "quick.yaml").write_text(yaml.safe_dump(PROFILE))
     (tmp_path / "README.md").write_text("| notebook | question |\n|---|---|\n| `05_kamp2023` | which tokens? |\n")
     words = np.array([[0, 0, 3]])
@@ -329,7 +330,7 @@ def test_reasons_belong_to_a_verdict(tmp_path, monkeypatch):
     reason = Reason(profile="quick", verdict="contradicted", because="Ties.", turned=[TURNED])
     assert reason_of(ROW, None) == "not yet found"
     assert reason_of(ROW, reason) == "Ties. Changed: metric, ties at half: [0.100](../x.csv)."
-    assert Turned(**TURNED, low="low", high="high").became() == "0.100 [0.000, 0.200]"
+    assert Measured(**TURNED, low="low", high="high").became() == "0.100 [0.000, 0.200]"
     assert reason_of(ROW | {"verdict": "reproduced"}, reason) == "–"
     assert "about 4 texts would decide" in reason_of(ROW | {"verdict": "inconclusive"}, reason)
     assert "(p = 0.06," in reason_of(ROW | {"verdict": "inconclusive", "texts": 4}, reason)
@@ -345,20 +346,7 @@ def test_a_cell_that_is_not_there_is_named(tmp_path, monkeypatch, wrong, said):
     monkeypatch.setenv("ATTREVAL_HOME", str(tmp_path))
     (tmp_path / "x.csv").write_text("rule,n,low,high\nhalf,0.1,0,0.2\nnone,0.3,0,0.5\n")
     with pytest.raises(ValueError, match=said):
-        Turned(**TURNED | wrong).became()
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("a: [{profile: quick, verdict: lost, because: x, turned: []}]", "a: turned: "),
-        ("a: [{profile: quick, verdict: contradicted, because: x}]", "a: turned: Field required"),
-    ],
-)
-def test_reasons_that_cannot_be_read_say_what_is_wrong(tmp_path, text, said):
-    (tmp_path / "reasons.yml").write_text(text)
-    with pytest.raises(ValueError, match=said):
-        read_reasons(tmp_path / "reasons.yml")
+        Measured(**TURNED | wrong).became()
 
 
 def test_every_claim_has_its_row_with_command_minutes_and_cell(home):

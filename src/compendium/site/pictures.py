@@ -10,8 +10,8 @@ from matplotlib import pyplot as plt
 from matplotlib.ticker import LogLocator, StrMethodFormatter
 
 from attreval.core.tables import read_csv
-from compendium.papers.common.claims import scorecard
-from compendium.papers.common.scorecard import PAPERS, draw_overview, draw_paper, read_titles, write_picture
+from compendium.papers.common.claims import read_claims, scorecard
+from compendium.papers.common.scorecard import PAPERS, draw_overview, draw_paper, write_picture
 from compendium.papers.common.style import draw_nothing, label_ends, room_for, use_style
 
 NOT_HERE = "not part of this run"
@@ -27,11 +27,11 @@ def draw_scorecards(tables: Path, folder: Path) -> list[Path]:
     tables: a run's CSV files. A paper whose claims the run has not judged gets a picture that says so.
     """
     found = scorecard(tables) if any(tables.glob("[!.]*_claims.csv")) else None
-    overview = draw_nothing(NO_PICTURE) if found is None else draw_overview(found, read_titles())
+    overview = draw_nothing(NO_PICTURE) if found is None else draw_overview(found, read_claims())
     paths = write_picture(overview, folder / "scorecard")
     for paper in PAPERS:
         judged = found is not None and (found.paper == paper).any()
-        picture = draw_paper(found, paper) if judged else draw_nothing(NO_PICTURE)
+        picture = draw_paper(found, paper, read_claims(paper)) if judged else draw_nothing(NO_PICTURE)
         paths += write_picture(picture, folder / f"scorecard-{paper}")
     return paths
 

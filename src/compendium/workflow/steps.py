@@ -13,6 +13,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from compendium import project
 from compendium.config.profile import Profile, Run
 from compendium.corpora import TASKS, WEIGHTS, vectors_file
@@ -133,12 +135,17 @@ class Graph:
         """What a paper published."""
         return sorted((project.home() / "paper" / "reported").glob(f"{paper}_*.csv"))
 
-    @property
-    def claims(self) -> Path:
-        """What all papers claim."""
-        return project.home() / "paper" / "claims.yml"
-
     # settings
+
+    @cached_property
+    def _claims(self) -> list[dict]:
+        path = project.home() / "paper" / "claims.yml"
+        return yaml.safe_load(path.read_text(encoding="utf-8")) if path.exists() else []
+
+    def claims(self, paper: str) -> list[dict]:
+        """What a paper claims. What a claim is called, and why it does not hold, decides nothing."""
+        of_paper = [claim for claim in self._claims if claim["paper"] == paper]
+        return [{key: claim[key] for key in claim if key not in ("title", "reasons")} for claim in of_paper]
 
     def sections(self, *names: str) -> dict[str, Any]:
         """These sections of the profile, and how many threads its sums are taken by."""
@@ -246,15 +253,21 @@ def _read_overview(graph: Graph) -> list[Path]:
 
 
 def _read_judged(paper: str, judge: str, trained: bool = False) -> Callable[[Graph], list[Path]]:
-    """What a judge of stored explanations reads, its paper's claims among it. trained: the models, too."""
+    """What a judge of stored explanations reads. trained: the models, too."""
 
     def read(graph: Graph) -> list[Path]:
         runs = graph.profile.explained_runs(judge)
         models = graph.trained(runs) if trained else []
         stored = [*graph.explanations(runs), *models, *graph.accuracies(runs), *graph.tables_of(runs)]
-        return [*stored, *graph.reported(paper), graph.claims]
+        return [*stored, *graph.reported(paper)]
 
     return read
+
+
+def _judged_settings(paper: str, judge: str, *more: str) -> Callable[[Graph], list]:
+    """What decides over a paper's notebook: its claims, how its judge is set, and what explained its runs."""
+    sections = (judge, "bootstrap", *more)
+    return lambda graph: [graph.claims(paper), graph.sections(*sections), graph.explaining(_runs(judge)(graph))]
 
 
 def _read_agreement(graph: Graph) -> list[Path]:
@@ -295,7 +308,7 @@ def _agent_settings(graph: Graph, task: str, model: str, seed: int) -> list:
 def _read_diagnosis(graph: Graph) -> list[Path]:
     runs = graph.profile.explained_runs("diagnosis")
     own = [*graph.typed_explanations(runs), *graph.trained(runs), *graph.accuracies(runs), *graph.tables_of(runs)]
-    return [*own, *graph.executed("07_sun2024_agents", runs), *graph.reported("sun"), graph.claims]
+    return [*own, *graph.executed("07_sun2024_agents", runs), *graph.reported("sun")]
 
 
 def _read_joint(graph: Graph) -> list[Path]:
@@ -357,7 +370,7 @@ STEPS = (
         "04_poerner2018",
         runs=_judging("pointing"),
         reads=_read_judged("poerner", "pointing"),
-        settings=lambda graph: [graph.sections("pointing", "bootstrap"), graph.explaining(_runs("pointing")(graph))],
+        settings=_judged_settings("poerner2018", "pointing"),
         judge="pointing",
     ),
     Step(
@@ -365,7 +378,7 @@ STEPS = (
         "05_kamp2023",
         runs=_judging("agreement"),
         reads=_read_agreement,
-        settings=lambda graph: [graph.sections("agreement", "bootstrap"), graph.explaining(_runs("agreement")(graph))],
+        settings=_judged_settings("kamp2023", "agreement"),
         judge="agreement",
     ),
     Step(
@@ -384,9 +397,8 @@ STEPS = (
         runs=_judging("faithfulness"),
         reads=_read_judged("zhao", "faithfulness", trained=True),
         settings=lambda graph: [
-            graph.sections("faithfulness", "bootstrap", "explain"),
+            *_judged_settings("zhao2023", "faithfulness", "explain")(graph),
             _erasure(graph, _runs("faithfulness")(graph)),
-            graph.explaining(_runs("faithfulness")(graph)),
         ],
         judge="faithfulness",
         side_by_side=True,
@@ -414,7 +426,7 @@ STEPS = (
         "07_sun2024",
         runs=_judging("diagnosis"),
         reads=_read_diagnosis,
-        settings=lambda graph: [graph.sections("diagnosis", "bootstrap"), graph.explaining(_runs("diagnosis")(graph))],
+        settings=_judged_settings("sun2024", "diagnosis"),
         judge="diagnosis",
         side_by_side=True,
         asks=True,

@@ -170,24 +170,42 @@ def test_the_papers_claims_are_all_there():
     assert counts == {"poerner2018": 20, "kamp2023": 16, "zhao2023": 13, "sun2024": 28}
 
 
-GOOD = {"id": "x", "paper": "kamp2023", "where": "Table 1", "statement": "s", "measure": "m", "reported": "r"}
+GOOD = {
+    "id": "x",
+    "title": "t",
+    "paper": "kamp2023",
+    "where": "Table 1",
+    "statement": "s",
+    "measure": "m",
+    "reported": "r",
+}
 GOOD["expect"] = {"above": 0}
+REASON = {"profile": "quick", "verdict": "contradicted", "because": "Ties."}
+REASON["turned"] = [{"what": "metric", "how": "h", "measured": "x.csv", "where": {"rule": "half"}, "value": "n"}]
 
 
 @pytest.mark.parametrize(
     ("change", "said"),
     [
         ({"paper": "nobody2020"}, "claim x: paper:"),
-        ({"expects": 1}, "claim x: expects: unknown key; allowed are: id, paper"),
+        ({"expects": 1}, "claim x: expects: unknown key; allowed are: id, title, paper"),
         ({"expect": {"above": 0, "below": 1}}, "one of above, below, near"),
         ({"expect": {}}, "one of above, below, near"),
         ({"expect": {"over": 0}}, "expect.over: unknown key; allowed are: above, below, near, within"),
+        ({"title": "x" * 37}, "claim x: title:"),
+        ({"reasons": [REASON | {"verdict": "lost"}]}, "claim x: reasons.0.verdict: "),
+        ({"reasons": [REASON | {"turned": []}]}, "claim x: reasons.0.turned: "),
     ],
 )
 def test_a_wrong_claim_says_what_is_wrong(tmp_path, change, said):
     (tmp_path / "claims.yml").write_text(yaml.safe_dump([GOOD | change]))
     with pytest.raises(ValueError, match=re.escape(said)):
         read_claims(path=tmp_path / "claims.yml")
+
+
+def test_every_claim_has_a_title_of_its_own():
+    titles = [claim.title for claim in read_claims()]
+    assert len(set(titles)) == len(titles) > 70
 
 
 def test_a_claim_stands_there_once(tmp_path):

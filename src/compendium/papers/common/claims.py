@@ -10,11 +10,12 @@ from typing import Any, Literal, TypeVar, get_type_hints
 import numpy as np
 import pandas as pd
 import yaml
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from attreval.core.section import Section, explain_error
+from attreval.core.tables import read_csv
 from compendium import project
-from compendium.papers.common.verdicts import LEAST_TEXTS, Expectation, Finding, adjust, decide, untested
+from compendium.papers.common.verdicts import LEAST_TEXTS, VERDICTS, Expectation, Finding, adjust, decide, untested
 
 COLUMNS = [
     "claim",
@@ -34,12 +35,58 @@ COLUMNS += ["metric", "basis", "verdict", "reason", "sequel"]
 Contrast = TypeVar("Contrast")
 
 
+class Measured(Section):
+    """One thing that was turned while the others stayed, and where the claim's number then stands.
+
+    measured: a CSV table of the repository. where: values of its columns that one row has. value, low, high: columns.
+    """
+
+    what: Literal["model", "corpus", "metric", "protocol", "size"]
+    how: str
+    measured: str
+    where: dict[str, str | int | float | bool]
+    value: str
+    low: str = ""
+    high: str = ""
+
+    def became(self) -> str:
+        """The number, with its interval where there is one. ValueError: no such table, or not one such row."""
+        path = project.home() / self.measured
+        if not path.is_file():
+            raise ValueError(f"claims.yml, reasons: {self.measured} is not in the repository")
+        frame = read_csv(path)
+        if unknown := {*self.where, self.value, self.low, self.high} - {"", *frame.columns}:
+            raise ValueError(f"claims.yml, reasons: {self.measured} has no column {', '.join(sorted(unknown))}")
+        for column, wanted in self.where.items():
+            frame = frame[frame[column].astype(str) == str(wanted)]
+        if len(frame) != 1:
+            said = f"{len(frame)} rows of {self.measured} match {self.where}; one is wanted"
+            raise ValueError(f"claims.yml, reasons: {said}")
+        row = frame.iloc[0]
+        between = f" [{row[self.low]:.3f}, {row[self.high]:.3f}]" if self.low and self.high else ""
+        return f"{row[self.value]:.3f}{between}"
+
+
+class Reason(Section):
+    """Why a claim has a verdict in a profile's committed run. A reason for another verdict than it now has is stale."""
+
+    profile: str
+    verdict: Literal[VERDICTS]
+    because: str
+    turned: list[Measured] = Field(min_length=1)
+
+
 class Claim(Section):
-    """One claim of a paper. measure: our number in words. reported: what the paper has, in words. contrast: how the
-    number is made, for the judge that knows contrasts. why_not: why it cannot be tested here, if so. sequel: the work
-    in the bibliography that came after the paper and makes the claim, where it is not the paper's own."""
+    """One claim of a paper.
+
+    title: a few words for pictures. measure: our number in words. reported: what the paper has, in words. contrast: how
+    the number is made, for the judge that knows contrasts. why_not: why it cannot be tested here, if so. sequel: the
+    work in the bibliography that came after the paper and makes the claim, where it is not the paper's own. reasons:
+    why it does not hold in a committed run.
+    """
 
     id: str
+    title: str = Field(max_length=36)
     paper: Literal["poerner2018", "kamp2023", "zhao2023", "sun2024"]
     where: str
     statement: str
@@ -49,6 +96,7 @@ class Claim(Section):
     contrast: dict[str, Any] | None = None
     why_not: str = ""
     sequel: str = ""
+    reasons: tuple[Reason, ...] = ()
 
     def ask(self, kind: type[Contrast]) -> Contrast:
         """The contrast as a record of `kind`, lists as tuples. ValueError where it names a field that there is not."""

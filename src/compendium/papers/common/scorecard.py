@@ -8,16 +8,15 @@ rows they do not compare, so the raw value stands beside each.
 
 from __future__ import annotations
 
-import re
 import textwrap
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import yaml
 
-from compendium import project
+from compendium.papers.common.claims import Claim
 from compendium.papers.common.verdicts import (
     CHANCE,
     CONTRADICTED,
@@ -60,27 +59,9 @@ class Scale:
         return self.side * (value - self.edge) / self.unit
 
 
-def read_titles(path: Path | None = None) -> dict[str, str]:
-    """What paper/scorecard.yml calls each claim, by claim id; empty where that file is not there."""
-    path = path or project.home() / "paper" / "scorecard.yml"
-    return yaml.safe_load(path.read_text(encoding="utf-8")) or {} if path.exists() else {}
-
-
-def read_range(claimed: str) -> tuple[float, float]:
-    """The ends of a claimed range as a claims table says it: `above 0`, `below 0.5`, `4 to 5`; else ValueError."""
-    number = r"(-?[\d.]+(?:e[+-]?\d+)?)"
-    if found := re.fullmatch(rf"above {number}", claimed):
-        return float(found[1]), np.inf
-    if found := re.fullmatch(rf"below {number}", claimed):
-        return -np.inf, float(found[1])
-    if found := re.fullmatch(rf"{number} to {number}", claimed):
-        return float(found[1]), float(found[2])
-    raise ValueError(f"{claimed!r} is no claimed range; write `above 0`, `below 0.5` or `4 to 5`")
-
-
 def make_scale(row: pd.Series) -> Scale:
-    """The scale of one row of a claims table, wide enough for all that is drawn in it."""
-    start, end = read_range(row.claimed)
+    """The scale of one row of `decided`, wide enough for all that is drawn in it."""
+    start, end = row.start, row.end
     chance = next((null for null in (row.null_scores, row.null_names) if np.isfinite(null)), -np.inf)
     if np.isinf(start):
         edge, side, other = end, -1, -np.inf
@@ -93,19 +74,22 @@ def make_scale(row: pd.Series) -> Scale:
     return Scale(edge, side, unit, side * (other - edge) / unit if np.isfinite(other) else 1.0)
 
 
-def decided(table: pd.DataFrame) -> pd.DataFrame:
-    """The claims that have a verdict, the best first."""
-    known = table[table.verdict.isin(list(LOOK))]
-    return known.sort_values("verdict", key=lambda verdicts: verdicts.map(VERDICTS.index), kind="stable")
+def decided(table: pd.DataFrame, claims: Iterable[Claim]) -> pd.DataFrame:
+    """The claims that have a verdict, the best first, with `title`, and `start` and `end` of what is claimed."""
+    known = {claim.id: claim for claim in claims}
+    rows = table[table.verdict.isin(list(LOOK)) & table.claim.isin(list(known))]
+    rows = rows.sort_values("verdict", key=lambda verdicts: verdicts.map(VERDICTS.index), kind="stable")
+    start, end = ([known[name].expect.ends[at] for name in rows.claim] for at in (0, 1))
+    return rows.assign(title=[known[name].title for name in rows.claim], start=start, end=end)
 
 
-def draw_overview(table: pd.DataFrame, titles: dict[str, str]):
-    """All testable claims of all papers on one page, a panel a paper. titles: as `read_titles`."""
+def draw_overview(table: pd.DataFrame, claims: Iterable[Claim]):
+    """All testable claims of all papers on one page, a panel a paper. table: of `claims.score`."""
     from matplotlib import pyplot as plt
 
     from compendium.papers.common.style import draw_nothing, use_style
 
-    rows = decided(table)
+    rows = decided(table, claims)
     if rows.empty:
         return draw_nothing(f"None of {len(table)} claims can be tested in this run.")
     use_style()
@@ -128,22 +112,21 @@ def draw_overview(table: pd.DataFrame, titles: dict[str, str]):
                 _beside(axes, -0.03, 0, "none can be tested in this run", "right", 7.3)
             axes.set_title(PAPERS[paper], loc="left", fontsize=8.5, fontweight="bold", x=-1.95, pad=4)
             for y, claim in enumerate(by_paper[paper].itertuples()):
-                label = titles.get(claim.claim) or textwrap.shorten(claim.statement, 34, placeholder=" …")
-                _beside(axes, -0.03, y, label, "right", 7.3)
+                _beside(axes, -0.03, y, claim.title, "right", 7.3)
                 _beside(axes, 1.05, y, _say(claim, claim.value, 2), "left", 7.3)
             top -= count * row + head
     _explain(figure, table, 7.2, 0.5 / height, columns=5)
     return figure.axes[0]
 
 
-def draw_paper(table: pd.DataFrame, paper: str):
+def draw_paper(table: pd.DataFrame, paper: str, claims: Iterable[Claim]):
     """The testable claims of one paper in words, with our value, its interval, the published value and the nulls."""
     from matplotlib import pyplot as plt
 
     from compendium.papers.common.style import draw_nothing, use_style
 
     table = table[table.paper == paper]
-    rows = decided(table)
+    rows = decided(table, claims)
     if rows.empty:
         return draw_nothing(f"None of {len(table)} claims can be tested in this run.")
     use_style()
@@ -198,7 +181,7 @@ def _beside(axes, x: float, y: float, text: str, side: str, size: float, colour:
 
 def _say(claim, value: float, digits: int = 3) -> str:
     """A number with its sign where it is a difference; a true minus, and no minus before zero."""
-    sign = "+" if claim.claimed.startswith(("above", "below")) else ""
+    sign = "+" if np.isinf(claim.start) or np.isinf(claim.end) else ""
     text = f"{value:{sign}.{min(digits, 2) if abs(value) >= 2 else digits}f}"
     return text.replace("-", "−") if float(text) else f"{0:.{digits}f}"
 

@@ -1,6 +1,6 @@
 """docs/fidelity.md: every claim of the papers beside what the committed runs say of it, and why.
 
-Claims, values and verdicts are those of claims.json; reasons for what does not hold stand in paper/reasons.yml.
+Claims, values and verdicts are those of claims.json; reasons for what does not hold are in paper/claims.yml.
 """
 
 from __future__ import annotations
@@ -11,17 +11,15 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 from urllib.parse import quote
 
 import nbformat
-import yaml
-from pydantic import Field, ValidationError
 
-from attreval.core.section import Section, explain_error
 from attreval.core.tables import read_csv, write_whole
 from compendium import project
 from compendium.corpora import TASKS
+from compendium.papers.common.claims import Reason, read_claims
 from compendium.papers.common.turned import say_turned
 from compendium.papers.common.verdicts import (
     CHANCE,
@@ -41,64 +39,9 @@ NOT_FOUND = "not yet found"
 MAKES_CLAIMS = 'step.table("claims"'
 
 
-class Turned(Section):
-    """One thing that was turned while the others stayed, and where the claim's number then stands.
-
-    measured: a CSV table of the repository. where: values of its columns that one row has. value, low, high: columns.
-    """
-
-    what: Literal["model", "corpus", "metric", "protocol", "size"]
-    how: str
-    measured: str
-    where: dict[str, str | int | float | bool]
-    value: str
-    low: str = ""
-    high: str = ""
-
-    def became(self) -> str:
-        """The number, with its interval where there is one. ValueError: no such table, or not one such row."""
-        path = project.home() / self.measured
-        if not path.is_file():
-            raise ValueError(f"reasons.yml: {self.measured} is not in the repository")
-        frame = read_csv(path)
-        if unknown := {*self.where, self.value, self.low, self.high} - {"", *frame.columns}:
-            raise ValueError(f"reasons.yml: {self.measured} has no column {', '.join(sorted(unknown))}")
-        for column, wanted in self.where.items():
-            frame = frame[frame[column].astype(str) == str(wanted)]
-        if len(frame) != 1:
-            raise ValueError(f"reasons.yml: {len(frame)} rows of {self.measured} match {self.where}; one is wanted")
-        row = frame.iloc[0]
-        between = f" [{row[self.low]:.3f}, {row[self.high]:.3f}]" if self.low and self.high else ""
-        return f"{row[self.value]:.3f}{between}"
-
-
-class Reason(Section):
-    """Why a claim has a verdict in a profile's committed run. A reason for another verdict than it now has is stale."""
-
-    profile: str
-    verdict: str
-    because: str
-    turned: list[Turned] = Field(min_length=1)
-
-
-def read_reasons(path: Path | None = None) -> dict[tuple[str, str], Reason]:
-    """paper/reasons.yml by claim and profile. Raises ValueError that says what is wrong with which."""
-    path = path or project.home() / "paper" / "reasons.yml"
-    given: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8")) or {} if path.exists() else {}
-    reasons = {}
-    for claim, entries in given.items():
-        for entry in entries:
-            try:
-                reason = Reason.model_validate(entry)
-            except ValidationError as error:
-                problems = "; ".join(explain_error(problem, Reason) for problem in error.errors())
-                raise ValueError(f"{path.name}, {claim}: {problems}") from None
-            if reason.verdict not in VERDICTS:
-                raise ValueError(
-                    f"{path.name}, {claim}: no verdict {reason.verdict!r}; there are: {', '.join(VERDICTS)}"
-                )
-            reasons[claim, reason.profile] = reason
-    return reasons
+def read_reasons() -> dict[tuple[str, str], Reason]:
+    """The reasons of paper/claims.yml by claim and profile."""
+    return {(claim.id, reason.profile): reason for claim in read_claims() for reason in claim.reasons}
 
 
 def write_fidelity() -> Path:
@@ -129,7 +72,7 @@ def fidelity_markdown() -> str:
     lines = [
         "# Claim by claim",
         "",
-        "Written by `attreval publish` from the committed runs and from `paper/reasons.yml`, never by hand. "
+        "Written by `attreval publish` from the committed runs and from `paper/claims.yml`, never by hand. "
         f"{_name_runs(runs, main)} {_count(shown)} "
         f"No reason yet: {list(why.values()).count(NOT_FOUND)}. [README](../README.md) says what the verdicts mean.",
         "",
