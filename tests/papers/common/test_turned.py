@@ -26,7 +26,7 @@ ABOVE = Expectation(above=0)
 
 
 def claim(name: str) -> Claim:
-    return Claim(id=name, paper="sun2024", where="", statement=name, measure="", reported="", expect=ABOVE)
+    return Claim(id=name, title="", paper="sun2024", where="", statement=name, measure="", reported="", expect=ABOVE)
 
 
 def finding(value: float, spread: float = 0.01, texts: int = 50) -> Finding:
