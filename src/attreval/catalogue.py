@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from attreval.api.coverage import place_of, where_computed, why_not
-from attreval.api.measures import MEASURES
 from attreval.api.method_names import ALIASES
 from attreval.methods import METHODS
 from attreval.methods.method import FAMILIES
-from attreval.metrics.registry import METRICS
+from attreval.metrics import METRICS
 
 
 def list_methods() -> list[dict]:
@@ -46,7 +45,7 @@ def list_metrics() -> list[dict]:
             "range": f"{m.range[0]:g} to {m.range[1]:g}",
             "needs": list(m.needs),
             "about": m.about,
-            "python": "evaluate" if m.name in MEASURES else "",
+            "python": "" if m.notebook else "evaluate",
             "function": place_of(m.function),
             "source": m.source,
             "computed": {name: where for name, of in METHODS.items() if (where := where_computed(m, of))},

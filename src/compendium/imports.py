@@ -17,7 +17,8 @@ def closure(sources: Iterable[str], leave_out: Sequence[str] = ()) -> list[Path]
     """All files of the two packages that the sources need, in a fixed order.
 
     leave_out: modules, and whole packages, that are not followed. Nor is what a package itself offers by name (its
-    __init__): every import of a part runs it, and it names nearly everything.
+    __init__): every import of a part runs it, and it names nearly everything. Who imports what a folder's __init__
+    collects from its files (such as METRICS) needs all of them; who imports one of the files does not.
     """
     found: set[Path] = set()
     todo = [module for source in sources for module in _imported(source)[0]]
@@ -33,7 +34,10 @@ def closure(sources: Iterable[str], leave_out: Sequence[str] = ()) -> list[Path]
                 if path.parent not in PACKAGES.values() or path.name != "__init__.py":
                     names, finds_all = _imported(path.read_text(encoding="utf-8"))
                     todo += names
-                    todo += [module_name(other) for other in sorted(path.parent.glob("*.py")) if finds_all]
+                    todo += _beside(path) if finds_all and path.name != "__init__.py" else []
+        home = _file_of(".".join(parts[:-1])) if len(parts) > 2 and _file_of(module) is None else None
+        if home and home.name == "__init__.py" and _imported(home.read_text(encoding="utf-8"))[1]:
+            todo += _beside(home)
     return sorted(found)
 
 
@@ -83,6 +87,11 @@ def _imported(source: str) -> tuple[frozenset[str], bool]:
             names |= {alias.name for alias in node.names}
         finds_all |= "iter_modules" in (getattr(node, "id", ""), getattr(node, "attr", ""))
     return frozenset(name for name in names if name.split(".")[0] in PACKAGES), finds_all
+
+
+def _beside(path: Path) -> list[str]:
+    """The modules in the folder of a file, and in the folders of that."""
+    return [module_name(other) for other in sorted(path.parent.rglob("*.py")) if other != path]
 
 
 def _file_of(module: str) -> Path | None:

@@ -1,5 +1,7 @@
 """The table of metrics and methods against what is computed: no cell says yes where no number comes, or the reverse."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from reference import models
@@ -10,8 +12,8 @@ from attreval.core.units import find_units
 from attreval.methods import METHODS, methods_for
 from attreval.methods.method import Budget, UnitSettings
 from attreval.methods.run import explain
-from attreval.metrics.metric import Metric
-from attreval.metrics.registry import METRICS
+from attreval.metrics import METRICS
+from attreval.metrics.metric import metric
 from attreval.metrics.unified.ranking import rank_features
 from attreval.models.scorer import Scorer
 
@@ -36,10 +38,10 @@ def test_what_is_said_to_be_evaluated_gives_a_number_for_every_method(tiny):
     wanted = [m.name for m in METRICS.values() if where_computed(m, METHODS["lime"]) == EVALUATED]
     loaded = attreval.wrap(tiny.network, tiny.tokenizer, labels=list(tiny.labels))
     table = attreval.evaluate(loaded, found, wanted, marks, draws=5).set_index(["metric", "method"])
-    for metric in wanted:
+    for one in wanted:
         for name in names:
-            assert where_computed(METRICS[metric], METHODS[name]) == EVALUATED
-            assert np.isfinite(table["mean"][metric, name]), (metric, name)
+            assert where_computed(METRICS[one], METHODS[name]) == EVALUATED
+            assert np.isfinite(table["mean"][one, name]), (one, name)
     assert len(wanted) > 20
 
 
@@ -67,7 +69,12 @@ def test_methods_of_pairs_and_spans_need_a_text_of_two_parts(tiny, explained):
             assert len(rank_features(one, units, np.random.default_rng(0)))
 
 
-def test_a_metric_of_a_new_kind_is_not_said_to_be_computed_of_everything():
-    given = METRICS["tau_b"]
-    made = Metric("made", "Made", "diagnosis", "ours", "What.", ("scores",), (0, 1), True, given.function)
-    assert why_not(made, METHODS["lime"]) and not why_not(made, METHODS["kernel_shap"])
+@pytest.mark.parametrize("judge", ["pointing", "agreement", "diagnosis"])
+def test_a_new_metric_is_said_to_be_computed_where_it_is(judge):
+    """Not in the notebook of its judge, which knows nothing of it."""
+    facts = {"judge": judge, "source": "ours", "about": "What.", "needs": ("scores",), "higher_is_better": True}
+    made = metric("Made", name="made", **facts)(lambda text, method: 1.0)
+    assert {where_computed(made, method) for method in METHODS.values()} == {EVALUATED}
+    elsewhere = replace(made, judge="diagnosis", notebook="07_sun2024")
+    assert where_computed(elsewhere, METHODS["kernel_shap"]) == "notebook 07_sun2024"
+    assert why_not(elsewhere, METHODS["lime"]) and not why_not(elsewhere, METHODS["kernel_shap"])

@@ -15,10 +15,10 @@ from reference import CHECKOUT
 from reference.explained_texts import ABOUT, HOSTILE, TASKS, make_text
 
 from attreval.core import tables
+from attreval.metrics import FAITHFULNESS, STORED
 from attreval.metrics.agreement import top_k
 from attreval.metrics.dynamic_k import PEAK_RULES, local_maxima
 from attreval.metrics.metric import JUDGES
-from attreval.metrics.registry import FAITHFULNESS, STORED
 from compendium.config import AgreementSpec
 from compendium.explorer import pack
 from compendium.explorer.page import gather_page, make_page

@@ -7,10 +7,12 @@ from hypothesis import strategies as st
 from reference import models
 from reference import orders as slow
 
+from attreval.metrics import METRICS
 from attreval.metrics.erasure import erase, rationale_sizes
-from attreval.metrics.normalised_aopc import MEASURES, find_limits, normalised_areas
+from attreval.metrics.normalised_aopc import MEASURES, find_limits
 from attreval.metrics.planted.worlds import PlantedModel, make_texts
 from attreval.metrics.protocol import Protocol
+from attreval.metrics.scored_text import ScoredText, Settings
 from attreval.models.scorer import Scorer
 
 WORDS = ["the", "film", "was", "good", "not", "bad", "a", "very", "brave", "plot"]
@@ -19,6 +21,12 @@ SOME, EACH = (0.2, 0.5), (0.2, 0.4, 0.6, 0.8, 1.0)
 
 def answer(scorer, talk):
     return scorer.converse([("x", talk)])[0]
+
+
+def shares_of(scorer, tokens, scores, **settings):
+    """Both metrics of one explanation, by measure."""
+    text = ScoredText(None, tokens, {"m": scores}, settings=Settings(**settings))
+    return {measure: answer(scorer, METRICS[f"naopc_{measure}"].ask(text, "m")) for measure in MEASURES}
 
 
 def areas_of(hard):
@@ -76,7 +84,7 @@ def test_limits_found_by_a_beam_search_hold_for_the_explanations_that_are_named(
     assert not limits.exact
     for measure, area in zip(MEASURES, areas_of(hard), strict=True):
         assert -1e-9 <= limits.place(measure, area) <= 1 + 1e-9
-    ties = answer(scorer, normalised_areas(tokens, scores, rng=np.random.default_rng(seed), beam=beam))
+    ties = shares_of(scorer, tokens, scores, beam=beam)
     assert all(0 <= share <= 1 for share in ties.values())
 
 
@@ -85,7 +93,7 @@ def test_a_sum_of_worths_is_explained_best_by_its_worths():
     scorer = Scorer(PlantedModel("additive"), precision="float64")
     for text in make_texts("additive", 3):
         best, worst = (
-            answer(scorer, normalised_areas(text.tokens, sign * text.truth, protocol=Protocol(erased="mask"), beam=3))
+            shares_of(scorer, text.tokens, sign * text.truth, protocol=Protocol(erased="mask"), beam=3)
             for sign in (1, -1)
         )
         np.testing.assert_allclose([best["comprehensiveness"], worst["comprehensiveness"]], [1, 0], atol=0.02)
@@ -94,7 +102,7 @@ def test_a_sum_of_worths_is_explained_best_by_its_worths():
 
 def test_nothing_can_be_told_of_one_token_or_of_a_model_that_never_moves(tiny, exact):
     one = tiny.tokens(models.instance("good"))
-    assert np.isnan([*answer(exact, normalised_areas(one, np.ones(1))).values()]).all()
+    assert np.isnan([*shares_of(exact, one, np.ones(1)).values()]).all()
     still = Scorer(models.Graded(40, gain=0.0), precision="float64")
     tokens = tiny.tokens(models.instance("the film was good"))
     limits = answer(still, find_limits(tokens))

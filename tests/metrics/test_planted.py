@@ -1,16 +1,20 @@
 """Judging the judges, as a test: which metrics can tell the truth, which are expected to fail, and why."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from attreval.core.seeds import generator
 from attreval.metrics.erasure import erase
+from attreval.metrics.metric import metric
 from attreval.metrics.planted.explainers import EXPLAINERS, explain_as
-from attreval.metrics.planted.measures import PLANTED_METRICS, PROTOCOL
-from attreval.metrics.planted.separation import PlantedMetric, evaluate, metric_verdicts, separation
+from attreval.metrics.planted.measures import GIVEN, PLANTED_METRICS, as_scored, evaluate
 from attreval.metrics.planted.worlds import WORLDS, PlantedModel, make_texts
 from attreval.metrics.protocol import Protocol
 from attreval.metrics.rank_correlation import tau_b
+from attreval.metrics.scored_text import without_asking
+from attreval.metrics.separation import metric_verdicts, separation
 from attreval.metrics.soft_erasure import soft_erase, soft_values, to_unit_interval
 from attreval.models.questions import Evaluate
 from attreval.models.scorer import Scorer
@@ -76,14 +80,14 @@ def test_skewed_evidence_turns_soft_erasure_red_and_equal_means_turn_it_green(ta
 def test_every_metric_is_seen_to_pass_or_to_fail_in_every_world(table):
     found = worlds_table(table).set_index("metric")
     assert list(found.index) == list(PLANTED_METRICS)
-    for metric, row in found.iterrows():
+    for name, row in found.iterrows():
         asked = [world for world in WORLDS if row[world]]
-        assert asked == (["interaction"] if PLANTED_METRICS[metric].level == "pair" else list(WORLDS))
+        assert asked == (["interaction"] if PLANTED_METRICS[name].level == "pair" else list(WORLDS))
         failing = [world for world in asked if "\N{MULTIPLICATION SIGN}" in row[world]]
-        if metric in ("soft_nc", "soft_ns"):  # 25 exponential worths are at the border
+        if name in ("soft_nc", "soft_ns"):  # 25 exponential worths are at the border
             assert "lognormal" in failing and set(failing) <= {"exponential", "lognormal"}
         else:
-            assert failing == (list(WORLDS) if metric == "complexity" else [])
+            assert failing == (list(WORLDS) if name == "complexity" else [])
 
 
 def test_the_mean_strength_decides_nothing_at_equal_means():
@@ -135,9 +139,14 @@ def test_a_constant_scores_what_random_scores(table, metric):
 def test_ties_in_closed_form_are_the_mean_over_orders(metric):
     for text in make_texts("interaction", 4):
         n, rng = len(text.truth), np.random.default_rng(0)
-        measure = PLANTED_METRICS[metric].measure
-        drawn = [measure(text, rng.permutation(n).astype(float), ()) for _ in range(3000)]
-        assert abs(np.mean(drawn) - measure(text, np.zeros(n), ())) < 4 * np.std(drawn) / np.sqrt(3000) + 1e-9
+        kept = as_scored(PLANTED_METRICS[metric], text, np.zeros(n), ())
+
+        def measure(scores, kept=kept):
+            asked = replace(kept, scores=kept.scores | {GIVEN: scores}, found={})
+            return without_asking(PLANTED_METRICS[metric].ask(asked, GIVEN))
+
+        drawn = [measure(rng.permutation(n).astype(float)) for _ in range(1000)]
+        assert abs(np.mean(drawn) - measure(np.zeros(n))) < 4 * np.std(drawn) / np.sqrt(1000) + 1e-9
 
 
 @pytest.mark.parametrize("world", WORLDS)
@@ -185,29 +194,28 @@ def test_explainers_are_what_they_say(explainer):
         explain_as("oracle", text, "pair")
 
 
-def erased_top(text, scores, names):
+OWN = {"judge": "", "source": "ours", "needs": ("scores", "model"), "higher_is_better": True}
+
+
+@metric("Mine", **OWN)
+def erased_top(text, method):
     """A user's own metric: the drop in probability when the highest token goes."""
     gone = text.tokens.ids.copy()
-    gone[text.tokens.content[int(np.argmax(scores))]] = text.tokens.mask_id
+    gone[text.tokens.content[int(np.argmax(text.scores[method]))]] = text.tokens.mask_id
     logits = yield Evaluate(np.stack([text.tokens.ids, gone]), text.tokens.segments)
     p = np.exp(logits[:, text.target] - np.logaddexp.reduce(logits, axis=1))
     return p[0] - p[1]
 
 
 def test_a_metric_of_ones_own_goes_through():
-    own = {
-        "mine": PlantedMetric("Mine", erased_top),
-        "upside_down": PlantedMetric("Not mine", lambda text, scores, names: -scores @ text.truth),
-    }
+    made = metric("Not mine", about="What.", **OWN)
+    own = {"mine": erased_top, "upside_down": made(lambda text, method: -text.scores[method] @ text.evidence)}
     found = metric_verdicts(separation(evaluate(own, 20, 2, WORLDS[:3]), 100, 0.95)).set_index("metric")
     assert found.passes["mine"] and not found.passes["upside_down"]
     assert found.random["upside_down"] < 0.2
-    bad = {"bad": PlantedMetric("Bad", lambda text, scores, names: float("nan"))}
+    bad = {"bad": made(lambda text, method: float("nan"))}
     with pytest.raises(ValueError, match="metric 'bad' gives nan for oracle on 'one 0'"):
         evaluate(bad, 4, 1)
 
-
-def test_worlds_are_named_and_ties_count_half():
     with pytest.raises(ValueError, match="there are: one, additive, interaction"):
         PlantedModel("two")
-    assert PROTOCOL.ties == "half"

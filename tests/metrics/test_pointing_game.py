@@ -146,6 +146,9 @@ def test_manual_lists_go_by_the_chosen_rule_and_discard_wrong_predictions():
         for at, hit in enumerate(hits):
             rows = pointing.play(made, tokens, 1, {"m": attribute(tokens, np.eye(3)[at])}, affix=affix)
             assert hits_of(rows, "manual")["m"] == hit
+    of_people = replace(made, evidence=Evidence(marks=np.vstack([marks, [0, 0, 1.0]])))
+    for at in range(3):  # rows are rules only where the task says so; of people, what anybody marked counts
+        assert hits_of(pointing.play(of_people, tokens, 1, {"m": attribute(tokens, np.eye(3)[at])}), "manual")["m"] == 1
     rows = pointing.play(made, tokens, 0, {"m": attribute(tokens, np.eye(3)[0])})
     assert {row["discarded"] for row in rows} == {"the prediction is wrong"}
     with pytest.raises(ValueError, match=r"unknown rule 'codes'.*code, paper, both"):

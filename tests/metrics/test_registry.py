@@ -1,19 +1,23 @@
-"""METRICS: no metric lacks a fact, and a name means one quantity with one direction wherever it is written."""
+"""METRICS: no metric lacks a fact, a name means one quantity with one direction, and a file is enough for a new one."""
 
+import re
+import subprocess
+import sys
 from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
+from reference import CHECKOUT, models
 
 from attreval.methods.techniques import TECHNIQUES
-from attreval.metrics.metric import JUDGES, NEEDS
-from attreval.metrics.planted.measures import PLANTED_METRICS
-from attreval.metrics.registry import METRICS, STORED
-from compendium.papers.joint import values
+from attreval.metrics import EVALUATED, METRICS, STORED
+from attreval.metrics.metric import JUDGES, NEEDS, metric
+from attreval.metrics.scored_text import ScoredText, without_asking
 from compendium.papers.sun2024 import contrasts, properties, tables
 
 RUN = {"task": "snli", "model": "m", "seed": 1}
+FACTS = {"judge": "agreement", "source": "ours", "needs": ("scores",), "higher_is_better": True, "about": "What."}
 
 
 @pytest.mark.parametrize("metric", METRICS.values(), ids=METRICS)
@@ -27,11 +31,41 @@ def test_no_metric_lacks_a_fact(metric):
     assert not metric.hard or METRICS[metric.hard].sign == metric.sign
     assert not metric.turned or metric.higher_is_better
     assert not metric.joint or metric.higher_is_better, "the joint study compares what is better when higher"
+    assert not metric.notebook or any((CHECKOUT / "notebooks").glob(f"{metric.notebook}.ipynb"))
+    others = [other for one in METRICS.values() if one is not metric for other in (one.name, *one.also)]
+    assert not {metric.name, *metric.also} & set(others)
 
 
-def test_measures_are_stored_under_one_name_each():
+def test_measures_are_stored_under_one_name_each_and_places_are_all_different():
     assert len(STORED) == sum(bool(metric.stored) for metric in METRICS.values())
     assert all(metric.sign for metric in STORED.values())
+    places = [metric.order for metric in METRICS.values()]
+    assert 0 not in places and places == sorted(set(places))
+
+
+def text_of(scores):
+    """A text of four words with these scores by method."""
+    return ScoredText(
+        models.instance("good bad slow film"), None, {name: np.array(one, float) for name, one in scores.items()}
+    )
+
+
+def test_what_metrics_share_is_asked_once_and_each_value_is_held():
+    text, asked = text_of({"a": [1.0, 2.0]}), []
+    one = metric("One", name="one", **FACTS)(lambda text, method: asked.append(method) or 2)
+    assert [without_asking(one.ask(text, "a")) for _ in range(2)] == [2.0, 2.0] and asked == ["a"]
+    assert text.found["one", "a"] == 2.0
+
+    def talk(text, method):
+        return 1.0 + (yield "a question")
+
+    two = metric("Two", name="two", **FACTS)(talk)
+    assert np.isnan(without_asking(two.ask(text, "a"))) and ("two", "a") not in text.found
+    running = two.ask(text, "a")
+    assert next(running) == "a question"
+    with pytest.raises(StopIteration):
+        running.send(2.0)
+    assert without_asking(two.ask(text, "a")) == 3.0
 
 
 def diagnosis():
@@ -60,20 +94,11 @@ def test_values_of_instances_have_the_direction_of_their_key():
         assert np.sign(lead(part.set_index("method").value)) == STORED[name].sign, name
 
 
-def test_simplicity_and_complexity_are_opposite():
-    few, many = np.array([1.0, 0, 0, 0]), np.ones(4)
-    reading = SimpleNamespace(scores={"few": few, "many": many}, pieces=range(4))
-    ((_, key, first), (_, _, second)) = values.simplicity_values(reading, ["few", "many"])
-    assert METRICS[key].sign == np.sign(first - second) == 1
-    text = SimpleNamespace()
-    gap = PLANTED_METRICS["complexity"].measure(text, few, ()) - PLANTED_METRICS["complexity"].measure(text, many, ())
-    assert METRICS["complexity"].sign == np.sign(gap) == -1
-
-
-@pytest.mark.parametrize("name", PLANTED_METRICS)
-def test_planted_metrics_are_those_of_the_registry(name):
-    assert PLANTED_METRICS[name].higher_is_better == METRICS[name].higher_is_better
-    assert PLANTED_METRICS[name].level == METRICS[name].level
+@pytest.mark.parametrize("name", ["simplicity", "complexity"])
+def test_simplicity_and_complexity_are_opposite(name):
+    text = text_of({"few": [1, 0, 0, 0], "many": [1, 1, 1, 1]})
+    few, many = (without_asking(METRICS[name].ask(text, method)) for method in text.scores)
+    assert METRICS[name].sign == np.sign(few - many) == (1 if name == "simplicity" else -1)
 
 
 def test_properties_are_turned_as_the_registry_says():
@@ -82,3 +107,55 @@ def test_properties_are_turned_as_the_registry_says():
         frame = pd.DataFrame([row | {"property": name, "value": 0.5, "chance": 0.25}])
         turned = contrasts.choose(frame, contrasts.TypeContrast(name, "token", ("span",)))
         assert turned.value[0] == METRICS[key].sign * 0.5 and turned.chance[0] == METRICS[key].sign * 0.25
+
+
+ONE_FILE = """
+import sys
+import attreval.metrics
+attreval.metrics.__path__.append(sys.argv[1])  # as if the file lay in the package
+import numpy as np
+import attreval as av
+from reference import models
+from attreval.core.records import Evidence
+from attreval.catalogue import list_metrics
+from attreval.metrics import METRICS
+from attreval.metrics.planted.measures import PLANTED_METRICS, evaluate
+from attreval.metrics.scored_text import ScoredText
+from attreval.models.scorer import Scorer
+from compendium.papers.joint import planted, values
+from compendium.site.reference.cards import metrics_markdown
+from attreval.metrics.separation import separation
+
+names = list(METRICS)
+assert names.index("relevance_mass") == names.index("manual") + 1, "a new metric stands at the end of its judge"
+tiny = models.tiny_model()
+found = av.explain(tiny, ["the film was good", "a bad plot"], ["occlusion_1", "gradient_l1"])
+table = av.evaluate(tiny, found, marks=[[0, 0, 0, 1], [0, 1, 0]], draws=5)
+rows = table[table.metric == "relevance_mass"]
+assert rows.method.tolist() == ["occlusion_1", "gradient_l1", "random"] and rows["mean"].between(0, 1).all()
+(listed,) = [row for row in list_metrics() if row["name"] == "relevance_mass"]
+assert listed["python"] == "evaluate" and set(listed["computed"].values()) == {"attreval.evaluate"}
+assert "{#metric-relevance_mass}" in metrics_markdown([])
+cells = separation(evaluate({"relevance_mass": PLANTED_METRICS["relevance_mass"]}, 4, 1), 20, 0.95)
+assert planted.verdict_table(cells).title.tolist() == ["Relevance mass"]
+marks = Evidence(marks=np.array([[0.0, 0, 0, 1]]))
+both = models.instance("the film was good", evidence=marks), models.instance("a plot")
+texts = [ScoredText(one, tiny.tokens(one), {"lime": np.ones(len(tiny.tokens(one).content))}, 0) for one in both]
+of_marked, of_bare = values.ask_metrics(Scorer(tiny), [], texts)
+assert [value for _, metric, value in of_marked if metric == "relevance_mass"] == [0.25]
+assert "relevance_mass" not in {metric for _, metric, _ in of_bare}
+print("everywhere")
+"""
+
+
+def test_the_guides_metric_is_one_file_and_reported_everywhere(tmp_path):
+    guide = (CHECKOUT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    (code,) = [block for block in re.findall(r"```python\n(.*?)```", guide, re.DOTALL) if "@metric(" in block]
+    (tmp_path / "relevance_mass.py").write_text(code, encoding="utf-8")
+    done = subprocess.run([sys.executable, "-c", ONE_FILE, str(tmp_path)], capture_output=True, text=True, check=False)
+    assert done.stdout.strip() == "everywhere", done.stderr[-1500:]
+
+
+def test_what_explanations_of_tokens_do_not_tell_names_its_notebook():
+    assert {METRICS[name].notebook for name in EVALUATED} == {""}
+    assert METRICS["hit_target"].notebook == "04_poerner2018"

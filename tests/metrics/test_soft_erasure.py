@@ -13,11 +13,10 @@ from scipy.stats import binomtest, ranksums
 from attreval.core.seeds import generator, seed_of
 from attreval.methods import METHODS
 from attreval.methods.method import Budget
-from attreval.metrics import diagnosticity
+from attreval.metrics import FAITHFULNESS, diagnosticity
 from attreval.metrics import soft_erasure as soft
 from attreval.metrics.erasure import erase
 from attreval.metrics.protocol import OURS, RELEASED, SCALE, Protocol, find_layout
-from attreval.metrics.registry import FAITHFULNESS
 from attreval.models.questions import AttentionPath, Evaluate, PathGradient, SoftErasure
 from attreval.models.questions.soft_erasure import draw_factors
 from attreval.models.scorer import Scorer

@@ -11,9 +11,9 @@ import pytest
 from bs4 import BeautifulSoup
 
 from attreval.methods.techniques import TECHNIQUES
+from attreval.metrics import METRICS
 from attreval.metrics.agreement import agreement_at_k, agreement_of
 from attreval.metrics.dynamic_k import local_maxima, select
-from attreval.metrics.registry import METRICS
 
 pytestmark = pytest.mark.workflow
 RUN = ["task", "model", "seed"]

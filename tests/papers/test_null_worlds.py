@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from attreval.methods import METHODS, methods_in
-from attreval.metrics.registry import FAITHFULNESS
+from attreval.metrics import FAITHFULNESS
 from compendium.config import AgreementSpec, BootstrapSpec
 from compendium.papers.common.claims import read_claims
 from compendium.papers.common.verdicts import REPRODUCED, decide

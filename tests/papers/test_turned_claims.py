@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from attreval.metrics import FAITHFULNESS
 from attreval.metrics.agreement import agreement_at_k
-from attreval.metrics.registry import FAITHFULNESS
 from compendium import config
 from compendium.config import AgreementSpec, BootstrapSpec
 from compendium.papers.common.claims import read_claims
@@ -148,7 +148,7 @@ def test_techniques_against_one_rival_at_a_time():
 
 def claim_sign() -> bool:
     """Whether more sufficiency is better in the registry of metrics."""
-    from attreval.metrics.registry import METRICS
+    from attreval.metrics import METRICS
     from compendium.papers.sun2024.tables import PROPERTIES
 
     return METRICS[PROPERTIES["sufficiency"]].sign > 0

@@ -6,7 +6,7 @@ import numpy as np
 
 from attreval.core.alignment import tokenize
 from attreval.methods.registry import METHODS
-from attreval.metrics.registry import STORED
+from attreval.metrics import STORED
 from compendium.explorer.read import ExplainedText
 from reference.models import instance, tiny_tokenizer
 

@@ -7,7 +7,7 @@ from bs4 import BeautifulSoup
 
 import attreval
 from attreval.methods import METHODS
-from attreval.metrics.registry import METRICS
+from attreval.metrics import METRICS
 from compendium.site.staging import stage
 
 PAGES = {

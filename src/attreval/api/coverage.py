@@ -8,14 +8,12 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable
 
-from attreval.api.measures import MEASURES
 from attreval.methods.method import Method
 from attreval.methods.techniques import TECHNIQUES
 from attreval.metrics.metric import Metric
 
 LEVELS = {"token": "tokens", "pair": "pairs of tokens", "span": "pairs of spans"}
 EVALUATED = "attreval.evaluate"
-NOTEBOOKS = {"pointing": "04_poerner2018", "agreement": "05_kamp2023_seeds", "diagnosis": "07_sun2024"}
 OF_TECHNIQUES = {name for types in TECHNIQUES.values() for name in types.values()}
 
 
@@ -23,7 +21,7 @@ def where_computed(metric: Metric, method: Method) -> str:
     """Where a metric is computed of a method's explanations, empty where `why_not` says why it is not."""
     if why_not(metric, method):
         return ""
-    return EVALUATED if metric.name in MEASURES else f"notebook {NOTEBOOKS[metric.judge]}"
+    return f"notebook {metric.notebook}" if metric.notebook else EVALUATED
 
 
 def why_not(metric: Metric, method: Method) -> str:
@@ -33,7 +31,7 @@ def why_not(metric: Metric, method: Method) -> str:
         return "it judges metrics, not explanations"
     if metric.level == "pair" and method.level != "pair":
         return f"it judges pairs of tokens, and these are scores of {scored}"
-    if metric.name in MEASURES:  # scores of pairs and spans are shared out over their tokens
+    if not metric.notebook:  # scores of pairs and spans are shared out over their tokens
         return ""
     if metric.judge == "pointing" and method.level != "token":
         return f"its texts have one part, and {scored} are made across two"
@@ -49,6 +47,6 @@ def why_not(metric: Metric, method: Method) -> str:
 def place_of(function: Callable) -> str:
     """Where a function is written: file below the package and name, as docs/map.md writes it."""
     module = importlib.import_module(function.__module__)
-    bound = [name for name, value in vars(module).items() if value is function]
+    bound = [name for name, value in vars(module).items() if getattr(value, "function", value) is function]
     name = bound[0] if bound else function.__qualname__.partition(".")[0]
     return f"{function.__module__.removeprefix('attreval.').replace('.', '/')}.py::{name}"

@@ -1,8 +1,13 @@
-"""`evaluate`: what metrics say of explanations, with intervals, beside what they say of random scores."""
+"""`evaluate`: what metrics say of explanations, with intervals, beside what they say of random scores.
+
+Metrics judge the scores of tokens; those of pairs and spans are shared out over their tokens. Wins against random
+scores count a tie as half, so that chance is one half.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,11 +15,14 @@ import numpy as np
 from attreval.api.explanation import RANDOM, Explanation
 from attreval.api.explanations import Explanations
 from attreval.api.loading import check_model
-from attreval.api.measures import PURE, Heard, ask_model, find_metrics
 from attreval.core.bootstrap import bootstrap_mean
+from attreval.core.records import Instance
 from attreval.core.seeds import generator
-from attreval.metrics.registry import METRICS
+from attreval.metrics import EVALUATED, METRICS
+from attreval.metrics.erasure import predicted_class
+from attreval.metrics.scored_text import ScoredText, Settings, without_asking
 from attreval.models.classifier import Classifier
+from attreval.models.questions import Evaluate
 from attreval.models.scorer import Scorer
 from attreval.texts.marks import mark_instance
 
@@ -25,6 +33,15 @@ COLUMNS = ("method", "metric", "mean", "low", "high", "direction", "n")
 TEXT_COLUMNS = ("text", "method", "metric", "value")
 DIRECTIONS = {1: "higher", -1: "lower", 0: "neither"}
 TOGETHER = 5  # texts that share batches
+WHAT_IT_IS = {  # needs of METRICS that explanations at hand do not meet, in words
+    "rivals": "scores of another method beside it and the random ones",
+    "marks": "marks of people: give marks=, of each text the words or characters that are evidence",
+    "relations": "relations that people gave between parts of a pair, which only a corpus has",
+    "agent": "agents that are trained on explanations: see `attreval run`",
+    "models": "the same explanations of models trained with other seeds",
+    "metrics": "values of several metrics, not explanations",
+    "truth": "models whose truth is planted",
+}
 
 
 def evaluate(
@@ -67,18 +84,19 @@ def evaluate(
         raise ValueError("no method explained every text, so there is nothing to compare with random scores")
     contrast = any(one.against for one in explanations)
     wanted = find_metrics(metrics, methods, marks is not None, contrast)
+    if metrics is None and hasattr(model, "refusal") and any(METRICS[name].disturbs for name in wanted):
+        # an encoder in which nothing can be disturbed has hard erasure still; a metric that is named is an error
+        refused = model.refusal("entry")
+        wanted = [name for name in wanted if not (refused and METRICS[name].disturbs)]
     texts = [
-        _hear(one, explanations, mark_instance(one.instance, marks[at] if marks else None, at), k, seed)
+        _scored_text(one, explanations, mark_instance(one.instance, marks[at] if marks else None, at), k, seed)
         for at, one in enumerate(explanations)
     ]
+    _ask_model(model, explanations, texts, [name for name in wanted if "model" in METRICS[name].needs])
     order = [*methods, RANDOM]
-    by_metric = {name: np.full((len(texts), len(order)), np.nan) for name in wanted}
-    for name in (name for name in wanted if name in PURE):
-        for at, text in enumerate(texts):
-            values = PURE[name](text)
-            by_metric[name][at] = [values.get(m, np.nan) for m in order]
-    asked = [name for name in wanted if name not in PURE]
-    _ask_erasure(model, explanations, texts, asked, order, by_metric, named=metrics is not None)
+    by_metric = {
+        name: np.array([[_value_of(text, name, m) for m in order] for text in texts], dtype=float) for name in wanted
+    }
     if each_text:
         places = pd.MultiIndex.from_product([range(len(texts)), order], names=TEXT_COLUMNS[:2])
         wide = pd.DataFrame({name: values.ravel() for name, values in by_metric.items()}, index=places)
@@ -94,47 +112,92 @@ def evaluate(
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
-def _hear(one: Explanation, explanations: Explanations, instance, k: int, seed: int) -> Heard:
+def find_metrics(names: str | Sequence[str] | None, methods: Sequence[str], marked: bool, contrast: bool) -> list[str]:
+    """The metrics that are meant, each once; all that can be asked, but those asked by name, where none is named.
+
+    Args:
+        methods: That are judged, without random scores.
+        marked: Whether marks are given.
+        contrast: Whether two classes are told apart.
+
+    Raises:
+        ValueError: For an unknown metric, with the nearest, and for one that needs what is not there.
+    """
+    if names is None:
+        usual = [name for name in EVALUATED if not METRICS[name].by_name]
+        return [name for name in usual if not _missing(name, methods, marked, contrast)]
+    other_names, found = {other: one.name for one in METRICS.values() for other in one.also}, []
+    for name in [names] if isinstance(names, str) else names:
+        plain = str(name).strip().lower().replace("-", "_").replace(" ", "_")
+        plain = plain if plain in METRICS else other_names.get(plain, plain)
+        if plain not in METRICS:
+            near = get_close_matches(plain, [*METRICS, *other_names], n=2)
+            hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
+            raise ValueError(f"unknown metric {name!r}{hint or ';'} `attreval list metrics` lists all")
+        if missing := _missing(plain, methods, marked, contrast):
+            raise ValueError(f"the metric {name!r} needs {missing}")
+        found.append(plain)
+    if not found:
+        raise ValueError(f"no metric is named; there are: {', '.join(EVALUATED)}")
+    return list(dict.fromkeys(found))
+
+
+def _missing(name: str, methods: Sequence[str], marked: bool, contrast: bool) -> str:
+    """What a metric needs and is not given, in words; empty where it has all."""
+    there = {"scores", "model", "random", *["marks"] * marked, *["rivals"] * (len(methods) > 1)}
+    if missing := [need for need in METRICS[name].needs if need not in there]:
+        return WHAT_IT_IS[missing[0]]
+    if METRICS[name].notebook:
+        about, kind = METRICS[name].about, ", ".join(EVALUATED)
+        return f"what explanations of tokens do not tell ({about}); of their kind there are: {kind}"
+    if contrast and "model" in METRICS[name].needs:
+        return "explanations of one class; these tell two classes apart, and erasure follows one class's probability"
+    return ""
+
+
+def _scored_text(one: Explanation, explanations: Explanations, marked: Instance, k: int, seed: int) -> ScoredText:
     """One text with the scores of all methods, and random ones where the method `random` did not explain it."""
     content, length = one.tokens.content, len(one.tokens)
     scores = {m: one.attributions[m].on_tokens(length)[content] for m in explanations.methods if m != RANDOM}
-    names = ("evaluate", seed, instance.id)
+    names = ("evaluate", seed, marked.id)
     if RANDOM in one.attributions:
         scores[RANDOM] = one.attributions[RANDOM].on_tokens(length)[content]
     else:
         scores[RANDOM] = generator(*names, RANDOM).standard_normal(len(content))
     target = None if one.against else explanations.labels.index(one.target)
-    return Heard(instance, one.tokens, scores, target, names, k)
+    return ScoredText(marked, one.tokens, scores, target, names, Settings(k=k))
 
 
-def _ask_erasure(
-    model: Classifier,
-    explanations: Explanations,
-    texts: list[Heard],
-    asked: list[str],
-    order: list[str],
-    by_metric: dict[str, np.ndarray],
-    named: bool,
-) -> None:
-    """Fill in what takes the model. named: what it cannot do is an error; else that metric is left out."""
+def _value_of(text: ScoredText, name: str, method: str) -> float:
+    """A metric's value, the model having been asked; NaN of another class than the predicted one, if that matters."""
+    if "model" in METRICS[name].needs and text.found["predicted"] != text.target:
+        return float("nan")
+    return without_asking(METRICS[name].ask(text, method))
+
+
+def _ask_model(model: Classifier, explanations: Explanations, texts: list[ScoredText], names: list[str]) -> None:
+    """Ask the model what metrics want, for the texts to know."""
     scorer = Scorer(model)
-    for start in range(0, len(texts) if asked else 0, TOGETHER):
+    for start in range(0, len(texts) if names else 0, TOGETHER):
         part = texts[start : start + TOGETHER]
-        try:
-            answers = scorer.converse((str(at), ask_model(text, asked)) for at, text in enumerate(part))
-        except ValueError:
-            rest = [name for name in asked if "soft" not in name and name != "diagnosticity"]
-            if named or len(rest) == len(asked):
-                raise
-            for name in set(asked) - set(rest):  # an encoder that nothing can be disturbed in has hard erasure still
-                del by_metric[name]
-            return _ask_erasure(model, explanations, texts, rest, order, by_metric, named)
-        for at, (values, predicted) in enumerate(answers, start):
-            if model.labels[predicted] != explanations[at].predicted:
+        scorer.converse((str(at), _ask_text(text, names)) for at, text in enumerate(part))
+        for at, text in enumerate(part, start):
+            if model.labels[text.found["predicted"]] != explanations[at].predicted:
                 raise ValueError(
-                    f"the model predicts {model.labels[predicted]!r} of text {at}, but its explanation says "
-                    f"{explanations[at].predicted!r}; evaluate with the model that was explained"
+                    f"the model predicts {model.labels[text.found['predicted']]!r} of text {at}, but its explanation "
+                    f"says {explanations[at].predicted!r}; evaluate with the model that was explained"
                 )
-            for name in asked:
-                by_metric[name][at] = [values[m][name] for m in order]
         scorer.forget()
+
+
+def _ask_text(text: ScoredText, names: list[str]) -> Iterator:
+    """The conversation that asks all of these metrics about one text; what compares with random scores comes last."""
+    for last in (False, True):
+        for method in text.scores:
+            for name in names:
+                if ("random" in METRICS[name].needs) == last:
+                    yield from METRICS[name].ask(text, method)
+    text.found["predicted"] = predicted_class(text)
+    if text.found["predicted"] is None:  # no metric has erased anything
+        logits = yield Evaluate(text.tokens.ids[None], text.tokens.segments)
+        text.found["predicted"] = int(logits[0].argmax())

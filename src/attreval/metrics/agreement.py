@@ -13,6 +13,10 @@ from math import comb
 
 import numpy as np
 
+from attreval.core.seeds import generator
+from attreval.metrics.metric import metric
+from attreval.metrics.scored_text import ScoredText
+
 
 def top_k(scores: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray, int]:
     """(n,) bool tokens surely selected, (n,) bool tokens tied at the border, and how many of those are selected.
@@ -130,3 +134,42 @@ def relevance_at_k(voters: Sequence[np.ndarray], k: int) -> np.ndarray:
         sure, tied, left = top_k(scores, k)
         total += sure + tied * (left / max(1, tied.sum()))
     return total / len(voters)
+
+
+def tie_breaker(text: ScoredText, *voters: str) -> np.random.Generator | None:
+    """What breaks ties among voters: None, for the expectation, or a draw, as the text's settings say."""
+    if text.settings.ties == "expectation":
+        return None
+    return generator("ties", 0, text.instance.id, text.settings.k, *sorted(voters))
+
+
+@metric(
+    "Agreement (fixed k)",
+    judge="agreement",
+    source="Kamp et al. 2023, section 3, eq. 1-2",
+    needs=("scores", "rivals"),
+    higher_is_better=True,
+    order=21,
+    joint=True,
+)
+def agreement(text: ScoredText, method: str) -> float:
+    """How far methods select the same k tokens: k over the size of the union; ties by expectation."""
+
+    def compare(a: str, b: str) -> float:
+        return agreement_at_k([text.scores[a], text.scores[b]], text.settings.k, tie_breaker(text, a, b))
+
+    return text.over_rivals(method, "agreement of two", compare)
+
+
+@metric(
+    "Agreement (dynamic k)",
+    judge="agreement",
+    source="Kamp et al. 2023, section 4",
+    needs=("scores", "rivals"),
+    higher_is_better=True,
+    order=22,
+    joint=True,
+)
+def agreement_dynamic(text: ScoredText, method: str) -> float:
+    """How far the local maxima of methods are the same tokens."""
+    return text.over_rivals(method, "dynamic of two", lambda a, b: agreement_of([text.peaks(a), text.peaks(b)]))

@@ -13,7 +13,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
+from attreval.metrics.metric import Metric, metric
 from attreval.metrics.protocol import Protocol
+from attreval.metrics.scored_text import ScoredText
+
+FACTS = {
+    "judge": "faithfulness",
+    "source": "Zhao & Aletras 2023, section 4.5",
+    "needs": ("scores", "model", "random"),
+    "higher_is_better": True,
+}
 
 
 def wins(own: np.ndarray, rival: np.ndarray, protocol: Protocol = Protocol()) -> np.ndarray:  # noqa: B008 - frozen
@@ -45,7 +54,7 @@ def chance_level(ties: np.ndarray | float, rule: str) -> float:
     return (1 - share) / 2 + {"lose": 0.0, "half": 0.5, "win": 1.0}[rule] * share
 
 
-def diagnosticity(own: np.ndarray, rival: np.ndarray, protocol: Protocol = Protocol()) -> float:  # noqa: B008 - frozen
+def share_of_wins(own: np.ndarray, rival: np.ndarray, protocol: Protocol = Protocol()) -> float:  # noqa: B008 - frozen
     """The share of (p,) pairs in which explanations beat their rivals, ties as the protocol says (section 4.5).
 
     own, rival: values of one metric, higher being better. ValueError as for `wins`.
@@ -110,3 +119,49 @@ def average_cells(cells: pd.DataFrame, by: str) -> pd.DataFrame:
     means = cells.groupby(by, sort=False)[[name for name in cells if name not in ("task", "method")]].mean()
     bottom = pd.DataFrame({"average": means.mean(), "sd": means.std(ddof=0)}).T
     return pd.concat([means, bottom]).rename_axis(by)
+
+
+def ask_wins(text: ScoredText, method: str, compared: Sequence[str]):
+    """The conversation that returns in which share of metrics a method beats random scores; NaN where one has no value.
+
+    compared: names of METRICS, higher being better.
+    """
+    from attreval.metrics import METRICS
+
+    values = []
+    for one in (method, "random"):
+        for name in compared:
+            values.append((yield from METRICS[name].ask(text, one)))
+    if np.isnan(values).any():
+        return float("nan")
+    own, rival = np.split(np.array(values), 2)
+    return share_of_wins(own, rival, text.settings.protocol)
+
+
+@metric(
+    "Diagnosticity",
+    order=45,
+    joint=True,
+    disturbs=True,
+    **FACTS,
+)
+def diagnosticity(text: ScoredText, method: str):
+    """The share of pairs (an explanation, random scores for the same text) in which the explanation wins."""
+    return (yield from ask_wins(text, method, text.settings.compared))
+
+
+def _win(compared: str, title: str, about: str, order: int) -> Metric:
+    """Whether a method beats random scores by one metric; its mean is diagnosticity."""
+    name, soft = f"win_{compared}", compared.startswith("soft")
+    facts = FACTS | {"about": about, "order": order, "stored": name, "disturbs": soft, "planted": False}
+
+    def ask(text: ScoredText, method: str):
+        return (yield from ask_wins(text, method, (compared,)))
+
+    return metric(f"Beats random scores by {title}", name=name, **facts)(ask)
+
+
+win_nc = _win("nc", "NC", "1 where the method's NC is above that of random scores; its mean is diagnosticity.", 41)
+win_soft_nc = _win("soft_nc", "Soft-NC", "The same by Soft-NC.", 42)
+win_ns = _win("ns", "NS", "The same by NS.", 43)
+win_soft_ns = _win("soft_ns", "Soft-NS", "The same by Soft-NS.", 44)

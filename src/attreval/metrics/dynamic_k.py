@@ -10,11 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import inf
 from typing import Literal
 
 import numpy as np
 
 from attreval.core.runs import find_runs
+from attreval.metrics.metric import metric
+from attreval.metrics.scored_text import ScoredText
 
 
 @dataclass(frozen=True)
@@ -165,3 +168,17 @@ CHOICES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "largest_gap": largest_gap,
     "quarter": quarter,
 }
+
+
+@metric(
+    "Dynamic k",
+    judge="agreement",
+    source="Kamp et al. 2023, section 4",
+    needs=("scores",),
+    range=(0.0, inf),
+    higher_is_better=None,
+    order=25,
+)
+def dynamic_k(text: ScoredText, method: str) -> int:
+    """How many tokens a profile of scores puts forward by itself: its local maxima."""
+    return text.peaks(method).sum()

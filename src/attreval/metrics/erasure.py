@@ -16,11 +16,16 @@ from math import ceil
 import numpy as np
 
 from attreval.core.records import Tokens
+from attreval.core.seeds import generator
+from attreval.metrics.metric import metric
 from attreval.metrics.protocol import Layout, Protocol, find_layout
+from attreval.metrics.scored_text import ScoredText
 from attreval.models.questions import Evaluate, SoftErasure, softmax
 
 BASELINE_MARGIN = 1e-4  # what the released code takes off the zero-baseline sufficiency
 LEAST_ROOM = 1e-8  # below it the erased text is as sure as the whole one, and nothing can be told
+SOURCE = "DeYoung et al. 2020; Zhao & Aletras 2023, section 3.1"
+FACTS = {"judge": "faithfulness", "needs": ("scores", "model")}
 
 
 @dataclass(frozen=True)
@@ -156,3 +161,80 @@ def normalised_sufficiency(full: float, erased: float, left: np.ndarray, drifted
     floor = 1 - max(0.0, full - erased) - BASELINE_MARGIN * (1 + np.asarray(drifted))
     rest = 1 - np.maximum(0, full - left)
     return np.clip((rest - floor) / (1 - floor), 0, 1)
+
+
+def ask_hard(text: ScoredText, method: str, ratios: tuple[float, ...] | None = None):
+    """The conversation that erases one method's rationales, once a text: returns an Erasure."""
+    key = ("hard", method, *(ratios or ()))
+    ties, settings = generator("ties", *text.names_of(method)), text.settings
+    return text.once(key, erase(text.tokens, text.scores[method], ratios, ties, settings.protocol, settings.query))
+
+
+def ask_ends(text: ScoredText, method: str):
+    """The same where the whole and the erased text are enough: at one ratio, unless all have been asked."""
+    return ask_hard(text, method, None if ("hard", method) in text.found else (1.0,))
+
+
+def predicted_class(text: ScoredText) -> int | None:
+    """The class that the model predicts, known once a text was erased for any method; None before."""
+    return next((one.target for one in text.found.values() if isinstance(one, Erasure)), None)
+
+
+@metric(
+    "Comprehensiveness",
+    source=SOURCE,
+    range=(-1.0, 1.0),
+    higher_is_better=True,
+    order=31,
+    stored="comprehensiveness",
+    planted=False,
+    **FACTS,
+)
+def comprehensiveness(text: ScoredText, method: str):
+    """How far the class's probability falls when the top tokens are erased, mean over sizes of the rationale."""
+    return (yield from ask_hard(text, method)).comprehensiveness.mean()
+
+
+@metric(
+    "Sufficiency",
+    source=SOURCE,
+    range=(-1.0, 1.0),
+    higher_is_better=False,
+    order=32,
+    stored="sufficiency",
+    planted=False,
+    **FACTS,
+)
+def sufficiency(text: ScoredText, method: str):
+    """How far it falls when only the top tokens stay, mean over sizes of the rationale."""
+    return (yield from ask_hard(text, method)).sufficiency.mean()
+
+
+@metric(
+    "NC",
+    source=f"{SOURCE}, eq. 2",
+    higher_is_better=True,
+    order=35,
+    stored="normalised_comprehensiveness",
+    also=("normalised_comprehensiveness",),
+    joint=True,
+    **FACTS,
+)
+def nc(text: ScoredText, method: str):
+    """Normalised comprehensiveness: comprehensiveness between 0 and 1, where 1 is what erasing the whole text does."""
+    return (yield from ask_hard(text, method)).normalised_comprehensiveness.mean()
+
+
+@metric(
+    "NS",
+    source=f"{SOURCE}, eq. 1",
+    higher_is_better=True,
+    order=36,
+    stored="normalised_sufficiency",
+    also=("normalised_sufficiency",),
+    joint=True,
+    **FACTS,
+)
+def ns(text: ScoredText, method: str):
+    """Normalised sufficiency: sufficiency between 0 and 1, where 0 is what erasing the whole text leaves."""
+    return (yield from ask_hard(text, method)).normalised_sufficiency.mean()

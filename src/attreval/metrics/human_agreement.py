@@ -15,7 +15,10 @@ import numpy as np
 
 from attreval.core.alignment import marked_tokens
 from attreval.core.records import Instance, Tokens
-from attreval.metrics.agreement import top_k, union_sizes
+from attreval.metrics.agreement import agreement_at_k, agreement_of, tie_breaker, top_k, union_sizes
+from attreval.metrics.dynamic_k import PEAK_RULES, local_maxima, select
+from attreval.metrics.metric import metric
+from attreval.metrics.scored_text import ScoredText
 
 PUNCTUATION = re.compile(r"[^\w\s]+")
 UNKNOWN = ("[UNK]", "<unk>")
@@ -78,3 +81,39 @@ def selection_with_share(selection: np.ndarray, share: np.ndarray) -> float:
     """The same for a selection of any size, (n,) bool; NaN where neither side puts forward a token."""
     mean = (np.asarray(selection, dtype=float) + np.asarray(share, dtype=float)) / 2
     return float(mean.sum() / (mean > 0).sum()) if (mean > 0).any() else float("nan")
+
+
+@metric(
+    "People (fixed k)",
+    judge="agreement",
+    source="Kamp et al. 2023, section 3",
+    needs=("scores", "marks"),
+    higher_is_better=True,
+    order=23,
+    joint=True,
+    also=("plausibility", "human_agreement"),
+    planted=False,
+)
+def people(text: ScoredText, method: str) -> float:
+    """How far a method selects the k tokens that most people mark."""
+    if text.settings.people == "share":
+        return agreement_with_share(text.scores[method], text.share, text.settings.k)
+    return agreement_at_k([text.scores[method], text.share], text.settings.k, tie_breaker(text, method, "people"))
+
+
+@metric(
+    "People (dynamic k)",
+    judge="agreement",
+    source="Kamp et al. 2023, section 4",
+    needs=("scores", "marks"),
+    higher_is_better=True,
+    order=24,
+    joint=True,
+    planted=False,
+)
+def people_dynamic(text: ScoredText, method: str) -> float:
+    """How far a method's local maxima are those of the share of people who mark a token."""
+    if text.settings.people == "share":
+        return selection_with_share(text.peaks(method), text.share)
+    marked = select(local_maxima(text.share, PEAK_RULES[text.settings.peaks]), len(text.share))
+    return agreement_of([text.peaks(method), marked])

@@ -1,10 +1,17 @@
-"""A metric, and all that is known of it: title, source, what it needs, its range, which direction is better."""
+"""A metric: one function, what it is asked of one text, with all that is known of it: title, source, needs, direction.
+
+Written in a file of this package, it is a member of METRICS (see `attreval.metrics`) and so reported everywhere: by
+`attreval.evaluate`, on its card, on planted models, and with `joint=True` in the joint study.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from inspect import getdoc, isgenerator
 from typing import Any
+
+from attreval.metrics.scored_text import ScoredText
 
 # the judges of a profile: name in its `judges` -> heading with the paper
 JUDGES = {
@@ -13,7 +20,8 @@ JUDGES = {
     "faithfulness": "Faithfulness (Zhao & Aletras 2023)",
     "diagnosis": "Diagnosis (Sun et al. 2024)",
 }
-NEEDS = ("scores", "rivals", "marks", "relations", "model", "agent", "models", "metrics", "truth")
+NEEDS = ("scores", "rivals", "random", "marks", "relations", "model", "agent", "models", "metrics", "truth")
+UNIT = (0.0, 1.0)
 
 
 @dataclass(frozen=True)
@@ -22,10 +30,14 @@ class Metric:
 
     title: as figures and tables write it. judge: one of JUDGES, or empty. source: paper and section. about: what it
     says, one sentence. needs: of NEEDS. range: the least and the greatest value. higher_is_better: None where neither
-    direction is. function: what computes it. level: `token`, or `pair` where it judges pairs alone.
-    stored: the measure's name in results/<profile>/instances, where values of single texts are kept. joint: the joint
-    study compares it. turned: of what it is the opposite, so that higher is better. hard: the counterpart of a soft
-    metric.
+    direction is. function: what computes it: (text, method) -> the value, or a conversation with the model that returns
+    it; anything else where `notebook` names the one that computes it. level: `token`, or `pair` where it judges pairs
+    alone. stored: the measure's name in results/<profile>/instances, where values of single texts are kept. joint: the
+    joint study compares it. turned: of what it is the opposite, so that higher is better. hard: the counterpart of a
+    soft metric. order: its place among all metrics; without one it stands at the end of its judge. also: other names.
+    by_name: it asks the model for hundreds of rows of a text, so only where it is named. disturbs: it needs a model
+    whose vectors can be disturbed where they enter the encoder. planted: whether planted models put it to the test.
+    blind: why it cannot tell a planted truth, where that is known.
     """
 
     name: str
@@ -42,8 +54,55 @@ class Metric:
     joint: bool = False
     turned: str = ""
     hard: str = ""
+    order: int = 0
+    also: tuple[str, ...] = ()
+    by_name: bool = False
+    disturbs: bool = False
+    planted: bool = True
+    blind: str = ""
+    notebook: str = ""
 
     @property
     def sign(self) -> int:
         """1 where higher is better, -1 where lower is, 0 where neither."""
         return 0 if self.higher_is_better is None else 1 if self.higher_is_better else -1
+
+    def ask(self, text: ScoredText, method: str) -> Iterator:
+        """The conversation with the model that returns the value of one method on one text.
+
+        NaN where it has none, as where it needs marks and nobody marked a word. What the text knows is not asked again.
+        """
+        key = (self.name, method)
+        if key not in text.found:
+            if "marks" in self.needs and not text.evidence.any():
+                return float("nan")
+            value = self.function(text, method)
+            text.found[key] = float((yield from value) if isgenerator(value) else value)
+        return text.found[key]
+
+
+def metric(
+    title: str,
+    *,
+    judge: str,
+    source: str,
+    needs: tuple[str, ...],
+    higher_is_better: bool | None,
+    range: tuple[float, float] = UNIT,
+    name: str = "",
+    about: str = "",
+    **facts: Any,
+) -> Callable[[Callable[..., Any]], Metric]:
+    """A decorator that makes a function a Metric of its name.
+
+    Args:
+        name: Where it is not the function's.
+        about: Where it is not the first paragraph of the function's docstring.
+        facts: The others of Metric, whose docstring says what each means.
+    """
+
+    def make(function: Callable[..., Any]) -> Metric:
+        named, said = name or function.__name__, about or " ".join(getdoc(function).partition("\n\n")[0].split())
+        return Metric(named, title, judge, source, said, needs, range, higher_is_better, function, **facts)
+
+    return make

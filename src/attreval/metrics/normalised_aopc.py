@@ -15,8 +15,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from attreval.core.records import Tokens
-from attreval.metrics.erasure import ask_erased, erase, fit_scores, rank_tokens, rationale_sizes
+from attreval.core.seeds import generator
+from attreval.metrics.erasure import FACTS, ask_erased, ask_hard, erase, fit_scores, rank_tokens, rationale_sizes
+from attreval.metrics.metric import metric
 from attreval.metrics.protocol import Layout, Protocol, find_layout
+from attreval.metrics.scored_text import ScoredText
 from attreval.models.questions import softmax
 
 MEASURES = ("comprehensiveness", "sufficiency")
@@ -36,25 +39,6 @@ class Limits:
         """An area of one of MEASURES as a share of the way from the least to the greatest; NaN where they are one."""
         least, greatest = getattr(self, measure)
         return float((area - least) / (greatest - least)) if greatest - least > LEAST_RANGE else float("nan")
-
-
-def normalised_areas(
-    tokens: Tokens,
-    scores: np.ndarray,
-    ratios: Sequence[float] | None = None,
-    rng: np.random.Generator | None = None,
-    protocol: Protocol = Protocol(),  # noqa: B008 - frozen
-    query: int | None = None,
-    beam: int = BEAM,
-    exact: int = EXACT,
-):
-    """The conversation that gives one attribution's areas, each in [0, 1], by measure; sufficiency is better when low.
-
-    Arguments as of `metrics.erasure.erase` and `find_limits`.
-    """
-    limits, areas = yield from areas_in_limits(tokens, [scores], ratios, [rng], protocol, query, beam, exact)
-    placed = {measure: limits.place(measure, area) for measure, area in zip(MEASURES, areas[0], strict=True)}
-    return {measure: float(np.clip(share, 0, 1)) for measure, share in placed.items()}  # of rounding alone
 
 
 def areas_in_limits(
@@ -181,3 +165,40 @@ def _grow(sets: np.ndarray, areas: np.ndarray, sign: int) -> tuple[np.ndarray, n
     order = np.argsort(-sign * areas[at], kind="stable")
     _, first = np.unique(np.packbits(larger[order], axis=1), axis=0, return_index=True)
     return larger[order][first], areas[at][order][first]
+
+
+def ask_share(text: ScoredText, method: str, measure: str):
+    """The conversation that places one method's area between the limits of its text, which no method here leaves."""
+    settings = text.settings
+    orders = [rank_tokens(scores, generator("ties", *text.names_of(m))) for m, scores in text.scores.items()]
+    talk = find_limits(text.tokens, None, settings.protocol, settings.query, settings.beam, orders=orders)
+    limits = yield from text.once(("limits",), talk)
+    hard = yield from ask_hard(text, method)
+    return np.clip(limits.place(measure, getattr(hard, measure).mean()), 0, 1)  # outside by rounding alone
+
+
+NAOPC = FACTS | {"source": "Edin et al. 2025", "by_name": True}
+
+
+@metric(
+    "Comprehensiveness (NAOPC)",
+    higher_is_better=True,
+    order=33,
+    **NAOPC,
+)
+def naopc_comprehensiveness(text: ScoredText, method: str):
+    """How far the class's probability falls when the top tokens are erased, between its least and its greatest for any
+    order.
+    """
+    return (yield from ask_share(text, method, "comprehensiveness"))
+
+
+@metric(
+    "Sufficiency (NAOPC)",
+    higher_is_better=False,
+    order=34,
+    **NAOPC,
+)
+def naopc_sufficiency(text: ScoredText, method: str):
+    """How far it falls when only the top tokens stay, between its least and its greatest for any order."""
+    return (yield from ask_share(text, method, "sufficiency"))

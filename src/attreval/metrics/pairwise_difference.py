@@ -10,6 +10,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from attreval.metrics.metric import metric
+
 
 def to_shares(scores: np.ndarray) -> np.ndarray:
     """Scores divided by the sum of their sizes; zeros stay zeros."""
@@ -43,3 +45,16 @@ def profile_differences(matrices: Sequence[np.ndarray], itself: bool = True) -> 
 def average_pairwise_difference(matrices: Sequence[np.ndarray], itself: bool = True) -> np.ndarray:
     """(r,) mean absolute difference of each run's matrix from those of the runs; see `profile_differences`."""
     return profile_differences(matrices, itself).mean(axis=1)
+
+
+APD = metric(
+    "Average pairwise difference",
+    judge="agreement",
+    source="Kamp et al. 2023, appendix A",
+    about="How far explanations move with the training seed.",
+    needs=("scores", "models"),
+    range=(0.0, 2.0),
+    higher_is_better=False,
+    order=27,
+    notebook="05_kamp2023_seeds",
+)(average_pairwise_difference)

@@ -13,7 +13,9 @@ import numpy as np
 
 from attreval.core.runs import true_runs
 from attreval.metrics.dynamic_k import RELEASED, PeakRule, check_scores, local_maxima
+from attreval.metrics.metric import metric
 from attreval.metrics.pairwise_difference import to_shares
+from attreval.metrics.scored_text import ScoredText
 
 Phrase = tuple[int, int]  # first token, and the one behind the last
 
@@ -78,3 +80,18 @@ def phrase_f1(found: Sequence[Phrase], given: Sequence[Phrase]) -> float:
     covered = [any(a < d and c < b for a, b in found) for c, d in given]
     precision, recall = np.mean(hits), np.mean(covered)
     return float(2 * precision * recall / (precision + recall)) if precision + recall else 0.0
+
+
+@metric(
+    "Phrases (F1)",
+    name="phrase_f1",
+    judge="agreement",
+    source="after Kamp et al. 2023, section 6",
+    needs=("scores", "marks"),
+    higher_is_better=True,
+    order=26,
+    planted=False,
+)
+def phrases(text: ScoredText, method: str) -> float:
+    """How far the phrases of a profile overlap those that people mark."""
+    return phrase_f1(find_phrases(text.scores[method]), list(true_runs(text.share >= 0.5)))

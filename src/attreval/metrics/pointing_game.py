@@ -14,10 +14,12 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from attreval.core.alignment import overlap_shares
+from attreval.core.alignment import overlap_shares, to_words
 from attreval.core.bootstrap import bootstrap_mean
 from attreval.core.records import Attribution, Instance, Tokens
 from attreval.core.seeds import generator
+from attreval.metrics.metric import Metric, metric
+from attreval.metrics.scored_text import ScoredText
 
 Ties = Literal["expectation", "first"]
 Affix = Literal["code", "paper", "both"]
@@ -55,11 +57,12 @@ def point(scores: np.ndarray, evidence: np.ndarray, ties: Ties = "expectation") 
     return float(evidence[scores == scores.max()].mean())
 
 
-def find_games(instance: Instance, predicted: int, covered: np.ndarray, affix: Affix = "code") -> list[Game]:
+def find_games(instance: Instance, predicted: int, covered: np.ndarray, affix: Affix | None = None) -> list[Game]:
     """The games that the evidence of an instance allows, for the predicted class (Poerner et al. 2018, eq. of sec. 2).
 
     covered: (W,) bool; evidence in words that the model does not read counts for nobody. affix: how a word of the
-    manual lists meets a word of the text. Raises ValueError where there is no evidence to point at.
+    manual lists meets a word of the text, where the rows of marks are rules: the released code's, the paper's; None
+    where they are people, and what anybody marked is evidence. ValueError where there is no evidence to point at.
     """
     known, games = instance.evidence, []
     if known.classes:
@@ -71,11 +74,11 @@ def find_games(instance: Instance, predicted: int, covered: np.ndarray, affix: A
         games.append(Game("hit_target", (places >= start) & (places < end) & covered))
         games.append(Game("hit_feat", np.array([tag in FEATURES[predicted] for tag in known.tags]) & covered))
     if not games and len(known.marks):
-        rows = {"code": known.marks[:1], "paper": known.marks[-1:], "both": known.marks}
+        rows = {None: known.marks, "code": known.marks[:1], "paper": known.marks[-1:], "both": known.marks}
         if affix not in rows:
-            raise ValueError(f"unknown rule {affix!r} for relevant words; there are: {', '.join(rows)}")
+            raise ValueError(f"unknown rule {affix!r} for relevant words; there are: {', '.join(filter(None, rows))}")
         wrong = "" if predicted == instance.label else "the prediction is wrong"
-        games.append(Game("manual", rows[affix].any(axis=0) & covered, wrong))
+        games.append(Game("manual", (rows[affix] > 0).any(axis=0) & covered, wrong))
     if not games:
         raise ValueError(
             f"instance {instance.id!r} says nothing of where its evidence lies: the pointing game needs a task with "
@@ -90,7 +93,7 @@ def play(
     predicted: int,
     attributions: Mapping[str, Attribution],
     ties: Ties = "expectation",
-    affix: Affix = "code",
+    affix: Affix | None = None,
     names: tuple[object, ...] = (),
 ) -> list[dict]:
     """One row a game and method, baselines included: instance, metric, method, hit, and what it depends on.
@@ -165,3 +168,44 @@ def summarise_by_attractors(hits: pd.DataFrame, draws: int, confidence: float) -
     counted = counted.assign(attractors=counted.attractors.clip(upper=MOST_ATTRACTORS).astype(int))
     keys = tuple(name for name in ("task", "model", "architecture", "attractors") if name in counted)
     return summarise(counted.sort_values("attractors", kind="stable"), draws, confidence, keys)
+
+
+@metric(
+    "Pointing",
+    judge="pointing",
+    source="Poerner et al. 2018, section 2",
+    needs=("scores", "marks"),
+    higher_is_better=True,
+    order=11,
+    joint=True,
+)
+def pointing(text: ScoredText, method: str) -> float:
+    """1 where the highest-scored word lies where the evidence must be; ties by expectation."""
+    full = np.zeros(len(text.tokens))
+    full[text.tokens.content] = text.scores[method]
+    read = np.unique(text.tokens.word[text.tokens.word >= 0])
+    marked = (text.instance.evidence.marks > 0).any(axis=0)
+    return point(to_words(full, text.tokens, text.instance)[read], marked[read])
+
+
+def _game(name: str, title: str, about: str, order: int) -> Metric:
+    """One game of notebook 04."""
+    return metric(
+        f"Hit on {title}",
+        judge="pointing",
+        source="Poerner et al. 2018, section 2",
+        about=f"1 where the highest-scored word {about}; ties by expectation.",
+        needs=("scores", "marks"),
+        higher_is_better=True,
+        name=name,
+        order=order,
+        stored=name,
+        notebook="04_poerner2018",
+        planted=False,
+    )(point)
+
+
+hybrid = _game("hybrid", "the predicted class's fragment", "stands in a fragment of the predicted class", 12)
+hit_target = _game("hit_target", "the subject", "is the verb's subject", 13)
+hit_feat = _game("hit_feat", "a noun of the right number", "is a noun that has the predicted number", 14)
+manual = _game("manual", "a word that people marked", "was marked as evidence", 15)

@@ -14,6 +14,8 @@ import numpy as np
 
 from attreval.core.bootstrap import draw_counts
 from attreval.core.seeds import generator
+from attreval.metrics.metric import metric
+from attreval.metrics.scored_text import ScoredText
 
 TIED = 1e-9  # means closer than this are equal: what is left of rounding orders nobody
 FEWEST = 4  # methods that two judges must both have scored: of three, chance orders one pair in three alike
@@ -166,3 +168,33 @@ def verdict(low: float, high: float) -> str:
     if np.isnan(low) or np.isnan(high):
         return "not measured"
     return "contradict" if high < 0 else "agree" if low > 0 else "cannot be told"
+
+
+@metric(
+    "Rank correlation of scores",
+    judge="",
+    source="Kendall 1945; after Neely et al. 2021",
+    needs=("scores", "rivals"),
+    range=(-1.0, 1.0),
+    higher_is_better=True,
+    order=81,
+    also=("rank_correlation",),
+    planted=False,
+)
+def score_tau_b(text: ScoredText, method: str) -> float:
+    """How far two methods put the tokens of a text in the same order."""
+    return text.over_rivals(method, "tau of two", lambda a, b: float(tau_b(text.scores[a], text.scores[b])))
+
+
+TAU_B = metric(
+    "Rank correlation",
+    name="tau_b",
+    judge="",
+    source="Kendall 1945",
+    about="How far two metrics put methods in the same order.",
+    needs=("metrics",),
+    range=(-1.0, 1.0),
+    higher_is_better=None,
+    order=82,
+    notebook="08_joint",
+)(tau_b)

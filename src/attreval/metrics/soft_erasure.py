@@ -10,17 +10,29 @@ Letters used for shapes: L tokens, n content tokens, s draws, K classes.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from attreval.core.records import Tokens
 from attreval.core.seeds import seed_of
-from attreval.metrics.erasure import Erasure, fit_scores, normalised_comprehensiveness, normalised_sufficiency
+from attreval.metrics.erasure import (
+    FACTS,
+    Erasure,
+    ask_ends,
+    fit_scores,
+    normalised_comprehensiveness,
+    normalised_sufficiency,
+)
+from attreval.metrics.metric import metric
 from attreval.metrics.protocol import Layout, Protocol, find_layout
+from attreval.metrics.scored_text import ScoredText
 from attreval.models.questions import SoftErasure, softmax
 
 EDGE = 1e-3  # how close to 0 and 1 a score may come before its log-odds are shifted
+SOURCE = "Zhao & Aletras 2023, section 3.2"
+SOFT_FACTS = FACTS | {"higher_is_better": True, "disturbs": True}
+BLIND = "min-max: an explanation with few high scores keeps and removes less than random scores do"
 
 
 @dataclass(frozen=True)
@@ -153,3 +165,71 @@ def soft_values(erasure: Erasure, soft: SoftProbabilities) -> SoftValues:
         each_sufficiency=normalised_sufficiency(*ends, soft.sufficiency),
         each_comprehensiveness=normalised_comprehensiveness(*ends, soft.comprehensiveness),
     )
+
+
+def ask_soft(text: ScoredText, method: str, norm: str):
+    """The conversation that softly erases by one method's scores, once a text and norm: returns SoftValues."""
+    hard = yield from ask_ends(text, method)
+    protocol, names = replace(text.settings.protocol, norm=norm), text.names_of(method)
+    talk = soft_erase(text.tokens, text.scores[method], hard.target, names, protocol, text.settings.query)
+    return soft_values(hard, (yield from text.once(("soft", method, norm), talk)))
+
+
+@metric(
+    "Soft-NC",
+    source=f"{SOURCE}, eq. 5",
+    order=37,
+    stored="soft_nc",
+    also=("soft_comprehensiveness",),
+    hard="nc",
+    blind=BLIND,
+    **SOFT_FACTS,
+)
+def soft_nc(text: ScoredText, method: str):
+    """Normalised comprehensiveness with vectors erased in part, in proportion to the scores."""
+    return (yield from ask_soft(text, method, "minmax")).comprehensiveness
+
+
+@metric(
+    "Soft-NS",
+    source=f"{SOURCE}, eq. 4",
+    order=38,
+    stored="soft_ns",
+    also=("soft_sufficiency",),
+    hard="ns",
+    blind=BLIND,
+    **SOFT_FACTS,
+)
+def soft_ns(text: ScoredText, method: str):
+    """Normalised sufficiency with vectors kept in part, in proportion to the scores."""
+    return (yield from ask_soft(text, method, "minmax")).sufficiency
+
+
+@metric(
+    "Soft-NC, equal means",
+    source=f"after {SOURCE}",
+    order=39,
+    stored="soft_nc_equal",
+    also=("soft_comprehensiveness_equal",),
+    joint=True,
+    hard="nc",
+    **SOFT_FACTS,
+)
+def soft_nc_equal(text: ScoredText, method: str):
+    """Soft-NC with strengths whose mean is one half for every explanation, so that their order alone decides."""
+    return (yield from ask_soft(text, method, "calibrated")).comprehensiveness
+
+
+@metric(
+    "Soft-NS, equal means",
+    source=f"after {SOURCE}",
+    order=40,
+    stored="soft_ns_equal",
+    also=("soft_sufficiency_equal",),
+    joint=True,
+    hard="ns",
+    **SOFT_FACTS,
+)
+def soft_ns_equal(text: ScoredText, method: str):
+    """Soft-NS with strengths whose mean is one half for every explanation, so that their order alone decides."""
+    return (yield from ask_soft(text, method, "calibrated")).sufficiency

@@ -19,7 +19,8 @@ class Task:
     packages: what the registry carries. files: what must lie in the corpora folder; optional: what is used where it
     lies there. tables: tasks whose tables it is made from. trained_on: the task whose model reads these instances,
     where they train none. evidence_from: tasks whose instances are some of these with what people marked, where their
-    files are at hand, the preferred one first.
+    files are at hand, the preferred one first. mark_rules: where the rows of marks are not people but rules by which a
+    person's list of words meets those of a text, what these are called.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Task:
     trained_on: str = ""
     evidence_from: tuple[str, ...] = ()
     splits: tuple[str, ...] = ("train", "dev", "test")
+    mark_rules: tuple[str, ...] = ()
 
     @property
     def short(self) -> str:

@@ -275,6 +275,7 @@ def _manual_of(newsgroups: Task) -> Task:
         files=(*newsgroups.files, "mohseni/sci.electronics", "mohseni/sci.med"),
         trained_on=newsgroups.name,
         splits=("test",),
+        mark_rules=("code", "paper"),
     )
 
 

@@ -16,9 +16,9 @@ from dataclasses import asdict
 import numpy as np
 
 from attreval.methods import METHODS
+from attreval.metrics import STORED
 from attreval.metrics.dynamic_k import PEAK_RULES, PeakRule, local_maxima
 from attreval.metrics.metric import JUDGES
-from attreval.metrics.registry import STORED
 from compendium import corpora
 from compendium.config import AgreementSpec, Run
 from compendium.explorer.read import RUN, ExplainedText

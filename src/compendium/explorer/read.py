@@ -32,6 +32,7 @@ from compendium.papers.common.runs import (
 )
 from compendium.papers.common.sample import borrowed_evidence, evaluated_instances, to_explain, with_evidence
 from compendium.papers.kamp2023.readings import PEOPLE
+from compendium.papers.poerner2018.hits import affix_of
 from compendium.project import Results
 
 MOST_FEATURES = 12  # pairs, or pairs of spans, of one explanation
@@ -201,7 +202,7 @@ def _read_evidence(
         return {}
     word = tokens.word[tokens.content]
     covered = np.isin(np.arange(len(instance.words)), word)
-    games = find_games(instance, predicted, covered, profile.pointing.affix)
+    games = find_games(instance, predicted, covered, affix_of(profile.pointing, run[0]))
     return {g.metric: g.evidence[word] & (word >= 0) for g in games if not g.discarded}
 
 

@@ -16,7 +16,7 @@ from attreval.methods.techniques import TECHNIQUES
 from attreval.models.placing import pick_precision
 from compendium.config import Profile
 from compendium.papers.common.choices import FEW, other_choices, tried_run
-from compendium.papers.joint.values import ERASURE, cases_to_ask, explains_predicted
+from compendium.papers.joint.values import ERASURE, ask_model, explains_predicted, score_text
 from compendium.papers.pipeline.explaining import CHECKED
 from compendium.papers.pipeline.shortening import shortened
 from compendium.papers.sun2024.explanations import HEAD_CHOICES, budget_of_types
@@ -218,15 +218,14 @@ def _joint(planner: Planner) -> Iterator[Work]:
         methods = list(dict.fromkeys(["random", *methods]))
         judged = (task, model) in {run[:2] for run in profile.explained_runs("faithfulness")}
         soft = profile.faithfulness_of(task).methods
-        known = {m: dict.fromkeys(ERASURE if m in soft else ERASURE[:2], 0.0) for m in methods}
+        known = {(metric, m): 0.0 for m in methods for metric in (ERASURE if m in soft else ERASURE[:2])}
         known = known if judged and explains_predicted(profile, task) else {}
 
         def ask(ledger, text, _, of=(task, model, methods, known)):
             task, model, methods, known = of
-            tokens, names = ledger.model.tokens(text), (task, model, 1, text.id)
-            scores = make_scores(methods, len(tokens.content), *names)
-            cases = cases_to_ask(profile, names, scores, known, True)
-            ledger.converse((case.method, ask_erasure(tokens, case, query_segment(task))) for case in cases)
+            tokens, run = ledger.model.tokens(text), (task, model, 1)
+            scores = make_scores(methods, len(tokens.content), *run, text.id)
+            ask_model(ledger, [score_text(profile, run, text, tokens, scores, None, known)])
 
         out = Work("08_joint", task, model, 0, spec.rows_of(task, rows))
         out.own = seeds * JOINT * out.texts * len(methods)

@@ -56,7 +56,7 @@ def _keys_in_text() -> dict[str, str]:
 
 @lru_cache(maxsize=1)
 def _metric_titles() -> dict[str, str]:
-    from attreval.metrics.registry import METRICS
+    from attreval.metrics import METRICS
 
     return {name: metric.title for name, metric in METRICS.items()}
 

@@ -1,17 +1,20 @@
 """The joint study on planted tables: metrics that agree, that oppose each other, that are missing."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
-from reference import CHECKOUT
+from reference import CHECKOUT, models
 
 from attreval.core.bootstrap import percentile_interval
 from attreval.core.records import Cost
 from attreval.methods import METHODS as EVERY
 from attreval.methods.method import Budget
+from attreval.metrics import METRICS
 from attreval.metrics.rank_correlation import pool, verdict
+from attreval.models.scorer import Scorer
 from compendium.config import Profile
 from compendium.papers.joint import budgets, correlations, pareto
 from compendium.papers.joint import values as joint
@@ -21,6 +24,7 @@ from compendium.project import Results
 from compendium.site.numbers import read_declared_numbers, read_numbers
 
 METHODS = ("random", "gradient_l1", "gradient_l2", "gradient_x_input", "occlusion_1", "omission_1", "lime")
+RUN = ("snli", "small", 1)
 ROWS = {"models": ["small"], "train_rows": 1, "dev_rows": 1, "test_rows": 1, "explain_rows": 8}
 
 
@@ -263,7 +267,6 @@ def test_a_budget_limits_what_is_asked_for(planted, method):
     from reference.models import instance
 
     from attreval.methods.run import explain
-    from attreval.models.scorer import Scorer
 
     text = instance("the film was good and a key is not bad ever ! slow plot")
     asked = []
@@ -276,45 +279,65 @@ def test_a_budget_limits_what_is_asked_for(planted, method):
     )
 
 
-def test_agreement_with_others_leaves_random_out():
-    from compendium.config import AgreementSpec
-    from compendium.papers.kamp2023.readings import Reading
+def text_of(scores, known=None, profile=None, target=0, words="good bad slow film the plot was not"):
+    """A text with these scores, as the joint study asks metrics about it."""
+    tiny, made = models.tiny_model(), models.instance(words)
+    given = {method: np.array(one, float) for method, one in scores.items()}
+    return tiny, joint.score_text(profile or profile_of(), RUN, made, tiny.tokens(made), given, target, known)
 
-    up, down = np.arange(8.0), -np.arange(8.0)
-    reading = Reading("t", tuple("abcdefgh"), {"random": down, "lime": up, "occlusion_1": up}, np.zeros((0, 8)))
-    found = {(m, j): v for m, j, v in joint.agreement_values(reading, list(reading.scores), AgreementSpec(fixed_k=2))}
+
+def said(tiny, text, asked=False):
+    """(method, metric) -> value."""
+    (found,) = joint.ask_metrics(Scorer(tiny), [text] if asked else [], [text])
+    return {(method, metric): value for method, metric, value in found}
+
+
+def test_agreement_with_others_leaves_random_out():
+    scores = {"random": -np.arange(8.0), "lime": np.arange(8.0), "occlusion_1": np.arange(8.0)}
+    found = said(*text_of(scores, profile=profile_of(agreement={"fixed_k": 2})))
     assert found["lime", "agreement"] == found["occlusion_1", "agreement"] == 1
     assert found["random", "agreement"] == 0.5 and ("lime", "people") not in found
-    shares = {m: v for m, _, v in joint.simplicity_values(reading, ["lime"])}
-    assert 0 < shares["lime"] < 1
+    assert 0 < found["lime", "simplicity"] < 1 and ("lime", "pointing") not in found
 
 
 def test_wins_over_random_scores_and_what_not_every_method_has():
+    scores = dict.fromkeys(("lime", "random"), np.arange(8.0))
+
+    def judged(of_lime, of_random):
+        known = {(name, m): value for m, of in (("lime", of_lime), ("random", of_random)) for name, value in of.items()}
+        return {
+            key: value
+            for key, value in said(*text_of(scores, known)).items()
+            if METRICS[key[1]].judge == "faithfulness"
+        }
+
     high, low = dict.fromkeys(joint.ERASURE, 0.9), dict.fromkeys(joint.ERASURE, 0.1)
-    found = {(m, j): v for m, j, v in joint.faithfulness_values({"lime": high, "random": low}, ["lime", "random"])}
+    found = judged(high, low)
     assert (
         found["lime", "diagnosticity"] == 1 and found["random", "diagnosticity"] == 0.5 and found["lime", "nc"] == 0.9
     )
-    tied = {(m, j): v for m, j, v in joint.faithfulness_values({"lime": low, "random": low}, ["lime", "random"])}
-    assert tied["lime", "diagnosticity"] == 0.5
+    assert judged(low, low)["lime", "diagnosticity"] == 0.5
     for gap in ({"nc": 0.1, "ns": 0.1}, low | {"soft_nc_equal": np.nan, "soft_ns_equal": np.nan}):
-        found = {(m, j) for m, j, _ in joint.faithfulness_values({"lime": gap, "random": low}, ["lime", "random"])}
-        assert found == {(m, j) for m in ("lime", "random") for j in ("nc", "ns")}
-    nothing = dict.fromkeys(joint.ERASURE, np.nan)  # explained for another class than the predicted one
-    assert not list(joint.faithfulness_values({"lime": nothing, "random": low}, ["lime", "random"]))
+        assert set(judged(gap, low)) == {(m, name) for m in ("lime", "random") for name in ("nc", "ns")}
+    assert not judged({}, low)
 
 
 def test_the_model_is_asked_only_what_nobody_has_asked():
-    profile, names = profile_of(), ("snli", "small", 1, "t")
-    scores = {m: np.arange(3.0) for m in ("lime", "random", "gradient_l1")}
-    known = {"lime": dict.fromkeys(joint.ERASURE, 0.5), "random": {"nc": 0.5, "ns": 0.5}}
-    cases = joint.cases_to_ask(profile, names, scores, known, True)
-    assert [case.method for case in cases] == ["random", "gradient_l1"]
-    assert cases[0].protocol.ratios == (1.0,) and len(cases[1].protocol.ratios) == 5
-    assert not joint.cases_to_ask(profile, names, scores, known, False)
-    assert list(joint.pointing_values({"lime": {"pointing": 1.0}, "random": {}}, ["lime", "random"])) == [
-        ("lime", "pointing", 1.0)
-    ]
+    scores = {"lime": np.arange(8.0), "random": np.arange(8.0) % 3, "gradient_l1": -np.arange(8.0)}
+    known = {(name, "lime"): 0.5 for name in joint.ERASURE} | {("nc", "random"): 0.5, ("ns", "random"): 0.5}
+    tiny, text = text_of(scores, known | {("pointing", "lime"): 1.0, ("pointing", "last"): 1.0})
+    scorer = Scorer(tiny)
+    joint.ask_model(scorer, [text])
+    assert list(scorer.costs) == ["random", "gradient_l1"]
+    # the whole and the erased text, one ratio or five with and without the rationale, and two softly erased ones
+    soft = 2 * profile_of().faithfulness.draws
+    assert [cost.requested for cost in scorer.costs.values()] == [4 + soft, 12 + soft]
+    text = replace(text, target=text.found["hard", "gradient_l1"].target)
+    found = said(tiny, text)
+    assert found["lime", "nc"] == 0.5 and [key[0] for key in found if key[1] == "pointing"] == ["lime"]
+    assert {metric for _, metric in found} >= {*joint.ERASURE, "diagnosticity"}
+    other = said(tiny, replace(text, target=1 - text.target))  # explained for another class than the predicted one
+    assert {metric for _, metric in found} - {metric for _, metric in other} == {*joint.ERASURE, "diagnosticity"}
 
 
 def test_what_the_diagnosis_says_of_each_text():

@@ -9,7 +9,7 @@ from reference import models
 from scipy.stats import kendalltau
 from test_joint import ROWS, in_turn, profile_of
 
-from attreval.metrics.registry import METRICS
+from attreval.metrics import METRICS
 from compendium.config import Profile
 from compendium.papers.joint import masked, masked_tables
 from compendium.papers.joint.figures import draw_masked

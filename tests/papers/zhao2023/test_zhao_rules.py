@@ -9,9 +9,9 @@ from reference.flips import sign_flips
 from reference.profiles import TASK, TINY
 
 from attreval.core.seeds import generator
+from attreval.metrics import FAITHFULNESS, HARD_OF
 from attreval.metrics.diagnosticity import chance_level, sign_flip_test, tied
 from attreval.metrics.protocol import HARD, RELEASED, SWAPPED, Protocol
-from attreval.metrics.registry import FAITHFULNESS, HARD_OF
 from compendium.config import Profile
 from compendium.config.variants import apply_variants
 from compendium.papers.zhao2023 import diagnosticity, hard_drivers, protocol_changes, rules, tables

@@ -8,8 +8,7 @@ import pytest
 from reference.profiles import TASK, TINY
 
 from attreval.methods import methods_in
-from attreval.metrics import diagnosticity
-from attreval.metrics.registry import FAITHFULNESS, METRICS
+from attreval.metrics import FAITHFULNESS, METRICS, diagnosticity
 from compendium.config import Profile
 from compendium.papers.common.claims import read_claims
 from compendium.papers.common.runs import reported

@@ -1,128 +1,118 @@
-"""METRICS on planted models, in the form in which planted.separation tests them."""
+"""METRICS on planted models: what each gives to explainers that are right, wrong or misleading.
+
+A metric of one's own is tested in the same way: `evaluate({"name": metric})`. Where it compares methods, the planted
+truth is the other method, and k the number of tokens that are evidence.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 
 from attreval.core.seeds import generator
-from attreval.metrics.agreement import agreement_at_k, agreement_of
-from attreval.metrics.diagnosticity import diagnosticity as share_of_wins
-from attreval.metrics.dynamic_k import local_maxima, select
-from attreval.metrics.erasure import erase
-from attreval.metrics.normalised_aopc import normalised_areas
-from attreval.metrics.planted.separation import PlantedMetric
-from attreval.metrics.planted.worlds import Planted, words_of
-from attreval.metrics.pointing_game import point
+from attreval.metrics import METRICS
+from attreval.metrics.metric import Metric
+from attreval.metrics.planted.explainers import DRAWN, EXPLAINERS, explain_as
+from attreval.metrics.planted.worlds import WORLDS, Planted, PlantedModel, make_texts, words_of
 from attreval.metrics.protocol import Protocol
-from attreval.metrics.registry import METRICS
-from attreval.metrics.soft_erasure import soft_erase, soft_values
-from attreval.metrics.unified.complexity import entropy
-from attreval.metrics.unified.faithfulness import ask_changes
-from attreval.metrics.unified.plausibility import interaction_agreement
-from attreval.metrics.unified.ranking import rank_features, take_units, units_in
+from attreval.metrics.scored_text import RANDOM, ScoredText, Settings
 
 PROTOCOL = Protocol(ratios=(0.1, 0.2, 0.5), draws=2, ties="half")
-EQUAL_MEANS = replace(PROTOCOL, norm="calibrated")
-SIZES = (2, 4, 6)  # units that are masked or kept, for explanations of every type alike
-USUAL = 13  # units of a text of these; longer texts have more masked and kept
-SHOWN = 2  # tokens of an explanation that an agent is shown
-ERASURE = ("nc", "ns", "soft_nc", "soft_ns", "soft_nc_equal", "soft_ns_equal")
-BLIND = dict.fromkeys(
-    ("soft_nc", "soft_ns"), "min-max: an explanation with few high scores keeps and removes less than random scores do"
-)
 COMPARED = ("nc", "ns", "soft_nc_equal", "soft_ns_equal")  # what diagnosticity counts, as in the joint study
+SIZES = (2, 4, 6)  # units that are masked or kept, for explanations of every type alike
+USUAL = 13  # units of a text of these; longer texts have multiples masked and kept
+SHOWN = 2  # tokens of an explanation that an agent is shown
+OFFERED = {"scores", "rivals", "random", "marks", "relations", "model"}  # of what metrics need
+MIDDLE = 0.5  # what a place between a text's limits counts where these are the same
+GIVEN, TRUTH = "given", "truth"  # the explanation that is judged, and its rival
+COLUMNS = ["metric", "world", "explainer", "draw", "text", "value", "sign"]
 
 
-def pointing(text: Planted, scores: np.ndarray, names) -> float:
-    """Whether the highest token is evidence, ties in expectation."""
-    return point(scores, text.evidence)
+def as_scored(metric: Metric, text: Planted, scores: np.ndarray, names: tuple) -> ScoredText:
+    """A planted text with an explanation, as a metric is asked about it. names: what random draws derive from."""
+    by_method = {GIVEN: scores}
+    if "rivals" in metric.needs:
+        by_method[TRUTH] = text.truth
+    if "random" in metric.needs:
+        by_method[RANDOM] = generator("rival", text.id).standard_normal(len(scores))
+    longer, pairs = max(1, round(len(text.truth) / USUAL)), text.pair_truth
+    true_pairs = [] if pairs is None else text.units.pairs()[pairs > 0].tolist()
+    return ScoredText(
+        instance=text.instance,
+        tokens=text.tokens,
+        scores=by_method,
+        target=text.target,
+        settings=Settings(k=max(1, int(text.evidence.sum())), protocol=PROTOCOL, compared=COMPARED, beam=2),
+        draws={GIVEN: (*names, text.id), RANDOM: ("rival", text.id)},
+        selected={TRUTH: text.evidence},
+        attributions={GIVEN: text.attribution(scores, metric.level)},
+        units=text.units,
+        sizes=tuple(longer * size for size in SIZES),
+        relations=tuple(tuple((u,) for u in pair) for pair in true_pairs),
+    )
 
 
-def agreement(text: Planted, scores: np.ndarray, names) -> float:
-    """agreement@k with the tokens that are evidence, k their number; ties in expectation."""
-    return agreement_at_k([scores, text.truth], max(1, int(text.evidence.sum())))
+def evaluate(
+    metrics: Mapping[str, Metric],
+    texts: int = 60,
+    draws: int = 4,
+    worlds: Sequence[str] = WORLDS,
+    explainers: Sequence[str] = tuple(EXPLAINERS),
+    make_model: Callable[[str], PlantedModel] = PlantedModel,
+) -> pd.DataFrame:
+    """What metrics give to explainers on planted models.
 
+    Args:
+        metrics: By name; those of pairs are asked in the world that has pairs.
+        texts: How many of each world.
+        draws: Of explainers with anything random in them, and of the ties in their scores.
+        make_model: Makes the model of a world.
 
-def agreement_dynamic(text: Planted, scores: np.ndarray, names) -> float:
-    """Agreement of the profile's peaks with the tokens that are evidence."""
-    peaks = select(local_maxima(scores), len(scores))
-    return agreement_of([peaks, text.evidence])
+    Returns:
+        One row a metric, world, explainer, draw and text. sign: 1 where higher is better, -1 where lower is.
 
-
-def measure_erasure(text: Planted, scores: np.ndarray, names, wanted: Sequence[str]):
-    """The conversation that gives these of ERASURE for one explanation, by name.
-
-    Strengths of soft erasure by min-max, as in the main run of notebook 06; those of `_equal` have equal means.
+    Raises:
+        ValueError: Where a metric gives no finite number.
     """
-    hard = yield from erase(text.tokens, scores, None, generator("ties", *names), PROTOCOL)
-    found = {"nc": hard.normalised_comprehensiveness.mean(), "ns": hard.normalised_sufficiency.mean()}
-    for end, protocol in (("", PROTOCOL), ("_equal", EQUAL_MEANS)):
-        if {f"soft_nc{end}", f"soft_ns{end}"} & set(wanted):
-            soft = soft_values(hard, (yield from soft_erase(text.tokens, scores, hard.target, names, protocol)))
-            found |= {f"soft_nc{end}": soft.comprehensiveness, f"soft_ns{end}": soft.sufficiency}
-    return {name: found[name] for name in wanted}
+    from attreval.models.scorer import Scorer
+
+    rows = []
+    for world in worlds:
+        made, scorer = make_texts(world, texts), Scorer(make_model(world), precision="float64")
+        for name, metric in metrics.items():
+            if metric.level == "pair" and made[0].pair_truth is None:
+                continue
+            for explainer in explainers:
+                for draw in range(draws if explainer in DRAWN else 1):
+                    scores = [explain_as(explainer, text, metric.level, draw) for text in made]
+                    values = _measure_texts(scorer, metric, made, scores, (name, explainer, draw))
+                    rows += [
+                        (name, world, explainer, draw, text.id, value, metric.sign)
+                        for text, value in zip(made, values, strict=True)
+                    ]
+        scorer.forget()
+    found = pd.DataFrame(rows, columns=COLUMNS)
+    if not np.isfinite(found.value).all():
+        bad = found[~np.isfinite(found.value)].iloc[0]
+        raise ValueError(
+            f"metric {bad.metric!r} gives {bad.value} for {bad.explainer} on {bad.text!r}: a number is needed"
+        )
+    return found
 
 
-def erasure(name: str):
-    """One of ERASURE as a metric."""
-
-    def measure(text: Planted, scores: np.ndarray, names):
-        found = yield from measure_erasure(text, scores, names, [name])
-        return found[name]
-
-    return measure
-
-
-def placed(kind: str):
-    """Comprehensiveness or sufficiency between a text's limits as a metric; the middle where these are the same."""
-
-    def measure(text: Planted, scores: np.ndarray, names):
-        areas = yield from normalised_areas(text.tokens, scores, None, generator("ties", *names), PROTOCOL, beam=2)
-        return 0.5 if np.isnan(areas[kind]) else areas[kind]
-
-    return measure
+def _measure_texts(scorer, metric: Metric, texts: list[Planted], scores: list, names: tuple) -> list[float]:
+    """What a metric gives for one explainer on every text."""
+    if metric.function in STAND_INS:
+        return STAND_INS[metric.function](texts, scores, names).tolist()
+    asked = [as_scored(metric, text, given, names) for text, given in zip(texts, scores, strict=True)]
+    found = scorer.converse((metric.name, metric.ask(text, GIVEN)) for text in asked)
+    return [MIDDLE if metric.by_name and np.isnan(value) else value for value in found]
 
 
-def diagnosticity(text: Planted, scores: np.ndarray, names):
-    """The share of COMPARED in which the explanation beats random scores, a tie counting half."""
-    own = yield from measure_erasure(text, scores, names, COMPARED)
-    drawn = generator("rival", text.id).standard_normal(len(scores))
-    rival = yield from measure_erasure(text, drawn, ("rival", text.id), COMPARED)
-    return share_of_wins([own[m] for m in COMPARED], [rival[m] for m in COMPARED], PROTOCOL)
-
-
-def unified(kind: str, level: str):
-    """Unified comprehensiveness or sufficiency as a metric: the mean share of changed classes over SIZES, of which
-    longer texts take multiples."""
-
-    def measure(text: Planted, scores: np.ndarray, names):
-        rng = generator("ties", *names)
-        ranking = rank_features(text.attribution(scores, level), text.units, rng)
-        longer = max(1, round(len(text.truth) / USUAL))
-        taken = [units_in(take_units(ranking, longer * size)) for size in SIZES]
-        found = yield from ask_changes(text.tokens, text.units, taken)
-        return (found.flips_without if kind == "comprehensiveness" else found.flips_only).mean()
-
-    return measure
-
-
-def interactions(text: Planted, scores: np.ndarray, names) -> float:
-    """Average precision of the pairs, from first to last, against the one that decides."""
-    ranking = rank_features(text.attribution(scores, "pair"), text.units, generator("ties", *names))
-    gold = [tuple((u,) for u in pair) for pair in text.units.pairs()[text.pair_truth > 0].tolist()]
-    found = [ranking.features[: k + 1] for k in range(len(ranking))]
-    return interaction_agreement(found, gold, "exact")
-
-
-def complexity(text: Planted, scores: np.ndarray, names) -> float:
-    """The entropy of the shares of scores, in nats."""
-    return entropy(scores)
-
-
-def simulatability(texts: Sequence[Planted], scores: Sequence[np.ndarray], names) -> np.ndarray:
+def guess_class(texts: Sequence[Planted], scores: Sequence[np.ndarray], names) -> np.ndarray:
     """The probability that an agent gives to the class that the model predicts, on texts that it was not trained on.
 
     The agent is a logistic regression on the words of the first tokens of an explanation and on whether these are the
@@ -152,28 +142,13 @@ def show_agent(text: Planted, scores: np.ndarray, names) -> np.ndarray:
     return seen
 
 
-def _planted(name: str, measure, title: str = "", **facts) -> PlantedMetric:
-    """A metric of METRICS on planted models: its title, level and direction are those of the registry."""
-    known = METRICS[name]
-    facts |= {"level": known.level, "higher_is_better": known.higher_is_better}
-    return PlantedMetric(title or known.title, measure, **facts)
-
-
-PLANTED_METRICS: dict[str, PlantedMetric] = {
-    "pointing": _planted("pointing", pointing),
-    "agreement": _planted("agreement", agreement, "Agreement with gold (fixed k)"),
-    "agreement_dynamic": _planted("agreement_dynamic", agreement_dynamic, "Agreement with gold (dynamic k)"),
-    **{name: _planted(name, erasure(name), blind=BLIND.get(name, "")) for name in ERASURE},
-    "diagnosticity": _planted("diagnosticity", diagnosticity),
-    "unified_comprehensiveness": _planted("unified_comprehensiveness", unified("comprehensiveness", "token")),
-    "unified_sufficiency": _planted("unified_sufficiency", unified("sufficiency", "token")),
-    "simulatability": _planted("simulatability", simulatability, together=True),
-    "complexity": _planted("complexity", complexity, blind="it looks at the scores alone, and not even at their signs"),
-    "pair_comprehensiveness": _planted("pair_comprehensiveness", unified("comprehensiveness", "pair")),
-    "pair_sufficiency": _planted("pair_sufficiency", unified("sufficiency", "pair")),
-    "pair_interactions": _planted("pair_interactions", interactions),
+# metrics that take what a planted text has not -> what is asked in their place, of all texts at once
+STAND_INS = {METRICS["simulatability"].function: guess_class}
+_ASKED = {
+    # a rival is the truth here
+    name: replace(metric, title=metric.title.replace(" (", " with gold (")) if "rivals" in metric.needs else metric
+    for name, metric in METRICS.items()
+    if metric.planted and metric.sign and (set(metric.needs) <= OFFERED or metric.function in STAND_INS)
 }
-# those that ask for hundreds of rows of a text: only where texts are short
-LIMITED_METRICS = {
-    f"naopc_{kind}": _planted(f"naopc_{kind}", placed(kind)) for kind in ("comprehensiveness", "sufficiency")
-}
+PLANTED_METRICS = {name: metric for name, metric in _ASKED.items() if not metric.by_name}
+LIMITED_METRICS = {name: metric for name, metric in _ASKED.items() if metric.by_name}  # where texts are short alone

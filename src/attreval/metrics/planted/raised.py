@@ -15,8 +15,10 @@ import numpy as np
 import pandas as pd
 
 from attreval.core.bootstrap import bootstrap_mean
-from attreval.metrics.planted.separation import TIED, PlantedMetric, evaluate, separation
+from attreval.metrics.metric import Metric
+from attreval.metrics.planted.measures import evaluate
 from attreval.metrics.planted.worlds import GAIN, WIDTH, PlantedModel
+from attreval.metrics.separation import TIED, separation
 
 PUSHES = ("none", "comprehensive", "sufficient")
 RAISED_WORLDS = ("one", "additive")
@@ -57,7 +59,7 @@ class RaisedModel(PlantedModel):
         return honest
 
 
-def evaluate_raised(metrics: Mapping[str, PlantedMetric], texts: int, draws: int) -> pd.DataFrame:
+def evaluate_raised(metrics: Mapping[str, Metric], texts: int, draws: int) -> pd.DataFrame:
     """One row a push, metric, world, explainer, draw and text: what a metric of tokens gives; see `evaluate`."""
     of_tokens = {name: metric for name, metric in metrics.items() if metric.level == "token"}
     parts = [

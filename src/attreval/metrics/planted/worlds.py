@@ -11,11 +11,12 @@ Letters used for shapes: B rows, L tokens, n content tokens, C channels, D = C *
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from attreval.core.records import Attribution, Tokens
+from attreval.core.records import Attribution, Evidence, Instance, Tokens
 from attreval.core.seeds import generator
 from attreval.core.units import Units, find_units
 
@@ -127,6 +128,13 @@ class Planted:
     def evidence(self) -> np.ndarray:
         """(n,) bool, the tokens that speak for the class, more than a bit."""
         return self.truth > self.least
+
+    @cached_property
+    def instance(self) -> Instance:
+        """The text with a word a token, where one person marked what is evidence."""
+        words, length = self.tokens.offsets[self.tokens.content], len(self.tokens)
+        marks = self.evidence[None].astype(float)
+        return Instance(self.id, ("w" * length,) * 2, self.target, words, evidence=Evidence(marks=marks))
 
     def attribution(self, scores: np.ndarray, level: str = "token") -> Attribution:
         """Scores of the tokens, or of the pairs across both parts, as a record."""

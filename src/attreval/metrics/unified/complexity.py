@@ -7,11 +7,14 @@ for each type of explanation. Lower is simpler. Letters used for shapes: k featu
 from __future__ import annotations
 
 from functools import cache
+from math import inf
 
 import numpy as np
 from scipy.special import digamma, entr
 
 from attreval.core.seeds import generator
+from attreval.metrics.metric import metric
+from attreval.metrics.scored_text import ScoredText
 
 DRAWS = 4000
 
@@ -25,7 +28,7 @@ def entropy(scores: np.ndarray) -> float:
     return float(entr(scores / total).sum()) if total > 0 else float(np.log(len(scores)))
 
 
-def simplicity(scores: np.ndarray) -> float:
+def simplicity_of(scores: np.ndarray) -> float:
     """1 less the entropy of (n,) scores as a share of the highest, ln n; NaN for one score."""
     n = len(scores)
     return 1 - entropy(scores) / np.log(n) if n > 1 else float("nan")
@@ -48,3 +51,53 @@ def random_entropy(k: int, distribution: str = "uniform") -> float:
         raise ValueError(f"random scores are `uniform` or `exponential`; got {distribution!r}")
     drawn = generator("complexity", k).random((DRAWS, k))
     return float(entr(drawn / drawn.sum(axis=1, keepdims=True)).sum(axis=1).mean())
+
+
+@metric(
+    "Simplicity",
+    judge="",
+    source="Bhatt et al. 2020",
+    needs=("scores",),
+    higher_is_better=True,
+    order=51,
+    joint=True,
+    turned="lower entropy: 1 - entropy / ln n",
+    planted=False,
+)
+def simplicity(text: ScoredText, method: str) -> float:
+    """How few tokens hold a method's scores: 1 for one token, 0 where all count alike."""
+    return simplicity_of(text.scores[method])
+
+
+@metric(
+    "Complexity (entropy)",
+    judge="diagnosis",
+    source="Sun et al. 2024, section 2.5, eq. 19; Bhatt et al. 2020",
+    needs=("scores",),
+    range=(0.0, inf),
+    higher_is_better=False,
+    order=67,
+    stored="complexity",
+    also=("entropy",),
+    blind="it looks at the scores alone, and not even at their signs",
+)
+def complexity(text: ScoredText, method: str) -> float:
+    """How evenly importance is spread over the pieces, in nats; lower is simpler."""
+    return entropy(text.scores[method])
+
+
+UNIFIED_SIMPLICITY = metric(
+    "Simplicity (unified)",
+    name="unified_simplicity",
+    judge="diagnosis",
+    source="Sun et al. 2024, section 2.5, eq. 19",
+    about="How few of its first pieces hold an explanation's importance: 1 for one piece, 0 where all count alike.",
+    needs=("scores",),
+    higher_is_better=True,
+    order=68,
+    stored="unified_simplicity",
+    joint=True,
+    turned="lower entropy: 1 - entropy / ln k",
+    notebook="07_sun2024",
+    planted=False,
+)(unified_entropy)

@@ -13,8 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from attreval.core.records import Tokens
+from attreval.core.seeds import generator
 from attreval.core.units import Units, mask_units
-from attreval.metrics.unified.ranking import Ranking, take_units, units_in
+from attreval.metrics.metric import Metric, metric
+from attreval.metrics.scored_text import ScoredText
+from attreval.metrics.unified.ranking import Ranking, rank_features, take_units, units_in
 from attreval.models.questions import Evaluate, softmax
 
 
@@ -53,3 +56,86 @@ def ask_changes(tokens: Tokens, units: Units, sets: Sequence[set[int]]):
     flips = (logits[1:].argmax(axis=1) != whole).astype(float)
     m = len(sets)
     return Changes(flips[:m], flips[m:], p[0] - p[1 : m + 1], p[0] - p[m + 1 :])
+
+
+def rank_text(text: ScoredText, method: str) -> Ranking:
+    """The features of a method's attribution, ties by its own random draws."""
+    return rank_features(text.attributions[method], text.units, generator("ties", *text.names_of(method)))
+
+
+def ask_masked(text: ScoredText, method: str):
+    """The conversation that masks a method's first units, and all but them, at the text's sizes: returns Changes."""
+    ranking = rank_text(text, method)
+    taken = [units_in(take_units(ranking, size)) for size in text.sizes]
+    return (yield from text.once(("masked", method), ask_changes(text.tokens, text.units, taken)))
+
+
+def mean_without(text: ScoredText, method: str):
+    """How often the class changes without the first units."""
+    return (yield from ask_masked(text, method)).flips_without.mean()
+
+
+def mean_only(text: ScoredText, method: str):
+    """How often it changes with the first units alone."""
+    return (yield from ask_masked(text, method)).flips_only.mean()
+
+
+def _unified(name: str, title: str, about: str, order: int, function=mean_without, better=True, **facts) -> Metric:
+    """One measure of equation 4."""
+    return metric(
+        title,
+        name=name,
+        judge="diagnosis",
+        source="Sun et al. 2024, section 2.2, eq. 4",
+        about=about,
+        needs=("scores", "model"),
+        higher_is_better=better,
+        order=order,
+        notebook="07_sun2024",
+        **facts,
+    )(function)
+
+
+unified_comprehensiveness = _unified(
+    "unified_comprehensiveness",
+    "Comprehensiveness (unified)",
+    "How often the predicted class changes when the first pieces are masked, mean over numbers of pieces.",
+    61,
+    stored="unified_comprehensiveness",
+    joint=True,
+)
+unified_sufficiency = _unified(
+    "unified_sufficiency",
+    "Sufficiency (unified)",
+    "How often the predicted class changes when all but the first pieces are masked.",
+    62,
+    mean_only,
+    better=False,
+)
+unified_sufficiency_inverted = _unified(
+    "unified_sufficiency_inverted",
+    "Sufficiency (unified)",
+    "How often the predicted class stays when all but the first pieces are masked.",
+    63,
+    ask_changes,
+    stored="unified_sufficiency_inverted",
+    joint=True,
+    turned="lower: 1 - share of changed classes",
+    planted=False,
+)
+pair_comprehensiveness = _unified(
+    "pair_comprehensiveness",
+    "Comprehensiveness (pairs)",
+    "Unified comprehensiveness of pairs of tokens.",
+    69,
+    level="pair",
+)
+pair_sufficiency = _unified(
+    "pair_sufficiency",
+    "Sufficiency (pairs)",
+    "Unified sufficiency of pairs of tokens.",
+    70,
+    mean_only,
+    better=False,
+    level="pair",
+)

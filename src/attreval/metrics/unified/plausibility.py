@@ -10,7 +10,17 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
+from attreval.metrics.metric import metric
+from attreval.metrics.scored_text import ScoredText
+from attreval.metrics.unified.faithfulness import rank_text
 from attreval.metrics.unified.ranking import Feature, Ranking, features_needed, take_units, units_in
+
+FACTS = {
+    "judge": "diagnosis",
+    "source": "Sun et al. 2024, section 2.3, eq. 11",
+    "higher_is_better": True,
+    "notebook": "07_sun2024",
+}
 
 
 def average_precision(steps: Iterable[tuple[float, float]]) -> float:
@@ -95,3 +105,40 @@ def interaction_agreement(found: Sequence[Sequence[Feature]], gold: Sequence[Fea
             table = np.stack([hits[feature] for feature in features])
             steps.append((table.any(axis=1).mean(), table.any(axis=0).mean()))
     return float(average_precision(steps))
+
+
+PEOPLE_UNITS = metric(
+    "People (units)",
+    name="people_units",
+    about="How well the explanation ranks the tokens that people marked: average precision.",
+    needs=("scores", "marks"),
+    order=64,
+    stored="people_units",
+    joint=True,
+    planted=False,
+    **FACTS,
+)(unit_agreement)
+PEOPLE_INTERACTIONS = metric(
+    "People (interactions)",
+    name="people_interactions",
+    about="How well the explanation ranks the relations that people gave: average precision.",
+    needs=("scores", "relations"),
+    order=65,
+    stored="people_interactions",
+    joint=True,
+    planted=False,
+    **FACTS,
+)(interaction_agreement)
+
+
+@metric(
+    "Agreement with gold (pairs)",
+    needs=("scores", "relations"),
+    order=71,
+    level="pair",
+    **FACTS,
+)
+def pair_interactions(text: ScoredText, method: str) -> float:
+    """How well the explanation ranks the pairs of tokens that decide together: average precision."""
+    features = rank_text(text, method).features
+    return interaction_agreement([features[: k + 1] for k in range(len(features))], text.relations, "exact")

@@ -17,6 +17,7 @@ from attreval.core.bootstrap import draw_counts, percentile_interval
 from attreval.core.records import Tokens
 from attreval.core.runs import consecutive_runs
 from attreval.core.units import Units
+from attreval.metrics.metric import metric
 from attreval.metrics.unified.ranking import Feature
 
 FORMS = ("symbol", "text")
@@ -128,3 +129,18 @@ def bootstrap_gain(
     gains = weighted_f1(informed, labels, weights) - weighted_f1(uninformed, labels, weights)
     low, high = percentile_interval(gains, confidence)
     return agreement_f1(informed, labels) - agreement_f1(uninformed, labels), float(low), float(high)
+
+
+SIMULATABILITY = metric(
+    "Simulatability",
+    name="simulatability",
+    judge="diagnosis",
+    source="Sun et al. 2024, section 2.4, eq. 14",
+    about="How often agents that see the explanation predict what the model does, mean over its forms.",
+    needs=("scores", "model", "agent"),
+    higher_is_better=True,
+    order=66,
+    stored="simulatability",
+    joint=True,
+    notebook="07_sun2024",
+)(agreement_f1)

@@ -6,6 +6,7 @@ Random draws of metrics are the same for every baseline, so that differences are
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import get_args
 
 import numpy as np
@@ -13,16 +14,13 @@ import pandas as pd
 
 from attreval.core.bootstrap import bootstrap_mean
 from attreval.methods.method import PathBaseline
+from attreval.metrics import METRICS
 from attreval.metrics.rank_correlation import tau_b
-from attreval.metrics.registry import METRICS
 from compendium.config import Profile
 from compendium.papers.common.runs import common_methods, load_records_once
 from compendium.papers.common.sample import borrowed_evidence, to_explain, with_evidence
 from compendium.papers.common.trained_models import load_model_once
-from compendium.papers.joint.values import ERASURE, agreement_values, faithfulness_values, simplicity_values
-from compendium.papers.kamp2023.readings import make_reading
-from compendium.papers.zhao2023.erasure import ErasureInput, ask_erasure, erasure_values, random_scores
-from compendium.papers.zhao2023.settings import query_segment, rule_protocol
+from compendium.papers.joint.values import OF_TOKENS, ask_metrics, score_text
 from compendium.project import Results
 from compendium.workflow.step import Step, set_threads
 
@@ -60,40 +58,25 @@ def _measure_part(results: Results, profile: Profile, task: str, model: str, see
     }
     records, borrowed = load_records_once(results, profile, *run), borrowed_evidence(task)
     others = [m for m in common_methods(records) if not m.startswith(METHOD)]
+    pure = [metric for metric in OF_TOKENS if "model" not in metric.needs]
     rows = []
     for at, instance in enumerate(part):
         by = {baseline: explained[at].attributions[METHOD] for baseline, explained in made.items()}
         tokens, scores = made["pad"][at].tokens, {baseline: one.scores for baseline, one in by.items()}
+        marked, target = with_evidence(instance, borrowed), next(iter(by.values())).target
+        of_others = {m: records[instance.id][m].on_tokens(len(tokens))[tokens.content] for m in others}
         values = [(baseline, GAP, abs(one.gap)) for baseline, one in by.items()]
         values += [(baseline, "score_tau_b", float(tau_b(s, scores["pad"]))) for baseline, s in scores.items()]
-        for baseline, one in by.items():
-            shown = {m: records[instance.id][m] for m in others} | {METHOD: one}
-            reading = make_reading(with_evidence(instance, borrowed), tokens, shown)
-            heard = (*agreement_values(reading, list(shown), profile.agreement), *simplicity_values(reading, [METHOD]))
-            values += [(baseline, metric, value) for method, metric, value in heard if method == METHOD]
-        values += _faithfulness(scorer, profile, tokens, scores, (*run, instance.id), next(iter(by.values())).target)
+        for baseline, own in scores.items():
+            text = score_text(profile, run, marked, tokens, of_others | {METHOD: own}, target)
+            (found,) = ask_metrics(scorer, [], [text], pure)
+            values += [(baseline, metric, value) for method, metric, value in found if method == METHOD]
+        text = score_text(profile, run, marked, tokens, scores, target)
+        text = replace(text, draws=dict.fromkeys(scores, (*run, instance.id, METHOD)))
+        (found,) = ask_metrics(scorer, [text], [text], [metric for metric in OF_TOKENS if metric not in pure])
+        values += [value for value in found if value[0] != "random"]
         rows += [(task, model, instance.id, *value) for value in values]
     return rows
-
-
-def _faithfulness(scorer, profile: Profile, tokens, scores: dict, names: tuple, target: int) -> list[tuple]:
-    """(baseline, metric, value) of hard and soft erasure and of wins against random scores; none of another class."""
-    task, soft = names[0], not (hasattr(scorer.model, "refusal") and scorer.model.refusal("entry"))
-    rivals = scores | {"random": random_scores(tokens, *names)}
-    protocol, query = rule_protocol(profile, task, "equal_means"), query_segment(task)
-    cases = [
-        ErasureInput("main", name, "own", s, protocol, (*names, "random" if name == "random" else METHOD), soft=soft)
-        for name, s in rivals.items()
-    ]
-    answers = scorer.converse((case.method, ask_erasure(tokens, case, query)) for case in cases)
-    values = {
-        case.method: dict(zip(ERASURE, erasure_values(hard, softened), strict=False))
-        for case, (hard, softened) in zip(cases, answers, strict=True)
-        if hard.target == target
-    }
-    if not values:
-        return []
-    return [value for value in faithfulness_values(values, list(rivals)) if value[0] != "random"]
 
 
 def baselines_table(values: pd.DataFrame, step: Step) -> pd.DataFrame:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import pandas as pd
 
 from attreval.methods import METHODS
-from attreval.metrics.registry import STORED
+from attreval.metrics import STORED
 from compendium import corpora
 from compendium.config import Profile
 from compendium.papers.common.trained_models import load_model_once

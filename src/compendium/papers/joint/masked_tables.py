@@ -16,8 +16,8 @@ import pandas as pd
 
 from attreval.core.bootstrap import draw_counts, percentile_interval
 from attreval.core.seeds import generator
+from attreval.metrics import METRICS
 from attreval.metrics.rank_correlation import FEWEST, tau_b
-from attreval.metrics.registry import METRICS
 from compendium.papers.common.resampling import exchange_names, mean_of_known, means
 from compendium.papers.common.verdicts import LEAST_TEXTS, adjust
 from compendium.papers.joint.across_models import TOO_FEW

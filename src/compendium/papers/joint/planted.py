@@ -1,4 +1,4 @@
-"""Separation of planted truths by each metric (notebook 09): tables and figure of metrics.planted.separation."""
+"""Separation of planted truths by each metric (notebook 09): tables and figure of metrics.separation."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from matplotlib.patches import Rectangle
 
 from attreval.metrics.planted.measures import LIMITED_METRICS, PLANTED_METRICS
 from attreval.metrics.planted.raised import raised_verdicts
-from attreval.metrics.planted.separation import metric_verdicts
 from attreval.metrics.planted.worlds import WORLDS
+from attreval.metrics.separation import metric_verdicts
 from compendium.papers.common.style import use_style
 
 FAIL, FOOLED, FINE = "#c62828", "#f6d9a8", "#d5e6f3"
@@ -22,7 +22,7 @@ ORDER = (*NEEDED, "constant", *MISLEADING)
 def verdict_table(cells: pd.DataFrame) -> pd.DataFrame:
     """One row a metric: whether it separates or fails, whom it is fooled by, and the mean separations.
 
-    cells: of metrics.planted.separation.separation.
+    cells: of metrics.separation.separation.
     """
     table = metric_verdicts(cells)
     return table.assign(
@@ -36,7 +36,7 @@ def worlds_table(cells: pd.DataFrame) -> pd.DataFrame:
     """One row a metric, a column a world: how often it puts the oracle before random scores, as text.
 
     In brackets, where that is less often, before its reverse. A cross: not surely more than half of the time for both
-    (bootstrap interval over texts). Empty where the metric was not asked. cells: of metrics.planted.separation.
+    (bootstrap interval over texts). Empty where the metric was not asked. cells: of metrics.separation.
     """
     rows = []
     for metric, part in cells[cells.explainer.isin(NEEDED)].groupby("metric", sort=False):
@@ -86,7 +86,7 @@ def draw_verdicts(table: pd.DataFrame, cells: pd.DataFrame):
     """How often each metric puts the oracle first, a row a metric, a column an explainer.
 
     Red: cannot be told from the truth though it must be; sand: nor can this one, which was made to mislead; the name of
-    a failing metric is red and ends in a cross. cells: metrics.planted.separation, whose worst
+    a failing metric is red and ends in a cross. cells: metrics.separation, whose worst
     world colours a cell.
     """
     use_style()

@@ -1,33 +1,30 @@
 """Joint scores: what every metric gives every explanation of the same models and texts, higher is better.
 
-Explanations of tokens: agreement and simplicity are computed from what notebook 03 has stored, what notebooks 04 and 06
-have kept of single texts is read, and the erasure that nobody has asked the model for yet is asked through the ledger.
+Explanations of tokens: metrics are asked of what notebook 03 has stored; what notebooks 04 and 06 have kept of single
+texts is read, and the model is asked through the ledger what nobody has asked it yet.
 Explanations of several types: what notebook 07_sun2024 has kept of single texts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
-from itertools import combinations
 
 import numpy as np
 import pandas as pd
 
-from attreval.core.records import Tokens
+from attreval.core.records import Instance, Tokens
 from attreval.core.tables import read_values
-from attreval.metrics.agreement import agreement_of
-from attreval.metrics.diagnosticity import diagnosticity
-from attreval.metrics.protocol import Protocol
-from attreval.metrics.registry import METRICS
-from attreval.metrics.unified.complexity import simplicity
+from attreval.metrics import METRICS
+from attreval.metrics.erasure import predicted_class
+from attreval.metrics.metric import Metric
+from attreval.metrics.scored_text import RANDOM, ScoredText, Settings, without_asking
 from compendium.config import Profile, Run
 from compendium.papers.common.runs import RUN, common_methods, drop_unlearned, load_records_once, unlearned_table
 from compendium.papers.common.sample import borrowed_evidence, to_explain, with_evidence
 from compendium.papers.common.trained_models import load_model_once
-from compendium.papers.kamp2023.readings import PEOPLE, Reading, make_reading
-from compendium.papers.zhao2023.erasure import ErasureInput, ask_erasure, erasure_values, random_scores
+from compendium.papers.zhao2023.erasure import random_scores
 from compendium.papers.zhao2023.settings import query_segment, rule_protocol
 from compendium.project import Results
 from compendium.workflow.step import Step, set_threads
@@ -35,26 +32,18 @@ from compendium.workflow.step import Step, set_threads
 BATCHED_TEXTS = 4  # instances that share batches
 COLUMNS = ["task", "model", "seed", "instance", "method", "metric", "value"]
 STORED_BY = ("04_poerner2018", "06_zhao2023")
-# in the order of zhao2023.erasure.VALUES; strengths of soft erasure have equal means, so that these decide nothing
+# strengths of soft erasure have equal means: raw ones would rank methods by how much of a text they keep
 ERASURE = ("nc", "ns", "soft_nc_equal", "soft_ns_equal")
-GAMES = ("hybrid", "manual", "hit_target")  # of the pointing game
+GAMES = ("hybrid", "manual", "hit_target")  # of the pointing game, which notebook 04 alone plays
 STORED_METRICS = dict.fromkeys(GAMES, "pointing") | {METRICS[name].stored: name for name in ERASURE}
 JOINT = {name: metric for name, metric in METRICS.items() if metric.joint}
+MET = {"scores", "rivals", "random", "marks", "model"}  # what explanations of tokens offer, of what metrics need
+OF_TOKENS = sorted(  # what takes no model first
+    (metric for metric in JOINT.values() if not metric.notebook and set(metric.needs) <= MET),
+    key=lambda metric: "model" in metric.needs,
+)
 
-ByMethod = dict[str, dict[str, float]]  # method -> metric -> value
-Values = Iterator[tuple[str, str, float]]  # method, metric, value
-
-
-@dataclass(frozen=True)
-class _Text:
-    """One instance. target: the explained class; stored: see `read_stored_metrics`; cases: what the model is asked."""
-
-    instance: str
-    tokens: Tokens
-    target: int
-    reading: Reading
-    stored: ByMethod
-    cases: list[ErasureInput]
+Known = dict[tuple[str, str], float]  # (metric, method) -> value
 
 
 def joint_runs(profile: Profile) -> list[Run]:
@@ -84,24 +73,96 @@ def score_instances(results: Results, profile: Profile, task: str, model: str, s
     set_threads(profile.threads)
     run = (task, model, seed)
     scorer = Scorer(load_model_once(results, profile, *run), profile.explaining_of(task).token_budget)
-    records = load_records_once(results, profile, *run)
-    explained = common_methods(records)
-    methods = explained if "random" in explained else ["random", *explained]
-    texts = _open_texts(scorer.model, results, profile, run, start, records, explained)
-    query = query_segment(task)
-    talks = ((case.method, ask_erasure(text.tokens, case, query)) for text in texts for case in text.cases)
-    answers = iter(list(scorer.converse(talks)))
-    rows = []
-    for text in texts:
-        erasure = _erasure_by_method(text, [next(answers) for _ in text.cases], explains_predicted(profile, task))
-        values = [
-            *agreement_values(text.reading, methods, profile.agreement),
-            *simplicity_values(text.reading, methods),
-            *pointing_values(text.stored, methods),
-            *faithfulness_values(erasure, methods),
-        ]
-        rows += [(*run, text.instance, *value) for value in values]
+    records, stored = load_records_once(results, profile, *run), read_stored_metrics(results, *run)
+    methods = common_methods(records)
+    asked, borrowed = profile.joint.asked_of(task, profile.rows_explained(task, model)), borrowed_evidence(task)
+    end = min(start + BATCHED_TEXTS, _rows_of(profile, task, model))
+    texts = []
+    for instance in to_explain(profile, task, model)[start:end]:
+        of_text, tokens = records[instance.id], scorer.model.tokens(instance)
+        scores = {m: of_text[m].on_tokens(len(tokens))[tokens.content] for m in methods}
+        known = known_values(profile, task, stored.get(instance.id, {}))
+        marked, target = with_evidence(instance, borrowed), next(iter(of_text.values())).target
+        texts.append(score_text(profile, run, marked, tokens, scores, target, known))
+    values = ask_metrics(scorer, texts[: max(0, asked - start)], texts)
+    rows = [(*run, text.instance.id, *value) for text, found in zip(texts, values, strict=True) for value in found]
     return pd.DataFrame(rows, columns=COLUMNS), scorer.costs
+
+
+def score_text(
+    profile: Profile,
+    run: Run,
+    instance: Instance,
+    tokens: Tokens,
+    scores: Mapping[str, np.ndarray],
+    target: int | None,
+    known: Known | None = None,
+) -> ScoredText:
+    """One instance as the joint study asks metrics about it, with random scores where none explained it."""
+    task, names = run[0], (*run, instance.id)
+    drawn = {} if RANDOM in scores else {RANDOM: random_scores(tokens, *names)}
+    spec = profile.agreement
+    settings = Settings(
+        k=spec.fixed_k,
+        peaks=spec.peaks,
+        ties=spec.ties,
+        people=spec.people,
+        protocol=replace(rule_protocol(profile, task, "equal_means"), ties="half"),
+        query=query_segment(task),
+        compared=ERASURE,
+    )
+    return ScoredText(instance, tokens, dict(scores) | drawn, target, names, settings, found=dict(known or {}))
+
+
+def ask_metrics(
+    scorer, asked: Sequence[ScoredText], texts: Sequence[ScoredText], metrics: Sequence[Metric] = OF_TOKENS
+) -> list[list[tuple[str, str, float]]]:
+    """(method, metric, value) of each text.
+
+    asked: the texts of which the model is asked; of the others what is known already is said.
+    """
+    if hasattr(scorer.model, "refusal") and scorer.model.refusal("entry"):
+        metrics = [metric for metric in metrics if not metric.disturbs]
+    ask_model(scorer, asked, metrics)
+    return [list(_values_of(text, metrics)) for text in texts]
+
+
+def ask_model(scorer, texts: Sequence[ScoredText], metrics: Sequence[Metric] = OF_TOKENS) -> None:
+    """Ask the model, for the texts to know, what metrics want of every method; a method is an account of the ledger."""
+    for last in (False, True):  # what compares with random scores comes last: nothing is asked twice
+        part = [metric for metric in metrics if "model" in metric.needs and ("random" in metric.needs) == last]
+        scorer.converse((method, _ask(part, text, method)) for text in texts for method in text.scores)
+
+
+def _ask(metrics: Sequence[Metric], text: ScoredText, method: str) -> Iterator:
+    """The conversation that asks these metrics of one method."""
+    for metric in metrics:
+        yield from metric.ask(text, method)
+
+
+def _values_of(text: ScoredText, metrics: Sequence[Metric]) -> Iterator[tuple[str, str, float]]:
+    """What is known of a text, or takes no model.
+
+    Values of the model are left out where another class than the predicted one is explained, and where not every
+    method has one: methods are compared on the same texts.
+    """
+    other_class = predicted_class(text) not in (None, text.target)
+    for metric in metrics:
+        if metric.name == "pointing":  # by the evidence and the rules of notebook 04
+            found = {m: text.found[key] for m in text.scores if (key := (metric.name, m)) in text.found}
+        elif "marks" in metric.needs and not text.evidence.any():
+            continue
+        else:
+            found = {m: without_asking(metric.ask(text, m)) for m in text.scores}
+        if "model" in metric.needs and (other_class or np.isnan(list(found.values())).any()):
+            continue
+        yield from ((m, metric.name, value) for m, value in found.items())
+
+
+def known_values(profile: Profile, task: str, stored: Known) -> Known:
+    """Those of the stored values of a text that count: of erasure where its predicted class is explained."""
+    kept = {"pointing", *(ERASURE if explains_predicted(profile, task) else ())}
+    return {key: value for key, value in stored.items() if key[0] in kept}
 
 
 def explains_predicted(profile: Profile, task: str) -> bool:
@@ -110,82 +171,14 @@ def explains_predicted(profile: Profile, task: str) -> bool:
 
 
 @lru_cache(maxsize=4)
-def read_stored_metrics(results: Results, task: str, model: str, seed: int) -> dict[str, ByMethod]:
-    """Instance -> method -> metric -> value: what notebooks 04 and 06 have kept of a run."""
+def read_stored_metrics(results: Results, task: str, model: str, seed: int) -> dict[str, Known]:
+    """Instance -> (metric, method) -> value: what notebooks 04 and 06 have kept of a run."""
     table = read_values(*(path for name in STORED_BY if (path := results.instances / f"{name}.parquet").exists()))
     of_run = (table.task == task) & (table.model == model) & (table.seed == seed)
-    out: dict[str, ByMethod] = {}
+    out: dict[str, Known] = {}
     for row in table[of_run & table.measure.isin(list(STORED_METRICS))].itertuples():
-        out.setdefault(row.instance, {}).setdefault(row.method, {})[STORED_METRICS[row.measure]] = row.value
+        out.setdefault(row.instance, {})[STORED_METRICS[row.measure], row.method] = row.value
     return out
-
-
-def cases_to_ask(
-    profile: Profile, names: tuple, scores: dict, known: ByMethod, asked: bool, soft: bool = True
-) -> list[ErasureInput]:
-    """What the model is still to be asked about one instance; soft erasure alone where hard erasure is known.
-
-    Soft erasure needs the whole and the erased text too: they are asked with one ratio, the same for every method. Its
-    strengths have the same mean for every method: raw ones would rank methods by how much of a text they keep.
-    soft: whether the model can be disturbed softly; else hard erasure alone is asked.
-    """
-    wanted = ERASURE if soft else ERASURE[:2]
-    protocol = rule_protocol(profile, names[0], "equal_means")
-    one_ratio = replace(protocol, ratios=(1.0,))
-    cases = []
-    for m, values in scores.items() if asked else ():
-        found = known.get(m, {})
-        if any(metric not in found for metric in wanted):
-            hard_known = "nc" in found and "ns" in found
-            cases.append(
-                ErasureInput("main", m, "own", values, one_ratio if hard_known else protocol, (*names, m), soft=soft)
-            )
-    return cases
-
-
-def agreement_values(reading: Reading, methods: list[str], spec) -> Values:
-    """Agreement of each method with the others (but not with random scores), and with people where they marked any."""
-    peaks = {m: reading.peaks(m, spec) for m in methods}
-    fixed: dict[str, list[float]] = {m: [] for m in methods}
-    dynamic: dict[str, list[float]] = {m: [] for m in methods}
-    for a, b in combinations(methods, 2):
-        same_k = reading.agreement_at_k([a, b], spec.fixed_k, spec)
-        own_k = agreement_of([peaks[a], peaks[b]])
-        for m, other in ((a, b), (b, a)):
-            if other != "random":
-                fixed[m].append(same_k)
-                dynamic[m].append(own_k)
-    for m in methods:
-        yield m, "agreement", _mean(fixed[m])
-        yield m, "agreement_dynamic", _mean(dynamic[m])
-        if reading.marked:
-            yield m, "people", reading.agreement_at_k([m, PEOPLE], spec.fixed_k, spec)
-            yield m, "people_dynamic", reading.agreement_at_peaks([m, PEOPLE], spec)
-
-
-def simplicity_values(reading: Reading, methods: list[str]) -> Values:
-    """How few tokens hold a method's scores: 1 for one token, 0 where all count alike; NaN for a text of one token."""
-    return ((m, "simplicity", simplicity(reading.scores[m])) for m in methods)
-
-
-def pointing_values(stored: ByMethod, methods: list[str]) -> Values:
-    """Whether the highest word lies where the evidence must be, as notebook 04 has kept it."""
-    return ((m, "pointing", stored[m]["pointing"]) for m in methods if "pointing" in stored.get(m, {}))
-
-
-def faithfulness_values(values: ByMethod, methods: list[str]) -> Values:
-    """The four erasure metrics, and diagnosticity: how many of them a method wins against random scores, ties at half.
-
-    Diagnosticity needs all four. Random scores win half against others of their kind. A metric that not every method
-    has on this text is left out: methods are compared on the same texts.
-    """
-    known = [x for x in ERASURE if all(not np.isnan(values[m].get(x, np.nan)) for m in methods)]
-    for m in methods:
-        for metric in known:
-            yield m, metric, values[m][metric]
-        if "random" in methods and len(known) == len(ERASURE):
-            own, rival = ([values[x][metric] for metric in ERASURE] for x in (m, "random"))
-            yield m, "diagnosticity", 0.5 if m == "random" else diagnosticity(own, rival, Protocol(ties="half"))
 
 
 def read_unified_values(step: Step) -> pd.DataFrame:
@@ -197,41 +190,6 @@ def read_unified_values(step: Step) -> pd.DataFrame:
     return values[values.metric.isin(list(JOINT))]
 
 
-def _open_texts(loaded, results: Results, profile: Profile, run: Run, start: int, records, explained) -> list[_Text]:
-    """The instances from `start` with all that is known of them before the model is asked anything."""
-    task, model, _ = run
-    borrowed, stored = borrowed_evidence(task), read_stored_metrics(results, *run)
-    asked = profile.joint.asked_of(task, profile.rows_explained(task, model))
-    soft = not (hasattr(loaded, "refusal") and loaded.refusal("entry"))
-    end = min(start + BATCHED_TEXTS, _rows_of(profile, task, model))
-    texts = []
-    for at, instance in enumerate(to_explain(profile, task, model)[start:end], start):
-        tokens, names = loaded.tokens(instance), (*run, instance.id)
-        of_text, known = records[instance.id], stored.get(instance.id, {})
-        reading = make_reading(with_evidence(instance, borrowed), tokens, {m: of_text[m] for m in explained})
-        reading.scores.setdefault("random", random_scores(tokens, *names))  # where it did not explain
-        usable = known if explains_predicted(profile, task) else {}
-        cases = cases_to_ask(profile, names, reading.scores, usable, at < asked, soft)
-        texts.append(_Text(instance.id, tokens, next(iter(of_text.values())).target, reading, known, cases))
-    return texts
-
-
-def _erasure_by_method(text: _Text, answers: list[tuple], stored_counts: bool) -> ByMethod:
-    """The erasure metrics of each method: stored where that counts, else just answered; NaN for another class's."""
-    values = {m: dict(text.stored.get(m, {})) if stored_counts else {} for m in text.reading.scores}
-    for case, (hard, softened) in zip(text.cases, answers, strict=True):
-        found = dict(zip(ERASURE, erasure_values(hard, softened), strict=False)) | values[case.method]
-        same_class = text.target == hard.target
-        values[case.method] = found if same_class else dict.fromkeys(found, float("nan"))
-    return values
-
-
 def _rows_of(profile: Profile, task: str, model: str) -> int:
     """How many instances of a run go before all metrics."""
     return profile.joint.rows_of(task, profile.rows_explained(task, model))
-
-
-def _mean(values: list[float]) -> float:
-    """The mean of what is a number; NaN where nothing is."""
-    known = [value for value in values if not np.isnan(value)]
-    return float(np.mean(known)) if known else float("nan")

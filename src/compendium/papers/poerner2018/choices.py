@@ -13,6 +13,7 @@ import pandas as pd
 
 from attreval.core.tables import read_by_instance
 from attreval.metrics.pointing_game import BASELINES, Affix, Ties
+from compendium.corpora import TASKS
 from compendium.papers.common.choices import other_choices, tried_run
 from compendium.papers.poerner2018.hits import play_run, read_predictions
 from compendium.workflow.step import Step
@@ -36,7 +37,7 @@ def _judged_otherwise(step: Step, hits: pd.DataFrame) -> Iterator[tuple]:
     """Rows of the choices that need no model: all runs are played again by the other rule."""
     spec, predictions = step.profile.pointing, read_predictions(step)
     runs = step.profile.explained_runs("pointing")
-    manual = set(hits[hits.metric == "manual"].task)
+    manual = {task for task in hits[hits.metric == "manual"].task.unique() if TASKS[task].mark_rules}
     for choice, values, asked in (
         ("ties", get_args(Ties), runs),
         ("affix", get_args(Affix), [run for run in runs if run[0] in manual]),

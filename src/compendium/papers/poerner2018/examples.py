@@ -17,7 +17,7 @@ from compendium.corpora import TASKS
 from compendium.papers.common.coloured_text import ColouredText
 from compendium.papers.common.runs import common_methods, load_attributions, load_tokens
 from compendium.papers.common.sample import to_explain
-from compendium.papers.poerner2018.hits import architecture_names, read_predictions
+from compendium.papers.poerner2018.hits import affix_of, architecture_names, read_predictions
 from compendium.workflow.step import Step
 
 
@@ -84,7 +84,7 @@ def _candidates(step: Step, run: Run, methods: Sequence[str], label: str | None,
         if len(instance.words) < least_words or label not in (None, TASKS[task].labels[predicted]):
             continue
         shares = overlap_shares(tokens[instance.id].offsets, instance.words)
-        game = find_games(instance, predicted, shares.any(axis=0), profile.pointing.affix)[0]
+        game = find_games(instance, predicted, shares.any(axis=0), affix_of(profile.pointing, task))[0]
         if game.discarded:
             continue
         chosen = {method: records[instance.id][method] for method in shown}

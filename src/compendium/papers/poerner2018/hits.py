@@ -7,6 +7,7 @@ import pandas as pd
 from attreval.core.records import Attribution
 from attreval.metrics import pointing_game
 from compendium.config import PointingSpec, Profile
+from compendium.corpora import TASKS
 from compendium.papers.common.runs import common_methods, load_attributions, load_tokens, read_shards
 from compendium.papers.common.sample import to_explain
 from compendium.papers.poerner2018.tables import BLOCKS, NAMES
@@ -55,11 +56,16 @@ def play_run(
                 int(predictions[task, model, seed, instance.id]),
                 {name: records[instance.id][name] for name in methods},
                 spec.ties,
-                spec.affix,
+                affix_of(spec, task),
                 run,
             )
             out += [known | row for row in rows]
     return out
+
+
+def affix_of(spec: PointingSpec, task: str) -> pointing_game.Affix | None:
+    """By which rule a task's lists of words count; None where its marks are people's, of whom anybody's count."""
+    return spec.affix if TASKS[task].mark_rules else None
 
 
 def architecture_names(profile: Profile, task: str) -> dict[str, str]:

@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from attreval.metrics.registry import METRICS
+from attreval.metrics import METRICS
 from compendium.config import BootstrapSpec
 from compendium.papers.common.contrasts import Cell, Difference, mean_difference
 from compendium.papers.common.resampling import best_of, exchange_names, least_of

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from attreval.metrics.registry import FAITHFULNESS
+from attreval.metrics import FAITHFULNESS
 from compendium.papers.common.resampling import best_of, least_of, spread
 from compendium.papers.zhao2023.datasets import published_dataset
 

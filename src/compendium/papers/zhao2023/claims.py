@@ -12,9 +12,9 @@ import numpy as np
 import pandas as pd
 
 from attreval.core.seeds import generator
+from attreval.metrics import FAITHFULNESS
 from attreval.metrics.diagnosticity import wins
 from attreval.metrics.protocol import Protocol
-from attreval.metrics.registry import FAITHFULNESS
 from compendium.papers.common.claims import read_claims, score
 from compendium.papers.common.contrasts import standing
 from compendium.papers.common.resampling import FOLDS, Sample, best_of, draw, least_of, mean_of_known, means

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from attreval.core.bootstrap import bootstrap_mean
-from attreval.metrics.registry import FAITHFULNESS, HARD_OF, METRICS
+from attreval.metrics import FAITHFULNESS, HARD_OF, METRICS
 from compendium.papers.zhao2023.erasure import HARD_MEASURES, RUN, ErasureValues
 from compendium.workflow.step import Step
 

@@ -12,8 +12,8 @@ import pandas as pd
 
 from attreval.core.bootstrap import bootstrap_mean, draw_counts, percentile_interval
 from attreval.core.seeds import generator
+from attreval.metrics import FAITHFULNESS, HARD_OF
 from attreval.metrics.diagnosticity import average_cells, compare, sign_flip_test, wins
-from attreval.metrics.registry import FAITHFULNESS, HARD_OF
 from compendium.config import Profile
 from compendium.papers.common.verdicts import adjust
 from compendium.papers.zhao2023.datasets import compared_tasks

@@ -8,7 +8,7 @@ import seaborn as sns
 from matplotlib import pyplot as plt
 
 from attreval.methods import METHODS
-from attreval.metrics.registry import FAITHFULNESS, METRICS
+from attreval.metrics import FAITHFULNESS, METRICS
 from compendium.papers.common.method_style import KINDS, kind_colour, method_markers, method_palette
 from compendium.papers.common.style import draw_nothing, label_ends, room_for, task_title, use_style
 from compendium.papers.zhao2023.protocol_changes import SHARES

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from attreval.metrics.registry import FAITHFULNESS, HARD_OF
+from attreval.metrics import FAITHFULNESS, HARD_OF
 from compendium.papers.common.runs import load_attributions
 from compendium.papers.zhao2023.diagnosticity import mean_diagnosticity, mean_with_interval, text_differences
 from compendium.papers.zhao2023.erasure import RUN

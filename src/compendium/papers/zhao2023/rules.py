@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 
 from attreval.core.seeds import generator
+from attreval.metrics import FAITHFULNESS, HARD_OF, METRICS
 from attreval.metrics.diagnosticity import chance_level, sign_flip_test, tied, wins
-from attreval.metrics.registry import FAITHFULNESS, HARD_OF, METRICS
 from compendium.config import Profile
 from compendium.papers.zhao2023.datasets import compared_tasks, published_dataset
 from compendium.papers.zhao2023.diagnosticity import (

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from attreval.core.alignment import to_words
 from attreval.methods import METHODS, methods_in
-from attreval.metrics.registry import FAITHFULNESS, METRICS
+from attreval.metrics import FAITHFULNESS, METRICS
 from compendium import corpora
 from compendium.papers.common.runs import load_attributions, load_tokens, reported
 from compendium.papers.common.sample import to_explain

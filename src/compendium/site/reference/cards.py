@@ -12,13 +12,11 @@ from collections.abc import Callable, Iterable
 from math import inf
 
 from attreval.api.coverage import LEVELS, place_of, where_computed, why_not
-from attreval.api.measures import ALIASES as METRIC_ALIASES
-from attreval.api.measures import MEASURES
 from attreval.api.method_names import ALIASES as METHOD_ALIASES
 from attreval.methods import METHODS
 from attreval.methods.method import FAMILIES, KINDS, Budget, Method
+from attreval.metrics import METRICS
 from attreval.metrics.metric import JUDGES, Metric
-from attreval.metrics.registry import METRICS
 from compendium.site.markdown import escape
 from compendium.site.reference.docstrings import code, first_line, inline
 
@@ -41,6 +39,7 @@ DIRECTIONS = {1: "higher", -1: "lower", 0: "neither direction"}
 NEEDS = {
     "scores": "the scores of the explanation",
     "rivals": "explanations by other methods",
+    "random": "random scores for the same text",
     "marks": "tokens that people marked, or where the evidence is known to be",
     "relations": "pairs of tokens or spans that people related",
     "model": "answers of the model",
@@ -107,7 +106,7 @@ def judged_markdown() -> list[str]:
 def method_card(method: Method, works: frozenset[str]) -> str:
     """The card of a method: what it computes, and its facts."""
     facts = {
-        "Name": _names(method.name, METHOD_ALIASES),
+        "Name": _names(method.name, [other for other, meant in METHOD_ALIASES.items() if meant == method.name]),
         "Scores": f"{LEVELS[method.level]}; {_sign(method)}",
         "Evaluations": f"{code(method.evaluations)} a text" + _sampled(method),
         "Limited by": ", ".join(f"{code(limit)} ({_default(limit)})" for limit in method.limits),
@@ -127,7 +126,7 @@ def metric_card(metric: Metric, works: frozenset[str]) -> str:
     """The card of a metric: what it says, and its facts."""
     pairs = {"pair": "explanations by pairs", "token": ""}[metric.level]
     facts = {
-        "Name": _names(metric.name, METRIC_ALIASES),
+        "Name": _names(metric.name, metric.also),
         "Better": DIRECTIONS[metric.sign],
         "Range": f"{metric.range[0]:g} and more" if metric.range[1] == inf else "{:g} to {:g}".format(*metric.range),
         "Needs": "; ".join(NEEDS[need] for need in metric.needs),
@@ -171,10 +170,9 @@ def _card(prefix: str, name: str, title: str, about: str, facts: dict[str, str])
     return f"## {escape(title)} {{#{prefix}-{name}}}\n\n{about}\n\n::: {{.facts}}\n{rows}\n:::"
 
 
-def _names(name: str, aliases: dict[str, str]) -> str:
+def _names(name: str, others: Iterable[str]) -> str:
     """The name, and what else it may be called by."""
-    others = [code(alias) for alias, meant in aliases.items() if meant == name]
-    return code(name) + (f", also {', '.join(others)}" if others else "")
+    return code(name) + (f", also {', '.join(map(code, others))}" if others else "")
 
 
 def _says(converse: Callable) -> str:
@@ -218,5 +216,5 @@ def _paper(key: str, works: frozenset[str]) -> str:
 
 def _computed_in(metric: Metric) -> str:
     """Where the metric is asked of explanations of one's own, and whether the joint study compares it."""
-    places = ["[`attreval.evaluate`](api.qmd#api-evaluate)"] if metric.name in MEASURES else []
+    places = [] if metric.notebook else ["[`attreval.evaluate`](api.qmd#api-evaluate)"]
     return ", ".join([*places, *(["notebook 08_joint, where all methods stand before all metrics"] * metric.joint)])

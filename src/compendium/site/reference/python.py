@@ -10,8 +10,8 @@ import attreval
 from attreval.api import evaluating, explaining, explanation, explanations, loading
 from attreval.methods import METHODS
 from attreval.methods.method import Budget, Method, UnitSettings
+from attreval.metrics import METRICS
 from attreval.metrics.metric import Metric
-from attreval.metrics.registry import METRICS
 from compendium.site.reference.docstrings import code, constants, describe, signature
 
 ORDER = tuple(module.__name__ for module in (loading, explaining, evaluating, explanation, explanations))
@@ -110,4 +110,4 @@ def _registries() -> list[str]:
 
 def _home_of(record: type) -> str:
     """The module that a registry of such records is imported from."""
-    return "attreval.methods" if record is Method else "attreval.metrics.registry"
+    return "attreval.methods" if record is Method else "attreval.metrics"

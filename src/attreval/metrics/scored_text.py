@@ -1,0 +1,132 @@
+"""One text with the scores that methods give it, as metrics are asked about it.
+
+Letters used for shapes: n content tokens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+
+from attreval.core.records import Attribution, Instance, Tokens
+from attreval.core.units import Units
+from attreval.metrics.protocol import Protocol
+
+RANDOM = "random"  # the method whose scores mean nothing
+FOUR_DRAWS = Protocol(draws=4, ties="half")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How metrics are measured.
+
+    k: tokens that a voter selects where their number is fixed. peaks: of dynamic_k.PEAK_RULES. ties: at the border of
+    a selection, by `expectation` or broken at `random`. people: have a `top_k` of their own like any voter, or vote by
+    their `share`. protocol: of erasure, its draws, and what a tie with random scores counts. query: the segment that is
+    asked about the other and never erased. compared: metrics in which diagnosticity compares with random scores.
+    beam: orders that the search for a text's limits follows.
+    """
+
+    k: int = 4
+    peaks: str = "released"
+    ties: Literal["expectation", "random"] = "expectation"
+    people: Literal["top_k", "share"] = "top_k"
+    protocol: Protocol = FOUR_DRAWS
+    query: int | None = None
+    compared: tuple[str, ...] = ("nc", "soft_nc", "ns", "soft_ns")
+    beam: int = 5
+
+
+@dataclass(frozen=True)
+class ScoredText:
+    """One text as metrics are asked about it.
+
+    scores: method -> (n,), `random` among them where a metric needs it. target: the class explained, None for a
+    contrast of two. names: what random draws derive from, with the method's name; draws: method -> what its own derive
+    from in their place. selected: voters that select tokens by themselves -> (n,) bool, in place of their peaks.
+    Of explanations by pieces (Sun et al. 2024): attributions by method, the units of the text, the numbers of units
+    that are taken (sizes), and the relations that are true.
+    found: what is known already: (metric, method) -> value, and what metrics share, by keys of their own.
+    """
+
+    instance: Instance
+    tokens: Tokens
+    scores: Mapping[str, np.ndarray]
+    target: int | None = None
+    names: tuple = ()
+    settings: Settings = Settings()
+    draws: Mapping[str, tuple] = field(default_factory=dict)
+    selected: Mapping[str, np.ndarray] = field(default_factory=dict)
+    attributions: Mapping[str, Attribution] = field(default_factory=dict)
+    units: Units | None = None
+    sizes: tuple[int, ...] = ()
+    relations: tuple = ()
+    found: dict[tuple, Any] = field(default_factory=dict)
+
+    @cached_property
+    def share(self) -> np.ndarray:
+        """(n,) share of people who marked each content token; zeros where nobody was asked."""
+        from attreval.metrics.human_agreement import relevance, token_marks
+
+        if not len(self.instance.evidence.marks):
+            return np.zeros(len(self.tokens.content))
+        return relevance(token_marks(self.instance, self.tokens))
+
+    @property
+    def evidence(self) -> np.ndarray:
+        """(n,) bool, the content tokens that anybody marked."""
+        return self.share > 0
+
+    def names_of(self, method: str) -> tuple:
+        """What the random draws of a method derive from."""
+        return self.draws.get(method, (*self.names, method))
+
+    def peaks(self, voter: str) -> np.ndarray:
+        """(n,) bool, the tokens that a voter's dynamic k selects."""
+        from attreval.metrics.dynamic_k import PEAK_RULES, local_maxima, select
+
+        if voter in self.selected:
+            return self.selected[voter]
+        key, scores = ("peaks", voter), self.scores[voter]
+        if key not in self.found:
+            self.found[key] = select(local_maxima(scores, PEAK_RULES[self.settings.peaks]), len(scores))
+        return self.found[key]
+
+    def once(self, key: tuple, talk: Iterator) -> Iterator:
+        """The conversation that returns what `talk` does, or what it returned before under the same key."""
+        if key not in self.found:
+            self.found[key] = yield from talk
+        return self.found[key]
+
+    def over_rivals(self, method: str, what: str, compare: Callable[[str, str], float]) -> float:
+        """The mean of a comparison with every other method but random scores; NaN where none gives a number.
+
+        what: names the comparison, which is made once for two methods, in the order of `scores`.
+        """
+        values, order = [], list(self.scores)
+        for other in order:
+            if other not in (method, RANDOM):
+                key = (what, *sorted((method, other), key=order.index))
+                if key not in self.found:
+                    self.found[key] = compare(*key[1:])
+                values.append(self.found[key])
+        return mean_known(values)
+
+
+def mean_known(values: Iterable[float]) -> float:
+    """The mean of what is a number; NaN where nothing is."""
+    known = [value for value in values if not np.isnan(value)]
+    return float(np.mean(known)) if known else float("nan")
+
+
+def without_asking(talk: Iterator) -> Any:
+    """What a conversation returns if it asks the model nothing; NaN if it would."""
+    try:
+        next(talk)
+    except StopIteration as end:
+        return end.value
+    return float("nan")
