@@ -16,7 +16,7 @@ from attreval.core.seeds import generator
 from attreval.metrics import EVALUATED, METRICS
 from attreval.metrics.agreement import agreement_at_k
 from attreval.metrics.erasure import erase
-from attreval.metrics.human_agreement import relevance, token_marks
+from attreval.metrics.marks import relevance, token_marks
 from attreval.metrics.metric import NEEDS
 from attreval.metrics.scored_text import FOUR_DRAWS
 from attreval.metrics.soft_erasure import soft_erase, soft_values

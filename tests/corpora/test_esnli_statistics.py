@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from attreval.core.records import Instance
-from attreval.metrics.human_agreement import overlap, spaced_marks
+from attreval.metrics.marks import overlap, spaced_marks
 from attreval.texts.rows import Counts
 from compendium.corpora import esnli
 from compendium.corpora.words import find_words, join_segments

@@ -212,6 +212,15 @@ def test_a_package_that_finds_its_modules_by_itself_depends_on_all_of_them(tmp_p
     assert tmp_path / "all" / "one.py" in closure([f"from {tmp_path.name}.all.collect import x"])
 
 
+def test_who_reads_metrics_depends_on_all_of_them_and_who_reads_one_file_on_that():
+    every, one = (
+        {name for name in files_of(closure([source])) if name.startswith("metrics/")}
+        for source in ("from attreval.metrics import METRICS", "from attreval.metrics.agreement import agreement_of")
+    )
+    assert {"metrics/soft_erasure.py", "metrics/unified/plausibility.py"} <= every
+    assert "metrics/agreement.py" in one and "metrics/soft_erasure.py" not in one
+
+
 def test_the_code_of_a_notebook_is_its_code_cells(tmp_path, monkeypatch):
     cells = [v4.new_markdown_cell("import attreval.methods.run"), v4.new_code_cell("import attreval.core.seeds")]
     (tmp_path / "notebooks").mkdir()

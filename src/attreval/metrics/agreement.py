@@ -14,6 +14,7 @@ from math import comb
 import numpy as np
 
 from attreval.core.seeds import generator
+from attreval.metrics.dynamic_k import peaks_of
 from attreval.metrics.metric import metric
 from attreval.metrics.scored_text import ScoredText
 
@@ -172,4 +173,4 @@ def agreement(text: ScoredText, method: str) -> float:
 )
 def agreement_dynamic(text: ScoredText, method: str) -> float:
     """How far the local maxima of methods are the same tokens."""
-    return text.over_rivals(method, "dynamic of two", lambda a, b: agreement_of([text.peaks(a), text.peaks(b)]))
+    return text.over_rivals(method, "dynamic of two", lambda a, b: agreement_of([peaks_of(text, a), peaks_of(text, b)]))

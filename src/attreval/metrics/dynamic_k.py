@@ -170,6 +170,16 @@ CHOICES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 }
 
 
+def peaks_of(text: ScoredText, voter: str) -> np.ndarray:
+    """(n,) bool, the tokens that a voter's dynamic k selects, or those that it selects by itself; once a text."""
+    if voter in text.selected:
+        return text.selected[voter]
+    key, scores = ("peaks", voter), text.scores[voter]
+    if key not in text.found:
+        text.found[key] = select(local_maxima(scores, PEAK_RULES[text.settings.peaks]), len(scores))
+    return text.found[key]
+
+
 @metric(
     "Dynamic k",
     judge="agreement",
@@ -181,4 +191,4 @@ CHOICES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 )
 def dynamic_k(text: ScoredText, method: str) -> int:
     """How many tokens a profile of scores puts forward by itself: its local maxima."""
-    return text.peaks(method).sum()
+    return peaks_of(text, method).sum()

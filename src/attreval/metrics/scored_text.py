@@ -14,6 +14,7 @@ import numpy as np
 
 from attreval.core.records import Attribution, Instance, Tokens
 from attreval.core.units import Units
+from attreval.metrics.marks import relevance, token_marks
 from attreval.metrics.protocol import Protocol
 
 RANDOM = "random"  # the method whose scores mean nothing
@@ -70,8 +71,6 @@ class ScoredText:
     @cached_property
     def share(self) -> np.ndarray:
         """(n,) share of people who marked each content token; zeros where nobody was asked."""
-        from attreval.metrics.human_agreement import relevance, token_marks
-
         if not len(self.instance.evidence.marks):
             return np.zeros(len(self.tokens.content))
         return relevance(token_marks(self.instance, self.tokens))
@@ -84,17 +83,6 @@ class ScoredText:
     def names_of(self, method: str) -> tuple:
         """What the random draws of a method derive from."""
         return self.draws.get(method, (*self.names, method))
-
-    def peaks(self, voter: str) -> np.ndarray:
-        """(n,) bool, the tokens that a voter's dynamic k selects."""
-        from attreval.metrics.dynamic_k import PEAK_RULES, local_maxima, select
-
-        if voter in self.selected:
-            return self.selected[voter]
-        key, scores = ("peaks", voter), self.scores[voter]
-        if key not in self.found:
-            self.found[key] = select(local_maxima(scores, PEAK_RULES[self.settings.peaks]), len(scores))
-        return self.found[key]
 
     def once(self, key: tuple, talk: Iterator) -> Iterator:
         """The conversation that returns what `talk` does, or what it returned before under the same key."""

@@ -17,7 +17,7 @@ from attreval.core.seeds import generator
 from attreval.core.tables import read_values
 from attreval.core.units import Units, find_units
 from attreval.methods import METHODS
-from attreval.metrics.human_agreement import token_marks
+from attreval.metrics.marks import token_marks
 from attreval.metrics.pointing_game import find_games
 from attreval.metrics.unified.gold import read_gold
 from attreval.metrics.unified.ranking import Feature, rank_features

@@ -16,7 +16,7 @@ from attreval.core.seeds import generator
 from attreval.core.tables import read_about
 from attreval.metrics.agreement import agreement_of, draw_top_k
 from attreval.metrics.dynamic_k import CHOICES, quarter
-from attreval.metrics.human_agreement import overlap, spaced_marks, token_marks
+from attreval.metrics.marks import overlap, spaced_marks, token_marks
 from attreval.metrics.phrases import find_phrases, phrase_f1, phrase_tokens
 from compendium import corpora
 from compendium.config import Run

@@ -16,7 +16,8 @@ from attreval.core.tables import read_by_instance
 from attreval.methods import METHODS, methods_in
 from attreval.metrics.agreement import agreement_at_k, agreement_of
 from attreval.metrics.dynamic_k import PEAK_RULES, local_maxima, select
-from attreval.metrics.human_agreement import agreement_with_share, relevance, selection_with_share, token_marks
+from attreval.metrics.human_agreement import agreement_with_share, selection_with_share
+from attreval.metrics.marks import relevance, token_marks
 from compendium.config import AgreementSpec, Profile, Run
 from compendium.papers.common.runs import kept_for_run, load_attributions, load_tokens
 from compendium.papers.common.sample import examples, to_explain
