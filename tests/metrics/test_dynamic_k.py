@@ -20,6 +20,9 @@ from attreval.metrics import (
     human_agreement as human,
 )
 from attreval.metrics import (
+    marks as people,
+)
+from attreval.metrics import (
     pairwise_difference as spread,
 )
 from compendium.papers.kamp2023.groups import chance_agreement
@@ -162,10 +165,10 @@ def test_people_who_vote_by_their_share(scores, k, data):
     )
 )
 def test_overlap_of_any_number_of_people(marks):
-    found = human.overlap(np.array(marks))
+    found = people.overlap(np.array(marks))
     sets = [{i for i, mark in enumerate(person) if mark} for person in marks]
     np.testing.assert_allclose(found, slow.overlap(sets), atol=1e-12)
-    np.testing.assert_allclose(human.relevance(np.array(marks)), np.mean(marks, axis=0))
+    np.testing.assert_allclose(people.relevance(np.array(marks)), np.mean(marks, axis=0))
 
 
 @given(scores=some, data=st.data())

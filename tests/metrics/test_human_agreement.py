@@ -10,7 +10,7 @@ from reference import models
 
 from attreval.core.records import Evidence, Instance
 from attreval.core.tables import write_instances
-from attreval.metrics import marks
+from attreval.metrics import marks as people
 from attreval.texts.rows import Counts
 from compendium import config, corpora
 from compendium.corpora import rated
@@ -38,15 +38,15 @@ def test_every_piece_of_a_marked_word_is_marked_and_punctuation_never(tiny):
         "not",
         "bad",
     ]
-    assert marks.token_marks(instance, tokens).tolist() == [[0, 0, 1, 1, 1, 0, 0, 1, 0], [0] * 9]
-    assert marks.relevance(marks.token_marks(instance, tokens)).tolist() == [0, 0, 0.5, 0.5, 0.5, 0, 0, 0.5, 0]
+    assert people.token_marks(instance, tokens).tolist() == [[0, 0, 1, 1, 1, 0, 0, 1, 0], [0] * 9]
+    assert people.relevance(people.token_marks(instance, tokens)).tolist() == [0, 0, 0.5, 0.5, 0.5, 0, 0, 0.5, 0]
 
 
 def test_punctuation_inside_a_marked_word_is_not_marked(tiny):
     instance = marked("well-made", marks=[[1]])
     tokens = tiny.tokens(instance)
     pieces = [tokens.texts[c] for c in tokens.content]
-    found = dict(zip(pieces, marks.token_marks(instance, tokens)[0], strict=True))
+    found = dict(zip(pieces, people.token_marks(instance, tokens)[0], strict=True))
     assert found["-"] == 0 and all(mark == 1 for piece, mark in found.items() if piece != "-")
 
 
@@ -55,19 +55,19 @@ def test_an_emoji_that_the_tokenizer_does_not_know_counts_as_a_word(tiny):
     instance = marked("good \N{ROCKET} \N{GRINNING FACE} !", marks=[[1, 1, 1, 1]])
     tokens = tiny.tokens(instance)
     assert [tokens.texts[c] for c in tokens.content] == ["good", "[UNK]", "\N{GRINNING FACE}", "!"]
-    assert marks.token_marks(instance, tokens).tolist() == [[1, 1, 0, 0]]
+    assert people.token_marks(instance, tokens).tolist() == [[1, 1, 0, 0]]
 
 
 def test_an_instance_that_nobody_marked_is_an_error(tiny):
     instance = models.instance("good film")
     with pytest.raises(ValueError, match="'x' holds no marks of people"):
-        marks.token_marks(instance, tiny.tokens(instance))
+        people.token_marks(instance, tiny.tokens(instance))
 
 
 def test_words_are_joined_where_no_white_space_parts_them():
     words = np.array([[0, 0, 2], [0, 2, 5], [0, 6, 9], [1, 0, 3], [1, 3, 4]])
     instance = Instance("x", ("don't who", "yes."), 0, words, "test", Evidence(marks=np.array([[0.0, 1, 0, 0, 1]])))
-    assert marks.spaced_marks(instance).tolist() == [[1, 0, 1]]
+    assert people.spaced_marks(instance).tolist() == [[1, 0, 1]]
 
 
 @pytest.fixture

@@ -16,8 +16,8 @@ import numpy as np
 import pandas as pd
 
 from attreval.core.bootstrap import LEAST_TEXTS, mean_of_known
+from attreval.metrics import METRICS
 from attreval.metrics.rank_correlation import TIED, Drawn
-from attreval.metrics.registry import METRICS
 
 VOTES = {
     "pointing": ("pointing",),

@@ -14,8 +14,8 @@ from attreval.core.bootstrap import LEAST_TEXTS, bootstrap_mean, percentile_inte
 from attreval.evaluation.choice import NEAR, VOTES, VOTING, find_objections, gather_means, rank_methods
 from attreval.evaluation.judged import Judged
 from attreval.methods import METHODS
+from attreval.metrics import METRICS
 from attreval.metrics.rank_correlation import Drawn, draw_judges
-from attreval.metrics.registry import METRICS
 from attreval.texts.rows import Row
 
 DRAWS, CONFIDENCE = 1000, 0.95

@@ -21,8 +21,8 @@ from attreval.core.bootstrap import percentile_interval
 from attreval.core.tables import write_csv, write_whole
 from attreval.evaluation import findings
 from attreval.evaluation.findings import Evaluation, title
+from attreval.metrics import METRICS
 from attreval.metrics.rank_correlation import FEWEST, correlate
-from attreval.metrics.registry import METRICS
 
 SHOWN = 6  # texts to look at
 MOST_SHOWN = 100  # texts in texts.html
