@@ -9,9 +9,9 @@ ENV HOME=/tmp PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 
 # LightGBM takes OpenMP from the system
 RUN apt-get update && apt-get install --yes --no-install-recommends libgomp1 && rm -rf /var/lib/apt/lists/*
-COPY requirements.lock requirements.sha256 /build/
-RUN pip install --no-deps --require-hashes --requirement /build/requirements.sha256 \
-    && pip install $PIP_OPTIONS --requirement /build/requirements.lock
+COPY requirements.lock requirements.torch /build/
+RUN pip install --no-deps --require-hashes --requirement /build/requirements.lock \
+    && pip install $PIP_OPTIONS --requirement /build/requirements.torch
 COPY pyproject.toml README.md LICENSE /build/
 COPY src /build/src
 RUN pip install --no-deps /build && rm -rf /build

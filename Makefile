@@ -1,5 +1,10 @@
 # make report: everything from raw text to the rendered site.   make test: the tests.   make help: the rest.
-PYTHON ?= python3
+# says what is wanted, and does nothing where this Python will do
+CHECK := import sys; v = sys.version_info[:3]; \
+  (3, 11) <= v[:2] <= (3, 14) or sys.exit("Python 3.11 to 3.14 is needed; found %d.%d.%d at %s; set PYTHON=..." % (v + (sys.executable,))); \
+  import importlib.util as u; u.find_spec("ensurepip") or sys.exit("%s makes no environments; on Debian and Ubuntu: apt install python%d.%d-venv" % ((sys.executable,) + v[:2]))
+PYTHON ?= $(or $(shell for one in python3 python3.13 python3.12 python3.11 python3.14; do \
+  $$one -c '$(CHECK)' 2>/dev/null && echo $$one && break; done),python3)
 PROFILE ?= quick
 WORKERS ?= 2
 VENV := .venv
@@ -54,12 +59,14 @@ bench: $(READY) $(foreach peer,$(or $(ONLY),$(PEERS)),$(ENVS)/$(peer)/.ready)  #
 	@$(BIN)/python benchmarks/run.py --count $(TEXTS) --repeats $(REPEATS) --growth "$(GROWTH)" --device $(DEVICE) \
 	  $(if $(ONLY),--only $(ONLY)) $(if $(MODEL),--model $(MODEL)) $(if $(CSV),--texts $(CSV)) $(if $(WHAT),--what '$(WHAT)')
 
-lock:  ## resolve the dependencies afresh into requirements.lock, and their hashes into requirements.sha256
-	@rm -rf .lock-venv && $(PYTHON) -m venv .lock-venv && .lock-venv/bin/python -m pip install --quiet --quiet '.[test]'
-	@(echo "# Made by 'make lock' from pyproject.toml; every version that the results were made with."; \
-	  .lock-venv/bin/python -m pip freeze --exclude attreval | sed 's/+cpu//') > requirements.lock
-	@.lock-venv/bin/python -m pip install --quiet --quiet uv
-	@.lock-venv/bin/python workflow/lock_hashes.py requirements.lock requirements.sha256
+# what a build of torch for GPUs asks for, and brings itself
+CUDA := cuda-bindings cuda-toolkit nvidia-cudnn-cu13 nvidia-cusparselt-cu13 nvidia-nccl-cu13 nvidia-nvshmem-cu13 triton
+
+lock:  ## resolve the dependencies into requirements.lock; versions that still fit stay, UPGRADE=--upgrade takes the newest
+	@rm -rf .lock-venv && $(PYTHON) -m venv .lock-venv && .lock-venv/bin/python -m pip install --quiet --quiet uv
+	@printf '%s\n' $(CUDA) | .lock-venv/bin/uv pip compile --quiet --universal --python-version 3.11.0 --extra test \
+	  --generate-hashes --no-annotate --custom-compile-command 'make lock' --no-emit-package torch --excludes - $(UPGRADE) \
+	  pyproject.toml requirements.torch --output-file requirements.lock
 	@rm -rf .lock-venv
 
 COMMITTED := README.md full quick benchmark
@@ -68,12 +75,13 @@ clean:  ## remove results and the site; what is committed, downloads, tables and
 	@rm -rf _site .snakemake _variables.yml paper/notebooks paper/tables paper/figures && find results -mindepth 1 -maxdepth 1 ! -name reference -exec rm -rf {} +
 	@find results/reference -mindepth 1 -maxdepth 1 $(COMMITTED:%=! -name %) -exec rm -rf {} +
 
-$(READY): requirements.lock requirements.sha256 pyproject.toml
+$(READY): requirements.lock requirements.torch pyproject.toml
+	@$(PYTHON) -c '$(CHECK)'
 	@echo "setup 1 of 3: virtual environment in $(VENV)"
 	@$(PYTHON) -m venv $(VENV)
 	@echo "setup 2 of 3: $$(grep -c == requirements.lock) packages, each checked by its sha256, about two minutes"
-	@$(PIP) install --no-deps --require-hashes --requirement requirements.sha256
-	@$(PIP) install --requirement requirements.lock
+	@$(PIP) install --no-deps --require-hashes --requirement requirements.lock
+	@$(PIP) install --requirement requirements.torch
 	@echo "setup 3 of 3: attreval itself"
 	@$(PIP) install --no-deps --editable .
 	@touch $@
