@@ -1,4 +1,5 @@
 # make report: everything from raw text to the rendered site.   make test: the tests.   make help: the rest.
+
 # says what is wanted, and does nothing where this Python will do
 CHECK := import sys; v = sys.version_info[:3]; \
   (3, 11) <= v[:2] <= (3, 14) or sys.exit("Python 3.11 to 3.14 is needed; found %d.%d.%d at %s; set PYTHON=..." % (v + (sys.executable,))); \

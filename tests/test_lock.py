@@ -1,61 +1,174 @@
-"""What is installed: the same versions in the lock and in its hashes, every archive checked, however one installs."""
+"""What is installed: on Python 3.11 to 3.14 one version of each package, each archive checked, whatever the way."""
 
 from __future__ import annotations
 
-import importlib.util
+import os
 import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from importlib import metadata
+from itertools import product
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 from reference import CHECKOUT
 
-LOCK, HASHES = CHECKOUT / "requirements.lock", CHECKOUT / "requirements.sha256"
-spec = importlib.util.spec_from_file_location("lock_hashes", CHECKOUT / "workflow" / "lock_hashes.py")
-lock_hashes = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(lock_hashes)
+PYTHONS = ["3.11.0", "3.11.2", "3.11.7", "3.12.1", "3.13.0", "3.14.0"]
+MACHINES = {"x86_64-manylinux_2_28": "linux", "aarch64-manylinux_2_28": "linux", "arm64-apple-darwin": "darwin"}
+FROM_SOURCE = ["connection-pool", "lime"]  # never had a wheel; neither is compiled
+COMPILED = {"3.14.0": ["immutables"]}  # no version of it has a wheel there
+
+LOCK = (CHECKOUT / "requirements.lock").read_text(encoding="utf-8")
+PINS = [Requirement(line.removesuffix(" \\")) for line in re.findall(r"^\w.*", LOCK, re.MULTILINE)]
+(TORCH,) = re.findall(r"^torch==.*", (CHECKOUT / "requirements.torch").read_text(encoding="utf-8"), re.MULTILINE)
+CUDA = re.search(r"^CUDA := (.*)", (CHECKOUT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)[1].split()
+
+everywhere = pytest.mark.parametrize(("python", "machine"), list(product(PYTHONS, MACHINES)))
 
 
-def pins(path):
-    """`name==version` of each line that has one."""
-    return re.findall(r"^([\w.-]+==[^\s\\]+)", path.read_text(encoding="utf-8"), re.MULTILINE)
+def surroundings(python, machine):
+    """What markers ask for, on another Python and machine."""
+    system, minor = MACHINES[machine], python.rpartition(".")[0]
+    return {
+        **{"python_full_version": python, "python_version": minor, "implementation_version": python},
+        **{"sys_platform": system, "platform_system": system.title(), "platform_machine": machine.partition("-")[0]},
+        **{"os_name": "posix", "implementation_name": "cpython", "platform_python_implementation": "CPython"},
+    }
 
 
-def test_every_version_of_the_lock_has_hashes_but_torch():
-    locked = pins(LOCK)
-    assert len(locked) > 150 and len(set(locked)) == len(locked)
-    assert pins(HASHES) == [pin for pin in locked if not pin.startswith("torch==")]
-    blocks = re.split(r"^(?=[\w.-]+==)", HASHES.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
+def chosen(around):
+    """The version of each package that pip takes there."""
+    taken = [pin for pin in [*PINS, Requirement(TORCH)] if pin.marker is None or pin.marker.evaluate(around)]
+    versions = {canonicalize_name(pin.name): str(pin.specifier).removeprefix("==") for pin in taken}
+    assert len(versions) == len(taken), "two versions of one package"
+    return versions
+
+
+def fits(need, versions):
+    """Whether one of these versions is what is needed."""
+    return (name := canonicalize_name(need.name)) in versions and versions[name] in need.specifier
+
+
+def asked():
+    """What pyproject.toml asks for, for the tests too."""
+    project = tomllib.loads((CHECKOUT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return [Requirement(line) for line in (*project["dependencies"], *project["optional-dependencies"]["test"])]
+
+
+def test_every_version_has_hashes_and_torch_has_none():
+    blocks = re.split(r"^(?=\w)", LOCK, flags=re.MULTILINE)[1:]
+    assert len(blocks) == len(PINS) > 150
     assert all(re.search(r"--hash=sha256:[0-9a-f]{64}\b", block) for block in blocks)
-    assert "://" not in HASHES.read_text(encoding="utf-8"), "names of archives' hosts say nothing a hash does not"
+    assert all(str(pin.specifier).startswith("==") for pin in PINS)
+    assert "torch" not in {pin.name for pin in PINS}
+    assert "://" not in LOCK, "names of archives' hosts say nothing a hash does not"
+
+
+@everywhere
+def test_one_version_of_each_package_and_all_that_is_asked_for(python, machine):
+    versions = chosen(surroundings(python, machine))
+    assert [need for need in asked() if not fits(need, versions)] == []
+
+
+@everywhere
+def test_all_that_the_installed_versions_ask_for(python, machine):
+    around = surroundings(python, machine)
+    versions, seen = chosen(around), set()
+    waiting = [(canonicalize_name(need.name), extra) for need in asked() for extra in ("", *need.extras)]
+    while waiting:
+        if (one := waiting.pop()) in seen:
+            continue
+        seen.add(one)
+        name, extra = one
+        try:
+            package = metadata.distribution(name)
+        except metadata.PackageNotFoundError:
+            continue  # only on another Python or machine
+        if package.version.partition("+")[0] != versions[name]:
+            continue
+        for need in map(Requirement, package.requires or ()):
+            other = canonicalize_name(need.name)
+            if other in CUDA or (need.marker and not need.marker.evaluate({**around, "extra": extra})):
+                continue
+            assert fits(need, versions), f"{name} asks for {need}"
+            waiting += [(other, more) for more in ("", *need.extras)]
+    assert len(seen) > 150
 
 
 @pytest.mark.parametrize("recipe", ["Makefile", "Dockerfile", "apptainer.def"])
 def test_every_way_to_install_checks_them(recipe):
     text = (CHECKOUT / recipe).read_text(encoding="utf-8")
-    hashed = text.index("--no-deps --require-hashes --requirement")
-    assert hashed < text.index("requirements.lock\n", hashed), "torch, and what its build needs, come last"
+    hashed = re.search(r"--no-deps --require-hashes --requirement \S*requirements\.lock\n?", text)
+    assert re.search(r"--requirement \S*requirements\.torch\n", text[hashed.end() :]), "torch comes last"
 
 
-@pytest.mark.parametrize(
-    ("name", "fits"),
-    [
-        ("a-1.0-py3-none-any.whl", True),
-        ("a-1.0-py2.py3-none-any.whl", True),
-        ("a-1.0-cp311-cp311-manylinux_2_28_x86_64.whl", True),
-        ("a-1.0-1-cp39-abi3-macosx_11_0_arm64.whl", True),
-        ("a-1.0-cp312-abi3-win_amd64.whl", False),
-        ("a-1.0-cp310-cp310-manylinux_2_28_x86_64.whl", False),
-        ("a-1.0-pp311-pypy311_pp73-manylinux_2_28_x86_64.whl", False),
-        ("a-1.0-py2-none-any.whl", False),
-    ],
-)
-def test_archives_that_python_3_11_cannot_install_are_left_out(name, fits):
-    assert lock_hashes.allowed(name) == fits
+@pytest.fixture
+def other_pythons(tmp_path, monkeypatch):
+    """Makes interpreters that say that they are of another version, alone on the PATH."""
+    for tool in ("make", "sh", "grep"):
+        if shutil.which(tool) is None:
+            pytest.skip(f"no {tool}")
+        (tmp_path / tool).symlink_to(shutil.which(tool))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("PYTHON", raising=False)
+
+    def add(name, version, instead="pass"):
+        code = f"import sys; sys.version_info = {version}; {instead}; exec(sys.argv[1])"
+        (tmp_path / name).write_text(f'#!/bin/sh\nexec {sys.executable} -c "{code}" "$2"\n', encoding="utf-8")
+        (tmp_path / name).chmod(0o755)
+
+    return add
 
 
-def test_an_archive_is_named_once_and_a_source_counts():
-    def one(name, digest):
-        return {"url": f"x/{name}", "hashes": {"sha256": digest}}
+def setup(tmp_path, *options):
+    """Ask make for an environment elsewhere."""
+    command = ["make", *options, f"{tmp_path}/venv/.ready", f"VENV={tmp_path}/venv"]
+    return subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, env={**os.environ, "MAKEFLAGS": ""})
 
-    wheels = [one("a-1.0-py3-none-any.whl", "b"), one("a-1.0-cp310-cp310-win_amd64.whl", "c")]
-    assert lock_hashes.archives({"wheels": wheels, "sdist": one("a-1.0.tar.gz", "a")}) == ["a", "b"]
-    assert lock_hashes.archives({"wheels": wheels[1:]}) == []
+
+def test_another_python_is_looked_for(other_pythons, tmp_path):
+    other_pythons("python3", (3, 10, 13))
+    other_pythons("python3.13", (3, 13, 0), "import importlib.util as u; u.find_spec = lambda name: None")
+    other_pythons("python3.12", (3, 12, 1))
+    assert f"\npython3.12 -m venv {tmp_path}/venv\n" in setup(tmp_path, "-n").stdout
+
+
+@pytest.mark.parametrize("version", [(3, 10, 13), (3, 15, 0)])
+def test_a_python_that_will_not_do_is_refused_in_one_line(other_pythons, tmp_path, version):
+    other_pythons("python3", version)
+    done = setup(tmp_path)
+    found = ".".join(map(str, version))
+    assert done.stderr.startswith(f"Python 3.11 to 3.14 is needed; found {found} at {sys.executable}; set PYTHON=...\n")
+    assert done.returncode and not done.stdout and not (tmp_path / "venv").exists()
+
+
+def test_what_debian_lacks_is_named(other_pythons, tmp_path):
+    other_pythons("python3", (3, 11, 2), "import importlib.util as u; u.find_spec = lambda name: None")
+    assert "apt install python3.11-venv\n" in setup(tmp_path).stderr
+
+
+@pytest.fixture(scope="module")
+def uv(tmp_path_factory):
+    """uv, which knows what other Pythons and machines may install."""
+    folder = tmp_path_factory.mktemp("uv")
+    subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--target", str(folder), "uv"], check=True)
+    return folder / "bin" / "uv"
+
+
+@pytest.mark.network
+@pytest.mark.parametrize(("python", "machine"), list(product(["3.11.0", *PYTHONS[3:]], MACHINES)))
+def test_every_version_has_a_wheel(uv, python, machine):
+    """But the few that are named above."""
+    wheels = ["--only-binary", ":all:"]
+    for name in (*FROM_SOURCE, *COMPILED.get(python, ())):
+        wheels += ["--no-binary", name]
+    there = ["--python-version", python, "--python-platform", machine.replace("arm64", "aarch64")]
+    command = [uv, "pip", "compile", "--quiet", "--no-header", "--no-annotate", "--no-deps", *there, *wheels, "-"]
+    pins = "\n".join(map(str, [*PINS, TORCH]))
+    macos = {**os.environ, "MACOSX_DEPLOYMENT_TARGET": "14.0"}  # the oldest that torch has a build for
+    done = subprocess.run(command, input=pins, capture_output=True, text=True, env=macos)
+    assert done.returncode == 0, done.stderr
+    assert len(re.findall("==", done.stdout)) == len(chosen(surroundings(python, machine)))
