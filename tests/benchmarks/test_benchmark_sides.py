@@ -173,7 +173,7 @@ def test_every_peer_has_a_script_pins_and_a_place_in_the_makefile():
         pins = [path.read_text() for path in (CHECKOUT / "benchmarks" / "environments").glob(f"{peer}*.txt")]
         assert f"{run.PACKAGES[peer]}==" in "".join(pins)
         torch_pin = next(row for row in "\n".join(pins).splitlines() if row.startswith("torch=="))
-        assert torch_pin in (CHECKOUT / "requirements.lock").read_text()  # the same on every side
+        assert torch_pin in (CHECKOUT / "requirements.torch").read_text()  # the same on every side
 
 
 @pytest.mark.parametrize(
