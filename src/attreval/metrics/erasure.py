@@ -59,7 +59,7 @@ def rank_tokens(scores: np.ndarray, rng: np.random.Generator | None = None) -> n
 
 def rationale_sizes(n: int, ratios: Sequence[float]) -> list[int]:
     """How many of n tokens each ratio selects: rounded up, at least one."""
-    # rounding guards against 0.1 * 30 = 3.0000000000000004, whose ceiling is 4
+    # rounding guards against 0.14 * 50 = 7.000000000000001, whose ceiling is 8
     return [max(1, ceil(round(ratio * n, 9))) for ratio in ratios]
 
 

@@ -91,6 +91,8 @@ def test_exchanged_names_keep_every_text_its_values():
     worlds = exchange_names(values, 20, np.random.default_rng(0))
     assert worlds.shape == (20, 3, 4) and len({w.tobytes() for w in worlds}) > 10
     np.testing.assert_array_equal(np.sort(worlds, axis=2), np.broadcast_to(values, worlds.shape))
+    orders = worlds % 4  # which name's value each name has
+    assert (orders != orders[:, :1]).any(axis=(1, 2)).mean() > 0.8, "each text of a world has an order of its own"
 
 
 def test_too_few_texts_for_a_choice_say_nothing():
