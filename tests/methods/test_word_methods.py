@@ -10,15 +10,16 @@ from hypothesis import strategies as st
 from reference import models, networks, substitutes, words
 
 from attreval.methods import METHODS, limsse, methods_for
-from attreval.methods.method import Budget
+from attreval.methods.method import Budget, UnitSettings
 from attreval.methods.run import explain
 from attreval.models.questions import CellParts
 from attreval.models.scorer import Scorer
 
 KINDS = pytest.mark.parametrize("kind", words.KINDS, ids=lambda k: f"{k[0]}-{'two' if k[1] else 'one'}-{k[2]}")
 GATED = pytest.mark.parametrize("kind", words.KINDS[:-1], ids=lambda k: f"{k[0]}-{'two' if k[1] else 'one'}-{k[2]}")
-SEEDS = range(8)
-BUDGET = Budget(path_steps=6, lime_samples=30, riemann_steps=6, limsse_epochs=30)
+SEEDS = range(3)
+FEW = {"path_steps": 6, "lime_samples": 30, "riemann_steps": 6, "limsse_epochs": 30, "shap_evaluations": 20}
+BUDGET = Budget(**FEW, units=UnitSettings(shapley_samples=40))
 sentence = st.lists(st.sampled_from([*words.VOCABULARY, "unheard"]), min_size=1, max_size=9).map(" ".join)
 
 
@@ -143,7 +144,7 @@ def test_each_distinct_substring_is_read_once():
     assert (cost.requested, cost.unique) == (21, len(distinct) - 1) and len(distinct) < 21  # the whole is predicted
 
 
-@KINDS
+@pytest.mark.parametrize("kind", {kind[0]: kind for kind in words.KINDS}.values(), ids=lambda kind: kind[0])
 def test_scores_are_the_same_in_any_company(kind):
     model = words.tiny_words(*kind)
     made = models.sample_instances()

@@ -25,7 +25,11 @@ class Copy:
     @property
     def results(self) -> Path:
         """The smoke profile's results."""
-        return self.home / "results" / "smoke"
+        return self.results_of("smoke")
+
+    def results_of(self, profile: str) -> Path:
+        """A profile's results."""
+        return self.home / "results" / profile
 
     def command(self, *words: str) -> list[str]:
         """A command of this environment's Python."""
@@ -37,10 +41,13 @@ class Copy:
             self.command(*words), cwd=self.home, env=self.env, capture_output=True, text=True, timeout=2400, **given
         )
 
-    def tables(self) -> dict[str, bytes]:
-        """Every table, attribution, value of an instance and number, by name."""
-        kinds = ("tables/*.csv", "attributions/*.parquet", "instances/*.parquet", "numbers/*.json")
-        return {str(p.relative_to(self.results)): p.read_bytes() for k in kinds for p in sorted(self.results.glob(k))}
+    def tables(self, profile: str) -> dict[str, bytes]:
+        """Every table, attribution, value of an instance and number of a profile, by name."""
+        kinds, root = (
+            ("tables/*.csv", "attributions/*.parquet", "instances/*.parquet", "numbers/*.json"),
+            self.results_of(profile),
+        )
+        return {str(p.relative_to(root)): p.read_bytes() for k in kinds for p in sorted(root.glob(k))}
 
 
 def copy_project(home: Path) -> Copy:
