@@ -25,7 +25,7 @@ from attreval.metrics import (
 from attreval.metrics import (
     pairwise_difference as spread,
 )
-from compendium.papers.kamp2023.groups import chance_agreement
+from compendium.papers.kamp2023.agreement import chance_agreement
 
 few = st.sampled_from([-1.0, -0.25, 0.0, 0.5, 2.0])  # few, so that plateaus are common; sums are exact
 profile = st.lists(few, min_size=0, max_size=12).map(np.array)

@@ -19,8 +19,7 @@ from compendium.papers.common.sample import marked_corpus
 from compendium.papers.kamp2023 import (
     agreement,
     dynamic_k,
-    figures_pairs,
-    groups,
+    figures,
     people,
     readings,
     sentences,
@@ -74,8 +73,8 @@ def test_agreement_of_few_methods_is_told_and_drawn_as_far_as_it_goes(step, monk
     pairs = agreement.agreement_table(step)
     assert len(pairs) == 3 * (len(methods) - 1)
     for figure in (
-        figures_pairs.figure_all_pairs(agreement.most_methods(pairs)),
-        figures_pairs.figure_pair_matrix(agreement.matrix_at_k(agreement.most_methods(pairs), 2), 2),
+        figures.figure_all_pairs(agreement.most_methods(pairs)),
+        figures.figure_pair_matrix(agreement.matrix_at_k(agreement.most_methods(pairs), 2), 2),
     ):
         shown = [text.get_text() for text in figure.texts]
         assert ("fewer than two methods explain the texts" in shown) == (len(methods) == 1)
@@ -84,12 +83,12 @@ def test_agreement_of_few_methods_is_told_and_drawn_as_far_as_it_goes(step, monk
     improved = tables.with_published_improvement(dynamic_k.improvement_table(step, compared))
     wide = tables.table_1(improved)
     assert list(wide.columns)[:2] == ["task", "method"] and wide.to_csv(index=False).startswith("task,method")
-    told, lengths = groups.sentence_table(step), groups.length_table(step)
+    told, lengths = agreement.sentence_table(step), agreement.length_table(step)
     assert len(told) == (len(texts) if six else 0) and lengths.empty == (not six)
     assert "methods" in told and "agreement" in lengths
     said = sentences.summary_table(
         step,
-        **{"agreement": pairs, "groups": groups.group_table(step), "lengths": lengths, "dynamic": compared},
+        **{"agreement": pairs, "groups": agreement.group_table(step), "lengths": lengths, "dynamic": compared},
         **{"with_people": people.human_agreement_table(step), "dynamic_k": dynamic_k.dynamic_k_table(step)},
         predicted_k=people.predicted_k_table(step),
     )

@@ -9,7 +9,7 @@ from reference.steps import Recorder
 from attreval.core.tables import write_csv
 from compendium import corpora
 from compendium.papers.common.runs import reported
-from compendium.papers.kamp2023 import dataset
+from compendium.papers.kamp2023 import tables
 from compendium.project import Results
 
 ELSEWHERE = {"highlighted_tokens_annotator1_devtest", "highlighted_tokens_annotator2_devtest"}
@@ -18,12 +18,12 @@ ELSEWHERE |= {"highlighted_tokens_annotator3_devtest", "annotator_mean_IoU", "an
 
 def test_every_published_quantity_has_a_place():
     """What is not in this table is in that of people's marks."""
-    assert set(reported("kamp_dataset_stats").quantity) == set(dataset.TITLES) | ELSEWHERE
+    assert set(reported("kamp_dataset_stats").quantity) == set(tables.TITLES) | ELSEWHERE
 
 
 def test_a_profile_without_the_corpus_says_so():
-    found = dataset.dataset_table(Recorder())
-    assert found.ours.isna().all() and set(found.reason) == {dataset.NO_TASK} and len(found) == len(dataset.TITLES)
+    found = tables.dataset_table(Recorder())
+    assert found.ours.isna().all() and set(found.reason) == {tables.NO_TASK} and len(found) == len(tables.TITLES)
 
 
 def test_what_is_there_is_counted(tmp_path, monkeypatch):
@@ -35,9 +35,9 @@ def test_what_is_there_is_counted(tmp_path, monkeypatch):
     write_csv(step.results.table("accuracy", "02_train", "snli", "tiny", 1), accuracy)
     texts = {"dev": ["a b"], "test": ["a film was", "the film was very slow"]}
     monkeypatch.setattr(corpora, "load", lambda task, split: [models.instance(t, "not bad") for t in texts[split]])
-    found = dataset.dataset_table(step).set_index("quantity")
+    found = tables.dataset_table(step).set_index("quantity")
     assert found.ours[["dev_rows", "test_rows", "words_min", "words_max"]].tolist() == [1, 2, 4, 7]
     assert found.ours["words_mean"] == round((4 + 5 + 7) / 3, 3) and found.ours["max_len_subtokens"] == 64
     assert found.ours["train_rows_after_drop"] == 96 and found.ours["macro_f1_test"] == 0.25
     assert found.published["test_rows"] == 9824 and found.reason["test_rows"] == ""
-    assert set(found[found.reason != ""].reason) == {dataset.ELSEWHERE} and found.ours["macro_f1_dev"] != 0.25
+    assert set(found[found.reason != ""].reason) == {tables.ELSEWHERE} and found.ours["macro_f1_dev"] != 0.25

@@ -17,12 +17,10 @@ from compendium.papers.common.verdicts import Finding, untested
 from compendium.papers.kamp2023 import (
     agreement,
     choices,
-    chosen_runs,
     claim_statistics,
     claims,
     dynamic_k,
     figures,
-    groups,
     people,
     profiles,
     readings,
@@ -117,14 +115,14 @@ def test_peaks_are_counted_beside_the_published(step):
 
 
 def test_groups_texts_and_lengths(step):
-    table = groups.group_table(step)
+    table = agreement.group_table(step)
     assert set(table.group) == {"all six", "perturbation", "gradient"} and set(table.k) == set(range(13))
     six = table[table.group == "all six"].set_index("k").agreement
     assert 1 / 6 <= six[1] < six[12] <= 1
-    texts = groups.sentence_table(step)
+    texts = agreement.sentence_table(step)
     assert list(texts.tokens) == [8, 9, 10, 11, 12, 13] and np.isnan(texts.people[0])
     assert texts.people[1:].between(1 / 3, 1).all() and "pieces" not in texts
-    lengths = groups.length_table(step)
+    lengths = agreement.length_table(step)
     assert set(lengths.length) == {8, 10} and (lengths.instances == 1).all()  # nothing has 50 tokens
     ends = lengths[lengths.k >= lengths.length]
     assert np.allclose(ends.agreement, 1) and np.allclose(ends.chance, 1)
@@ -139,8 +137,8 @@ def test_the_summary_says_who_is_highest_and_lowest(step):
         (*RUN, "lime", "deeplift", "perturbation and propagation", 5, 1.0, 6),  # not at the k that is shown
     ]
     found = {
-        "groups": groups.group_table(step),
-        "lengths": groups.length_table(step),
+        "groups": agreement.group_table(step),
+        "lengths": agreement.length_table(step),
         "with_people": people.human_agreement_table(step),
         "dynamic": dynamic_k.dynamic_against_fixed(step),
         "dynamic_k": dynamic_k.dynamic_k_table(step),
@@ -342,22 +340,22 @@ def two_seeds(step, monkeypatch, runs: str):
 
 
 def test_tables_are_of_the_run_of_lowest_difference_where_the_profile_says_so(step, monkeypatch):
-    assert chosen_runs.agreement_runs(two_seeds(step, monkeypatch, "all")) == [("snli", "tiny", 1), ("snli", "tiny", 2)]
-    assert set(groups.group_table(step).seed) == {1, 2}
+    assert readings.agreement_runs(two_seeds(step, monkeypatch, "all")) == [("snli", "tiny", 1), ("snli", "tiny", 2)]
+    assert set(agreement.group_table(step).seed) == {1, 2}
     step = two_seeds(step, monkeypatch, "lowest_apd")
-    assert chosen_runs.agreement_runs(step) == [("snli", "tiny", 2)]
-    for made in (groups.group_table, dynamic_k.dynamic_k_table, people.human_agreement_table, choices.rule_table):
+    assert readings.agreement_runs(step) == [("snli", "tiny", 2)]
+    for made in (agreement.group_table, dynamic_k.dynamic_k_table, people.human_agreement_table, choices.rule_table):
         assert set(made(step).seed) == {2}
     assert {run[2] for run in claims.statistics_by_run(step)} == {2}
     one = step.profile.model_dump()
     one["tasks"]["snli"]["seeds"] = [1]
     step.profile, step.results = Profile.model_validate(one), None  # nothing to choose, so no study is asked for
-    assert chosen_runs.agreement_runs(step) == [("snli", "tiny", 1)]
+    assert readings.agreement_runs(step) == [("snli", "tiny", 1)]
 
 
 def test_the_chosen_seed_is_the_one_that_the_study_marks():
     apd = pd.DataFrame({"task": ["a", "a", "b"], "model": "m", "seed": [3, 4, 5], "chosen": [True, False, True]})
-    assert chosen_runs.chosen_seeds(apd) == {("a", "m"): 3, ("b", "m"): 5}
+    assert readings.chosen_seeds(apd) == {("a", "m"): 3, ("b", "m"): 5}
 
 
 @pytest.mark.parametrize("ties", ["expectation", "random"])
@@ -411,7 +409,7 @@ def test_figures_show_what_they_are_given(step):
     compared = dynamic_k.dynamic_against_fixed(step)
     axes = figures.figure_3(dynamic_k.dynamic_matrices(compared, 4), 4)
     assert len(axes.texts) == 2 * 21
-    lengths = figures.figure_6(groups.length_table(step))
+    lengths = figures.figure_6(agreement.length_table(step))
     assert [line.get_label() for line in lengths.lines][::2] == ["8 tokens", "10 tokens"]
     assert {p.get_label() for p in figures.figure_2b(people.human_agreement_table(step)).lines} >= {"LIME", "Random"}
     reading = step.readings[0]
@@ -431,7 +429,7 @@ def test_an_unknown_published_table_names_those_there_are():
 
 
 def test_methods_that_agree_stand_side_by_side_in_the_matrix():
-    from compendium.papers.kamp2023.figures_pairs import similar_beside
+    from compendium.papers.kamp2023.figures import similar_beside
 
     names = ["a", "b", "twin of a", "c", "twin of b"]
     matrix = pd.DataFrame(np.full((5, 5), 0.5), index=names, columns=names)

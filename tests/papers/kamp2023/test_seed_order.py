@@ -8,7 +8,7 @@ import pytest
 from attreval.core.bootstrap import draw_counts
 from attreval.core.seeds import generator
 from compendium.config import BootstrapSpec
-from compendium.papers.kamp2023.seed_order import exchanged_spreads, order_table, spread, sum_by_text
+from compendium.papers.kamp2023.seeds import exchanged_spreads, order_table, spread, sum_by_text
 
 SETTINGS = BootstrapSpec(draws=400, nulls=199)
 

@@ -13,7 +13,7 @@ from attreval.methods.method import Budget
 from compendium import config
 from compendium.config.variants import fields_of
 from compendium.papers.common.choices import other_choices, tried_run
-from compendium.papers.poerner2018 import accuracies, choices, hits, same_word
+from compendium.papers.poerner2018 import choices, hits, same_word
 
 
 def test_every_field_of_the_variants_is_tried_at_every_other_value():
@@ -96,7 +96,7 @@ def test_pointed_words_are_those_of_the_pointing_game():
 def test_accuracies_stand_beside_the_published(step):  # noqa: F811
     write_csv(step.results.table("accuracy", "02_train", "bbc", "cnn", 1), hits.pd.DataFrame({"accuracy": [0.8]}))
     summary = hits.accuracy_table(step, hits.pointing_hits(step))
-    (row,) = accuracies.accuracy_beside_published(step, summary).to_dict("records")
+    (row,) = hits.accuracy_beside_published(step, summary).to_dict("records")
     assert (row["experiment"], row["architecture"], row["trained_on"]) == ("20newsgroups hybrid", "CNN", "bbc")
     assert row["published"] == 0.705 and row["ours_less_published"] == pytest.approx(0.095)
     assert (row["discarded"], row["published_low"], row["published_high"]) == (0.25, 0.14, 0.2)

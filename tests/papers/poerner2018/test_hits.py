@@ -12,7 +12,7 @@ from attreval.core.tables import write_attributions, write_csv
 from attreval.core.token_tables import write_tokens
 from compendium import project
 from compendium.config import Profile
-from compendium.papers.poerner2018 import examples, figures
+from compendium.papers.poerner2018 import figures
 from compendium.papers.poerner2018 import hits as pointing
 from compendium.papers.poerner2018.tables import ARCHITECTURES, BLOCKS, table_2, write_blocks
 from compendium.site.numbers import read_declared_numbers, read_numbers
@@ -66,7 +66,7 @@ def step(tmp_path, monkeypatch):
     write_attributions(made.results.attributions("hybrid_bbc", "cnn", 1, 0), records)
     write_csv(made.results.tables / "03_explain-hybrid_bbc-cnn-s1-0_instances.csv", pd.DataFrame(said))
     write_tokens(made.results.tokens("hybrid_bbc", "cnn", 1, 0), {i.id: word_tokens(i) for i in instances})
-    for module in (pointing, examples):
+    for module in (pointing, figures):
         monkeypatch.setattr(module, "to_explain", lambda *_: instances)
     return made
 
@@ -122,7 +122,7 @@ def test_agreement_by_attractors_may_be_missing(step):
 
 
 def test_an_example_is_the_shortest_text_on_which_methods_differ(step):
-    example = examples.shortest_example(step, BLOCKS["topics"].tasks, "gru", ["lrp", "gradient_l2", "lime"])
+    example = figures.shortest_example(step, BLOCKS["topics"].tasks, "gru", ["lrp", "gradient_l2", "lime"])
     assert example.words == tuple(models.instance(TEXTS[2]).word_texts()) and example.after == ""
     assert list(example.rows) == ["LRP", "Gradient (L2)"], "of the methods asked those that were run"
     assert example.evidence.tolist() == [True, True, True, False, False]
@@ -132,7 +132,7 @@ def test_an_example_is_the_shortest_text_on_which_methods_differ(step):
 def test_a_profile_without_a_kind_of_text_has_an_empty_example(step):
     example = figures.figure_2(step, "plural")
     assert example.words == () and example.rows == {}
-    assert examples.example_table({"plural": example}).predicted.tolist() == ["nothing"]
+    assert figures.example_table({"plural": example}).predicted.tolist() == ["nothing"]
 
 
 def test_explanations_of_the_gold_class_cannot_point(step):

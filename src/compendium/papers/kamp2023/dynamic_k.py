@@ -11,8 +11,14 @@ import numpy as np
 import pandas as pd
 
 from compendium.papers.kamp2023.agreement import mean_with_interval
-from compendium.papers.kamp2023.chosen_runs import agreement_runs
-from compendium.papers.kamp2023.readings import PEOPLE, read_runs, shared_readings, voter_title, voters_and_people
+from compendium.papers.kamp2023.readings import (
+    PEOPLE,
+    agreement_runs,
+    read_runs,
+    shared_readings,
+    voter_title,
+    voters_and_people,
+)
 
 COMPARED = 10  # the largest fixed k that dynamic k is compared with, where the profile fixes no larger one
 IMPROVED = 5  # and the largest of the paper's Table 1

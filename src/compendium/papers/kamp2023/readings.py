@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import pandas as pd
 
 from attreval.core.records import Attribution, Instance, Tokens
 from attreval.core.seeds import generator
@@ -21,7 +22,6 @@ from attreval.metrics.marks import relevance, token_marks
 from compendium.config import AgreementSpec, Profile, Run
 from compendium.papers.common.runs import kept_for_run, load_attributions, load_tokens
 from compendium.papers.common.sample import examples, to_explain
-from compendium.papers.kamp2023.chosen_runs import agreement_runs
 from compendium.project import Results
 from compendium.workflow.step import Step
 
@@ -156,3 +156,21 @@ def voters_and_people(readings: Sequence[Reading]) -> list[str]:
 def shared_readings(readings: Sequence[Reading], *names: str) -> Sequence[Reading]:
     """Those on which all of these voters have something to say: what nobody marked does not count for people."""
     return marked(readings) if PEOPLE in names else readings
+
+
+def chosen_seeds(apd: pd.DataFrame) -> dict[tuple[str, str], int]:
+    """By task and model, the seed whose explanations differ least from those of the others; apd: as `apd_table`."""
+    chosen = apd[apd.chosen]
+    return {(row.task, row.model): int(row.seed) for row in chosen.itertuples()}
+
+
+def agreement_runs(step) -> list[Run]:
+    """The runs that tables of agreement are of, as `agreement.runs` says; a model of one seed has nothing to choose.
+
+    FileNotFoundError: notebook 05_kamp2023_seeds, whose table names the chosen runs, has not run.
+    """
+    runs = step.profile.explained_runs("agreement")
+    if step.profile.agreement.runs == "all" or len(runs) == len({run[:2] for run in runs}):
+        return runs
+    chosen = chosen_seeds(step.results.read_table("apd", "05_kamp2023_seeds"))
+    return [run for run in runs if chosen.get(run[:2], run[2]) == run[2]]

@@ -8,19 +8,21 @@ its models are trained and explained here, each seed by itself, so that they may
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import groupby
 
 import numpy as np
 import pandas as pd
 
+from attreval.core.bootstrap import draw_counts, percentile_interval
 from attreval.core.records import Attribution
+from attreval.core.seeds import generator
 from attreval.core.tables import read_attributions, write_attributions
 from attreval.metrics.pairwise_difference import profile_differences, profile_matrix
 from compendium import corpora
-from compendium.config import Profile
+from compendium.config import BootstrapSpec, Profile
 from compendium.papers.common.runs import load_attributions, reported
 from compendium.papers.kamp2023.readings import SIX
-from compendium.papers.kamp2023.seed_order import order_table, spread
 from compendium.project import Results
 from compendium.workflow.step import set_threads
 
@@ -33,7 +35,7 @@ def apd_table(step) -> pd.DataFrame:
     """One row a task, model and seed: accuracy on test where known, average pairwise difference, and the one chosen.
 
     apd: over all runs as `agreement.apd_itself` says. Profiles are normalised and padded, see
-    metrics.pairwise_difference. The last five columns: see seed_order.
+    metrics.pairwise_difference. The last five columns: see `order_table`.
     """
     parts = []
     for task, model, runs in [*seeds_of_tasks(step), *seeds_of_study(step)]:
@@ -134,7 +136,7 @@ def spread_table(step, apd: pd.DataFrame) -> pd.DataFrame:
     """One row a study (`main`, `other`, `published`): runs, least and largest APD, and their distance over the least.
 
     main: the profile's study of seeds, or else the first task with several. apd: as `apd_table` makes it. chance, p:
-    see seed_order. stays: share of draws of texts in which the chosen run is the least. surely: runs surely above it.
+    see `order_table`. stays: share of draws of texts in which the chosen run is the least. surely: runs surely above it.
     """
     profile, rows = step.profile, []
     by_study = list(apd.groupby(["task", "model"], sort=False))
@@ -155,3 +157,40 @@ def spread_table(step, apd: pd.DataFrame) -> pd.DataFrame:
 def _spread(apd: pd.Series) -> dict[str, float]:
     """How many, the least, the largest, and by which share of the least the largest exceeds it."""
     return {"runs": len(apd), "least": apd.min(), "most": apd.max(), "spread": spread(apd.to_numpy())}
+
+
+def order_table(differences: np.ndarray, instances: Sequence[str], settings: BootstrapSpec, *names) -> pd.DataFrame:
+    """One row a run: the interval of its excess over the least run, and how often it is the least itself.
+
+    differences: (r, p) of `pairwise_difference.profile_differences`; instances: (p,) whose profile each is.
+    low, high: of its difference over that of the run that is least here, less 1; texts are drawn with replacement.
+    least: share of draws in which no run has less. chance: the mean distance of the largest over the least where in
+    each text runs change names at random; p: share of such worlds, this one included, with at least ours.
+    """
+    sums, counts = sum_by_text(differences, instances)
+    drawn = draw_counts(generator("order of runs", *names), len(counts), settings.draws)
+    means = (drawn @ sums.T) / (drawn @ counts)[:, None]
+    least = differences.mean(axis=1).argmin()
+    low, high = percentile_interval(means / means[:, [least]] - 1, settings.confidence)
+    first = np.bincount(means.argmin(axis=1), minlength=len(sums)) / len(means)
+    spreads = exchanged_spreads(sums, settings.nulls, *names)
+    p = (1 + (spreads >= spread(sums.sum(axis=1))).sum()) / (1 + len(spreads))
+    return pd.DataFrame({"low": low, "high": high, "least": first, "chance": spreads.mean(), "p": p})
+
+
+def sum_by_text(differences: np.ndarray, instances: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+    """(r, t) sums over the profiles of each text, and (t,) how many it has; texts in the order of their names."""
+    texts, at = np.unique(np.asarray(instances), return_inverse=True)
+    of_text = np.arange(len(texts))[:, None] == at[None]
+    return differences @ of_text.T, of_text.sum(axis=1)
+
+
+def spread(apd: np.ndarray) -> float:
+    """By which share of the least the largest exceeds it."""
+    return apd.max() / apd.min() - 1
+
+
+def exchanged_spreads(sums: np.ndarray, worlds: int, *names) -> np.ndarray:
+    """(worlds,) spreads where in each text the runs' (r, t) sums change places at random."""
+    rng = generator("exchanged runs", *names)
+    return np.array([spread(rng.permuted(sums, axis=0).sum(axis=1)) for _ in range(worlds)])
