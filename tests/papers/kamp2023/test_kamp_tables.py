@@ -16,7 +16,6 @@ from compendium.papers.common.runs import reported
 from compendium.papers.common.verdicts import Finding, untested
 from compendium.papers.kamp2023 import (
     agreement,
-    choices,
     claim_statistics,
     claims,
     dynamic_k,
@@ -201,11 +200,11 @@ def test_phrases_against_peoples(step):
 
 
 def test_what_small_choices_move(step):
-    ties = choices.tie_table(step)
+    ties = dynamic_k.tie_table(step)
     assert len(ties) == 21 and (ties.farthest >= 0).all()
-    signs = choices.sign_table(step)
+    signs = dynamic_k.sign_table(step)
     assert set(signs.method) == set(SIX) - {"gradient_l1"} and list(signs.sign[:2]) == ["signed", "unsigned"]
-    rules = choices.rule_table(step)
+    rules = dynamic_k.rule_table(step)
     by_rule = rules.groupby("rule").k.mean()
     assert by_rule["paper"] <= by_rule["around"] <= by_rule["released"] <= by_rule["plateau_ends"]
 
@@ -344,7 +343,7 @@ def test_tables_are_of_the_run_of_lowest_difference_where_the_profile_says_so(st
     assert set(agreement.group_table(step).seed) == {1, 2}
     step = two_seeds(step, monkeypatch, "lowest_apd")
     assert readings.agreement_runs(step) == [("snli", "tiny", 2)]
-    for made in (agreement.group_table, dynamic_k.dynamic_k_table, people.human_agreement_table, choices.rule_table):
+    for made in (agreement.group_table, dynamic_k.dynamic_k_table, people.human_agreement_table, dynamic_k.rule_table):
         assert set(made(step).seed) == {2}
     assert {run[2] for run in claims.statistics_by_run(step)} == {2}
     one = step.profile.model_dump()

@@ -13,10 +13,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+import matplotlib as mpl
 import numpy as np
 import pandas as pd
+from matplotlib import pyplot as plt
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch, Rectangle
 
+from attreval.core.tables import write_whole
 from compendium.papers.common.claims import Claim
+from compendium.papers.common.style import draw_nothing, use_style
 from compendium.papers.common.verdicts import (
     CHANCE,
     CONTRADICTED,
@@ -85,10 +91,6 @@ def decided(table: pd.DataFrame, claims: Iterable[Claim]) -> pd.DataFrame:
 
 def draw_overview(table: pd.DataFrame, claims: Iterable[Claim]):
     """All testable claims of all papers on one page, a panel a paper. table: of `claims.score`."""
-    from matplotlib import pyplot as plt
-
-    from compendium.papers.common.style import draw_nothing, use_style
-
     rows = decided(table, claims)
     if rows.empty:
         return draw_nothing(f"None of {len(table)} claims can be tested in this run.")
@@ -121,10 +123,6 @@ def draw_overview(table: pd.DataFrame, claims: Iterable[Claim]):
 
 def draw_paper(table: pd.DataFrame, paper: str, claims: Iterable[Claim]):
     """The testable claims of one paper in words, with our value, its interval, the published value and the nulls."""
-    from matplotlib import pyplot as plt
-
-    from compendium.papers.common.style import draw_nothing, use_style
-
     table = table[table.paper == paper]
     rows = decided(table, claims)
     if rows.empty:
@@ -148,8 +146,6 @@ def draw_paper(table: pd.DataFrame, paper: str, claims: Iterable[Claim]):
 
 def _draw_rows(axes, rows: pd.DataFrame, size: float = 20) -> None:
     """Claimed range, interval, value, published value and nulls of each claim, from the top down."""
-    from matplotlib.patches import Rectangle
-
     for y, (_, row) in enumerate(rows.iterrows()):
         scale, (colour, marker) = make_scale(row), LOOK[row.verdict]
         axes.add_patch(Rectangle((0, y - 0.42), scale.far, 0.84, facecolor=CLAIMED, edgecolor="none", zorder=0))
@@ -188,29 +184,23 @@ def _say(claim, value: float, digits: int = 3) -> str:
 
 def _explain(figure, table: pd.DataFrame, size: float, y: float, columns: int) -> None:
     """The legend: verdicts with their counts, the other marks, and how many claims are left out."""
-    from matplotlib.lines import Line2D
-    from matplotlib.patches import Patch
-
     counts = table.verdict.value_counts()
 
-    def mark(verdict):
-        colour, marker = LOOK[verdict]
-        face = "white" if verdict in HOLLOW else colour
-        return Line2D(
-            [], [], color=colour, marker=marker, markerfacecolor=face, markersize=5, linewidth=1.3,
-            label=f"{verdict} ({counts.get(verdict, 0)})",
-        )  # fmt: skip
+    def mark(marker: str, label: str, **more) -> Line2D:
+        return Line2D([], [], **{"linestyle": "none", "marker": marker, "markersize": 5, "label": label} | more)
 
-    def plain(marker, label, **more):
-        return Line2D([], [], linestyle="none", marker=marker, markersize=5, label=label, **more)
-
-    verdicts = [mark(verdict) for verdict in VERDICTS if verdict in LOOK]
+    verdicts = [
+        mark(marker, f"{verdict} ({counts.get(verdict, 0)})", linestyle="-", color=colour, linewidth=1.3)
+        for verdict, (colour, marker) in LOOK.items()
+    ]
+    for handle, verdict in zip(verdicts, LOOK, strict=True):
+        handle.set_markerfacecolor("white" if verdict in HOLLOW else LOOK[verdict][0])
     others = [
         Patch(facecolor=CLAIMED, label="claimed range, line at its edge"),
-        plain("|", "the paper's value", color="black", markeredgewidth=1.2),
-        plain("x", "random scores", color=CHANCE_MARK),
-        plain("+", "exchanged names", color=CHANCE_MARK),
-        plain("", f"not testable here, left out: {counts.get(UNTESTABLE, 0)}"),
+        mark("|", "the paper's value", color="black", markeredgewidth=1.2),
+        mark("x", "random scores", color=CHANCE_MARK),
+        mark("+", "exchanged names", color=CHANCE_MARK),
+        mark("", f"not testable here, left out: {counts.get(UNTESTABLE, 0)}"),
     ]
     handles = [handle for pair in zip(verdicts, others, strict=True) for handle in pair]
     figure.legend(
@@ -221,11 +211,6 @@ def _explain(figure, table: pd.DataFrame, size: float, y: float, columns: int) -
 
 def write_picture(axes, stem: Path, salt: str = "scorecard") -> list[Path]:
     """Write a figure as <stem>.png and <stem>.svg, the same bytes each time; close it, and return both paths."""
-    import matplotlib as mpl
-    from matplotlib import pyplot as plt
-
-    from attreval.core.tables import write_whole
-
     figure, paths = axes.get_figure(), []
     for kind, metadata in (("png", {"Software": None}), ("svg", {"Date": None, "Creator": None})):
         path = stem.with_name(f"{stem.name}.{kind}")

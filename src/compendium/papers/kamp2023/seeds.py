@@ -136,7 +136,7 @@ def spread_table(step, apd: pd.DataFrame) -> pd.DataFrame:
     """One row a study (`main`, `other`, `published`): runs, least and largest APD, and their distance over the least.
 
     main: the profile's study of seeds, or else the first task with several. apd: as `apd_table` makes it. chance, p:
-    see `order_table`. stays: share of draws of texts in which the chosen run is the least. surely: runs surely above it.
+    see `order_table`. stays: share of draws of texts in which the chosen run is the least. surely: runs above it.
     """
     profile, rows = step.profile, []
     by_study = list(apd.groupby(["task", "model"], sort=False))
