@@ -12,6 +12,7 @@ from reference import coalitions, erasures, models
 from threadpoolctl import threadpool_limits
 from typer.testing import CliRunner
 
+from attreval.catalogue import list_methods
 from attreval.cli import app
 from attreval.core.units import find_units, mask_units
 from attreval.methods import METHODS, method, methods_for, proxyspex
@@ -19,7 +20,6 @@ from attreval.methods.coalitions import all_coalitions
 from attreval.methods.method import Budget, UnitSettings
 from attreval.methods.run import explain
 from attreval.models.scorer import Scorer
-from compendium.catalogue import list_methods
 from compendium.papers.sun2024 import oracle
 from compendium.site.reference import cards
 

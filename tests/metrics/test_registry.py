@@ -13,13 +13,8 @@ from reference import CHECKOUT, models
 from attreval.methods.techniques import TECHNIQUES
 from attreval.metrics import EVALUATED, METRICS, STORED
 from attreval.metrics.metric import JUDGES, NEEDS, metric
-from attreval.metrics.scored_text import ScoredText, without_asking
-
-from attreval.metrics.metric import JUDGES, NEEDS
 from attreval.metrics.normalised_aopc import MEASURES, Limits
-from attreval.metrics.planted.measures import PLANTED_METRICS
-from attreval.metrics.registry import METRICS, STORED
-from compendium.papers.joint import values
+from attreval.metrics.scored_text import ScoredText, without_asking
 from compendium.papers.sun2024 import contrasts, properties, tables
 
 RUN = {"task": "snli", "model": "m", "seed": 1}
@@ -106,28 +101,6 @@ def test_simplicity_and_complexity_are_opposite(name):
     few, many = (without_asking(METRICS[name].ask(text, method)) for method in text.scores)
     assert METRICS[name].sign == np.sign(few - many) == (1 if name == "simplicity" else -1)
 
-@pytest.mark.parametrize("measure", MEASURES)
-def test_areas_between_limits_keep_the_direction_of_the_measure(measure):
-    limits = Limits(*np.array([[-0.2, 0.6], [-0.1, 0.5]]), exact=True)
-    lead = limits.place(measure, 0.4) - limits.place(measure, 0.3)
-    assert METRICS[f"naopc_{measure}"].sign == METRICS[measure].sign * np.sign(lead)
-
-
-def test_simplicity_and_complexity_are_opposite():
-    few, many = np.array([1.0, 0, 0, 0]), np.ones(4)
-    reading = SimpleNamespace(scores={"few": few, "many": many}, pieces=range(4))
-    ((_, key, first), (_, _, second)) = values.simplicity_values(reading, ["few", "many"])
-    assert METRICS[key].sign == np.sign(first - second) == 1
-    text = SimpleNamespace()
-    gap = PLANTED_METRICS["complexity"].measure(text, few, ()) - PLANTED_METRICS["complexity"].measure(text, many, ())
-    assert METRICS["complexity"].sign == np.sign(gap) == -1
-
-
-@pytest.mark.parametrize("name", PLANTED_METRICS)
-def test_planted_metrics_are_those_of_the_registry(name):
-    assert PLANTED_METRICS[name].higher_is_better == METRICS[name].higher_is_better
-    assert PLANTED_METRICS[name].level == METRICS[name].level
-
 
 def test_properties_are_turned_as_the_registry_says():
     for name, key in tables.PROPERTIES.items():
@@ -187,3 +160,10 @@ def test_the_guides_metric_is_one_file_and_reported_everywhere(tmp_path):
 def test_what_explanations_of_tokens_do_not_tell_names_its_notebook():
     assert {METRICS[name].notebook for name in EVALUATED} == {""}
     assert METRICS["hit_target"].notebook == "04_poerner2018"
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+def test_areas_between_limits_keep_the_direction_of_the_measure(measure):
+    limits = Limits(*np.array([[-0.2, 0.6], [-0.1, 0.5]]), exact=True)
+    lead = limits.place(measure, 0.4) - limits.place(measure, 0.3)
+    assert METRICS[f"naopc_{measure}"].sign == METRICS[measure].sign * np.sign(lead)
