@@ -31,7 +31,7 @@ report: $(READY)  ## fetch the corpora, run PROFILE (quick), render the site
 
 test: $(READY)  ## all tests: units, properties, golden values, the smoke workflow, the site in a browser
 	@echo "tests 1 of 2: units, properties, golden values, the site in a browser"
-	@$(BIN)/python -m pytest -m "not workflow" -n $(WORKERS)
+	@$(BIN)/python -m pytest -m "not workflow" -n $(WORKERS) --dist loadfile
 	@echo "tests 2 of 2: the smoke profile through the whole workflow, killed and started again"
 	@$(BIN)/python -m pytest -m workflow -vv
 
