@@ -130,8 +130,8 @@ workflow/kept.py workflow/test_kept.py
 - said = [profile.model_dump_json(), *(
 + said = [*(
 # imports-of-imports: a changed module that is imported by way of another does not make a step stale
-core/imports.py workflow/test_staleness.py
-- todo += _imported(path.read_text(encoding="utf-8"))
+compendium/imports.py workflow/test_staleness.py
+- todo += _imported(path.read_text(encoding="utf-8"))[0]
 + todo += []
 # var-missing: a number that is not there is silently left out of the text
 shortcodes.py test_shortcodes.py

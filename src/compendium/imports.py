@@ -22,22 +22,23 @@ def closure(sources: Iterable[str], leave_out: Sequence[str] = ()) -> list[Path]
     """
     found: set[Path] = set()
     todo = [module for source in sources for module in _imported(source)[0]]
+    seen: set[str] = set()
     while todo:
         module = todo.pop()
-        if any(module == name or module.startswith(f"{name}.") for name in leave_out):
+        if module in seen or any(module == name or module.startswith(f"{name}.") for name in leave_out):
             continue
-        parts = module.split(".")
+        seen.add(module)
+        parts, last = module.split("."), None
         for i in range(1, len(parts) + 1):  # importing a.b.c runs a and a.b as well
             path = _file_of(".".join(parts[:i]))
+            last = path or last
             if path and path not in found:
                 found.add(path)
-                if path.parent not in PACKAGES.values() or path.name != "__init__.py":
-                    names, finds_all = _imported(path.read_text(encoding="utf-8"))
-                    todo += names
-                    todo += _beside(path) if finds_all and path.name != "__init__.py" else []
-        home = _file_of(".".join(parts[:-1])) if len(parts) > 2 and _file_of(module) is None else None
-        if home and home.name == "__init__.py" and _imported(home.read_text(encoding="utf-8"))[1]:
-            todo += _beside(home)
+                if not _is_root(path):
+                    todo += _imported(path.read_text(encoding="utf-8"))[0]
+        if last and not path and not _is_root(last):  # a name in a module, perhaps one that it collects
+            folders = _imported(last.read_text(encoding="utf-8"))[1]
+            todo += [f"{folder}.{other.stem}" for folder in folders for other in _folder(folder).glob("[!_]*.py")]
     return sorted(found)
 
 
@@ -74,28 +75,41 @@ def module_name(path: Path) -> str:
 
 
 @cache
-def _imported(source: str) -> tuple[frozenset[str], bool]:
+def _imported(source: str) -> tuple[frozenset[str], tuple[str, ...]]:
     """The modules of the two packages that a source imports anywhere, also inside functions.
 
-    Besides, whether it finds modules by itself, by pkgutil.iter_modules: then it imports all beside it.
+    Besides, the packages whose modules it finds by pkgutil.iter_modules: those that its strings name.
     """
-    names, finds_all = set(), False
+    names, strings, finds = set(), {}, False
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
             names |= {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
         elif isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
-        finds_all |= "iter_modules" in (getattr(node, "id", ""), getattr(node, "attr", ""))
-    return frozenset(name for name in names if name.split(".")[0] in PACKAGES), finds_all
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            strings[node.value] = None
+        finds |= "iter_modules" in (getattr(node, "id", ""), getattr(node, "attr", ""))
+    folders = [name for name in strings if finds and name.split(".")[0] in PACKAGES and _folder(name).is_dir()]
+    return frozenset(name for name in names if name.split(".")[0] in PACKAGES), tuple(folders)
 
 
-def _beside(path: Path) -> list[str]:
-    """The modules in the folder of a file, and in the folders of that."""
-    return [module_name(other) for other in sorted(path.parent.rglob("*.py")) if other != path]
+def _is_root(path: Path) -> bool:
+    """Whether a file is what a package itself offers."""
+    return path.name == "__init__.py" and path.parent in PACKAGES.values()
+
+
+def _folder(package: str) -> Path:
+    """The folder of a package, or where it would be."""
+    root, *rest = package.split(".")
+    return PACKAGES[root].joinpath(*rest)
 
 
 def _file_of(module: str) -> Path | None:
     """The file of a module, None where the name is not a module (but a function in one, say)."""
-    package, *rest = module.split(".")
-    path = PACKAGES[package].joinpath(*rest)
+    return _find(_folder(module))
+
+
+@cache
+def _find(path: Path) -> Path | None:
+    """The module or package of this path without an ending, if there is one."""
     return next((found for found in (path.with_suffix(".py"), path / "__init__.py") if found.exists()), None)

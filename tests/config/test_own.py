@@ -12,9 +12,12 @@ import yaml
 from reference import CHECKOUT
 from reference.profiles import TASK, TINY
 
+from attreval.methods import METHODS
 from attreval.methods.method import Budget, UnitSettings
 from compendium import config, corpora
 from compendium.corpora import TASKS
+from compendium.corpora.tasks import known_task
+from compendium.workflow.parallel import map_side_by_side
 
 AS_IT_IS = {"models": ["mine"], "train_rows": 0, "dev_rows": 0, "test_rows": 9, "explain_rows": 3}
 
@@ -73,14 +76,24 @@ def test_a_profile_makes_a_file_a_task_with_the_classes_of_its_model(folder):
     assert ("mine", "mine", 1) in found.explained_runs("agreement")
 
 
-def test_a_profile_that_reaches_another_process_makes_its_tasks_known_there(folder):
-    kept = pickle.dumps(load(folder))
+def test_making_a_profile_changes_nothing_outside_it(folder):
+    """Neither does one that reaches another process; who starts a run makes own tasks and methods known."""
+    found = load(folder)
+    settings, kept = found.model_dump(), pickle.dumps(found)
     for name in ("mine", "hybrid_mine"):
         del TASKS[name]
-    assert pickle.loads(kept).read_by("hybrid_mine") == "mine" and "mine" in TASKS
-    del TASKS["mine"]
-    settings = pickle.loads(kept).model_dump()
-    assert config.Profile.model_validate(settings).corpora["mine"].text == "review" and "mine" in TASKS
+    before = dict(TASKS), dict(METHODS)
+    assert pickle.loads(kept) == found
+    with pytest.raises(ValueError, match=r"unknown task '(hybrid_)?mine'"):
+        config.Profile.model_validate(settings)
+    assert before == (TASKS, METHODS)
+    config.make_known(settings)
+    assert config.Profile.model_validate(settings).read_by("hybrid_mine") == "mine" and "mine" in TASKS
+
+
+def test_processes_of_a_step_know_the_tasks_of_its_profile(folder):
+    settings = load(folder).model_dump()
+    assert map_side_by_side(known_task, [("mine",), ("hybrid_mine",)], 2, settings=settings)[0].labels == ("neg", "pos")
 
 
 def test_a_path_is_that_of_the_profiles_folder_wherever_one_stands(folder, monkeypatch):

@@ -7,7 +7,7 @@ import yaml
 from reference.profiles import TASK, TINY
 
 from compendium import config
-from compendium.config.variants import VARIANTS, fields_of
+from compendium.config.variants import VARIANTS
 
 
 def load(folder, **more):
@@ -63,7 +63,3 @@ def test_variants_of_several_papers_meet_and_leave_other_keys_alone(tmp_path):
 def test_what_a_variant_sets_is_no_key_of_a_profile(tmp_path, more, words):
     with pytest.raises(ValueError, match=words):
         load(tmp_path, **more)
-
-
-def test_fields_are_listed_once_a_section():
-    assert fields_of("kamp2023") == {"agreement": ["ties", "peaks", "people", "improvement", "apd_itself"]}

@@ -122,6 +122,18 @@ def test_its_limits_and_no_others_change_how_much_it_asks(readers, name):
 
 
 @pytest.mark.parametrize("name", METHODS)
+def test_it_asks_as_much_as_its_formula_says(readers, name):
+    """Of a formula that says `about` or a range, half to all of it and a tenth."""
+    method = METHODS[name]
+    for family in method.families:
+        tokens = readers[family].tokens(models.instance("the film was not good", "the plot was very bad"))
+        said = method.cost(len(tokens), len(tokens.content), SMALL, layers=readers["transformer"].layers)
+        asked = Overheard(method, readers[family]).requested
+        rough = "about" in method.evaluations or " to " in method.evaluations
+        assert 0.5 * said <= asked <= 1.1 * said if rough else asked == said, (family, said, asked)
+
+
+@pytest.mark.parametrize("name", METHODS)
 def test_who_draws_says_so(readers, name):
     """LIMSSE draws from a generator of its own, so that its three losses read the same substrings."""
     method = METHODS[name]

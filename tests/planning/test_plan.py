@@ -1,130 +1,113 @@
-"""The plan of a profile: a row for every step of the workflow, priced by rates, and the same counts as a run books."""
+"""The plan of a profile: a row for every step of the workflow, priced by what methods ask and this machine's speed."""
+
+from __future__ import annotations
 
 import json
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-import torch
-from reference import models
 from typer.testing import CliRunner
 
-from attreval import cli, config
-from attreval.core.records import Instance
-from attreval.methods.run import explain
-from attreval.models.scorer import Scorer
-from compendium.planning import plan, texts, unit_costs, work
-from compendium.planning.counting import fixed
-from compendium.planning.unit_costs import Rates, build_random
-from compendium.workflow.parameters import NOTEBOOKS
+from attreval import cli
+from attreval.methods import METHODS
+from attreval.methods.method import Budget
+from compendium import config, corpora
+from compendium.planning import plan, speed
+from compendium.planning.plan import Counting, Row, make_plan, settled
+from compendium.workflow.steps import STEPS, Graph
 
 RATE = 1e-3
 
 
 @pytest.fixture
-def smoke(monkeypatch):
+def smoke(monkeypatch, tmp_path):
     """The smoke profile, none of whose tables is at hand; every token costs a millisecond."""
-    monkeypatch.setattr(texts, "known_texts", lambda task, split: ([], 0))
-    monkeypatch.setattr(plan, "known_texts", lambda task, split: ([], 0))
-    monkeypatch.setattr(plan, "start_seconds", lambda model: 2.0)
-    return config.load("smoke")
-
-
-def even_rates(model):
-    """Rates of a network of a thousand weights."""
-    network = SimpleNamespace(parameters=lambda: [torch.zeros(1000)])
-    return SimpleNamespace(
-        seconds=lambda *key: RATE, model=SimpleNamespace(network=network), depth=1, width=8, name=model
-    )
+    monkeypatch.setattr(corpora, "table_path", lambda task: tmp_path / task)
+    monkeypatch.setattr(plan, "start_seconds", lambda: 2.0)
+    even = SimpleNamespace(seconds=lambda length, rows=None: RATE, memory=lambda trains, tokens: 1.0)
+    monkeypatch.setattr(plan, "Speed", lambda spec, device: even)
+    plan.mean_words.cache_clear()
+    yield config.load("smoke")
+    plan.mean_words.cache_clear()
 
 
 def test_every_step_of_the_workflow_is_planned(smoke):
-    found = list(work.list_work(smoke))
-    steps = {}
-    for one in found:
-        steps[one.notebook] = steps.get(one.notebook, 0) + one.steps
-    assert steps["02_train"] == len(smoke.trained_runs())
-    assert steps["03_explain"] == sum(smoke.explaining_of(task).shards for task, _, _ in smoke.explained_runs())
-    diagnosed = len(smoke.explained_runs("diagnosis"))
-    assert steps["07_sun2024_agents"] == diagnosed and steps["07_sun2024_explanations"] == diagnosed
-    single = ("01_data", "03_overview", "04_poerner2018", "05_kamp2023", "05_kamp2023_seeds", "06_zhao2023")
-    assert all(steps[name] == 1 for name in (*single, "07_sun2024", "08_joint", "09_planted"))
-    assert set(steps) == set(NOTEBOOKS)
+    planned: dict[str, int] = {}
+    for row in make_plan(smoke).rows:
+        planned[row.notebook] = planned.get(row.notebook, 0) + row.steps
+    assert planned == {step.notebook: len(step.runs(Graph(smoke))) for step in STEPS}
 
 
 def test_a_price_is_what_tokens_and_starts_cost(smoke):
-    for one in work.list_work(smoke):
-        priced = plan.price(one, smoke, even_rates)
-        starts = one.steps * (smoke.workers if one.notebook in plan.SIDE_BY_SIDE else 1) * 2.0
-        passed = sum(one.passes.values()) + sum(one.training.values()) if one.model else 0
-        assert priced.seconds == pytest.approx(one.own + starts + RATE * passed)
-        assert one.tokens <= passed + 1e-6 or any(key[0] == "erased" for key in one.passes)
+    found = make_plan(smoke).rows
+    (data,) = [row for row in found if row.notebook == "01_data"]
+    assert (data.seconds, data.evaluations) == (2.0, 0)
+    (explained,) = [row for row in found if (row.notebook, row.task, row.model) == ("03_explain", "snli", "tiny")]
+    length, content = Counting(smoke).lengths("snli", "tiny")
+    assert (length, content) == (round(23 * 1.25 + 3), 29)
+    methods = [METHODS[name] for name in smoke.explain.methods]
+    costs = [method.cost(length, content, settled(smoke.explain)) for method in methods]
+    assert explained.texts == 7 and explained.steps == 2  # six, and one example; two shards
+    assert explained.evaluations == 7 * (1 + sum(costs)) and explained.tokens == length * explained.evaluations
+    passes = explained.tokens + 2 * length * explained.gradients  # a gradient counts as three
+    assert explained.seconds == pytest.approx(2 * 2.0 + RATE * passes)
+    (trained,) = [row for row in found if (row.notebook, row.task, row.model) == ("02_train", "bbc", "gru")]
+    read = 3 * 48 + 2 * 16 + 16  # trained on, checked twice, tested
+    assert trained.seconds == pytest.approx(2.0 + RATE * 200 * read) and trained.evaluations == 48 + 2 * 16 + 16
 
 
-@pytest.mark.parametrize("count", [1, 3, 8])
-def test_few_texts_are_counted_one_by_one_as_the_run_books_them(tiny, smoke, count):
-    """Where every text is looked at, evaluations, gradients and tokens of a step are the run's own."""
-    words = np.random.default_rng(count).permutation(["the", "film", "was", "not", "good", "plot", "bad", "slow"])
-    some = [models.instance(" ".join(words[: 2 + at % 6]), " ".join(words[-3:])) for at in range(count)]
-    some = [Instance(f"i{at}", one.segments, 0, one.words) for at, one in enumerate(some)]
-    planner = work.Planner(smoke, read=lambda task, model: tiny.tokens)
-    methods = [m for m in smoke.explain.methods if m != "partition_shap"]  # its order hangs on the answers
-    budget = fixed(smoke.explain)
-    counted = planner.explaining("snli", "tiny", some, methods, budget, "float32")
-    scorer = Scorer(tiny)
-    explained = explain(scorer, some, methods, budget, ())
-    costs = [a.cost for e in explained for a in e.attributions.values()] + [scorer.costs["prediction"]]
-    assert counted.tokens == pytest.approx(sum(cost.unique_tokens for cost in costs))
-    assert counted.evaluations == pytest.approx(sum(cost.unique for cost in costs))
+def test_more_of_anything_costs_more(smoke):
+    first = make_plan(smoke).processor_hours
+    for section, changes in {
+        "explain": {"lime_samples": 600},
+        "training": {"epochs": 9},
+        "faithfulness": {"draws": 20},
+        "diagnosis": {"rows": 40},
+        "joint": {"asked": {"snli": 4}},
+    }.items():
+        assert make_plan(smoke.changed(**{section: getattr(smoke, section).changed(**changes)})).processor_hours > first
 
 
-def test_a_made_up_text_has_the_words_of_its_task(smoke):
-    (one,) = texts.texts_of("snli", "test", 1)
-    assert len(one.segments) == 2 and abs(len(one.words) - texts.WORDS["snli"]) <= 1
-    assert len(set(one.word_texts())) == len(one.words)
-    assert len(texts.texts_of("bbc", "train", 5)) == 5
+def test_lengths_are_of_the_table_where_it_is_at_hand(monkeypatch, tmp_path):
+    (tmp_path / "t.parquet").touch()
+    monkeypatch.setattr(corpora, "table_path", lambda task: tmp_path / "t.parquet")
+    texts = [SimpleNamespace(words=np.zeros((count, 3))) for count in (4, 8)]
+    monkeypatch.setattr(corpora, "load", lambda task, split, limit: texts)
+    plan.mean_words.cache_clear()
+    assert plan.mean_words("snli") == 6
+    plan.mean_words.cache_clear()
 
 
-def test_a_table_that_is_shorter_than_asked_says_how_many(monkeypatch):
-    some = [models.instance("good"), models.instance("not good")]
-    monkeypatch.setattr(texts, "known_texts", lambda task, split: (some, 5))
-    assert [len(one.words) for one in texts.texts_of("snli", "test", 9)] == [1, 2, 1, 2, 1]
-    assert texts.texts_of("snli", "test", 1) == some[:1]
-
-
-def test_the_same_text_many_times_is_asked_as_often(smoke):
-    planner, one = work.Planner(smoke), texts.texts_of("snli", "test", 1)
-    few, many = (
-        planner.explaining("snli", "tiny", count * one, ["lime"], smoke.explain, "float32") for count in (1, 40)
-    )
-    assert many.evaluations == 40 * few.evaluations > 40 and many.texts == 40
+@pytest.mark.parametrize(
+    ("first", "most", "nodes"), [(4, 64, 24), (50, 50, 50), (8, 16, 16), (32, 512, 32), (9, 17, 9)]
+)
+def test_a_path_that_may_grow_is_given_the_nodes_that_paths_need(first, most, nodes):
+    budget = settled(Budget(path_steps=first, path_steps_most=most))
+    assert (budget.path_steps, budget.path_steps_most) == (nodes, nodes)
 
 
 @pytest.mark.parametrize("model", ["tiny", "tiny_bart", "gru", "cnn"])
-def test_rates_are_measured_on_a_network_of_the_shape(smoke, model, monkeypatch):
-    monkeypatch.setattr(unit_costs, "LEAST", 0.0)
-    spec = smoke.models[model]
-    rates = Rates(spec, 3, "cpu")
-    asked = [("forward float32", 8), ("gradient", 8), ("train float32", 8, 4)]
-    asked += [("erased", 64, 3)] if model in ("gru", "cnn") else []
-    assert all(0 < rates.seconds(*key) < 1 and rates.seconds(*key) == rates.known[key] for key in asked)
-    built = build_random(spec, 3, "cpu")
-    assert built.labels == ("0", "1", "2") and built.max_length == spec.max_length
+def test_speed_is_measured_on_a_network_of_the_shape(model, monkeypatch):
+    monkeypatch.setattr(speed, "LEAST", 0.0)
+    found = speed.Speed(config.load("smoke").models[model], "cpu")
+    assert 0 < found.seconds(8) < 1 and found.seconds(9) == found.known[8, 128] and 0 < found.seconds(64, 4) < 1
+    assert found.memory(True, 1024) > found.memory(False, 1024) > 0.3
 
 
-def test_weights_of_unknown_shape_are_told(smoke):
-    spec = smoke.models["tiny"].changed(layers=None, hidden=None, heads=None, tokenizer=None, weights="/nowhere/at/all")
+def test_weights_of_unknown_shape_are_told():
+    spec = config.ModelSpec(weights="/nowhere/at/all")
     with pytest.raises((ValueError, OSError), match="nowhere"):
-        unit_costs.shape_of(spec)
+        speed.shape_of(spec)
 
 
 def test_the_command_says_what_a_profile_costs(smoke, monkeypatch):
-    rows = list(work.list_work(smoke))[:3]
-    monkeypatch.setattr(plan, "list_work", lambda profile, read: rows)
-    monkeypatch.setattr(plan, "Rates", lambda spec, classes, device: even_rates("tiny"))
+    rows = [Row("02_train", "snli", "tiny", 1, 96, 200.4, 96, 5000.2, 30.0, 1.0), Row("01_data", seconds=2.0)]
+    monkeypatch.setattr(plan, "make_plan", lambda profile, notify: plan.Plan(profile, rows, ["snli"]))
     done = CliRunner().invoke(cli.app, ["plan", "--profile", "smoke", "--json"])
     found = json.loads(done.stdout[done.stdout.index("{") :])
-    assert found["processor_hours"] == pytest.approx(sum(row["seconds"] for row in found["rows"]) / 3600, abs=2e-3)
-    assert found["wall_hours"] == pytest.approx(found["processor_hours"] / 2, abs=1e-3) and "snli" in found["made_up"]
+    assert found["processor_hours"] == pytest.approx(32 / 3600, abs=1e-3) and found["made_up"] == ["snli"]
+    assert found["wall_hours"] == pytest.approx(found["processor_hours"] / 2, abs=1e-3)
+    assert found["rows"][0]["evaluations"] == 200
     shown = CliRunner().invoke(cli.app, ["plan", "--profile", "smoke"]).stdout
     assert "02_train" in shown and "processor hours" in shown and "lengths declared" in shown

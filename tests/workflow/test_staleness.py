@@ -199,26 +199,14 @@ def test_what_is_left_out_is_not_followed():
     assert "models/scorer.py" in every - some
 
 
-def test_a_package_that_finds_its_modules_by_itself_depends_on_all_of_them(tmp_path, monkeypatch):
-    monkeypatch.setattr(imports, "PACKAGES", {tmp_path.name: tmp_path})
+def test_who_reads_what_a_package_collects_depends_on_all_that_it_collects(tmp_path, monkeypatch):
+    monkeypatch.setattr(imports, "PACKAGES", {"found": tmp_path})
     (tmp_path / "all").mkdir()
-    for name, source in {
-        "__init__": "",
-        "collect": "import pkgutil\nx = list(pkgutil.iter_modules())",
-        "one": "",
-    }.items():
+    collects = f'import pkgutil\nFOLDERS = ("found.all",)  # {tmp_path}\nx = pkgutil.iter_modules()'
+    for name, source in {"__init__": collects, "one": "", "two": ""}.items():
         (tmp_path / "all" / f"{name}.py").write_text(source)
-    (tmp_path / "__init__.py").write_text("")
-    assert tmp_path / "all" / "one.py" in closure([f"from {tmp_path.name}.all.collect import x"])
-
-
-def test_who_reads_metrics_depends_on_all_of_them_and_who_reads_one_file_on_that():
-    every, one = (
-        {name for name in files_of(closure([source])) if name.startswith("metrics/")}
-        for source in ("from attreval.metrics import METRICS", "from attreval.metrics.agreement import agreement_of")
-    )
-    assert {"metrics/soft_erasure.py", "metrics/unified/plausibility.py"} <= every
-    assert "metrics/agreement.py" in one and "metrics/soft_erasure.py" not in one
+    assert {path.stem for path in closure(["from found.all import ALL"])} == {"__init__", "one", "two"}
+    assert {path.stem for path in closure(["from found.all.one import x"])} == {"__init__", "one"}
 
 
 def test_the_code_of_a_notebook_is_its_code_cells(tmp_path, monkeypatch):

@@ -17,7 +17,7 @@ from compendium.workflow.run_snakemake import leaves_machine
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks of a warm process are for Linux")
 WAIT = 30.0  # seconds, at most
-SERVER = "import sys; from compendium.workflow.warm_server import Server; Server(sys.argv[1]).run()"
+SERVER = "import sys; from compendium.workflow.warm import serve; serve(sys.argv[1])"
 TELL = """
 import json, os, random, sys
 print(json.dumps([sys.argv[1:], os.getcwd(), os.environ.get("GIVEN"), __name__, sys.stdin.read(), random.random()]))
@@ -27,19 +27,26 @@ sys.exit(int(sys.argv[1]))
 
 
 @pytest.fixture
-def server(tmp_path):
-    """The socket of a warm process that has imported nothing, and a folder of modules that it finds."""
-    path, modules = tmp_path / "socket", tmp_path / "modules"
+def started(tmp_path):
+    """A warm process that has imported nothing, and finds a folder of modules."""
+    modules = tmp_path / "modules"
     modules.mkdir()
     (modules / "telling.py").write_text(TELL)
     (modules / "sleeping.py").write_text(
         "import os, sys, time\nopen(sys.argv[1], 'w').write(str(os.getpid()))\ntime.sleep(600)\n"
     )
     found = os.pathsep.join([str(modules), *filter(None, [os.environ.get("PYTHONPATH")])])
-    with subprocess.Popen([sys.executable, "-c", SERVER, str(path)], env=os.environ | {"PYTHONPATH": found}) as process:
-        until(path.exists)
-        yield path
+    words = [sys.executable, "-c", SERVER, str(tmp_path / "socket")]
+    with subprocess.Popen(words, env=os.environ | {"PYTHONPATH": found}) as process:
+        yield process
         process.kill()
+
+
+@pytest.fixture
+def server(tmp_path, started):
+    """The socket on which it listens."""
+    until((tmp_path / "socket").exists)
+    return tmp_path / "socket"
 
 
 def until(true) -> None:
@@ -107,12 +114,12 @@ def test_a_process_ends_with_its_client(server, tmp_path, number):
     until(lambda: not alive(process))
 
 
-def test_all_end_with_the_warm_process(tmp_path, server):
+def test_all_end_with_the_warm_process(tmp_path, server, started):
     note = tmp_path / "pid"
     with subprocess.Popen([sys.executable, "-I", "-S", str(warm.CLIENT), str(server), "sleeping", str(note)]) as client:
         until(lambda: note.exists() and note.read_text())
         process = int(note.read_text())
-        subprocess.run(["pkill", "-KILL", "-f", f"Server.sys.argv.1.*{server}"], check=True)
+        started.kill()
         assert client.wait(WAIT) == 1
     until(lambda: not alive(process))
 

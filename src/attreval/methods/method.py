@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib.util import find_spec
@@ -131,6 +133,22 @@ class Method:
     lacking: str = ""
     requires: tuple[str, ...] = ()
     extra: str = ""
+
+    def cost(self, length: int, content: int, budget: Budget, layers: int = 1) -> int:
+        """Model evaluations that it asks for, by its formula; the most where that is a range.
+
+        Args:
+            length: L, tokens of the text as the model reads it, special ones included.
+            content: n, tokens that are scored.
+            budget: what it may spend.
+            layers: of the model, for methods that ask about each layer.
+        """
+        formula = re.sub(r"\babout |\b\w+ to ", "", self.evaluations)  # of "8 to n" the most, n
+        spelt = {r", and|, \+": " +", r"(?<= )x(?= )": "*", r"\^": "**", r"(?<=\d) ?(?=[nL]\b|min)": "*"}
+        for words, sign in spelt.items():
+            formula = re.sub(words, sign, formula)
+        values = {"L": length, "n": content, "layers": layers, **budget.units.model_dump(), **budget.model_dump()}
+        return max(0, math.ceil(eval(formula, {"__builtins__": {}, "min": min}, values)))  # formulas of ours alone
 
     @property
     def install(self) -> str:

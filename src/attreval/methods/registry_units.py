@@ -124,7 +124,7 @@ UNIT_METHODS = (
         source=_OURS,
         level="span",
         in_papers=_sun(4, "shapley combined"),
-        **_SHAPLEY,
+        **_SHAPLEY | {"evaluations": f"2 {_SHAPLEY['evaluations']}"},
     ),
     Method(
         "attention_combined",
@@ -132,7 +132,7 @@ UNIT_METHODS = (
         combined.attention_combined,
         source=_OURS,
         in_papers=_sun(8, "attention combined"),
-        **_HEAD_SPANS,
+        **_HEAD_SPANS | {"evaluations": "4"},
     ),
     Method(
         "gradients_combined",

@@ -3,15 +3,11 @@
 from compendium.config.judges import (
     AgentsSpec,
     AgreementSpec,
-    BudgetsSpec,
     DiagnosisSpec,
     FaithfulnessSpec,
-    JointSpec,
-    MetaSpec,
-    OracleSpec,
     PointingSpec,
-    SeedStudySpec,
 )
+from compendium.config.own import make_known
 from compendium.config.profile import Profile, Run
 from compendium.config.reading import load, path_of, profiles
 from compendium.config.sections import (
@@ -29,22 +25,18 @@ __all__ = [
     "AgreementSpec",
     "AlsoTrain",
     "BootstrapSpec",
-    "BudgetsSpec",
     "DiagnosisSpec",
     "ExplainSpec",
     "FaithfulnessSpec",
-    "JointSpec",
     "Judge",
-    "MetaSpec",
     "ModelSpec",
-    "OracleSpec",
     "PointingSpec",
     "Profile",
     "Run",
-    "SeedStudySpec",
     "TaskSpec",
     "TrainingSpec",
     "load",
+    "make_known",
     "path_of",
     "profiles",
 ]

@@ -5,6 +5,7 @@ Paths are those of the profile's own folder; what is not there, or cannot be mea
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import json
 import re
@@ -12,9 +13,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, ValidationError, field_validator, model_validator
 
 from attreval.core.section import Section
+from compendium.config.sections import ModelSpec, TaskSpec
 from compendium.corpora import WEIGHTS
 
 FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*")
@@ -49,15 +51,6 @@ class CorpusSpec(Section):
         if isinstance(named, list) and named and (len(named) < 2 or len(set(named)) < len(named)):
             raise ValueError(f"two classes or more of different names are needed; got {', '.join(named)}")
         return named
-
-    def register(self, name: str, prefer: Sequence[str]) -> None:
-        """Make the file known as a task. prefer: the class names of the model that reads it."""
-        from attreval.texts.data import Columns
-        from compendium.corpora.own_tasks import register
-
-        check_run_name("corpora", name)
-        columns = Columns(**{field: getattr(self, field) for field in Columns.__dataclass_fields__})
-        register(name, Path(self.file), columns, self.labels, self.title, self.licence, prefer, self.hybrid_sentences)
 
 
 class AttributionsSpec(Section):
@@ -95,6 +88,49 @@ def register_attributions(files: Sequence[AttributionsSpec]) -> None:
         made = as_methods(rows, labels, taken)
         METHODS.update(made)
         taken += made
+
+
+def make_known(settings: Mapping[str, Any]) -> None:
+    """Make the user's own corpora and attributions known to this process, as tasks in TASKS and methods in METHODS.
+
+    Called when a run starts, before the profile is checked; again, it replaces what it made known. settings: a profile
+    as read, with absolute paths, or the model_dump of one. What the schema would refuse is left for it to refuse.
+    ValueError for a name, file or column that cannot be meant.
+    """
+    from attreval.texts.data import Columns
+    from compendium.corpora.own_tasks import register
+
+    register_attributions(_valid(AttributionsSpec, settings.get("attributions")))
+    corpora = settings.get("corpora")
+    for name, given in corpora.items() if isinstance(corpora, dict) else ():
+        check_run_name("corpora", str(name))
+        for spec in _valid(CorpusSpec, [given]):
+            columns = Columns(**{field: getattr(spec, field) for field in Columns.__dataclass_fields__})
+            prefer = _classes_of_reader(settings, name)
+            register(
+                name, Path(spec.file), columns, spec.labels, spec.title, spec.licence, prefer, spec.hybrid_sentences
+            )
+
+
+def _valid(schema: type[Section], given: Any) -> list:
+    """Those of some entries that a section takes."""
+    made = []
+    for one in given if isinstance(given, list) else ():
+        with contextlib.suppress(ValidationError):
+            made.append(schema.model_validate(one))
+    return made
+
+
+def _classes_of_reader(settings: Mapping[str, Any], task: str) -> tuple[str, ...]:
+    """The classes of the first model that reads a task and is taken as it is; () where none is."""
+    try:
+        spec, models = TaskSpec.model_validate(settings["tasks"][task]), settings["models"]
+        rows = {name: spec.of_model.get(name, {}).get("train_rows", spec.train_rows) for name in spec.models}
+        taken = [name for name in spec.models if name in models and not rows[name]]
+        first = ModelSpec.model_validate(models[taken[0]]) if taken else None
+    except (KeyError, TypeError, ValidationError):
+        return ()
+    return class_names(taken[0], first) if first else ()
 
 
 def check_run_name(what: str, name: str) -> None:

@@ -24,7 +24,6 @@ from compendium.config.own import (
     check_profile_name,
     check_run_name,
     class_names,
-    register_attributions,
 )
 from compendium.config.sections import BootstrapSpec, ExplainSpec, Judge, ModelSpec, TaskSpec, TrainingSpec
 from compendium.corpora import TASKS, evidence_tasks
@@ -37,8 +36,9 @@ class Profile(Section):
 
     variants: the reading of a paper that is followed where text and released code part, see config.variants; loading a
     profile fills in what it says. left_out: the optional tasks that are not at hand; loading a profile sets it.
-    corpora: files of one's own; a profile that is made, or comes to another process, makes them known as tasks.
-    attributions: files of scores that were made elsewhere; their methods stand beside ours.
+    corpora: files of one's own, tasks like any other; attributions: files of scores that were made elsewhere, whose
+    methods stand beside ours. Making a profile changes nothing outside it: config.load makes these known first, and so
+    does each process that works for a step (own.make_known).
     """
 
     name: str
@@ -63,34 +63,15 @@ class Profile(Section):
     variants: dict[str, str] = {}
     left_out: list[str] = Field([])
 
-    @field_validator("attributions")
-    @classmethod
-    def known_methods(cls, given):
-        register_attributions(given)
-        return given
-
     @field_validator("name")
     @classmethod
     def one_folder(cls, given):
         return check_profile_name(given)
 
-    def __setstate__(self, state):
-        super().__setstate__(state)
-        register_attributions(self.attributions)  # not known to this process yet
-        self._register_corpora()
-
-    def _register_corpora(self) -> None:
-        """Make the files of one's own known as tasks, with the classes of the first model that reads them."""
-        for name, corpus in self.corpora.items():
-            models = self.tasks[name].models if name in self.tasks else []
-            taken = [m for m in models if m in self.models and not self.task_of(name, m).train_rows]
-            corpus.register(name, class_names(taken[0], self.models[taken[0]]) if taken else ())
-
     @model_validator(mode="after")
     def known_names(self):
         for model in self.models:
             check_run_name("models", model)
-        self._register_corpora()
         for task, spec in self.tasks.items():
             if task not in TASKS:
                 raise ValueError(f"unknown task {task!r}; there are: {', '.join(TASKS)}")

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from attreval.core.section import explain_error
 from compendium import corpora, project
 from compendium.config.contradictions import check_more_than_random
-from compendium.config.own import resolve_paths
+from compendium.config.own import make_known, resolve_paths
 from compendium.config.profile import Profile
 from compendium.config.variants import apply_variants
 
@@ -30,13 +30,16 @@ def path_of(profile: str) -> Path:
 def load(profile: str) -> Profile:
     """Read and check a profile, by name or path, without its optional tasks that are not at hand.
 
+    The user's own corpora and attributions that it names become known to this process.
+
     Raises ValueError that says what is wrong and what is allowed.
     """
     path, found = _read_mapping(profile)
     try:
         found = apply_variants(resolve_paths({"name": path.stem} | found, path.parent))
         _check_owner(found["name"], path)
-    except ValueError as error:
+        make_known(found)
+    except (ValueError, OSError) as error:
         raise ValueError(f"{path.name} is not a valid profile:\n  {error}") from None
     try:
         profile = Profile.model_validate(found)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from attreval.core.section import Section
 from attreval.methods import METHODS, methods_in
@@ -155,6 +155,16 @@ class TrainingSpec(Section):
     masked: bool = False
 
 
+def check_methods(names: list[str]) -> list[str]:
+    """The names, each of a method that is known, and none twice; ValueError otherwise."""
+    if unknown := [name for name in names if name not in METHODS]:
+        raise ValueError(f"unknown method {unknown[0]!r}; there are: {', '.join(METHODS)}")
+    if len(set(names)) < len(names):
+        raise ValueError("a method is named twice")
+    return names
+
+
+MethodNames = Annotated[list[str], AfterValidator(check_methods)]
 METHODS_OF_TWO_PAPERS = dict.fromkeys(
     ["random", *methods_in("kamp2023").values(), "occlusion_1", *methods_in("zhao2023").values()]
 )
@@ -163,24 +173,11 @@ METHODS_OF_TWO_PAPERS = dict.fromkeys(
 class ExplainSpec(Budget):
     """Which methods explain, in how many shards, and what they may spend."""
 
-    methods: list[str] = Field(list(METHODS_OF_TWO_PAPERS), min_length=1)
+    methods: MethodNames = Field(list(METHODS_OF_TWO_PAPERS), min_length=1)
     target: Literal["predicted", "gold"] = "predicted"
     shards: int = Field(1, ge=1)
     token_budget: int | None = Field(None, ge=1)
     perturbation_precision: Precision = "auto"
-
-    @model_validator(mode="after")
-    def known_methods(self):
-        check_methods(self.methods)
-        return self
-
-
-def check_methods(names: list[str]) -> None:
-    """Raise ValueError for a method that is not known or is named twice."""
-    if unknown := [name for name in names if name not in METHODS]:
-        raise ValueError(f"unknown method {unknown[0]!r}; there are: {', '.join(METHODS)}")
-    if len(set(names)) < len(names):
-        raise ValueError("a method is named twice")
 
 
 class BootstrapSpec(Section):

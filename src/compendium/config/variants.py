@@ -7,6 +7,8 @@ Where paper and code disagree, and on which page, is in docs/decisions.md.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from copy import deepcopy
 from typing import Any
 
@@ -62,13 +64,14 @@ VARIANTS: dict[str, dict[str, dict[str, dict[str, Any]]]] = {
 }
 
 
-def fields_of(paper: str) -> dict[str, list[str]]:
-    """The fields that a paper's variants set, by section."""
-    found: dict[str, list[str]] = {}
-    for sections in VARIANTS[paper].values():
-        for section, fields in sections.items():
-            found[section] = list(dict.fromkeys([*found.get(section, []), *fields]))
-    return found
+# section.field -> the paper whose variants set it
+SET_BY = {
+    f"{section}.{field}": paper
+    for paper, variants in VARIANTS.items()
+    for sections in variants.values()
+    for section, fields in sections.items()
+    for field in fields
+}
 
 
 def apply_variants(found: dict[str, Any]) -> dict[str, Any]:
@@ -84,14 +87,11 @@ def apply_variants(found: dict[str, Any]) -> dict[str, Any]:
             raise ValueError(f"variants: no paper {paper!r}; there are: {', '.join(VARIANTS)}")
         if name not in list(VARIANTS[paper]):
             raise ValueError(f"variants.{paper}: no variant {name!r}; there are: {', '.join(VARIANTS[paper])}")
-    for paper in VARIANTS:
-        for section, fields in fields_of(paper).items():
-            for where, given in _places(found, section):
-                if own := [name for name in fields if name in given]:
-                    names = ", ".join(f"{paper}: {name}" for name in VARIANTS[paper])
-                    raise ValueError(
-                        f"{where}.{own[0]}: is set by a variant of the paper, not by itself; variants are {names}"
-                    )
+    for place in _list_keys(found):
+        # a task and the study of seeds may change a section for themselves
+        if paper := SET_BY.get(re.sub(r"^(tasks\.[^.]+|seed_study)\.", "", place)):
+            names = ", ".join(f"{paper}: {name}" for name in VARIANTS[paper])
+            raise ValueError(f"{place}: is set by a variant of the paper, not by itself; variants are {names}")
     filled = deepcopy(found)
     for paper, name in chosen.items():
         for section, fields in VARIANTS[paper][name].items():
@@ -103,21 +103,8 @@ def apply_variants(found: dict[str, Any]) -> dict[str, Any]:
     return filled
 
 
-def _places(found: dict[str, Any], section: str) -> list[tuple[str, dict[str, Any]]]:
-    """Where a profile could set a section's fields: in the section, in a task's changes, in the study of seeds."""
-    first, *rest = section.split(".")
-    holders = [("", found)]
-    holders += [(f"tasks.{name}.", task) for name, task in _mapping(found.get("tasks")).items()]
-    holders.append(("seed_study.", found.get("seed_study")))
-    places = []
-    for where, holder in holders:
-        inside = _mapping(_mapping(holder).get(first))
-        for part in rest:
-            inside = _mapping(inside.get(part))
-        places.append((f"{where}{section}", inside))
-    return places
-
-
-def _mapping(given: Any) -> dict[str, Any]:
-    """What was given, where it is a mapping; what is none, the schema refuses by itself."""
-    return given if isinstance(given, dict) else {}
+def _list_keys(found: Any, within: str = "") -> Iterator[str]:
+    """The dotted place of every key of a profile as read."""
+    for key, value in found.items() if isinstance(found, dict) else ():
+        yield f"{within}{key}"
+        yield from _list_keys(value, f"{within}{key}.")

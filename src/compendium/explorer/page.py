@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from attreval.core.tables import write_whole
 from compendium import project
-from compendium.config import Profile
+from compendium.config import Profile, make_known
 from compendium.explorer.pack import MOST_BYTES, pack_page, take_turns, to_json
 from compendium.explorer.read import find_runs, read_means, read_texts, read_values_of_instances
 from compendium.project import Results
@@ -62,6 +62,7 @@ def gather_page(results: Results, most: int = MOST_TEXTS, most_bytes: int = MOST
     }
     if not facts.get("settings"):
         return pack_page([], {}, about, Profile.model_construct().agreement, [])
+    make_known(facts["settings"])
     profile = Profile.model_validate(facts["settings"])
     runs, gaps = find_runs(results, profile)
     turns = take_turns({run: len(instances) for run, instances in runs.items()}, most)

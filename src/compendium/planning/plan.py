@@ -1,53 +1,73 @@
-"""The plan of a profile: what each step asks (work), priced by what a token costs on this machine (unit_costs)."""
+"""What a profile will cost, before anything of it runs: evaluations, tokens, processor time and memory of each step.
+
+The steps are those of workflow.steps; each method says what it asks of a text (Method.cost), this machine how fast it
+is (planning.speed). Rough where it must be: a text is as long as its task's are on average, what several methods ask
+alike is counted for each, and what asks no model (tables, intervals, figures) costs its step's start alone.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from functools import cache
 
-from compendium.config import Profile
-from compendium.planning.counting import NEEDED
-from compendium.planning.planner import FAMILIES, Work
-from compendium.planning.texts import known_texts
-from compendium.planning.unit_costs import Rates, start_seconds
-from compendium.planning.work import list_work
+import numpy as np
 
-SIDE_BY_SIDE = ("05_kamp2023_seeds", "06_zhao2023", "07_sun2024", "08_joint")  # these start several processes
-GIB = 2**30
-BASE = {True: 0.75, False: 0.35}  # GiB of a process that has loaded transformers, or not, before any weights
-KEPT = 16  # floats a token, layer and unit of width that a backward pass keeps, about
+from attreval.methods import METHODS
+from attreval.methods.method import FAMILIES, Budget
+from attreval.methods.techniques import TECHNIQUES
+from compendium import corpora
+from compendium.config import Profile, TrainingSpec
+from compendium.config.contradictions import FAMILY
+from compendium.planning.speed import GRADIENT, Speed, shape_of, start_seconds
+from compendium.workflow.steps import STEPS, Graph
+
+NEEDED = 24  # nodes at which a path meets its sum, on average over MiniLM's texts, whatever it begins with
+SUBWORDS = 1.25  # of a word
+SPECIAL = 3  # tokens around texts
+LOOKED_AT = 2000  # instances whose words are counted
+# mean words of a text where its table is not at hand, from the tables of `quick` and the papers' tables of data
+WORDS = {
+    **{"snli": 23, "esnli": 23, "fever": 300, "rotten_tomatoes": 22, "sst2": 19, "rated_movies": 22, "ag_news": 45},
+    **{"evidence_inference": 360, "multirc": 330, "newsgroups": 250, "yelp": 150, "bbc": 430, "imdb": 270},
+    **{"agreement_parsed": 12, "agreement_ud": 25, "agreement_linzen": 25, "hybrid_bbc": 240, "hybrid_imdb": 230},
+    **{"hybrid_newsgroups": 250, "hybrid_yelp": 160, "manual_newsgroups": 250},
+}
+OTHERWISE = 100  # of a corpus of one's own that has not been read
 
 
 @dataclass(frozen=True)
-class Priced:
-    """One row of a plan: a notebook for one task and model. tokens: that models read, training included.
+class Row:
+    """A step for one task and model, all its runs together. evaluations: asked of models, at most; training included.
 
-    seconds: of a processor, of all its steps. memory: GiB at the peak of one process.
+    gradients: those that take one; tokens: that models read; seconds: of a processor; memory: GiB of a process.
     """
 
     notebook: str
-    task: str
-    model: str
-    steps: int
-    texts: int
-    evaluations: int
-    gradients: int
-    tokens: int
-    seconds: float
-    memory: float
+    task: str = ""
+    model: str = ""
+    steps: int = 1
+    texts: int = 0
+    evaluations: float = 0
+    gradients: float = 0
+    tokens: float = 0
+    seconds: float = 0
+    memory: float = 0.75
+
+    def plus(self, other: Row, times: float = 1) -> Row:
+        """The same with so many times as much of another's work."""
+        summed = ("texts", "evaluations", "gradients", "tokens", "seconds")
+        sums = {name: getattr(self, name) + times * getattr(other, name) for name in summed}
+        return replace(self, **sums, memory=max(self.memory, other.memory))
 
 
 @dataclass(frozen=True)
 class Plan:
-    """rows: in the workflow's order. made_up: tasks whose texts are not at hand. workers: steps side by side; threads:
-    of each."""
+    """rows: in the workflow's order. made_up: tasks whose texts are not at hand."""
 
-    profile: str
-    rows: list[Priced]
+    profile: Profile
+    rows: list[Row]
     made_up: list[str]
-    workers: int
-    threads: int
 
     @property
     def processor_hours(self) -> float:
@@ -57,88 +77,228 @@ class Plan:
     @property
     def wall_hours(self) -> float:
         """Of a machine with a core for every thread of every worker, if none ever waits."""
-        return self.processor_hours / (self.workers * self.threads)
+        return self.processor_hours / (self.profile.workers * self.profile.threads)
 
     def to_json(self) -> dict:
         """The plan as plain values; seconds and GiB are rounded."""
-        rows = [vars(row) | {"seconds": round(row.seconds, 1), "memory": round(row.memory, 2)} for row in self.rows]
-        totals = {"processor_hours": round(self.processor_hours, 3), "wall_hours": round(self.wall_hours, 3)}
-        about = {"profile": self.profile, "workers": self.workers, "threads": self.threads, "made_up": self.made_up}
-        return about | totals | {"rows": rows}
+        given = self.profile
+        counts = ("texts", "evaluations", "gradients", "tokens")
+        rounded = [{name: round(getattr(row, name)) for name in counts} for row in self.rows]
+        rows = [
+            vars(row) | counted | {"seconds": round(row.seconds, 1), "memory": round(row.memory, 2)}
+            for row, counted in zip(self.rows, rounded, strict=True)
+        ]
+        hours = {"processor_hours": round(self.processor_hours, 3), "wall_hours": round(self.wall_hours, 3)}
+        about = {"profile": given.name, "workers": given.workers, "threads": given.threads, "made_up": self.made_up}
+        return about | hours | {"rows": rows}
 
     def table(self) -> list[dict[str, str]]:
         """Its rows for people, and their sum."""
+        total = Row("all", steps=sum(row.steps for row in self.rows))
+        for row in self.rows:
+            total = total.plus(row)
         counts = ("steps", "texts", "evaluations", "gradients", "tokens")
-        rows = [
+        return [
             {"step": row.notebook, "task": row.task, "model": row.model}
-            | {name: f"{getattr(row, name):,}" for name in counts}
+            | {name: f"{round(getattr(row, name)):,}" for name in counts}
             | {"minutes": f"{row.seconds / 60:.1f}", "GiB": f"{row.memory:.1f}"}
-            for row in self.rows
+            for row in [*self.rows, total]
         ]
-        sums = {name: f"{sum(getattr(row, name) for row in self.rows):,}" for name in counts}
-        most = max(row.memory for row in self.rows)
-        total = {"step": "all", "task": "", "model": ""} | sums
-        return [*rows, total | {"minutes": f"{60 * self.processor_hours:.1f}", "GiB": f"{most:.1f}"}]
 
     def notes(self) -> list[str]:
         """What the table does not say."""
+        given = self.profile
         out = [
             f"{self.processor_hours:.2f} processor hours; {self.wall_hours:.2f} hours on a core for each of "
-            f"{self.workers} workers x {self.threads} threads, if none waits",
-            "evaluations and tokens are those computed; no training stops early, paths that may grow take "
-            f"{NEEDED} nodes; downloads and the site are not in it",
+            f"{given.workers} workers x {given.threads} threads, if none waits",
+            "at most: what several methods ask alike is counted for each and computed once, no training stops early; "
+            f"paths that may grow take {NEEDED} nodes. What asks no model, downloads and the site are not in it",
         ]
         if self.made_up:
-            out.append(
-                f"lengths declared, since their tables are not at hand (attreval fetch): {', '.join(self.made_up)}"
-            )
+            names = ", ".join(self.made_up)
+            out.append(f"lengths declared, since their tables are not at hand (attreval fetch): {names}")
         return out
 
 
-def make_plan(profile: Profile, read: Callable | None = None, notify: Callable[[str], None] | None = None) -> Plan:
-    """The plan of a profile. read: see work.Planner. notify: is told which step is looked at.
+def make_plan(profile: Profile, notify: Callable[[str], None] | None = None) -> Plan:
+    """The plan of a profile. notify: is told which step is looked at.
 
     ValueError for weights whose shape is not known here.
     """
     from compendium.workflow.step import set_threads
 
     set_threads(profile.threads)
-
-    @cache
-    def rates(model: str) -> Rates:
-        return Rates(profile.models[model], 2, profile.device)  # how many classes there are costs nothing
-
-    rows = []
-    for work in list_work(profile, read):
+    graph, counting, rows = Graph(profile), Counting(profile), []
+    for step in STEPS:
+        runs = step.runs(graph)
+        if not runs:
+            continue
         if notify:
-            notify(" ".join(part for part in (work.notebook, work.task, work.model) if part))
-        rows.append(price(work, profile, rates))
-    made_up = [t for t in profile.read_tasks() if not known_texts(t, "test")[1]]
-    return Plan(profile.name, rows, made_up, profile.workers, profile.threads)
+            notify(step.notebook)
+        counted = list(counting.rows(step.rule))
+        if not step.fields:  # one step for all tasks and models
+            counted = [Row(step.notebook), *(replace(row, steps=0) for row in counted)]
+        for row in counted:
+            alike = [run for run in runs if run[:2] == (row.task, row.model)]
+            steps = len(alike) if step.fields else row.steps
+            started = steps * start_seconds() * (profile.workers if step.side_by_side else 1)
+            rows.append(replace(row, notebook=step.notebook, steps=steps, seconds=row.seconds + started))
+    made_up = [task for task in profile.read_tasks() if not corpora.table_path(task).exists()]
+    return Plan(profile, rows, made_up)
 
 
-def price(work: Work, profile: Profile, rates: Callable[[str], Rates]) -> Priced:
-    """What some work costs. rates: model -> what a token of it costs."""
-    asks = bool(work.model) or work.notebook in SIDE_BY_SIDE
-    processes = profile.workers if work.notebook in SIDE_BY_SIDE else 1
-    seconds = work.own + work.steps * processes * start_seconds(asks)
-    memory = BASE[asks]
-    if work.model:
-        rate = rates(work.model)
-        for (what, *key), count in work.passes.items():
-            seconds += count * rate.seconds(what, *key)
-        for (precision, length, rows), count in work.training.items():
-            seconds += count * rate.seconds(f"train {precision}", length, rows)
-        memory = _memory(work, profile, rate)
-    numbers = (round(work.evaluations), round(work.gradients), round(work.tokens))
-    return Priced(work.notebook, work.task, work.model, work.steps, work.texts, *numbers, seconds, memory)
+@cache
+def mean_words(task: str) -> float:
+    """Words of a text of a task: of its table where that is at hand, else as declared."""
+    if not corpora.table_path(task).exists():
+        return WORDS.get(task, OTHERWISE)
+    return float(np.mean([len(one.words) for one in corpora.load(task, None, LOOKED_AT)]))
 
 
-def _memory(work: Work, profile: Profile, rate: Rates) -> float:
-    """GiB at the peak: the process, its copies of the weights, and what a backward pass keeps of its largest batch."""
-    spec, network = profile.models[work.model], rate.model.network
-    weights = sum(p.numel() for p in network.parameters()) * 4
-    words = spec.architecture in FAMILIES
-    # weights, gradients, two moments, the running average and its copies; else the weights and a faster copy
-    copies, batch = (6, max(length * rows for _, length, rows in work.training)) if work.training else (1.5, 1024)
-    return BASE[not words] + (copies * weights + batch * rate.depth * rate.width * 4 * KEPT) / GIB
+class Counting:
+    """What the steps of a profile ask of its models, and what that costs on this machine."""
+
+    def __init__(self, profile: Profile):
+        self.profile = profile
+        self.speed = cache(lambda model: Speed(profile.models[model], profile.device))
+
+    def family(self, model: str) -> str:
+        """One of FAMILIES."""
+        return FAMILY.get(self.profile.models[model].architecture, FAMILIES[0])
+
+    def lengths(self, task: str, model: str, most: int | None = None) -> tuple[int, int]:
+        """(L, n): tokens of a text as a model reads it, and those that are scored."""
+        transformer, limit = self.family(model) == "transformer", self.profile.models[model].max_length
+        special = SPECIAL if transformer else 0
+        content = mean_words(task) * (SUBWORDS if transformer else 1)
+        length = round(min(content + special, limit, most or limit))
+        return length, max(1, length - special)
+
+    def rows(self, rule: str) -> Iterator[Row]:
+        """What the steps of one rule ask, by task and model."""
+        given = self.profile
+        count = getattr(self, f"_{rule}", None)
+        runs = {
+            "train": given.trained_runs,
+            "explain": given.explained_runs,
+            "faithfulness": lambda: given.explained_runs("faithfulness"),
+            "joint": given.explained_runs,
+        }.get(rule, lambda: given.explained_runs("diagnosis"))
+        if rule == "seeds":
+            yield from [self._seeds()] if given.seed_study else []
+        elif count:
+            runs = runs()
+            for task, model in dict.fromkeys(run[:2] for run in runs):
+                seeds = sum(run[:2] == (task, model) for run in runs)
+                yield Row("", task, model).plus(count(task, model), seeds)
+
+    def asked(self, task: str, model: str, texts: float, evaluations: float, gradients: float = 0) -> Row:
+        """So many evaluations of each of some texts, so many of them with a gradient."""
+        speed, (length, _) = self.speed(model), self.lengths(task, model)
+        passes = evaluations + (GRADIENT - 1) * gradients
+        seconds = texts * passes * length * speed.seconds(length)
+        counts = (texts * evaluations, texts * gradients, texts * evaluations * length)
+        return Row("", task, model, 0, texts, *counts, seconds, speed.memory(False, 1024))
+
+    def explained(self, task: str, model: str, texts: float, methods: Iterable[str], budget: Budget) -> Row:
+        """Texts that are predicted, and explained by those of some methods that apply."""
+        length, content = self.lengths(task, model)
+        layers = shape_of(self.profile.models[model])[0] if self.family(model) == "transformer" else 1
+        chosen = [METHODS[name] for name in methods if self.family(model) in METHODS[name].families]
+        costs = {method.name: method.cost(length, content, settled(budget), layers) for method in chosen}
+        sloped = sum(cost for name, cost in costs.items() if METHODS[name].kind in ("gradient", "propagation"))
+        return self.asked(task, model, texts, 1 + sum(costs.values()), sloped)
+
+    def trained(self, task: str, model: str, rows: tuple[float, float, float], spec: TrainingSpec) -> Row:
+        """A training on so many rows, checked on so many and tested on so many."""
+        train, dev, test = rows
+        speed, (length, _) = self.speed(model), self.lengths(task, model, spec.tokens)
+        own = self.asked(task, model, train * spec.epochs, 1, 1)
+        own = replace(own, texts=train, tokens=train * spec.epochs * length)
+        own = replace(own, seconds=GRADIENT * own.tokens * speed.seconds(length, spec.batch_rows))
+        checked = (dev * spec.epochs * spec.evaluations_per_epoch if train else 0) + test
+        own = replace(own.plus(self.asked(task, model, checked, 1)), texts=train)
+        return replace(own, memory=speed.memory(bool(train), spec.batch_rows * length)) if train else own
+
+    def _train(self, task: str, model: str) -> Row:
+        spec = self.profile.task_of(task, model)
+        more = sum(also.rows * max(1, len(also.around_marks)) for also in spec.also_train.values())
+        train = spec.train_rows + more if spec.train_rows else 0
+        rows = (train, spec.dev_rows, spec.test_rows)
+        return self.trained(task, model, rows, self.profile.training_of(task, model))
+
+    def _explain(self, task: str, model: str) -> Row:
+        spec = self.profile.explaining_of(task)
+        texts = self.profile.rows_explained(task, model) + len(self.profile.tasks[task].examples)
+        return self.explained(task, model, texts, spec.methods, spec)
+
+    def _seeds(self) -> Row:
+        study, given = self.profile.seed_study, self.profile
+        rows, spec = (study.train_rows, study.dev_rows, study.test_rows), given.study_explaining()
+        one = self.trained(study.task, study.model, rows, given.study_training())
+        one = one.plus(self.explained(study.task, study.model, study.explain_rows, spec.methods, spec))
+        return Row("", study.task, study.model).plus(one, len(study.seeds))
+
+    def erased(self, task: str, model: str, texts: float) -> Row:
+        """Texts erased by the scores of each method: hard at every ratio in two ways, soft in as many draws."""
+        spec, soft = self.profile.faithfulness_of(task), self.profile.faithfulness_of(task).methods
+        methods = [m for m in self.profile.explaining_of(task).methods if self.family(model) in METHODS[m].families]
+        methods = list(dict.fromkeys(["random", *methods]))
+        hard, softly = 2 * len(spec.ratios) * len(methods), 2 * spec.draws * len([m for m in methods if m in soft])
+        return self.asked(task, model, texts, 2 + hard + softly)
+
+    def _faithfulness(self, task: str, model: str) -> Row:
+        spec, texts = self.profile.faithfulness_of(task), self.profile.rows_explained(task, model)
+        ways = {spec.rule_rows: 1, spec.released_rows: 1, spec.scale_rows: 2, spec.control_rows: 6}
+        ways |= {spec.driver_rows: 2}
+        more = sum(times * (texts if rows is None else min(rows, texts)) for rows, times in ways.items())
+        noise = len(spec.noise_variances) * 2 * spec.draws * len(spec.methods)
+        own = self.erased(task, model, texts + more).plus(self.asked(task, model, min(spec.control_rows, texts), noise))
+        return replace(own, texts=texts)
+
+    def _explain_types(self, task: str, model: str) -> Row:
+        spec, budget = self.profile.diagnosis, self.profile.explaining_of(task)
+        budget = budget.changed(units=self.profile.diagnosis.units)
+        of = {
+            name: [m for t in names for m in TECHNIQUES[t].values()]
+            for name, names in (("all", spec.techniques), ("agents", spec.agents.techniques))
+        }
+        own = self.explained(task, model, spec.rows, of["all"], budget)
+        own = own.plus(self.explained(task, model, max(0, spec.agents.rows - spec.rows), of["agents"], budget))
+        return own.plus(self.asked(task, model, spec.oracle.rows, 2**spec.oracle.units))
+
+    def _agents(self, task: str, model: str) -> Row:
+        """A training a condition and seed, and one without explanations; these make texts about twice as long."""
+        spec = self.profile.diagnosis.agents
+        training = self.profile.training_of(self.profile.read_by(task), model).changed(**spec.training)
+        rows = tuple(share * spec.rows for share in spec.split)
+        conditions = 1 + 2 * len(spec.techniques) * len(spec.types) * len(spec.forms)
+        times = conditions * len(spec.seeds) if spec.rows else 0
+        return Row("", task, model).plus(self.trained(task, model, rows, training), times)
+
+    def _diagnosis(self, task: str, model: str) -> Row:
+        """Comprehensiveness and sufficiency of four types by every technique, at every number of pieces."""
+        spec = self.profile.diagnosis
+        pieces = len(spec.thresholds) or spec.most_pieces
+        return self.asked(task, model, spec.rows, 2 * 4 * pieces * (len(spec.techniques) + spec.random_draws))
+
+    def _joint(self, task: str, model: str) -> Row:
+        """What no earlier step has asked, sampled methods at growing budgets, and orders of short texts."""
+        spec, given = self.profile.joint, self.profile
+        own = self.erased(task, model, spec.asked_of(task, given.rows_explained(task, model)))
+        if given.first_explained(task)[1] == model:
+            for name in spec.budgets.tasks.get(task, ()):
+                for size in spec.budgets.sizes_of.get(task, spec.budgets.sizes):
+                    budget = METHODS[name].limited(given.explaining_of(task), size)
+                    own = own.plus(self.explained(task, model, spec.budgets.rows, [name], budget), spec.budgets.seeds)
+        orders = 2 ** min(spec.limits.words, spec.limits.exact)
+        own = own.plus(self.asked(task, model, spec.limits.tasks.get(task, 0), orders))
+        return replace(own, texts=spec.rows_of(task, given.rows_explained(task, model)))
+
+
+def settled(budget: Budget) -> Budget:
+    """The budget with NEEDED nodes on a path that may grow."""
+    first, most = budget.path_steps, budget.path_steps_most
+    nodes = min(most, max(first, NEEDED)) if 2 * first <= most else first
+    units = budget.units.changed(attention_steps_most=budget.units.attention_steps)
+    return budget.changed(path_steps=nodes, path_steps_most=nodes, units=units)

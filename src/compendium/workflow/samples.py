@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from compendium.config import Profile
+from typing import get_args
+
+from compendium.config import Judge, Profile
 from compendium.corpora import TASKS
 
-JUDGES = ("pointing", "agreement", "faithfulness", "diagnosis")
+JUDGES = get_args(Judge)
 
 
 def describe_samples(profile: Profile) -> dict[str, str]:

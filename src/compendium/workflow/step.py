@@ -30,6 +30,7 @@ from compendium import config, project
 from compendium.workflow import parameters
 from compendium.workflow.kept import kept_or_made, parts_of
 from compendium.workflow.parallel import map_side_by_side
+from compendium.workflow.processes import thread_variables
 
 VERSIONS = ("torch", "transformers", "captum", "shap", "numpy", "pandas", "scikit-learn", "pyarrow", "papermill")
 
@@ -105,7 +106,8 @@ class Step:
             return []
         named = [(work, *job) for job in jobs]
         wrapped = [(path, *one) for path, one in zip(self.parts(named, of_models), named, strict=True)]
-        return map_side_by_side(kept_or_made, wrapped, self.profile.workers, self.progress(what))
+        settings = self.profile.model_dump()
+        return map_side_by_side(kept_or_made, wrapped, self.profile.workers, self.progress(what), settings)
 
     def parts(self, names: list[tuple], of_models: bool = True) -> list[Path]:
         """Where parts of these names are kept until the step ends; the record counts those that are there already."""
@@ -224,13 +226,6 @@ def check_choice(profile: config.Profile, given: parameters.OneModel, notebook: 
     shards = profile.explaining_of(given.task).shards
     if shard is not None and shard >= shards:
         raise ValueError(f"there is no shard {shard}; profile {profile.name!r} has {shards} of {given.task}, from 0")
-
-
-def thread_variables(threads: int) -> dict[str, str]:
-    """The environment in which libraries start with so many threads."""
-    names = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
-    tokenizers = os.environ.get("TOKENIZERS_PARALLELISM", "false")
-    return dict.fromkeys(names, str(threads)) | {"TOKENIZERS_PARALLELISM": tokenizers}
 
 
 def set_threads(threads: int) -> None:

@@ -1,0 +1,123 @@
+"""How fast this machine is: processor seconds a token of a model, measured on a network of its shape, and its memory.
+
+The weights are random, so nothing has to be fetched. A pass that takes a gradient counts as three (GRADIENT).
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from functools import cache
+from types import SimpleNamespace
+
+import numpy as np
+import torch
+
+from attreval.models.encoder_decoder import build
+from attreval.models.folders import find_model
+from attreval.models.placing import freeze, pick_device
+from attreval.models.words.classifier import Network, Sizes
+from compendium.config import ModelSpec
+
+WORDS = 30522  # of the vocabularies of BERT and MPNet, which have nearly the same size
+EOS = 102
+KNOWN = {"minilm": (6, 384, 12), "mpnet": (12, 768, 12)}  # weights of the registry: layers, hidden, heads
+GRADIENT = 3  # a forward pass, and a backward pass that is about twice as long
+LEAST, REPEATS = 0.25, 3  # processor seconds that a rate is measured for, and how often at least
+BATCH_TOKENS = 1024  # of the batch that is measured
+GIB, KEPT = 2**30, 16  # KEPT: floats a token, layer and unit of width that a backward pass keeps, about
+LIBRARIES = "torch, pandas, transformers, papermill.execute, ipykernel.kernelapp, compendium.config"
+
+
+def shape_of(spec: ModelSpec) -> tuple[int, int, int]:
+    """Layers, hidden width and heads, from the profile, the registry's list or the folder's config.
+
+    ValueError for weights of a hub, whose shape nobody here knows.
+    """
+    if spec.weights is None:
+        layers = (spec.layers or 1) + (spec.decoder_layers if spec.architecture == "encoder_decoder" else 0)
+        return layers, spec.hidden, spec.heads or 1
+    if spec.weights in KNOWN:
+        return KNOWN[spec.weights]
+    from transformers import AutoConfig
+
+    try:
+        config = AutoConfig.from_pretrained(find_model(spec.weights), local_files_only=True)
+        return config.num_hidden_layers, config.hidden_size, config.num_attention_heads
+    except (OSError, AttributeError) as error:
+        raise ValueError(
+            f"the shape of {spec.weights!r} is not known here, so nothing can be measured on it: {error}; give a "
+            f"folder that has its config.json, or one of: {', '.join(KNOWN)}"
+        ) from None
+
+
+def build_random(spec: ModelSpec) -> torch.nn.Module:
+    """A network of the shape that a profile gives to a model, of two classes, with random weights."""
+    if spec.architecture not in ("transformer", "encoder_decoder"):
+        about = (spec.embedding_size, spec.hidden, spec.bidirectional, spec.kernel, spec.dropout, spec.gate, spec.order)
+        return freeze(Network(Sizes(spec.architecture, 1000, 2, *about)))
+    if spec.architecture == "encoder_decoder":
+        ids = {"pad_token_id": 0, "cls_token_id": 101, "sep_token_id": EOS, "mask_token_id": 103, "eos_token_id": EOS}
+        return freeze(build(spec, _Tokenizer(unk_token_id=100, **ids), {"num_labels": 2}))
+    from transformers import BertConfig, BertForSequenceClassification
+
+    layers, hidden, heads = shape_of(spec)
+    sizes = {"num_hidden_layers": layers, "hidden_size": hidden, "num_attention_heads": heads, "num_labels": 2}
+    return freeze(BertForSequenceClassification(BertConfig(vocab_size=WORDS, intermediate_size=4 * hidden, **sizes)))
+
+
+class _Tokenizer(SimpleNamespace):
+    """The few ids that a network's configuration asks of a tokenizer."""
+
+    def __len__(self) -> int:
+        return WORDS
+
+
+class Speed:
+    """Processor seconds a token of one model, measured where they are asked for, and its memory."""
+
+    def __init__(self, spec: ModelSpec, device: str = "auto"):
+        self.spec, self.words = spec, spec.architecture not in ("transformer", "encoder_decoder")
+        self.depth, self.width = (1, spec.hidden) if self.words else shape_of(spec)[:2]
+        self.network = build_random(spec).to(pick_device(device))
+        self.weights = sum(p.numel() for p in self.network.parameters())
+        self.known: dict[tuple[int, int], float] = {}
+
+    def seconds(self, length: int, rows: int | None = None) -> float:
+        """Of one token in a forward pass over rows of so many. rows: of a batch; as many as a ledger takes if None."""
+        length = 2 ** round(float(np.log2(max(1, min(length, self.spec.max_length)))))  # of about a length, one rate
+        rows = min(rows or BATCH_TOKENS, max(1, BATCH_TOKENS // length))
+        if (length, rows) not in self.known:
+            self.known[length, rows] = self._measure(length, rows)
+        return self.known[length, rows]
+
+    def _measure(self, length: int, rows: int) -> float:
+        """The median of some passes; the first warms up."""
+        device, taken = next(self.network.parameters()).device, []
+        ids = torch.randint(200, 900, (rows, length), device=device)
+        ids[:, -1] = EOS  # where a BART reads its class
+        mask = torch.ones_like(ids)
+        while len(taken) <= REPEATS or sum(taken[1:]) < LEAST:
+            start = time.process_time()
+            with torch.no_grad():
+                if self.words:
+                    self.network(self.network.embedding(ids), mask)
+                else:
+                    self.network(input_ids=ids, attention_mask=mask)
+            taken.append(time.process_time() - start + 1e-6)
+        return float(np.median(taken[1:])) / (rows * length)
+
+    def memory(self, trains: bool, batch_tokens: int) -> float:
+        """GiB at the peak: libraries, copies of the weights, and what a backward pass keeps of its largest batch."""
+        copies = 6 if trains else 1.5  # weights, gradients, two moments, the average and its copy; or a faster copy
+        kept = batch_tokens * self.depth * self.width * KEPT
+        return (0.35 if self.words else 0.75) + 4 * (copies * self.weights + kept) / GIB
+
+
+@cache
+def start_seconds() -> float:
+    """Processor seconds in which a step's process and its notebook's kernel import what they need, each by itself."""
+    code = f"import os, {LIBRARIES}; print(sum(os.times()[:2]))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return 2 * float(done.stdout.split()[-1])

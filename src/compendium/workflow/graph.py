@@ -1,0 +1,152 @@
+"""What steps read: the files of one profile's run, and the values of the profile that decide over them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from compendium import project
+from compendium.config.profile import Profile, Run
+from compendium.corpora import WEIGHTS, vectors_file
+from compendium.project import Results, step_name
+from compendium.workflow.staleness import folder_stamp, stamp_path, weights_stamp
+
+
+@dataclass(frozen=True)
+class Graph:
+    """The files of one profile's run, and the runs (task, model, seed) by what they are for."""
+
+    profile: Profile
+
+    @cached_property
+    def results(self) -> Results:
+        """The folders of the profile's results."""
+        return project.results(self.profile.name)
+
+    @cached_property
+    def joint(self) -> list[Run]:
+        """The explained runs that go before every metric."""
+        rows_of, rows = self.profile.joint.rows_of, self.profile.rows_explained
+        return [run for run in self.profile.explained_runs() if rows_of(run[0], rows(*run[:2]))]
+
+    @cached_property
+    def asked_anew(self) -> list[Run]:
+        """The runs whose models notebook 08 asks questions that no earlier notebook has asked."""
+        spec, explained = self.profile.joint, self.profile.explained_runs()
+        budgets = [run for run in explained if run[0] in spec.budgets.tasks]
+        return [
+            *self.joint,
+            *budgets,
+            *self.profile.first_runs(spec.limits.tasks),
+            *self.from_baselines,
+            *self.profile.twin_runs(),
+        ]
+
+    @cached_property
+    def from_baselines(self) -> list[Run]:
+        """The runs that integrate gradients from every baseline."""
+        return [run for run in self.profile.explained_runs() if run[0] in self.profile.joint.path_baselines]
+
+    @cached_property
+    def several_seeds(self) -> list[Run]:
+        """The explained runs of the tasks that have several seeds of a model."""
+        return [run for run in self.profile.explained_runs("agreement") if len(self.profile.tasks[run[0]].seeds) > 1]
+
+    def models_of(self, runs: Iterable[Run]) -> list[Run]:
+        """The trained models that read the instances of these runs, each once."""
+        return sorted({(self.profile.read_by(task), model, seed) for task, model, seed in runs})
+
+    def shards(self, runs: Iterable[Run]) -> list[tuple]:
+        """(task, model, seed, shard) of every shard of these runs."""
+        return [(*run, shard) for run in runs for shard in range(self.profile.explaining_of(run[0]).shards)]
+
+    def parts(self, runs: Iterable[Run]) -> list[tuple]:
+        """(task, model, seed, part) of every part of the diagnosis of these runs."""
+        return [(*run, part) for run in runs for part in range(self.profile.diagnosis.parts)]
+
+    # files
+
+    def executed(self, notebook: str, runs: Iterable[tuple] = ((),)) -> list[Path]:
+        """The executed copies of a notebook, and the records of its runs."""
+        names = [step_name(notebook, *run) for run in runs]
+        return [path for name in names for path in (self.results.executed(name), self.results.record(name))]
+
+    def tables(self, tasks: Iterable[str]) -> list[Path]:
+        """A small file for each task, whose content changes when the task's table does."""
+        return [stamp_path(task) for task in dict.fromkeys(tasks)]
+
+    def tables_of(self, runs: Iterable[Run]) -> list[Path]:
+        """The tables that these runs explain, and those that people's marks are taken from."""
+        evidence = [task for task in self.profile.read_tasks() if task not in self.profile.tasks]
+        return self.tables([*sorted({run[0] for run in runs}), *evidence])
+
+    def pretrained(self, models: Iterable[str]) -> list[Path]:
+        """A small file for all that these models start from: of the registry, folders, and files of word vectors."""
+        specs = [self.profile.models[model] for model in models]
+        named = {name for s in specs for name in (s.weights, s.tokenizer, s.start, s.embeddings)} - {None}
+        folders = sorted(name for name in named if Path(name).is_absolute() and Path(name).is_dir())
+        own = sorted({s.embeddings for s in specs} - {None, "glove"})
+        stamps = [weights_stamp(name) for name in sorted(named & set(WEIGHTS))]
+        return [*stamps, *map(folder_stamp, folders), *map(vectors_file, own)]
+
+    def trained(self, runs: Iterable[Run]) -> list[Path]:
+        """The trained models that read these runs' instances."""
+        return [self.results.model(*run) / "model.safetensors" for run in self.models_of(runs)]
+
+    def accuracies(self, runs: Iterable[Run]) -> list[Path]:
+        """What training these runs' models left: how right they are."""
+        return self.executed("02_train", self.models_of(runs))
+
+    def explanations(self, runs: Iterable[Run]) -> list[Path]:
+        """The attributions of these runs, and the tokens that they speak of."""
+        of = self.results
+        return [path(*shard) for shard in self.shards(runs) for path in (of.attributions, of.tokens)]
+
+    def typed_explanations(self, runs: Iterable[Run]) -> list[Path]:
+        """The same of units, pairs and spans."""
+        of = self.results
+        return [path(*part) for part in self.parts(runs) for path in (of.typed_attributions, of.typed_tokens)]
+
+    def reported(self, paper: str) -> list[Path]:
+        """What a paper published."""
+        return sorted((project.home() / "paper" / "reported").glob(f"{paper}_*.csv"))
+
+    # settings
+
+    @cached_property
+    def _claims(self) -> list[dict]:
+        path = project.home() / "paper" / "claims.yml"
+        return yaml.safe_load(path.read_text(encoding="utf-8")) if path.exists() else []
+
+    def claims(self, paper: str) -> list[dict]:
+        """What a paper claims. What a claim is called, and why it does not hold, decides nothing."""
+        of_paper = [claim for claim in self._claims if claim["paper"] == paper]
+        return [{key: claim[key] for key in claim if key not in ("title", "reasons")} for claim in of_paper]
+
+    def sections(self, *names: str) -> dict[str, Any]:
+        """These sections of the profile, and how many threads its sums are taken by."""
+        return self.profile.model_dump(include={*names, "threads"})
+
+    def explaining(self, runs: Iterable[Run]) -> list[list]:
+        """What decides over the explanations of these runs."""
+        given, files = self.profile, self.sections("attributions")
+        return [
+            [*run, given.models[run[1]].model_dump(), given.explaining_of(run[0]).model_dump()]
+            + [given.rows_explained(*run[:2]), given.tasks[run[0]].examples, files]
+            for run in runs
+        ]
+
+    def training(self, task: str, model: str) -> list[dict]:
+        """What decides over the weights of a model."""
+        rows = {"train_rows", "dev_rows", "test_rows", "also_train"}
+        given = self.profile
+        return [
+            given.training_of(task, model).model_dump(),
+            given.models[model].model_dump(),
+            given.task_of(task, model).model_dump(include=rows),
+        ]
