@@ -115,16 +115,6 @@ def test_the_folder_of_eraser_gives_documents_queries_and_marks(tmp_path):
         read_own_data(tmp_path, columns)
 
 
-def test_the_flat_form_of_eraser_is_jsonl(tmp_path):
-    piece = {"start_token": 1, "end_token": 3}
-    rows = [{"document": "a very good film", "classification": c, "evidences": [[piece]]} for c in ("yes", "no")]
-    found = read_own_data(
-        write_lines(tmp_path / "flat.jsonl", rows),
-        Columns(text="document", label="classification", rationale="evidences"),
-    )
-    assert [marked(row) for row in found] == [["very", "good"]] * 2
-
-
 # People's marks
 
 

@@ -241,6 +241,7 @@ def test_why_a_text_is_left_out_is_not_read_off_its_words(tiny, tmp_path):
 def test_documents_point_at_sentences_of_the_predicted_class(roberta, tmp_path):
     table = {"review": ["A film. It was good!", "A plot was bad.", "Is it good? The film is.", "Bad. Bad."]}
     found = ask(roberta, tmp_path, data=table | {"stars": ["fine", "dull"] * 2})
+    assert "pointing" in found.choice
     (only,) = found.documents[:1]
     assert {"A film.", "It was good!"} & {part for part in re.split(r"(?<=[.?!]) ", only.explanation.text)}
     assert set(only.values) == {"pointing"} and "pointing" not in found.judged[0].values

@@ -125,3 +125,9 @@ def test_the_table_is_of_the_texts_where_they_were_measured(found):
     assert table.nc["lime"] == pytest.approx(0.9) and (table.pointing == 0.5).all()
     assert list(table.columns[-4:]) == ["pointing", "nc", "ns", "simplicity"] and not np.isnan(table.score).any()
     assert isinstance(table, pd.DataFrame) and table.index[0] == "lime"
+
+
+def test_documents_without_a_sentence_of_the_predicted_class_have_no_vote(found):
+    silent = {"pointing": dict.fromkeys(("lime", "occlusion_1", EVIL, "random"), np.nan)}
+    again = conclude(found.judged, [replace(one, values=silent) for one in found.documents], found.rows, FACTS)
+    assert "pointing" in found.choice and "pointing" not in again.choice and again.best.method == "lime"

@@ -40,21 +40,26 @@ def explain(
 ) -> Explanations:
     """Explain a model's answer on each text by each method.
 
-    model: see `load` and `wrap`. texts: strings, or tuples of two for pairs, or one of these. methods: names of METHODS
-    or what they are called elsewhere (`ig`, `shap`, `LIME`), `all`; None takes gradient x input, integrated gradients,
-    occlusion and LIME. unit: scores of whole `word`s, which are then the players of the Shapley methods, or of each
-    `token`.
-    target: the class to explain, by name or index, or a list, one for each text; None takes the one predicted.
-    against: explain why that class rather than this one: the difference of their two logits, or for methods that go by
-    probabilities the probability of the one given that it is one of the two. A method whose scores do not depend on the
-    class gives the same.
-    budget: what methods may spend, and their choices. samples: texts that LIME, LIMSSE and the Shapley methods may ask
-    for, 500 where neither is given. notify: called with (texts done, of, evaluations of the model so far), also while a
-    text is being explained.
+    Random draws follow from the words of a text, so its scores are the same in any company.
 
-    Random draws follow from the words of a text, so its scores are the same in any company. Raises ValueError for a
-    text that is empty or no text, an unknown method or one that the model does not allow, an unknown class;
-    RuntimeError, naming text and method, where the model fails.
+    Args:
+        model: see `load` and `wrap`.
+        texts: strings, or tuples of two for pairs, or one of these.
+        methods: names of METHODS or what they are called elsewhere (`ig`, `shap`, `LIME`), `all`; None takes gradient x
+            input, integrated gradients, occlusion and LIME.
+        unit: scores of whole `word`s, which are then the players of the Shapley methods, or of each `token`.
+        target: the class to explain, by name or index, or a list, one for each text; None takes the one predicted.
+        against: explain why that class rather than this one: the difference of their two logits, or for methods that go
+            by probabilities the probability of the one given that it is one of the two. A method whose scores do not
+            depend on the class gives the same.
+        budget: what methods may spend, and their choices.
+        samples: texts that LIME, LIMSSE and the Shapley methods may ask for, 500 where neither is given.
+        notify: called with (texts done, of, evaluations of the model so far), also while a text is being explained.
+
+    Raises:
+        ValueError: a text that is empty or no text, an unknown method or one that the model does not allow, an unknown
+            class.
+        RuntimeError: the model fails; text and method are named.
     """
     check_model(model)
     check_unit(unit)

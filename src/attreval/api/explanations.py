@@ -120,10 +120,14 @@ class Explanations(Sequence[Explanation]):
     def add(self, method: str, scores: Sequence) -> Explanations:
         """Put scores that were made elsewhere beside ours, as a method of that name; the same object is returned.
 
-        scores: for each text one number a word (`units` of the explanation), or one a token; or stretches of
-        characters with a score, (start, end, score) or (segment, start, end, score), or dicts with these names. What no
-        stretch covers scores 0; the score of a word is shared out over its tokens. ValueError for scores that do not
-        fit the texts, and for a name that is taken.
+        Args:
+            method: its name.
+            scores: for each text one number a word (`units` of the explanation), or one a token; or spans of characters
+                with a score, (start, end, score) or (segment, start, end, score), or dicts with these names. What no
+                span covers scores 0; the score of a word is shared out over its tokens.
+
+        Raises:
+            ValueError: scores that do not fit the texts, or a name that is taken.
         """
         scores = list(scores)
         self._check_given(method, len(scores))

@@ -22,9 +22,14 @@ AGREE = 1e-3  # logits by ids and by embeddings differ by less, times their size
 def load(folder: str | Path, max_length: int | None = None, device: str = "auto") -> Classifier:
     """A trained classifier, from a folder that `transformers` or this package wrote, or from a hub by name.
 
-    max_length: tokens read of a text; None for all that the model has positions for. device: `auto` is CUDA where there
-    is one, else the CPU. Raises FileNotFoundError for a path that is not there, OSError or ValueError where what is
-    there is no classifier.
+    Args:
+        folder: a path, or a name.
+        max_length: tokens read of a text; None for all that the model has positions for.
+        device: `auto` is CUDA where there is one, else the CPU.
+
+    Raises:
+        FileNotFoundError: a path that is not there.
+        OSError, ValueError: what is there is no classifier.
     """
     from attreval.models.folders import find_model
     from attreval.models.loading import load_classifier
@@ -42,11 +47,17 @@ def wrap(
 ) -> Classifier:
     """A classifier made from a module and its tokenizer, such as one that was trained in this session.
 
-    module: a Hugging Face sequence classifier, or a module with its `config`, `get_input_embeddings`, `base_model`,
-    `dtype` and `forward`, which takes `input_ids` or `inputs_embeds` with an `attention_mask` and returns `.logits`,
-    (B, K). It is put into evaluation mode and otherwise left as it is. labels: K class names in the order of the
-    logits; None takes those of the configuration. max_length: as for `load`. Raises ValueError where the module gives
-    no such logits, or others by embeddings than by ids, or in a padded batch than alone.
+    Args:
+        module: a Hugging Face sequence classifier, or a module with its `config`, `get_input_embeddings`, `base_model`,
+            `dtype` and `forward`, which takes `input_ids` or `inputs_embeds` with an `attention_mask` and returns
+            `.logits`, (B, K). It is put into evaluation mode and otherwise left as it is.
+        tokenizer: a fast Hugging Face tokenizer.
+        labels: K class names in the order of the logits; None takes those of the configuration.
+        max_length: as for `load`.
+
+    Raises:
+        ValueError: the module gives no such logits, or others by embeddings than by ids, or in a padded batch than
+            alone.
     """
     from attreval.models.folders import refuse_problem
     from attreval.models.transformer import Transformer

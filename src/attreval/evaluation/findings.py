@@ -98,9 +98,8 @@ def conclude(judged: Sequence[Judged], documents: Sequence[Judged], rows: Sequen
     """
     texts = [replace(one, values={m: v for m, v in one.values.items() if m != "pointing"}) for one in judged]
     methods = [*judged[0].explanation.methods, RANDOM]
-    tasks = {"texts": _draw(texts, methods, "texts")}
-    if documents:
-        tasks["documents"] = _draw(documents, methods, "documents")
+    tasks = {name: _draw(of, methods, name) for name, of in (("texts", texts), ("documents", documents))}
+    tasks = {name: drawn for name, drawn in tasks.items() if drawn.means}
     paid = {m: np.mean([one.explanation.attributions[m].cost.requested for one in judged]) for m in methods[:-1]}
     measured = gather_means(
         {name: _compared(one) for name, one in tasks.items()}, "texts", methods, lambda m: float(paid.get(m, 0.0))
@@ -129,7 +128,7 @@ def _draw(judged: Sequence[Judged], methods: Sequence[str], name: str) -> Drawn:
         values = np.array([[[of_text.get(m, np.nan) for m in methods] for of_text in of_texts]])
         if not np.isnan(values).all():
             arrays[metric] = values
-    return draw_judges(arrays, methods, DRAWS, "evaluate", name)
+    return draw_judges(arrays, methods, DRAWS, "evaluate", name) if arrays else Drawn(tuple(methods), {}, {}, {})
 
 
 def _compared(drawn: Drawn) -> Drawn:

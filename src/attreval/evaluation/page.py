@@ -15,7 +15,7 @@ from scipy.stats import spearmanr
 from attreval import __version__
 from attreval.api.explanation import RANDOM, Explanation
 from attreval.api.show.colours import css
-from attreval.api.show.html import fragment, page
+from attreval.api.show.html import fragment, page, whole_page
 from attreval.api.show.shown import describe
 from attreval.core.bootstrap import percentile_interval
 from attreval.core.tables import write_csv, write_whole
@@ -28,8 +28,7 @@ SHOWN = 6  # texts to look at
 MOST_SHOWN = 100  # texts in texts.html
 ARROWS = {1: "", -1: " \N{DOWNWARDS ARROW}", 0: ""}
 STYLE = """
-:root{color-scheme:light dark;--line:#8884;--bar:#2171b5}
-body{font:16px/1.55 system-ui,sans-serif;max-width:68rem;margin:2rem auto;padding:0 1rem}
+:root{--line:#8884;--bar:#2171b5}
 h1{font-size:1.5rem;line-height:1.25}h2{font-size:1.15rem;margin-top:2.2rem}
 .answer{border:1px solid var(--line);border-left:.4rem solid var(--bar);border-radius:.4rem;padding:.6rem 1.2rem}
 .answer strong{font-size:1.35rem}.note{opacity:.75;font-size:.9rem}
@@ -39,12 +38,6 @@ h1{font-size:1.5rem;line-height:1.25}h2{font-size:1.15rem;margin-top:2.2rem}
 .wide th:first-child,.wide td:first-child{text-align:left}
 tr.chosen{font-weight:700}tr.random{opacity:.7;font-style:italic}.sure{outline:2px solid;outline-offset:-3px}
 .bar{display:inline-block;height:.6rem;background:var(--bar);border-radius:.2rem;vertical-align:middle}
-"""
-HTML = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>{title}</title><style>{style}</style></head><body>
-{body}
-</body></html>
 """
 
 
@@ -73,7 +66,6 @@ def make_page(found: Evaluation) -> str:
     best_two = found.best_two
     shown = [_only(one, best_two) for one in _most_different(found)]
     body = [
-        f"<h1>{escape(heading)}</h1>",
         f'<p class="note">{escape(facts)}</p>',
         f'<div class="answer"><p><strong>{escape(findings.recommendation(found))}</strong></p>',
         *(f"<p>{escape(said)}</p>" for said in (findings.certainty(found), findings.price(found))),
@@ -95,7 +87,7 @@ def make_page(found: Evaluation) -> str:
         "<h2>What this does not say</h2>",
         _list(findings.limits(found)),
     ]
-    return HTML.format(title=escape(heading), style=STYLE, body="\n".join(body))
+    return whole_page(heading, "\n".join(body), STYLE)
 
 
 def _most_different(found: Evaluation) -> list[Explanation]:

@@ -23,12 +23,11 @@ STYLE = """
 .attreval-shown .part span{padding:.1em .15em;border-radius:.2em}
 .attreval-shown .note{opacity:.75;font-size:.9em}
 """
+PAGE_STYLE = """:root{color-scheme:light dark}
+body{font:16px/1.55 system-ui,sans-serif;max-width:68rem;margin:2rem auto;padding:0 1rem}"""
 PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<meta name="color-scheme" content="light dark"><title>{title}</title>
-<style>:root{{color-scheme:light dark}}
-body{{font:16px/1.5 system-ui,sans-serif;max-width:62em;margin:2em auto;padding:0 1em}}</style>
-</head><body><h1>{title}</h1>
+<title>{title}</title><style>{style}</style></head><body><h1>{title}</h1>
 {body}
 </body></html>
 """
@@ -37,8 +36,12 @@ body{{font:16px/1.5 system-ui,sans-serif;max-width:62em;margin:2em auto;padding:
 def page(explained: Iterable[Shown]) -> str:
     """A whole page."""
     explained = list(explained)
-    title = f"{len(explained)} explained text{'s' if len(explained) != 1 else ''}"
-    return PAGE.format(title=title, body=fragment(explained))
+    return whole_page(f"{len(explained)} explained text{'s' if len(explained) != 1 else ''}", fragment(explained))
+
+
+def whole_page(title: str, body: str, style: str = "") -> str:
+    """HTML that needs nothing else. title: plain text; body: HTML below it; style: more rules of CSS."""
+    return PAGE.format(title=escape(title), style=PAGE_STYLE + style, body=body)
 
 
 def fragment(explained: Iterable[Shown], about: Callable[[Shown], str] = describe) -> str:
