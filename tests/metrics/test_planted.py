@@ -8,9 +8,8 @@ import pytest
 from attreval.core.seeds import generator
 from attreval.metrics.erasure import erase
 from attreval.metrics.metric import metric
-from attreval.metrics.planted.explainers import EXPLAINERS, explain_as
 from attreval.metrics.planted.measures import GIVEN, PLANTED_METRICS, as_scored, evaluate
-from attreval.metrics.planted.worlds import WORLDS, PlantedModel, make_texts
+from attreval.metrics.planted.worlds import EXPLAINERS, WORLDS, PlantedModel, explain_as, make_texts
 from attreval.metrics.protocol import Protocol
 from attreval.metrics.rank_correlation import tau_b
 from attreval.metrics.scored_text import without_asking

@@ -59,7 +59,7 @@ def draw_judges(values: Mapping[str, np.ndarray], methods: Sequence[str], draws:
     """Means of every judge, and those of instances and seeds drawn with replacement; the draws derive from `names`.
 
     values: judge -> (S, N, m), NaN for what was not measured, and left out of every mean. Raises ValueError where the
-    judges did not hear the same.
+    judges did not score the same.
     """
     shapes = {np.shape(value) for value in values.values()}
     if len(shapes) != 1 or len(shape := shapes.pop()) != 3 or shape[2] != len(methods):
@@ -102,7 +102,7 @@ def exchange_names(runs: Sequence[Drawn], a: str, b: str, names: Sequence[str], 
     """(d,) The mean tau-b of two judges over runs when the methods of the second have exchanged their names.
 
     names: M methods, among them all of the runs; orders: (d, M) permutations of them, each method takes the place of
-    the one that it is sent to; where a run lacks that one, of the one that this is sent to, and so on, so that a
+    the one that it is sent to; where that one is not in a run, of the one that it is sent to, and so on, so that a
     method trades alike in all runs. NaN where no run has FEWEST shared methods.
     """
     place, draws, found = {name: at for at, name in enumerate(names)}, np.arange(len(orders))[:, None], []

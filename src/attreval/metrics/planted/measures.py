@@ -15,8 +15,16 @@ import pandas as pd
 from attreval.core.seeds import generator
 from attreval.metrics import METRICS
 from attreval.metrics.metric import Metric
-from attreval.metrics.planted.explainers import DRAWN, EXPLAINERS, explain_as
-from attreval.metrics.planted.worlds import WORLDS, Planted, PlantedModel, make_texts, words_of
+from attreval.metrics.planted.worlds import (
+    DRAWN,
+    EXPLAINERS,
+    WORLDS,
+    Planted,
+    PlantedModel,
+    explain_as,
+    make_texts,
+    words_of,
+)
 from attreval.metrics.protocol import Protocol
 from attreval.metrics.scored_text import RANDOM, ScoredText, Settings
 

@@ -24,7 +24,7 @@ PUSHES = ("none", "comprehensive", "sufficient")
 RAISED_WORLDS = ("one", "additive")
 EXPLAINERS = ("oracle", "random")
 SPECIAL_TOKENS = 3  # of every planted text
-MOST_LEFT = 0.6  # of a text that looks like a rationale alone; what lacks one has 1 - MOST_LEFT or more
+MOST_LEFT = 0.6  # of a text, to look like a rationale alone; without a rationale 1 - MOST_LEFT or more is left
 SURE = 4.0  # by what factor logits are surer
 
 

@@ -1,11 +1,11 @@
-"""Planted models: their true importances are known; and texts of made-up words for them.
+"""Planted models, whose true importances are known, texts of made-up words for them, and explainers of these.
 
 `one`: one token decides the class. `additive`: every token has a worth, and the sum decides. `interaction`: two tokens,
 one in each part of the text, decide together, and either alone does nothing. Three more have skewed evidence, as real
 explanations do: `exponential` (25 tokens) and `lognormal` (60) add up worths that are all positive, most of them small
 and a few large; in `one_of_sixty` a single token of a long text decides. All have three classes: one for which nothing
 speaks, which wins where the evidence is gone, and two others.
-Letters used for shapes: B rows, L tokens, n content tokens, C channels, D = C * WIDTH, P pairs.
+Letters used for shapes: B rows, L tokens, n content tokens, C channels, D = C * WIDTH, P pairs across both parts.
 """
 
 from __future__ import annotations
@@ -34,6 +34,15 @@ SHORTEST, LONGEST = 5, 8  # words of a part
 LONG = {"exponential": 25, "lognormal": 60, "one_of_sixty": 60}  # words of a text of fixed length
 SKEWED = ("exponential", "lognormal")
 LEVELS = 64  # different worths of words with skewed evidence
+EXPLAINERS = {
+    "oracle": "the true importances",
+    "random": "random scores",
+    "constant": "all alike",
+    "reversed": "the true importances with the opposite sign",
+    "adversarial": "the right token first, the rest from worst to best",
+    "leaking": "names the class by the place of its one mark: the first token, or the last",
+}
+DRAWN = ("random", "constant", "adversarial", "reversed", "leaking")  # their scores, or the ties in them, are drawn
 
 
 def skewed_worths(world: str) -> np.ndarray:
@@ -206,3 +215,38 @@ def _make_skewed(world: str, at: int, rng: np.random.Generator, target: int) -> 
 def plant(part: np.ndarray, words, rng: np.random.Generator) -> None:
     """Put words at random different places of a part."""
     part[rng.choice(len(part), len(words), replace=False)] = words
+
+
+def truth_of(text: Planted, level: str) -> np.ndarray:
+    """The true importances of tokens or pairs. ValueError where pairs do nothing."""
+    if level == "token":
+        return text.truth
+    if text.pair_truth is None:
+        raise ValueError(
+            f"in the world {text.world!r} no two tokens do anything together; level pair needs interaction"
+        )
+    return text.pair_truth
+
+
+def explain_as(explainer: str, text: Planted, level: str = "token", draw: int = 0) -> np.ndarray:
+    """(n,) scores of tokens, or (P,) of pairs, by one of EXPLAINERS. ValueError for another name."""
+    truth, rng = truth_of(text, level), generator("explainer", explainer, text.id, level, draw)
+    if explainer == "oracle":
+        return truth.astype(float)
+    if explainer == "random":
+        return rng.standard_normal(len(truth))
+    if explainer == "constant":
+        return np.ones(len(truth))
+    if explainer == "reversed":
+        return -truth.astype(float)
+    if explainer == "adversarial":
+        order = np.lexsort((rng.random(len(truth)), -truth))  # by falling truth, ties in random order
+        scores = np.empty(len(truth))
+        scores[order] = np.linspace(0.0, 0.9, len(truth))  # the worst is second, the second best is last
+        scores[order[0]] = 1.0
+        return scores
+    if explainer == "leaking":
+        scores = np.zeros(len(truth))
+        scores[0 if text.target == 1 else -1] = 1.0
+        return scores
+    raise ValueError(f"unknown explainer {explainer!r}; there are: {', '.join(EXPLAINERS)}")
