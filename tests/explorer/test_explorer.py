@@ -204,7 +204,7 @@ def test_what_is_kept_of_instances_averages_to_the_tables():
     from compendium.papers.sun2024 import tables as sun_tables
     from compendium.papers.sun2024.properties import Properties
     from compendium.papers.sun2024.properties import values_by_instance as sun_values
-    from compendium.papers.zhao2023.curves import values_by_instance
+    from compendium.papers.zhao2023.diagnosticity import values_by_instance
     from compendium.papers.zhao2023.erasure import HARD_MEASURES, ErasureValues
 
     rng = np.random.default_rng(1)

@@ -100,7 +100,7 @@ def diagnosis_world(rng, claims):
                 about |= {"form": "-", "property": name, "value": rng.random(36), "chance": chance}
                 rows.append(pd.DataFrame(about | {"instance": [f"i{i}" for i in range(36)]}))
     values = pd.concat(rows, ignore_index=True)
-    return {claim.id: sun._our_value(claim, values, STEP) for claim in claims if claim.id in OF_EACH_KIND}
+    return {claim.id: sun.our_value(claim, values, STEP) for claim in claims if claim.id in OF_EACH_KIND}
 
 
 @pytest.mark.parametrize(

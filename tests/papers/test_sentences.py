@@ -17,7 +17,7 @@ from compendium.papers.joint import planted_sentences as planted
 from compendium.papers.joint import sentences as joint
 from compendium.papers.kamp2023 import sentences as kamp
 from compendium.papers.kamp2023.readings import Reading
-from compendium.papers.pipeline import sentences as pipeline
+from compendium.papers.pipeline import overview as pipeline
 from compendium.papers.poerner2018 import sentences as poerner
 from compendium.papers.sun2024 import sentences as sun
 from compendium.papers.zhao2023 import sentences as zhao

@@ -12,11 +12,21 @@ from reference import models
 from attreval.core.records import Attribution, Cost, Evidence, Instance
 from attreval.methods.method import Budget
 from compendium import corpora
-from compendium.config import AlsoTrain, Profile, TaskSpec
+from compendium.config import AlsoTrain, Profile, TaskSpec, load
 from compendium.papers.kamp2023.agreement import group_of, matrix_at_k
+from compendium.papers.pipeline import explaining
 from compendium.papers.pipeline.explaining import check_gaps, precision_table, sum_costs
-from compendium.papers.pipeline.shortening import around_marks, last_words, shortened
-from compendium.papers.pipeline.training import confusion_table, running_total, training_set
+from compendium.papers.pipeline.training import (
+    around_marks,
+    confusion_table,
+    last_words,
+    running_total,
+    shortened,
+    training_set,
+)
+from compendium.project import Results
+from compendium.workflow.parameters import check
+from compendium.workflow.step import Step
 
 ROWS = {"models": ["tiny"], "train_rows": 4, "dev_rows": 2, "test_rows": 2, "explain_rows": 1}
 
@@ -241,3 +251,14 @@ def test_every_sampled_method_is_compared_in_both_precisions(tiny, texts):
     exact = precision_table(Scorer(tiny), texts[:3], list(METHODS), budget, ("x",), "predicted")
     exact = exact[~silent]
     assert (exact.correlation == 1).all() and list(exact.method) == list(table.method)
+
+
+def test_only_methods_that_are_asked_for_are_compared_in_both_precisions(tiny, texts, tmp_path, monkeypatch):
+    step = Step(
+        "03_explain", check("03_explain", {"model": "tiny", "methods": ["lime"]}), load("smoke"), Results(tmp_path)
+    )
+    monkeypatch.setattr(explaining, "load_model", lambda *run: tiny)
+    monkeypatch.setattr(explaining, "to_explain", lambda *which: texts[:2])
+    found = explaining.explain_shard(step)
+    assert found.precision.method.tolist() == ["lime"] and "partition_shap" in step.profile.explain.methods
+    assert set(found.cost.method) == {"prediction", "lime"} and len(found.instances) == 2

@@ -159,7 +159,7 @@ def test_every_claim_of_the_paper_can_be_asked_and_is_counted_in_its_tables():
         if not claim.contrast:
             assert claim.id == "comprehensive-against-plausible"
             continue
-        asked = sun_claims.read_contrast(claim)
+        asked = claim.ask(TypeContrast)
         named = (asked.better, *asked.worse)
         known = {"type": {*TYPES, "random"}, "technique": set(TECHNIQUES), "form": {"symbol", "text"}}[asked.across]
         properties = asked.properties or (asked.property,)
@@ -175,7 +175,7 @@ def test_every_claim_of_the_paper_can_be_asked_and_is_counted_in_its_tables():
             assert asked.property in ("comprehensiveness", "sufficiency"), "only these are in a figure alone"
     assert shown >= 13
     with pytest.raises(ValueError, match="claim x: a contrast has no 'side'; it has: property, better"):
-        sun_claims.read_contrast(claims[0].model_copy(update={"id": "x", "contrast": {"side": 1}}))
+        claims[0].model_copy(update={"id": "x", "contrast": {"side": 1}}).ask(TypeContrast)
 
 
 def test_the_published_tables_give_the_papers_own_verdicts():
@@ -230,11 +230,15 @@ def changes():
     return pd.DataFrame(rows, columns=[*columns, "drop_without", "drop_only"])
 
 
+def faithfulness_means(changes):
+    """The means over instances of changes."""
+    return sun_tables.measured_means(SimpleNamespace(changes=changes), "faithfulness", Recorder())
+
+
 def test_changes_are_averaged_over_pieces_and_then_over_texts():
-    step = Recorder()
     uneven = pd.concat([changes(), changes().query("instance == 'a' and k == 1")])  # a threshold counts once
     for frame in (changes(), uneven):
-        table = sun_tables.faithfulness_means(frame, step).set_index(["technique", "type", "measure"])["mean"]
+        table = faithfulness_means(frame).set_index(["technique", "type", "measure"])["mean"]
         assert table["shapley", "token", "comprehensiveness"] == 0.5
         assert table["shapley", "span", "comprehensiveness"] == 0.5
         assert table["random", "random", "comprehensiveness"] == 0.5
@@ -242,8 +246,7 @@ def test_changes_are_averaged_over_pieces_and_then_over_texts():
 
 
 def test_the_summary_sets_each_type_beside_what_chance_gives():
-    step = Recorder()
-    faithfulness = sun_tables.faithfulness_means(changes(), step)
+    faithfulness = faithfulness_means(changes())
     columns = ["task", "model", "seed", "technique", "type", "measure", "mean", "low", "high"]
     entropy = pd.DataFrame(
         [("snli", "tiny", 1, "shapley", "token", m, v, v - 1, v + 1) for m, v in (("entropy", 1.5), ("random", 2.0))],
@@ -270,12 +273,14 @@ def test_the_summary_sets_each_type_beside_what_chance_gives():
     assert np.isnan(found.low["token agreement", "span"]), "a mean over seeds has no interval of one of them"
     assert "random" not in set(found.technique)
     assert set(found.kind) == {"encoder"}
-    laid = sun_tables._beside_published(found.reset_index(), specs).set_index("property")
+    laid = sun_tables.beside_published(found.reset_index(), specs).set_index("property")
     assert laid.token["complexity"] == "1.50 [2.08]" and laid.pair["complexity"] == "– [1.72]"
     assert laid.span["token agreement"] == "70.0 [75.6]" and laid.chance["token agreement"] == "60.0"
     assert laid.span["simulatability"] == "2.5 [3.2]"
     assert len(laid) == len(sun_tables.PROPERTIES)
-    assert list(sun_tables.tables_3_to_6(found.reset_index(), specs).property) == list(sun_tables.PERCENT)
+    assert list(sun_tables.beside_published(found.reset_index(), specs, sun_tables.PERCENT).property) == list(
+        sun_tables.PERCENT
+    )
     assert sun_tables._format("complexity", math.nan) == "–"
 
 
@@ -452,17 +457,16 @@ def test_as_many_random_units_are_as_many(tiny):
         (job,) = sun_properties.masked_sets(case, asked, records, run)
         assert all(len(chosen) == key[3] for key, chosen in job.sets)
         rows = [(*run, one.id, *key, float(len(chosen)), 0.0, 0.0, 0.0) for key, chosen in job.sets]
-        columns = [*sun_properties.RUN, "technique", "type", "k", "units", *sun_properties.CHANGES]
+        columns = [*sun_properties.TEXT, "technique", "type", "k", "units", *sun_properties.CHANGES]
         frames[sizes] = pd.DataFrame(rows, columns=columns)
     assert frames["each"].query("type not in @TECHNIQUES").equals(frames["mean"]), "the mean's own draws stay"
     spans = frames["mean"].query("type == 'span'").groupby("technique").units.mean()
     exact, rough = (sun_properties.chance_changes(frames[sizes]).set_index("technique") for sizes in ("each", "mean"))
     assert exact.exact.all() and exact.units.to_dict() == spans.to_dict() == exact.comprehensiveness.to_dict()
     assert not rough.exact.any() and rough.units.to_dict() != spans.to_dict()
-    step = Recorder()
-    means = sun_tables.faithfulness_means(frames["each"], step)
+    means = faithfulness_means(frames["each"])
     parts = {"faithfulness": means, "agreement": means.iloc[:0], "complexity": means.iloc[:0]}
-    agents = pd.DataFrame(columns=["task", "model", "technique", "type", "form", "gain"])
+    agents = pd.DataFrame(columns=[*sun_tables.KEYS, "form", "gain", "low", "high"])
     found = sun_tables.property_means(parts, agents, {"tiny": ModelSpec(weights="x")})
     chance = found[found.property == "comprehensiveness"].groupby("technique").chance.unique()
     assert {name: values.tolist() for name, values in chance.items()} == {n: [v] for n, v in spans.to_dict().items()}

@@ -14,10 +14,10 @@ from attreval.metrics.diagnosticity import chance_level, sign_flip_test, tied
 from attreval.metrics.protocol import HARD, RELEASED, SWAPPED, Protocol
 from compendium.config import Profile
 from compendium.config.variants import apply_variants
-from compendium.papers.zhao2023 import diagnosticity, hard_drivers, protocol_changes, rules, tables
-from compendium.papers.zhao2023.datasets import LEAST_TEXTS, compared_tasks, texts_by_task
+from compendium.papers.common.verdicts import LEAST_TEXTS
+from compendium.papers.zhao2023 import diagnosticity, erasure, protocol_changes, tables
 from compendium.papers.zhao2023.erasure import VALUES
-from compendium.papers.zhao2023.settings import RULES, list_settings, main_protocol
+from compendium.papers.zhao2023.settings import RULES, compared_tasks, list_settings, main_protocol
 
 METHODS = ("attention", "scaled_attention", "gradient_x_input_absolute", "integrated_gradients_zero", "deeplift")
 
@@ -79,8 +79,8 @@ def test_two_equal_metrics_differ_by_nothing():
         values[soft] = values[hard]
     stage = Stage()
     pairs = diagnosticity.pair_with_rivals(values, stage.profile)
-    by_rule = rules.pairs_by_rule(pairs, stage.profile)
-    found = rules.what_remains(by_rule[by_rule.rule != "released"], stage)
+    by_rule = diagnosticity.pairs_by_rule(pairs, stage.profile)
+    found = diagnosticity.what_remains(by_rule[by_rule.rule != "released"], stage)
     assert (found[["difference", "low", "high", "above_chance"]] == 0).all(axis=None)
     assert (found.p == 1).all() and set(found.holds) == {"not surely apart from"}
     for by in ("task", "method"):
@@ -139,9 +139,9 @@ def test_rules_differ_by_what_they_say():
         even = values.instance.astype(int) % int(1 / tie) == 0
         values.loc[(values.setting == setting) & even, list(FAITHFULNESS)] = 0.5
     pairs = diagnosticity.pair_with_rivals(values, stage.profile)
-    by_rule = rules.pairs_by_rule(pairs, stage.profile)
+    by_rule = diagnosticity.pairs_by_rule(pairs, stage.profile)
     assert list(dict.fromkeys(by_rule.rule)) == list(RULES)
-    found = rules.rule_tables(by_rule, stage)
+    found = diagnosticity.rule_tables(by_rule, stage)
     cells = found["table6_rules"].set_index(["task", "method", "rule", "metric"])
     one = cells.sort_index().loc[("snli", "deeplift")]
     assert one.ties["published"].tolist() == one.ties["ties_half"].tolist() == [0.5] * 4
@@ -156,7 +156,7 @@ def test_rules_differ_by_what_they_say():
     for method in (*METHODS, "average"):
         for metric in FAITHFULNESS:
             np.testing.assert_allclose(means.diagnosticity[method, "published", metric], plain[method, metric])
-    printed = rules.printed_rules(found["table3_rules"], ["task"])
+    printed = tables.printed_rules(found["table3_rules"], ["task"])
     assert len(printed) == 3 * 4 and (printed.texts.max(), printed.texts.min()) == (40, 20)
 
 
@@ -216,7 +216,7 @@ def test_averages_beside_the_published_one_are_over_the_papers_tasks():
         np.testing.assert_allclose(summary.diagnosticity["nc", "average"], papers.win_nc.mean())
         assert summary.texts["nc", "average"] == 24 and summary.least["nc", "average"] == 12
     assert diagnosticity.summary_table(pairs, stage, "task").task.isin(["snli"]).any()
-    counted = texts_by_task(pairs).set_index("task")
+    counted = diagnosticity.texts_by_task(pairs).set_index("task")
     assert (counted.texts == 12).all() and not counted.enough.any() and (counted.least == LEAST_TEXTS).all()
     assert counted.averaged.tolist() == [False, True, True]
 
@@ -229,12 +229,11 @@ def test_drivers_say_what_moves_hard_measures():
     values.loc[values.setting == "hard: swaps", "nc"] = np.where(
         values[values.setting == "hard: swaps"].method == "random", 1.0, 0.0
     )
-    pairs = hard_drivers.driver_pairs(values, stage)
-    table = hard_drivers.drivers_table(pairs, stage).set_index("change")
+    table = protocol_changes.drivers_table(values, stage).set_index("change")
     assert set(table.index) == set(known)
     assert table.nc["swaps"] == 0 and table.nc_change["swaps"] == -table.nc_before["swaps"]
     assert (table.loc["none", ["nc_change", "nc_low", "nc_high", "ns_change"]] == 0).all()
-    largest = hard_drivers.largest_drivers(table.reset_index()).set_index("metric")
+    largest = protocol_changes.largest_drivers(table.reset_index()).set_index("metric")
     assert largest.change["nc"] == "swaps" and largest.published["nc"] == pytest.approx(0.394)
     assert largest.gap_left["nc"] == pytest.approx(-0.394)
     assert not diagnosticity.pair_with_rivals(values, stage.profile).setting.str.startswith("hard: ").any()
@@ -251,3 +250,25 @@ def test_deeplift_is_compared_with_gradient_x_input():
         "c": {"deeplift": One([1.0, 2.0])},
     }
     assert protocol_changes.gradient_correlations(records).round(9).to_dict() == {"a": 1.0, "b": -1.0}
+
+
+def test_a_task_may_set_how_many_tokens_a_batch_holds(monkeypatch):
+    """Its own `explain.token_budget` goes before that of the profile."""
+    from attreval.models import scorer
+
+    class Opened(Exception):
+        """Stop where the ledger is opened."""
+
+    def open_ledger(model, token_budget=None):
+        raise Opened(token_budget)
+
+    monkeypatch.setattr(scorer, "Scorer", open_ledger)
+    monkeypatch.setattr(erasure, "load_model_once", lambda *run: None)
+    made = profile_of().model_dump(exclude_unset=True)
+    made["explain"]["token_budget"] = 900
+    made["tasks"]["snli"] = TASK | {"explain": {"token_budget": 77}}
+    profile = Profile.model_validate(made)
+    for task, budget in (("snli", 77), ("rotten_tomatoes", 900)):
+        with pytest.raises(Opened) as opened:
+            erasure._evaluate_part(None, profile, task, "tiny", 1, 0)
+        assert opened.value.args == (budget,)

@@ -12,9 +12,8 @@ from attreval.metrics import FAITHFULNESS, METRICS, diagnosticity
 from compendium.config import Profile
 from compendium.papers.common.claims import read_claims
 from compendium.papers.common.runs import reported
-from compendium.papers.zhao2023 import claim_statistics, claims, curves, protocol_changes, tables
+from compendium.papers.zhao2023 import claim_statistics, claims, protocol_changes, settings, tables
 from compendium.papers.zhao2023 import diagnosticity as zhao_diagnosticity
-from compendium.papers.zhao2023.datasets import compared_tasks
 
 
 @pytest.mark.parametrize("by, table, rows", [("method", "table2", 5), ("dataset", "table3", 4)])
@@ -39,7 +38,7 @@ def test_published_cells_average_to_the_published_tables(by, table, rows):
 def test_all_published_cells_are_there():
     cells = tables.published_cells()
     assert len(cells) == 20 and cells.notna().all(axis=None)
-    assert set(cells.dataset) == set(tables.PUBLISHED_TASKS.values())
+    assert set(cells.dataset) == set(settings.PUBLISHED_TASKS.values())
 
 
 PROFILE = Profile.model_validate(
@@ -205,9 +204,9 @@ def test_the_published_cells_give_the_papers_own_verdicts():
 
 
 def test_the_papers_own_tasks_are_what_its_averages_are_taken_over():
-    assert compared_tasks(["snli", "sst2", "ag_news"]) == ["sst2", "ag_news"]
-    assert compared_tasks(["snli", "bbc"]) == ["snli", "bbc"]
-    assert tables.published_dataset("bbc") == "AG" and tables.published_dataset("yelp") is None
+    assert settings.compared_tasks(["snli", "sst2", "ag_news"]) == ["sst2", "ag_news"]
+    assert settings.compared_tasks(["snli", "bbc"]) == ["snli", "bbc"]
+    assert settings.published_dataset("bbc") == "AG" and settings.published_dataset("yelp") is None
 
 
 def test_settings_say_what_their_pairs_say():
@@ -240,6 +239,6 @@ def test_the_best_method_has_most_comprehensiveness_and_least_sufficiency():
     )
     rows = [("snli", n, m, v, 7) for n, found in means.items() for m, v in zip(methods, found, strict=True)]
     area = pd.DataFrame(rows, columns=["task", "measure", "method", "mean", "instances"])
-    best = curves.best_methods(area).set_index("measure")
+    best = tables.best_methods(area).set_index("measure")
     assert best.method.to_dict() == {"comprehensiveness": "deeplift", "sufficiency": "deeplift"}
     assert best["mean"].tolist() == [0.3, 0.1] and best.random.tolist() == [0.9, 0.0]

@@ -5,9 +5,12 @@ from __future__ import annotations
 import pandas as pd
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+import seaborn as sns
+from matplotlib import pyplot as plt
 
 from compendium import corpora
 from compendium.config import Profile
+from compendium.papers.common.style import task_title, use_style
 
 
 def word_counts(profile: Profile) -> pd.DataFrame:
@@ -44,3 +47,17 @@ def corpus_table(counts: pd.DataFrame) -> pd.DataFrame:
     return out.sort_values(
         ["task", "split"], key=lambda c: c.map(order) if c.name == "split" else c, kind="stable", ignore_index=True
     )
+
+
+def draw_lengths(lengths: pd.DataFrame):
+    """Empirical distribution of words an instance, one line a task. lengths: columns task, words."""
+    use_style()
+    _, axes = plt.subplots(figsize=(7, 3.6))
+    named = lengths.assign(task=lengths.task.map(task_title))
+    sns.ecdfplot(named, x="words", hue="task", ax=axes, linewidth=2)
+    axes.set(xlabel="words in an instance", ylabel="share of instances", xscale="log")
+    ticks = [t for t in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000) if named.words.min() <= t <= named.words.max()]
+    axes.set_xticks(ticks, [f"{t}" for t in ticks])
+    axes.minorticks_off()
+    sns.move_legend(axes, "lower right", title=None)
+    return axes

@@ -54,7 +54,7 @@ def explain_shard(step: Step) -> Shard:
         _write_marked_tokens(step, scorer.model, instances)
         if tried_run(step.profile) == (given.task, given.model, given.seed):
             _write_other_choices(step, scorer, instances[:FEW], names)
-    precision = precision_table(scorer, instances, spec.methods, spec, names, spec.target)
+    precision = precision_table(scorer, instances, methods, spec, names, spec.target)
     return Shard(cost, _scaled_scores(explained[0]), instance_table(explained), precision)
 
 

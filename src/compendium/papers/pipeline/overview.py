@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
+from matplotlib import pyplot as plt
 
+from attreval.methods import METHODS
 from compendium import corpora
 from compendium.config import Profile
 from compendium.config.sections import AlsoTrain
+from compendium.papers.common.method_style import name_method
 from compendium.papers.common.runs import read_shards
+from compendium.papers.common.sentences import of_row, sentence
+from compendium.papers.common.style import name_run, task_title, use_style
 from compendium.workflow.step import Step
 
 PER_INSTANCE = ["requested", "unique", "reused", "requested_tokens", "unique_tokens", "gradients"]
@@ -96,3 +102,66 @@ def _said(more: AlsoTrain) -> str:
         return f"cut to their last {more.last_words} words"
     copies = ", ".join(map(str, more.around_marks))
     return f"as far as people marked them cut to the marked words with {copies} words on either side"
+
+
+def draw_cost(cost: pd.DataFrame):
+    """Evaluations an instance, asked for and computed, a pair of bars a method, a panel a task, logarithmic scale.
+
+    cost: columns task, method, requested, unique. A panel has the methods that explain its task, the dearest above.
+    """
+    use_style()
+    cost = cost[cost.requested > 0]
+    parts = {task: part.sort_values("requested", kind="stable") for task, part in cost.groupby("task", sort=False)}
+    columns = min(3, len(parts))
+    rows = [list(parts)[i : i + columns] for i in range(0, len(parts), columns)]
+    most = [max(len(parts[task]) for task in row) for row in rows]
+    heights = [0.24 * count + 0.9 for count in most]
+    figure, grid = plt.subplots(
+        *(len(rows), columns),
+        figsize=(4.7 * columns, sum(heights) + 0.4),
+        squeeze=False,
+        layout="constrained",
+        gridspec_kw={"height_ratios": heights},
+    )
+    for axes in grid.ravel()[len(parts) :]:
+        axes.set_axis_off()
+    for at, (axes, (task, part)) in enumerate(zip(grid.ravel(), parts.items(), strict=False)):
+        places = np.arange(len(part))
+        axes.barh(places + 0.2, part.requested, height=0.4, label="asked for", color="#bbbbbb")
+        axes.barh(places - 0.2, part.unique, height=0.4, label="computed", color="#0072B2")
+        names = [METHODS[m].title if m in METHODS else m.capitalize() for m in part.method]
+        axes.set_yticks(places, names, fontsize=8)
+        axes.set(xscale="log", title=task_title(task), ylim=(len(part) - most[at // columns] - 0.6, len(part) - 0.4))
+        axes.minorticks_off()
+    figure.supxlabel("model evaluations an instance", fontsize=11)
+    figure.legend(*grid[0][0].get_legend_handles_labels(), loc="outside lower right", ncols=2)
+    return grid[0][0]
+
+
+@sentence
+def say_models(models: pd.DataFrame) -> str:
+    """Which model knows its task best and which worst, and how many surely know more than the most frequent class."""
+    best, worst = (models.loc[at(models.accuracy)] for at in (pd.Series.idxmax, pd.Series.idxmin))
+    sure = (models.accuracy_low > models.majority).sum()
+    shown = [f"{name_run(row)} at {of_row(row, 'accuracy', 'accuracy_low', 'accuracy_high')}" for row in (best, worst)]
+    return (
+        f"{sure} of {len(models)} models are surely more accurate than naming the most frequent class; accuracy is "
+        f"highest for {shown[0]} and lowest for {shown[1]}."
+    )
+
+
+@sentence
+def say_cost(cost: pd.DataFrame) -> str:
+    """The dearest method of any task, and how many evaluations need not be computed, from task to task."""
+    asked = cost[cost.requested > 0]
+    if asked.empty:
+        return "No method has asked the models anything."
+    dearest = asked.loc[asked.requested.idxmax()]
+    sums = asked.groupby("task", sort=False)[["requested", "reused"]].sum()
+    shares = sums.reused / sums.requested
+    return (
+        f"The most expensive explanation is {name_method(dearest.method)} on {task_title(dearest.task)}, with "
+        f"{dearest.requested:,.0f} evaluations per text; {100 * (sums.reused.sum() / sums.requested.sum()):.0f} % of "
+        f"all evaluations asked for are already known ({100 * shares.min():.0f} % to {100 * shares.max():.0f} %, "
+        f"depending on the task)."
+    )

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from matplotlib import pyplot as plt
 from sklearn.metrics import confusion_matrix
 
 from attreval.core.bootstrap import bootstrap_mean
@@ -19,8 +20,9 @@ from attreval.models.placing import pick_precision
 from attreval.models.training import evaluate, save_whole, train
 from compendium import corpora
 from compendium.config import TaskSpec
+from compendium.config.sections import AlsoTrain
+from compendium.papers.common.style import use_style
 from compendium.papers.common.word_vectors import load_vectors
-from compendium.papers.pipeline.shortening import shortened
 from compendium.workflow.step import Step
 
 
@@ -102,6 +104,41 @@ def training_set(task: str, spec: TaskSpec) -> list[Instance]:
     return corpora.load(task, "train", spec.train_rows) + also
 
 
+def shortened(instance: Instance, more: AlsoTrain) -> list[Instance]:
+    """What a profile makes of an instance: no copy of one that nobody marked, where marks are asked for."""
+    if more.last_words is not None:
+        return [last_words(instance, more.last_words)]
+    return [around_marks(instance, words) for words in more.around_marks] if instance.evidence.marks.any() else []
+
+
+def last_words(instance: Instance, words: int) -> Instance:
+    """The last words of an instance of one segment."""
+    kept = instance.words[-words:]
+    start = int(kept[0][1])
+    return Instance(
+        instance.id, (instance.segments[0][start:],), instance.label, kept - [0, start, start], instance.split
+    )
+
+
+def around_marks(instance: Instance, words: int) -> Instance:
+    """The words of an instance that anybody marked, and so many on either side of each; other segments stay whole.
+
+    What is left out between two words leaves a space. Where only other segments are marked, the first keeps its start.
+    """
+    here = instance.words[:, 0] == 0
+    marked = np.flatnonzero((instance.evidence.marks > 0).any(axis=0) & here)
+    near = np.abs(np.arange(len(here))[:, None] - (marked if len(marked) else [0])).min(axis=1) <= words
+    text, places, last = "", [], None
+    for at in np.flatnonzero(near & here):
+        start, end = map(int, instance.words[at, 1:])
+        if last is not None:
+            text += instance.segments[0][last:start] if at and near[at - 1] else " "
+        places.append((0, len(text), len(text) + end - start))
+        text, last = text + instance.segments[0][start:end], end
+    kept = np.concatenate([np.array(places), instance.words[~here]])
+    return Instance(instance.id, (text, *instance.segments[1:]), instance.label, kept, instance.split)
+
+
 def _copy_trained(step: Step, labels: tuple[str, ...]):
     """Copy a trained classifier into the results; there is no training curve.
 
@@ -137,3 +174,17 @@ def running_total(show: Callable, of: int) -> Callable[[int], None]:
         show(done, of)
 
     return add
+
+
+def draw_training(curve: pd.DataFrame):
+    """Loss on train and dev, and accuracy on dev, by epoch. curve: one row a check."""
+    use_style()
+    figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.4))
+    left.plot(curve.epoch, curve.train_loss, marker="o", label="train")
+    left.plot(curve.epoch, curve.dev_loss, marker="s", linestyle="--", label="dev")
+    left.set(xlabel="epoch", ylabel="cross-entropy")
+    left.legend()
+    right.plot(curve.epoch, curve.dev_accuracy, marker="s", color="C1", linestyle="--")
+    right.set(xlabel="epoch", ylabel="accuracy on dev")
+    figure.tight_layout()
+    return left

@@ -6,24 +6,23 @@ Do explanations help an agent to predict what the model predicts? How they are s
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 import pandas as pd
 
 from attreval.core.bootstrap import draw_counts, percentile_interval
-from attreval.core.records import Attribution, Instance, Tokens
+from attreval.core.records import Tokens
 from attreval.core.seeds import generator
-from attreval.core.units import Units, find_units
-from attreval.methods.techniques import TECHNIQUES
-from attreval.metrics.unified.ranking import Feature, rank_features, take_units
+from attreval.core.units import find_units
 from attreval.metrics.unified.simulatability import agreement_f1, bootstrap_gain, inform, read_marks, weighted_f1
 from compendium import corpora
 from compendium.config import TrainingSpec
 from compendium.papers.common.runs import RUN, load_typed_attributions
 from compendium.papers.common.trained_models import load_model
-from compendium.papers.sun2024.tables import read_runs
+from compendium.papers.sun2024.properties import rank_types, shown_features
+from compendium.papers.sun2024.tables import of_agents
 from compendium.workflow.kept import kept_or_made
 from compendium.workflow.step import Step
 
@@ -101,39 +100,25 @@ def _split(inputs: list[AgentInput], shares: tuple[float, float, float]) -> list
 def agent_inputs(step: Step) -> list[AgentInput]:
     """Every instance that agents see: without an explanation, and with those of each technique, type and form."""
     given, profile = step.parameters, step.profile
-    settings = profile.diagnosis.agents
-    model = load_model(step.results, given.task, given.model, given.seed, profile)
+    settings, run = profile.diagnosis.agents, (given.task, given.model, given.seed)
+    model = load_model(step.results, *run, profile)
     # ranks to be written at most: as many as there are units in a few pairs of long spans
     marks = read_marks(model.tokenizer, 200 * settings.pieces)
     longest = getattr(model, "longest", model.max_length)
-    records = load_typed_attributions(step.results, profile, given.task, given.model, given.seed)
+    records = load_typed_attributions(step.results, profile, *run)
     out = []
     for instance in corpora.load(given.task, "test", settings.rows):
         tokens = model.tokens(instance)
         units = find_units(tokens, profile.diagnosis.units.unit)
         by_condition = {UNINFORMED: tokens}
-        for technique, kind, features in _shown_features(step, instance, units, records[instance.id]):
-            for form in settings.forms:
-                by_condition[technique, kind, form] = inform(tokens, units, features, marks, form, longest)
+        for technique in settings.techniques:
+            rankings = rank_types(records[instance.id], units, technique, (*run, instance.id))
+            shown = shown_features(rankings, settings.pieces)
+            for kind, form in product(settings.types, settings.forms):
+                by_condition[technique, kind, form] = inform(tokens, units, shown[kind], marks, form, longest)
         target = next(iter(records[instance.id].values())).target
         out.append(AgentInput(instance.id, target, by_condition))
     return out
-
-
-def _shown_features(
-    step: Step, instance: Instance, units: Units, records: dict[str, Attribution]
-) -> Iterator[tuple[str, str, list[Feature]]]:
-    """(technique, type, features): the first pairs of spans, and of every type as many units as these hold."""
-    given, settings = step.parameters, step.profile.diagnosis.agents
-    names = ("ties", given.task, given.model, given.seed, instance.id)
-    for technique in settings.techniques:
-        rankings = {
-            kind: rank_features(records[method], units, generator(*names, method))
-            for kind, method in TECHNIQUES[technique].items()
-        }
-        size = len(rankings["span"].units(settings.pieces))
-        for kind in settings.types:
-            yield technique, kind, take_units(rankings[kind], size, rankings["token"])
 
 
 def _train_agents(step: Step, parts: tuple[list[AgentInput], ...]) -> dict[Condition, list[np.ndarray]]:
@@ -177,7 +162,7 @@ def _train_agent(step: Step, sets: list[list], condition: Condition, seed: int) 
 
 def learned_table(step: Step) -> pd.DataFrame:
     """Whether the agents of every evaluated run have learned; see agents_learned."""
-    bootstrap, uninformed = step.profile.bootstrap, read_runs(step, "07_sun2024_agents", "uninformed")
+    bootstrap, uninformed = step.profile.bootstrap, of_agents(step, "uninformed")
     return agents_learned(uninformed, bootstrap.draws, bootstrap.confidence)
 
 

@@ -1,10 +1,12 @@
 """Claims of Sun et al. (2024) about types of explanation.
 
-Does each hold here, and in how many cells of the paper's own tables?
+Does each hold here, in how many cells of the paper's own tables, and what becomes of it with one thing turned?
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -14,14 +16,32 @@ from scipy.stats import rankdata
 from compendium.papers.common.claims import Claim, read_claims, score
 from compendium.papers.common.contrasts import Cell, mean_difference
 from compendium.papers.common.resampling import exchange_names
-from compendium.papers.common.verdicts import Finding, untested
-from compendium.papers.sun2024.contrasts import TypeContrast, contrast_types, count_cells, mean_of_cells
+from compendium.papers.common.turned import Turn, each_alone, quick_draws, turned_table
+from compendium.papers.common.verdicts import Expectation, Finding, untested
+from compendium.papers.sun2024.contrasts import (
+    TypeContrast,
+    contrast_types,
+    count_cells,
+    mean_of_cells,
+    rows_asked,
+    single,
+)
 from compendium.papers.sun2024.properties import Properties, chance_changes
-from compendium.papers.sun2024.tables import CORPORA, NO_FORM, PERCENT, model_family, published_cells
+from compendium.papers.sun2024.tables import (
+    CORPORA,
+    FAITHFULNESS,
+    KEYS,
+    NO_FORM,
+    PERCENT,
+    model_family,
+    published_cells,
+)
 from compendium.workflow.step import Step
 
-KEYS = ["task", "model", "technique", "type", "instance"]
+TEXT = ["task", "model", "instance"]
 COLUMNS = ["task", "model", "kind", "technique", "type", "form", "property", "instance", "value", "chance"]
+TURNED = {"task": "corpus", "model": "model", "technique": "method", "type": "metric"}
+RIVALS = {"technique": "method", "type": "metric", "form": "protocol"}  # what is turned where one rival is asked alone
 
 
 def contrast_values(step: Step, properties: Properties, predictions: pd.DataFrame) -> pd.DataFrame:
@@ -29,24 +49,20 @@ def contrast_values(step: Step, properties: Properties, predictions: pd.DataFram
 
     Simulatability is whether an agent predicts what the model predicts, and chance the uninformed agent.
     """
-    changes = properties.changes.groupby([*KEYS, "k"])[["comprehensiveness", "sufficiency"]].mean().reset_index()
-    parts = []
-    chance = chance_changes(properties.changes)
-    for name in ("comprehensiveness", "sufficiency"):
-        by_instance = changes.groupby(KEYS)[name].mean().rename("value").reset_index()
-        keys = ["task", "model", "instance", "technique"]
-        random = chance.groupby(keys)[name].mean().rename("value").reset_index() if len(chance) else chance
-        parts.append(_with_chance(by_instance, random, ["technique"]).assign(property=name))
-    if len(properties.agreement):
-        for name in ("token", "interaction"):
-            by_instance = properties.agreement.groupby(KEYS)[name].mean().rename("value").reset_index()
-            by_instance["like"] = by_instance.type.replace("combined", "span")
-            random = by_instance[by_instance.technique == "random"]
-            parts.append(_with_chance(by_instance, random, ["like"]).assign(property=f"{name} agreement"))
-    entropy = properties.complexity.groupby(KEYS)[["entropy", "random"]].mean().reset_index()
+    text, parts, chance = [*KEYS, "instance"], [], chance_changes(properties.changes)
+    changes = properties.changes.groupby([*text, "k"])[list(FAITHFULNESS)].mean().reset_index()
+    for name in FAITHFULNESS:
+        random = _means(chance, [*TEXT, "technique"], name) if len(chance) else chance
+        parts.append(_with_chance(_means(changes, text, name), random, ["technique"]).assign(property=name))
+    for name in ("token", "interaction") if len(properties.agreement) else ():
+        by_instance = _means(properties.agreement, text, name)
+        by_instance["like"] = by_instance.type.replace("combined", "span")
+        random = by_instance[by_instance.technique == "random"]
+        parts.append(_with_chance(by_instance, random, ["like"]).assign(property=f"{name} agreement"))
+    entropy = properties.complexity.groupby(text)[["entropy", "random"]].mean().reset_index()
     parts.append(entropy.rename(columns={"entropy": "value", "random": "chance"}).assign(property="complexity"))
     if len(predictions):
-        correct = predictions.groupby([*KEYS, "form"]).correct.mean().rename("value").reset_index()
+        correct = _means(predictions, [*text, "form"], "correct")
         informed, uninformed = correct[correct.form != "none"], correct[correct.form == "none"]
         parts.append(_with_chance(informed, uninformed, []).assign(property="simulatability"))
     values = pd.concat(parts, ignore_index=True)
@@ -55,16 +71,16 @@ def contrast_values(step: Step, properties: Properties, predictions: pd.DataFram
     return values.assign(form=forms, kind=values.model.map(families))[COLUMNS]
 
 
+def _means(table: pd.DataFrame, keys: list[str], column: str) -> pd.DataFrame:
+    """The keys and, as `value`, the mean of a column."""
+    return table.groupby(keys)[column].mean().rename("value").reset_index()
+
+
 def _with_chance(values: pd.DataFrame, random: pd.DataFrame, more: list[str]) -> pd.DataFrame:
     """The rows of explanations, with what chance gives on the same instance (and in the same columns `more`)."""
-    keys = ["task", "model", "instance", *more]
-    chance, real = random.set_index(keys).value, values[values.technique != "random"]
+    keys, real = [*TEXT, *more], values[values.technique != "random"]
+    chance = random.set_index(keys).value
     return real.assign(chance=chance.reindex(pd.MultiIndex.from_frame(real[keys])).to_numpy())
-
-
-def read_contrast(claim: Claim) -> TypeContrast:
-    """The contrast of a claim. ValueError where it names something that a contrast does not have."""
-    return claim.ask(TypeContrast)
 
 
 def claims_table(step: Step, values: pd.DataFrame, learned: pd.DataFrame | None = None) -> pd.DataFrame:
@@ -77,7 +93,7 @@ def claims_table(step: Step, values: pd.DataFrame, learned: pd.DataFrame | None 
     for claim in claims:
         if claim.why_not:
             continue
-        found[claim.id] = _our_value(claim, values, step) if claim.contrast else trade_off(step, values)
+        found[claim.id] = our_value(claim, values, step) if claim.contrast else trade_off(step, values)
         if unlearned and claim.contrast and claim.contrast.get("property") == "simulatability":
             found[claim.id] = untested(unlearned) if found[claim.id].reason else found[claim.id]
     return score(claims, found, step.profile.bootstrap.confidence, published_values())
@@ -94,37 +110,35 @@ def _without_unlearned(values: pd.DataFrame, learned: pd.DataFrame | None) -> tu
     return values[~(of_agents & both)], why
 
 
-def _our_value(claim: Claim, values: pd.DataFrame, step: Step) -> Finding:
+def our_value(claim: Claim, values: pd.DataFrame, step: Step) -> Finding:
     """Our value of a claim that sets one type of explanation, or technique, against others."""
-    asked = read_contrast(claim)
+    asked = claim.ask(TypeContrast)
     found = contrast_types(values, asked, step.profile.bootstrap)
     if found is None:
         return untested("nothing in this run tests it")
-    basis = f"{found.cells} cells" if asked.properties else f"{found.positive} of {found.cells} cells"
-    return found.finding_for("sun2024", step.profile, basis)
+    positive = "" if asked.properties else f"{found.positive} of "
+    return found.finding_for("sun2024", step.profile, f"{positive}{found.cells} cells")
 
 
 def trade_off(step: Step, values: pd.DataFrame) -> Finding:
     """Rank correlation of comprehensiveness with agreement with people over techniques and types; mean over models."""
-    asked = values[values.property.isin(["comprehensiveness", "token agreement"]) & (values.technique != "random")]
+    two = ["comprehensiveness", "token agreement"]
+    asked = values[values.property.isin(two) & (values.technique != "random")]
+    how = {"index": "instance", "columns": ["property", "technique", "type"], "aggfunc": "mean", "sort": False}
     cells = []
     for (task, model), part in asked.groupby(["task", "model"], sort=False):
-        wide = part.pivot_table(
-            index="instance", columns=["property", "technique", "type"], values="value", aggfunc="mean", sort=False
-        ).dropna()
-        if "token agreement" not in wide or "comprehensiveness" not in wide or not len(wide):
+        wide = part.pivot_table(values="value", **how).dropna()
+        if not len(wide) or not all(name in wide for name in two):
             continue
-        both = [c for c in wide["comprehensiveness"].columns if c in wide["token agreement"].columns]
-        if len(both) < 3:
-            continue
-        table = np.concatenate([wide[name][both].to_numpy() for name in ("comprehensiveness", "token agreement")], 1)
-        about = (tuple(wide.index), (0,) * len(wide), _correlation)
-        cells.append(Cell(task, model, table, *about, by_names=partial(exchange_names, table)))
+        both = [c for c in wide[two[0]].columns if c in wide[two[1]].columns]
+        if len(both) > 2:
+            table = np.concatenate([wide[name][both].to_numpy() for name in two], axis=1)
+            about = (tuple(wide.index), (0,) * len(wide), _correlation)
+            cells.append(Cell(task, model, table, *about, by_names=partial(exchange_names, table)))
     found = mean_difference(cells, step.profile.bootstrap)
     if found is None:
         return untested("nobody marked these texts")
-    basis = f"{found.cells} models and tasks"
-    return found.finding_for("sun2024", step.profile, basis)
+    return found.finding_for("sun2024", step.profile, f"{found.cells} models and tasks")
 
 
 def _correlation(_: np.ndarray, means: np.ndarray) -> np.ndarray:
@@ -143,11 +157,9 @@ def _published() -> pd.DataFrame:
 
 def published_claims() -> pd.DataFrame:
     """In how many cells of the paper's own tables each claim holds (0 of 0 where they do not show it)."""
-    cells, rows = _published(), []
-    for claim in read_claims("sun2024"):
-        if claim.contrast:
-            held, shown = count_cells(cells, read_contrast(claim))
-            rows.append((claim.id, held, shown, f"{held} of {shown}"))
+    cells = _published()
+    counts = {c.id: count_cells(cells, c.ask(TypeContrast)) for c in read_claims("sun2024") if c.contrast}
+    rows = [(name, held, shown, f"{held} of {shown}") for name, (held, shown) in counts.items()]
     return pd.DataFrame(rows, columns=["claim", "held", "cells", "holds_in"])
 
 
@@ -156,7 +168,7 @@ def published_values() -> dict[str, float]:
     cells = _published()
     percent = cells.property.isin([*PERCENT, "simulatability"])
     cells = cells.assign(**{name: cells[name].where(~percent, cells[name] / 100) for name in ("value", "chance")})
-    found = {claim.id: mean_of_cells(cells, read_contrast(claim)) for claim in read_claims("sun2024") if claim.contrast}
+    found = {c.id: mean_of_cells(cells, c.ask(TypeContrast)) for c in read_claims("sun2024") if c.contrast}
     return {name: value for name, value in found.items() if not np.isnan(value)}
 
 
@@ -174,3 +186,32 @@ def combined_table(step: Step, values: pd.DataFrame) -> pd.DataFrame:
                 interval = found.finding.interval(bootstrap.confidence)
                 rows.append((name, other, found.finding.value, *interval, found.positive, found.cells))
     return pd.DataFrame(rows, columns=["property", "against", "difference", "low", "high", "better_in", "cells"])
+
+
+def turned_claims(step: Step, values: pd.DataFrame, judged: pd.DataFrame) -> pd.DataFrame:
+    """One row a contradicted claim and thing turned (a corpus, model, technique, type, rival or property alone), as
+    `turned_table`.
+
+    values: of `contrast_values`; judged: of `claims_table`.
+    """
+    settings = quick_draws(step.profile.bootstrap)
+
+    def number(part: pd.DataFrame, asked: TypeContrast) -> Finding | None:
+        found = contrast_types(part, asked, settings)
+        return found and found.finding
+
+    def turn(claim: Claim) -> Iterator[Turn]:
+        if not claim.contrast:
+            return
+        asked = claim.ask(TypeContrast)
+        rows = pd.concat([rows_asked(values, one) for one in single(asked)]).sort_index()
+        columns = {column: what for column, what in TURNED.items() if column != asked.across}
+        for what, how, part in each_alone(rows, columns):
+            yield Turn(what, how, number(part, asked))
+        for name in asked.worse if len(asked.worse) > 1 else ():
+            against = replace(asked, worse=(name,))
+            yield Turn(RIVALS[asked.across], f"against {name} alone", number(values, against))
+        for one in single(asked) if asked.properties else ():  # a lead, where the claim is a share of properties
+            yield Turn("metric", one.property, number(values, one), Expectation(above=0))
+
+    return turned_table(read_claims("sun2024"), judged, turn, step.profile.bootstrap.confidence)

@@ -59,7 +59,7 @@ def _cells(values: pd.DataFrame, asked: TypeContrast) -> list[Cell]:
     """What a contrast compares, cell by cell."""
     options, difference = (asked.better, *asked.worse), partial(_lead, pick=asked.pick)
     out = []
-    for task, model, table, chance in _tables(choose(values, asked), asked):
+    for task, model, table, chance in _tables(values, asked):
         given, about = table.to_numpy(), (tuple(table.index), (0,) * len(table), difference, asked.pick != "mean")
         by_scores = partial(_as_random, given, chance.to_numpy(), options)
         by_names = partial(exchange_names, given)
@@ -69,7 +69,7 @@ def _cells(values: pd.DataFrame, asked: TypeContrast) -> list[Cell]:
 
 def _share_of_properties(values: pd.DataFrame, asked: TypeContrast, settings: BootstrapSpec) -> Difference | None:
     """In what share of the properties the difference is above 0; None where fewer than two can be asked."""
-    cells = [cell for one in _single(asked) for cell in _cells(values, one)]
+    cells = [cell for one in single(asked) for cell in _cells(values, one)]
     names = list(dict.fromkeys(cell.part for cell in cells))
     if len(names) < 2:
         return None
@@ -101,13 +101,13 @@ def mean_of_cells(values: pd.DataFrame, asked: TypeContrast) -> float:
 def _leads_of_cells(values: pd.DataFrame, asked: TypeContrast) -> dict[str, list[float]]:
     """By property, the difference in each cell."""
     out = {}
-    for one in _single(asked):
-        tables = [table.to_numpy() for _, _, table, _ in _tables(choose(values, one), one)]
+    for one in single(asked):
+        tables = [table.to_numpy() for _, _, table, _ in _tables(values, one)]
         out[one.property] = [float(_lead(table, table, one.pick).mean()) for table in tables]
     return out
 
 
-def _single(asked: TypeContrast) -> list[TypeContrast]:
+def single(asked: TypeContrast) -> list[TypeContrast]:
     """The contrast of each property; only simulatability has forms."""
     if not asked.properties:
         return [asked]
@@ -115,29 +115,24 @@ def _single(asked: TypeContrast) -> list[TypeContrast]:
     return [replace(none, property=p, forms=asked.forms if p == "simulatability" else None) for p in asked.properties]
 
 
-def choose(values: pd.DataFrame, asked: TypeContrast) -> pd.DataFrame:
-    """The rows that a contrast looks at, turned so that higher is better."""
+def rows_asked(values: pd.DataFrame, asked: TypeContrast) -> pd.DataFrame:
+    """The rows that a contrast of one property looks at."""
     chosen = values[values.property == asked.property]
     filters = {"task": asked.tasks, "kind": asked.kinds, "type": asked.types}
     filters |= {"technique": asked.techniques, "form": asked.forms}
     for name, allowed in filters.items():
         chosen = chosen if allowed is None else chosen[chosen[name].isin(allowed)]
-    sign = METRICS[PROPERTIES[asked.property]].sign
-    return chosen.assign(value=sign * chosen.value, chance=sign * chosen.chance)
+    return chosen
 
 
-def _tables(chosen: pd.DataFrame, asked: TypeContrast) -> Iterator[tuple[str, str, pd.DataFrame, pd.DataFrame]]:
+def _tables(values: pd.DataFrame, asked: TypeContrast) -> Iterator[tuple[str, str, pd.DataFrame, pd.DataFrame]]:
     """Task, model and two (instances, options) tables a cell, the option that should be better first: values, and what
-    chance gives in their place (of chance, its own)."""
+    chance gives in their place (of chance, its own); both turned so that higher is better."""
     keys = [name for name in ("task", "model", "technique", "type", "form") if name != asked.across]
-    options = [asked.better, *asked.worse]
-    for key, part in chosen.groupby(keys, sort=False, dropna=False):
-        wide, chance = (
-            part.pivot_table(
-                index="instance", columns=asked.across, values=name, aggfunc="mean", sort=False, dropna=False
-            )
-            for name in ("value", "chance")
-        )
+    options, sign = [asked.better, *asked.worse], METRICS[PROPERTIES[asked.property]].sign
+    how = {"index": "instance", "columns": asked.across, "aggfunc": "mean", "sort": False, "dropna": False}
+    for key, part in rows_asked(values, asked).groupby(keys, sort=False, dropna=False):
+        wide, chance = (sign * part.pivot_table(values=name, **how) for name in ("value", "chance"))
         if CHANCE in options:
             own = next((name for name in options if name != CHANCE), None)
             if own not in wide:

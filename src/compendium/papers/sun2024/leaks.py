@@ -9,21 +9,21 @@ model's reasons for. Letters used for shapes: n units, N texts, K heads, F featu
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
 
 from attreval.core.bootstrap import draw_counts, percentile_interval
-from attreval.core.records import Attribution
 from attreval.core.seeds import generator
 from attreval.core.units import Units, find_units
 from attreval.methods.techniques import TECHNIQUES
-from attreval.metrics.unified.ranking import Feature, rank_features, take_units, units_in
+from attreval.metrics.unified.ranking import Feature, units_in
 from attreval.metrics.unified.simulatability import agreement_f1, weighted_f1
 from compendium.config import Profile
 from compendium.papers.common.runs import load_typed_attributions, load_typed_tokens
 from compendium.papers.sun2024.explanations import HEAD_CHOICES, load_head_attributions
+from compendium.papers.sun2024.properties import rank_types, shown_features
 from compendium.papers.sun2024.tables import model_family
 from compendium.project import Results
 from compendium.workflow.step import Step
@@ -72,25 +72,14 @@ def _leaks_of_run(results: Results, profile: Profile, run: tuple) -> Iterator[tu
             names = sorted(by_text)
             if not names:
                 continue
-            shown = [shown_features(by_text[i], units[i], technique, settings.agents.pieces, (*run, i)) for i in names]
+            ranked = [rank_types(by_text[i], units[i], technique, (*run, i)) for i in names]
+            shown = [shown_features(rankings, settings.agents.pieces) for rankings in ranked]
             classes = np.array([by_text[i][TECHNIQUES[technique]["span"]].target for i in names])
             numbers = heads[choice].reindex(names).to_numpy() if choice in heads else None
             for kind in TECHNIQUES[technique]:
                 places = np.array([place_features(units[i], some[kind]) for i, some in zip(names, shown, strict=True)])
                 draws = (bootstrap.draws, bootstrap.confidence, generator("leaks", *run))
                 yield (technique, kind, choice), measure_leak(places, classes, numbers, *draws)
-
-
-def shown_features(
-    records: Mapping[str, Attribution], units: Units, technique: str, pieces: int, names: tuple
-) -> dict[str, list[Feature]]:
-    """What agents are shown of a text: its first pairs of spans, and of every type as many units as these hold."""
-    rankings = {
-        kind: rank_features(records[method], units, generator("ties", *names, method))
-        for kind, method in TECHNIQUES[technique].items()
-    }
-    size = len(rankings["span"].units(pieces))
-    return {kind: take_units(ranking, size, rankings["token"]) for kind, ranking in rankings.items()}
 
 
 def place_features(units: Units, shown: list[Feature]) -> np.ndarray:

@@ -5,7 +5,7 @@ What do explanations by tokens, pairs and spans say at equal numbers of units? O
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,16 +20,24 @@ from attreval.metrics.unified.complexity import random_entropy, unified_entropy
 from attreval.metrics.unified.faithfulness import ask_changes, match_budget, random_units
 from attreval.metrics.unified.gold import GOLD_LEVELS, Gold, read_gold
 from attreval.metrics.unified.plausibility import features_at, interaction_agreement, unit_agreement, units_at
-from attreval.metrics.unified.ranking import Ranking, make_ranking, piece_counts, rank_features, take_units, units_in
+from attreval.metrics.unified.ranking import (
+    Feature,
+    Ranking,
+    make_ranking,
+    piece_counts,
+    rank_features,
+    take_units,
+    units_in,
+)
 from compendium.config import Profile
-from compendium.papers.common.runs import load_typed_attributions
+from compendium.papers.common.runs import RUN, load_typed_attributions
 from compendium.papers.common.sample import borrowed_evidence, evaluated_instances, with_evidence
 from compendium.papers.common.trained_models import load_model_once
 from compendium.project import Results
 from compendium.workflow.step import Step, set_threads
 
 TOGETHER = 10  # instances that share batches
-RUN = ["task", "model", "seed", "instance"]
+TEXT = [*RUN, "instance"]
 UNIFIED_FAITHFULNESS = ("unified_comprehensiveness", "unified_sufficiency_inverted")
 RANDOM = "random"  # the type of random units, as many as techniques have on average
 CHANGES = ["comprehensiveness", "sufficiency", "drop_without", "drop_only"]
@@ -93,10 +101,10 @@ def _measure_part(results: Results, profile: Profile, task: str, model: str, see
     agreement = [(*run, one.instance.id, *row) for one in ranked for row in agreement_rows(one, settings, run)]
     complexity = [(*run, one.instance.id, *row) for one in ranked for row in complexity_rows(one, settings)]
     frames = (
-        pd.DataFrame(changes, columns=[*RUN, "technique", "type", "k", "units", *CHANGES]),
-        pd.DataFrame(agreement, columns=[*RUN, "technique", "type", "people", "token", "interaction"]),
-        pd.DataFrame(complexity, columns=[*RUN, "technique", "type", "pieces", "entropy", "random", "uniform"]),
-        pd.DataFrame(rules, columns=[*RUN, "technique", "rule", "type", "k", "pieces", "units", *CHANGES]),
+        pd.DataFrame(changes, columns=[*TEXT, "technique", "type", "k", "units", *CHANGES]),
+        pd.DataFrame(agreement, columns=[*TEXT, "technique", "type", "people", "token", "interaction"]),
+        pd.DataFrame(complexity, columns=[*TEXT, "technique", "type", "pieces", "entropy", "random", "uniform"]),
+        pd.DataFrame(rules, columns=[*TEXT, "technique", "rule", "type", "k", "pieces", "units", *CHANGES]),
     )
     return frames, scorer.costs
 
@@ -108,15 +116,24 @@ def rank_instance(
     tokens = model.tokens(instance)
     units = find_units(tokens, settings.units.unit)
     gold = read_gold(with_evidence(instance, evidence), tokens, units, settings.annotators)
-    rankings = {}
-    for technique in settings.techniques:
-        by_type = {
-            kind: rank_features(records[method], units, generator("ties", *run, instance.id, method))
-            for kind, method in TECHNIQUES[technique].items()
-        }
-        if len(by_type["span"]):
-            rankings[technique] = by_type
+    by_technique = {t: rank_types(records, units, t, (*run, instance.id)) for t in settings.techniques}
+    rankings = {technique: by_type for technique, by_type in by_technique.items() if len(by_type["span"])}
     return RankedInstance(instance, tokens, units, gold, rankings)
+
+
+def rank_types(records: Mapping[str, Attribution], units: Units, technique: str, names: tuple) -> dict[str, Ranking]:
+    """The ranking of each type of a technique. names: of the run and the instance, from which the order of equal
+    scores derives."""
+    return {
+        kind: rank_features(records[method], units, generator("ties", *names, method))
+        for kind, method in TECHNIQUES[technique].items()
+    }
+
+
+def shown_features(rankings: dict[str, Ranking], pieces: int) -> dict[str, list[Feature]]:
+    """What agents are shown of a text: its first pairs of spans, and of every type as many units as these hold."""
+    size = len(rankings["span"].units(pieces))
+    return {kind: take_units(ranking, size, rankings["token"]) for kind, ranking in rankings.items()}
 
 
 @dataclass(frozen=True)
@@ -194,9 +211,9 @@ def chance_changes(changes: pd.DataFrame) -> pd.DataFrame:
         own = random[random.type == technique]
         exact = len(own) > 0
         chosen = own if exact else random[random.type == RANDOM]
-        reached = changes[changes.technique == technique][[*RUN, "k"]].drop_duplicates()
-        by_k = chosen.merge(reached, on=[*RUN, "k"]).groupby([*RUN, "k"], sort=False)[[*CHANGES, "units"]].mean()
-        means = by_k.groupby(RUN, sort=False).mean().reset_index()
+        reached = changes[changes.technique == technique][[*TEXT, "k"]].drop_duplicates()
+        by_k = chosen.merge(reached, on=[*TEXT, "k"]).groupby([*TEXT, "k"], sort=False)[[*CHANGES, "units"]].mean()
+        means = by_k.groupby(TEXT, sort=False).mean().reset_index()
         parts.append(means.assign(technique=technique, exact=exact))
     return pd.concat(parts, ignore_index=True) if parts else random.iloc[:0].assign(exact=False)
 
@@ -289,5 +306,5 @@ def _means_by_method(frame: pd.DataFrame, measures: tuple[str, ...]) -> pd.DataF
     """One row an instance, method and measure: means over whatever else a table tells apart; NaN left out."""
     methods = [TECHNIQUES.get(t, {}).get(kind, "random") for t, kind in zip(frame.technique, frame.type, strict=True)]
     named = frame.assign(method=methods)
-    means = named.groupby([*RUN, "method"], sort=False)[list(measures)].mean().reset_index()
-    return means.melt([*RUN, "method"], list(measures), "measure", "value").dropna(subset="value")
+    means = named.groupby([*TEXT, "method"], sort=False)[list(measures)].mean().reset_index()
+    return means.melt([*TEXT, "method"], list(measures), "measure", "value").dropna(subset="value")

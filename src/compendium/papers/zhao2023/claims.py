@@ -1,12 +1,14 @@
 """Claims of Zhao & Aletras (2023): our value of each, with its interval over texts, its nulls, and a verdict.
 
+The statistics need all tasks at once (an sd over tasks), so that null worlds are made of all of them together.
 Letters used for shapes: n texts (rows), m methods and then their random rival, k metrics, r ratios.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 import numpy as np
 import pandas as pd
@@ -15,10 +17,11 @@ from attreval.core.seeds import generator
 from attreval.metrics import FAITHFULNESS
 from attreval.metrics.diagnosticity import wins
 from attreval.metrics.protocol import Protocol
-from compendium.papers.common.claims import read_claims, score
+from compendium.papers.common.claims import Claim, read_claims, score
 from compendium.papers.common.contrasts import standing
-from compendium.papers.common.resampling import FOLDS, Sample, best_of, draw, least_of, mean_of_known, means
-from compendium.papers.common.verdicts import LEAST_TEXTS, Finding
+from compendium.papers.common.resampling import FOLDS, Sample, draw, mean_of_known, means
+from compendium.papers.common.turned import Turn, each_alone, turned_table
+from compendium.papers.common.verdicts import LEAST_TEXTS, Finding, untested
 from compendium.papers.zhao2023.claim_statistics import (
     NC,
     NS,
@@ -27,17 +30,17 @@ from compendium.papers.zhao2023.claim_statistics import (
     STATEMENTS,
     Cells,
     Statement,
+    lead_of_the_first,
 )
-from compendium.papers.zhao2023.datasets import compared_tasks
-from compendium.papers.zhao2023.diagnosticity import HARD
-from compendium.papers.zhao2023.erasure import RUN
-from compendium.papers.zhao2023.settings import list_settings
+from compendium.papers.zhao2023.diagnosticity import HARD, count_texts
+from compendium.papers.zhao2023.erasure import ROW
+from compendium.papers.zhao2023.settings import PUBLISHED_TASKS, RULES, compared_tasks, list_settings, rule_setting
 from compendium.papers.zhao2023.tables import published_cells
 from compendium.workflow.step import Step
 
-ROW = [*RUN, "instance"]
+TEXT = ROW[:-1]
 OF_HARD_MEASURES = ("deeplift-low-by-nc", "rises-with-ratio", "diagnosticity-falls-again")
-SWAPS = {
+SWAPS = {  # which metric stands in whose place
     "hard and soft": {NC: SOFT_NC, SOFT_NC: NC, NS: SOFT_NS, SOFT_NS: NS},
     "comprehensiveness and sufficiency": {NC: NS, NS: NC, SOFT_NC: SOFT_NS, SOFT_NS: SOFT_NC},
 }
@@ -63,13 +66,13 @@ class TaskValues:
 
         order: (n, m + 1) who stands in whose place in each row.
         """
-        at = np.arange(len(self.values))[:, None]
-        values = self.values if order is None else self.values[at, order]
+        place = (np.arange(len(self.values))[:, None], order) if order is not None else ()
+        values = self.values[place]
         own, rival = values[:, :-1], np.broadcast_to(values[:, -1:], values[:, :-1].shape)
         out = np.stack([wins(own[..., k], rival[..., k], rule) for k, rule in enumerate(self.rules)], axis=-1)
         if self.curves is None:
             return (out,)
-        curves = self.curves if order is None else self.curves[at, order]
+        curves = self.curves[place]
         return out, wins(curves[:, :-1], np.broadcast_to(curves[:, -1:], curves[:, :-1].shape)), curves[:, :-1]
 
 
@@ -85,25 +88,25 @@ def values_by_task(
     counts = part.groupby("method", sort=False).task.nunique()
     methods = list(counts.index[counts == part.task.nunique()])
     metrics = list(FAITHFULNESS) if len(settings) == 1 else [FAITHFULNESS[SOFT_NC], FAITHFULNESS[SOFT_NS]]
-    out = []
-    for task in compared_tasks(list(dict.fromkeys(part.task))):
+    out, both = [], [*metrics, *(f"{metric}_rival" for metric in metrics)]
+    for task in compared_tasks(part.task):
         mine = part[(part.task == task) & part.method.isin(methods)]
-        tables, rivals = [], []
-        for setting in settings:
-            one = mine[mine.setting == setting].pivot_table(index=ROW, columns="method", sort=False, aggfunc="first")
-            for metric in metrics:
-                tables.append(one[metric].reindex(columns=methods) if len(one) else None)
-                rivals.append(one[f"{metric}_rival"].bfill(axis=1).iloc[:, 0] if len(one) else None)
-        if any(table is None for table in tables):
+        wide = {
+            setting: one.pivot_table(index=TEXT, columns="method", values=both, sort=False, aggfunc="first")
+            for setting, one in mine.groupby("setting", sort=False)
+        }
+        if len(wide) < len(settings):
             continue
-        rows = tables[0].dropna().index
-        for table in tables[1:]:
+        own = [wide[setting][metric].reindex(columns=methods) for setting in settings for metric in metrics]
+        rivals = [
+            wide[setting][f"{metric}_rival"].bfill(axis=1).iloc[:, 0] for setting in settings for metric in metrics
+        ]
+        rows = own[0].dropna().index
+        for table in own[1:]:
             rows = rows.intersection(table.dropna().index, sort=False)
         if not len(rows):
             continue
-        values = np.stack([table.loc[rows].to_numpy(dtype=float) for table in tables], axis=-1)
-        rival = np.stack([one.loc[rows].to_numpy(dtype=float) for one in rivals], axis=-1)
-        values = np.concatenate([values, rival[:, None]], axis=1)
+        values = np.stack([np.column_stack([o.loc[rows], r.loc[rows]]) for o, r in zip(own, rivals, strict=True)], -1)
         known = list_settings(step.profile, task)
         rules = [known[setting].protocol for setting in settings for _ in metrics]
         names = (tuple(rows.get_level_values(name)) for name in ("instance", "model", "seed"))
@@ -117,129 +120,109 @@ def _curves_of(curves: pd.DataFrame | None, rows: pd.MultiIndex, methods: list[s
     if curves is None or not len(curves):
         return None
     names = list(HARD.values())
-    wide = curves.pivot_table(index=ROW, columns=["method", "ratio"], values=names, sort=True, aggfunc="first")
-    ratios = sorted(curves.ratio.unique())
-    try:
-        found = [[[wide[n][m][r].loc[rows] for r in ratios] for n in names] for m in (*methods, "random")]
-    except KeyError:
-        return None
-    out = np.array(found, dtype=float).transpose(3, 0, 1, 2)
-    return None if np.isnan(out).any() else out
-
-
-@dataclass(frozen=True)
-class World:
-    """whole: cells of all texts; folds: those to choose by and those to read, for each fold."""
-
-    whole: Cells
-    folds: list[tuple[Cells, Cells]]
-
-    def number(self, statement: Statement) -> np.ndarray | None:
-        """(b,) a statement's number; cross-fitted where it chooses. None where these cells cannot tell."""
-        if not statement.chosen:
-            return statement.statistic(self.whole, self.whole)
-        found = [statement.statistic(fit, read) for fit, read in self.folds]
-        return None if found[0] is None else mean_of_known(np.stack(found))
+    wide = curves.pivot_table(index=TEXT, columns=["method", "ratio"], values=names, sort=True, aggfunc="first")
+    order = [(n, m, r) for m in (*methods, "random") for n in names for r in sorted(curves.ratio.unique())]
+    out = wide.reindex(index=rows, columns=order).to_numpy(dtype=float)
+    return None if np.isnan(out).any() else out.reshape(len(rows), len(methods) + 1, len(names), -1)
 
 
 class Numbers:
-    """Every statistic on the same draws and the same null worlds of one set of tasks."""
+    """Every statistic on the same draws and the same null worlds of one set of tasks.
+
+    A world is a list of (cells to choose by, cells to read): those of all texts, twice, and then those of each fold.
+    """
 
     def __init__(self, tasks: list[TaskValues], methods: tuple[str, ...], step: Step):
         self.tasks, self.methods, self.profile = tasks, methods, step.profile
-        self.settings = step.profile.bootstrap
+        spec = step.profile.bootstrap
         self.samples = [
-            draw(t.texts, t.seeds, self.settings.draws, "claims", t.task).sample(t.texts, t.seeds) for t in tasks
+            draw(t.texts, t.seeds, spec.draws, "claims", t.task).sample(t.texts, t.seeds) for t in self.tasks
         ]
         self.base = [task.won() for task in tasks]
         self.drawn = self._world(self.base, self.samples)
-        self._nulls: dict[str, list[World]] = {}
+        self._nulls: dict[str, list[list[tuple[Cells, Cells]]]] = {}
 
-    def finding(self, statement: Statement, basis: str) -> Finding | None:
-        """The value, draws and nulls of a statement; None where these tasks and methods cannot tell."""
-        drawn = self.drawn.number(statement)
+    def finding(self, statement: Statement, basis: str = "", nulls: bool = True) -> Finding | None:
+        """The value, draws and, unless they are not wanted, nulls; None where these tasks and methods cannot tell."""
+        drawn = _number(self.drawn, statement)
         if drawn is None:
             return None
-        scores, names = (
-            np.array([world.number(statement)[0] for world in self._worlds(kind)])
+        names, models = [task.task for task in self.tasks], {model for task in self.tasks for model in task.models}
+        chance = [
+            np.array([_number(world, statement)[0] for world in self._worlds(kind)] if nulls else [])
             for kind in ("scores", statement.exchanged)
-        )
+        ]
         return Finding(
             float(drawn[0]),
             drawn[1:],
-            scores,
-            names,
+            *chance,
             texts=min(len(set(task.texts)) for task in self.tasks),
-            models=len({model for task in self.tasks for model in task.models}),
+            models=len(models),
             seeds=max(len(set(task.seeds)) for task in self.tasks),
             basis=basis,
-            **standing(
-                "zhao2023",
-                [task.task for task in self.tasks],
-                {model for task in self.tasks for model in task.models},
-                self.profile,
-            ),
+            **standing("zhao2023", names, models, self.profile),
         )
 
-    def _world(self, won: list, samples: list[Sample]) -> World:
-        """Cells of one world, whole and by fold."""
-        folds = []
-        for fold in range(FOLDS):
-            inside = [sample.folds == fold for sample in samples]
-            fit = self._cells(won, [s.weights * ~one for s, one in zip(samples, inside, strict=True)])
-            read = self._cells(won, [s.weights * one for s, one in zip(samples, inside, strict=True)])
-            folds.append((fit, read))
-        return World(self._cells(won, [sample.weights for sample in samples]), folds)
+    def _world(self, won: list[tuple[np.ndarray, ...]], samples: list[Sample]) -> list[tuple[Cells, Cells]]:
+        """The cells of one world. won: of each task, as of TaskValues.won."""
 
-    def _cells(self, won: list, weights: list[np.ndarray]) -> Cells:
-        """Means of what was won, by task."""
-        parts = []
-        for of_task, weight in zip(won, weights, strict=True):
-            parts.append([means(weight, v.reshape(len(v), -1)).reshape(len(weight), *v.shape[1:]) for v in of_task])
-        stacked = [np.stack(part, axis=1) for part in zip(*parts, strict=True)]
-        return Cells(stacked[0], tuple(task.task for task in self.tasks), self.methods, *stacked[1:])
+        def cells(weights: list[np.ndarray]) -> Cells:
+            of_tasks = [
+                [means(w, v.reshape(len(v), -1)).reshape(len(w), *v.shape[1:]) for v in of_task]
+                for of_task, w in zip(won, weights, strict=True)
+            ]
+            values, *more = (np.stack(part, axis=1) for part in zip(*of_tasks, strict=True))
+            return Cells(values, tuple(task.task for task in self.tasks), self.methods, *more)
 
-    def _worlds(self, kind: str) -> list[World]:
-        """The null worlds of a kind: what is won there.
+        whole = cells([sample.weights for sample in samples])
+        folds = [
+            tuple(cells([s.weights * ((s.folds == fold) == read) for s in samples]) for read in (False, True))
+            for fold in range(FOLDS)
+        ]
+        return [(whole, whole), *folds]
 
-        scores: the rival and the methods change places at random in each text, as they may where all scores are random.
-        """
+    def _worlds(self, kind: str) -> list[list[tuple[Cells, Cells]]]:
+        """The null worlds of a kind: where nothing is to be found."""
         if kind not in self._nulls:
             rng = generator("null", kind, *(task.task for task in self.tasks))
             ones = [Sample(sample.weights[:1], sample.folds) for sample in self.samples]
-            number = 0 if kind == "none" else self.settings.nulls
+            number = 0 if kind == "none" else self.profile.bootstrap.nulls
             self._nulls[kind] = [self._world(self._won(kind, rng), ones) for _ in range(number)]
         return self._nulls[kind]
 
-    def _won(self, kind: str, rng: np.random.Generator) -> list:
-        """What is won in one null world."""
+    def _won(self, kind: str, rng: np.random.Generator) -> list[tuple[np.ndarray, ...]]:
+        """What is won in one null world.
+
+        scores: the rival and the methods change places at random in each text, as they may where all scores are random;
+        methods: the methods alone. tasks: the rows of all tasks are dealt out anew, as many to each. Else two metrics
+        change places in half of the texts.
+        """
         if kind in ("scores", "methods"):
-            return [task.won(self._places(task, kind, rng)) for task in self.tasks]
-        if kind not in SWAPS:
-            return self._other_tasks(self.base, rng)
+            return [task.won(_places(*task.values.shape[:2], kind, rng)) for task in self.tasks]
+        if kind == "tasks":
+            sizes = [len(of_task[0]) for of_task in self.base]
+            order = rng.permutation(sum(sizes))
+            pooled = [np.concatenate(arrays)[order] for arrays in zip(*self.base, strict=True)]
+            return list(zip(*(np.split(array, np.cumsum(sizes)[:-1]) for array in pooled), strict=True))
         swapped = []
-        for of_task in self.base:
-            values = of_task[0].copy()
-            flip = rng.random(len(values)) < 0.5
-            values[flip] = values[flip][..., [SWAPS[kind][k] for k in range(values.shape[-1])]]
-            swapped.append((values, *of_task[1:]))
+        for won, *more in self.base:
+            flip = rng.random(len(won)) < 0.5
+            other = won[..., [SWAPS[kind][k] for k in range(won.shape[-1])]]
+            swapped.append((np.where(flip[:, None, None], other, won), *more))
         return swapped
 
-    def _places(self, task: TaskValues, kind: str, rng: np.random.Generator) -> np.ndarray:
-        """(n, m + 1) who stands in whose place: anybody, or the methods among themselves."""
-        n, m = task.values.shape[:2]
-        if kind == "scores":
-            return rng.random((n, m)).argsort(axis=1)
-        return np.concatenate([rng.random((n, m - 1)).argsort(axis=1), np.full((n, 1), m - 1)], axis=1)
 
-    @staticmethod
-    def _other_tasks(base: list, rng: np.random.Generator) -> list:
-        """The rows of all tasks dealt out anew, as many to each."""
-        sizes = [len(of_task[0]) for of_task in base]
-        order = rng.permutation(sum(sizes))
-        pooled = [np.concatenate(arrays)[order] for arrays in zip(*base, strict=True)]
-        parts = [np.split(array, np.cumsum(sizes)[:-1]) for array in pooled]
-        return [tuple(part[at] for part in parts) for at in range(len(sizes))]
+def _places(n: int, m: int, kind: str, rng: np.random.Generator) -> np.ndarray:
+    """(n, m) who stands in whose place in each text: anybody, or the methods among themselves, the rival being last."""
+    if kind == "scores":
+        return rng.random((n, m)).argsort(axis=1)
+    return np.concatenate([rng.random((n, m - 1)).argsort(axis=1), np.full((n, 1), m - 1)], axis=1)
+
+
+def _number(world: list[tuple[Cells, Cells]], statement: Statement) -> np.ndarray | None:
+    """(b,) a statement's number; cross-fitted where it chooses. None where these cells cannot tell."""
+    found = [statement.statistic(*cells) for cells in (world[1:] if statement.chosen else world[:1])]
+    return None if found[0] is None else mean_of_known(np.stack(found)) if statement.chosen else found[0]
 
 
 def claim_findings(step: Step, pairs: pd.DataFrame, curves: pd.DataFrame) -> dict[str, Finding]:
@@ -261,23 +244,8 @@ def over_alternatives(step: Step, pairs: pd.DataFrame) -> Finding | None:
     tasks, methods = values_by_task(pairs, None, step, ("control", *settings))
     if not tasks:
         return None
-
-    def means_of(cells: Cells) -> np.ndarray:
-        """(b, settings, 2), dropout first."""
-        means = cells.values.mean(axis=(1, 2))
-        return means.reshape(len(means), -1, 2)
-
-    def lead(fit: Cells, read: Cells) -> np.ndarray:
-        chosen, shown = means_of(fit), means_of(read)
-        leads = [
-            one[:, 0, metric] - best_of(chosen[:, 1:, metric], one[:, 1:, metric])
-            for one in (chosen, shown)
-            for metric in (0, 1)
-        ]
-        return least_of(np.stack(leads[:2], axis=1), np.stack(leads[2:], axis=1))
-
     basis = f"{len(settings)} alternatives on the same texts of {', '.join(task.task for task in tasks)}"
-    return Numbers(tasks, methods, step).finding(Statement(lead, "none", True), basis)
+    return Numbers(tasks, methods, step).finding(Statement(lead_of_the_first, "none", chosen=True), basis)
 
 
 def faithfulness_claims(step: Step, pairs: pd.DataFrame, curves: pd.DataFrame) -> pd.DataFrame:
@@ -286,12 +254,10 @@ def faithfulness_claims(step: Step, pairs: pd.DataFrame, curves: pd.DataFrame) -
     pairs, curves: see papers.zhao2023.diagnosticity and .erasure.
     """
     claims, found = read_claims("zhao2023"), claim_findings(step, pairs, curves)
-    sizes = pairs[pairs.setting == "main"].groupby("task", sort=False).instance.nunique()
+    sizes = count_texts(pairs[pairs.setting == "main"], sort=False)
     small = ", ".join(f"{task} has {n} texts" for task, n in sizes.items() if n < LEAST_TEXTS)
-    for claim in claims:
-        if claim.id not in found:
-            why = f"no task of {LEAST_TEXTS} texts or more tests it" + (f"; {small}" if small else "")
-            found[claim.id] = Finding(float("nan"), np.full(1, np.nan), reason=why)
+    why = f"no task of {LEAST_TEXTS} texts or more tests it" + (f"; {small}" if small else "")
+    found = {claim.id: found.get(claim.id, untested(why)) for claim in claims}
     return score(claims, found, step.profile.bootstrap.confidence, published_values())
 
 
@@ -301,7 +267,43 @@ def published_values() -> dict[str, float]:
     tasks, methods = tuple(dict.fromkeys(table.dataset)), tuple(dict.fromkeys(table.method))
     by_cell = table.set_index(["dataset", "method"])[list(FAITHFULNESS)]
     values = np.array([[by_cell.loc[(t, m)].to_numpy(dtype=float) for m in methods] for t in tasks])[None]
-    ours = {"SST": "sst2", "EvInf": "evidence_inference", "AG": "ag_news", "MultiRC": "multirc"}
+    ours = {theirs: task for task, theirs in PUBLISHED_TASKS.items()}
     cells = Cells(values, tuple(ours[t] for t in tasks), methods)
     found = {name: statement.statistic(cells, cells) for name, statement in STATEMENTS.items()}
     return {name: float(value[0]) for name, value in found.items() if value is not None}
+
+
+def turned_claims(step: Step, pairs: pd.DataFrame, curves: pd.DataFrame, judged: pd.DataFrame) -> pd.DataFrame:
+    """One row a contradicted claim and thing turned, as `turned_table`. judged: of `faithfulness_claims`."""
+    made = list(_turned(step, pairs, curves)) if (judged.verdict == "contradicted").any() else []
+
+    def turn(claim: Claim) -> Iterator[Turn]:
+        statement = STATEMENTS.get(claim.id)
+        for what, how, numbers in made if statement else ():
+            # one task has no spread over tasks
+            can_tell = numbers and (statement.exchanged != "tasks" or len(numbers.tasks) > 1)
+            yield Turn(what, how, numbers.finding(statement, nulls=False) if can_tell else None)
+
+    return turned_table(read_claims("zhao2023"), judged, turn, step.profile.bootstrap.confidence)
+
+
+def _turned(step: Step, pairs: pd.DataFrame, curves: pd.DataFrame) -> Iterator[tuple[str, str, Numbers | None]]:
+    """What is turned, to what, and the statistics then, None where no task has them all: of each task and model alone,
+    and under each rule of `settings.RULES` but that of the run, where all tasks know it by one name."""
+
+    def numbers(some: pd.DataFrame, curves: pd.DataFrame | None, setting: str, ties: str | None) -> Numbers | None:
+        tasks, methods = values_by_task(some, curves, step, (setting,))
+        if ties:
+            tasks = [replace(task, rules=[replace(rule, ties=ties) for rule in task.rules]) for task in tasks]
+        return Numbers(tasks, methods, step) if tasks else None
+
+    main = pairs[pairs.setting == "main"]
+    compared = main[main.task.isin(compared_tasks(main.task))]
+    for what, how, part in chain(each_alone(compared, {"task": "corpus"}), each_alone(main, {"model": "model"})):
+        yield what, how, numbers(part, curves, "main", None)
+    tasks = list(dict.fromkeys(pairs.task))
+    own = {list_settings(step.profile, task)["main"].protocol.ties for task in tasks}
+    for rule in RULES.values():
+        settings = {rule_setting(step.profile, task, rule.setting) for task in tasks}
+        if len(settings) == 1 and (settings, {rule.ties}) != ({"main"}, own):
+            yield "protocol", rule.title.lower(), numbers(pairs, None, settings.pop(), rule.ties)

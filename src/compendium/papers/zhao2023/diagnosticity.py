@@ -1,29 +1,33 @@
-"""Tables of diagnosticity (Zhao & Aletras 2023, Tables 2 and 3): the metric itself is metrics.diagnosticity.
+"""Diagnosticity by method, task, size of the rationale and rule (Zhao & Aletras 2023, Tables 2, 3 and 6, Figure 3).
 
-By method, task, size of the rationale and change of protocol; all from the values of papers.zhao2023.erasure.
+The metric itself is metrics.diagnosticity; all is made of the values of `erasure.evaluate_erasure`. A rule says how
+scores become strengths of soft erasure, who the rival is, and what a tie counts (`settings.RULES`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
 from attreval.core.bootstrap import bootstrap_mean, draw_counts, percentile_interval
 from attreval.core.seeds import generator
-from attreval.metrics import FAITHFULNESS, HARD_OF
-from attreval.metrics.diagnosticity import average_cells, compare, sign_flip_test, wins
+from attreval.metrics import FAITHFULNESS, HARD_OF, METRICS
+from attreval.metrics.diagnosticity import average_cells, chance_level, compare, sign_flip_test, tied, wins
+from attreval.metrics.protocol import Protocol
 from compendium.config import Profile
-from compendium.papers.common.verdicts import adjust
-from compendium.papers.zhao2023.datasets import compared_tasks
-from compendium.papers.zhao2023.erasure import RUN
-from compendium.papers.zhao2023.settings import list_settings
+from compendium.papers.common.verdicts import LEAST_TEXTS, adjust
+from compendium.papers.zhao2023.erasure import HARD_MEASURES, ROW, ErasureValues
+from compendium.papers.zhao2023.settings import RULES, compared_tasks, list_settings, published_dataset, rule_setting
 from compendium.workflow.step import Step
 
-HARD = {"nc": "normalised_comprehensiveness", "ns": "normalised_sufficiency"}
+HARD = {metric: METRICS[metric].stored for metric in FAITHFULNESS if metric not in HARD_OF}
+WINS = [f"win_{metric}" for metric in FAITHFULNESS]
 SUMMARY = ["metric", "diagnosticity", "difference", "p", "q", "rank_sum", "paired", "pairs", "texts", "least"]
-PAIR = ["setting", *RUN, "instance", "method"]
+NUMBERS = ["diagnosticity", "low", "high", "ties", "chance", "above_chance", "texts", "least"]
+SURE = 0.05
 SCALES = {  # who the rival is, and how scores become probabilities
     "main": "random scores, min-max",
     "permuted": "own scores permuted, min-max",
@@ -33,32 +37,44 @@ SCALES = {  # who the rival is, and how scores become probabilities
 
 
 def pair_with_rivals(values: pd.DataFrame, profile: Profile) -> pd.DataFrame:
-    """One row a setting, instance and method that is judged softly: its values, and 1 or 0 for each metric it wins.
+    """One row a setting, instance and method that is judged softly, with the outcome of each metric.
 
     values: of `erasure.evaluate_erasure`. The rival is the instance's random scores, or the method's own scores in a
-    random order where the setting has those. Columns `win_nc`, ... beside the values; the rival's end in `_rival`.
+    random order where the setting has those; its values end in `_rival`. Columns `win_nc`, `tie_nc`, `chance_nc`, ...:
+    as of `judge`.
     """
     return pair_values(values[values.soft_nc.notna()], profile, FAITHFULNESS)
 
 
-def pair_values(soft: pd.DataFrame, profile: Profile, metrics: Sequence[str]) -> pd.DataFrame:
-    """The pairs of these values, with the wins of these metrics; see `pair_with_rivals`."""
-    own = soft[(soft.role == "own") & (soft.method != "random")]
-    random = soft[(soft.role == "own") & (soft.method == "random")].drop(columns="method")
-    permuted = soft[soft.role == "permuted"]
-    rivalled = set(permuted.setting)
-    keys = PAIR[:-1]
+def pair_values(values: pd.DataFrame, profile: Profile, metrics: Sequence[str]) -> pd.DataFrame:
+    """The pairs of these values, with the outcome of these metrics; see `pair_with_rivals`."""
+    own = values[(values.role == "own") & (values.method != "random")]
+    random = values[(values.role == "own") & (values.method == "random")].drop(columns="method")
+    permuted = values[values.role == "permuted"]
+    rivalled, keys = own.setting.isin(set(permuted.setting)), ["setting", *ROW[:-1]]
     parts = [
-        own[~own.setting.isin(rivalled)].merge(random, on=keys, suffixes=("", "_rival"), validate="many_to_one"),
-        own[own.setting.isin(rivalled)].merge(permuted, on=PAIR, suffixes=("", "_rival"), validate="one_to_one"),
+        own[~rivalled].merge(random, on=keys, suffixes=("", "_rival"), validate="many_to_one"),
+        own[rivalled].merge(permuted, on=["setting", *ROW], suffixes=("", "_rival"), validate="one_to_one"),
     ]
     pairs = pd.concat(parts, ignore_index=True)
     settings = {task: list_settings(profile, task) for task in dict.fromkeys(pairs.task)}
-    for (setting, task), part in pairs.groupby(["setting", "task"], sort=False):
-        protocol = settings[task][setting].protocol
-        for metric in metrics:
-            pairs.loc[part.index, f"win_{metric}"] = wins(part[metric], part[f"{metric}_rival"], protocol)
-    return pairs
+    judged = [
+        judge(part, settings[task][setting].protocol, metrics)
+        for (setting, task), part in pairs.groupby(["setting", "task"], sort=False)
+    ]
+    return pd.concat(judged or [pairs]).sort_index()
+
+
+def judge(pairs: pd.DataFrame, protocol: Protocol, metrics: Sequence[str]) -> pd.DataFrame:
+    """The pairs with what each metric says of them: whether the method wins, whether that is a tie, and what it would
+    win by chance: one half, or what the protocol gives for a tie."""
+    found = {}
+    for metric in metrics:
+        both = pairs[metric], pairs[f"{metric}_rival"]
+        tie = tied(*both, protocol)
+        found |= {f"win_{metric}": wins(*both, protocol), f"tie_{metric}": tie.astype(float)}
+        found[f"chance_{metric}"] = np.where(tie, chance_level(1.0, protocol.ties), 0.5)
+    return pairs.assign(**found)
 
 
 def methods_of(pairs: pd.DataFrame) -> list[str]:
@@ -66,14 +82,56 @@ def methods_of(pairs: pd.DataFrame) -> list[str]:
     return [*dict.fromkeys(pairs.method), "random"]
 
 
+def texts_by_task(pairs: pd.DataFrame) -> pd.DataFrame:
+    """One row a task: its texts in the main run, how many it needs at least, and whether it has them."""
+    texts = count_texts(pairs[pairs.setting == "main"], sort=False)
+    found = texts.rename("texts").reset_index().assign(least=LEAST_TEXTS)
+    return found.assign(enough=found.texts >= LEAST_TEXTS, averaged=found.task.isin(compared_tasks(texts.index)))
+
+
+def count_texts(pairs: pd.DataFrame, sort: bool = True) -> pd.Series:
+    """The number of texts of each task."""
+    return pairs.groupby("task", sort=sort).instance.nunique()
+
+
+def text_means(pairs: pd.DataFrame, numbers: pd.Series) -> list[np.ndarray]:
+    """By task the (n,) means of one number a pair over each text's methods, models and seeds."""
+    texts = numbers.groupby([pairs.task, pairs.instance], sort=False).mean()
+    return [part.to_numpy() for _, part in texts.groupby(level=0, sort=False)]
+
+
+def mean_of_texts(pairs: pd.DataFrame, numbers: pd.Series) -> float:
+    """Mean over tasks of the means over texts of one number a pair."""
+    return float(np.mean([values.mean() for values in text_means(pairs, numbers)]))
+
+
+def lead(pairs: pd.DataFrame, metric: str, other: str) -> pd.Series:
+    """By how much one metric wins a pair that the other does not."""
+    return pairs[f"win_{metric}"] - pairs[f"win_{other}"]
+
+
+def mean_with_interval(
+    pairs: pd.DataFrame, numbers: pd.Series, step: Step, *names: object
+) -> tuple[float, float, float]:
+    """`mean_of_texts`, and the bounds of the same number over texts drawn within each task.
+
+    names: what the draws derive from.
+    """
+    spec, texts = step.profile.bootstrap, text_means(pairs, numbers)
+    drawn = [
+        draw_counts(generator("bootstrap", *names, at), len(values), spec.draws) @ values / len(values)
+        for at, values in enumerate(texts)
+    ]
+    low, high = percentile_interval(np.mean(drawn, axis=0), spec.confidence)
+    return mean_of_texts(pairs, numbers), float(low), float(high)
+
+
 def diagnosticity_cells(pairs: pd.DataFrame, step: Step, setting: str = "main") -> pd.DataFrame:
     """One row a task, method and metric: diagnosticity with its interval, over all models and seeds (Table 6)."""
-    part = pairs[pairs.setting == setting]
-    rows = []
-    for (task, method), cell in part.groupby(["task", "method"], sort=False):
+    rows, spec = [], step.profile.bootstrap
+    for (task, method), cell in pairs[pairs.setting == setting].groupby(["task", "method"], sort=False):
         # models and seeds of one instance are averaged first: the interval is over instances
-        wide = cell.groupby("instance", sort=False)[[f"win_{m}" for m in FAITHFULNESS]].mean().to_numpy()
-        spec = step.profile.bootstrap
+        wide = cell.groupby("instance", sort=False)[WINS].mean().to_numpy()
         mean, low, high = bootstrap_mean(wide, spec.draws, spec.confidence, "diagnosticity", task)
         rows += [(task, method, m, mean[i], low[i], high[i], len(wide)) for i, m in enumerate(FAITHFULNESS)]
     return pd.DataFrame(rows, columns=["task", "method", "metric", "diagnosticity", "low", "high", "instances"])
@@ -82,13 +140,13 @@ def diagnosticity_cells(pairs: pd.DataFrame, step: Step, setting: str = "main") 
 def summary_table(pairs: pd.DataFrame, step: Step, by: str, setting: str = "main") -> pd.DataFrame:
     """One row a metric and a value of `by` (Table 2 by method, Table 3 by task), and its average and sd.
 
-    diagnosticity: mean of the cells, over the tasks of `datasets.compared_tasks` where it is a mean over tasks.
+    diagnosticity: mean of the cells, over the tasks of `settings.compared_tasks` where it is a mean over tasks.
     difference: to the hard counterpart; p: of the test over texts (`sign_flip_test`); q: p at which the row would be
     among the table's findings at that false discovery rate (Benjamini and Hochberg 1995). rank_sum, paired: p of the
     tests that take pairs as independent. All are NaN for hard metrics. texts: of the row; least: of its smallest task.
     """
     every = pairs[pairs.setting == setting]
-    averaged = every[every.task.isin(compared_tasks(list(dict.fromkeys(every.task))))]
+    averaged = every[every.task.isin(compared_tasks(every.task))]
     chosen = averaged if by == "method" else every
     ends = average_cells(_wide_cells(averaged), by).loc[["average", "sd"]]
     means = pd.concat([_wide_cells(chosen).groupby(by, sort=False)[list(FAITHFULNESS)].mean(), ends])
@@ -97,11 +155,12 @@ def summary_table(pairs: pd.DataFrame, step: Step, by: str, setting: str = "main
         hard = HARD_OF.get(metric)
         for name, value in means[metric].items():
             part = averaged if name in ("average", "sd") else chosen[chosen[by] == name]
-            texts = part.groupby("task").instance.nunique()
+            texts = count_texts(part)
             row = {by: name, "metric": metric, "diagnosticity": value, "texts": texts.sum(), "least": texts.min()}
             if hard and name != "sd":
                 test = compare(part[f"win_{metric}"], part[f"win_{hard}"])
-                p = sign_flip_test(text_differences(part, metric, hard), generator("sign flips", metric, by, name))
+                texts = text_means(part, lead(part, metric, hard))
+                p = sign_flip_test(texts, generator("sign flips", metric, by, name))
                 row |= {"difference": value - means.loc[name, hard], "p": p}
                 row |= {"rank_sum": test.rank_sum, "paired": test.paired, "pairs": test.pairs}
             rows.append(row)
@@ -110,35 +169,9 @@ def summary_table(pairs: pd.DataFrame, step: Step, by: str, setting: str = "main
 
 def _wide_cells(pairs: pd.DataFrame) -> pd.DataFrame:
     """task, method and the mean wins of each metric; models and seeds of a text are averaged first."""
-    columns = {f"win_{metric}": metric for metric in FAITHFULNESS}
-    texts = pairs.groupby(["task", "method", "instance"], sort=False)[list(columns)].mean()
-    return texts.groupby(["task", "method"], sort=False).mean().rename(columns=columns).reset_index()
-
-
-def text_differences(pairs: pd.DataFrame, metric: str, other: str) -> list[np.ndarray]:
-    """By task the (n,) differences of each text's share of wins by two metrics, over its methods, models and seeds."""
-    lead = pairs[f"win_{metric}"] - pairs[f"win_{other}"]
-    return text_means(pairs[["task", "instance"]].assign(lead=lead), "lead")
-
-
-def text_means(pairs: pd.DataFrame, column: str) -> list[np.ndarray]:
-    """By task the (n,) means of a column over each text's methods, models and seeds."""
-    texts = pairs.groupby(["task", "instance"], sort=False)[column].mean()
-    return [part.to_numpy() for _, part in texts.groupby("task", sort=False)]
-
-
-def mean_with_interval(texts: Sequence[np.ndarray], step: Step, *names: object) -> tuple[float, float, float]:
-    """Mean over tasks of the means over texts, and the bounds of the same number over texts drawn within each task.
-
-    texts: for each task the (n,) numbers of its texts. names: what the draws derive from.
-    """
-    spec = step.profile.bootstrap
-    drawn = [
-        draw_counts(generator("bootstrap", *names, at), len(values), spec.draws) @ values / len(values)
-        for at, values in enumerate(texts)
-    ]
-    low, high = percentile_interval(np.mean(drawn, axis=0), spec.confidence)
-    return float(np.mean([values.mean() for values in texts])), float(low), float(high)
+    texts = pairs.groupby(["task", "method", "instance"], sort=False)[WINS].mean()
+    cells = texts.groupby(["task", "method"], sort=False).mean()
+    return cells.set_axis(list(FAITHFULNESS), axis="columns").reset_index()
 
 
 def with_discovery_rate(table: pd.DataFrame) -> pd.DataFrame:
@@ -146,49 +179,123 @@ def with_discovery_rate(table: pd.DataFrame) -> pd.DataFrame:
     return table.assign(q=adjust(table.p.to_numpy(float)))
 
 
-def diagnosticity_by_ratio(
-    curves: pd.DataFrame, pairs: pd.DataFrame, step: Step, rival_curves: pd.DataFrame | None = None
-) -> pd.DataFrame:
+def mean_diagnosticity(pairs: pd.DataFrame) -> pd.Series:
+    """Diagnosticity of each metric: mean over the methods of a task, then over tasks."""
+    return pairs.groupby(["task", "method"])[WINS].mean().groupby("task").mean().mean()
+
+
+def diagnosticity_by_ratio(erased: ErasureValues, pairs: pd.DataFrame, step: Step) -> pd.DataFrame:
     """One row a task, hard metric and ratio: diagnosticity, mean over methods, with its interval (Figure 3).
 
-    Soft metrics have one value a task: their rows have no ratio. rival_curves: of the methods' scores in another order,
-    where the main run's rivals are those.
+    Soft metrics have one value a task: their rows have no ratio.
     """
-    methods, rows = list(dict.fromkeys(pairs.method)), []
-    keys, permuted = [*RUN, "instance", "ratio"], rival_curves is not None and len(rival_curves) > 0
-    protocols = {task: list_settings(step.profile, task)["main"].protocol for task in dict.fromkeys(curves.task)}
+    rows, spec, keys = [], step.profile.bootstrap, [*ROW[:-1], "ratio"]
+
+    def add(task: str, metric: str, ratio: float, won: pd.Series) -> None:
+        found = bootstrap_mean(won.to_numpy(), spec.draws, spec.confidence, "diagnosticity", task)
+        rows.append((task, metric, ratio, *map(float, found)))
+
+    own = erased.curves[erased.curves.method.isin(list(dict.fromkeys(pairs.method)))]
+    random = erased.curves[erased.curves.method == "random"].drop(columns="method")
+    rivals, on = (erased.rival_curves, [*keys, "method"]) if len(erased.rival_curves) else (random, keys)
+    both = own.merge(rivals, on=on, suffixes=("", "_rival"))
+    protocols = {task: list_settings(step.profile, task)["main"].protocol for task in dict.fromkeys(erased.curves.task)}
     for metric, name in HARD.items():
-        table = curves[[*keys, "method", name]].rename(columns={name: "value"})
-        own, on = table[table.method.isin(methods)], [*keys, "method"] if permuted else keys
-        rival = table[table.method == "random"].drop(columns="method")
-        if permuted:
-            rival = rival_curves[[*keys, "method", name]].rename(columns={name: "value"})
-        both = own.merge(rival, on=on, suffixes=("", "_rival"))
         for (task, ratio), part in both.groupby(["task", "ratio"], sort=False):
-            part = part.assign(win=wins(part.value, part.value_rival, protocols[task]))
-            won = part.groupby("instance", sort=False).win.mean()
-            rows.append((task, metric, ratio, *_mean_with_interval(won, step, task)))
+            part = part.assign(win=wins(part[name], part[f"{name}_rival"], protocols[task]))
+            add(task, metric, ratio, part.groupby("instance", sort=False).win.mean())
     for task, part in pairs[pairs.setting == "main"].groupby("task", sort=False):
-        one = part.groupby("instance", sort=False)
         for metric in HARD_OF:
-            rows.append((task, metric, np.nan, *_mean_with_interval(one[f"win_{metric}"].mean(), step, task)))
+            add(task, metric, np.nan, part.groupby("instance", sort=False)[f"win_{metric}"].mean())
     return pd.DataFrame(rows, columns=["task", "metric", "ratio", "diagnosticity", "low", "high"])
 
 
-def _mean_with_interval(values: pd.Series, step: Step, task: str) -> tuple[float, float, float]:
-    """Mean of one value an instance, with its bounds."""
-    spec = step.profile.bootstrap
-    found = bootstrap_mean(values.to_numpy(), spec.draws, spec.confidence, "diagnosticity", task)
-    return tuple(float(x) for x in found)
+def values_by_instance(erased: ErasureValues, pairs: pd.DataFrame) -> pd.DataFrame:
+    """One row an instance, method and measure by the main protocol: hard ones averaged over ratios, soft ones, wins;
+    and soft ones with strengths of equal mean (`soft_nc_equal`, ...), where they were measured."""
+    hard = erased.curves.groupby(ROW, sort=False)[list(HARD_MEASURES)].mean().reset_index()
+    own = erased.values[erased.values.role == "own"]
+    equal = {metric: METRICS[f"{metric}_equal"].stored for metric in HARD_OF}
+    parts = (
+        (hard, list(HARD_MEASURES)),
+        (own[own.setting == "main"], list(HARD_OF)),
+        (pairs[pairs.setting == "main"], WINS),
+        (own[own.setting == "equal_means"].rename(columns=equal), list(equal.values())),
+    )
+    return pd.concat([part.melt(ROW, names, "measure") for part, names in parts], ignore_index=True)
 
 
-def mean_diagnosticity(pairs: pd.DataFrame) -> pd.Series:
-    """Diagnosticity of each metric: mean over the methods of a task, then over tasks."""
-    return pairs.groupby(["task", "method"])[[f"win_{m}" for m in FAITHFULNESS]].mean().groupby("task").mean().mean()
+def pairs_by_rule(pairs: pd.DataFrame, profile: Profile) -> pd.DataFrame:
+    """The pairs of each rule, one below the other, judged by it, with column `rule`.
+
+    A rule that was not measured on a task has no pairs there.
+    """
+    parts = []
+    settings = {task: list_settings(profile, task) for task in dict.fromkeys(pairs.task)}
+    for name, rule in RULES.items():
+        for task, part in pairs.groupby("task", sort=False):
+            setting = rule_setting(profile, task, rule.setting)
+            protocol = settings[task][setting].protocol
+            changed = replace(protocol, ties=rule.ties or protocol.ties)
+            parts.append(judge(part[part.setting == setting], changed, FAITHFULNESS).assign(rule=name))
+    return pd.concat(parts, ignore_index=True)
 
 
-def spread_over_draws(values: pd.DataFrame) -> pd.DataFrame:
-    """One row a task and method: mean Soft-NC and Soft-NS by the main protocol, and their mean sd over draws."""
-    main = values[(values.setting == "main") & values.soft_nc.notna()]
-    columns = ["soft_nc", "soft_nc_sd", "soft_ns", "soft_ns_sd", "keep_rate"]
-    return main.groupby(["task", "method"], sort=False)[columns].mean().reset_index()
+def rule_tables(by_rule: pd.DataFrame, step: Step) -> dict[str, pd.DataFrame]:
+    """Tables 2, 3 and 6 by rule: `table2_rules`, `table3_rules` and `table6_rules`, a row a cell, metric and rule.
+
+    by_rule: of `pairs_by_rule`. ties: the share of ties; chance: what explanations no better than random scores would
+    get with these ties; texts: of the row; least: of its smallest task. Means over tasks are taken as in Table 2.
+    """
+    compared = by_rule[by_rule.task.isin(compared_tasks(by_rule.task))]
+    average = _summarise(compared.assign(row="average"), ["row"], step)
+    by = {
+        name: pd.concat([_summarise(pairs.assign(row=pairs[name]), ["row"], step), average], ignore_index=True)
+        for name, pairs in (("method", compared), ("task", by_rule))
+    }
+    cells = _summarise(by_rule, ["task", "method"], step)
+    return {
+        "table2_rules": by["method"].rename(columns={"row": "method"}),
+        "table3_rules": by["task"].rename(columns={"row": "task"}),
+        "table6_rules": cells.assign(dataset=cells.task.map(published_dataset)),
+    }
+
+
+def _summarise(pairs: pd.DataFrame, by: Sequence[str], step: Step) -> pd.DataFrame:
+    """One row a value of `by`, a rule and a metric: NUMBERS."""
+    rows = []
+    for (rule, *key), part in pairs.groupby(["rule", *by], sort=False):
+        counts = count_texts(part)
+        for metric in FAITHFULNESS:
+            value, low, high = mean_with_interval(part, part[f"win_{metric}"], step, "rules")
+            ties, chance = (mean_of_texts(part, part[f"{name}_{metric}"]) for name in ("tie", "chance"))
+            found = (value, low, high, ties, chance, value - chance, counts.sum(), counts.min())
+            rows.append((*key, rule, metric, *found))
+    return pd.DataFrame(rows, columns=[*by, "rule", "metric", *NUMBERS])
+
+
+def what_remains(by_rule: pd.DataFrame, step: Step) -> pd.DataFrame:
+    """One row a rule and soft metric: is it above its hard counterpart, in the mean over methods and tasks?
+
+    difference with its interval over texts; p of the test over texts, q over the table. above_chance: the same
+    difference once each metric's own chance level is taken off, which ties and their rule decide. holds: `above` or
+    `below` at a false discovery rate of SURE over the table, else `not surely apart from`.
+    by_rule: of `pairs_by_rule`.
+    """
+    rows = []
+    for rule, part in by_rule[by_rule.task.isin(compared_tasks(by_rule.task))].groupby("rule", sort=False):
+        counts = count_texts(part)
+        for soft, hard in HARD_OF.items():
+            ahead = lead(part, soft, hard)
+            p = sign_flip_test(text_means(part, ahead), generator("sign flips", rule, soft))
+            row = {"rule": rule, "title": RULES[rule].title, "metric": soft, "measure": METRICS[soft].title}
+            row |= dict(zip(("difference", "low", "high"), mean_with_interval(part, ahead, step, "rules"), strict=True))
+            row["p"] = p
+            for name, metric in (("soft", soft), ("hard", hard)):
+                row[name] = mean_of_texts(part, part[f"win_{metric}"])
+                row[f"{name}_chance"] = mean_of_texts(part, part[f"chance_{metric}"])
+            row["above_chance"] = row["difference"] - row["soft_chance"] + row["hard_chance"]
+            rows.append(row | {"tasks": len(counts), "texts": counts.sum(), "least": counts.min()})
+    table = with_discovery_rate(pd.DataFrame(rows))
+    sign = np.where(table.difference > 0, "above", "below")
+    return table.assign(holds=np.where(table.q < SURE, sign, "not surely apart from"))

@@ -17,7 +17,7 @@ from attreval.methods import METHODS
 from attreval.methods.method import Budget
 from attreval.metrics.erasure import Erasure, erase
 from attreval.metrics.protocol import Protocol, find_layout
-from attreval.metrics.soft_erasure import SoftProbabilities, SoftValues, soft_erase, soft_values
+from attreval.metrics.soft_erasure import SoftProbabilities, soft_erase, soft_values
 from compendium.config import Profile
 from compendium.papers.common.runs import RUN, common_methods, load_records_once
 from compendium.papers.common.sample import to_explain
@@ -28,6 +28,7 @@ from compendium.workflow.step import Step, set_threads
 
 TOGETHER = 5  # instances that share batches
 HARD_MEASURES = ("comprehensiveness", "sufficiency", "normalised_comprehensiveness", "normalised_sufficiency")
+ROW = [*RUN, "instance", "method"]
 VALUES = ["nc", "ns", "soft_nc", "soft_ns", "soft_nc_sd", "soft_ns_sd", "keep_rate", "drop_rate", "full", "erased"]
 
 
@@ -35,7 +36,7 @@ VALUES = ["nc", "ns", "soft_nc", "soft_ns", "soft_nc_sd", "soft_ns_sd", "keep_ra
 class ErasureInput:
     """One attribution under one protocol. role: the method's `own` scores, or these `permuted`, as its rival.
 
-    tied: what the order of equal scores derives from. calls: numbers computed before on this text, for the drift.
+    names: what the order of equal scores derives from. calls: numbers computed before on this text, for the drift.
     """
 
     setting: str
@@ -72,22 +73,22 @@ def evaluate_erasure(step: Step) -> ErasureValues:
     ]
     # the longest texts first: no process is left alone with them at the end
     order = sorted(range(len(jobs)), key=lambda j: -profile.models[jobs[j][3]].max_length)
-    in_turn = [jobs[j] for j in order]
-    found = step.side_by_side(_evaluate_erasure_part, in_turn, f"erasing, {TOGETHER} instances a part")
-    parts = dict(zip(order, found, strict=True))
-    step.note_evaluations((job[2], parts[j][2]) for j, job in enumerate(jobs))
-    curves = pd.concat([parts[j][0] for j in range(len(jobs))], ignore_index=True)
-    values = pd.concat([parts[j][1] for j in range(len(jobs))], ignore_index=True)
-    of_roles = [curves[curves.role == role].drop(columns="role") for role in ("own", "permuted")]
-    return ErasureValues(of_roles[0].reset_index(drop=True), values, of_roles[1].reset_index(drop=True))
+    done = step.side_by_side(_evaluate_part, [jobs[j] for j in order], f"erasing, {TOGETHER} instances a part")
+    parts = [part for _, part in sorted(zip(order, done, strict=True), key=lambda one: one[0])]
+    step.note_evaluations((job[2], costs) for job, (_, _, costs) in zip(jobs, parts, strict=True))
+    curves, values = (pd.concat([part[at] for part in parts], ignore_index=True) for at in (0, 1))
+    own, permuted = (
+        curves[curves.role == role].drop(columns="role").reset_index(drop=True) for role in ("own", "permuted")
+    )
+    return ErasureValues(own, values, permuted)
 
 
-def _evaluate_erasure_part(results: Results, profile: Profile, task: str, model: str, seed: int, start: int):
+def _evaluate_part(results: Results, profile: Profile, task: str, model: str, seed: int, start: int):
     """(curves, values, costs by account) of the instances from `start`; see ErasureValues."""
     from attreval.models.scorer import Scorer
 
     set_threads(profile.threads)
-    scorer = Scorer(load_model_once(results, profile, task, model, seed), profile.explain.token_budget)
+    scorer = Scorer(load_model_once(results, profile, task, model, seed), profile.explaining_of(task).token_budget)
     records = load_records_once(results, profile, task, model, seed)
     query = query_segment(task)
     part = to_explain(profile, task, model)[start : start + TOGETHER]
@@ -108,10 +109,9 @@ def _evaluate_erasure_part(results: Results, profile: Profile, task: str, model:
                 ]
             values.append((one.setting, *names, one.method, one.role, *erasure_values(hard, probabilities)))
         scorer.forget()
-    columns = ["setting", *RUN, "instance", "method", "role", *VALUES]
     return (
-        pd.DataFrame(curves, columns=[*RUN, "instance", "method", "role", "ratio", *HARD_MEASURES]),
-        pd.DataFrame(values, columns=columns),
+        pd.DataFrame(curves, columns=[*ROW, "role", "ratio", *HARD_MEASURES]),
+        pd.DataFrame(values, columns=["setting", *ROW, "role", *VALUES]),
         scorer.costs,
     )
 
@@ -123,8 +123,10 @@ def list_inputs(
 
     known: method -> scores. target: the explained class. The scorer is asked where a setting takes other methods.
     """
-    query, budget = query_segment(task), profile.explaining_of(task)
-    soft, inputs = _softly_erased(profile.faithfulness_of(task).methods, list(known)), []
+    query, budget, inputs = query_segment(task), profile.explaining_of(task), []
+    soft = [m for m in profile.faithfulness_of(task).methods if m in known]
+    if not set(soft) - {"random"}:
+        soft = list(known)  # none of the methods that soft erasure is for has explained: it takes all
     for name, setting in list_settings(profile, task, at).items():
         every = name == "main" and not setting.methods  # the released code knows only its own methods
         chosen = known if every else {m: known[m] for m in soft}
@@ -136,12 +138,6 @@ def list_inputs(
 def random_scores(tokens: Tokens, *names: object) -> np.ndarray:
     """The scores that the method `random` gives, where it was not among those that explained."""
     return generator("explain", *names, "random").standard_normal(len(tokens.content))
-
-
-def _softly_erased(wanted: list[str], known: list[str]) -> list[str]:
-    """The methods that soft erasure takes: those wanted, or all where none of them but random scores explained."""
-    chosen = [m for m in wanted if m in known]
-    return chosen if set(chosen) - {"random"} else known
 
 
 def _ledger_account(given: ErasureInput) -> str:
@@ -164,23 +160,22 @@ def erasure_values(hard: Erasure, probabilities: SoftProbabilities | None) -> tu
     area = (hard.normalised_comprehensiveness.mean(), hard.normalised_sufficiency.mean())
     if probabilities is None:
         return (*area, *[np.nan] * 6, hard.full, hard.erased)
-    soft: SoftValues = soft_values(hard, probabilities)
+    soft = soft_values(hard, probabilities)
     spread = (soft.each_comprehensiveness.std(ddof=0), soft.each_sufficiency.std(ddof=0))
     shares = (probabilities.keep_rate, probabilities.drop_rate)
     return (*area, soft.comprehensiveness, soft.sufficiency, *spread, *shares, hard.full, hard.erased)
 
 
 def _scores_in_setting(
-    scorer, tokens, target: int, budget: Budget, known: dict, setting: Setting, names: tuple, query
+    scorer, tokens: Tokens, target: int, budget: Budget, known: dict, setting: Setting, names: tuple, query: int | None
 ) -> dict:
     """Method -> scores in a setting: as explained, by other methods in their place, or with the separator scored."""
     wanted = {m: setting.methods.get(m, m) for m in known}
     layout = find_layout(tokens, setting.protocol, query)
+    asked = [m for m in wanted if wanted[m] != m]
     if tokens.special[layout.scored].any():
         tokens = replace(tokens, special=~np.isin(np.arange(len(tokens)), layout.scored))
         asked = list(wanted)
-    else:
-        asked = [m for m in wanted if wanted[m] != m]
     asked = [m for m in asked if scorer.model.family in METHODS[wanted[m]].families]
     found = scorer.converse(
         (
@@ -194,24 +189,13 @@ def _scores_in_setting(
 
 def _inputs_of_setting(name: str, setting: Setting, scores: dict, names: tuple, soft: list[str]) -> list[ErasureInput]:
     """The inputs of one setting: every method, random scores, and where wanted permutations of each method's scores."""
-    calls, protocol = len(setting.protocol.ratios), setting.protocol  # numbers computed for one input
-    inputs = [
-        ErasureInput(
-            *(name, m, "own", scores[m], protocol, (*names, setting.methods.get(m, m))),
-            soft=setting.soft and m in soft,
-            calls=i * calls,
-        )
-        for i, m in enumerate(scores)
-    ]
-    if setting.permuted:
-        inputs += [
-            ErasureInput(name, m, "permuted", _permuted_scores(scores[m], *names, m), protocol, (*names, m, "permuted"))
-            for m in scores
-            if m in soft and m != "random"
-        ]
+    protocol = setting.protocol
+    inputs = []
+    for at, (m, own) in enumerate(scores.items()):
+        drawn_by, calls = (*names, setting.methods.get(m, m)), at * len(protocol.ratios)  # numbers computed so far
+        inputs.append(ErasureInput(name, m, "own", own, protocol, drawn_by, setting.soft and m in soft, calls))
+    for m in [m for m in scores if m in soft and m != "random"] if setting.permuted else ():
+        order = generator("permuted", *names, m)
+        permuted = order.permutation(scores[m])
+        inputs.append(ErasureInput(name, m, "permuted", permuted, protocol, (*names, m, "permuted")))
     return inputs
-
-
-def _permuted_scores(scores: np.ndarray, *names: object) -> np.ndarray:
-    """The scores in a random order that follows from names."""
-    return generator("permuted", *names).permutation(scores)

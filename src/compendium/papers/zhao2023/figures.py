@@ -21,34 +21,56 @@ LOOKS = {  # a metric has one colour and marker in every figure; soft ones are f
 }
 NORMALISED = {"normalised_comprehensiveness": "NC", "normalised_sufficiency": "NS"}
 RAW = {"comprehensiveness": "comprehensiveness, higher is better", "sufficiency": "sufficiency, lower is better"}
+HALF = {"y": 0.5, "color": "#888888", "linestyle": "--", "linewidth": 1}  # what a coin would get
+
+
+def _draw_band(axes, x, middle, low, high, alpha: float, style: str = "-", **look) -> None:
+    """A line with its interval."""
+    axes.plot(x, middle, style, **look)
+    axes.fill_between(x, low, high, color=look["color"], alpha=alpha, linewidth=0)
+
+
+def _mean_by_ratio(curves: pd.DataFrame, task: str, measure: str) -> dict[str, pd.DataFrame]:
+    """By method its mean, low and high at each ratio, over models and seeds."""
+    part = curves[(curves.task == task) & (curves.measure == measure)]
+    return {
+        method: line.groupby("ratio")[["mean", "low", "high"]].mean()
+        for method, line in part.groupby("method", sort=False)
+    }
+
+
+def _finish(figure, axes, height: float, columns: int):
+    """Put the legend of a panel below the figure, and give that panel."""
+    place = {"loc": "upper center", "bbox_to_anchor": (0.5, height)}
+    figure.legend(*axes.get_legend_handles_labels(), **place, ncols=columns)
+    figure.tight_layout()
+    return axes
 
 
 def figure_2(curves: pd.DataFrame, methods: list[str]):
     """Mean NC and NS by rationale ratio, a column a task, a line a method.
 
-    curves: of `curves.erasure_curves`. methods: those to draw, random scores dotted.
+    curves: of `tables.erasure_curves`. methods: those to draw, random scores dotted.
     """
     use_style()
     tasks = list(dict.fromkeys(curves.task))
     colours, markers = method_palette(methods), method_markers(methods)
+    nothing = pd.DataFrame(columns=["mean", "low", "high"], dtype=float)
     size = (2.5 * len(tasks) + 0.8, 5.4)
     figure, grid = plt.subplots(2, len(tasks), figsize=size, sharex=True, sharey="row", squeeze=False)
     for row, (measure, title) in zip(grid, NORMALISED.items(), strict=True):
         for axes, task in zip(row, tasks, strict=True):
-            part = curves[(curves.task == task) & (curves.measure == measure)]
+            lines = _mean_by_ratio(curves, task, measure)
             for method in methods:
-                line = part[part.method == method].groupby("ratio")[["mean", "low", "high"]].mean()
-                name = METHODS[method].title
-                style = {"color": colours[name], "marker": markers[name], "markersize": 4}
-                axes.plot(line.index, line["mean"], ":" if method == "random" else "-", label=name, **style)
-                axes.fill_between(line.index, line.low, line.high, color=colours[name], alpha=0.08, linewidth=0)
+                line, name = lines.get(method, nothing), METHODS[method].title
+                look = {"color": colours[name], "marker": markers[name], "markersize": 4, "label": name}
+                style = ":" if method == "random" else "-"
+                _draw_band(axes, line.index, line["mean"], line.low, line.high, 0.08, style, **look)
             axes.set_title(f"{task_title(task)}: {title}", fontsize=10)
         row[0].set_ylabel(f"mean {title}")
     for axes in grid[-1]:
         axes.set_xlabel("size of the rationale")
-    figure.legend(*grid[0][0].get_legend_handles_labels(), loc="upper center", bbox_to_anchor=(0.5, 0.01), ncols=3)
-    figure.tight_layout()
-    return grid[0][0]
+    return _finish(figure, grid[0][0], 0.01, 3)
 
 
 def figure_3(table: pd.DataFrame):
@@ -62,22 +84,17 @@ def figure_3(table: pd.DataFrame):
     figure, panels = plt.subplots(1, len(tasks), figsize=size, sharey=True, squeeze=False)
     for axes, task in zip(panels[0], tasks, strict=True):
         part = table[table.task == task]
-        axes.axhline(0.5, color="#888888", linestyle="--", linewidth=1)
+        axes.axhline(**HALF)
         for metric in FAITHFULNESS:
-            line, look = part[part.metric == metric], LOOKS[metric]
+            line, look = part[part.metric == metric], LOOKS[metric] | {"label": METRICS[metric].title}
             if line.ratio.notna().any():
-                axes.plot(line.ratio, line.diagnosticity, label=METRICS[metric].title, **look)
-                axes.fill_between(line.ratio, line.low, line.high, color=look["color"], alpha=0.1, linewidth=0)
+                _draw_band(axes, line.ratio, line.diagnosticity, line.low, line.high, 0.1, **look)
             elif len(line):
-                level = line.iloc[0]
-                ends = [part.ratio.min(), part.ratio.max()]
-                axes.plot(ends, [level.diagnosticity] * 2, linewidth=2.4, label=METRICS[metric].title, **look)
-                axes.fill_between(ends, level.low, level.high, color=look["color"], alpha=0.1, linewidth=0)
+                level, ends = line.iloc[0], [part.ratio.min(), part.ratio.max()]
+                _draw_band(axes, ends, [level.diagnosticity] * 2, level.low, level.high, 0.1, linewidth=2.4, **look)
         axes.set(title=task_title(task), xlabel="size of the rationale", ylim=(-0.02, 1.02))
     panels[0][0].set_ylabel("diagnosticity")
-    figure.legend(*panels[0][0].get_legend_handles_labels(), loc="upper center", bbox_to_anchor=(0.5, 0.02), ncols=4)
-    figure.tight_layout()
-    return panels[0][0]
+    return _finish(figure, panels[0][0], 0.02, 4)
 
 
 def draw_erasure_curves(curves: pd.DataFrame):
@@ -95,15 +112,13 @@ def draw_erasure_curves(curves: pd.DataFrame):
     ends = {}
     for row, task in zip(grid, tasks, strict=True):
         for axes, (measure, label) in zip(row, RAW.items(), strict=True):
-            part = curves[(curves.task == task) & (curves.measure == measure)]
-            for method in dict.fromkeys(part.method):
-                line = part[part.method == method].groupby("ratio")[["mean", "low", "high"]].mean()
-                colour, chance = kind_colour(method), method == "random"
-                axes.plot(
-                    line.index, line["mean"], ":" if chance else "-", color=colour, linewidth=2 if chance else 1.2
-                )
-                if chance:
-                    axes.fill_between(line.index, line.low, line.high, color=colour, alpha=0.2, linewidth=0)
+            for method, line in _mean_by_ratio(curves, task, measure).items():
+                colour = kind_colour(method)
+                if method == "random":
+                    look = {"color": colour, "linewidth": 2}
+                    _draw_band(axes, line.index, line["mean"], line.low, line.high, 0.2, ":", **look)
+                else:
+                    axes.plot(line.index, line["mean"], color=colour, linewidth=1.2)
                 end = (METHODS[method].title, line.index[-1], line["mean"].iloc[-1], colour)
                 ends.setdefault(axes, []).append(end)
             axes.set_title(f"{task_title(task)}: {label}", fontsize=11)
@@ -130,21 +145,18 @@ def draw_changes(table: pd.DataFrame):
     if not len(table):
         return draw_nothing("no change of protocol was measured: faithfulness.control_rows is 0")
     use_style()
-    shown = table
-    places = np.arange(len(shown))
-    size = (10.5, 0.27 * len(shown) + 1.6)
+    places = np.arange(len(table))
+    size = (10.5, 0.27 * len(table) + 1.6)
     _, panels = plt.subplots(1, len(FAITHFULNESS), figsize=size, sharey=True, sharex=True, layout="constrained")
     for axes, metric in zip(panels, FAITHFULNESS, strict=True):
-        look = LOOKS[metric]
-        base = shown[metric] - shown[f"{metric}_change"]
+        look, base = LOOKS[metric], table[metric] - table[f"{metric}_change"]
+        low, high = base + table[f"{metric}_low"], base + table[f"{metric}_high"]
         axes.vlines(base, places - 0.45, places + 0.45, color="#888888", linewidth=1)
-        axes.hlines(
-            places, base + shown[f"{metric}_low"], base + shown[f"{metric}_high"], color=look["color"], linewidth=1
-        )
-        axes.plot(shown[metric], places, linestyle="none", markersize=5, **look)
+        axes.hlines(places, low, high, color=look["color"], linewidth=1)
+        axes.plot(table[metric], places, linestyle="none", markersize=5, **look)
         axes.set(xlabel="diagnosticity", title=METRICS[metric].title, xlim=(-0.04, 1.04))
         axes.axvline(0.5, color="#cccccc", linestyle="--", linewidth=1, zorder=0)
-    panels[0].set(yticks=places, yticklabels=shown.title)
+    panels[0].set(yticks=places, yticklabels=table.title)
     panels[0].invert_yaxis()
     return panels[0]
 
@@ -158,22 +170,21 @@ def draw_keep_rates(pairs: pd.DataFrame, settings: dict[str, str]):
     use_style()
     settings = {name: title for name, title in settings.items() if (pairs.setting == name).any()}
     edges = np.linspace(-0.5, 0.5, 6)
-    _, panels = plt.subplots(
-        1, len(settings), figsize=(2.6 * len(settings), 3.0), sharey=True, squeeze=False, layout="constrained"
-    )
+    size = (2.6 * len(settings), 3.0)
+    _, panels = plt.subplots(1, len(settings), figsize=size, sharey=True, squeeze=False, layout="constrained")
     for axes, (setting, title) in zip(panels[0], settings.items(), strict=True):
         part = pairs[pairs.setting == setting]
         for metric, share in SHARES.items():
+            look = LOOKS[metric] | {"label": METRICS[metric].title}
             more = part[share] - part[f"{share}_rival"]
             bins = np.clip(np.digitize(more, edges[1:-1]), 0, len(edges) - 2)
             bins = np.where(np.abs(more) < 1e-6, -1, bins)  # equal by construction
             wins = part[f"win_{metric}"].groupby(bins).agg(["mean", "size"])
             inside = wins[(wins.index >= 0) & (wins["size"] > 2)]
-            middle = (edges[:-1] + edges[1:])[inside.index] / 2
-            axes.plot(middle, inside["mean"], label=METRICS[metric].title, **LOOKS[metric])
+            axes.plot((edges[:-1] + edges[1:])[inside.index] / 2, inside["mean"], **look)
             if -1 in wins.index:
-                axes.plot(0, wins.loc[-1, "mean"], markersize=8, label=METRICS[metric].title, **LOOKS[metric])
-        axes.axhline(0.5, color="#888888", linestyle="--", linewidth=1)
+                axes.plot(0, wins.loc[-1, "mean"], markersize=8, **look)
+        axes.axhline(**HALF)
         axes.set_title(title, fontsize=10)
         axes.set(xlabel="keeps (removes) more by", xlim=(-0.55, 0.55), ylim=(-0.02, 1.02))
     panels[0][0].set_ylabel("share of wins")

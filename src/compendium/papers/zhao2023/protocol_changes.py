@@ -1,4 +1,9 @@
-"""Changes of protocol, and the share of text that soft erasure keeps: what diagnosticity depends on."""
+"""What diagnosticity depends on: changes of protocol, the share of text that soft erasure keeps, the level of hard NC
+and NS.
+
+The published means of NC and NS are .394 and .349, below one half; ours are far above it. `drivers_table` asks why, on
+hard erasure alone, by one change at a time and by several together.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +11,20 @@ import numpy as np
 import pandas as pd
 
 from attreval.metrics import FAITHFULNESS, HARD_OF
-from compendium.papers.common.runs import load_attributions
-from compendium.papers.zhao2023.diagnosticity import mean_diagnosticity, mean_with_interval, text_differences
-from compendium.papers.zhao2023.erasure import RUN
-from compendium.papers.zhao2023.settings import list_changes, list_settings
+from attreval.metrics.protocol import HARD as DRIVERS
+from attreval.metrics.protocol import TOGETHER
+from compendium.papers.common.runs import load_attributions, reported
+from compendium.papers.zhao2023.diagnosticity import (
+    HARD,
+    count_texts,
+    lead,
+    mean_diagnosticity,
+    mean_of_texts,
+    mean_with_interval,
+    pair_values,
+)
+from compendium.papers.zhao2023.erasure import ROW
+from compendium.papers.zhao2023.settings import HARD_PREFIX, list_changes, list_settings
 from compendium.workflow.step import Step
 
 SHARES = {"soft_ns": "keep_rate", "soft_nc": "drop_rate"}  # how much of a text each soft metric keeps, or removes
@@ -27,16 +42,25 @@ def changes_table(pairs: pd.DataFrame, step: Step) -> pd.DataFrame:
     }
     base, rows = pairs[pairs.setting == "control"], []
     for setting, part in pairs[pairs.setting.isin(set(titles) - {"control"})].groupby("setting", sort=False):
-        both = part.merge(base, on=[*RUN, "instance", "method"], suffixes=("", "_base"), validate="one_to_one")
-        texts = both.groupby("task").instance.nunique()
+        both = part.merge(base, on=ROW, suffixes=("", "_base"), validate="one_to_one")
+        texts, means = count_texts(both), mean_diagnosticity(both)
         row = {"setting": setting, "title": titles[setting], "pairs": len(both), "tasks": len(texts)}
         row |= {"texts": texts.sum(), "least": texts.min()}
         for m in FAITHFULNESS:
-            change, low, high = mean_with_interval(text_differences(both, m, f"{m}_base"), step, "changes")
-            row |= {m: mean_diagnosticity(both)[f"win_{m}"], f"{m}_change": change, f"{m}_low": low, f"{m}_high": high}
+            change, low, high = mean_with_interval(both, lead(both, m, f"{m}_base"), step, "changes")
+            row |= {m: means[f"win_{m}"], f"{m}_change": change, f"{m}_low": low, f"{m}_high": high}
         rows.append(row)
     names = [name for m in FAITHFULNESS for name in (m, f"{m}_change", f"{m}_low", f"{m}_high")]
     return pd.DataFrame(rows, columns=["setting", "title", "pairs", "tasks", "texts", "least", *names])
+
+
+def largest_changes(changes: pd.DataFrame) -> pd.DataFrame:
+    """One row a metric: the change of protocol that moves its mean diagnosticity most. changes: of `changes_table`."""
+    rows = []
+    for metric in FAITHFULNESS if len(changes) else ():
+        most = changes.loc[changes[f"{metric}_change"].abs().idxmax()]
+        rows.append((metric, most.setting, most.title, most[metric], most[f"{metric}_change"]))
+    return pd.DataFrame(rows, columns=["metric", "setting", "title", "diagnosticity", "change"])
 
 
 def keep_rate_table(pairs: pd.DataFrame) -> pd.DataFrame:
@@ -52,8 +76,7 @@ def keep_rate_table(pairs: pd.DataFrame) -> pd.DataFrame:
         row |= {"rival_keep_rate": part.keep_rate_rival.mean(), "drop_rate": part.drop_rate.mean()}
         row |= {"rival_drop_rate": part.drop_rate_rival.mean(), "pairs": len(part)}
         for metric in HARD_OF:
-            row[f"follows_{metric[-2:]}"] = _follows(part, metric)
-            row[metric] = part[f"win_{metric}"].mean()
+            row |= {f"follows_{metric[-2:]}": _follows(part, metric), metric: part[f"win_{metric}"].mean()}
         rows.append(row)
     return pd.DataFrame(rows)
 
@@ -68,6 +91,13 @@ def _follows(pairs: pd.DataFrame, metric: str) -> float:
     return float((more == won)[decided].mean()) if decided.any() else np.nan
 
 
+def spread_over_draws(values: pd.DataFrame) -> pd.DataFrame:
+    """One row a task and method: mean Soft-NC and Soft-NS by the main protocol, and their mean sd over draws."""
+    main = values[(values.setting == "main") & values.soft_nc.notna()]
+    columns = ["soft_nc", "soft_nc_sd", "soft_ns", "soft_ns_sd", "keep_rate"]
+    return main.groupby(["task", "method"], sort=False)[columns].mean().reset_index()
+
+
 def settings_table(pairs: pd.DataFrame, step: Step) -> pd.DataFrame:
     """One row a setting, `main` and `control` among them: pairs, mean diagnosticities, ties, what decides pairs.
 
@@ -77,28 +107,17 @@ def settings_table(pairs: pd.DataFrame, step: Step) -> pd.DataFrame:
     """
     rows = []
     for setting, part in pairs.groupby("setting", sort=False):
-        texts = part.drop_duplicates(["task", "instance"])
+        texts, means = part.drop_duplicates(["task", "instance"]), mean_diagnosticity(part)
         draws = list_settings(step.profile, part.task.iloc[0])[setting].protocol.draws
         row = {"setting": setting, "pairs": len(part), "tasks": part.task.nunique(), "methods": part.method.nunique()}
         row |= {"instances": len(texts), "no_effect": float((texts.full - texts.erased < 1e-8).mean()), "draws": draws}
-        means = mean_diagnosticity(part)
         for metric in FAITHFULNESS:
             row[metric] = means[f"win_{metric}"]
             row[f"{metric}_ties"] = float((np.abs(part[metric] - part[f"{metric}_rival"]) < 1e-6).mean())
         for metric, hard in HARD_OF.items():
-            row[f"{metric}_difference"] = row[metric] - row[hard]
-            row[f"{metric}_follows"] = _follows(part, metric)
+            row |= {f"{metric}_difference": row[metric] - row[hard], f"{metric}_follows": _follows(part, metric)}
         rows.append(row)
     return pd.DataFrame(rows)
-
-
-def largest_changes(changes: pd.DataFrame) -> pd.DataFrame:
-    """One row a metric: the change of protocol that moves its mean diagnosticity most. changes: of `changes_table`."""
-    rows = []
-    for metric in FAITHFULNESS if len(changes) else ():
-        most = changes.loc[changes[f"{metric}_change"].abs().idxmax()]
-        rows.append((metric, most.setting, most.title, most[metric], most[f"{metric}_change"]))
-    return pd.DataFrame(rows, columns=["metric", "setting", "title", "diagnosticity", "change"])
 
 
 def deeplift_coverage(step: Step) -> pd.DataFrame:
@@ -123,9 +142,62 @@ def gradient_correlations(records: dict) -> pd.Series:
 
     records: text -> method -> Attribution. Empty where a method is missing; texts of one score, or equal ones, are out.
     """
-    found = {}
+    found, both = {}, ("deeplift", "gradient_x_input_absolute")
     for name, by_method in records.items():
-        if "deeplift" in by_method and "gradient_x_input_absolute" in by_method:
-            sizes = [pd.Series(np.abs(by_method[m].scores)) for m in ("deeplift", "gradient_x_input_absolute")]
-            found[name] = sizes[0].corr(sizes[1], method="spearman")
+        if all(m in by_method for m in both):
+            one, other = (pd.Series(np.abs(by_method[m].scores)) for m in both)
+            found[name] = one.corr(other, method="spearman")
     return pd.Series(found, dtype=float).dropna()
+
+
+def drivers_table(values: pd.DataFrame, step: Step) -> pd.DataFrame:
+    """One row a change: mean diagnosticity of NC and NS on the texts on which it was measured, and what it moves.
+
+    _before: that of the main run's protocol on the same texts; _low, _high: of the change, over texts. full: the mean
+    probability of the class on the whole text, which says how sure the model is. no_room: the share of texts whose
+    erased form is as sure as the whole, so that every NC is 0. published: the paper's mean.
+    values: of `erasure.evaluate_erasure`.
+    """
+    pairs = pair_values(values[values.setting.str.startswith(HARD_PREFIX)], step.profile, tuple(HARD))
+    base = pairs[pairs.setting == f"{HARD_PREFIX}none"]
+    theirs, rows = reported("zhao_table2_diagnosticity_by_fa").set_index("metric").avg, []
+    for name, change in DRIVERS.items():
+        part = pairs[pairs.setting == HARD_PREFIX + name]
+        if not len(part):
+            continue
+        both = part.merge(base, on=ROW, suffixes=("", "_base"), validate="one_to_one")
+        counts = count_texts(both)
+        row = {"change": name, "title": change.title, "tasks": len(counts), "texts": counts.sum()}
+        row |= {"least": counts.min(), "full": mean_of_texts(part, part.full)}
+        row["no_room"] = mean_of_texts(part, (part.full - part.erased < 1e-8).astype(float))
+        for metric in HARD:
+            moved, low, high = mean_with_interval(both, lead(both, metric, f"{metric}_base"), step, "drivers")
+            row[metric] = mean_of_texts(both, both[f"win_{metric}"])
+            row[f"{metric}_before"] = mean_of_texts(both, both[f"win_{metric}_base"])
+            row |= {f"{metric}_change": moved, f"{metric}_low": low, f"{metric}_high": high}
+            row |= {f"{metric}_ties": mean_of_texts(part, part[f"tie_{metric}"])}
+            row |= {f"{metric}_chance": mean_of_texts(part, part[f"chance_{metric}"])}
+            row[f"{metric}_published"] = theirs[metric.upper()]
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def largest_drivers(table: pd.DataFrame) -> pd.DataFrame:
+    """One row a metric: the single change that lowers it most, what all changes together reach, and the published mean.
+
+    table: of `drivers_table`; changes that not all tasks know are passed over, since theirs are other texts. gap_left:
+    by how much the lowest setting is still above the published value.
+    """
+    rows = []
+    table = table[table.tasks == table.tasks.max()] if len(table) else table
+    for metric in HARD if len(table) else ():
+        together = table.change.isin(TOGETHER)
+        single, joined = table[~together & (table.change != "none")], table[together]
+        most = single.loc[single[f"{metric}_change"].idxmin()]
+        lowest = table.loc[table[metric].idxmin()]
+        row = {"metric": metric, "change": most.change, "title": most.title, "diagnosticity": most[metric]}
+        row |= {"before": most[f"{metric}_before"], "moved": most[f"{metric}_change"], "texts": most.texts}
+        row |= {"together": joined[metric].min(), "lowest_title": lowest.title, "lowest": lowest[metric]}
+        row |= {"published": most[f"{metric}_published"], "gap_left": lowest[metric] - most[f"{metric}_published"]}
+        rows.append(row)
+    return pd.DataFrame(rows)

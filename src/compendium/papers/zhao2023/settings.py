@@ -1,7 +1,7 @@
-"""The settings under which a task is erased: the main run, the rules that stand beside it, and each change of protocol.
+"""What a task stands in for, and the settings under which it is erased (Zhao & Aletras 2023, section 4).
 
-A setting is a protocol with the scores and rivals that it takes. The main run is as the profile says. The rules of
-`RULES` are columns of Tables 2, 3 and 6; the changes turn one thing at a time.
+A setting is a protocol with the scores and rivals that it takes. The main run is as the profile says; the rules of
+`RULES` are columns of Tables 2, 3 and 6; each change alters one thing.
 """
 
 from __future__ import annotations
@@ -11,6 +11,21 @@ from dataclasses import dataclass, field, replace
 from attreval.metrics.protocol import HARD, OURS, RELEASED, SCALE, Deviation, Protocol
 from compendium.config import Profile
 from compendium.corpora import TASKS
+
+PUBLISHED_TASKS = {"sst2": "SST", "evidence_inference": "EvInf", "ag_news": "AG", "multirc": "MultiRC"}
+STAND_INS = {"rotten_tomatoes": "SST", "bbc": "AG", "imdb": "EvInf", "snli": "MultiRC"}
+HARD_PREFIX = "hard: "  # of settings for hard erasure alone
+
+
+def published_dataset(task: str) -> str | None:
+    """The data set of the paper that a task is, or stands in for."""
+    return PUBLISHED_TASKS.get(task) or STAND_INS.get(task)
+
+
+def compared_tasks(tasks) -> list[str]:
+    """Of any tasks, those that the averages beside the published ones are over: the paper's own where there are any."""
+    tasks = list(dict.fromkeys(tasks))
+    return [task for task in tasks if task in PUBLISHED_TASKS] or tasks
 
 
 @dataclass(frozen=True)
@@ -27,10 +42,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Rule:
-    """One column of the tables: what is measured under a setting of `RULE_SETTINGS`, a tie counting as `ties` says.
-
-    ties: None takes the setting's own rule.
-    """
+    """One column of the tables: a setting of `RULE_SETTINGS`, and what a tie counts; None: as the setting says."""
 
     title: str
     setting: str
@@ -78,12 +90,6 @@ def rule_protocol(profile: Profile, task: str, setting: str) -> Protocol:
     return replace(found, draws=1) if setting == "released" else found
 
 
-def _plain(profile: Profile, task: str) -> Protocol:
-    """The default protocol with the ratios and draws of a task."""
-    spec = profile.faithfulness_of(task)
-    return Protocol(ratios=tuple(spec.ratios), draws=spec.draws)
-
-
 def rule_setting(profile: Profile, task: str, setting: str) -> str:
     """Under which name one of `RULE_SETTINGS` is measured: `main` where the main run is just that; equal means, which
     the joint study reads, always under their own."""
@@ -109,12 +115,10 @@ def list_settings(profile: Profile, task: str, at: int | None = None) -> dict[st
     for name, change in list_changes(profile, task, at).items():
         methods, permuted = main.methods | change.methods, main.permuted or change.permuted
         found[name] = Setting(change.title, change.apply(control), methods, permuted)
-    query = query_segment(task) is not None
-    for name, change in HARD.items():
-        free = not change.methods and set(change.fields) <= FREE
-        if (free or at < spec.driver_rows) and (query or not change.queries_only):
+    for name, change in _applicable(task, HARD).items():
+        if at < spec.driver_rows or (not change.methods and set(change.fields) <= FREE):
             protocol = change.apply(_plain(profile, task))
-            found[f"hard: {name}"] = Setting(change.title, protocol, change.methods, soft=False)
+            found[HARD_PREFIX + name] = Setting(change.title, protocol, change.methods, soft=False)
     return found
 
 
@@ -138,7 +142,17 @@ def list_changes(profile: Profile, task: str, at: int | None = None) -> dict[str
         for variance in variances
     }
     alternatives = noises | {"attend": Deviation("soft attention mask", {"soft": "attend"})}
-    query = query_segment(task) is not None
     draws = {"draws": Deviation(f"{spec.draws} random masks, not {spec.control_draws}", {"draws": spec.draws})}
-    found = control | RELEASED | OURS | draws | alternatives | scale
-    return {name: change for name, change in found.items() if query or not change.queries_only}
+    return _applicable(task, control | RELEASED | OURS | draws | alternatives | scale)
+
+
+def _applicable(task: str, changes: dict[str, Deviation]) -> dict[str, Deviation]:
+    """The changes without those of the query, where the task asks none."""
+    query = query_segment(task) is not None
+    return {name: change for name, change in changes.items() if query or not change.queries_only}
+
+
+def _plain(profile: Profile, task: str) -> Protocol:
+    """The default protocol with the ratios and draws of a task."""
+    spec = profile.faithfulness_of(task)
+    return Protocol(ratios=tuple(spec.ratios), draws=spec.draws)

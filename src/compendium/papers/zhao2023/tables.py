@@ -1,8 +1,9 @@
-"""Tables of Zhao & Aletras (2023): data (1), diagnosticity (2, 3 and 6), examples (4), training (5)."""
+"""Tables of Zhao & Aletras (2023): erasure by size of the rationale and over all sizes (AOPC, section 3.1), data (1),
+diagnosticity (2, 3 and 6), examples (4), training (5)."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pandas as pd
@@ -10,15 +11,15 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from attreval.core.alignment import to_words
+from attreval.core.bootstrap import bootstrap_mean
 from attreval.methods import METHODS, methods_in
 from attreval.metrics import FAITHFULNESS, METRICS
 from compendium import corpora
-from compendium.papers.common.runs import load_attributions, load_tokens, reported
+from compendium.papers.common.runs import RUN, load_attributions, load_tokens, reported
 from compendium.papers.common.sample import to_explain
-from compendium.papers.zhao2023.datasets import PUBLISHED_TASKS as PUBLISHED_TASKS
-from compendium.papers.zhao2023.datasets import published_dataset
 from compendium.papers.zhao2023.diagnosticity import diagnosticity_cells, summary_table
-from compendium.papers.zhao2023.erasure import random_scores
+from compendium.papers.zhao2023.erasure import HARD_MEASURES, random_scores
+from compendium.papers.zhao2023.settings import RULES, published_dataset
 from compendium.workflow.step import Step
 
 EXAMPLES = (  # the three of Table 4: data set, method
@@ -26,6 +27,54 @@ EXAMPLES = (  # the three of Table 4: data set, method
     ("SST", "gradient_x_input_absolute"),
     ("AG", "integrated_gradients_zero"),
 )
+NONE = "\N{EN DASH}"
+
+
+def erasure_curves(curves: pd.DataFrame, step: Step) -> pd.DataFrame:
+    """One row a task, model, seed, method, ratio and measure: the mean over instances with its interval.
+
+    curves: of `erasure.evaluate_erasure`.
+    """
+    return _means(curves, step, [*RUN, "method", "ratio"])
+
+
+def area_over_curve(curves: pd.DataFrame, step: Step) -> pd.DataFrame:
+    """AOPC: each measure averaged over the ratios, then over instances, with its interval.
+
+    Raises ArithmeticError where a mean is not a number.
+    """
+    keys = [*RUN, "method"]
+    over_ratios = curves.groupby([*keys, "instance"], sort=False)[list(HARD_MEASURES)].mean().reset_index()
+    area = _means(over_ratios, step, keys)
+    if not np.isfinite(area["mean"]).all():
+        raise ArithmeticError("a mean of erasure measures is not a number; see the curves of the notebook")
+    return area
+
+
+def _means(values: pd.DataFrame, step: Step, keys: list[str]) -> pd.DataFrame:
+    """Means over instances with bootstrap intervals, one row a combination of keys and a measure."""
+    spec, rows = step.profile.bootstrap, []
+    for key, part in values.groupby(keys, sort=False):
+        wide = part[list(HARD_MEASURES)].to_numpy()
+        mean, low, high = bootstrap_mean(wide, spec.draws, spec.confidence, "erasure", *key[:3])
+        rows += [(*key, name, mean[i], low[i], high[i], len(part)) for i, name in enumerate(HARD_MEASURES)]
+    return pd.DataFrame(rows, columns=[*keys, "measure", "mean", "low", "high", "instances"])
+
+
+def best_methods(area: pd.DataFrame) -> pd.DataFrame:
+    """One row a task and measure: the method that it puts first, over models and seeds, and what random scores get.
+
+    Lower sufficiency is better. area: of `area_over_curve`.
+    """
+    rows = []
+    for task, part in area.groupby("task", sort=False):
+        for measure in HARD_MEASURES[:2]:
+            means = part[part.measure == measure].groupby("method", sort=False)["mean"].mean()
+            others = METRICS[measure].sign * means.drop("random", errors="ignore")
+            if len(others):  # else nothing but random scores explained
+                best = others.idxmax()
+                rows.append((task, measure, best, means[best], means.get("random", np.nan), part.instances.max()))
+    return pd.DataFrame(rows, columns=["task", "measure", "method", "mean", "random", "instances"])
 
 
 def published_cells() -> pd.DataFrame:
@@ -34,90 +83,75 @@ def published_cells() -> pd.DataFrame:
     return table.assign(method=table.fa.map(methods_in("zhao2023")))[["dataset", "method", *FAITHFULNESS]]
 
 
+def _trained(step: Step, published: pd.DataFrame) -> Iterator[tuple[str, str, str | None, pd.Series]]:
+    """Each task and model, the data set that the task is or stands in for, and that one's row of a published table."""
+    for task, model in dict.fromkeys(run[:2] for run in step.profile.explained_runs("faithfulness")):
+        name = published_dataset(task)
+        yield task, model, name, published.set_index("dataset").reindex([name]).iloc[0]
+
+
 def table_1(step: Step) -> pd.DataFrame:
     """Data and models: a row a task and model with sizes, mean words, classes, macro F1 over seeds, published F1."""
-    theirs = reported("zhao_table1_data").set_index("dataset")
-    runs = step.profile.explained_runs("faithfulness")
-    rows = []
-    for task, model in dict.fromkeys(run[:2] for run in runs):
+    rows, runs = [], step.profile.explained_runs("faithfulness")
+    for task, model, name, theirs in _trained(step, reported("zhao_table1_data")):
         reader = step.profile.read_by(task)
         seeds = [seed for t, m, seed in runs if (t, m) == (task, model)]
         scores = pd.concat([step.results.read_table("accuracy", "02_train", reader, model, seed) for seed in seeds])
-        name = published_dataset(task)
-        row = {
-            "task": task,
-            "model": model,
-            "train_rows": int(scores.train_rows.iloc[0]),
-            "test_rows": int(scores.test_rows.iloc[0]),
-            "explained": step.profile.rows_explained(task, model),
-            "words_mean": _mean_words(task),
-            "classes": len(corpora.TASKS[task].labels),
-            "f1": float(100 * scores.macro_f1.mean()),
-            "f1_sd": float(100 * scores.macro_f1.std(ddof=0)),
-            "seeds": len(seeds),
-            "dataset": name,
-            "published_f1": float(theirs.f1_mean.get(name, np.nan)),
-            "published_words": float(theirs.avg_len_words.get(name, np.nan)),
-        }
-        rows.append(row)
+        words = pq.read_table(corpora.table_path(task), columns=["words"], filters=[("split", "=", "test")])["words"]
+        rows.append(
+            {
+                "task": task,
+                "model": model,
+                "train_rows": int(scores.train_rows.iloc[0]),
+                "test_rows": int(scores.test_rows.iloc[0]),
+                "explained": step.profile.rows_explained(task, model),
+                "words_mean": float(pc.mean(pc.list_value_length(words)).as_py()),
+                "classes": len(corpora.TASKS[task].labels),
+                "f1": float(100 * scores.macro_f1.mean()),
+                "f1_sd": float(100 * scores.macro_f1.std(ddof=0)),
+                "seeds": len(seeds),
+                "dataset": name,
+                "published_f1": float(theirs.f1_mean),
+                "published_words": float(theirs.avg_len_words),
+            }
+        )
     return pd.DataFrame(rows)
-
-
-def _mean_words(task: str) -> float:
-    """The mean number of words of a task's test texts."""
-    words = pq.read_table(corpora.table_path(task), columns=["words"], filters=[("split", "=", "test")])["words"]
-    return float(pc.mean(pc.list_value_length(words)).as_py())
 
 
 def table_2(pairs: pd.DataFrame, step: Step) -> pd.DataFrame:
     """Diagnosticity by method: `diagnosticity.summary_table` with the published value of each cell."""
-    names = {ours: theirs for theirs, ours in methods_in("zhao2023").items()} | {"average": "avg", "sd": "sd"}
+    names = {ours: theirs for theirs, ours in methods_in("zhao2023").items()}
     return _beside_summary(summary_table(pairs, step, "method"), "method", "zhao_table2_diagnosticity_by_fa", names)
 
 
 def table_3(pairs: pd.DataFrame, step: Step) -> pd.DataFrame:
     """Diagnosticity by task: `diagnosticity.summary_table` with the published value of each cell."""
     ours = summary_table(pairs, step, "task")
-    names = {task: published_dataset(task) for task in ours.task.unique()} | {"average": "avg", "sd": "sd"}
+    names = {task: published_dataset(task) for task in ours.task.unique()}
     return _beside_summary(ours, "task", "zhao_table3_diagnosticity_by_dataset", names)
 
 
 def _beside_summary(summary: pd.DataFrame, by: str, name: str, columns: dict[str, str | None]) -> pd.DataFrame:
     """A summary with the cells of a published table; columns: where each value of `by` stands there, if it does."""
-    theirs = reported(name).set_index("metric")
+    theirs = reported(name).melt("metric", var_name="at").set_index(["metric", "at"]).value
+    at = summary[by].map(columns | {"average": "avg", "sd": "sd"})
     titles = [METRICS[metric].title for metric in summary.metric]
-    places = [columns.get(value) for value in summary[by]]
-    values = [
-        theirs.loc[title, at] if at in theirs.columns else np.nan for title, at in zip(titles, places, strict=True)
-    ]
-    return summary.assign(published=np.array(values, dtype=float))
+    return summary.assign(published=theirs.reindex(pd.MultiIndex.from_arrays([titles, at])).to_numpy(float))
 
 
-@dataclass(frozen=True)
-class Example:
-    """One text with the scores of a method and of random, a row each by title, over the words that the model read."""
-
-    words: tuple[str, ...]
-    rows: dict[str, np.ndarray]
-
-    @property
-    def parts(self) -> tuple:
-        """What papers.common.coloured_text shows: words, rows, and which words are evidence: none, nobody knows."""
-        return self.words, self.rows, [False] * len(self.words)
-
-
-def table_4(step: Step, pairs: pd.DataFrame) -> tuple[pd.DataFrame, list[Example]]:
+def table_4(step: Step, pairs: pd.DataFrame) -> tuple[pd.DataFrame, list[tuple]]:
     """Examples: for each one of the paper the text on which NC of the method and of random scores differ least.
 
-    One row an example and side (the method, random scores) with the four metrics; and the texts, to be shown. A tie
-    goes to the first text.
+    One row an example and side (the method, random scores) with the four metrics; and of each text what
+    papers.common.coloured_text shows: its words, the scores of both sides, and which words are evidence, which nobody
+    knows. A tie goes to the first text.
     """
     main, rows, shown = pairs[pairs.setting == "main"], [], []
-    fits = {name: [t for t in dict.fromkeys(main.task) if published_dataset(t) == name] for name, _ in EXAMPLES}
-    chosen = [(fits[name][0], method) for name, method in EXAMPLES if fits[name]]
-    chosen = [(t, m) for t, m in chosen if ((main.task == t) & (main.method == m)).any()]
+    there = list(dict.fromkeys(zip(main.task, main.method, strict=True)))
+    fits = [[(t, m) for t, m in there if (published_dataset(t), m) == wanted] for wanted in EXAMPLES]
+    chosen = [some[0] for some in fits if some]
     # a profile without any of the three shows its first task and method
-    for number, (task, method) in enumerate(chosen or [(main.task.iloc[0], main.method.iloc[0])], start=1):
+    for number, (task, method) in enumerate(chosen or there[:1], start=1):
         part = main[(main.task == task) & (main.method == method)]
         one = part.iloc[int((part.nc - part.nc_rival).abs().to_numpy().argmin())]
         for side, suffix in ((method, ""), ("random", "_rival")):
@@ -126,8 +160,8 @@ def table_4(step: Step, pairs: pd.DataFrame) -> tuple[pd.DataFrame, list[Example
     return pd.DataFrame(rows, columns=["example", "task", "instance", "method", *FAITHFULNESS]), shown
 
 
-def _read_example(step: Step, one) -> Example:
-    """The words of the chosen text and what the two sides say of them."""
+def _read_example(step: Step, one: pd.Series) -> tuple[tuple[str, ...], dict[str, np.ndarray], list[bool]]:
+    """The words of the chosen text, what the two sides say of them, and no evidence."""
     profile, run = step.profile, (one.task, one.model, int(one.seed))
     instance = next(i for i in to_explain(profile, one.task, one.model) if i.id == one.instance)
     tokens = load_tokens(step.results, profile, *run)[instance.id]
@@ -137,19 +171,16 @@ def _read_example(step: Step, one) -> Example:
     if "random" not in on_tokens:  # it did not explain, and was drawn as rival
         on_tokens["random"] = np.zeros(len(tokens))
         on_tokens["random"][tokens.content] = random_scores(tokens, *run, instance.id)
-    scores = {m: to_words(on_tokens[m], tokens, instance)[read] for m in (one.method, "random")}
+    scores = {METHODS[m].title: to_words(on_tokens[m], tokens, instance)[read] for m in (one.method, "random")}
     words = np.array(instance.word_texts(), dtype=object)[read]
-    rows = {METHODS[m].title: values for m, values in scores.items()}
-    return Example(tuple(words), rows)
+    return tuple(words), scores, [False] * len(words)
 
 
 def table_5(step: Step) -> pd.DataFrame:
     """Training: a row a task and model with the weights it starts from and how it is trained, beside the published."""
-    theirs = reported("zhao_table5_hyperparameters").set_index("dataset")
     rows = []
-    for task, model in dict.fromkeys(run[:2] for run in step.profile.explained_runs("faithfulness")):
-        reader, spec = step.profile.read_by(task), step.profile.models[model]
-        used, name = step.profile.training_of(reader, model), published_dataset(task)
+    for task, model, name, theirs in _trained(step, reported("zhao_table5_hyperparameters")):
+        spec, used = step.profile.models[model], step.profile.training_of(step.profile.read_by(task), model)
         rows.append(
             {
                 "task": task,
@@ -160,10 +191,10 @@ def table_5(step: Step) -> pd.DataFrame:
                 "learning_rate": used.learning_rate,
                 "epochs": used.epochs,
                 "dataset": name,
-                "published_model": theirs.model.get(name, ""),
-                "published_batch": theirs.batch_size.get(name, np.nan),
-                "published_rate": theirs.lr_model.get(name, np.nan),
-                "published_epochs": theirs.epochs.get(name, np.nan),
+                "published_model": theirs.model,
+                "published_batch": theirs.batch_size,
+                "published_rate": theirs.lr_model,
+                "published_epochs": theirs.epochs,
             }
         )
     return pd.DataFrame(rows)
@@ -183,23 +214,39 @@ def printed_summary(summary: pd.DataFrame, by: str) -> pd.DataFrame:
     A star: the soft measure differs from its counterpart by the test over texts at a false discovery rate of .01 over
     the table. texts: how many the row rests on; least: how many the smallest of its tasks has.
     """
-    printed = _print_cells(summary, [by], ".3f", np.where(summary.q < 0.01, "*", ""))
-    counts = summary[[by, "texts", "least"]].drop_duplicates(by)
-    return printed.merge(counts, on=by)
+    return _print_cells(summary, [by], ".3f", np.where(summary.q < 0.01, "*", ""), ["texts", "least"])
 
 
 def printed_cells(cells: pd.DataFrame) -> pd.DataFrame:
     """Table 6 as it is printed: a row a task and method, a cell `ours (published)`, and the number of texts."""
-    printed = _print_cells(cells, ["task", "method"], ".2f", np.full(len(cells), ""))
-    counts = cells[["task", "method", "instances"]].drop_duplicates(["task", "method"])
-    return printed.merge(counts.rename(columns={"instances": "texts"}), on=["task", "method"])
+    named = cells.rename(columns={"instances": "texts"})
+    return _print_cells(named, ["task", "method"], ".2f", np.full(len(cells), ""), ["texts"])
 
 
-def _print_cells(table: pd.DataFrame, rows: list[str], digits: str, marks: np.ndarray) -> pd.DataFrame:
-    """A column a metric with texts `ours and mark (published)`, the rows in their order."""
+def _print_cells(
+    table: pd.DataFrame, rows: list[str], digits: str, marks: np.ndarray, counts: list[str]
+) -> pd.DataFrame:
+    """A column a metric with texts `ours and mark (published)`, and the counts; the rows in their order."""
     text = [
-        f"{ours:{digits}}{mark} ({'–' if np.isnan(theirs) else f'{theirs:{digits}}'})"
+        f"{ours:{digits}}{mark} ({NONE if np.isnan(theirs) else f'{theirs:{digits}}'})"
         for ours, mark, theirs in zip(table.diagnosticity, marks, table.published, strict=True)
     ]
     wide = table.assign(text=text).pivot(index=rows, columns="metric", values="text")[list(FAITHFULNESS)]
-    return table[rows].drop_duplicates().merge(wide.reset_index(), on=rows)
+    first = table[[*rows, *counts]].drop_duplicates(rows)
+    return first[rows].merge(wide.reset_index(), on=rows).merge(first, on=rows)
+
+
+def printed_rules(table: pd.DataFrame, by: Sequence[str], digits: str = ".3f") -> pd.DataFrame:
+    """A table of `diagnosticity.rule_tables` as it is printed: a row a metric and value of `by`, a cell a rule.
+
+    A cell is `ours (chance)`. texts: of the published rule; released_texts: of the released code, which may have been
+    measured on fewer.
+    """
+    text = [f"{v:{digits}} ({c:{digits}})" for v, c in zip(table.diagnosticity, table.chance, strict=True)]
+    rows, keys = [], [*by, "metric"]
+    for key, part in table.assign(text=text).groupby(keys, sort=False):
+        cells = part.set_index("rule")
+        row = dict(zip(keys, key, strict=True)) | {"title": METRICS[key[-1]].title}
+        row |= {rule: cells.text.get(rule, NONE) for rule in RULES}
+        rows.append(row | {"texts": cells.texts.get("published", 0), "released_texts": cells.texts.get("released", 0)})
+    return pd.DataFrame(rows)
