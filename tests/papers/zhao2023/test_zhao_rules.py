@@ -2,69 +2,30 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
-import pandas as pd
 import pytest
+from reference.erased_worlds import METHODS, made_up, profile_of, stage_of
 from reference.flips import sign_flips
-from reference.profiles import TASK, TINY
+from reference.profiles import TASK
 
 from attreval.core.seeds import generator
 from attreval.metrics import FAITHFULNESS, HARD_OF
 from attreval.metrics.diagnosticity import chance_level, sign_flip_test, tied
 from attreval.metrics.protocol import HARD, RELEASED, SWAPPED, Protocol
 from compendium.config import Profile
-from compendium.config.variants import apply_variants
 from compendium.papers.common.verdicts import LEAST_TEXTS
 from compendium.papers.zhao2023 import diagnosticity, erasure, protocol_changes, tables
 from compendium.papers.zhao2023.erasure import VALUES
 from compendium.papers.zhao2023.settings import RULES, compared_tasks, list_settings, main_protocol
 
-METHODS = ("attention", "scaled_attention", "gradient_x_input_absolute", "integrated_gradients_zero", "deeplift")
-
-
-def profile_of(tasks=("snli", "rotten_tomatoes"), variants=None, **faithfulness):
-    made = {
-        "name": "test",
-        "models": {"tiny": TINY},
-        "tasks": {task: TASK for task in tasks},
-        "explain": {"methods": ["random", "attention"]},
-        "bootstrap": {"draws": 60},
-        "faithfulness": {"scale_rows": 2, "control_rows": 1, "driver_rows": 1} | faithfulness,
-        "variants": variants or {},
-    }
-    return Profile.model_validate(apply_variants(made))
-
-
-class Stage:
-    """As much of a step as the tables look at."""
-
-    def __init__(self, profile=None):
-        self.profile = profile or profile_of()
-
-
-def made_up(
-    texts=20, tasks=("snli", "rotten_tomatoes"), settings=("main", "equal_means", "released"), rng=None, same=0.0
-):
-    """Values in which methods and random scores are exchangeable.
-
-    same: how much of a method's value its text's other methods have too.
-    """
-    rng = rng or np.random.default_rng(0)
-    rows = []
-    for setting in settings:
-        for task in tasks:
-            for text in range(texts):
-                shared = rng.random(len(VALUES))
-                for method in ("random", *METHODS):
-                    mixed = (1 - same) * rng.random(len(VALUES)) + (same * shared if method != "random" else 0)
-                    own = rng.random(len(VALUES)) if method == "random" else mixed
-                    rows.append((setting, task, "tiny", 1, str(text), method, "own", *own))
-    return pd.DataFrame(rows, columns=["setting", "task", "model", "seed", "instance", "method", "role", *VALUES])
+RULED = ("main", "equal_means", "released")
 
 
 def null_world(rng, texts=25):
     """Wins of five methods against one random vector a text: a text's methods go up and down together, by chance."""
-    values = made_up(texts, ("snli",), ("main",), rng)
+    values = made_up(texts=texts, tasks=("snli",), seed=rng)
     lead = {m: rng.standard_normal(texts) for m in FAITHFULNESS}
     own = values.method != "random"
     for metric in FAITHFULNESS:
@@ -74,10 +35,10 @@ def null_world(rng, texts=25):
 
 
 def test_two_equal_metrics_differ_by_nothing():
-    values = made_up()
+    values = made_up(RULED)
     for soft, hard in HARD_OF.items():
         values[soft] = values[hard]
-    stage = Stage()
+    stage = stage_of()
     pairs = diagnosticity.pair_with_rivals(values, stage.profile)
     by_rule = diagnosticity.pairs_by_rule(pairs, stage.profile)
     found = diagnosticity.what_remains(by_rule[by_rule.rule != "released"], stage)
@@ -98,7 +59,7 @@ def test_two_equal_metrics_differ_by_nothing():
 
 def test_null_worlds_get_no_more_stars_than_the_level():
     """Five methods share a text and its random scores: the test knows, the paper's rank-sum test does not."""
-    stage, worlds, level = Stage(profile_of(("snli",))), 200, 0.05
+    stage, worlds, level = stage_of(("snli",)), 200, 0.05
     found, paper, starred = [], [], 0
     for world in range(worlds):
         pairs = diagnosticity.pair_with_rivals(null_world(np.random.default_rng(world)), stage.profile)
@@ -134,7 +95,7 @@ def test_the_chance_level_is_what_exchangeable_scores_get(rule, level):
 
 
 def test_rules_differ_by_what_they_say():
-    values, stage = made_up(), Stage()
+    values, stage = made_up(RULED), stage_of()
     for setting, tie in (("main", 0.5), ("released", 0.25)):  # of a half and of a quarter of the texts, one value
         even = values.instance.astype(int) % int(1 / tie) == 0
         values.loc[(values.setting == setting) & even, list(FAITHFULNESS)] = 0.5
@@ -189,7 +150,7 @@ def test_rules_follow_the_profile():
 def test_a_change_is_one_number_with_its_own_interval():
     """Texts of unequal tasks: the mean over tasks lies inside the interval of the same mean."""
     profile = profile_of(("snli", "rotten_tomatoes"), scale_rows=50)
-    values = made_up(40, settings=("main", "control", "rank"))
+    values = made_up(("main", "control", "rank"), 40)
     few = (values.task == "snli") & (values.instance.astype(int) >= 5)
     values = values[~few].reset_index(drop=True)
     for metric in FAITHFULNESS:  # the change decides every text of the small task, and none of the large one
@@ -198,7 +159,7 @@ def test_a_change_is_one_number_with_its_own_interval():
         moved = own & (values.setting == "rank") & (values.task == "snli")
         values.loc[moved, metric] = 1.0
     pairs = diagnosticity.pair_with_rivals(values, profile)
-    row = protocol_changes.changes_table(pairs, Stage(profile)).set_index("setting").loc["rank"]
+    row = protocol_changes.changes_table(pairs, SimpleNamespace(profile=profile)).set_index("setting").loc["rank"]
     for metric in FAITHFULNESS:
         assert row[f"{metric}_change"] == row[f"{metric}_low"] == row[f"{metric}_high"] == 0.5
     assert (row.texts, row.least) == (45, 5)
@@ -207,7 +168,7 @@ def test_a_change_is_one_number_with_its_own_interval():
 def test_averages_beside_the_published_one_are_over_the_papers_tasks():
     tasks = ("snli", "sst2", "multirc")
     assert compared_tasks(list(tasks)) == ["sst2", "multirc"] and compared_tasks(["snli"]) == ["snli"]
-    stage, values = Stage(profile_of(tasks)), made_up(12, tasks, ("main",))
+    stage, values = stage_of(tasks), made_up(texts=12, tasks=tasks)
     values.loc[values.task == "snli", list(FAITHFULNESS)] = 0.0  # ties: no wins at all
     pairs = diagnosticity.pair_with_rivals(values, stage.profile)
     papers = pairs[pairs.task != "snli"]
@@ -223,7 +184,7 @@ def test_averages_beside_the_published_one_are_over_the_papers_tasks():
 
 def test_drivers_say_what_moves_hard_measures():
     known = [name for name, change in HARD.items() if not change.queries_only]  # no task here asks a question
-    stage, values = Stage(), made_up(30, settings=("main", *[f"hard: {name}" for name in known]))
+    stage, values = stage_of(), made_up(("main", *[f"hard: {name}" for name in known]), 30)
     hard = values.setting.str.startswith("hard: ")
     values.loc[hard, [name for name in VALUES if name.startswith("soft")]] = np.nan
     values.loc[values.setting == "hard: swaps", "nc"] = np.where(

@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from reference.profiles import TASK, TINY
+from reference.erased_worlds import made_up, stage_of
 
 from attreval.methods import methods_in
 from attreval.metrics import FAITHFULNESS, METRICS, diagnosticity
-from compendium.config import Profile
 from compendium.papers.common.claims import read_claims
 from compendium.papers.common.runs import reported
 from compendium.papers.zhao2023 import claim_statistics, claims, protocol_changes, settings, tables
@@ -41,40 +40,13 @@ def test_all_published_cells_are_there():
     assert set(cells.dataset) == set(settings.PUBLISHED_TASKS.values())
 
 
-PROFILE = Profile.model_validate(
-    {
-        "name": "test",
-        "models": {"tiny": TINY},
-        "tasks": {"rotten_tomatoes": TASK, "snli": TASK | {"faithfulness": {"control_rows": 1, "scale_rows": 2}}},
-        "explain": {"methods": ["random", "attention"]},
-        "bootstrap": {"draws": 50},
-    }
-)
-
-
-class Stage:
-    """As much of a step as the study looks at."""
-
-    profile = PROFILE
-
-
-def made_up(settings=("main",), instances=4, methods=("random", "attention", "deeplift"), seed=0):
-    """Values as papers.zhao2023.erasure gives them."""
-    rng, rows = np.random.default_rng(seed), []
-    for setting in settings:
-        for task in ("rotten_tomatoes", "snli"):
-            for i in range(instances):
-                for m in methods:
-                    roles = ["own", "permuted"] if setting == "permuted" and m != "random" else ["own"]
-                    rows += [(setting, task, "tiny", 1, str(i), m, role, *rng.random(10)) for role in roles]
-    columns = ["setting", "task", "model", "seed", "instance", "method", "role", "nc", "ns", "soft_nc", "soft_ns"]
-    return pd.DataFrame(
-        rows, columns=[*columns, "soft_nc_sd", "soft_ns_sd", "keep_rate", "drop_rate", "full", "erased"]
-    )
+STAGE = stage_of(scale_rows=2)
+PROFILE = STAGE.profile
+TWO = ("attention", "deeplift")
 
 
 def test_pairs_are_with_random_scores_of_the_same_text():
-    values = made_up()
+    values = made_up(texts=4, methods=TWO)
     pairs = zhao_diagnosticity.pair_with_rivals(values, PROFILE)
     assert len(pairs) == 2 * 4 * 2 and set(pairs.method) == {"attention", "deeplift"}
     index = values.set_index(["task", "instance", "method"])
@@ -86,7 +58,7 @@ def test_pairs_are_with_random_scores_of_the_same_text():
 
 
 def test_permuted_rivals_are_the_methods_own():
-    values = made_up(("main", "permuted", "ties_half"))
+    values = made_up(("main", "permuted", "ties_half"), methods=TWO)
     values.loc[values.setting == "ties_half", list(FAITHFULNESS)] = 0.25
     pairs = zhao_diagnosticity.pair_with_rivals(values, PROFILE)
     permuted = pairs[pairs.setting == "permuted"].iloc[0]
@@ -97,13 +69,13 @@ def test_permuted_rivals_are_the_methods_own():
 
 
 def test_cells_and_summaries_are_means_of_wins():
-    pairs = zhao_diagnosticity.pair_with_rivals(made_up(instances=30), PROFILE)
-    cells = zhao_diagnosticity.diagnosticity_cells(pairs, Stage)
+    pairs = zhao_diagnosticity.pair_with_rivals(made_up(texts=30, methods=TWO), PROFILE)
+    cells = zhao_diagnosticity.diagnosticity_cells(pairs, STAGE)
     one = cells[(cells.task == "snli") & (cells.method == "deeplift") & (cells.metric == "ns")].iloc[0]
     part = pairs[(pairs.task == "snli") & (pairs.method == "deeplift")]
     np.testing.assert_allclose(one.diagnosticity, part.win_ns.mean())
     assert one.low <= one.diagnosticity <= one.high and one.instances == 30
-    table = zhao_diagnosticity.summary_table(pairs, Stage, "method").set_index(["metric", "method"])
+    table = zhao_diagnosticity.summary_table(pairs, STAGE, "method").set_index(["metric", "method"])
     np.testing.assert_allclose(
         table.loc[("ns", "deeplift"), "diagnosticity"], pairs[pairs.method == "deeplift"].win_ns.mean()
     )
@@ -113,11 +85,11 @@ def test_cells_and_summaries_are_means_of_wins():
 
 
 def test_changes_are_measured_from_the_control_instances():
-    values = made_up(("main", "control", "rank", "ties_win"), instances=20)
+    values = made_up(("main", "control", "rank", "ties_win"), texts=20, methods=TWO)
     same = values[values.setting == "control"].drop(columns="setting")
     values = pd.concat([values[values.setting != "ties_win"], same.assign(setting="ties_win")], ignore_index=True)
     pairs = zhao_diagnosticity.pair_with_rivals(values, PROFILE)
-    table = protocol_changes.changes_table(pairs, Stage).set_index("setting")
+    table = protocol_changes.changes_table(pairs, STAGE).set_index("setting")
     assert set(table.index) == {"rank", "ties_win"}
     base, rank = (zhao_diagnosticity.mean_diagnosticity(pairs[pairs.setting == s]) for s in ("control", "rank"))
     for metric in FAITHFULNESS:
@@ -126,7 +98,7 @@ def test_changes_are_measured_from_the_control_instances():
 
 
 def test_keep_rates_say_who_wins_when_nothing_else_does():
-    values = made_up(("main",), instances=40)
+    values = made_up(("main",), texts=40, methods=TWO)
     values["soft_ns"] = values.keep_rate
     values["soft_nc"] = 1 - values.drop_rate
     table = protocol_changes.keep_rate_table(zhao_diagnosticity.pair_with_rivals(values, PROFILE)).set_index("method")
@@ -147,17 +119,17 @@ def curves_of(values, ratios=(0.1, 0.5)):
 
 
 def test_claims_come_from_the_cells_that_they_speak_of():
-    values = made_up(instances=30)
+    values = made_up(texts=30, methods=TWO)
     values["nc"], values["soft_nc"] = np.where(values.method == "random", 0.5, 0.4), 0.5
     values.loc[values.method != "random", "soft_nc"] = 0.6
     pairs = zhao_diagnosticity.pair_with_rivals(values, PROFILE)
-    found = claims.claim_findings(Stage, pairs, curves_of(values))
+    found = claims.claim_findings(STAGE, pairs, curves_of(values))
     soft = found["soft-nc-over-nc"]
     assert (soft.value, *soft.interval(0.95)) == (1, 1, 1) and (soft.texts, soft.models) == (30, 1)
     assert abs(soft.by_names.mean()) < 0.1, "hard and soft in each other's place"
     assert soft.by_scores.max() < 0.5, "methods and their rival in each other's place"
     assert found["rises-with-ratio"].value == 1 and "topics-trade-off" not in found
-    tasks, methods = claims.values_by_task(pairs, curves_of(values), Stage)
+    tasks, methods = claims.values_by_task(pairs, curves_of(values), STAGE)
     assert methods == ("attention", "deeplift") and [t.values.shape for t in tasks] == [(30, 3, 4)] * 2
     won = tasks[1].won()[0].mean(axis=0)
     wide = pairs[pairs.task == "snli"].groupby("method", sort=False)[[f"win_{m}" for m in FAITHFULNESS]].mean()
@@ -166,21 +138,21 @@ def test_claims_come_from_the_cells_that_they_speak_of():
 
 def test_equal_settings_lead_each_other_by_nothing():
     """Dropout against alternatives that are the same on every shared text: 0, though other texts have only dropout."""
-    values = made_up(("control",), instances=60, seed=1)
+    values = made_up(("control",), texts=60, methods=TWO, seed=1)
     few = values[values.instance.isin(values.instance.unique()[:35])]
     same = [few.assign(setting=name) for name in ("noise_1", "noise_0.1", "attend")]
     pairs = zhao_diagnosticity.pair_with_rivals(pd.concat([values, *same], ignore_index=True), PROFILE)
-    found = claims.over_alternatives(Stage, pairs)
+    found = claims.over_alternatives(STAGE, pairs)
     assert (found.value, *found.interval(0.95)) == (0, 0, 0) and found.texts == 35
 
 
 def test_tasks_of_few_texts_do_not_vote_beside_larger_ones():
-    values = made_up(instances=40, seed=2)
+    values = made_up(texts=40, methods=TWO, seed=2)
     keep = (values.task == "snli") | values.instance.isin(values.instance.unique()[:4])
     pairs = zhao_diagnosticity.pair_with_rivals(values[keep], PROFILE)
-    tasks, _ = claims.values_by_task(pairs, None, Stage)
+    tasks, _ = claims.values_by_task(pairs, None, STAGE)
     assert [(t.task, len(set(t.texts))) for t in tasks] == [("snli", 40)]
-    table = claims.faithfulness_claims(Stage, pairs, curves_of(values[keep])).set_index("claim")
+    table = claims.faithfulness_claims(STAGE, pairs, curves_of(values[keep])).set_index("claim")
     assert "rotten_tomatoes has 4 texts" in table.reason["diagnosticity-falls-again"]
 
 
@@ -210,10 +182,10 @@ def test_the_papers_own_tasks_are_what_its_averages_are_taken_over():
 
 
 def test_settings_say_what_their_pairs_say():
-    values = made_up(("main", "control", "rank"), instances=20)
+    values = made_up(("main", "control", "rank"), texts=20, methods=TWO)
     values.loc[values.setting == "rank", "full"] = values.erased
     pairs = zhao_diagnosticity.pair_with_rivals(values, PROFILE)
-    table = protocol_changes.settings_table(pairs, Stage).set_index("setting")
+    table = protocol_changes.settings_table(pairs, STAGE).set_index("setting")
     assert list(table.index) == ["main", "control", "rank"]
     assert table.loc["main", ["pairs", "tasks", "methods", "instances"]].tolist() == [80, 2, 2, 40]
     means = zhao_diagnosticity.mean_diagnosticity(pairs[pairs.setting == "main"])
@@ -224,8 +196,8 @@ def test_settings_say_what_their_pairs_say():
 
 
 def test_the_largest_change_is_that_of_the_greatest_size():
-    values = made_up(("main", "control", "rank"), instances=20)
-    changes = protocol_changes.changes_table(zhao_diagnosticity.pair_with_rivals(values, PROFILE), Stage)
+    values = made_up(("main", "control", "rank"), texts=20, methods=TWO)
+    changes = protocol_changes.changes_table(zhao_diagnosticity.pair_with_rivals(values, PROFILE), STAGE)
     other = changes.assign(setting="other", title="another", nc=0.0, nc_change=-2.0)
     table = protocol_changes.largest_changes(pd.concat([changes, other], ignore_index=True)).set_index("metric")
     assert table.loc["nc", ["setting", "title", "change"]].tolist() == ["other", "another", -2.0]

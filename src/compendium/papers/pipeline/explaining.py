@@ -70,24 +70,22 @@ def _applicable(methods: Sequence[str], scorer: Scorer) -> list[str]:
     return [method for method in methods if scorer.model.family in METHODS[method].families]
 
 
-def _write(step: Step, part: str, explained: list[Explained]) -> None:
-    """Write the attributions of a shard or of the examples, and beside them the tokens that they speak of."""
+def _write(step: Step, part: str, explained: list[Explained], with_tokens: bool = True) -> None:
+    """Write the attributions of a shard, of the examples or of another choice, and the tokens that they speak of."""
     run = step.parameters.task, step.parameters.model, step.parameters.seed
-    attributions, tokens = step.results.attributions(*run, part), step.results.tokens(*run, part)
-    write_attributions(attributions, [a for e in explained for a in e.attributions.values()])
-    write_tokens(tokens, {e.instance.id: e.tokens for e in explained})
-    step.files += [attributions, tokens]
+    step.files.append(step.results.attributions(*run, part))
+    write_attributions(step.files[-1], [a for e in explained for a in e.attributions.values()])
+    if with_tokens:
+        step.files.append(step.results.tokens(*run, part))
+        write_tokens(step.files[-1], {e.instance.id: e.tokens for e in explained})
 
 
 def _write_other_choices(step: Step, scorer: Scorer, instances: list[Instance], names: tuple) -> None:
     """Explain a few texts as the paper of the choices, or its code, would (papers.common.choices), and write that."""
-    given, spec = step.parameters, step.profile.explaining_of(step.parameters.task)
+    spec = step.profile.explaining_of(step.parameters.task)
     for choice in other_choices(spec):
         if chosen := [name for name in choice.methods if name in _applicable(spec.methods, scorer)]:
-            found = explain(scorer, instances, chosen, choice.budget, names, spec.target)
-            path = step.results.attributions(given.task, given.model, given.seed, choice.part)
-            write_attributions(path, [a for e in found for a in e.attributions.values()])
-            step.files.append(path)
+            _write(step, choice.part, explain(scorer, instances, chosen, choice.budget, names, spec.target), False)
 
 
 def _write_marked_tokens(step: Step, model, instances: list[Instance]) -> None:
@@ -162,33 +160,25 @@ def precision_table(
     return pd.DataFrame(rows, columns=["method", "precision", "correlation", "instances"])
 
 
-def _correlate(
-    scorer: Scorer, instances: list[Instance], method: str, budget: Budget, names: tuple, target: str
-) -> float:
+def _correlate(scorer: Scorer, instances: list[Instance], method: str, *asked) -> float:
     """Mean Pearson correlation of a method's scores in the faster and in the exact precision, same samples.
 
     Scores of spans are shared out over tokens, since other scores may make other spans. Texts with fewer than three
-    scores, or with scores that are all the same, do not count; NaN where none counts.
+    scores, or with scores that are all the same, do not count; NaN where none counts. asked: what follows the methods
+    in `explain`.
     """
     if scorer.sampled_precision == "float32":
         return 1.0
-    fast, exact = (
-        explain(
-            Scorer(scorer.model, scorer.token_budget, sampled_precision=precision),
-            instances,
-            [method],
-            budget,
-            names,
-            target,
-        )
-        for precision in (scorer.sampled_precision, "float32")
-    )
-    correlations = []
-    for found in zip(fast, exact, strict=True):
+    scores = []
+    for precision in (scorer.sampled_precision, "float32"):
+        ledger = Scorer(scorer.model, scorer.token_budget, sampled_precision=precision)
+        explained = explain(ledger, instances, [method], *asked)
         if METHODS[method].level == "span":
-            a, b = (e.attributions[method].on_tokens(len(e.tokens))[e.tokens.content] for e in found)
+            scores.append([e.attributions[method].on_tokens(len(e.tokens))[e.tokens.content] for e in explained])
         else:
-            a, b = (e.attributions[method].scores for e in found)
+            scores.append([e.attributions[method].scores for e in explained])
+    correlations = []
+    for a, b in zip(*scores, strict=True):
         if len(a) > 2 and np.ptp(a) > 0 and np.ptp(b) > 0:
             correlations.append(np.corrcoef(a, b)[0, 1])
     return float(np.mean(correlations)) if correlations else float("nan")

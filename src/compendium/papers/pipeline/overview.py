@@ -107,7 +107,8 @@ def _said(more: AlsoTrain) -> str:
 def draw_cost(cost: pd.DataFrame):
     """Evaluations an instance, asked for and computed, a pair of bars a method, a panel a task, logarithmic scale.
 
-    cost: columns task, method, requested, unique. A panel has the methods that explain its task, the dearest above.
+    cost: columns task, method, requested, unique. A panel has the methods that explain its task, the most expensive
+    first.
     """
     use_style()
     cost = cost[cost.requested > 0]
@@ -152,16 +153,16 @@ def say_models(models: pd.DataFrame) -> str:
 
 @sentence
 def say_cost(cost: pd.DataFrame) -> str:
-    """The dearest method of any task, and how many evaluations need not be computed, from task to task."""
+    """The most expensive method of any task, and the share of evaluations that need not be computed, by task."""
     asked = cost[cost.requested > 0]
     if asked.empty:
         return "No method has asked the models anything."
-    dearest = asked.loc[asked.requested.idxmax()]
+    most = asked.loc[asked.requested.idxmax()]
     sums = asked.groupby("task", sort=False)[["requested", "reused"]].sum()
     shares = sums.reused / sums.requested
     return (
-        f"The most expensive explanation is {name_method(dearest.method)} on {task_title(dearest.task)}, with "
-        f"{dearest.requested:,.0f} evaluations per text; {100 * (sums.reused.sum() / sums.requested.sum()):.0f} % of "
+        f"The most expensive explanation is {name_method(most.method)} on {task_title(most.task)}, with "
+        f"{most.requested:,.0f} evaluations per text; {100 * (sums.reused.sum() / sums.requested.sum()):.0f} % of "
         f"all evaluations asked for are already known ({100 * shares.min():.0f} % to {100 * shares.max():.0f} %, "
         f"depending on the task)."
     )

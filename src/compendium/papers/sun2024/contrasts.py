@@ -90,7 +90,7 @@ def count_cells(values: pd.DataFrame, asked: TypeContrast) -> tuple[int, int]:
 
 
 def mean_of_cells(values: pd.DataFrame, asked: TypeContrast) -> float:
-    """The contrast of such a table, the mean over its cells; NaN where it lacks some of what is asked."""
+    """The contrast of such a table, the mean over its cells; NaN where some of what is asked is missing."""
     found = list(_leads_of_cells(values, asked).values())
     if not all(found):
         return float("nan")

@@ -41,7 +41,7 @@ def leak_table(step: Step, agents: pd.DataFrame) -> pd.DataFrame:
     majority: always the most frequent class. lengths: from the numbers of units in both parts. positions: from these
     and the shown places, with its interval; beyond_lengths: what the places add. head: from the head's number alone.
     agents_gain: what agents gain that are shown the same explanation as symbols, in points of F1. NaN where nothing is
-    known, or where fewer than two classes are predicted at least twice. agents: of tables_7_to_10.
+    known, or where fewer than two classes are predicted at least twice. agents: of `tables.of_agents`.
     """
     profile, rows = step.profile, []
     symbols = agents[agents.form == "symbol"] if len(agents) else agents

@@ -138,7 +138,7 @@ def shown_features(rankings: dict[str, Ranking], pieces: int) -> dict[str, list[
 
 @dataclass(frozen=True)
 class _MaskedSets:
-    """Sets of units to be masked, each behind the key of its row. account: to which evaluations are booked."""
+    """Sets of units to be masked, each with the key of its row. account: what the evaluations are booked to."""
 
     ranked: RankedInstance
     account: str

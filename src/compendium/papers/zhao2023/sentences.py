@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pandas as pd
 
+from attreval.metrics import FAITHFULNESS, METRICS
 from compendium.papers.common.method_style import name_method
-from compendium.papers.common.sentences import between, of_row, sentence
+from compendium.papers.common.sentences import of_row, sentence
 from compendium.papers.common.style import task_title
 
-MEASURES = {"nc": "NC", "soft_nc": "Soft-NC", "ns": "NS", "soft_ns": "Soft-NS"}
+MEASURES = {metric: METRICS[metric].title for metric in FAITHFULNESS}
+ENDS = ("change", "low", "high")  # of a change of a measure: columns `nc_change`, `nc_low`, `nc_high`, ...
 
 
 @sentence
@@ -62,19 +64,20 @@ def say_sizes(curves: pd.DataFrame) -> str:
 
 
 @sentence
-def say_diagnosticity(cells: pd.DataFrame) -> str:
-    """The mean diagnosticity of each measure, and the highest cell."""
-    means = cells.groupby("metric", sort=False).diagnosticity.mean()
+def say_diagnosticity(by_method: pd.DataFrame, cells: pd.DataFrame) -> str:
+    """The mean diagnosticity of each measure (Table 2), and the highest cell (Table 6)."""
     row = cells.loc[cells.diagnosticity.idxmax()]
-    surely = (cells.low > 0.5).groupby(cells.metric).sum()
-    counts = cells.groupby("metric").size()
+    surely = (cells.low > 0.5).groupby(cells.metric).agg(["sum", "size"])
+    averages = by_method[by_method.method == "average"].set_index("metric").diagnosticity
+    if averages.empty:
+        return ""
     shown = ", ".join(
-        f"{MEASURES.get(name, name)} {value:.2f} (surely above one half in {surely[name]} of {counts[name]} cells)"
-        for name, value in means.items()
+        f"{MEASURES[name]} {averages[name]:.2f} (surely above one half in {sure} of {count} cells)"
+        for name, (sure, count) in surely.reindex([name for name in MEASURES if name in averages]).iterrows()
     )
     return (
-        f"Mean diagnosticity is {shown}; the highest cell is {MEASURES.get(row.metric, row.metric)} of "
-        f"{name_method(row.method)} on {task_title(row.task)}, {of_row(row, 'diagnosticity')}."
+        f"Mean diagnosticity is {shown}; the highest cell is {MEASURES[row.metric]} of {name_method(row.method)} on "
+        f"{task_title(row.task)}, {of_row(row, 'diagnosticity')}."
     )
 
 
@@ -133,30 +136,27 @@ def say_scale(keep: pd.DataFrame) -> str:
 
 
 @sentence
-def say_changes(changes: pd.DataFrame) -> str:
+def say_changes(largest: pd.DataFrame, changes: pd.DataFrame) -> str:
     """The change of protocol that moves each headline number most."""
-    shown = []
-    for name, title in MEASURES.items():
-        known = changes[changes[f"{name}_change"].notna()]
-        if len(known):
-            row = known.loc[known[f"{name}_change"].abs().idxmax()]
-            moved = of_row(row, f"{name}_change", f"{name}_low", f"{name}_high", "+")
-            shown.append(f"{title} by {moved} (“{row.title}”)")
+    rows = largest.merge(changes.drop(columns="title"), on="setting")
+    shown = [
+        f"{MEASURES[row.metric]} by {of_row(row, *(f'{row.metric}_{end}' for end in ENDS), '+')} (“{row.title}”)"
+        for _, row in rows.iterrows()
+    ]
     return f"The largest moves: {'; '.join(shown)}." if shown else "No change was measured."
 
 
 @sentence
-def say_drivers(drivers: pd.DataFrame) -> str:
+def say_drivers(largest: pd.DataFrame, drivers: pd.DataFrame) -> str:
     """The one thing that lowers each hard measure most."""
-    shown = []
-    for name in ("nc", "ns"):
-        row = drivers.loc[drivers[f"{name}_change"].idxmin()]
-        moved = between(row[f"{name}_change"], row[f"{name}_low"], row[f"{name}_high"], "+")
-        shown.append(
-            f"“{row.title}” lowers {MEASURES[name]} most, by {moved} to {row[name]:.2f} (published "
-            f"{row[f'{name}_published']:.2f})"
-        )
-    return f"{'; '.join(shown)}."
+    rows = largest[["metric", "change"]].merge(drivers, on="change")
+    shown = [
+        f"“{row.title}” lowers {MEASURES[row.metric]} most, by "
+        f"{of_row(row, *(f'{row.metric}_{end}' for end in ENDS), '+')} to {row[row.metric]:.2f} (published "
+        f"{row[f'{row.metric}_published']:.2f})"
+        for _, row in rows.iterrows()
+    ]
+    return f"{'; '.join(shown)}." if shown else ""
 
 
 @sentence

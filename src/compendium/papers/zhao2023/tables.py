@@ -132,7 +132,7 @@ def table_3(pairs: pd.DataFrame, step: Step) -> pd.DataFrame:
 
 
 def _beside_summary(summary: pd.DataFrame, by: str, name: str, columns: dict[str, str | None]) -> pd.DataFrame:
-    """A summary with the cells of a published table; columns: where each value of `by` stands there, if it does."""
+    """A summary with the cells of a published table; columns: the column of each value of `by`, if it has one."""
     theirs = reported(name).melt("metric", var_name="at").set_index(["metric", "at"]).value
     at = summary[by].map(columns | {"average": "avg", "sd": "sd"})
     titles = [METRICS[metric].title for metric in summary.metric]
