@@ -83,9 +83,9 @@ metrics/rank_correlation.py metrics/test_rank_correlation.py
 - np.sqrt((left**2).sum(axis=-1) * (right**2).sum(axis=-1))
 + np.full(left.shape[:-1], float(left.shape[-1]))
 # direction-naopc: normalised sufficiency is said to be better when high
-metrics/registry.py metrics/test_registry.py
-- only the top tokens stay", False)
-+ only the top tokens stay", True)
+metrics/normalised_aopc.py metrics/test_registry.py
+- higher_is_better=False
++ higher_is_better=True
 # p-one-sided: p-values of claims are one-sided, half of what they should be
 common/verdicts.py common/test_verdicts.py
 - 2 * (min(inside, len(known) - inside) + 1)

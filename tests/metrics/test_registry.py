@@ -102,6 +102,13 @@ def test_simplicity_and_complexity_are_opposite(name):
     assert METRICS[name].sign == np.sign(few - many) == (1 if name == "simplicity" else -1)
 
 
+@pytest.mark.parametrize("measure", MEASURES)
+def test_areas_between_limits_keep_the_direction_of_the_measure(measure):
+    limits = Limits(*np.array([[-0.2, 0.6], [-0.1, 0.5]]), exact=True)
+    lead = limits.place(measure, 0.4) - limits.place(measure, 0.3)
+    assert METRICS[f"naopc_{measure}"].sign == METRICS[measure].sign * np.sign(lead)
+
+
 def test_properties_are_turned_as_the_registry_says():
     for name, key in tables.PROPERTIES.items():
         row = RUN | {"kind": "encoder", "technique": "t", "type": "token", "form": None, "instance": "a"}
