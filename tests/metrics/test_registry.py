@@ -167,10 +167,3 @@ def test_the_guides_metric_is_one_file_and_reported_everywhere(tmp_path):
 def test_what_explanations_of_tokens_do_not_tell_names_its_notebook():
     assert {METRICS[name].notebook for name in EVALUATED} == {""}
     assert METRICS["hit_target"].notebook == "04_poerner2018"
-
-
-@pytest.mark.parametrize("measure", MEASURES)
-def test_areas_between_limits_keep_the_direction_of_the_measure(measure):
-    limits = Limits(*np.array([[-0.2, 0.6], [-0.1, 0.5]]), exact=True)
-    lead = limits.place(measure, 0.4) - limits.place(measure, 0.3)
-    assert METRICS[f"naopc_{measure}"].sign == METRICS[measure].sign * np.sign(lead)
