@@ -1,11 +1,16 @@
-"""What the library has: methods and metrics, as plain rows."""
+"""What the library has: methods and metrics, as plain rows; the site's cards are made from the same rows."""
 
 from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Callable
+from functools import reduce
 
 from attreval.api.coverage import place_of, where_computed, why_not
 from attreval.api.method_names import ALIASES
 from attreval.methods import METHODS
-from attreval.methods.method import FAMILIES
+from attreval.methods.method import FAMILIES, Budget
 from attreval.metrics import METRICS
 
 
@@ -25,7 +30,12 @@ def list_methods() -> list[dict]:
             "signed": m.signed,
             "sampled": m.sampled,
             "limits": list(m.limits),
+            "defaults": {name: reduce(getattr, name.split("."), Budget()) for name in m.limits},
             "stochastic": m.stochastic,
+            "draws": m.draws,
+            "requires": list(m.requires),
+            "install": m.install if m.requires else "",
+            "computes": _first_line(m.converse),
             "function": place_of(m.converse),
             "source": m.source,
             "in_papers": {paper: name for paper, (_, name) in m.in_papers.items()},
@@ -40,10 +50,15 @@ def list_metrics() -> list[dict]:
         {
             "name": m.name,
             "title": m.title,
+            "also": list(m.also),
             "judge": m.judge,
             "direction": {1: "higher is better", -1: "lower is better", 0: "neither"}[m.sign],
             "range": f"{m.range[0]:g} to {m.range[1]:g}",
             "needs": list(m.needs),
+            "level": m.level,
+            "joint": m.joint,
+            "turned": m.turned,
+            "hard": m.hard,
             "about": m.about,
             "python": "" if m.notebook else "evaluate",
             "function": place_of(m.function),
@@ -53,6 +68,12 @@ def list_metrics() -> list[dict]:
         }
         for m in METRICS.values()
     ]
+
+
+def _first_line(converse: Callable) -> str:
+    """What a method computes: its own docstring's first line, or that of the file where it is one of a family."""
+    documented = converse if converse.__doc__ else importlib.import_module(converse.__module__)
+    return inspect.cleandoc(documented.__doc__ or "").partition("\n")[0]
 
 
 CATALOGUES = {"methods": list_methods, "metrics": list_metrics}

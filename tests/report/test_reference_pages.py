@@ -11,6 +11,7 @@ import pytest
 from reference import CHECKOUT, models
 
 import attreval
+from attreval import catalogue
 from attreval.catalogue import list_methods, list_metrics
 from attreval.methods import METHODS
 from attreval.methods.method import FAMILIES, KINDS, Budget, Method
@@ -19,8 +20,8 @@ from attreval.metrics.metric import JUDGES, NEEDS
 from compendium.site.pandoc_route import pandoc
 from compendium.site.reference import cards
 from compendium.site.reference.docstrings import code, constants, describe, inline, signature
-from compendium.site.reference.pages import reference_pages
 from compendium.site.reference.python import RECORDS, public_members, public_names
+from compendium.site.staging import reference_pages
 
 BIBLIOGRAPHY = CHECKOUT / "paper" / "references.bib"
 HOSTILE = [
@@ -58,6 +59,12 @@ def plain(element) -> str:
 
 def words(text: str) -> list[str]:
     return re.findall(r"\w+", text)
+
+
+def doc_words(documented) -> list[str]:
+    """The words of a docstring as the page has them: lists need no heading, and each error says that it is raised."""
+    text = re.sub(r"^(Args|Attributes|Raises):$", "", inspect.getdoc(documented), flags=re.M)
+    return words(re.sub(r"^    (?=[\w, ]+Error\w*: )", "    Raises ", text, flags=re.M))
 
 
 def holds(long: list[str], short: list[str]) -> bool:
@@ -168,7 +175,7 @@ def test_a_functions_section_is_its_signature_and_its_whole_docstring(sections, 
         assert shown.startswith(parameter.annotation)
         if parameter.default is not parameter.empty:
             assert shown.endswith(f" = {parameter.default!r}")
-    assert said(*rest) == words(inspect.getdoc(function)) + words(constants(function))
+    assert said(*rest) == doc_words(function) + words(constants(function))
 
 
 @pytest.mark.parametrize("name", [name for name, one in public_names().items() if inspect.isclass(one)])
@@ -176,17 +183,17 @@ def test_a_classs_section_has_its_members(sections, name):
     documented = public_names()[name]
     _, (_, *rest) = sections["_api.md"][f"api-{name}"]
     shown, members = said(*rest), public_members(documented)
-    assert holds(shown, words(inspect.getdoc(documented))) and len(members) > 5
+    assert holds(shown, doc_words(documented)) and len(members) > 5
     assert [one.identifier for one in every(pf.Span, rest)] == [f"api-{name}-{member}" for member in members]
     for member in members.values():
-        assert holds(shown, words(inspect.getdoc(member)))
+        assert holds(shown, doc_words(member))
 
 
 @pytest.mark.parametrize("record", RECORDS)
 def test_records_are_there_with_every_field(sections, record):
     _, (_, listing, *rest) = sections["_api.md"][f"api-{record.__name__}"]
     assert all(f"\n    {name}: " in listing.text for name in inspect.signature(record).parameters)
-    assert holds(said(*rest), words(inspect.getdoc(record)))
+    assert holds(said(*rest), doc_words(record))
 
 
 def test_the_links_of_the_pages_lead_to_sections(sections):
@@ -210,7 +217,7 @@ def test_text_comes_out_as_it_went_in(text):
     assert in_code([block]) == [f"`{text}`"]
 
 
-def test_a_method_that_wants_to_be_markup_is_text():
+def test_a_method_that_wants_to_be_markup_is_text(monkeypatch):
     evil = "<script>alert(1)</script> [x](http://evil.example) {{< include x >}}"
 
     def converse(tokens, target, budget, rng):
@@ -218,7 +225,9 @@ def test_a_method_that_wants_to_be_markup_is_text():
 
     converse.__doc__ = evil
     method = Method("evil", evil, converse, "`1`", evil, "gradient", in_papers={"nowhere2001": (1, evil)})
-    document = pandoc.read(cards.method_card(method, frozenset()))
+    monkeypatch.setattr(catalogue, "METHODS", {"evil": method})
+    monkeypatch.setattr(catalogue, "place_of", lambda function: evil)
+    document = pandoc.read(cards.method_card(*list_methods(), frozenset()))
     assert not every((pf.RawInline, pf.RawBlock, pf.Link, pf.Cite), [document]) and plain(document.content[0]) == evil
     assert in_code(facts(document.content)["Evaluations"]) == ["`1`"]
 
@@ -239,20 +248,29 @@ def test_sources_become_citations_where_the_bibliography_has_them(source, shown)
     assert cards.cite(source, works) == shown
 
 
-def test_docstrings_become_terms_where_an_argument_is_explained():
-    doc = """Do it.
+def test_sections_of_a_docstring_become_lists_of_terms():
+    doc = """Do it: at once.
 
-    size: of `it`, see some_size; both, some_size: two. note: not an argument. Raises ValueError for none.
+    Args:
+        size: of `it`, see `some_size`,
+            which is: another.
+        both, some_size (int): two.
 
-    More of some_size.
+    Returns:
+        A *table*.
+
+    Raises:
+        ValueError: for none.
+
+    More of it.
     """
-    shown = describe(doc, ["size", "both", "some_size"])
-    assert shown.split("\n\n") == [
-        "Do it.",
-        "`size`\n:   of `it`, see `some_size`",
-        "`both`, `some_size`\n:   two. note: not an argument.",
-        "Raises\n:   ValueError for none.",
-        "More of `some_size`.",
+    assert describe(doc).split("\n\n") == [
+        "Do it: at once.",
+        "`size`\n:   of `it`, see `some_size`, which is: another.",
+        "`both`, `some_size`\n:   two.",
+        "Returns\n:   A \\*table\\*.",
+        "Raises `ValueError`\n:   for none.",
+        "More of it.",
     ]
 
 
@@ -293,7 +311,10 @@ def test_the_lists_for_machines_say_where_a_method_and_a_metric_are_written():
 
 
 def test_no_cell_of_the_table_of_methods_and_models_is_empty_without_a_reason():
-    rows = [[cell.strip() for cell in line.strip("| ").split(" | ")] for line in cards.coverage_markdown().splitlines()]
+    rows = [
+        [cell.strip() for cell in line.strip("| ").split(" | ")]
+        for line in cards.coverage_markdown(list_methods()).splitlines()
+    ]
     heads, _, *rows = rows
     assert heads[1:5] == ["Transformers", "GRU and LSTM", "QGRU and QLSTM", "CNN"] and len(rows) == len(METHODS)
     for row, method in zip(rows, METHODS.values(), strict=True):
@@ -303,7 +324,7 @@ def test_no_cell_of_the_table_of_methods_and_models_is_empty_without_a_reason():
 
 
 def test_no_cell_of_the_table_of_metrics_and_methods_is_empty_without_a_reason():
-    members, judged, said = (table.splitlines() for table in cards.judged_markdown())
+    members, judged, said = (table.splitlines() for table in cards.judged_markdown(list_methods(), list_metrics()))
     members, judged = ([line[2:-2].split(" | ") for line in table] for table in (members, judged))
     group_of = {name: row[0] for row in members[2:] for name in re.findall(r"#method-(\w+)", row[1])}
     assert list(group_of) and set(group_of) == set(METHODS) and len(judged) == 2 + len(METRICS)

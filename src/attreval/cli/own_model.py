@@ -165,8 +165,9 @@ def list_what(
     if as_json:
         print(json.dumps(rows, indent=1, ensure_ascii=False))
         return
-    # a file and function, and what is said of each pair, are too long for a table of so many columns
-    long = ("function", "computed", "why_not", "missing")
+    # for machines, and for the site's cards: too long, or too much, for a table of so many columns
+    long = ("function", "computed", "why_not", "missing", "computes", "defaults", "draws", "requires", "install")
+    long += ("turned", "hard", "joint")
     print_rows([{key: value for key, value in row.items() if key not in long} for row in rows])
     for row in rows:
         if row.get("missing"):

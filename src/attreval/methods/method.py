@@ -26,14 +26,20 @@ KINDS = ("gradient", "perturbation", "attention", "propagation", "baseline", "gi
 class UnitSettings(Section):
     """How units, pairs and spans are made and scored (Sun et al. 2024).
 
-    unit: `word`, `subword`, or for long texts `sentence`. subword_pairs: a pair of words scores the `mean` or the `max`
-    of its pairs of subwords.
-    shapley_samples: coalitions, at most. head_rank: 0 the most important head, -1 the least; head_matrix, head_state:
-    see questions.HeadImportance; head_choice: the head that matters most for the explained class (`per_class`, the
-    paper's), for all classes on average (`class_mean`), or for any class and text (`one_for_all`).
-    attention_rule: nodes on the way of attention weights from 0, `gauss` or `riemann` (left sums); doubled from
-    attention_steps up to attention_steps_most while a layer misses what it owes by more than attention_tolerance;
-    attention_clip: cut off what is negative. span_rule: see spans.RULES; louvain_drop_last: see spans.pair_graph.
+    Attributes:
+        unit: `word`, `subword`, or for long texts `sentence`.
+        subword_pairs: a pair of words scores the `mean` or the `max` of its pairs of subwords.
+        shapley_samples: coalitions, at most.
+        head_rank: 0 the most important head, -1 the least.
+        head_matrix, head_state: see questions.HeadImportance.
+        head_choice: the head that matters most for the explained class (`per_class`, the paper's), for all classes on
+            average (`class_mean`), or for any class and text (`one_for_all`).
+        attention_rule: nodes on the way of attention weights from 0, `gauss` or `riemann` (left sums).
+        attention_steps: how many nodes; doubled up to `attention_steps_most` while a layer misses what it owes by more
+            than `attention_tolerance`.
+        attention_clip: whether what is negative is cut off.
+        span_rule: see spans.RULES.
+        louvain_drop_last: see spans.pair_graph.
     """
 
     unit: Literal["word", "subword", "sentence"] = "subword"
@@ -55,16 +61,20 @@ class UnitSettings(Section):
 class Budget(Section):
     """What methods may spend, and the choices that they leave open.
 
-    path_steps: nodes on a gradient path; doubled up to path_steps_most while the completeness gap exceeds gap_tolerance
-    of the sum owed (or of one logit, where that is more). path_baseline: what content tokens are where a path of
-    integrated gradients starts: the padding, mask or unknown token, zero vectors, or the mean of all word embeddings;
-    methods that name their baseline keep it. lime_samples: perturbed texts, the full one included.
-    lime_reliability: at which `lime_gaussian_process` stops, which reads at most as many texts as LIME.
-    shap_evaluations: texts that Partition SHAP may read, the whole and the masked one included.
-    riemann_steps: points of the averaged gradients of Poerner et al. (2018). limsse_samples: substrings, at most;
-    limsse_sampling, limsse_solver: see methods.limsse; limsse_draw: another number gives other substrings.
-    decomposition_output_gate: see questions.CellParts.
-    units: what methods of units, pairs and spans go by.
+    Attributes:
+        path_steps: nodes on a gradient path; doubled up to `path_steps_most` while the completeness gap exceeds
+            `gap_tolerance` of the sum owed (or of one logit, where that is more).
+        path_baseline: what content tokens are where a path of integrated gradients starts: the padding, mask or unknown
+            token, zero vectors, or the mean of all word embeddings; methods that name their baseline keep it.
+        lime_samples: perturbed texts, the full one included.
+        lime_reliability: at which `lime_gaussian_process` stops, which reads at most as many texts as LIME.
+        shap_evaluations: texts that Partition SHAP may read, the whole and the masked one included.
+        riemann_steps: points of the averaged gradients of Poerner et al. (2018).
+        limsse_samples: substrings, at most.
+        limsse_sampling, limsse_solver: see methods.limsse.
+        limsse_draw: another number gives other substrings.
+        decomposition_output_gate: see questions.CellParts.
+        units: what methods of units, pairs and spans go by.
     """
 
     path_steps: int = Field(50, ge=1)
@@ -102,17 +112,23 @@ class Scores:
 class Method:
     """One way to explain a prediction, and all that is known of it.
 
-    converse: (tokens, target, budget, rng) -> generator that yields questions to the Scorer and returns Scores.
-    kind: one of KINDS. evaluations: how many model evaluations it asks for, as a formula over L tokens and n content
-    tokens. signed: whether a score's sign tells evidence for from evidence against. level: what it scores, a `token`
-    or unit, a `pair` or a `span` pair. families: models it applies to.
-    sampled: whether it asks questions that may be answered in the faster precision. limits: the fields of Budget that
-    say how much it may ask; without them the text's length does. stochastic: whether it draws random numbers.
-    draws: methods that name the same draws are given the same random numbers, and so ask the same questions.
-    in_papers: paper -> its row in the paper's list of methods, and its name there.
-    given: (instance, tokens, target) -> Scores that were made elsewhere; the model is asked nothing.
-    lacking: what other families lack for it, or have in its place; empty where they lack attention, or there are none.
-    requires: packages without which it cannot run; extra: the extra of attreval that brings them.
+    Attributes:
+        converse: (tokens, target, budget, rng) -> generator that yields questions to the Scorer and returns Scores.
+        kind: one of KINDS.
+        evaluations: how many model evaluations it asks for, as a formula over L tokens and n content tokens.
+        signed: whether a score's sign tells evidence for from evidence against.
+        level: what it scores, a `token` or unit, a `pair` or a `span` pair.
+        families: models it applies to.
+        sampled: whether it asks questions that may be answered in the faster precision.
+        limits: the fields of Budget that say how much it may ask; without them the text's length does.
+        stochastic: whether it draws random numbers.
+        draws: methods that name the same draws are given the same random numbers, and so ask the same questions.
+        in_papers: paper -> its row in the paper's list of methods, and its name there.
+        given: (instance, tokens, target) -> Scores that were made elsewhere; the model is asked nothing.
+        lacking: what other families do not have for it, or have in its place; empty where that is attention, or where
+            there are none.
+        requires: packages without which it cannot run.
+        extra: the extra of attreval that brings them.
     """
 
     name: str

@@ -25,10 +25,16 @@ def hint(asked: str, known: Iterable[str], most: int = 12) -> str:
     return f"{meant}there are: {listed}" if names else "there are none"
 
 
-def escape(text: str) -> str:
-    """One line of Markdown that renders as `text`; control characters become U+FFFD, line breaks spaces."""
-    flat = CONTROL.sub("\ufffd", re.sub(r"[ \t\r\n\u2028\u2029]+", " ", str(text)).strip(" "))
+def escape(text: str, at_start: bool = True) -> str:
+    """One line of Markdown that renders as `text`; control characters become U+FFFD, line breaks spaces.
+
+    at_start: whether it begins a block, where it must begin no list; inside of one its spaces are kept.
+    """
+    flat = CONTROL.sub("\ufffd", re.sub(r"[ \t\r\n\u2028\u2029]+", " ", str(text)))
     flat = SPECIAL.sub(r"\\\1", flat)
+    if not at_start:
+        return flat
+    flat = flat.strip(" ")
     # A list marker at the start of a block; `-0.5` and `3.14` are none, `- x` and `3. x` are.
     return re.sub(r"^(\d+)?([-+.:])(?= |$)", r"\1\\\2", flat)
 

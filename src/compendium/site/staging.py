@@ -8,6 +8,7 @@ come from the package's own docstrings and registries, which say the same in eve
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,7 +31,8 @@ from compendium.site.numbers import read_declared_numbers, read_numbers
 from compendium.site.other_runs import other_runs
 from compendium.site.pictures import draw_prices, draw_scorecards
 from compendium.site.publishing.links import without_links
-from compendium.site.reference.pages import reference_pages
+from compendium.site.reference.cards import methods_markdown, metrics_markdown
+from compendium.site.reference.python import python_markdown
 from compendium.site.tables import read_declarations, table_markdown
 from compendium.site.titles import html_with_titles, in_words
 from compendium.workflow.samples import JUDGES
@@ -97,6 +99,16 @@ def stage(profile: str, results: Results | None = None) -> Staged:
         tuple(home / "paper" / "tables" / name for name in sorted(texts)),
         variables,
     )
+
+
+def reference_pages(bibliography: Path) -> dict[str, str]:
+    """The parts of the reference pages, by file name. bibliography: the BibTeX file whose works may be cited."""
+    works = re.findall(r"^@\w+\{\s*([^,\s]+)", bibliography.read_text(encoding="utf-8"), re.MULTILINE)
+    return {
+        "_api.md": python_markdown(),
+        "_methods.md": methods_markdown(works),
+        "_metrics.md": metrics_markdown(works),
+    }
 
 
 def _write_table(

@@ -1,35 +1,33 @@
-"""Docstrings and signatures as Markdown: what is between backquotes is code, `name: what it is` a list of terms."""
+"""Docstrings in Google style, and signatures, as Markdown."""
 
 from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from textwrap import dedent
 from typing import Annotated, Any, get_args, get_origin
 
 from compendium.site.markdown import escape
 
 CODE = re.compile(r"(`[^`]+`)")
-TERM = re.compile(r"(?:^|(?<=[.;] ))(?:(?P<names>[a-z_]\w*(?:, [a-z_]\w*)*): |(?P<raises>Raises) (?=[A-Z]))")
+SECTION = re.compile(r"^(Args|Attributes|Returns|Yields|Raises|Source|Note|Example):[ \t]*$", re.M)
+LISTED = ("Args", "Attributes", "Raises")  # sections of `name: what it is`
+ENTRY = re.compile(r"^([\w.*]+(?:, [\w.*]+)*)(?: \([^)]*\))?:\s+", re.M)
 CONSTANT = re.compile(r"\b[A-Z][A-Z_]{2,}\b")
 WIDTH = 74  # characters that a listing shows without scrolling
 
 
-def inline(text: str) -> str:
-    """Plain text as Markdown on one line; what it has between backquotes is code."""
-    flat = " ".join(text.split())
-    parts = CODE.split(flat)
-    return "".join(part if at % 2 else _escape_between(part, first=at == 0) for at, part in enumerate(parts))
+def inline(text: str, at_start: bool = True) -> str:
+    """Plain text as Markdown on one line; what it has between backquotes is code. at_start: see markdown.escape."""
+    flat = re.sub(r"\s+", " ", text)
+    parts = CODE.split(flat.strip() if at_start else flat)
+    return "".join(part if at % 2 else _keep_end(part, at_start and not at) for at, part in enumerate(parts))
 
 
-def _escape_between(part: str, first: bool) -> str:
-    """Plain text that may begin or end beside code, whose spaces there are kept."""
-    inner = part.strip(" ")
-    if not inner:
-        return part
-    # where it does not start the line, nothing in it can begin a list
-    shown = escape(inner) if first else escape(f"a{inner}")[1:]
-    return part[: len(part) - len(part.lstrip(" "))] + shown + part[len(part.rstrip(" ")) :]
+def _keep_end(part: str, at_start: bool) -> str:
+    """Escaped text with the space at its end, behind which code may follow."""
+    return escape(part, at_start) + " " * (at_start and part.endswith(" "))
 
 
 def code(text: str) -> str:
@@ -39,38 +37,27 @@ def code(text: str) -> str:
     return f"{fence}{room}{text}{room}{fence}"
 
 
-def first_line(documented: Any) -> str:
-    """The first sentence or line of a docstring, as the house writes them."""
-    return inspect.cleandoc(documented.__doc__ or "").partition("\n")[0]
-
-
-def describe(doc: str, names: Iterable[str]) -> str:
-    """A docstring as Markdown blocks. names: arguments or fields; where one is explained, a list of terms starts."""
-    paragraphs = re.split(r"\n\s*\n", inspect.cleandoc(doc))
-    return "\n\n".join(_paragraph(" ".join(text.split()), set(names)) for text in paragraphs)
-
-
-def _paragraph(text: str, names: set[str]) -> str:
-    """A paragraph: what stands before the first term, then terms with what is said of them."""
-    found = [m for m in TERM.finditer(text) if m["raises"] or names.issuperset(m["names"].split(", "))]
-    if not found:
-        return inline(_mark_names(text, names))
-    ends = [*(m.start() for m in found[1:]), len(text)]
-    blocks = [inline(_mark_names(text[: found[0].start()], names))] if found[0].start() else []
-    for match, end in zip(found, ends, strict=True):
-        term = match["raises"] or ", ".join(map(code, match["names"].split(", ")))
-        said = text[match.end() : end].strip().rstrip(";")
-        blocks.append(f"{term}\n:   {inline(_mark_names(said, names))}")
+def describe(doc: str) -> str:
+    """A docstring in Google style as Markdown blocks: paragraphs, and a list of terms for each section."""
+    before, *parts = SECTION.split(inspect.cleandoc(doc))
+    blocks = _paragraphs(before)
+    for title, body in zip(parts[::2], parts[1::2], strict=True):
+        section, *after = re.split(r"\n(?=\S)", body, maxsplit=1)  # what is indented, then paragraphs that are not
+        if title in LISTED:
+            _, *entries = ENTRY.split(dedent(section))
+            names = [", ".join(map(code, name.split(", "))) for name in entries[::2]]
+            if title == "Raises":
+                names = [f"Raises {name}" for name in names]
+            blocks += [f"{name}\n:   {inline(said)}" for name, said in zip(names, entries[1::2], strict=True)]
+        else:
+            blocks.append(f"{title}\n:   " + "\n\n    ".join(_paragraphs(dedent(section))))
+        blocks += _paragraphs("".join(after))
     return "\n\n".join(blocks)
 
 
-def _mark_names(text: str, names: set[str]) -> str:
-    """The text with backquotes around names that are no plain words, such as path_steps."""
-    marked = [name for name in names if "_" in name]
-    if not marked:
-        return text
-    word = re.compile(rf"\b({'|'.join(map(re.escape, sorted(marked, key=len, reverse=True)))})\b")
-    return "".join(part if part.startswith("`") else word.sub(r"`\1`", part) for part in CODE.split(text))
+def _paragraphs(text: str) -> list[str]:
+    """The paragraphs of a text, each on a line of Markdown."""
+    return [inline(paragraph) for paragraph in re.split(r"\n\s*\n", text) if paragraph.strip()]
 
 
 def constants(function: Callable) -> str:

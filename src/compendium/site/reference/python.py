@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-from dataclasses import fields, is_dataclass
 from typing import Any
 
 import attreval
@@ -42,8 +41,7 @@ def python_markdown() -> str:
 
 def _function(shown: str, name: str, function: Any) -> str:
     """A section of a function."""
-    names = inspect.signature(function).parameters
-    parts = [f"## {name} {{#api-{name}}}", _listing(signature(shown, function)), describe(function.__doc__, names)]
+    parts = [f"## {name} {{#api-{name}}}", _listing(signature(shown, function)), describe(function.__doc__)]
     return "\n\n".join([*parts, *filter(None, [constants(function)])])
 
 
@@ -56,7 +54,7 @@ def _class(name: str, documented: type) -> str:
     return "\n\n".join(
         [
             f"## {name} {{#api-{name}}}",
-            describe(documented.__doc__, _field_names(documented)),
+            describe(documented.__doc__),
             *(_member(name, one, member) for one, member in public_members(documented).items()),
         ]
     )
@@ -77,24 +75,17 @@ def _member(owner: str, name: str, member: Any) -> str:
     shown = signature(name, function)
     if isinstance(member, property):
         shown = name + shown.removeprefix(f"{name}()").replace(" -> ", ": ")
-    blocks = describe(function.__doc__, inspect.signature(function).parameters)
+    blocks = describe(function.__doc__)
     told = "\n\n".join(filter(None, [blocks, constants(function)]))
     indented = "\n".join(f"    {line}" if line else "" for line in told.splitlines()).lstrip()
     return f"[{code(' '.join(shown.split()))}]{{#api-{owner}-{name}}}\n:   {indented}"
-
-
-def _field_names(documented: type) -> list[str]:
-    """The names of a record's fields, or of what a class is made from."""
-    if is_dataclass(documented):
-        return [one.name for one in fields(documented)]
-    return list(inspect.signature(documented).parameters)
 
 
 def _record(documented: type) -> str:
     """A section of a record that users fill in."""
     name = documented.__name__
     listing = _listing(f"from {documented.__module__} import {name}\n\n{signature(name, documented)}")
-    return "\n\n".join([f"## {name} {{#api-{name}}}", listing, describe(documented.__doc__, _field_names(documented))])
+    return "\n\n".join([f"## {name} {{#api-{name}}}", listing, describe(documented.__doc__)])
 
 
 def _registries() -> list[str]:
