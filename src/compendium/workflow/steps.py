@@ -319,14 +319,3 @@ def expected_steps(profile: Profile) -> list[str]:
     """The name of every step of a whole run, in the order of STEPS."""
     graph = Graph(profile)
     return [name for step in STEPS for name in step.names(graph)]
-
-
-def steps_before(profile: Profile, notebook: str) -> list[str]:
-    """The steps that a paper's notebook rests on: training, and explaining; 07 explains by itself."""
-    graph, judge = Graph(profile), JUDGES[notebook]
-    runs = profile.explained_runs(judge)
-    trained = [step_name("02_train", *run) for run in graph.models_of(runs)]
-    if judge != "diagnosis":
-        return [*trained, *(step_name("03_explain", *shard) for shard in graph.shards(runs))]
-    own = [step for step in STEPS if step.rule in ("explain_types", "agents")]
-    return [*trained, *(name for step in own for name in step.names(graph))]
