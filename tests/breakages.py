@@ -143,10 +143,10 @@ shortcodes.py test_shortcodes.py
 crossref.py test_crossref.py
 - str(count[kind])
 + str(sum(count.values()))
-# quote-at-the-end: words of a corpus are committed where they are the end of a text
+# quote-at-the-end: words of a corpus are committed where they end what is written
 quotes.py test_publishing.py
-- fits = starts + length <= sizes[owner]
-+ fits = starts + length < sizes[owner]
+- range(len(stream) - WINDOW + 1)
++ range(len(stream) - WINDOW)
 # stale-pages: notebooks and tables of an earlier run stay on the site
 staging.py test_site.py::test_staging_again_removes_what_is_stale
 - elif path.name not in keep:

@@ -165,6 +165,19 @@ def test_what_is_not_at_hand_is_named(tmp_path, monkeypatch):
     assert all("no explanations" in gap for gap in data["gaps"])
 
 
+def test_settings_of_another_schema_are_read(tmp_path, monkeypatch):
+    """A run whose profile had a field that was renamed since still has its page."""
+    from compendium import config
+
+    monkeypatch.setenv("ATTREVAL_HOME", str(CHECKOUT))
+    settings = config.load("smoke").model_dump()
+    settings["a_name_of_old"] = settings["agreement"]["another"] = 1
+    for spec in settings["tasks"].values():
+        spec["of_old"] = 1
+    (tmp_path / "manifest.json").write_text(json.dumps({"profile": "smoke", "settings": settings}))
+    assert gather_page(Results(tmp_path))["settings"]["largest_k"] == settings["agreement"]["largest_k"]
+
+
 def test_means_stand_at_the_places_of_their_methods():
     means = {
         "metrics": {"soft_nc": {"lime": (0.25, 7)}, "unknown": {"lime": (1.0, 1)}},

@@ -59,6 +59,7 @@ def texts():
         SECRET,
         SECRET.upper(),
         " ".join(SECRET.split()[2:10]),
+        letters(SECRET)[:WINDOW],
         "\n".join(f"{at} {word} {0.1 * at:.2f}" for at, word in enumerate(SECRET.split())),
         " ".join(part for word in SECRET.split() for part in (word[:3], f"##{word[3:]}")),
         f"before {SHORT} after",

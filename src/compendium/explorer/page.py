@@ -50,7 +50,8 @@ def make_page(data: dict, icon: str = "") -> str:
 def gather_page(results: Results, most: int = MOST_TEXTS, most_bytes: int = MOST_BYTES) -> dict:
     """The page's data from what a run has left; without texts where nothing was explained.
 
-    The settings are those that the manifest says the results were made with.
+    The settings are those that the manifest says the results were made with; what has no place in today's schema is
+    passed over, since a setting may have been renamed since.
     """
     manifest = results.root / "manifest.json"
     facts = json.loads(manifest.read_text(encoding="utf-8")) if manifest.exists() else {}
@@ -63,7 +64,7 @@ def gather_page(results: Results, most: int = MOST_TEXTS, most_bytes: int = MOST
     if not facts.get("settings"):
         return pack_page([], {}, about, Profile.model_construct().agreement, [])
     make_known(facts["settings"])
-    profile = Profile.model_validate(facts["settings"])
+    profile = Profile.model_validate(facts["settings"], extra="ignore")
     runs, gaps = find_runs(results, profile)
     turns = take_turns({run: len(instances) for run, instances in runs.items()}, most)
     values = read_values_of_instances(results)

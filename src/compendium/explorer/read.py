@@ -14,7 +14,7 @@ import pandas as pd
 
 from attreval.core.records import Attribution, Instance, Tokens
 from attreval.core.seeds import generator
-from attreval.core.tables import read_values
+from attreval.core.tables import read_csv, read_values
 from attreval.core.units import Units, find_units
 from attreval.methods import METHODS
 from attreval.metrics.marks import token_marks
@@ -223,4 +223,4 @@ def _read_text_agreement(results: Results, run: Run) -> dict[str, dict[str, floa
 
 def _read_table(path: Path) -> pd.DataFrame:
     """A CSV table, empty where it is not there."""
-    return pd.read_csv(path) if path.exists() else pd.DataFrame()
+    return read_csv(path) if path.exists() else pd.DataFrame()
