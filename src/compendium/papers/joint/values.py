@@ -38,9 +38,9 @@ GAMES = ("hybrid", "manual", "hit_target")  # of the pointing game, which notebo
 STORED_METRICS = dict.fromkeys(GAMES, "pointing") | {METRICS[name].stored: name for name in ERASURE}
 JOINT = {name: metric for name, metric in METRICS.items() if metric.joint}
 MET = {"scores", "rivals", "random", "marks", "model"}  # what explanations of tokens offer, of what metrics need
-OF_TOKENS = sorted(  # what takes no model first
+OF_TOKENS = sorted(  # in the order of the tables: what takes no model, what notebook 04 has stored, what takes one
     (metric for metric in JOINT.values() if not metric.notebook and set(metric.needs) <= MET),
-    key=lambda metric: "model" in metric.needs,
+    key=lambda metric: ("model" in metric.needs, metric.name == "pointing"),
 )
 
 Known = dict[tuple[str, str], float]  # (metric, method) -> value
