@@ -26,6 +26,7 @@ from compendium.site.publishing.links import LEAD, link_line
 from compendium.site.publishing.places import claims_json, committed_runs
 from compendium.site.publishing.proof import check_folder, machine_facts
 from compendium.site.publishing.quotes import corpus_texts, printed_by_papers
+from compendium.workflow.steps import STEPS
 
 MOST_BYTES = 30_000_000
 
@@ -137,8 +138,8 @@ def test_notebooks_and_readme_link_to_the_copies(runs):
 
 
 def test_commands_name_rules_of_the_workflow():
-    snakefile = (CHECKOUT / "workflow" / "Snakefile").read_text(encoding="utf-8")
-    assert all(f"\nrule {rule}:\n" in snakefile for _, _, rule in PAPERS.values())
+    rules = {step.rule: step.notebook for step in STEPS}
+    assert all(rules[rule] == notebook for _, notebook, rule in PAPERS.values())
     assert {paper for paper in PAPERS} == {claim.paper for claim in read_claims()}
 
 
