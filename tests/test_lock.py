@@ -126,7 +126,9 @@ def other_pythons(tmp_path, monkeypatch):
 def setup(tmp_path, *options):
     """Ask make for an environment elsewhere."""
     command = ["make", *options, f"{tmp_path}/venv/.ready", f"VENV={tmp_path}/venv"]
-    return subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, env={**os.environ, "MAKEFLAGS": ""})
+    above = ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")  # of the make that runs the tests
+    given = {name: value for name, value in os.environ.items() if name not in above}
+    return subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, env=given)
 
 
 def test_another_python_is_looked_for(other_pythons, tmp_path):

@@ -1,5 +1,6 @@
 """METRICS: no metric lacks a fact, a name means one quantity with one direction, and a file is enough for a new one."""
 
+import os
 import re
 import subprocess
 import sys
@@ -160,7 +161,9 @@ def test_the_guides_metric_is_one_file_and_reported_everywhere(tmp_path):
     guide = (CHECKOUT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     (code,) = [block for block in re.findall(r"```python\n(.*?)```", guide, re.DOTALL) if "@metric(" in block]
     (tmp_path / "relevance_mass.py").write_text(code, encoding="utf-8")
-    done = subprocess.run([sys.executable, "-c", ONE_FILE, str(tmp_path)], capture_output=True, text=True, check=False)
+    given = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, (CHECKOUT / "src", CHECKOUT / "tests")))}
+    words = [sys.executable, "-c", ONE_FILE, str(tmp_path)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, env=given)
     assert done.stdout.strip() == "everywhere", done.stderr[-1500:]
 
 

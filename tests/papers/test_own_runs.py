@@ -26,7 +26,7 @@ from compendium.papers.kamp2023 import (
     tables,
 )
 from compendium.papers.kamp2023.readings import make_reading
-from compendium.papers.zhao2023 import curves, erasure
+from compendium.papers.zhao2023 import erasure
 from compendium.papers.zhao2023 import tables as zhao_tables
 
 RUN = ("snli", "tiny", 1)
@@ -123,9 +123,9 @@ def test_marks_on_some_texts_only_are_described_for_these(step, monkeypatch, tin
 def test_the_best_of_random_scores_alone_is_nobody():
     columns = ["task", "measure", "method", "mean", "instances"]
     rows = [("snli", m, "random", 0.5, 3) for m in ("comprehensiveness", "sufficiency")]
-    assert curves.best_methods(pd.DataFrame(rows, columns=columns)).empty
+    assert zhao_tables.best_methods(pd.DataFrame(rows, columns=columns)).empty
     rows.append(("snli", "sufficiency", "lime", 0.4, 3))
-    assert curves.best_methods(pd.DataFrame(rows, columns=columns)).method.tolist() == ["lime"]
+    assert zhao_tables.best_methods(pd.DataFrame(rows, columns=columns)).method.tolist() == ["lime"]
 
 
 def test_an_example_is_set_against_the_random_scores_that_were_the_rival(step, monkeypatch, tiny, texts):
@@ -138,9 +138,9 @@ def test_an_example_is_set_against_the_random_scores_that_were_the_rival(step, m
         monkeypatch.setattr(zhao_tables, "load_tokens", lambda *_: {one.id: tokens})
         monkeypatch.setattr(zhao_tables, "load_attributions", lambda *_, r=records: {one.id: r})
         row = SimpleNamespace(task="snli", model="tiny", seed=1, instance=one.id, method="lime")
-        found = zhao_tables._read_example(step, row)
-        assert len(found.rows) == 2 and all(len(scores) == len(found.words) for scores in found.rows.values())
-        drawn = list(found.rows.values())[1].sum()
+        words, rows, _ = zhao_tables._read_example(step, row)
+        assert len(rows) == 2 and all(len(scores) == len(words) for scores in rows.values())
+        drawn = list(rows.values())[1].sum()
         own = erasure.random_scores(tokens, *names) if methods == ["lime"] else records["random"].scores
         assert drawn == pytest.approx(own.sum())
 

@@ -11,14 +11,14 @@ from attreval.core.records import Attribution
 from attreval.core.tables import write_attributions, write_csv
 from attreval.methods.method import Budget
 from compendium import config
-from compendium.config.variants import fields_of
+from compendium.config.variants import VARIANTS
 from compendium.papers.common.choices import other_choices, tried_run
 from compendium.papers.poerner2018 import choices, hits, same_word
 
 
 def test_every_field_of_the_variants_is_tried_at_every_other_value():
     found = {(one.field, one.value): one for one in other_choices(Budget())}
-    assert {field for field, _ in found} == set(fields_of("poerner2018")["explain"])
+    assert {field for field, _ in found} == set(VARIANTS["poerner2018"]["paper"]["explain"])
     assert set(found) == {
         ("limsse_sampling", "random"),
         ("limsse_solver", "exact"),

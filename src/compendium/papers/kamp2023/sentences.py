@@ -162,9 +162,10 @@ def say_peak_counts(summary: pd.DataFrame, peaks: pd.DataFrame) -> str:
 @sentence
 def say_predicted_k(summary: pd.DataFrame, predicted: pd.DataFrame) -> str:
     """The rule whose k is nearest to people's, beside their own mean."""
-    own = predicted[(predicted.rule == "one_for_all") & (predicted.task == predicted.task.iloc[0])].error.mean()
+    own = predicted[(predicted.rule == "one_for_all") & (predicted.task.isin(predicted.task[:1]))].error.mean()
     said = "On {task} the rule nearest to people is “{best_rule.name}”, off by {best_rule.value:.2f} tokens on average"
-    return _tell(summary, said, f"; people's own mean, used for all texts, is off by {own:.2f}")
+    beside = "" if np.isnan(own) else f"; people's own mean, used for all texts, is off by {own:.2f}"
+    return _tell(summary, said, beside)
 
 
 @sentence
