@@ -19,13 +19,13 @@ from reference import CHECKOUT
 
 from compendium import config
 from compendium.papers.common.claims import scorecard
-from compendium.workflow.machine import describe_machine
 from compendium.workflow.run_snakemake import lock_results
 
 pytestmark = pytest.mark.workflow
 CLAIMS = CHECKOUT / "tests" / "golden" / "smoke_claims.json"
-MADE_ON = "AMD"  # the processors on which the golden claims were made
 DRIFT = 0.02  # by which a value of the smoke profile may differ from one kind of processor to another
+MOVED = 5  # one claim in so many may move by more: of six texts, a near-tie that is rounded the other way does that
+TEXT_TABLE = re.compile(r'class="(scores|coloured-text)"')
 
 
 def test_every_step_leaves_what_it_should(finished):
@@ -90,9 +90,7 @@ def test_no_claim_has_drifted_from_the_committed_scorecard(finished):
         ours, theirs = found[name].astype(float), kept[name].astype(float)
         assert list(ours.isna()) == list(theirs.isna()), name
         moved = found.index[~np.isclose(ours, theirs, rtol=0, atol=DRIFT, equal_nan=True)]
-        # of six texts, one near-tie that another maker's processor rounds the other way moves a claim by more
-        allowed = 0 if describe_machine()["processor"].startswith(MADE_ON) else len(kept) // 5
-        assert len(moved) <= allowed, f"{name} moved: {list(moved)}"
+        assert len(moved) <= len(kept) // MOVED, f"{name} moved: {list(moved)}"
     moved = found.verdict[found.verdict != kept.verdict]
     assert moved.empty, f"verdicts moved: {moved.to_dict()}"
 
@@ -103,7 +101,7 @@ def test_executed_notebooks_show_figures_and_no_errors(finished):
         outputs = [o for cell in notebook.cells if cell.cell_type == "code" for o in cell.outputs]
         assert not [o for o in outputs if o.output_type in ("error", "stream")], path.name
         shown = [o.get("data", {}) for o in outputs]
-        assert any("image/png" in data or 'class="scores"' in data.get("text/html", "") for data in shown), path.name
+        assert any("image/png" in data or TEXT_TABLE.search(data.get("text/html", "")) for data in shown), path.name
 
 
 def test_a_second_run_has_nothing_to_do(finished):
