@@ -180,11 +180,12 @@ def add_spine(copy) -> None:
     tasks = profile["tasks"]
     tasks["rotten_tomatoes"] |= {"models": ["tiny"], "judges": ["faithfulness"]}
     tasks = {name: tasks[name] for name in ("rotten_tomatoes", "bbc", "hybrid_bbc")}
+    del tasks["rotten_tomatoes"]["of_model"]
     for name in ("bbc", "hybrid_bbc"):
         tasks[name]["models"] = ["gru"]
     kept = ("seed", "threads", "workers", "device", "models", "training", "explain", "faithfulness", "bootstrap")
     spine = {name: profile[name] for name in kept} | {"name": "spine", "tasks": tasks, "meta": {"instances": 4}}
-    (copy.home / "config" / "spine.yaml").write_text(yaml.safe_dump(spine | {"joint": {"rows": 0}}))
+    (copy.home / "config" / "spine.yaml").write_text(yaml.safe_dump(spine | {"joint": {"tasks": {"hybrid_bbc": 1}}}))
 
 
 def test_killed_anywhere_and_started_again_it_ends_with_the_same_bytes(finished, fresh):
