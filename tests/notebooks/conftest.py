@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -82,6 +83,6 @@ def finished(tmp_path_factory) -> Copy:
 
 
 @pytest.fixture
-def fresh(tmp_path) -> Copy:
-    """A project in which nothing has run."""
-    return copy_project(tmp_path / "project")
+def fresh(tmp_path) -> Callable[[str], Copy]:
+    """Makes projects in which nothing has run, by name."""
+    return lambda name: copy_project(tmp_path / name)

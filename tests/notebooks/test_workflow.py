@@ -174,8 +174,8 @@ POINTS = (  # what is waited for, and how many seconds after it everything is ki
 )
 
 
-def add_spine(copy) -> None:
-    """The smoke profile cut down to one step of each kind that may be killed: `spine`."""
+def with_spine(copy):
+    """The project with a profile `spine`: smoke cut down to one step of each kind that may be killed."""
     profile = yaml.safe_load((CHECKOUT / "config" / "smoke.yaml").read_text())
     tasks = profile["tasks"]
     tasks["rotten_tomatoes"] |= {"models": ["tiny"], "judges": ["faithfulness"]}
@@ -186,23 +186,20 @@ def add_spine(copy) -> None:
     kept = ("seed", "threads", "workers", "device", "models", "training", "explain", "faithfulness", "bootstrap")
     spine = {name: profile[name] for name in kept} | {"name": "spine", "tasks": tasks, "meta": {"instances": 4}}
     (copy.home / "config" / "spine.yaml").write_text(yaml.safe_dump(spine | {"joint": {"tasks": {"hybrid_bbc": 1}}}))
+    return copy
 
 
-def test_killed_anywhere_and_started_again_it_ends_with_the_same_bytes(finished, fresh):
+def test_killed_anywhere_and_started_again_it_ends_with_the_same_bytes(fresh):
     """kill -9 of everything: while training, explaining, judging, rendering, each a moment after the step started."""
-    for copy in (finished, fresh):
-        add_spine(copy)
-    site = (finished.home / "_site").rename(finished.home / "_theirs")
+    finished, again = (with_spine(fresh(name)) for name in ("finished", "again"))
     done = finished.run("attreval.cli", "run", "--profile", "spine")
     assert done.returncode == 0, done.stdout + done.stderr
-    shutil.rmtree(finished.home / "_site")
-    site.rename(finished.home / "_site")
     killed = 0
     for pattern, wait in POINTS:
         process = subprocess.Popen(
-            fresh.command("attreval.cli", "run", "--profile", "spine"),
-            cwd=fresh.home,
-            env=fresh.env,
+            again.command("attreval.cli", "run", "--profile", "spine"),
+            cwd=again.home,
+            env=again.env,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -214,14 +211,14 @@ def test_killed_anywhere_and_started_again_it_ends_with_the_same_bytes(finished,
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
     assert killed >= 3
-    for path in fresh.results_of("spine").rglob("*.parquet"):  # whatever is there under its final name is whole
+    for path in again.results_of("spine").rglob("*.parquet"):  # whatever is there under its final name is whole
         pd.read_parquet(path)
-    done = fresh.run("attreval.cli", "run", "--profile", "spine")
+    done = again.run("attreval.cli", "run", "--profile", "spine")
     assert done.returncode == 0, done.stdout + done.stderr
-    again, whole = fresh.tables("spine"), finished.tables("spine")
-    assert sorted(again) == sorted(whole) and len(whole) > 20
-    assert not [name for name in whole if again[name] != whole[name]]
-    assert (fresh.home / "_site" / "index.html").exists()
+    resumed, whole = again.tables("spine"), finished.tables("spine")
+    assert sorted(resumed) == sorted(whole) and len(whole) > 20
+    assert not [name for name in whole if resumed[name] != whole[name]]
+    assert (again.home / "_site" / "index.html").exists()
 
 
 def test_papermill_alone_runs_a_notebook(finished, tmp_path):
