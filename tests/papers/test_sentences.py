@@ -13,7 +13,7 @@ from reference import CHECKOUT
 
 from compendium.papers.common.coloured_text import ColouredText
 from compendium.papers.common.sentences import NOTHING, Sentence, between, say_verdicts
-from compendium.papers.joint import planted_sentences as planted
+from compendium.papers.joint import planted
 from compendium.papers.joint import sentences as joint
 from compendium.papers.kamp2023 import sentences as kamp
 from compendium.papers.kamp2023.readings import Reading

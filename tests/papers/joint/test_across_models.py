@@ -8,9 +8,8 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference.rank_correlation import halved, tau_b
+from reference.rank_correlation import halved
 
-from attreval.metrics.rank_correlation import tau_b as fast_tau_b
 from compendium.papers.common.sentences import NOTHING
 from compendium.papers.joint import across_models, sentences
 from compendium.papers.joint.correlations import JointScores
@@ -31,7 +30,7 @@ def planted(texts=40, noise=0.3, turned=False, metrics=("nc", "ns"), seeds=(1,),
                 value = (OTHERWISE[worth] if other else worth) + noise * rng.standard_normal()
                 rows.append(("sst2", model, seed, f"t{text}", method, metric, value, "tokens"))
     columns = ["task", "model", "seed", "instance", "method", "metric", "value", "granularity"]
-    return JointScores(pd.DataFrame(rows, columns=columns), {}, pd.DataFrame(), [])
+    return JointScores(pd.DataFrame(rows, columns=columns), {})
 
 
 def table_of(scores, models=MODELS):
@@ -75,7 +74,7 @@ def test_only_texts_and_methods_that_both_have_count():
     values = scores.values
     values.loc[(values.model == "a") & (values.instance == "t0"), "value"] = np.nan
     values = values[(values.model != "b") | (values.instance != "t1")]
-    table = table_of(JointScores(values, {}, pd.DataFrame(), []))
+    table = table_of(JointScores(values, {}))
     assert (table.methods == 4).all() and (table.texts == 38).all()
 
 
@@ -89,7 +88,7 @@ def test_nothing_to_compare(values):
         "other texts": frame[(frame.model == "a") == (frame.instance == "t0")],
         "three methods": frame[frame.method.isin(METHODS[:4])],
     }[values]
-    table = table_of(JointScores(kept, {}, pd.DataFrame(), []))
+    table = table_of(JointScores(kept, {}))
     assert table.empty and across_models.across_by_metric(table).empty and across_models.across_by_pair(table).empty
     assert sentences.say_across(table, across_models.across_by_metric(table)) == NOTHING
     assert draw_across(table) is not None
@@ -112,9 +111,3 @@ def test_the_fast_worlds_are_the_slow_ones(data, n, m):
     fast = across_models.halved(array, halves, np.where(heads, -1, 1))
     slow = np.array([halved(array, halves, of_world) for of_world in heads]).T
     np.testing.assert_allclose(fast, slow, atol=1e-9)
-    counts = np.random.default_rng(1).integers(0, 3, (4, n)) + 1
-    drawn = across_models.tau_of_draws(array, counts)
-    for row, weights in zip(drawn, [np.ones(n), *counts], strict=True):
-        a, b = np.average(array, axis=0, weights=weights)
-        np.testing.assert_allclose(row, fast_tau_b(a, b), atol=1e-9)
-    assert drawn[0] == pytest.approx(tau_b(*(array.mean(axis=0).round(12))), nan_ok=True)

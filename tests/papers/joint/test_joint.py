@@ -16,11 +16,11 @@ from attreval.metrics import METRICS
 from attreval.metrics.rank_correlation import pool, verdict
 from attreval.models.scorer import Scorer
 from compendium.config import Profile
-from compendium.papers.joint import budgets, correlations, pareto
+from compendium.papers.joint import correlations, standing, variant_tables
 from compendium.papers.joint import values as joint
 from compendium.papers.joint.figures import draw_budgets, draw_correlations, draw_pareto
+from compendium.papers.joint.variants import BUDGETS
 from compendium.papers.sun2024.properties import Properties, values_by_instance
-from compendium.project import Results
 from compendium.site.numbers import read_declared_numbers, read_numbers
 
 METHODS = ("random", "gradient_l1", "gradient_l2", "gradient_x_input", "occlusion_1", "omission_1", "lime")
@@ -28,29 +28,10 @@ RUN = ("snli", "small", 1)
 ROWS = {"models": ["small"], "train_rows": 1, "dev_rows": 1, "test_rows": 1, "explain_rows": 8}
 
 
-def in_turn(work, jobs, what):
-    """What Step.side_by_side gives, in this process."""
-    return [work(*job) for job in jobs]
-
-
 def profile_of(**more):
-    return Profile(
-        name="made-up",
-        models={"small": {"layers": 1, "hidden": 8, "heads": 2, "tokenizer": "minilm"}},
-        tasks={"snli": ROWS, "rotten_tomatoes": ROWS},
-        explain={"methods": ["random"]},
-        bootstrap={"draws": 60},
-        **more,
-    )
-
-
-@pytest.fixture
-def step(tmp_path):
-    """A step that keeps its numbers in a dictionary."""
-    numbers = {}
-    made = SimpleNamespace(profile=profile_of(), numbers=numbers, notes={}, results=Results(tmp_path))
-    made.number = lambda key, value, digits=None, percent=False: numbers.__setitem__(key, value)
-    return made
+    models = {"small": {"layers": 1, "hidden": 8, "heads": 2, "tokenizer": "minilm"}}
+    given = {"explain": {"methods": ["random"]}, "tasks": {"snli": ROWS, "rotten_tomatoes": ROWS}} | more
+    return Profile(name="made-up", models=models, bootstrap={"draws": 60}, **given)
 
 
 def planted_values(seeds=(1,), texts=20, metrics=("nc", "ns", "agreement")):
@@ -66,8 +47,7 @@ def planted_values(seeds=(1,), texts=20, metrics=("nc", "ns", "agreement")):
 
 
 def scores_of(values, draws=60):
-    empty = pd.DataFrame(columns=budgets.BUDGET_COLUMNS)
-    return correlations.JointScores(values, correlations.draw_runs(values, draws), empty, [])
+    return correlations.JointScores(values, correlations.draw_runs(values, draws))
 
 
 @pytest.mark.parametrize("seeds", [(1,), (1, 2)])
@@ -101,7 +81,7 @@ def test_what_was_not_measured_is_left_out():
     assert (summary.low <= summary["mean"]).all() and (summary["mean"] <= summary.high).all()
 
 
-def test_the_baseline_says_who_is_below_random(step):
+def test_the_baseline_says_who_is_below_random():
     baseline = correlations.random_baseline_table(scores_of(planted_values(), 400), 0.95).set_index("metric")
     assert baseline.below["nc"] == 0 and baseline.at_bottom["nc"]
     assert (
@@ -120,36 +100,6 @@ def test_pooled_runs_count_alike():
     assert [verdict(-2, -1), verdict(-1, 1), verdict(0.1, 1)] == ["contradict", "cannot be told", "agree"]
 
 
-def test_prices_and_who_is_undominated():
-    scores = scores_of(planted_values())
-    paid = dict(zip(METHODS, (0, 1, 1, 1, 20, 30, 300), strict=True))
-    costs = pd.DataFrame([("snli", "small", "tokens", m, c, c / 2) for m, c in paid.items()])
-    costs.columns = [*correlations.RUN, "method", "requested", "unique"]
-    table = pareto.pareto_table(scores, costs.set_index([*correlations.RUN, "method"]))
-    best = table[(table.metric == "nc") & table.undominated]
-    assert list(best.method) == ["random", "gradient_x_input", "occlusion_1", "omission_1", "lime"]
-    assert (best.share == 1).all()
-    assert list(table[(table.metric == "agreement") & table.undominated].method) == ["random"]
-    named = pareto.pareto_by_metric(table)
-    assert list(named.metric) == ["agreement", "nc", "ns"] and named.undominated[0] == ""
-    assert "LIME (1)" in named.undominated[1]
-    assert draw_pareto(table) is not None
-
-
-def test_costs_are_means_over_shards(step):
-    for shard, (instances, asked) in enumerate([(1, 10.0), (3, 20.0)]):
-        cost = pd.DataFrame(
-            {"method": ["prediction", "lime"], "instances": instances, "requested": asked, "unique": 1.0}
-        )
-        step.results.tables.mkdir(exist_ok=True)
-        cost.to_csv(step.results.tables / f"03_explain-snli-small-s1-{shard}_cost.csv", index=False)
-    step.profile = profile_of(joint={"tasks": {"snli": 2}}).model_copy(
-        update={"explain": step.profile.explain.model_copy(update={"shards": 2})}
-    )
-    costs = pareto.read_costs(step)
-    assert costs.requested.to_dict() == {("snli", "small", "tokens", "lime"): 17.5}
-
-
 def declared_texts(folder, **tables):
     """The texts of the joint study's declared numbers, from these tables."""
     for name, table in tables.items():
@@ -158,17 +108,17 @@ def declared_texts(folder, **tables):
     return read_numbers(folder, {key: given for key, given in declared.items() if key.startswith("joint.")})
 
 
-def test_a_profile_without_runs_gives_empty_tables_and_words(step, tmp_path):
+def test_a_profile_without_runs_gives_empty_tables_and_words(tmp_path):
     scores = scores_of(pd.DataFrame(columns=[*joint.COLUMNS, "granularity"]))
-    values, table = correlations.summary_table(scores, 0.95), correlations.correlation_table(scores, 0.95)
-    baseline, empty = correlations.random_baseline_table(scores, 0.95), pd.DataFrame(columns=["requested", "unique"])
-    front = pareto.pareto_table(scores, empty)
-    overlaps = budgets.overlap_table(step, scores.budgets, [])
-    stability, pooled = budgets.stability_table(overlaps, 0.9), correlations.pooled_table(table)
-    assert len(stability) == len(pooled) == 0
+    table, baseline = correlations.correlation_table(scores, 0.95), correlations.random_baseline_table(scores, 0.95)
+    front = standing.pareto_table(scores, pd.DataFrame(columns=["requested", "unique"]))
+    step = SimpleNamespace(profile=profile_of())
+    overlaps = variant_tables.overlap_table(pd.DataFrame(columns=BUDGETS), step)
+    pooled = correlations.pooled_table(table)
+    assert len(pooled) == 0
     texts = declared_texts(
         tmp_path,
-        values=values,
+        values=correlations.summary_table(scores, 0.95),
         counts=correlations.counts_table(scores.values),
         correlations_pooled=pooled,
         verdicts=correlations.verdict_table(pooled),
@@ -176,18 +126,15 @@ def test_a_profile_without_runs_gives_empty_tables_and_words(step, tmp_path):
         random_baseline=baseline,
         random_baseline_by_metric=correlations.random_baseline_by_metric(baseline),
         pareto=front,
-        pareto_by_method=pareto.pareto_by_method(front),
-        pareto_by_metric=pareto.pareto_by_metric(front),
-        stability=stability,
+        pareto_by_method=standing.pareto_by_method(front),
+        pareto_by_metric=standing.pareto_by_metric(front),
+        stability=variant_tables.stability_table(overlaps, 0.9),
     )
     assert texts["joint.runs"] == texts["joint.tokens.pairs"] == "0"
     assert texts["joint.budgets.lime"] == texts["joint.tokens.highest"] == "not measured"
     assert texts["joint.random.blind"] == texts["joint.tokens.contradict_pairs"] == "none"
-    for drawn in (
-        draw_correlations(table, correlations.reliability_table(scores), "tokens"),
-        draw_pareto(front),
-        draw_budgets(overlaps, 0.9),
-    ):
+    itself = correlations.reliability_table(scores)
+    for drawn in (draw_correlations(table, itself, "tokens"), draw_pareto(front), draw_budgets(overlaps, 0.9)):
         assert any(word in drawn.texts[0].get_text() for word in ("this run", "this profile"))
 
 
@@ -236,30 +183,6 @@ def test_a_metric_of_noise_does_not_agree_with_itself():
     assert found.tau["nc"] == found.tau["agreement"] == 1 and abs(found.tau["ns"]) < 0.4
     alone = correlations.reliability_table(scores_of(values[values.metric != "nc"])).set_index("metric")
     assert alone.tau["ns"] == found.tau["ns"], "another metric moves nobody's halves"
-
-
-def test_explanations_are_stable_from_where_they_last(step, tmp_path):
-    sizes = np.array([8, 16, 32])
-    assert budgets.first_lasting(sizes, np.array([True, False, True])) == 32
-    assert budgets.first_lasting(sizes, np.array([True, True, True])) == 8
-    assert np.isnan(budgets.first_lasting(sizes, np.array([True, True, False])))
-    rng, rows, scores = np.random.default_rng(0), [], []
-    for size in sizes:
-        for seed in (1, 2):
-            for text in "ab":
-                rows.append(("snli", "small", "lime", size, seed, text, size))
-                scores.append(np.arange(9.0) if size > 8 else rng.permutation(9).astype(float))
-    overlaps = budgets.overlap_table(step, pd.DataFrame(rows, columns=budgets.BUDGET_COLUMNS), scores)
-    assert overlaps.to_largest.tolist()[1:] == overlaps.between.tolist()[1:] == [1, 1]
-    assert overlaps.to_largest[0] < 1 and (overlaps.k == 4).all()
-    stability = budgets.stability_table(overlaps, 0.9)
-    assert stability.stable_from.tolist() == stability.seeds_agree_from.tolist() == ["16"]
-    assert declared_texts(tmp_path, stability=stability)["joint.budgets.lime"] == "16"
-    once = pd.DataFrame(rows, columns=budgets.BUDGET_COLUMNS).assign(method="integrated_gradients")
-    once = once[once.seed == 1]
-    overlaps = budgets.overlap_table(step, once, scores)
-    assert overlaps.between.isna().all() and overlaps.to_largest.notna().all()
-    assert budgets.stability_table(overlaps, 0.9).seeds_agree_from.tolist() == ["draws nothing"]
 
 
 @pytest.mark.parametrize("method", [m.name for m in EVERY.values() if m.limits and m.level == "token"])
@@ -379,20 +302,6 @@ def test_what_the_diagnosis_says_of_each_text():
     assert "simulatability" not in set(values_by_instance(properties, predictions[:1]).measure)
 
 
-def test_a_profile_names_its_tasks_and_methods():
-    with pytest.raises(ValueError, match="joint: no task 'bbc'"):
-        profile_of(joint={"tasks": {"bbc": 3}})
-    with pytest.raises(ValueError, match=r"has no budget to vary; these have: .*lime"):
-        profile_of(joint={"budgets": {"tasks": {"snli": ["gradient_l1"]}}})
-    assert [run[0] for run in joint.joint_runs(profile_of())] == ["snli", "rotten_tomatoes"]
-    assert [run[0] for run in joint.joint_runs(profile_of(joint={"tasks": {"snli": 3}}))] == ["snli"]
-    found = profile_of(joint={"tasks": {"snli": 300}, "asked": {"snli": 3}}).joint
-    assert found.rows_of("snli", 8) == 8 and found.asked_of("snli", 8) == 3
-    assert profile_of(joint={"tasks": {"snli": 300}}).joint.asked_of("snli", 8) == 8
-    with pytest.raises(ValueError, match="joint: no task 'imdb'"):
-        profile_of(joint={"asked": {"imdb": 3}})
-
-
 def test_of_many_correlations_of_noise_few_are_sure():
     """Random values of twelve methods: what agrees or contradicts by its interval alone mostly goes at the rate."""
     rng = np.random.default_rng(0)
@@ -404,3 +313,12 @@ def test_of_many_correlations_of_noise_few_are_sure():
     assert table.beyond_names.mean() <= 0.05
     planted = correlations.correlation_table(scores_of(values, 400), 0.95)
     assert (planted.verdict == "agree").any() and (planted.q >= planted.p - 1e-12).dropna().all()
+
+
+def test_a_profile_says_which_runs_and_texts_go_before_all_metrics():
+    assert [run[0] for run in joint.joint_runs(profile_of())] == ["snli", "rotten_tomatoes"]
+    assert [run[0] for run in joint.joint_runs(profile_of(joint={"tasks": {"snli": 3}}))] == ["snli"]
+    found = profile_of(joint={"tasks": {"snli": 300}, "asked": {"snli": 3}}).joint
+    assert found.rows_of("snli", 8) == 8 and found.asked_of("snli", 8) == 3
+    assert profile_of(joint={"tasks": {"snli": 300}}).joint.asked_of("snli", 8) == 8
+    assert profile_of().first_runs(["rotten_tomatoes", "bbc"]) == [("rotten_tomatoes", "small", 1)]

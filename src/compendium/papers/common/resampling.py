@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from attreval.core.bootstrap import draw_counts, mean_of_known
+from attreval.core.bootstrap import draw_counts, mean_of_known, percentile_interval
 from attreval.core.seeds import generator
 
 FOLDS = 5
@@ -67,6 +67,18 @@ def means(weights: np.ndarray, values: np.ndarray) -> np.ndarray:
             return np.einsum("n,jnp->jp", weights, filled) / total
         total = weights.sum(axis=1, keepdims=True) if filled is values else weights @ known
         return (weights @ filled) / total
+
+
+def drawn_means(values: np.ndarray, draws: int, *names: object) -> np.ndarray:
+    """(1 + draws, ...) means of (n, ...) values over texts, NaN left out: of all of them first, then of drawn ones."""
+    counts = draw_counts(generator(*names), len(values), draws)
+    weights = np.concatenate([np.ones((1, len(values))), counts])
+    return means(weights, values.reshape(len(values), -1)).reshape(-1, *values.shape[1:])
+
+
+def with_bounds(drawn: np.ndarray, confidence: float) -> list[float]:
+    """Value, lower and upper bound of (b,) numbers: the first is that of the sample itself, the others are drawn."""
+    return [float(drawn[0]), *(float(bound) for bound in percentile_interval(drawn[1:], confidence))]
 
 
 def evaluate(sample: Sample, values: np.ndarray, statistic: Statistic, chosen: bool) -> np.ndarray:

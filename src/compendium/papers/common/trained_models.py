@@ -1,21 +1,35 @@
-"""The trained model of a run (task, model, seed) of a profile."""
+"""The trained model of a run (task, model, seed) of a profile, and the word vectors that a model starts from."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from attreval.models.loading import load_classifier
+from attreval.models.words.vocabulary import WordVectors, read_glove, read_vectors
 from compendium import corpora
-from compendium.config import Profile
+from compendium.config import Profile, Run
 from compendium.papers.common.runs import kept_for_run
 from compendium.project import Results
+from compendium.workflow.step import set_threads
 
 
-def load_model(results: Results, task: str, model: str, seed: int, profile: Profile):
-    """The trained model of a task, ready to be asked, its classes in the task's order."""
+def load_model(results: Results, profile: Profile, task: str, model: str, seed: int):
+    """The trained model of a run, its classes in the task's order."""
     folder, labels = results.model(profile.read_by(task), model, seed), corpora.TASKS[task].labels
     return load_classifier(folder, model, profile.device, profile.models[model].max_length, labels)
 
 
-@kept_for_run()
-def load_model_once(results: Results, profile: Profile, task: str, model: str, seed: int):
-    """The model of a run; the parts that a process works on one after the other mostly share it."""
-    return load_model(results, task, model, seed, profile)
+load_model_once = kept_for_run()(load_model)  # parts that a process works on one after the other mostly share a model
+
+
+def open_run(results: Results, profile: Profile, run: Run):
+    """The ledger of a run's model, in a process whose threads are set as the profile says."""
+    from attreval.models.scorer import Scorer
+
+    set_threads(profile.threads)
+    return Scorer(load_model_once(results, profile, *run), profile.explaining_of(run[0]).token_budget)
+
+
+def load_vectors(name: str, vocabulary: Sequence[str]) -> WordVectors:
+    """The vectors that a model's `embeddings` names: `glove` of the registry, or a text file, for a vocabulary."""
+    return read_glove(*corpora.glove()) if name == "glove" else read_vectors(corpora.vectors_file(name), vocabulary)

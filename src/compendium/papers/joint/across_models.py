@@ -14,13 +14,12 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
-from attreval.core.bootstrap import draw_counts, percentile_interval
 from attreval.core.seeds import generator
 from attreval.metrics.rank_correlation import FEWEST, TIED, tau_b
-from compendium.papers.common.resampling import mean_of_known, means
+from compendium.papers.common.resampling import drawn_means, mean_of_known, with_bounds
 from compendium.papers.common.verdicts import LEAST_TEXTS, adjust
 from compendium.papers.joint.correlations import JointScores
-from compendium.papers.joint.places import family_of
+from compendium.papers.joint.standing import family_of
 from compendium.papers.joint.values import JOINT
 
 CUTS = 10  # of texts into halves
@@ -46,11 +45,13 @@ def across_table(
             methods, array = _same_texts(part, a, b)
             if len(methods) < FEWEST:
                 continue
-            tau = tau_of_draws(array, draw_counts(generator("across models", task), len(array), draws))
-            low, high = (float(bound) for bound in percentile_interval(tau[1:], confidence))
+            drawn = drawn_means(array, draws, "across models", task)
+            tau = with_bounds(tau_b(drawn[:, 0], drawn[:, 1]), confidence)
             chance = lost_between(array, worlds, generator("models exchanged", task, granularity, metric, a, b))
-            names = (task, granularity, a, b, _family(models[a], models[b]), metric, JOINT[metric].title)
-            rows.append((*names, len(methods), len(array), float(tau[0]), low, high, *chance))
+            families = {family_of(models[name]) for name in (a, b)}
+            family = families.pop() if len(families) == 1 else MIXED
+            about = (task, granularity, a, b, family, metric, JOINT[metric].title, len(methods), len(array))
+            rows.append((*about, *tau, *chance))
     table = pd.DataFrame(rows, columns=[*PAIR, "family", "metric", "title", *FOUND]).dropna(subset="tau")
     table["q"] = adjust(table.p.to_numpy())
     said = np.where(table.q <= 1 - confidence + 1e-12, DIFFER, BY_CHANCE)
@@ -69,13 +70,6 @@ def across_by_metric(table: pd.DataFrame) -> pd.DataFrame:
 def across_by_pair(table: pd.DataFrame) -> pd.DataFrame:
     """One row a pair of models of a task, means over metrics: how many there are, decided and different."""
     return _summary(table, [*PAIR, "family"]).rename(columns={"rows": "metrics"})
-
-
-def tau_of_draws(array: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """(1 + d,) tau-b of two models' means over (n, 2, m) values, and over drawn texts; counts: (d, n) of each text."""
-    n, _, m = array.shape
-    drawn = means(np.concatenate([np.ones((1, n)), counts]), array.reshape(n, -1)).reshape(-1, 2, m)
-    return tau_b(drawn[:, 0], drawn[:, 1])
 
 
 def lost_between(array: np.ndarray, worlds: int, rng: np.random.Generator) -> tuple[float, float, float, float]:
@@ -124,12 +118,6 @@ def _summary(table: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     return found.join(groups[["decided", "differ"]].sum()).join(groups.size().rename("rows")).reset_index()
 
 
-def _family(*models) -> str:
-    """The family of two models, or MIXED."""
-    families = {family_of(model) for model in models}
-    return families.pop() if len(families) == 1 else MIXED
-
-
 def _same_texts(part: pd.DataFrame, a: str, b: str) -> tuple[list[str], np.ndarray]:
     """Methods that both models have, and their (n, 2, m) values on texts where all are known; mean over seeds."""
     wide = part[part.model.isin([a, b])].pivot_table(index="instance", columns=["model", "method"], values="value")
@@ -139,4 +127,4 @@ def _same_texts(part: pd.DataFrame, a: str, b: str) -> tuple[list[str], np.ndarr
         return [], np.empty((0, 2, 0))
     array = np.stack([side[methods].to_numpy() for side in sides], axis=1)
     known = ~np.isnan(array).any(axis=(1, 2))
-    return (methods, array[known]) if known.any() else ([], array[known])
+    return (methods if known.any() else []), array[known]

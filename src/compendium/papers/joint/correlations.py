@@ -7,7 +7,7 @@ texts), and what it rests on: the mean that each metric gives each method, and w
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 import pandas as pd
@@ -27,7 +27,6 @@ from attreval.metrics.rank_correlation import (
     verdict,
 )
 from compendium.papers.common.verdicts import adjust
-from compendium.papers.joint.budgets import BUDGET_COLUMNS, budget_jobs, explain_at_budgets
 from compendium.papers.joint.values import JOINT, read_unified_values, score_instances, token_jobs
 from compendium.workflow.step import Step
 
@@ -42,33 +41,21 @@ BOTTOM_SHARE = 0.25  # random is near the bottom where at most so many of the ot
 
 @dataclass(frozen=True)
 class JointScores:
-    """values: one row an instance, method and metric. runs: (task, model, granularity) -> the metrics' drawn means.
-
-    budgets: one row a method, budget, seed and instance of the study of budgets; budget_scores: (n,) of each row.
-    """
+    """values: one row an instance, method and metric. runs: (task, model, granularity) -> the metrics' drawn means."""
 
     values: pd.DataFrame
     runs: dict[tuple[str, str, str], Drawn]
-    budgets: pd.DataFrame
-    budget_scores: list[np.ndarray]
 
 
 def score_all(step: Step) -> JointScores:
-    """Score every explanation by every metric, and explain with growing budgets by the methods that sample."""
-    profile = step.profile
-    growing, scoring = budget_jobs(step), token_jobs(step)
-    # what takes longest first: no process is left alone with it at the end
-    jobs = [*((explain_at_budgets, *job) for job in growing), *((score_instances, *job) for job in scoring)]
-    found = step.side_by_side(_call, jobs, "scoring")
-    explained, scored = found[: len(growing)], found[len(growing) :]
-    step.note_evaluations((job[2], costs) for job, (_, costs) in zip(scoring, scored, strict=True))
+    """Score every explanation by every metric."""
+    jobs = token_jobs(step)
+    scored = step.side_by_side(score_instances, jobs, "scoring")
+    step.note_evaluations((job[2], costs) for job, (_, costs) in zip(jobs, scored, strict=True))
     frames = [frame.assign(granularity="tokens") for frame, _ in scored]
     frames.append(read_unified_values(step).assign(granularity="unified"))
     values = pd.concat([frame for frame in frames if len(frame)] or frames[-1:], ignore_index=True)
-    budgets = pd.DataFrame([row for rows, _ in explained for row in rows], columns=BUDGET_COLUMNS)
-    return JointScores(
-        values, draw_runs(values, profile.bootstrap.draws), budgets, [s for _, some in explained for s in some]
-    )
+    return JointScores(values, draw_runs(values, step.profile.bootstrap.draws))
 
 
 def draw_runs(values: pd.DataFrame, draws: int) -> dict[tuple[str, str, str], Drawn]:
@@ -84,13 +71,9 @@ def summary_table(scores: JointScores, confidence: float) -> pd.DataFrame:
     rows = []
     for run, drawn in scores.runs.items():
         for metric, means in drawn.means.items():
-            low, high = percentile_interval(drawn.drawn[metric], confidence)
-            better, counts = JOINT[metric].turned or "higher", drawn.counts[metric]
-            rows += [
-                (*run, method, metric, better, means[i], low[i], high[i], counts[i])
-                for i, method in enumerate(drawn.methods)
-                if counts[i]
-            ]
+            better, bounds = JOINT[metric].turned or "higher", percentile_interval(drawn.drawn[metric], confidence)
+            found = zip(drawn.methods, means, *bounds, drawn.counts[metric], strict=True)
+            rows += [(*run, method, metric, better, *numbers) for method, *numbers in found if numbers[-1]]
     return pd.DataFrame(rows, columns=[*RUN, "method", "metric", "better", "mean", "low", "high", "n"])
 
 
@@ -112,22 +95,17 @@ def correlation_table(scores: JointScores, confidence: float) -> pd.DataFrame:
     """
     rows, names = [], sorted({method for drawn in scores.runs.values() for method in drawn.methods})
     orders = generator("exchanged names").permuted(np.tile(np.arange(len(names)), (EXCHANGES, 1)), axis=1)
-    for a, b in combinations(JOINT, 2):
-        for granularity in GRANULARITIES:
-            of_runs = {
-                run: correlate(drawn, a, b)
-                for run, drawn in scores.runs.items()
-                if run[2] == granularity and a in drawn.means and b in drawn.means
-            }
-            found = [((run,), run, tau, drawn, methods, 1) for run, (tau, drawn, methods) in of_runs.items()]
-            if of_runs:
-                tau, drawn, pooled = pool(list(of_runs.values()))
-                found.append((tuple(of_runs), (POOLED, POOLED, granularity), tau, drawn, None, pooled))
-            for read, run, tau, drawn, methods, runs in found:
-                low, high = (float(bound) for bound in percentile_interval(drawn, confidence))
-                by_chance = p_of_names(tau, exchange_names([scores.runs[one] for one in read], a, b, names, orders))
-                p = (_p_of_sign(drawn), by_chance)
-                rows.append((*run, a, b, tau, low, high, methods, runs, *p, verdict(low, high)))
+    for (a, b), granularity in product(combinations(JOINT, 2), GRANULARITIES):
+        runs = {run: drawn for run, drawn in scores.runs.items() if run[2] == granularity and {a, b} <= {*drawn.means}}
+        taus = {run: correlate(drawn, a, b) for run, drawn in runs.items()}
+        found = [(run, [runs[run]], *taus[run], 1) for run in runs]
+        if runs:
+            tau, draws, pooled = pool(list(taus.values()))
+            found.append(((POOLED, POOLED, granularity), list(runs.values()), tau, draws, None, pooled))
+        for run, read, tau, draws, methods, pooled in found:
+            low, high = (float(bound) for bound in percentile_interval(draws, confidence))
+            p = (_p_of_sign(draws), p_of_names(tau, exchange_names(read, a, b, names, orders)))
+            rows.append((*run, a, b, tau, low, high, methods, pooled, *p, verdict(low, high)))
     columns = [*RUN, "metric_a", "metric_b", "tau", "low", "high", "methods", "runs", "p", "p_names", "verdict"]
     table = pd.DataFrame(rows, columns=columns).astype({"methods": "Int64"})
     family = table.groupby([table.granularity, table.task == POOLED], sort=False)
@@ -168,12 +146,13 @@ def _p_of_sign(drawn: np.ndarray) -> float:
 def pooled_table(table: pd.DataFrame) -> pd.DataFrame:
     """The pooled rank correlations that were measured, with titles to read. between: of two judges' metrics."""
     part = table[(table.task == POOLED) & (table.verdict != "not measured")]
-    names = {f"title_{end}": [JOINT[name].title for name in part[f"metric_{end}"]] for end in ("a", "b")}
-    pairs = [f"{a} and {b}" for a, b in zip(names["title_a"], names["title_b"], strict=True)]
-    apart = [JOINT[a].judge != JOINT[b].judge for a, b in zip(part.metric_a, part.metric_b, strict=True)]
-    between = pd.Series(apart, part.index, dtype=bool)  # an empty list would be read as names of columns later
-    columns = ["granularity", "title_a", "title_b", "pair", "tau", "low", "high", "runs", "verdict", "beyond_names"]
-    return part.assign(**names, pair=pairs, between=between)[[*columns, "between"]]
+    a, b = ([JOINT[name] for name in part[end]] for end in ("metric_a", "metric_b"))
+    found = part.assign(title_a=[one.title for one in a], title_b=[one.title for one in b])
+    apart = [one.judge != other.judge for one, other in zip(a, b, strict=True)]
+    found["pair"] = [f"{one.title} and {other.title}" for one, other in zip(a, b, strict=True)]
+    found["between"] = np.array(apart, dtype=bool)
+    numbers = ["tau", "low", "high", "runs", "verdict", "beyond_names", "between"]
+    return found[["granularity", "title_a", "title_b", "pair", *numbers]]
 
 
 def judges_table(pooled: pd.DataFrame) -> pd.DataFrame:
@@ -195,10 +174,9 @@ def judges_table(pooled: pd.DataFrame) -> pd.DataFrame:
 def verdict_table(pooled: pd.DataFrame) -> pd.DataFrame:
     """One row a granularity and verdict: how many pairs of metrics, and which, the strongest first."""
     rows = []
-    for granularity in GRANULARITIES:
-        for word in VERDICTS[:3]:
-            part = pooled[(pooled.granularity == granularity) & (pooled.verdict == word)]
-            rows.append((granularity, word, len(part), _list_pairs(part)))
+    for granularity, word in product(GRANULARITIES, VERDICTS[:3]):
+        part = pooled[(pooled.granularity == granularity) & (pooled.verdict == word)]
+        rows.append((granularity, word, len(part), _list_pairs(part)))
     return pd.DataFrame(rows, columns=["granularity", "verdict", "count", "pairs"])
 
 
@@ -229,22 +207,21 @@ def random_baseline_table(scores: JointScores, confidence: float) -> pd.DataFram
     """
     rows, p = [], []
     for run, drawn in scores.runs.items():
-        if "random" not in drawn.methods:
-            continue
-        at = drawn.methods.index("random")
-        for metric, means in drawn.means.items():
+        at = drawn.methods.index("random") if "random" in drawn.methods else None
+        for metric, means in drawn.means.items() if at is not None else ():
             others = ~np.isnan(means) & (np.arange(len(means)) != at)
             if np.isnan(means[at]) or not others.any():
                 continue
-            leads = drawn.drawn[metric] - drawn.drawn[metric][:, at : at + 1]
-            p.append([_p_of_sign(leads[:, i]) if means[i] < means[at] else 1.0 for i in np.flatnonzero(others)])
-            methods, below = int(others.sum()), int((means[others] < means[at]).sum())
-            rows.append((*run, metric, means[at], methods, below, below <= BOTTOM_SHARE * methods))
+            lower = means[others] < means[at]
+            leads = drawn.drawn[metric][:, others] - drawn.drawn[metric][:, [at]]
+            p += [_p_of_sign(lead) if below else 1.0 for lead, below in zip(leads.T, lower, strict=True)]
+            few = lower.sum() <= BOTTOM_SHARE * len(lower)
+            rows.append((*run, metric, means[at], len(lower), lower.sum(), few))
     table = pd.DataFrame(rows, columns=[*RUN, "metric", "random", "methods", "below", "at_bottom"])
-    q = adjust(np.array([one for of_row in p for one in of_row]))
-    parts = np.split(q, np.cumsum([len(of_row) for of_row in p])[:-1]) if p else []
-    surely = [int((of_row <= 1 - confidence + 1e-12).sum()) for of_row in parts]
-    table.insert(len(table.columns) - 1, "surely_below", np.array(surely, dtype=int))
+    surely = pd.Series(adjust(np.array(p)) <= 1 - confidence + 1e-12)
+    of_row = np.repeat(table.index, table.methods.astype(int))
+    sums = surely.groupby(of_row).sum().reindex(table.index)
+    table.insert(len(table.columns) - 1, "surely_below", sums.astype(int))
     return table
 
 
@@ -258,11 +235,6 @@ def random_baseline_by_metric(table: pd.DataFrame) -> pd.DataFrame:
     found = sums.reindex([metric for metric in JOINT if metric in sums.index]).reset_index()
     titles = [JOINT[metric].title for metric in found.metric]
     return found.assign(title=titles, mostly_at_bottom=found.at_bottom >= found.runs / 2)
-
-
-def _call(function, *arguments):
-    """Call a function: what explains and what scores is handed to the same processes."""
-    return function(*arguments)
 
 
 def _as_arrays(part: pd.DataFrame) -> tuple[dict[str, np.ndarray], list[str]]:

@@ -13,7 +13,7 @@ from compendium.papers.common.method_style import KINDS, MARKERS, kind_colour, m
 from compendium.papers.common.style import draw_nothing, label_ends, model_title, room_for, task_title, use_style
 from compendium.papers.joint.across_models import DIFFER, TOO_FEW
 from compendium.papers.joint.correlations import POOLED
-from compendium.papers.joint.places import MEAN, TRANSFORMERS
+from compendium.papers.joint.standing import MEAN, TRANSFORMERS
 from compendium.papers.joint.values import JOINT
 
 PALETTE = "RdBu"  # red to blue through white: told apart by the colour-blind too
@@ -100,39 +100,26 @@ def draw_pareto(table: pd.DataFrame):
 def draw_places(table: pd.DataFrame):
     """Methods by metrics, a panel a family of models: the share of other methods that a method beats, in hundredths.
 
-    table: of `places.places_table`. Bold: the interval leaves out one half. Empty: the metric does not apply there.
+    table: of `standing.places_table`. Bold: the interval leaves out one half. Empty: the metric does not apply there.
     """
     if table.empty:
         return draw_nothing("No token explanations went before the metrics in this run.")
     use_style()
-    shown = {
-        family: part.pivot(index="method", columns="metric", values="place").loc[list(dict.fromkeys(part.method))]
-        for family, part in table.groupby("family", sort=False)
-    }
-    heights = [len(part) + 4 for part in shown.values()]
+    parts = dict(list(table.groupby("family", sort=False)))
+    heights = [part.method.nunique() + 4 for part in parts.values()]
     size = (12.5, 0.3 * sum(heights) + 1.2)
     ratios = {"height_ratios": heights}
-    _, grid = plt.subplots(len(shown), 1, figsize=size, squeeze=False, layout="constrained", gridspec_kw=ratios)
+    _, grid = plt.subplots(len(parts), 1, figsize=size, squeeze=False, layout="constrained", gridspec_kw=ratios)
     colours = sns.color_palette("vlag_r", as_cmap=True)
-    for axes, (family, part) in zip(grid[:, 0], shown.items(), strict=True):
-        names = [name for name in (MEAN, *JOINT) if name in part]
-        told = table[(table.family == family) & (table.verdict != "cannot be told")]
-        sure = set(zip(told.method, told.metric, strict=True))
-        values = part[names].to_numpy(float)
-        axes.imshow(values, cmap=colours, vmin=0, vmax=1, aspect="auto")
-        for (row, column), value in np.ndenumerate(values):
-            if not np.isnan(value):
-                weight = "bold" if (part.index[row], names[column]) in sure else "normal"
-                colour = "white" if abs(value - 0.5) > 0.4 else "black"
-                style = {"ha": "center", "va": "center", "fontsize": 8, "weight": weight, "color": colour}
-                axes.text(column, row, f"{100 * value:.0f}", **style)
+    for axes, (family, part) in zip(grid[:, 0], parts.items(), strict=True):
+        wide = part.pivot(index="method", columns="metric", values=["place", "verdict"]).loc[part.method.unique()]
+        names = [name for name in (MEAN, *JOINT) if name in wide["place"]]
+        sure = wide["verdict"][names].isin(["above", "below"]).to_numpy()
         titles = ["mean of these" if name == MEAN else JOINT[name].title for name in names]
-        axes.set_xticks(range(len(names)), titles, rotation=25, ha="left", fontsize=8.5)
-        axes.set_yticks(range(len(part)), [METHODS[m].title for m in part.index], fontsize=8.5)
-        axes.xaxis.tick_top()
+        rows = [METHODS[m].title for m in wide.index]
+        _heat_map(axes, wide["place"][names].to_numpy(float), sure, colours, (0, 1), 0.8, rows, titles)
         axes.axvline(0.5, color="white", linewidth=3)
         axes.set_title(family, loc="left", fontsize=11, weight="bold")
-        _bare(axes)
     _colour_bar(grid[:, 0], colours, (0, 100), "other methods beaten, in hundredths", shrink=0.4, pad=0.01)
     return grid[0][0]
 
@@ -146,27 +133,32 @@ def draw_across(table: pd.DataFrame):
     if part.empty:
         return draw_nothing("No two models of a task went before the same metric in this run.")
     use_style()
-    pairs = list(part.groupby(["family", "task", "model_a", "model_b"], sort=False).groups)
-    pairs.sort(key=lambda pair: pair[0] != TRANSFORMERS)
+    pair = ["family", "task", "model_a", "model_b"]
+    pairs = sorted(part.groupby(pair, sort=False).groups, key=lambda one: one[0] != TRANSFORMERS)
     names = [name for name in JOINT if name in set(part.metric)]
+    wide = part.pivot(index=pair, columns="metric", values=["tau", "verdict"]).loc[pairs]
+    verdicts = wide["verdict"][names].to_numpy()
     _, axes = plt.subplots(figsize=(0.95 * len(names) + 5, 0.3 * len(pairs) + 2), layout="constrained")
-    colours = sns.color_palette(PALETTE, as_cmap=True)
-    shown, strength = np.full((len(pairs), len(names)), np.nan), np.ones((len(pairs), len(names)))
-    for row in part.itertuples():
-        at = pairs.index((row.family, row.task, row.model_a, row.model_b)), names.index(row.metric)
-        shown[at] = row.tau
-        strength[at] = 0.3 if row.verdict == TOO_FEW else 1
-        colour = "white" if abs(row.tau) * strength[at] > 0.7 else "black"
-        style = {"ha": "center", "va": "center", "fontsize": 8, "color": colour}
-        axes.text(*at[::-1], f"{100 * row.tau:.0f}", weight="bold" if row.verdict == DIFFER else "normal", **style)
-    axes.imshow(shown, cmap=colours, vmin=-1, vmax=1, aspect="auto", alpha=strength)
-    axes.set_xticks(range(len(names)), [JOINT[name].title for name in names], rotation=25, ha="left", fontsize=8.5)
+    colours, titles = sns.color_palette(PALETTE, as_cmap=True), [JOINT[name].title for name in names]
     named = [f"{task_title(task)}: {model_title(a)}, {model_title(b)}" for _, task, a, b in pairs]
-    axes.set_yticks(range(len(pairs)), named, fontsize=8.5)
-    axes.xaxis.tick_top()
-    _bare(axes)
+    pale = np.where(verdicts == TOO_FEW, 0.3, 1.0)
+    taus = wide["tau"][names].to_numpy(float)
+    _heat_map(axes, taus, verdicts == DIFFER, colours, (-1, 1), 0.7, named, titles, pale)
     _colour_bar(axes, colours, (-100, 100), "rank correlation of methods, in hundredths", shrink=0.6, pad=0.01)
     return axes
+
+
+def _heat_map(axes, values, bold, colours, ends, dark, rows, columns, alpha=1.0) -> None:
+    """(rows, columns) values in colour and, in hundredths, in words: white from `dark` of the scale outwards."""
+    axes.imshow(values, cmap=colours, vmin=ends[0], vmax=ends[1], aspect="auto", alpha=alpha)
+    strength = np.abs(values - np.mean(ends)) / (ends[1] - np.mean(ends)) * alpha
+    for at in map(tuple, np.argwhere(~np.isnan(values))):
+        style = {"weight": "bold" if bold[at] else "normal", "color": "white" if strength[at] > dark else "black"}
+        axes.text(*at[::-1], f"{100 * values[at]:.0f}", ha="center", va="center", fontsize=8, **style)
+    axes.set_xticks(range(len(columns)), columns, rotation=25, ha="left", fontsize=8.5)
+    axes.set_yticks(range(len(rows)), rows, fontsize=8.5)
+    axes.xaxis.tick_top()
+    _bare(axes)
 
 
 def _bare(axes):

@@ -8,7 +8,7 @@ from compendium.papers.common.method_style import name_method
 from compendium.papers.common.sentences import of_row, sentence
 from compendium.papers.common.style import name_run, task_title
 from compendium.papers.joint.across_models import DIFFER, TOO_FEW
-from compendium.papers.joint.places import MEAN
+from compendium.papers.joint.standing import MEAN
 
 
 @sentence

@@ -23,11 +23,11 @@ from attreval.metrics.scored_text import RANDOM, ScoredText, Settings, without_a
 from compendium.config import Profile, Run
 from compendium.papers.common.runs import RUN, common_methods, drop_unlearned, load_records_once, unlearned_table
 from compendium.papers.common.sample import borrowed_evidence, to_explain, with_evidence
-from compendium.papers.common.trained_models import load_model_once
+from compendium.papers.common.trained_models import open_run
 from compendium.papers.zhao2023.erasure import random_scores
 from compendium.papers.zhao2023.settings import query_segment, rule_protocol
 from compendium.project import Results
-from compendium.workflow.step import Step, set_threads
+from compendium.workflow.step import Step
 
 BATCHED_TEXTS = 4  # instances that share batches
 COLUMNS = ["task", "model", "seed", "instance", "method", "metric", "value"]
@@ -68,22 +68,22 @@ def score_instances(results: Results, profile: Profile, task: str, model: str, s
 
     values: one row a task, model, seed, instance, method and metric (COLUMNS); they may be NaN.
     """
-    from attreval.models.scorer import Scorer
-
-    set_threads(profile.threads)
     run = (task, model, seed)
-    scorer = Scorer(load_model_once(results, profile, *run), profile.explaining_of(task).token_budget)
+    scorer = open_run(results, profile, run)
     records, stored = load_records_once(results, profile, *run), read_stored_metrics(results, *run)
-    methods = common_methods(records)
-    asked, borrowed = profile.joint.asked_of(task, profile.rows_explained(task, model)), borrowed_evidence(task)
-    end = min(start + BATCHED_TEXTS, _rows_of(profile, task, model))
+    methods, borrowed = common_methods(records), borrowed_evidence(task)
+    # notebook 06 asks about the predicted class: where another is explained, its values do not count
+    kept = {"pointing", *(ERASURE if profile.explaining_of(task).target == "predicted" else ())}
     texts = []
-    for instance in to_explain(profile, task, model)[start:end]:
+    for instance in to_explain(profile, task, model)[
+        start : min(start + BATCHED_TEXTS, _rows_of(profile, task, model))
+    ]:
         of_text, tokens = records[instance.id], scorer.model.tokens(instance)
         scores = {m: of_text[m].on_tokens(len(tokens))[tokens.content] for m in methods}
-        known = known_values(profile, task, stored.get(instance.id, {}))
-        marked, target = with_evidence(instance, borrowed), next(iter(of_text.values())).target
-        texts.append(score_text(profile, run, marked, tokens, scores, target, known))
+        known = {key: value for key, value in stored.get(instance.id, {}).items() if key[0] in kept}
+        target = next(iter(of_text.values())).target
+        texts.append(score_text(profile, run, with_evidence(instance, borrowed), tokens, scores, target, known))
+    asked = profile.joint.asked_of(task, profile.rows_explained(task, model))
     values = ask_metrics(scorer, texts[: max(0, asked - start)], texts)
     rows = [(*run, text.instance.id, *value) for text, found in zip(texts, values, strict=True) for value in found]
     return pd.DataFrame(rows, columns=COLUMNS), scorer.costs
@@ -129,15 +129,14 @@ def ask_metrics(
 
 def ask_model(scorer, texts: Sequence[ScoredText], metrics: Sequence[Metric] = OF_TOKENS) -> None:
     """Ask the model, for the texts to know, what metrics want of every method; a method is an account of the ledger."""
+
+    def conversation(part: list[Metric], text: ScoredText, method: str) -> Iterator:
+        for metric in part:
+            yield from metric.ask(text, method)
+
     for last in (False, True):  # what compares with random scores comes last: nothing is asked twice
         part = [metric for metric in metrics if "model" in metric.needs and ("random" in metric.needs) == last]
-        scorer.converse((method, _ask(part, text, method)) for text in texts for method in text.scores)
-
-
-def _ask(metrics: Sequence[Metric], text: ScoredText, method: str) -> Iterator:
-    """The conversation that asks these metrics of one method."""
-    for metric in metrics:
-        yield from metric.ask(text, method)
+        scorer.converse((method, conversation(part, text, method)) for text in texts for method in text.scores)
 
 
 def _values_of(text: ScoredText, metrics: Sequence[Metric]) -> Iterator[tuple[str, str, float]]:
@@ -157,17 +156,6 @@ def _values_of(text: ScoredText, metrics: Sequence[Metric]) -> Iterator[tuple[st
         if "model" in metric.needs and (other_class or np.isnan(list(found.values())).any()):
             continue
         yield from ((m, metric.name, value) for m, value in found.items())
-
-
-def known_values(profile: Profile, task: str, stored: Known) -> Known:
-    """Those of the stored values of a text that count: of erasure where its predicted class is explained."""
-    kept = {"pointing", *(ERASURE if explains_predicted(profile, task) else ())}
-    return {key: value for key, value in stored.items() if key[0] in kept}
-
-
-def explains_predicted(profile: Profile, task: str) -> bool:
-    """Whether a task's explanations are of the predicted class, which notebook 06 asks about."""
-    return profile.explaining_of(task).target == "predicted"
 
 
 @lru_cache(maxsize=4)

@@ -61,7 +61,7 @@ def explain_shard(step: Step) -> Shard:
 def open_scorer(step: Step) -> Scorer:
     """The ledger of the step's trained model, in the precision that the profile allows sampled methods."""
     given, spec = step.parameters, step.profile.explaining_of(step.parameters.task)
-    model = load_model(step.results, given.task, given.model, given.seed, step.profile)
+    model = load_model(step.results, step.profile, given.task, given.model, given.seed)
     return Scorer(model, spec.token_budget, sampled_precision=pick_precision(spec.perturbation_precision, model.device))
 
 

@@ -22,7 +22,7 @@ from compendium import corpora
 from compendium.config import TaskSpec
 from compendium.config.sections import AlsoTrain
 from compendium.papers.common.style import use_style
-from compendium.papers.common.word_vectors import load_vectors
+from compendium.papers.common.trained_models import load_vectors
 from compendium.workflow.step import Step
 
 

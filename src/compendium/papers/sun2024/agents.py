@@ -101,7 +101,7 @@ def agent_inputs(step: Step) -> list[AgentInput]:
     """Every instance that agents see: without an explanation, and with those of each technique, type and form."""
     given, profile = step.parameters, step.profile
     settings, run = profile.diagnosis.agents, (given.task, given.model, given.seed)
-    model = load_model(step.results, *run, profile)
+    model = load_model(step.results, profile, *run)
     # ranks to be written at most: as many as there are units in a few pairs of long spans
     marks = read_marks(model.tokenizer, 200 * settings.pieces)
     longest = getattr(model, "longest", model.max_length)

@@ -1,0 +1,256 @@
+"""Explained once more with one thing changed: the budget, the length of the texts, the model's training, the baseline.
+
+Growing budgets show from where on a sampled explanation is stable. Short texts show how far comprehensiveness and
+sufficiency could have gone at all (Edin et al. 2025). Twins that have also learned from masked texts (Madsen et al.
+2024) answer the objection that an erased text is unlike anything the model has read. Other baselines show what the
+start of integrated gradients moves. Within a study, random draws are the same for whatever is compared.
+`variant_tables` says what each change does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, get_args
+
+import pandas as pd
+
+from attreval.core.records import Instance
+from attreval.core.seeds import generator
+from attreval.methods import METHODS
+from attreval.methods.method import Budget, PathBaseline
+from attreval.metrics import STORED
+from attreval.metrics.normalised_aopc import MEASURES, areas_in_limits
+from attreval.metrics.rank_correlation import tau_b
+from compendium import corpora
+from compendium.config import Profile, Run
+from compendium.papers.common.runs import common_methods, load_records_once
+from compendium.papers.common.sample import borrowed_evidence, to_explain, with_evidence
+from compendium.papers.common.trained_models import open_run
+from compendium.papers.joint.values import OF_TOKENS, ask_metrics, score_text
+from compendium.papers.zhao2023.erasure import HARD_MEASURES, ErasureInput, ask_erasure, erasure_values
+from compendium.papers.zhao2023.settings import main_protocol, query_segment, rule_protocol
+from compendium.project import Results
+from compendium.workflow.step import Step
+
+TOGETHER = 5  # texts that share batches
+Part = tuple[int, int | None, int]  # which texts of a run: a slice
+BUDGETS = ["task", "model", "method", "budget", "seed", "instance", "requested", "scores"]
+LIMITS = ["task", "model", "instance", "exact", "method", "measure", "raw", "least", "greatest", "normalised"]
+TWINS = ["task", "model", "role", "instance", "erased", "method", "metric", "value"]
+BASELINES = ["task", "model", "instance", "baseline", "metric", "value"]
+
+PLAIN, MASKED = ROLES = ("plain", "masked")
+ACCURACY = "accuracy"  # among the metrics of twins: whether the class was found, in each of two readings of a text
+READINGS = ("whole", "masked")
+ERASED = {"padding": {}, "mask": {"erased": "mask", "baseline": "content"}}  # changes of the joint study's protocol
+IN_PART = "in part"  # how soft erasure erases: no twin has read such vectors
+SOFT = ("soft_nc_equal", "soft_ns_equal")
+
+METHOD = "integrated_gradients"
+STARTS = get_args(PathBaseline)
+GAP = "gap"  # among the metrics of baselines: how far scores are from the sum they owe
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A run of which texts are explained once more, and the ledger of its model."""
+
+    results: Results
+    profile: Profile
+    run: Run
+    scorer: Any
+
+    @property
+    def budget(self) -> Budget:
+        """What the profile says of explaining the task."""
+        return self.profile.explaining_of(self.run[0])
+
+    @property
+    def by_token(self) -> Budget:
+        """The same by single tokens, whatever the units of the profile."""
+        return self.budget.changed(units=self.budget.units.changed(unit="subword"))
+
+    def explain(self, texts: Sequence[Instance], methods: Iterable[str], *how):
+        """The texts explained by those of the methods that apply to the model. how: what follows in `explain`."""
+        from attreval.methods.run import explain
+
+        applicable = [name for name in methods if self.scorer.model.family in METHODS[name].families]
+        return explain(self.scorer, texts, applicable, *how)
+
+
+def _measure(step: Step, what: str, study: Callable, jobs: Iterable[tuple], columns: list[str]) -> pd.DataFrame:
+    """The rows that a study gives of each job, (run, what else it is called with), below task and model."""
+    given = [(study, step.results, step.profile, *run, *more) for run, *more in jobs]
+    found = step.side_by_side(_open_and_measure, given, what)
+    return pd.DataFrame([row for rows in found for row in rows], columns=columns)
+
+
+def _open_and_measure(study: Callable, results: Results, profile: Profile, task: str, model: str, seed: int, *more):
+    """The rows of one job."""
+    run = (task, model, seed)
+    opened = Opened(results, profile, run, open_run(results, profile, run))
+    return [(task, model, *row) for row in study(opened, *more)]
+
+
+def _parts(rows: int) -> list[Part]:
+    """The first texts of a run, TOGETHER a part."""
+    return [(start, min(start + TOGETHER, rows), 1) for start in range(0, rows, TOGETHER)]
+
+
+def measure_budgets(step: Step) -> pd.DataFrame:
+    """One row a budget, seed of the draws and text of the first run of each task, by each method that has a budget.
+
+    requested: evaluations; scores: (n,) of the tokens.
+    """
+    spec = step.profile.joint.budgets
+    jobs = [
+        (run, method, draw)
+        for task, methods in spec.tasks.items()
+        if (run := step.profile.first_explained(task))
+        for method in methods
+        for draw in range(spec.seeds if METHODS[method].stochastic else 1)
+    ]
+    return _measure(step, "budgets", _growing, jobs, BUDGETS)
+
+
+def _growing(opened: Opened, method: str, draw: int) -> Iterator[tuple]:
+    """One method at growing budgets, with one seed of its draws."""
+    spec, (task, model, _) = opened.profile.joint.budgets, opened.run
+    texts, names = to_explain(opened.profile, task, model)[: spec.rows], ("budgets", *opened.run, draw + 1)
+    for size in spec.sizes_of.get(task, spec.sizes):
+        budget = METHODS[method].limited(opened.by_token, size).changed(limsse_draw=draw)
+        for one in opened.explain(texts, [method], budget, names, budget.target):
+            for record in one.attributions.values():
+                scores = record.on_tokens(len(one.tokens))[one.tokens.content]
+                yield method, size, draw + 1, one.instance.id, record.cost.requested, scores
+
+
+def measure_limits(step: Step) -> pd.DataFrame:
+    """One row a run, short text, method and measure: its area, the least and greatest of any order of the tokens.
+
+    normalised: where the area lies between the two. exact: whether they are those of all orders.
+    """
+    profile, spec = step.profile, step.profile.joint.limits
+    runs = profile.first_runs(spec.tasks)
+    rows = {task: len(_short_texts(profile, task)) for task in {run[0] for run in runs}}
+    jobs = [(run, part) for run in runs for part in _parts(rows[run[0]])]
+    return _measure(step, "limits", _between_limits, jobs, LIMITS)
+
+
+def _short_texts(profile: Profile, task: str) -> list[Instance]:
+    """The first test instances of a task that are short enough."""
+    spec = profile.joint.limits
+    return [i for i in corpora.load(task, "test") if len(i.words) <= spec.words][: spec.tasks[task]]
+
+
+def _between_limits(opened: Opened, part: Part) -> Iterator[tuple]:
+    """Areas of a few texts."""
+    task, spec = opened.run[0], opened.profile.joint.limits
+    texts = _short_texts(opened.profile, task)[slice(*part)]
+    explained = opened.explain(texts, spec.methods, opened.by_token, ("limits", *opened.run))
+    protocol, query = main_protocol(opened.profile, task), query_segment(task)
+    talks = [
+        areas_in_limits(
+            one.tokens,
+            [record.scores for record in one.attributions.values()],
+            rngs=[generator("ties", *opened.run, one.instance.id, method) for method in one.attributions],
+            protocol=protocol,
+            query=query,
+            beam=spec.beam,
+            exact=spec.exact,
+        )
+        for one in explained
+    ]
+    answers = opened.scorer.converse(("limits", talk) for talk in talks)
+    for one, (limits, areas) in zip(explained, answers, strict=True):
+        for method, of_method in zip(one.attributions, areas, strict=True):
+            for measure, area in zip(MEASURES, of_method, strict=True):
+                least, greatest = map(float, getattr(limits, measure))
+                placed = limits.place(measure, area)
+                yield one.instance.id, limits.exact, method, measure, float(area), least, greatest, placed
+
+
+def measure_twins(step: Step) -> pd.DataFrame:
+    """One row a twin of joint.masked, text, way to erase, method and metric, and one a twin, text and reading.
+
+    The latter has ACCURACY for a metric, the reading for a way to erase, and no method. Each twin is asked about the
+    same texts, explained by the same methods for its own prediction.
+    """
+    parts = {task: -(-of.rows // TOGETHER) for task, of in step.profile.joint.masked.twins.items()}
+    jobs = [(run, (at, None, parts[run[0]])) for run in step.profile.twin_runs() for at in range(parts[run[0]])]
+    return _measure(step, "twins", _of_twin, jobs, TWINS)
+
+
+def _of_twin(opened: Opened, part: Part) -> Iterator[tuple]:
+    """Accuracy and measures of erasure of one twin on a few texts."""
+    from attreval.models.training import evaluate, masked_copies
+
+    task, model, seed = opened.run
+    spec, loaded = opened.profile.joint.masked, opened.scorer.model
+    twins = spec.twins[task]
+    texts = corpora.load(task, "test", max(twins.rows, twins.tested))
+    role, tested = ROLES[model in twins.masked], texts[: twins.tested][slice(*part)]
+    for reading, read in zip(READINGS, (tested, masked_copies(loaded, tested, "twins", task)), strict=True):
+        right = evaluate(loaded, read).correct if read else []
+        for one, yes in zip(tested, right, strict=True):
+            yield role, one.id, reading, "", ACCURACY, float(yes)
+    texts = texts[: twins.rows][slice(*part)]
+    explained = opened.explain(texts, spec.methods, opened.budget, ("twins", task, seed))
+    cases = [case for one in explained for case in _erasures(opened.profile, task, seed, one)]
+    query = query_segment(task)
+    found = opened.scorer.converse((case.method, ask_erasure(tokens, case, query)) for _, tokens, case in cases)
+    for (instance, _, case), (hard, soft) in zip(cases, found, strict=True):
+        for stored in HARD_MEASURES:
+            value = float(getattr(hard, stored).mean())
+            yield role, instance, case.setting, case.method, STORED[stored].name, value
+        for metric, value in zip(SOFT, erasure_values(hard, soft)[2:4], strict=True) if case.soft else ():
+            yield role, instance, IN_PART, case.method, metric, value
+
+
+def _erasures(profile: Profile, task: str, seed: int, one) -> Iterator[tuple]:
+    """(instance, tokens, ErasureInput) of a text for each method and token put; the draws are the same for twins."""
+    protocol = rule_protocol(profile, task, "equal_means")
+    for method, record in one.attributions.items():
+        names = ("twins", task, seed, one.instance.id, method)
+        for erased, changes in ERASED.items():
+            changed, soft = replace(protocol, **changes), erased == "padding"
+            case = ErasureInput(erased, method, "own", record.scores, changed, names, soft=soft)
+            yield one.instance.id, one.tokens, case
+
+
+def measure_baselines(step: Step) -> pd.DataFrame:
+    """One row a text, baseline of integrated gradients and metric; the value may be NaN."""
+    profile, jobs = step.profile, []
+    for task, rows in profile.joint.path_baselines.items():
+        if run := profile.first_explained(task):
+            jobs += [(run, part) for part in _parts(min(rows, profile.rows_explained(*run[:2])))]
+    return _measure(step, "baselines", _from_each_start, jobs, BASELINES)
+
+
+def _from_each_start(opened: Opened, part: Part) -> Iterator[tuple]:
+    """What metrics say of a few texts that are explained from every baseline."""
+    profile, run, budget, scorer = opened.profile, opened.run, opened.budget, opened.scorer
+    texts = to_explain(profile, *run[:2])[slice(*part)]
+    made = {
+        start: opened.explain(texts, [METHOD], budget.changed(path_baseline=start), run, budget.target)
+        for start in STARTS
+    }
+    records, borrowed = load_records_once(opened.results, profile, *run), borrowed_evidence(run[0])
+    others = [method for method in common_methods(records) if not method.startswith(METHOD)]
+    pure = [metric for metric in OF_TOKENS if "model" not in metric.needs]
+    asking = [metric for metric in OF_TOKENS if "model" in metric.needs]
+    for at, instance in enumerate(texts):
+        by = {start: explained[at].attributions[METHOD] for start, explained in made.items()}
+        tokens, scores = made["pad"][at].tokens, {start: one.scores for start, one in by.items()}
+        of_others = {m: records[instance.id][m].on_tokens(len(tokens))[tokens.content] for m in others}
+        text = score_text(profile, run, with_evidence(instance, borrowed), tokens, scores, by["pad"].target)
+        values = [(start, GAP, abs(one.gap)) for start, one in by.items()]
+        values += [(start, "score_tau_b", float(tau_b(own, scores["pad"]))) for start, own in scores.items()]
+        for start, own in scores.items():
+            alone = score_text(profile, run, text.instance, tokens, of_others | {METHOD: own}, text.target)
+            (found,) = ask_metrics(scorer, [], [alone], pure)
+            values += [(start, metric, value) for method, metric, value in found if method == METHOD]
+        text = replace(text, draws=dict.fromkeys(scores, (*run, instance.id, METHOD)))
+        (found,) = ask_metrics(scorer, [text], [text], asking)
+        yield from ((instance.id, *value) for value in [*values, *found] if value[0] != "random")
