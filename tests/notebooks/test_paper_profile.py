@@ -30,14 +30,17 @@ NAME = "paper_small"  # no profile of the project has it
 NAMES = ["the", "a", "film", "plot", "was", "is", "not", "very", "good", "bad", "slow", "brave", "un", "able"]
 ROWS = {"train": 6, "dev": 3, "test": 3}
 FEW = {"train_rows": 6, "dev_rows": 3, "test_rows": 3}
-FEWER = {  # a model of each family for each judge of word-level models; all tasks stay
+KEPT = {  # one task a judge and kind of text, and of its models one a family
+    "snli": ["distilbert", "bert", "bart"],
+    "rotten_tomatoes": ["distilbert"],
+    "sst2": ["bert"],
+    "evidence_inference": ["scibert"],
+    "esnli": ["distilbert"],
+    "rated_movies": ["distilbert"],
     "newsgroups": ["gru", "cnn"],
     "yelp": ["gru"],
-    "agreement_whole": ["uni_lstm", "uni_qgru"],
-    "agreement_ud_whole": ["uni_qgru"],
-    "agreement_linzen_whole": ["uni_lstm"],
-    "hybrid_newsgroups": ["gru", "cnn"],
-    "hybrid_yelp": ["gru"],
+    "agreement_whole": ["uni_lstm"],
+    "hybrid_newsgroups": ["gru"],
     "manual_newsgroups": ["cnn"],
 }
 SHORT = {  # what a method may ask for, and nothing else
@@ -70,7 +73,8 @@ def evidence(task: str, words: int, rng) -> Evidence:
 
 
 def small(profile: dict, tokenizer: str) -> dict:
-    """The profile with tiny models and a few rows; tasks, judges, methods, targets and ways to train stay."""
+    """The profile with fewer tasks, tiny models and a few rows; judges, methods, targets and ways to train stay."""
+    profile["tasks"] = {name: task for name, task in profile["tasks"].items() if name in KEPT}
     for spec in profile["models"].values():
         if "weights" in spec:
             decoder = "bart" in spec.pop("weights")
@@ -82,7 +86,7 @@ def small(profile: dict, tokenizer: str) -> dict:
     for name, task in profile["tasks"].items():
         task |= {} if TASKS[name].trained_on else FEW
         task |= {"explain_rows": min(task["explain_rows"], 1), "seeds": task.get("seeds", [1])[:1]}
-        task |= {"models": FEWER.get(name, task["models"])}
+        task |= {"models": KEPT[name]}
         task.pop("examples", None)
         task["training"] = task.get("training", {}) | {"epochs": 1}
         task["explain"] = task.get("explain", {}) | SHORT
@@ -90,7 +94,7 @@ def small(profile: dict, tokenizer: str) -> dict:
         profile["tasks"][name]["seeds"] = [1, 2]  # of which the one of lowest APD is taken
     few = {"scale_rows": 1, "control_rows": 1, "noise_variances": [0.1]}
     profile["faithfulness"] |= few
-    profile["bootstrap"] = {"draws": 5}
+    profile["bootstrap"] = {"draws": 5, "nulls": 19}
     profile["diagnosis"] |= {"rows": 2, "parts": 1, "oracle": {"rows": 1, "units": 16, "samples": [8]}}
     profile["diagnosis"]["units"] |= {"shapley_samples": 8, "attention_steps": 2, "attention_steps_most": 2}
     profile["diagnosis"]["agents"] |= {
@@ -98,6 +102,7 @@ def small(profile: dict, tokenizer: str) -> dict:
         "seeds": [1],
         "split": [0.34, 0.33, 0.33],
         "techniques": ["attention"],
+        "types": ["token"],
         "forms": ["text"],
     }
     profile["diagnosis"]["agents"]["training"] |= {"epochs": 1}
@@ -162,8 +167,7 @@ def test_every_judge_of_the_paper_profile_has_its_tasks(finished):
     found = table("04_poerner2018", "pointing")
     played = set(zip(found.task, found.model, strict=True))
     assert played <= judged_by(finished, "pointing")  # a document is discarded where no word speaks for its class
-    assert len({pair for pair in played if pair[0].startswith("agreement")}) == 4
-    assert found.accuracy.between(0, 1).sum() > 50
+    assert ("agreement_whole", "uni_lstm") in played and found.accuracy.between(0, 1).sum() > 20
     found = table("06_zhao2023", "aopc")
     assert set(found.task) == {task for task, _ in judged_by(finished, "faithfulness")}
     found = table("07_sun2024", "summary")
@@ -179,7 +183,7 @@ def test_agreement_is_of_the_runs_of_lowest_difference(finished):
         assert set(zip(found.task, found.model, strict=True)) == judged_by(finished, "agreement")
         assert not found.duplicated(["task", "model"]).any()
         kept = found.merge(seeds, on=["task", "model", "seed"])
-        assert len(kept) == 4 and kept.chosen.all()
+        assert len(kept) == len(of_several_seeds) and kept.chosen.all()
 
 
 def test_each_task_explains_the_class_that_its_judges_ask_about(finished):

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attreval.api.show.colours import css
-from compendium.papers.common import coloured_text
+from compendium.papers.common.coloured_text import KEY, ColouredText, scale
 
 TEXT = ["the", "<keys>", "to", "$5", "الباب"]
 SCORES = {"lrp & co": [0.0, 2.0, -1.0, 0.5, 0.0], "flat": [0.0] * 5}
@@ -20,7 +20,7 @@ MARKED = [False, True, False, False, False]
 def test_coloured_text_says_by_shape_what_it_says_by_colour():
     from bs4 import BeautifulSoup
 
-    page = BeautifulSoup(coloured_text.colour_text(TEXT, SCORES, MARKED, "are").data, "html.parser")
+    page = BeautifulSoup(ColouredText(TEXT, SCORES, MARKED, "are").html().data, "html.parser")
     first, flat = page.find_all("tr")
     assert first.th.text == "lrp & co"
     words = first.td.find_all("span")
@@ -34,7 +34,7 @@ def test_coloured_text_says_by_shape_what_it_says_by_colour():
 
 @given(scores=st.lists(st.floats(-1e300, 1e300), min_size=1, max_size=6))
 def test_colours_are_the_papers_scale(scores):
-    scaled = coloured_text.scale(scores)
+    scaled = scale(scores)
     assert np.abs(scaled).max() <= 1 / 1.1 + 1e-9
     assert (np.sign(scaled) == np.sign(scores)).all() or np.abs(scores).min() < 1e-10 * np.abs(scores).max()
 
@@ -42,9 +42,9 @@ def test_colours_are_the_papers_scale(scores):
 def test_the_picture_holds_every_word_inside_its_width_and_breaks_lines():
     words, scores = TEXT[:4] * 12, SCORES["lrp & co"][:4] * 12
     marked = [at == 1 for at in range(48)]
-    axes = coloured_text.draw_text(words, {"lrp": scores, "flat": [0.0] * 48}, marked, "are", width=5)
+    axes = ColouredText(words, {"lrp": scores, "flat": [0.0] * 48}, marked, "are").draw(width=5)
     boxes = list(axes.patches)
-    key, labels = len(coloured_text.KEY.split()), len(["lrp"]) + len(["flat"])
+    key, labels = len(KEY.split()), len(["lrp"]) + len(["flat"])
     assert len(axes.texts) == labels + 2 * (48 + 1) + key and len(boxes) == 36
     assert len(axes.lines) == 2  # one underlined word a method
     render = axes.get_figure().canvas.get_renderer()
@@ -59,9 +59,9 @@ def test_the_picture_holds_every_word_inside_its_width_and_breaks_lines():
     assert len({text.get_position()[1] for text in axes.texts if text.get_fontweight() == "bold"}) >= 2
 
 
-@pytest.mark.parametrize("draw", [coloured_text.colour_text, coloured_text.draw_text])
-def test_colour_needs_one_finite_score_a_word(draw):
+@pytest.mark.parametrize("show", [ColouredText.html, ColouredText.draw])
+def test_colour_needs_one_finite_score_a_word(show):
     with pytest.raises(ValueError, match="'m' has 1 scores for 5 words"):
-        draw(TEXT, {"m": [1.0]}, MARKED)
+        show(ColouredText(TEXT, {"m": [1.0]}, MARKED))
     with pytest.raises(ValueError, match="finite"):
-        draw(TEXT[:1], {"m": [np.nan]}, MARKED[:1])
+        show(ColouredText(TEXT[:1], {"m": [np.nan]}, MARKED[:1]))

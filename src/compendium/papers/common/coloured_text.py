@@ -6,7 +6,7 @@ score is bold, the evidence underlined, so nothing is said by colour alone.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
@@ -29,28 +29,63 @@ KEY = "blue: for the predicted class; orange: against it; bold: highest; underli
 class ColouredText:
     """A text to be shown in colour: W words, (W,) scores by what gave them, and which words are evidence.
 
-    after: what follows the text. model, predicted: what read it and predicts of it, in words.
+    after: what follows the text in grey, such as the verb. model, predicted: what read it and predicts of it, in words.
     """
 
-    words: tuple[str, ...]
-    rows: dict[str, np.ndarray]
-    evidence: np.ndarray
+    words: Sequence[str]
+    rows: Mapping[str, Sequence[float]]
+    evidence: Sequence[bool]
     after: str = ""
     model: str = ""
     predicted: str = ""
 
     def html(self) -> HTML:
-        """See `colour_text`."""
-        return colour_text(self.words, self.rows, self.evidence, self.after)
+        """A table with a row for each method: the text, coloured."""
+        lines = []
+        for name, words in self._scaled():
+            parts = []
+            for word, score, scaled, marked, highest in words:
+                text = f"<u>{escape(word)}</u>" if marked else escape(word)
+                text = f"<strong>{text}</strong>" if highest else text
+                tint = f' style="{WORD}{css(scaled)}"' if scaled else ""
+                parts.append(f'<span title="{score:+.3g}"{tint}>{text}</span>')
+            if self.after:
+                parts.append(f'<span style="color:#595959">[{escape(self.after)}]</span>')
+            lines.append(ROW.format(escape(name), " ".join(parts)))
+        return HTML(f'<table class="coloured-text"><caption>{KEY}</caption>{"".join(lines)}</table>')
 
-    def draw(self):
-        """See `draw_text`."""
-        return draw_text(self.words, self.rows, self.evidence, self.after)
+    def draw(self, width: float = 7.0):
+        """The same as a picture of `width` inches: its matplotlib axes."""
+        pen = Pen(width)
+        for name, words in self._scaled():
+            shown = [
+                {"text": word, "ground": blend(scaled) if scaled else None, "underlined": bool(marked)}
+                | {"weight": "bold" if highest else "normal"}
+                for word, _, scaled, marked, highest in words
+            ]
+            pen.row(name, [*shown, *([{"text": f"[{self.after}]", "colour": GREY}] if self.after else [])])
+        pen.line(KEY, colour=GREY, size=SIZE * 0.75)
+        return pen.finish().axes[0]
+
+    def _scaled(self) -> Iterator[tuple[str, list[tuple]]]:
+        """Of each method (word, score, its colour's strength, evidence, highest) for each word.
+
+        ValueError where words, scores and evidence do not go together.
+        """
+        for name, scores in self.rows.items():
+            if not len(self.words) == len(scores) == len(self.evidence):
+                raise ValueError(
+                    f"each word has one score and is evidence or not; {name!r} has {len(scores)} scores for "
+                    f"{len(self.words)} words, of which {len(self.evidence)} are said to be evidence or not"
+                )
+            highest = np.arange(len(scores)) == (np.argmax(scores) if len(scores) else -1)
+            words = zip(self.words, np.asarray(scores, float), scale(scores), self.evidence, highest, strict=True)
+            yield name, list(words)
 
 
 def draw_scores(table: pd.DataFrame) -> HTML:
     """One row a method. table: column token, then a column of scores a method."""
-    return colour_text(table["token"].tolist(), {m: table[m] for m in table.columns[1:]}, [False] * len(table))
+    return ColouredText(table["token"], {m: table[m] for m in table.columns[1:]}, [False] * len(table)).html()
 
 
 def scale(scores: Sequence[float]) -> np.ndarray:
@@ -60,56 +95,3 @@ def scale(scores: Sequence[float]) -> np.ndarray:
         raise ValueError("scores must be finite numbers to be shown in colour")
     largest = np.abs(scores).max(initial=0)
     return scores / (1.1 * largest) if largest > 0 else scores
-
-
-def _check_lengths(words: Sequence[str], rows: Mapping[str, Sequence[float]], evidence: Sequence[bool]) -> None:
-    """ValueError where words, scores and evidence do not go together."""
-    for name, scores in rows.items():
-        if not len(words) == len(scores) == len(evidence):
-            raise ValueError(
-                f"a word has one score and is evidence or not; {name!r} has {len(scores)} scores for {len(words)} "
-                f"words, of which {len(evidence)} are said to be evidence or not"
-            )
-
-
-def colour_text(
-    words: Sequence[str], rows: Mapping[str, Sequence[float]], evidence: Sequence[bool], after: str = ""
-) -> HTML:
-    """A table as HTML, one row a method: the text, coloured. after: what follows it in grey, such as the verb."""
-    _check_lengths(words, rows, evidence)
-    lines = []
-    for name, scores in rows.items():
-        raw, scaled = np.asarray(scores, dtype=float), scale(scores)
-        first = int(raw.argmax()) if len(raw) else -1
-        parts = []
-        for at, word in enumerate(words):
-            text = f"<u>{escape(word)}</u>" if evidence[at] else escape(word)
-            text = f"<strong>{text}</strong>" if at == first else text
-            tint = f' style="{WORD}{css(scaled[at])}"' if scaled[at] else ""
-            parts.append(f'<span title="{raw[at]:+.3g}"{tint}>{text}</span>')
-        if after:
-            parts.append(f'<span style="color:#595959">[{escape(after)}]</span>')
-        lines.append(ROW.format(escape(name), " ".join(parts)))
-    return HTML(f'<table class="coloured-text"><caption>{KEY}</caption>{"".join(lines)}</table>')
-
-
-def draw_text(
-    words: Sequence[str],
-    rows: Mapping[str, Sequence[float]],
-    evidence: Sequence[bool],
-    after: str = "",
-    width: float = 7.0,
-):
-    """The same as a picture of `width` inches: its matplotlib axes."""
-    _check_lengths(words, rows, evidence)
-    pen = Pen(width)
-    for name, scores in rows.items():
-        first = int(np.argmax(scores)) if len(words) else -1
-        shown = [
-            {"text": word, "ground": blend(score) if score else None, "underlined": bool(marked)}
-            | {"weight": "bold" if at == first else "normal"}
-            for at, (word, score, marked) in enumerate(zip(words, scale(scores), evidence, strict=True))
-        ]
-        pen.row(name, [*shown, *([{"text": f"[{after}]", "colour": GREY}] if after else [])])
-    pen.line(KEY, colour=GREY, size=SIZE * 0.75)
-    return pen.finish().axes[0]
