@@ -94,6 +94,7 @@ def small(profile: dict, tokenizer: str) -> dict:
         profile["tasks"][name]["seeds"] = [1, 2]  # of which the one of lowest APD is taken
     few = {"scale_rows": 1, "control_rows": 1, "noise_variances": [0.1]}
     profile["faithfulness"] |= few
+    profile["agreement"]["largest_k"] = 5
     profile["bootstrap"] = {"draws": 5, "nulls": 19}
     profile["diagnosis"] |= {"rows": 2, "parts": 1, "oracle": {"rows": 1, "units": 16, "samples": [8]}}
     profile["diagnosis"]["units"] |= {"shapley_samples": 8, "attention_steps": 2, "attention_steps_most": 2}

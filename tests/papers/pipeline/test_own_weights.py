@@ -15,16 +15,13 @@ def copy(tmp_path, own, given):
     """The copy of a classifier whose configuration names its classes `own`, where a profile says `given`."""
     names = {"id2label": dict(enumerate(own)), "label2id": {name: k for k, name in enumerate(own)}}
     source = shapes.save_tiny("roberta", tmp_path / "mine", **names)
+    spec = ModelSpec(weights=str(source), labels=given, max_length=64)
     step = SimpleNamespace(
         parameters=SimpleNamespace(task="snli", model="mine", seed=1),
-        profile=SimpleNamespace(
-            models={"mine": ModelSpec(weights=str(source), labels=given, max_length=64)}, device="cpu"
-        ),
-        results=SimpleNamespace(model=lambda *names: tmp_path / "results" / "mine"),
-        files=[],
+        profile=SimpleNamespace(models={"mine": spec}, device="cpu"),
     )
-    model, curve = _copy_trained(step, SNLI)
-    assert step.files == [tmp_path / "results" / "mine" / "model.safetensors"] and not len(curve)
+    model, curve = _copy_trained(step, SNLI, tmp_path / "results" / "mine")
+    assert (tmp_path / "results" / "mine" / "model.safetensors").exists() and not len(curve)
     return model
 
 

@@ -20,17 +20,9 @@ def word_counts(profile: Profile) -> pd.DataFrame:
         if not corpora.table_path(task).exists():
             raise FileNotFoundError(f"the table of task {task!r} is not there: run `attreval fetch --task {task}`")
         table = pq.read_table(corpora.table_path(task), columns=["split", "label", "words"])
-        names = corpora.TASKS[task].labels
-        parts.append(
-            pd.DataFrame(
-                {
-                    "task": task,
-                    "split": table["split"].to_pylist(),
-                    "label": [names[k] for k in table["label"].to_pylist()],
-                    "words": pc.list_value_length(table["words"]).to_numpy(),
-                }
-            )
-        )
+        labels = [corpora.TASKS[task].labels[k] for k in table["label"].to_pylist()]
+        words = pc.list_value_length(table["words"]).to_numpy()
+        parts.append(pd.DataFrame({"task": task, "split": table["split"].to_pylist(), "label": labels, "words": words}))
     return pd.concat(parts, ignore_index=True)
 
 

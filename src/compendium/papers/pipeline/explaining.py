@@ -16,12 +16,17 @@ from attreval.methods.method import Budget
 from attreval.methods.run import Explained, explain
 from attreval.models.placing import pick_precision
 from attreval.models.scorer import Scorer
-from compendium.papers.common.choices import FEW, other_choices, tried_run
+from compendium.config import Profile, Run
+from compendium.config.variants import VARIANTS
 from compendium.papers.common.sample import examples, marked_corpus, to_explain
 from compendium.papers.common.trained_models import load_model
 from compendium.workflow.step import Step
 
 CHECKED = 3  # instances on which the faster precision is compared with the exact one
+
+
+PAPER, FEW = "poerner2018", 8  # whose other choices are tried, and on how many texts
+GATED = ("gru", "lstm", "qgru", "qlstm")  # architectures to which all methods of these choices apply
 
 
 @dataclass(frozen=True)
@@ -36,25 +41,29 @@ class Shard:
 
 
 def explain_shard(step: Step) -> Shard:
-    """Explain the shard, write attributions and tokens, and give its tables; the first shard also does the examples."""
+    """Explain the shard, write attributions and tokens, and give its tables.
+
+    The first shard also explains the examples, and a few texts under every other choice of the paper of choices.
+    """
     given, spec = step.parameters, step.profile.explaining_of(step.parameters.task)
-    scorer = open_scorer(step)
-    names = ("explain", given.task, given.model, given.seed)
+    scorer, run = open_scorer(step), (given.task, given.model, given.seed)
+    every = [method for method in spec.methods if scorer.model.family in METHODS[method].families]
+    methods, how = given.methods or every, (("explain", *run), spec.target)
     instances = to_explain(step.profile, given.task, given.model, given.shard, given.instances)
-    methods = given.methods or _applicable(spec.methods, scorer)
-    explained = explain(scorer, instances, methods, spec, names, spec.target, notify=step.progress("explaining"))
+    explained = explain(scorer, instances, methods, spec, *how, notify=step.progress("explaining"))
     _write(step, given.run()[-1], explained)
     records = [a for e in explained for a in e.attributions.values()]
     check_gaps(records, spec)
     cost = sum_costs(records, scorer.costs.get("prediction", Cost()), len(instances))
     if given.shard == 0 and not (given.instances or given.methods):
         if wanted := examples(given.task, step.profile.tasks[given.task].examples):
-            chosen = _applicable(spec.methods, scorer)
-            _write(step, "examples", explain(scorer, wanted, chosen, spec, names, spec.target))
+            _write(step, "examples", explain(scorer, wanted, every, spec, *how))
         _write_marked_tokens(step, scorer.model, instances)
-        if tried_run(step.profile) == (given.task, given.model, given.seed):
-            _write_other_choices(step, scorer, instances[:FEW], names)
-    precision = precision_table(scorer, instances, methods, spec, names, spec.target)
+        for choice in other_choices(spec) if tried_run(step.profile) == run else ():
+            if chosen := [method for method in choice.methods if method in every]:
+                part = explain(scorer, instances[:FEW], chosen, choice.budget, *how)
+                _write(step, choice.part, part, with_tokens=False)
+    precision = precision_table(scorer, instances, methods, spec, *how)
     return Shard(cost, _scaled_scores(explained[0]), instance_table(explained), precision)
 
 
@@ -65,9 +74,45 @@ def open_scorer(step: Step) -> Scorer:
     return Scorer(model, spec.token_budget, sampled_precision=pick_precision(spec.perturbation_precision, model.device))
 
 
-def _applicable(methods: Sequence[str], scorer: Scorer) -> list[str]:
-    """Those of the methods that apply to the family of the scorer's model."""
-    return [method for method in methods if scorer.model.family in METHODS[method].families]
+@dataclass(frozen=True)
+class OtherChoice:
+    """field: of Budget. value: other than the profile's. methods: those that it bears upon. budget: with this value."""
+
+    field: str
+    value: object
+    methods: tuple[str, ...]
+    budget: Budget
+
+    @property
+    def part(self) -> str:
+        """What the file of its attributions is named by."""
+        return f"{self.field}-{self.value}".lower()
+
+
+def other_choices(budget: Budget) -> list[OtherChoice]:
+    """Each value that a variant of the paper gives to a field of Budget and that is not this budget's.
+
+    Text and released code differ in them; notebook 04 says how far that moves hits (papers.poerner2018.choices). A
+    field bears upon the methods that it is named after: limsse_solver upon limsse_class and limsse_logit.
+    """
+    settings = [pair for sections in VARIANTS[PAPER].values() for pair in sections["explain"].items()]
+    return [
+        OtherChoice(
+            field,
+            value,
+            tuple(name for name in METHODS if name.split("_")[0] == field.split("_")[0]),
+            budget.changed(**{field: value}),
+        )
+        for field in dict(settings)
+        for value in dict.fromkeys(value for name, value in settings if name == field)
+        if value != getattr(budget, field)
+    ]
+
+
+def tried_run(profile: Profile) -> Run | None:
+    """The run on whose first texts other choices are tried: a gated model that points, and reads the shortest texts."""
+    runs = [run for run in profile.explained_runs("pointing") if profile.models[run[1]].architecture in GATED]
+    return min(runs, key=lambda run: profile.models[run[1]].max_length, default=None)
 
 
 def _write(step: Step, part: str, explained: list[Explained], with_tokens: bool = True) -> None:
@@ -80,25 +125,16 @@ def _write(step: Step, part: str, explained: list[Explained], with_tokens: bool 
         write_tokens(step.files[-1], {e.instance.id: e.tokens for e in explained})
 
 
-def _write_other_choices(step: Step, scorer: Scorer, instances: list[Instance], names: tuple) -> None:
-    """Explain a few texts as the paper of the choices, or its code, would (papers.common.choices), and write that."""
-    spec = step.profile.explaining_of(step.parameters.task)
-    for choice in other_choices(spec):
-        if chosen := [name for name in choice.methods if name in _applicable(spec.methods, scorer)]:
-            _write(step, choice.part, explain(scorer, instances, chosen, choice.budget, names, spec.target), False)
-
-
 def _write_marked_tokens(step: Step, model, instances: list[Instance]) -> None:
     """Write how the first model of the agreement judge reads all that people have marked of dev and test.
 
     How far people agree, in the model's tokens (notebook 05), is said of the whole corpus.
     """
     run = step.parameters.task, step.parameters.model, step.parameters.seed
-    runs = [run for run in step.profile.explained_runs("agreement") if run[0] == step.parameters.task]
-    if runs[:1] == [run] and any(len(instance.evidence.marks) for instance in instances):
-        path = step.results.tokens(*run, "marked")
-        write_tokens(path, {i.id: model.tokens(i) for i in marked_corpus(step.parameters.task)})
-        step.files.append(path)
+    first = next((one for one in step.profile.explained_runs("agreement") if one[0] == run[0]), None)
+    if first == run and any(len(instance.evidence.marks) for instance in instances):
+        step.files.append(step.results.tokens(*run, "marked"))
+        write_tokens(step.files[-1], {i.id: model.tokens(i) for i in marked_corpus(run[0])})
 
 
 def check_gaps(records: list[Attribution], budget: Budget) -> None:
@@ -120,11 +156,8 @@ def sum_costs(records: list[Attribution], prediction: Cost, instances: int) -> p
     for record in records:
         totals[record.method] = totals.get(record.method, Cost()) + record.cost
     counts = ("requested", "unique", "reused", "requested_tokens", "unique_tokens", "gradients")
-    rows = [
-        {"method": name, "instances": instances} | {count: getattr(cost, count) / instances for count in counts}
-        for name, cost in totals.items()
-    ]
-    return pd.DataFrame(rows)
+    rows = [(name, instances, *(getattr(cost, one) / instances for one in counts)) for name, cost in totals.items()]
+    return pd.DataFrame(rows, columns=["method", "instances", *counts])
 
 
 def instance_table(explained: list[Explained]) -> pd.DataFrame:
@@ -135,19 +168,12 @@ def instance_table(explained: list[Explained]) -> pd.DataFrame:
     rows = []
     for e in explained:
         owing = [a for a in e.attributions.values() if np.isfinite(a.gap)]
-        rows.append(
-            {
-                "instance": e.instance.id,
-                "label": e.instance.label,
-                "predicted": e.predicted,
-                "probability": float(e.probabilities[e.predicted]),
-                "tokens": len(e.tokens),
-                "dropped": e.tokens.dropped,
-                "gap": max((abs(a.gap) for a in owing), default=0.0),
-                "gap_share": max((abs(a.gap) / max(1.0, abs(a.scores.sum() - a.gap)) for a in owing), default=0.0),
-            }
-        )
-    return pd.DataFrame(rows)
+        gap = max((abs(a.gap) for a in owing), default=0.0)
+        share = max((abs(a.gap) / max(1.0, abs(a.scores.sum() - a.gap)) for a in owing), default=0.0)
+        read = (e.predicted, float(e.probabilities[e.predicted]), len(e.tokens), e.tokens.dropped)
+        rows.append((e.instance.id, e.instance.label, *read, gap, share))
+    columns = ["instance", "label", "predicted", "probability", "tokens", "dropped", "gap", "gap_share"]
+    return pd.DataFrame(rows, columns=columns)
 
 
 def precision_table(
@@ -155,7 +181,7 @@ def precision_table(
 ) -> pd.DataFrame:
     """One row a method that asks in the faster precision: how its scores there correlate with those in float32."""
     checked, precision = instances[:CHECKED], scorer.sampled_precision
-    chosen = [method for method in _applicable(methods, scorer) if METHODS[method].sampled]
+    chosen = [m for m in methods if METHODS[m].sampled and scorer.model.family in METHODS[m].families]
     rows = [(m, precision, _correlate(scorer, checked, m, budget, names, target), len(checked)) for m in chosen]
     return pd.DataFrame(rows, columns=["method", "precision", "correlation", "instances"])
 
@@ -172,16 +198,11 @@ def _correlate(scorer: Scorer, instances: list[Instance], method: str, *asked) -
     scores = []
     for precision in (scorer.sampled_precision, "float32"):
         ledger = Scorer(scorer.model, scorer.token_budget, sampled_precision=precision)
-        explained = explain(ledger, instances, [method], *asked)
-        if METHODS[method].level == "span":
-            scores.append([e.attributions[method].on_tokens(len(e.tokens))[e.tokens.content] for e in explained])
-        else:
-            scores.append([e.attributions[method].scores for e in explained])
-    correlations = []
-    for a, b in zip(*scores, strict=True):
-        if len(a) > 2 and np.ptp(a) > 0 and np.ptp(b) > 0:
-            correlations.append(np.corrcoef(a, b)[0, 1])
-    return float(np.mean(correlations)) if correlations else float("nan")
+        made = [(e.tokens, e.attributions[method]) for e in explain(ledger, instances, [method], *asked)]
+        by_token = METHODS[method].level == "span"
+        scores.append([a.on_tokens(len(t))[t.content] if by_token else a.scores for t, a in made])
+    pairs = [(a, b) for a, b in zip(*scores, strict=True) if len(a) > 2 and np.ptp(a) > 0 and np.ptp(b) > 0]
+    return float(np.mean([np.corrcoef(a, b)[0, 1] for a, b in pairs])) if pairs else float("nan")
 
 
 def _scaled_scores(explained: Explained) -> pd.DataFrame:

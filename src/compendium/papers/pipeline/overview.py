@@ -9,7 +9,6 @@ from matplotlib import pyplot as plt
 from attreval.methods import METHODS
 from compendium import corpora
 from compendium.config import Profile
-from compendium.config.sections import AlsoTrain
 from compendium.papers.common.runs import read_shards
 from compendium.papers.common.sentences import of_row, sentence
 from compendium.papers.common.style import name_method, name_run, task_title, use_style
@@ -27,14 +26,10 @@ def model_table(step: Step) -> pd.DataFrame:
 def cost_table(step: Step) -> pd.DataFrame:
     """One row a task and method: model evaluations and tokens an instance, over all models, seeds and shards."""
     shards = read_shards(step, "cost")
-    totals = (
-        shards[PER_INSTANCE]
-        .mul(shards.instances, axis=0)
-        .assign(task=shards.task, method=shards.method, instances=shards.instances)
-    )
-    totals = totals.groupby(["task", "method"], sort=False).sum().reset_index()
+    shards[PER_INSTANCE] = shards[PER_INSTANCE].mul(shards.instances, axis=0)
+    totals = shards.groupby(["task", "method"], sort=False)[["instances", *PER_INSTANCE]].sum().reset_index()
     totals[PER_INSTANCE] = totals[PER_INSTANCE].div(totals.instances, axis=0)
-    return totals[["task", "method", "instances", *PER_INSTANCE]]
+    return totals
 
 
 def task_table(step: Step, cost: pd.DataFrame) -> pd.DataFrame:
@@ -88,19 +83,14 @@ def _of_predictions(shards: pd.DataFrame) -> dict[str, float]:
 
 def _also_trained_on(profile: Profile, task: str) -> str:
     """What a task's models are trained on besides its own train split, in words."""
-    parts = [
-        f"{more.rows:,} instances of {corpora.TASKS[other].short}, {_said(more)}"
-        for other, more in profile.tasks[task].also_train.items()
-    ]
+    parts = []
+    for other, more in profile.tasks[task].also_train.items():
+        copies = ", ".join(map(str, more.around_marks))
+        short = f"cut to their last {more.last_words} words"
+        if more.last_words is None:
+            short = f"as far as people marked them cut to the marked words with {copies} words on either side"
+        parts.append(f"{more.rows:,} instances of {corpora.TASKS[other].short}, {short}")
     return " and ".join(parts) or "nothing else"
-
-
-def _said(more: AlsoTrain) -> str:
-    """How instances are shortened, in words."""
-    if more.last_words is not None:
-        return f"cut to their last {more.last_words} words"
-    copies = ", ".join(map(str, more.around_marks))
-    return f"as far as people marked them cut to the marked words with {copies} words on either side"
 
 
 def draw_cost(cost: pd.DataFrame):
@@ -112,25 +102,18 @@ def draw_cost(cost: pd.DataFrame):
     use_style()
     cost = cost[cost.requested > 0]
     parts = {task: part.sort_values("requested", kind="stable") for task, part in cost.groupby("task", sort=False)}
-    columns = min(3, len(parts))
-    rows = [list(parts)[i : i + columns] for i in range(0, len(parts), columns)]
-    most = [max(len(parts[task]) for task in row) for row in rows]
+    columns, counts = min(3, len(parts)), [len(part) for part in parts.values()]
+    most = [max(counts[i : i + columns]) for i in range(0, len(parts), columns)]  # methods of a row of panels
     heights = [0.24 * count + 0.9 for count in most]
-    figure, grid = plt.subplots(
-        *(len(rows), columns),
-        figsize=(4.7 * columns, sum(heights) + 0.4),
-        squeeze=False,
-        layout="constrained",
-        gridspec_kw={"height_ratios": heights},
-    )
+    size = {"figsize": (4.7 * columns, sum(heights) + 0.4), "gridspec_kw": {"height_ratios": heights}}
+    figure, grid = plt.subplots(len(most), columns, squeeze=False, layout="constrained", **size)
     for axes in grid.ravel()[len(parts) :]:
         axes.set_axis_off()
     for at, (axes, (task, part)) in enumerate(zip(grid.ravel(), parts.items(), strict=False)):
         places = np.arange(len(part))
         axes.barh(places + 0.2, part.requested, height=0.4, label="asked for", color="#bbbbbb")
         axes.barh(places - 0.2, part.unique, height=0.4, label="computed", color="#0072B2")
-        names = [METHODS[m].title if m in METHODS else m.capitalize() for m in part.method]
-        axes.set_yticks(places, names, fontsize=8)
+        axes.set_yticks(places, [METHODS[m].title if m in METHODS else m.capitalize() for m in part.method], fontsize=8)
         axes.set(xscale="log", title=task_title(task), ylim=(len(part) - most[at // columns] - 0.6, len(part) - 0.4))
         axes.minorticks_off()
     figure.supxlabel("model evaluations an instance", fontsize=11)

@@ -39,7 +39,10 @@ def train_and_test(step: Step) -> Trained:
     """Train as the profile says (or take the weights as they are where train_rows is 0), save, evaluate on test."""
     given, profile = step.parameters, step.profile
     spec, labels = profile.task_of(given.task, given.model), corpora.TASKS[given.task].labels
-    model, curve = (_train_new if spec.train_rows else _copy_trained)(step, labels)
+    folder = step.results.model(given.task, given.model, given.seed)
+    model, curve = (_train_new if spec.train_rows else _copy_trained)(step, labels, folder)
+    step.files.append(folder / "model.safetensors")
+    about = json.loads((folder / "training.json").read_text(encoding="utf-8")) if spec.train_rows else {"train_rows": 0}
     test = corpora.load(given.task, "test", spec.test_rows)
     precision = pick_precision(profile.training_of(given.task, given.model).precision, model.device)
     tested = evaluate(model, test, precision, notify=running_total(step.progress("testing"), len(test)))
@@ -50,9 +53,7 @@ def train_and_test(step: Step) -> Trained:
         "task": given.task,
         "model": given.model,
         "seed": given.seed,
-        "train_rows": _rows_trained_on(step.results.model(given.task, given.model, given.seed))
-        if spec.train_rows
-        else 0,
+        "train_rows": about["train_rows"],  # a corpus may hold fewer than the profile asks for
         "test_rows": len(test),
         **dict(zip(("accuracy", "accuracy_low", "accuracy_high"), map(float, interval), strict=True)),
         "macro_f1": tested.macro_f1,
@@ -62,17 +63,14 @@ def train_and_test(step: Step) -> Trained:
     return Trained(curve, pd.DataFrame([row]), confusion_table(gold, tested.predicted, labels))
 
 
-def _train_new(step: Step, labels: tuple[str, ...]):
+def _train_new(step: Step, labels: tuple[str, ...], folder: Path):
     """Fine-tune the profile's model on the task; give it and its training curve."""
     given, profile = step.parameters, step.profile
     spec, origin = profile.task_of(given.task, given.model), profile.models[given.model]
     names = ("model", given.task, given.model, given.seed)
-    folder = step.results.model(given.task, given.model, given.seed)
     instances = training_set(given.task, spec)
-    model = new_classifier(
-        *(origin, labels, names, instances, given.model, profile.device, corpora.resolve_weights),
-        vectors=load_vectors,
-    )
+    built = (origin, labels, names, instances, given.model, profile.device, corpora.resolve_weights)
+    model = new_classifier(*built, vectors=load_vectors)
     curve = train(
         model,
         instances,
@@ -84,13 +82,23 @@ def _train_new(step: Step, labels: tuple[str, ...]):
         notify=step.progress("training"),
         unfinished=step.parts([("training",)], of_models=False)[0],
     )
-    step.files.append(folder / "model.safetensors")
     return model, pd.DataFrame(curve)
 
 
-def _rows_trained_on(folder: Path) -> int:
-    """How many instances a model in a folder has learned from; a corpus may hold fewer than a profile asks for."""
-    return json.loads((folder / "training.json").read_text(encoding="utf-8"))["train_rows"]
+def _copy_trained(step: Step, labels: tuple[str, ...], folder: Path):
+    """Copy a trained classifier into the results; there is no training curve.
+
+    Classes that its configuration only numbers are named as the profile says; others are matched by name.
+    """
+    given, profile = step.parameters, step.profile
+    origin = profile.models[given.model]
+    model = load_classifier(corpora.resolve_weights(origin.weights), given.model, profile.device, origin.max_length)
+    if origin.labels:
+        named = dict(enumerate(name_classes(model.labels, origin.labels, origin.weights)))
+        model.network.config.update({"id2label": named, "label2id": {name: k for k, name in named.items()}})
+    save_whole(model, folder)
+    loaded = load_classifier(folder, given.model, profile.device, origin.max_length, labels)
+    return loaded, pd.DataFrame(columns=["step", "epoch", "train_loss", "dev_loss", "dev_accuracy"])
 
 
 def training_set(task: str, spec: TaskSpec) -> list[Instance]:
@@ -115,9 +123,8 @@ def last_words(instance: Instance, words: int) -> Instance:
     """The last words of an instance of one segment."""
     kept = instance.words[-words:]
     start = int(kept[0][1])
-    return Instance(
-        instance.id, (instance.segments[0][start:],), instance.label, kept - [0, start, start], instance.split
-    )
+    text = instance.segments[0][start:]
+    return Instance(instance.id, (text,), instance.label, kept - [0, start, start], instance.split)
 
 
 def around_marks(instance: Instance, words: int) -> Instance:
@@ -137,25 +144,6 @@ def around_marks(instance: Instance, words: int) -> Instance:
         text, last = text + instance.segments[0][start:end], end
     kept = np.concatenate([np.array(places), instance.words[~here]])
     return Instance(instance.id, (text, *instance.segments[1:]), instance.label, kept, instance.split)
-
-
-def _copy_trained(step: Step, labels: tuple[str, ...]):
-    """Copy a trained classifier into the results; there is no training curve.
-
-    Classes that its configuration only numbers are named as the profile says; others are matched by name.
-    """
-    given, profile = step.parameters, step.profile
-    origin = profile.models[given.model]
-    folder = step.results.model(given.task, given.model, given.seed)
-    model = load_classifier(corpora.resolve_weights(origin.weights), given.model, profile.device, origin.max_length)
-    if origin.labels:
-        named = name_classes(model.labels, origin.labels, origin.weights)
-        model.network.config.id2label = dict(enumerate(named))
-        model.network.config.label2id = {name: k for k, name in enumerate(named)}
-    save_whole(model, folder)
-    step.files.append(folder / "model.safetensors")
-    loaded = load_classifier(folder, given.model, profile.device, origin.max_length, labels)
-    return loaded, pd.DataFrame(columns=["step", "epoch", "train_loss", "dev_loss", "dev_accuracy"])
 
 
 def confusion_table(gold: np.ndarray, predicted: np.ndarray, labels: tuple[str, ...]) -> pd.DataFrame:
