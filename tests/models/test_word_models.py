@@ -17,7 +17,7 @@ from attreval.models.words.classifier import load_word_classifier, new_word_clas
 from attreval.models.words.vocabulary import WordVectors, count_words, read_glove, read_vectors, start_embeddings
 from compendium import corpora
 from compendium.config import ModelSpec, TrainingSpec
-from compendium.papers.common.trained_models import load_vectors
+from compendium.papers.pipeline.training import load_vectors
 
 SPEC = TrainingSpec(
     epochs=8, batch_rows=8, learning_rate=0.02, weight_decay=0, evaluations_per_epoch=1, patience=8,

@@ -9,14 +9,15 @@ from hypothesis import strategies as st
 from matplotlib import pyplot as plt
 
 from attreval.methods import METHODS
-from compendium.papers.common import style
-from compendium.papers.common.style import label_ends, method_looks, method_markers, method_palette, room_for, spread
+from compendium.papers.common import method_style
+from compendium.papers.common.method_style import method_looks, method_markers, method_palette
+from compendium.papers.common.style import label_ends, room_for, spread
 
 
 def test_no_two_methods_look_alike():
     looks = method_looks(METHODS)
     assert len(set(looks.values())) == len(looks) == len(METHODS)
-    hashed = {name: style.OWN.get(name) or style._hashed_look(name, 0) for name in METHODS}
+    hashed = {name: method_style.OWN.get(name) or method_style._hashed_look(name, 0) for name in METHODS}
     assert list(hashed.values()) == list(looks.values()), "give a method whose look is another's one of OWN"
     assert method_palette(["lime"]) == {"LIME": looks["LIME"][0]}
     assert method_markers(["lime"]) == {"LIME": looks["LIME"][1]}
@@ -26,7 +27,7 @@ def test_no_two_methods_look_alike():
 def test_a_further_method_recolours_nobody(monkeypatch, at):
     before, names = method_looks(METHODS), list(METHODS)
     more = dict.fromkeys([*names[:at], "a_new_one", *names[at:]], METHODS["lime"])
-    monkeypatch.setattr(style, "METHODS", {name: METHODS.get(name, METHODS["lime"]) for name in more})
+    monkeypatch.setattr(method_style, "METHODS", {name: METHODS.get(name, METHODS["lime"]) for name in more})
     assert {title: look for title, look in method_looks(names).items()} == before
 
 

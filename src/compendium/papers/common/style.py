@@ -1,12 +1,7 @@
-"""One look for every figure: colour-blind safe, readable in print and on a phone; titles of tasks, models and methods.
-
-The colour and marker of a method are made of its name, never of its place among the others: it looks the same in every
-figure, and a further method recolours nobody.
-"""
+"""One look for every figure: colour-blind safe, readable in print and on a phone."""
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable
 
 import numpy as np
@@ -16,7 +11,6 @@ from matplotlib import pyplot as plt
 from matplotlib import rcParams
 from scipy.optimize import isotonic_regression
 
-from attreval.methods import METHODS
 from compendium import corpora
 
 MODELS = {
@@ -48,19 +42,6 @@ MODELS = {
     "tiny": "tiny encoder",
     "tiny_bart": "tiny BART",
 }  # of the project's own profiles, by the name that they have there
-
-MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "h", "<", ">", "p")
-HUES = [i for i in range(10) if i != 7]  # the eighth is grey, and grey is random's
-COLOURS = tuple(sns.color_palette(kind, 10)[i] for kind in ("colorblind", "dark") for i in HUES)
-SALT = 429  # with which no two methods share a look, and those that a paper draws together differ in colour and marker
-OWN = {"random": ((0.45, 0.45, 0.45), "o")}  # looks that are given; also for a method whose own another one has already
-KINDS = {
-    "gradient": "#0072B2",
-    "perturbation": "#D55E00",
-    "propagation": "#009E73",
-    "attention": "#CC79A7",
-    "baseline": "#737373",
-}  # for figures of more methods than there are colours
 
 
 def use_style() -> None:
@@ -104,45 +85,6 @@ def model_title(model: str) -> str:
 def name_run(row: pd.Series) -> str:
     """A task and its model."""
     return f"{task_title(row.task)} ({model_title(row.model)})"
-
-
-def name_method(method: str) -> str:
-    """What the text and figures call a method; one of nobody's keeps its name."""
-    return METHODS[method].title if method in METHODS else method.replace("_", " ")
-
-
-def kind_colour(method: str) -> str:
-    """The colour of a method's kind; of scores made elsewhere, black."""
-    return KINDS.get(METHODS[method].kind, "#000000")
-
-
-def method_looks(methods: Iterable[str]) -> dict[str, tuple[tuple, str]]:
-    """Colour and marker by method title. Of scores made elsewhere, those that would look like a method move on."""
-    methods, looks = list(methods), {}
-    for name in dict.fromkeys([*METHODS, *methods]):
-        look, step = OWN.get(name) or _hashed_look(name, 0), 0
-        while look in looks.values() and step < len(COLOURS) * len(MARKERS):
-            step += 1
-            look = _hashed_look(name, step)
-        looks[name] = look
-    return {name_method(name): looks[name] for name in methods}
-
-
-def _hashed_look(name: str, step: int) -> tuple[tuple, str]:
-    """A colour and a marker made of a name; `step` markers further, after all markers those of the next colour."""
-    digest = hashlib.sha256(f"{SALT} {name}".encode()).digest()
-    colour = digest[0] + step // len(MARKERS)
-    return COLOURS[colour % len(COLOURS)], MARKERS[(digest[1] + step) % len(MARKERS)]
-
-
-def method_palette(methods: Iterable[str]) -> dict[str, tuple]:
-    """A colour for each method title."""
-    return {title: colour for title, (colour, _) in method_looks(methods).items()}
-
-
-def method_markers(methods: Iterable[str]) -> dict[str, str]:
-    """A marker for each method title, so that lines can be told apart without colour."""
-    return {title: marker for title, (_, marker) in method_looks(methods).items()}
 
 
 def task_panels(tasks: Iterable[str], width: float, height: float, sharey: bool = True, **more):

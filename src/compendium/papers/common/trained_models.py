@@ -1,11 +1,8 @@
-"""The trained model of a run (task, model, seed) of a profile, and the word vectors that a model starts from."""
+"""The trained model of a run (task, model, seed) of a profile."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from attreval.models.loading import load_classifier
-from attreval.models.words.vocabulary import WordVectors, read_glove, read_vectors
 from compendium import corpora
 from compendium.config import Profile, Run
 from compendium.papers.common.runs import kept_for_run
@@ -28,8 +25,3 @@ def open_run(results: Results, profile: Profile, run: Run):
 
     set_threads(profile.threads)
     return Scorer(load_model_once(results, profile, *run), profile.explaining_of(run[0]).token_budget)
-
-
-def load_vectors(name: str, vocabulary: Sequence[str]) -> WordVectors:
-    """The vectors that a model's `embeddings` names: `glove` of the registry, or a text file, for a vocabulary."""
-    return read_glove(*corpora.glove()) if name == "glove" else read_vectors(corpora.vectors_file(name), vocabulary)

@@ -9,19 +9,8 @@ from matplotlib import pyplot as plt
 from matplotlib.patches import Rectangle
 
 from attreval.methods import METHODS
-from compendium.papers.common.style import (
-    KINDS,
-    MARKERS,
-    draw_nothing,
-    kind_colour,
-    label_ends,
-    method_markers,
-    method_palette,
-    model_title,
-    room_for,
-    task_title,
-    use_style,
-)
+from compendium.papers.common.method_style import KINDS, MARKERS, kind_colour, method_markers, method_palette
+from compendium.papers.common.style import draw_nothing, label_ends, model_title, room_for, task_title, use_style
 from compendium.papers.joint.across_models import DIFFER, TOO_FEW
 from compendium.papers.joint.correlations import POOLED
 from compendium.papers.joint.standing import MEAN, TRANSFORMERS

@@ -14,13 +14,11 @@ from scipy.cluster.hierarchy import leaves_list, linkage
 from scipy.spatial.distance import squareform
 
 from attreval.methods import METHODS
+from compendium.papers.common.method_style import MARKERS, method_markers, method_palette
 from compendium.papers.common.style import (
-    MARKERS,
     draw_nothing,
     finish_matrix,
     label_ends,
-    method_markers,
-    method_palette,
     model_title,
     room_for,
     spare_ticks,

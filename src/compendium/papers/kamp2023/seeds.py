@@ -110,7 +110,7 @@ def train_and_explain(results: Results, profile: Profile, seed: int) -> tuple[fl
     from attreval.models.placing import pick_precision
     from attreval.models.scorer import Scorer
     from attreval.models.training import evaluate, train
-    from compendium.papers.common.trained_models import load_vectors
+    from compendium.papers.pipeline.training import load_vectors
 
     set_threads(profile.threads)
     study, spec = profile.seed_study, profile.study_explaining()

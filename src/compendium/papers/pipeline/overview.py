@@ -9,9 +9,10 @@ from matplotlib import pyplot as plt
 from attreval.methods import METHODS
 from compendium import corpora
 from compendium.config import Profile
+from compendium.papers.common.method_style import name_method
 from compendium.papers.common.runs import read_shards
 from compendium.papers.common.sentences import of_row, sentence
-from compendium.papers.common.style import name_method, name_run, task_title, use_style
+from compendium.papers.common.style import name_run, task_title, use_style
 from compendium.workflow.step import Step
 
 PER_INSTANCE = ["requested", "unique", "reused", "requested_tokens", "unique_tokens", "gradients"]

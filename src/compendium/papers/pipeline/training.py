@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,11 +18,11 @@ from attreval.models.class_names import name_classes
 from attreval.models.loading import load_classifier, new_classifier
 from attreval.models.placing import pick_precision
 from attreval.models.training import evaluate, save_whole, train
+from attreval.models.words.vocabulary import WordVectors, read_glove, read_vectors
 from compendium import corpora
 from compendium.config import TaskSpec
 from compendium.config.sections import AlsoTrain
 from compendium.papers.common.style import use_style
-from compendium.papers.common.trained_models import load_vectors
 from compendium.workflow.step import Step
 
 
@@ -83,6 +83,11 @@ def _train_new(step: Step, labels: tuple[str, ...], folder: Path):
         unfinished=step.parts([("training",)], of_models=False)[0],
     )
     return model, pd.DataFrame(curve)
+
+
+def load_vectors(name: str, vocabulary: Sequence[str]) -> WordVectors:
+    """The vectors that a model's `embeddings` names: `glove` of the registry, or a text file, for a vocabulary."""
+    return read_glove(*corpora.glove()) if name == "glove" else read_vectors(corpora.vectors_file(name), vocabulary)
 
 
 def _copy_trained(step: Step, labels: tuple[str, ...], folder: Path):

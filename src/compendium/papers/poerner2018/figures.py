@@ -17,17 +17,10 @@ from attreval.metrics.pointing_game import find_games
 from compendium.config import Run
 from compendium.corpora import TASKS
 from compendium.papers.common.coloured_text import ColouredText
+from compendium.papers.common.method_style import MARKERS, method_looks, name_method
 from compendium.papers.common.runs import common_methods, load_attributions, load_tokens
 from compendium.papers.common.sample import to_explain
-from compendium.papers.common.style import (
-    MARKERS,
-    draw_nothing,
-    method_looks,
-    model_title,
-    name_method,
-    task_title,
-    use_style,
-)
+from compendium.papers.common.style import draw_nothing, model_title, task_title, use_style
 from compendium.papers.poerner2018.hits import affix_of, architecture_names, read_predictions
 from compendium.papers.poerner2018.tables import AGREEMENT, BLOCKS, NAMES
 from compendium.workflow.step import Step

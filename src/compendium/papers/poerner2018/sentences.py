@@ -9,8 +9,9 @@ import pandas as pd
 
 from attreval.metrics.pointing_game import BASELINES
 from compendium.papers.common.coloured_text import ColouredText
+from compendium.papers.common.method_style import name_method
 from compendium.papers.common.sentences import Sentence, of_row, sentence
-from compendium.papers.common.style import name_method, name_run
+from compendium.papers.common.style import name_run
 
 KINDS = {  # what a block of hits is about
     "topics": "sentences on a topic",

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pandas as pd
 
+from compendium.papers.common.method_style import name_method
 from compendium.papers.common.sentences import between, of_row, sentence
-from compendium.papers.common.style import name_method, name_run
+from compendium.papers.common.style import name_run
 
 TYPES = {"token": "tokens", "pair": "pairs", "span": "spans", "combined": "combined spans"}
 TECHNIQUE_TITLES = {"shapley": "Shapley values", "attention": "attention", "gradients": "integrated gradients"}

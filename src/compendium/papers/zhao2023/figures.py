@@ -9,17 +9,8 @@ from matplotlib import pyplot as plt
 
 from attreval.methods import METHODS
 from attreval.metrics import FAITHFULNESS, METRICS
-from compendium.papers.common.style import (
-    KINDS,
-    draw_nothing,
-    kind_colour,
-    label_ends,
-    method_markers,
-    method_palette,
-    room_for,
-    task_title,
-    use_style,
-)
+from compendium.papers.common.method_style import KINDS, kind_colour, method_markers, method_palette
+from compendium.papers.common.style import draw_nothing, label_ends, room_for, task_title, use_style
 from compendium.papers.zhao2023.protocol_changes import SHARES
 
 LOOKS = {  # a metric has one colour and marker in every figure; soft ones are filled

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pandas as pd
 
 from attreval.metrics import FAITHFULNESS, METRICS
+from compendium.papers.common.method_style import name_method
 from compendium.papers.common.sentences import of_row, sentence
-from compendium.papers.common.style import name_method, task_title
+from compendium.papers.common.style import task_title
 
 MEASURES = {metric: METRICS[metric].title for metric in FAITHFULNESS}
 ENDS = ("change", "low", "high")  # of a change of a measure: columns `nc_change`, `nc_low`, `nc_high`, ...

@@ -1,0 +1,66 @@
+"""What figures and sentences call methods, and their colours and markers: a method looks the same in every figure.
+
+A look is made of the method's name, never of its place among the others: a further method recolours nobody. Apart from
+`style`, so that what draws no method (data, training, planted worlds) does not depend on METHODS.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+
+import seaborn as sns
+
+from attreval.methods import METHODS
+
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "h", "<", ">", "p")
+HUES = [i for i in range(10) if i != 7]  # the eighth is grey, and grey is random's
+COLOURS = tuple(sns.color_palette(kind, 10)[i] for kind in ("colorblind", "dark") for i in HUES)
+SALT = 429  # with which no two methods share a look, and those that a paper draws together differ in colour and marker
+OWN = {"random": ((0.45, 0.45, 0.45), "o")}  # looks that are given; also for a method whose own another one has already
+KINDS = {
+    "gradient": "#0072B2",
+    "perturbation": "#D55E00",
+    "propagation": "#009E73",
+    "attention": "#CC79A7",
+    "baseline": "#737373",
+}  # for figures of more methods than there are colours
+
+
+def name_method(method: str) -> str:
+    """What the text and figures call a method; one of nobody's keeps its name."""
+    return METHODS[method].title if method in METHODS else method.replace("_", " ")
+
+
+def kind_colour(method: str) -> str:
+    """The colour of a method's kind; of scores made elsewhere, black."""
+    return KINDS.get(METHODS[method].kind, "#000000")
+
+
+def method_looks(methods: Iterable[str]) -> dict[str, tuple[tuple, str]]:
+    """Colour and marker by method title. Of scores made elsewhere, those that would look like a method move on."""
+    methods, looks = list(methods), {}
+    for name in dict.fromkeys([*METHODS, *methods]):
+        look, step = OWN.get(name) or _hashed_look(name, 0), 0
+        while look in looks.values() and step < len(COLOURS) * len(MARKERS):
+            step += 1
+            look = _hashed_look(name, step)
+        looks[name] = look
+    return {name_method(name): looks[name] for name in methods}
+
+
+def _hashed_look(name: str, step: int) -> tuple[tuple, str]:
+    """A colour and a marker made of a name; `step` markers further, after all markers those of the next colour."""
+    digest = hashlib.sha256(f"{SALT} {name}".encode()).digest()
+    colour = digest[0] + step // len(MARKERS)
+    return COLOURS[colour % len(COLOURS)], MARKERS[(digest[1] + step) % len(MARKERS)]
+
+
+def method_palette(methods: Iterable[str]) -> dict[str, tuple]:
+    """A colour for each method title."""
+    return {title: colour for title, (colour, _) in method_looks(methods).items()}
+
+
+def method_markers(methods: Iterable[str]) -> dict[str, str]:
+    """A marker for each method title, so that lines can be told apart without colour."""
+    return {title: marker for title, (_, marker) in method_looks(methods).items()}
