@@ -10,7 +10,9 @@ import pytest
 from reference import models
 
 from attreval.core.records import Attribution, Cost, Evidence, Instance
-from attreval.methods.method import Budget
+from attreval.methods import METHODS
+from attreval.methods.method import Budget, UnitSettings
+from attreval.models.scorer import Scorer
 from compendium import corpora
 from compendium.config import AlsoTrain, Profile, TaskSpec, load
 from compendium.papers.kamp2023.agreement import group_of, matrix_at_k
@@ -29,16 +31,6 @@ from compendium.workflow.parameters import check
 from compendium.workflow.step import Step
 
 ROWS = {"models": ["tiny"], "train_rows": 4, "dev_rows": 2, "test_rows": 2, "explain_rows": 1}
-
-
-def profile(**tasks) -> Profile:
-    """A profile with these tasks."""
-    return Profile(
-        name="made-up",
-        models={"tiny": {"layers": 1, "hidden": 8, "heads": 1, "tokenizer": "minilm"}},
-        tasks=tasks,
-        explain={"methods": ["random"]},
-    )
 
 
 @pytest.mark.parametrize("words", [1, 2, 3, 5, 50])
@@ -85,33 +77,6 @@ def test_training_set_adds_the_other_task(monkeypatch):
     assert texts == ["a b c"] * 4 + ["g h"] * 2
 
 
-def test_a_task_changes_its_training_and_nothing_else():
-    made = profile(snli=ROWS, rotten_tomatoes=ROWS | {"training": {"epochs": 7}})
-    assert made.training_of("rotten_tomatoes", "tiny").epochs == 7
-    assert made.training_of("snli", "tiny") == made.training
-    assert made.training_of("rotten_tomatoes", "tiny").model_dump() == made.training.model_dump() | {"epochs": 7}
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"training": {"epoch": 2}}, ["unknown training key 'epoch'", "epochs"]),
-        ({"training": {"epochs": 0}}, ["epochs"]),
-        ({"also_train": {"bbc": {"rows": 1, "last_words": 1}}}, ["cannot also train on 'bbc'", "imdb"]),
-        ({"also_train": {"nowhere": {"rows": 1, "last_words": 1}}}, ["cannot also train on 'nowhere'"]),
-    ],
-)
-def test_a_wrong_change_of_training_says_what_is_allowed(change, words):
-    with pytest.raises(ValueError) as error:
-        profile(rotten_tomatoes=ROWS | change)
-    assert all(word in str(error.value) for word in words)
-
-
-def test_tasks_that_are_only_trained_on_are_read_too():
-    made = profile(rotten_tomatoes=ROWS | {"also_train": {"imdb": {"rows": 1, "last_words": 1}}})
-    assert made.read_tasks() == ["rotten_tomatoes", "imdb"]
-
-
 def record(method, gap=float("nan"), cost=None, scores=(1.0, 2.0)):
     """An attribution of two tokens."""
     return Attribution("x", method, 0, "token", ((1,), (2,)), np.array(scores), gap, cost or Cost())
@@ -132,21 +97,24 @@ def test_costs_are_summed_by_method_and_shared_out():
     assert table.loc["prediction", "requested"] == 1 and table.loc["random", "requested"] == 0
 
 
-def test_pairs_are_named_by_what_they_ask():
-    assert group_of("random", "lime") == "with random"
-    assert group_of("gradient_l1", "integrated_gradients") == "both gradient"
-    assert group_of("occlusion_1", "lime") == "both perturbation"
-    assert group_of("lime", "gradient_l2") == "gradient and perturbation"
-    assert group_of("attention", "scaled_attention") == "both attention"
-    assert group_of("deeplift", "lime") == group_of("occlusion_1", "deeplift") == "perturbation and propagation"
-    assert group_of("integrated_gradients_zero", "gradient_x_input_absolute") == "both gradient"
-    assert group_of("attention", "gradient_l1") == "gradient and attention"
+PAIRS = {
+    ("random", "lime"): "with random",
+    ("gradient_l1", "integrated_gradients"): "both gradient",
+    ("occlusion_1", "lime"): "both perturbation",
+    ("lime", "gradient_l2"): "gradient and perturbation",
+    ("attention", "scaled_attention"): "both attention",
+    ("deeplift", "lime"): "perturbation and propagation",
+    ("occlusion_1", "deeplift"): "perturbation and propagation",
+    ("integrated_gradients_zero", "gradient_x_input_absolute"): "both gradient",
+    ("attention", "gradient_l1"): "gradient and attention",
+}
 
 
-def test_the_matrix_is_symmetric_and_falls_back_to_the_largest_k():
+def test_pairs_of_methods_are_named_by_kind_and_their_matrix_is_symmetric():
+    assert {pair: group_of(*pair) for pair in PAIRS} == PAIRS
     rows = [("snli", "random", "lime", k, 0.5 + k / 10) for k in (1, 2)]
     table = pd.DataFrame(rows, columns=["task", "method_a", "method_b", "k", "agreement"])
-    matrix = matrix_at_k(table, 4)["snli"]
+    matrix = matrix_at_k(table, 4)["snli"]  # the largest k that there is
     assert matrix.loc["Random", "LIME"] == matrix.loc["LIME", "Random"] == 0.7
     assert matrix.loc["LIME", "LIME"] == 1
 
@@ -164,93 +132,74 @@ def test_a_running_total_adds_up():
     assert seen == [(2, 5), (5, 5)]
 
 
-WORDS = {"architecture": "gru", "hidden": 8}
-
-
-def wordy(**tasks) -> Profile:
-    """A profile with two word-level models and the tiny one."""
-    return Profile(
-        name="made-up",
-        models={
-            "tiny": {"layers": 1, "hidden": 8, "heads": 1, "tokenizer": "minilm"},
-            "gru": WORDS | {"training": {"epochs": 4, "patience": 9}},
-            "other": WORDS,
-        },
-        tasks=tasks,
-        explain={"methods": ["random"], "shards": 2},
-    )
+def profile(**tasks) -> Profile:
+    """A profile of these tasks with two word-level models and a tiny transformer."""
+    words = {"architecture": "gru", "hidden": 8}
+    models = {"tiny": {"layers": 1, "hidden": 8, "heads": 1, "tokenizer": "minilm"}, "other": words}
+    models["gru"] = words | {"training": {"epochs": 4, "patience": 9}}
+    return Profile(name="made-up", models=models, tasks=tasks, explain={"methods": ["random"], "shards": 2})
 
 
 BBC = ROWS | {"models": ["gru", "other"], "seeds": [1, 2], "explain_rows": 0}
+HYBRID = {"models": ["gru"], "explain_rows": 5}
 
 
 def test_runs_are_trained_once_and_read_by_the_tasks_made_from_theirs():
-    made = wordy(
+    made = profile(
         bbc=BBC,
-        hybrid_bbc={"models": ["gru"], "seeds": [2], "explain_rows": 5, "judges": ["pointing"]},
+        hybrid_bbc=HYBRID | {"seeds": [2], "judges": ["pointing"]},
         snli=ROWS | {"explain_rows": 2},
+        rotten_tomatoes=ROWS | {"explain_rows": 0, "also_train": {"imdb": {"rows": 1, "last_words": 1}}},
     )
     assert made.read_by("hybrid_bbc") == "bbc" and made.read_by("bbc") == "bbc"
-    assert made.trained_runs() == [(t, m, s) for t, m, s in [*four("bbc"), ("snli", "tiny", 1)]]
+    bbc = [("bbc", model, seed) for model in ("gru", "other") for seed in (1, 2)]
+    assert made.trained_runs() == [*bbc, ("snli", "tiny", 1), ("rotten_tomatoes", "tiny", 1)]
     assert made.explained_runs() == [("hybrid_bbc", "gru", 2), ("snli", "tiny", 1)]
     assert made.explained_runs("pointing") == [("hybrid_bbc", "gru", 2)]
     assert made.explained_runs("agreement") == made.explained_runs("faithfulness") == [("snli", "tiny", 1)]
-
-
-def four(task):
-    return [(task, model, seed) for model in ("gru", "other") for seed in (1, 2)]
+    assert set(made.read_tasks()) == {"bbc", "hybrid_bbc", "snli", "rotten_tomatoes", "imdb"}
 
 
 def test_changes_go_from_profile_to_model_to_task():
-    made = wordy(bbc=BBC | {"training": {"patience": 5}, "explain": {"shards": 3}})
+    fewer = {"explain_rows": 9, "of_model": {"gru": {"explain_rows": 4}}}
+    made = profile(bbc=BBC | {"training": {"patience": 5}, "explain": {"shards": 3}} | fewer)
     assert made.training_of("bbc", "gru").model_dump() == made.training.model_dump() | {"epochs": 4, "patience": 5}
     assert made.training_of("bbc", "other").epochs == made.training.epochs
     assert made.explaining_of("bbc").shards == 3 and made.explain.shards == 2
+    assert (made.rows_explained("bbc", "gru"), made.rows_explained("bbc", "other")) == (4, 9)
 
 
 @pytest.mark.parametrize(
     ("tasks", "said"),
     [
-        ({"hybrid_bbc": {"models": ["gru"], "explain_rows": 5}}, "read by the models of 'bbc', whose models are []"),
-        ({"bbc": BBC, "hybrid_bbc": {"models": ["tiny"], "explain_rows": 5}}, "got 'tiny'"),
-        (
-            {"bbc": BBC, "hybrid_bbc": {"models": ["gru"], "seeds": [3], "explain_rows": 5}},
-            "whose seeds are [1, 2]; got 3",
-        ),
-        ({"bbc": BBC, "hybrid_bbc": {"models": ["gru"], "explain_rows": 5, "test_rows": 2}}, "it takes no test_rows"),
-        ({"bbc": {"models": ["gru"], "explain_rows": 5}}, "needs train_rows, dev_rows and test_rows"),
+        ({"hybrid_bbc": HYBRID}, "read by the models of 'bbc', whose models are []"),
+        ({"bbc": BBC, "hybrid_bbc": HYBRID | {"models": ["tiny"]}}, "got 'tiny'"),
+        ({"bbc": BBC, "hybrid_bbc": HYBRID | {"seeds": [3]}}, "whose seeds are [1, 2]; got 3"),
+        ({"bbc": BBC, "hybrid_bbc": HYBRID | {"test_rows": 2}}, "it takes no test_rows"),
+        ({"bbc": HYBRID}, "needs train_rows, dev_rows and test_rows"),
         ({"bbc": BBC | {"of_model": {"tiny": {"explain_rows": 2}}}}, "of_model names 'tiny'"),
         ({"bbc": BBC | {"explain": {"method": []}}}, "unknown explain key 'method'"),
         ({"bbc": BBC | {"judges": ["taste"]}}, "judges"),
+        ({"snli": ROWS | {"training": {"epochs": 0}}}, "epochs"),
+        ({"snli": ROWS | {"also_train": {"bbc": {"rows": 1, "last_words": 1}}}}, "cannot also train on 'bbc'"),
     ],
 )
-def test_a_task_that_nobody_can_read_is_an_error(tasks, said):
+def test_a_task_that_nobody_can_read_or_train_on_is_an_error(tasks, said):
     with pytest.raises(ValueError, match=re.escape(said)):
-        wordy(**tasks)
-
-
-def test_slow_models_may_explain_less():
-    made = wordy(bbc=BBC | {"explain_rows": 9, "of_model": {"gru": {"explain_rows": 4}}})
-    assert (made.rows_explained("bbc", "gru"), made.rows_explained("bbc", "other")) == (4, 9)
+        profile(**tasks)
 
 
 def test_every_sampled_method_is_compared_in_both_precisions(tiny, texts):
-    from attreval.methods import METHODS
-    from attreval.methods.method import UnitSettings
-    from attreval.models.scorer import Scorer
-
     budget = Budget(lime_samples=40, shap_evaluations=20, units=UnitSettings(shapley_samples=40))
-    scorer = Scorer(tiny, sampled_precision="bfloat16")
-    table = precision_table(scorer, texts[:3], list(METHODS), budget, ("x",), "predicted")
-    assert list(table.method) == [name for name, m in METHODS.items() if m.sampled] and (table.instances == 3).all()
-    silent = table.method.str.startswith("proxyspex")  # below 79 coalitions all its scores are 0, which rank nothing
-    assert table.correlation[silent].isna().all()
-    table = table[~silent]
-    assert set(table.precision) == {"bfloat16"} and table.correlation.between(0.8, 1).all()
+    sampled = [name for name, method in METHODS.items() if method.sampled]
+    asked = (texts[:2], list(METHODS), budget, ("x",), "predicted")
+    table = precision_table(Scorer(tiny, sampled_precision="bfloat16"), *asked).set_index("method")
+    assert list(table.index) == sampled and (table.instances == 2).all() and set(table.precision) == {"bfloat16"}
+    silent = table.index.str.startswith("proxyspex")  # below 79 coalitions all its scores are 0, which rank nothing
+    assert table.correlation[silent].isna().all() and table.correlation[~silent].between(0.8, 1).all()
     assert (table.correlation < 1).any()
-    exact = precision_table(Scorer(tiny), texts[:3], list(METHODS), budget, ("x",), "predicted")
-    exact = exact[~silent]
-    assert (exact.correlation == 1).all() and list(exact.method) == list(table.method)
+    exact = precision_table(Scorer(tiny), *asked).set_index("method")
+    assert (exact.correlation[~silent] == 1).all() and list(exact.index) == sampled
 
 
 def test_only_methods_that_are_asked_for_are_compared_in_both_precisions(tiny, texts, tmp_path, monkeypatch):

@@ -9,8 +9,7 @@ rows they do not compare, so the raw value stands beside each.
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import matplotlib as mpl
@@ -39,45 +38,27 @@ PAPERS = {
     "zhao2023": "Faithfulness (Zhao & Aletras 2023)",
     "sun2024": "Diagnosis (Sun et al. 2024)",
 }
-# Colours of Okabe and Ito, told apart by people who are colour-blind; the shape says the same once more.
+# Colour of the edge, of the face, and shape: colours of Okabe and Ito, told apart by people who are colour-blind.
 LOOK = {
-    REPRODUCED: ("#0072B2", "o"),
-    CHANCE: ("#CC79A7", "D"),
-    DIRECTION: ("#009E73", ">"),
-    INCONCLUSIVE: ("#6b6b6b", "s"),
-    CONTRADICTED: ("#D55E00", "X"),
+    REPRODUCED: ("#0072B2", "#0072B2", "o"),
+    CHANCE: ("#CC79A7", "#CC79A7", "D"),
+    DIRECTION: ("#009E73", "#009E73", ">"),
+    INCONCLUSIVE: ("#6b6b6b", "white", "s"),
+    CONTRADICTED: ("#D55E00", "#D55E00", "X"),
 }
-HOLLOW = (INCONCLUSIVE,)
+NONE = "None of {} claims can be tested in this run."
 CLAIMED, CHANCE_MARK = "#e9eff4", "#8a8a8a"
 
 
-@dataclass(frozen=True)
-class Scale:
-    """A row's scale. edge: where its middle line lies. side: 1 where the paper says more, -1 where less."""
-
-    edge: float
-    side: int
-    unit: float
-    far: float
-
-    def place(self, value: float) -> float:
-        """Where a raw value lies between -1 and 1."""
-        return self.side * (value - self.edge) / self.unit
-
-
-def make_scale(row: pd.Series) -> Scale:
-    """The scale of one row of `decided`, wide enough for all that is drawn in it."""
+def make_scale(row: pd.Series) -> tuple[Callable[[float], float], float]:
+    """Where raw values of a row of `decided` lie between -1 and 1, 0 being the middle line; where its range ends."""
     start, end = row.start, row.end
     chance = next((null for null in (row.null_scores, row.null_names) if np.isfinite(null)), -np.inf)
-    if np.isinf(start):
-        edge, side, other = end, -1, -np.inf
-    elif np.isinf(end):
-        edge, side, other = start, 1, np.inf
-    else:
-        edge, side, other = (end, -1, start) if chance > (start + end) / 2 else (start, 1, end)
+    downwards = np.isinf(start) or (np.isfinite(end) and chance > (start + end) / 2)
+    edge, other, side = (end, start, -1) if downwards else (start, end, 1)
     drawn = [row.value, row.low, row.high, row.published, row.null_scores, row.null_names, other]
     unit = max((abs(mark - edge) for mark in drawn if np.isfinite(mark)), default=0.0) or 1.0
-    return Scale(edge, side, unit, side * (other - edge) / unit if np.isfinite(other) else 1.0)
+    return lambda value: side * (value - edge) / unit, side * (other - edge) / unit if np.isfinite(other) else 1.0
 
 
 def decided(table: pd.DataFrame, claims: Iterable[Claim]) -> pd.DataFrame:
@@ -93,19 +74,18 @@ def draw_overview(table: pd.DataFrame, claims: Iterable[Claim]):
     """All testable claims of all papers on one page, a panel a paper. table: of `claims.score`."""
     rows = decided(table, claims)
     if rows.empty:
-        return draw_nothing(f"None of {len(table)} claims can be tested in this run.")
+        return draw_nothing(NONE.format(len(table)))
     use_style()
     by_paper = {paper: rows[rows.paper == paper] for paper in PAPERS}
     columns = [("poerner2018", "zhao2023"), ("kamp2023", "sun2024")]
-    counts = [[max(1, len(by_paper[paper])) for paper in column] for column in columns]
     row, head = 0.172, 0.46
-    height = max(sum(column) * row + len(column) * head for column in counts) + 0.45
+    panels = {paper: max(1, len(part)) * row for paper, part in by_paper.items()}
+    height = max(sum(panels[paper] + head for paper in column) for column in columns) + 0.45
     figure = plt.figure(figsize=(7.3, height))
     for at, column in enumerate(columns):
         top = height - 0.32
-        for paper, count in zip(column, counts[at], strict=True):
-            left = 0.5 * at + 0.262
-            axes = figure.add_axes((left, (top - count * row) / height, 0.13, count * row / height))
+        for paper in column:
+            axes = figure.add_axes((0.5 * at + 0.262, (top - panels[paper]) / height, 0.13, panels[paper] / height))
             if len(by_paper[paper]):
                 _draw_rows(axes, by_paper[paper])
             else:
@@ -116,8 +96,8 @@ def draw_overview(table: pd.DataFrame, claims: Iterable[Claim]):
             for y, claim in enumerate(by_paper[paper].itertuples()):
                 _beside(axes, -0.03, y, claim.title, "right", 7.3)
                 _beside(axes, 1.05, y, _say(claim, claim.value, 2), "left", 7.3)
-            top -= count * row + head
-    _explain(figure, table, 7.2, 0.5 / height, columns=5)
+            top -= panels[paper] + head
+    _explain(figure, table, 7.2, 0.5 / height)
     return figure.axes[0]
 
 
@@ -126,7 +106,7 @@ def draw_paper(table: pd.DataFrame, paper: str, claims: Iterable[Claim]):
     table = table[table.paper == paper]
     rows = decided(table, claims)
     if rows.empty:
-        return draw_nothing(f"None of {len(table)} claims can be tested in this run.")
+        return draw_nothing(NONE.format(len(table)))
     use_style()
     row = 0.37
     height = len(rows) * row + 0.85
@@ -140,33 +120,27 @@ def draw_paper(table: pd.DataFrame, paper: str, claims: Iterable[Claim]):
         known = ", ".join(f"{name} {_say(claim, value)}" for name, value in others if np.isfinite(value))
         _beside(axes, 1.03, y - 0.17 * bool(known), ours, "left", 7.6)
         _beside(axes, 1.03, y + 0.2, known, "left", 6.3, "#5b6470")
-    _explain(figure, table, 7, 0.55 / height, columns=5)
+    _explain(figure, table, 7, 0.55 / height)
     return axes
 
 
 def _draw_rows(axes, rows: pd.DataFrame, size: float = 20) -> None:
     """Claimed range, interval, value, published value and nulls of each claim, from the top down."""
     for y, (_, row) in enumerate(rows.iterrows()):
-        scale, (colour, marker) = make_scale(row), LOOK[row.verdict]
-        axes.add_patch(Rectangle((0, y - 0.42), scale.far, 0.84, facecolor=CLAIMED, edgecolor="none", zorder=0))
-        ends = [scale.place(row.low), scale.place(row.high)]
-        axes.plot(ends, [y, y], color=colour, linewidth=1.3, solid_capstyle="butt", zorder=3)
-        for null, mark in ((row.null_scores, "x"), (row.null_names, "+")):
-            if np.isfinite(null):
-                axes.scatter(
-                    scale.place(null), y, s=size * 0.7, marker=mark, color=CHANCE_MARK, linewidths=0.9, zorder=2
-                )
-        if np.isfinite(row.published):
-            axes.scatter(scale.place(row.published), y, s=size * 3, marker="|", color="black", linewidths=1.2, zorder=4)
-        face = "white" if row.verdict in HOLLOW else colour
-        axes.scatter(
-            scale.place(row.value), y, s=size, marker=marker, facecolor=face, edgecolor=colour, linewidths=1, zorder=5
-        )
+        (place, far), (colour, face, marker) = make_scale(row), LOOK[row.verdict]
+        axes.add_patch(Rectangle((0, y - 0.42), far, 0.84, facecolor=CLAIMED, edgecolor="none", zorder=0))
+        axes.plot([place(row.low), place(row.high)], [y, y], color=colour, lw=1.3, solid_capstyle="butt", zorder=3)
+        grey, black = {"color": CHANCE_MARK, "lw": 0.9, "zorder": 2}, {"color": "black", "lw": 1.2, "zorder": 4}
+        others = [(row.null_scores, "x", 0.7, grey), (row.null_names, "+", 0.7, grey), (row.published, "|", 3, black)]
+        for value, mark, share, style in others:
+            if np.isfinite(value):
+                axes.scatter(place(value), y, s=size * share, marker=mark, **style)
+        style = {"facecolor": face, "edgecolor": colour, "lw": 1, "zorder": 5}
+        axes.scatter(place(row.value), y, s=size, marker=marker, **style)
     axes.axvline(0, color="#444444", linewidth=0.8, zorder=1)
     axes.set(xlim=(-1.08, 1.08), ylim=(max(1, len(rows)) - 0.5, -0.5), xticks=[], yticks=[])
     axes.grid(False)
-    for side in axes.spines.values():
-        side.set_visible(False)
+    axes.spines[:].set_visible(False)
 
 
 def _beside(axes, x: float, y: float, text: str, side: str, size: float, colour: str = "#1f2328") -> None:
@@ -182,7 +156,7 @@ def _say(claim, value: float, digits: int = 3) -> str:
     return text.replace("-", "−") if float(text) else f"{0:.{digits}f}"
 
 
-def _explain(figure, table: pd.DataFrame, size: float, y: float, columns: int) -> None:
+def _explain(figure, table: pd.DataFrame, size: float, y: float) -> None:
     """The legend: verdicts with their counts, the other marks, and how many claims are left out."""
     counts = table.verdict.value_counts()
 
@@ -190,11 +164,9 @@ def _explain(figure, table: pd.DataFrame, size: float, y: float, columns: int) -
         return Line2D([], [], **{"linestyle": "none", "marker": marker, "markersize": 5, "label": label} | more)
 
     verdicts = [
-        mark(marker, f"{verdict} ({counts.get(verdict, 0)})", linestyle="-", color=colour, linewidth=1.3)
-        for verdict, (colour, marker) in LOOK.items()
+        mark(marker, f"{verdict} ({counts.get(verdict, 0)})", linestyle="-", color=colour, lw=1.3, markerfacecolor=face)
+        for verdict, (colour, face, marker) in LOOK.items()
     ]
-    for handle, verdict in zip(verdicts, LOOK, strict=True):
-        handle.set_markerfacecolor("white" if verdict in HOLLOW else LOOK[verdict][0])
     others = [
         Patch(facecolor=CLAIMED, label="claimed range, line at its edge"),
         mark("|", "the paper's value", color="black", markeredgewidth=1.2),
@@ -203,10 +175,8 @@ def _explain(figure, table: pd.DataFrame, size: float, y: float, columns: int) -
         mark("", f"not testable here, left out: {counts.get(UNTESTABLE, 0)}"),
     ]
     handles = [handle for pair in zip(verdicts, others, strict=True) for handle in pair]
-    figure.legend(
-        handles=handles, loc="upper center", ncols=columns, fontsize=size, bbox_to_anchor=(0.5, y), frameon=False,
-        handletextpad=0.5, columnspacing=1.2, borderaxespad=0,
-    )  # fmt: skip
+    place = {"loc": "upper center", "bbox_to_anchor": (0.5, y), "borderaxespad": 0, "frameon": False}
+    figure.legend(handles=handles, ncols=5, fontsize=size, handletextpad=0.5, columnspacing=1.2, **place)
 
 
 def write_picture(axes, stem: Path, salt: str = "scorecard") -> list[Path]:
