@@ -82,7 +82,8 @@ def test_the_best_come_first_and_untested_claims_are_left_out():
 
 def test_each_verdict_has_a_colour_and_a_shape_of_its_own():
     assert set(LOOK) == set(VERDICTS) - {UNTESTABLE}
-    assert len({colour for colour, _ in LOOK.values()}) == len({shape for _, shape in LOOK.values()}) == len(LOOK)
+    colours, _, shapes = zip(*LOOK.values(), strict=True)
+    assert len(set(colours)) == len(set(shapes)) == len(LOOK)
 
 
 def texts_of(figure):

@@ -17,21 +17,9 @@ from attreval.core.tables import read_csv
 from compendium import project
 from compendium.papers.common.verdicts import LEAST_TEXTS, VERDICTS, Expectation, Finding, adjust, decide, untested
 
-COLUMNS = [
-    "claim",
-    "paper",
-    "where",
-    "statement",
-    "measure",
-    "reported",
-    "published",
-    "claimed",
-    "value",
-    "low",
-    "high",
-]
-COLUMNS += ["null_scores", "null_names", "null_p", "q", "texts", "models", "seeds", "texts_needed", "corpus", "model"]
-COLUMNS += ["metric", "basis", "verdict", "reason", "sequel"]
+COLUMNS = ["claim", "paper", "where", "statement", "measure", "reported", "published", "claimed", "value"]
+COLUMNS += ["low", "high", "null_scores", "null_names", "null_p", "q", "texts", "models", "seeds", "texts_needed"]
+COLUMNS += ["corpus", "model", "metric", "basis", "verdict", "reason", "sequel"]
 Contrast = TypeVar("Contrast")
 
 
@@ -144,11 +132,11 @@ def score(
     rows = []
     for claim, finding, q in zip(claims, findings, adjust(np.array(p)), strict=True):
         low, high = finding.interval(confidence)
-        tested = not (finding.reason and np.isnan(finding.value))
+        tested, null_means = not (finding.reason and np.isnan(finding.value)), finding.null_means()
         row = claim.model_dump(include={"paper", "where", "statement", "measure", "reported", "sequel"})
         row |= {"claim": claim.id, "published": (published or {}).get(claim.id, np.nan), "claimed": say(claim.expect)}
         row |= {"value": finding.value, "low": low, "high": high, "q": q, "null_p": finding.null_p(claim.expect)}
-        row |= {"null_scores": _mean(finding.by_scores), "null_names": _mean(finding.by_names)}
+        row |= dict(zip(("null_scores", "null_names"), null_means, strict=True))
         row |= {name: getattr(finding, name) for name in ("texts", "models", "seeds", "corpus", "model", "basis")}
         row |= {"metric": finding.metric if tested else "", "reason": finding.reason}
         row["texts_needed"] = finding.texts_needed(claim.expect, confidence) if tested else np.nan
@@ -166,10 +154,6 @@ def _checked(finding: Finding) -> Finding:
         why = f"{finding.texts} texts decide nothing; a claim needs {LEAST_TEXTS} of each task"
         return replace(finding, reason=why)
     return finding
-
-
-def _mean(worlds: np.ndarray) -> float:
-    return float(np.nanmean(worlds)) if len(worlds) and not np.isnan(worlds).all() else float("nan")
 
 
 def say(expect: Expectation) -> str:

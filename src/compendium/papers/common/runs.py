@@ -22,6 +22,7 @@ from compendium.project import Results
 from compendium.workflow.step import Step
 
 RUN = ["task", "model", "seed"]  # the columns that name a run
+Read = dict[str, Tokens]  # by instance id
 ACCURACY = ["accuracy", "accuracy_low", "accuracy_high", "majority"]
 
 
@@ -35,34 +36,27 @@ def reported(name: str) -> pd.DataFrame:
     return pd.read_csv(path)
 
 
-def load_attributions(
-    results: Results, profile: Profile, task: str, model: str, seed: int
-) -> dict[str, dict[str, Attribution]]:
-    """Attributions of every shard: instance id -> method -> record."""
-    paths = [results.attributions(task, model, seed, shard) for shard in range(profile.explaining_of(task).shards)]
+def load_attributions(results: Results, profile: Profile, *run) -> dict[str, dict[str, Attribution]]:
+    """Attributions of every shard of a run (task, model, seed): instance id -> method -> record."""
+    paths = [results.attributions(*run, shard) for shard in range(profile.explaining_of(run[0]).shards)]
     return dict(sorted(read_by_instance(*(results.existing(path, "03_explain") for path in paths)).items()))
 
 
-def load_tokens(
-    results: Results, profile: Profile, task: str, model: str, seed: int, part: str = ""
-) -> dict[str, Tokens]:
+def load_tokens(results: Results, profile: Profile, task: str, model: str, seed: int, part: str = "") -> Read:
     """How the model reads the instances of every shard, by instance id; or those of a part: `examples`, `marked`."""
     parts = [part] if part else range(profile.explaining_of(task).shards)
-    paths = [results.tokens(task, model, seed, part) for part in parts]
-    return read_tokens(*(results.existing(path, "03_explain") for path in paths))
+    return read_tokens(*(results.existing(results.tokens(task, model, seed, part), "03_explain") for part in parts))
 
 
-def load_typed_attributions(
-    results: Results, profile: Profile, task: str, model: str, seed: int
-) -> dict[str, dict[str, Attribution]]:
-    """Attributions of all parts: instance id -> method -> record."""
-    paths = [results.typed_attributions(task, model, seed, part) for part in range(profile.diagnosis.parts)]
+def load_typed_attributions(results: Results, profile: Profile, *run) -> dict[str, dict[str, Attribution]]:
+    """Attributions of several types, of all parts of a run: instance id -> method -> record."""
+    paths = [results.typed_attributions(*run, part) for part in range(profile.diagnosis.parts)]
     return read_by_instance(*(results.existing(path, "07_sun2024_explanations") for path in paths))
 
 
-def load_typed_tokens(results: Results, profile: Profile, task: str, model: str, seed: int) -> dict[str, Tokens]:
-    """How the model reads the instances of all parts, by instance id."""
-    paths = [results.typed_tokens(task, model, seed, part) for part in range(profile.diagnosis.parts)]
+def load_typed_tokens(results: Results, profile: Profile, *run) -> Read:
+    """How the model reads the instances of all these parts, by instance id."""
+    paths = [results.typed_tokens(*run, part) for part in range(profile.diagnosis.parts)]
     return read_tokens(*(results.existing(path, "07_sun2024_explanations") for path in paths))
 
 
@@ -95,10 +89,7 @@ def kept_for_run(runs: int = 1) -> Callable[[Callable], Callable]:
     return decorate
 
 
-@kept_for_run()
-def load_records_once(results: Results, profile: Profile, task: str, model: str, seed: int):
-    """The attributions of a run."""
-    return load_attributions(results, profile, task, model, seed)
+load_records_once = kept_for_run()(load_attributions)
 
 
 def read_shards(step: Step, table: str, judge: Judge | None = None, gaps: bool = False) -> pd.DataFrame:
@@ -107,12 +98,11 @@ def read_shards(step: Step, table: str, judge: Judge | None = None, gaps: bool =
     gaps: some may be missing, as tables of single texts are that no commit has.
     """
     parts = []
-    for task, model, seed in step.profile.explained_runs(judge):
-        for shard in range(step.profile.explaining_of(task).shards):
-            if gaps and not step.results.table(table, "03_explain", task, model, seed, shard).exists():
-                continue
-            found = step.results.read_table(table, "03_explain", task, model, seed, shard)
-            parts.append(found.assign(task=task, model=model, seed=seed))
+    for run in step.profile.explained_runs(judge):
+        for shard in range(step.profile.explaining_of(run[0]).shards):
+            if not gaps or step.results.table(table, "03_explain", *run, shard).exists():
+                found = step.results.read_table(table, "03_explain", *run, shard)
+                parts.append(found.assign(**dict(zip(RUN, run, strict=True))))
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=RUN)
 
 
@@ -132,6 +122,5 @@ def unlearned_table(step: Step, runs: Iterable[Run]) -> pd.DataFrame:
 
 def drop_unlearned(frame: pd.DataFrame, unlearned: pd.DataFrame) -> pd.DataFrame:
     """A table without the rows of these runs; the whole table where no other run is left."""
-    out = set(unlearned[RUN].itertuples(index=False, name=None))
-    kept = frame[[run not in out for run in frame[RUN].itertuples(index=False, name=None)]]
+    kept = frame[~frame.set_index(RUN).index.isin(unlearned.set_index(RUN).index)]
     return kept if len(kept) else frame

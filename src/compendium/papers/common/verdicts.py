@@ -99,23 +99,24 @@ class Finding:
         found = []
         for worlds in (self.by_scores, self.by_names):
             worlds = worlds[~np.isnan(worlds)]
-            if not len(worlds):
-                continue
             if expect.near is not None:
                 as_much = expect.holds(worlds)
             else:
                 as_much = worlds >= self.value - 1e-12 if expect.above is not None else worlds <= self.value + 1e-12
-            found.append((int(as_much.sum()) + 1) / (len(worlds) + 1))
+            found += [(int(as_much.sum()) + 1) / (len(worlds) + 1)] if len(worlds) else []
         return max(found, default=float("nan"))
+
+    def null_means(self) -> tuple[float, float]:
+        """What chance gives on average, with random scores and with exchanged names; NaN without such worlds."""
+        kinds = (self.by_scores, self.by_names)
+        return tuple(float("nan") if np.isnan(worlds).all() else float(np.nanmean(worlds)) for worlds in kinds)
 
     def chance(self, expect: Expectation) -> float:
         """What chance gives: the mean of that null which lies nearer to the claim; NaN without nulls."""
-        levels = [float(np.nanmean(w)) for w in (self.by_scores, self.by_names) if len(w) and not np.isnan(w).all()]
-        if not levels:
-            return float("nan")
+        levels = [level for level in self.null_means() if not np.isnan(level)]
         if expect.near is not None:
-            return min(levels, key=lambda level: abs(level - expect.near))
-        return max(levels) if expect.above is not None else min(levels)
+            return min(levels, key=lambda level: abs(level - expect.near), default=float("nan"))
+        return (max if expect.above is not None else min)(levels, default=float("nan"))
 
     def texts_needed(self, expect: Expectation, confidence: float) -> float:
         """About how many texts a task would decide, by the variance that we saw; infinite where nobody has so many."""
