@@ -100,7 +100,7 @@ def small(profile: dict, tokenizer: str) -> dict:
     profile["faithfulness"] |= few
     profile["agreement"]["largest_k"] = 5
     profile["bootstrap"] = {"draws": 5, "nulls": 19}
-    profile["diagnosis"] |= {"rows": 2, "parts": 1, "oracle": {"rows": 1, "units": 16, "samples": [8]}}
+    profile["diagnosis"] |= {"rows": 2, "parts": 1, "oracle": {"rows": 1, "units": 12, "samples": [8]}}
     profile["diagnosis"]["units"] |= {"shapley_samples": 8, "attention_steps": 2, "attention_steps_most": 2}
     profile["diagnosis"]["agents"] |= {
         "rows": 3,

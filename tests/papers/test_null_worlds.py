@@ -1,4 +1,4 @@
-"""Worlds with nothing to find: no claim on a direction is reproduced more often than its error rate, over 200 of them.
+"""Worlds with nothing to find: no claim on a direction is reproduced more often than its error rate, over 100 of them.
 
 Each paper's own measuring runs on made-up values in which methods, rivals and types are exchangeable. Worlds are small,
 and the null worlds of claims on agreement, dear to make, are shared between them: all are drawn alike.
@@ -23,8 +23,8 @@ from compendium.papers.poerner2018.contrasts import NOTHING, Column, MethodContr
 from compendium.papers.sun2024 import claims as sun
 from compendium.papers.zhao2023 import claims as zhao
 
-WORLDS = 200
-ALLOWED = 17  # of 200 at a rate of 5 %: more has a probability below .02
+WORLDS = 100
+ALLOWED = 10  # of 100 at a rate of 5 %: more has a probability below .02
 BOOTSTRAP = BootstrapSpec(draws=120, nulls=39)
 PROFILE = SimpleNamespace(bootstrap=BOOTSTRAP, models={}, agreement=AgreementSpec())
 STEP = SimpleNamespace(profile=PROFILE)

@@ -1,4 +1,4 @@
-"""Runs that no profile of the project has: few methods, none of a paper's, marks on some texts only, own corpora."""
+"""Runs that no profile of the project has: few methods, none of a paper's, marks on few texts or by few people."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ from reference.profiles import TASK, TINY
 from attreval.core.records import Attribution, Evidence
 from compendium import corpora
 from compendium.config import Profile
-from compendium.corpora import Task
-from compendium.corpora.fetch import sources
 from compendium.papers.common.sample import marked_corpus
 from compendium.papers.kamp2023 import (
     agreement,
@@ -143,14 +141,3 @@ def test_an_example_is_set_against_the_random_scores_that_were_the_rival(step, m
         drawn = list(rows.values())[1].sum()
         own = erasure.random_scores(tokens, *names) if methods == ["lime"] else records["random"].scores
         assert drawn == pytest.approx(own.sum())
-
-
-def test_a_corpus_that_the_list_of_sources_does_not_name_is_told(monkeypatch, tmp_path):
-    monkeypatch.setenv("ATTREVAL_DATA", str(tmp_path))
-    monkeypatch.delenv("ATTREVAL_CORPORA", raising=False)
-    about = {"title": "T", "labels": ("a", "b"), "segments": ("text",), "module": "sst2", "licence": "", "source": ""}
-    for files in ({"files": ("nowhere/x.csv",)}, {"optional": ("nowhere/x.csv",)}):
-        with pytest.raises(
-            ValueError, match=r"unknown corpus 'nowhere': data/sources.toml does not name it; there are"
-        ):
-            sources.find_sources(Task(name="t", **about, **files), print)

@@ -181,14 +181,6 @@ def test_texts_shown_are_counted():
     )
 
 
-def test_what_people_agree_with_is_named():
-    row = {"task": "snli", "model": "minilm", "technique": "shapley", "type": "span", "measure": "average_precision"}
-    table = pd.DataFrame([row | {"mean": 0.5, "low": 0.4, "high": 0.6}])
-    assert sun.say_agreement(table) == (
-        "Closest to people's marks are spans by Shapley values on SNLI (MiniLM), average precision 0.50 [0.40, 0.60]."
-    )
-
-
 def test_every_section_of_the_later_notebooks_ends_with_a_sentence():
     for path in sorted((CHECKOUT / "notebooks").glob("0[4-9]_*.ipynb")):
         if path.stem in ("07_sun2024_agents", "07_sun2024_explanations"):

@@ -52,19 +52,15 @@ def scores_of(values, draws=60):
 
 @pytest.mark.parametrize("seeds", [(1,), (1, 2)])
 def test_metrics_that_agree_and_that_oppose_each_other(seeds):
-    table = correlations.correlation_table(scores_of(planted_values(seeds)), 0.95)
+    values = planted_values(seeds)
+    table = correlations.correlation_table(scores_of(values), 0.95)
     for where in ("snli", correlations.POOLED):
         part = table[table.task == where].set_index(["metric_a", "metric_b"])
         assert part.tau["nc", "ns"] == 1 and part.verdict["nc", "ns"] == "agree"
         assert part.tau["agreement", "nc"] == -1 and part.verdict["agreement", "nc"] == "contradict"
         assert part.high["agreement", "nc"] < 0 < part.low["nc", "ns"]
     assert (table[table.task == "snli"].methods == len(METHODS) - 1).all()  # random is left out
-
-
-def test_metrics_that_draw_lots_cannot_be_told():
-    values = planted_values()
-    noise = np.random.default_rng(3).random(len(values))
-    values["value"] = values.value.where(values.metric != "ns", noise)
+    values["value"] = values.value.where(values.metric != "ns", np.random.default_rng(3).random(len(values)))
     table = correlations.correlation_table(scores_of(values), 0.95).set_index(["task", "metric_a", "metric_b"])
     assert table.verdict["snli", "nc", "ns"] == "cannot be told"
 
@@ -138,18 +134,14 @@ def test_a_profile_without_runs_gives_empty_tables_and_words(tmp_path):
         assert any(word in drawn.texts[0].get_text() for word in ("this run", "this profile"))
 
 
-def test_figures_of_planted_tables_are_drawn():
-    scores = scores_of(planted_values())
-    table = correlations.correlation_table(scores, 0.95)
-    axes = draw_correlations(table, correlations.reliability_table(scores), "tokens")
-    said = [text.get_text() for text in axes.texts]
-    assert {"1.00", "-1.00", "-1.00 to -1.00"} <= set(said) and said.count("itself") == 3
-
-
 def test_what_texts_tell_must_also_be_more_than_exchanged_names_give():
     """Six methods in one order: as sure as texts can be, and once in 720 orders, or its reverse, by chance."""
-    table = correlations.correlation_table(scores_of(planted_values()), 0.95)
+    scores = scores_of(planted_values())
+    table = correlations.correlation_table(scores, 0.95)
     assert table.p_names.between(0.0005, 0.008).all() and table.beyond_names.all()
+    drawn = draw_correlations(table, correlations.reliability_table(scores), "tokens").texts
+    said = [text.get_text() for text in drawn]
+    assert {"1.00", "-1.00", "-1.00 to -1.00"} <= set(said) and said.count("itself") == 3
     # the order of four methods is found, or reversed, in one of twelve exchanges
     values = planted_values()
     few = values[values.method.isin([*METHODS[:4], METHODS[6]])]
@@ -264,26 +256,18 @@ def test_the_model_is_asked_only_what_nobody_has_asked():
 
 
 def test_what_the_diagnosis_says_of_each_text():
-    run = {"task": "snli", "model": "small", "seed": 1, "instance": "t"}
-    changes = pd.DataFrame(
-        [
-            run | {"technique": t, "type": k, "comprehensiveness": c, "sufficiency": 0.25}
-            for t, k, c in (("shapley", "token", 1.0), ("shapley", "token", 0.0), ("random", "random", 0.0))
-        ]
+    def rows(columns, *values):
+        about = ["task", "model", "seed", "instance", "technique", "type"]
+        return pd.DataFrame([("snli", "small", 1, "t", *row) for row in values], columns=[*about, *columns])
+
+    shapley, spans, random = ("shapley", "token"), ("shapley", "span"), ("random", "random")
+    changes = rows(
+        ["comprehensiveness", "sufficiency"], (*shapley, 1.0, 0.25), (*shapley, 0.0, 0.25), (*random, 0.0, 0.25)
     )
-    agreement = pd.DataFrame([run | {"technique": "shapley", "type": "token", "token": 0.5, "interaction": np.nan}])
-    complexity = pd.DataFrame(
-        [
-            run | {"technique": "shapley", "type": "token", "entropy": 0.5, "random": 0.75, "uniform": 1.0},
-            run | {"technique": "shapley", "type": "span", "entropy": 0.0, "random": 0.0, "uniform": 0.0},
-        ]
-    )
-    predictions = pd.DataFrame(
-        [
-            run | {"technique": t, "type": "token", "form": f, "correct": c}
-            for t, f, c in (("none", "none", 1.0), ("shapley", "symbol", 1.0), ("shapley", "text", 0.0))
-        ]
-    )
+    agreement = rows(["token", "interaction"], (*shapley, 0.5, np.nan))
+    complexity = rows(["entropy", "random", "uniform"], (*shapley, 0.5, 0.75, 1.0), (*spans, 0.0, 0.0, 0.0))
+    simulated = [("none", "token", "none", 1.0), (*shapley, "symbol", 1.0), (*shapley, "text", 0.0)]
+    predictions = rows(["form", "correct"], *simulated)
     properties = Properties(changes, agreement, complexity, pd.DataFrame())
     found = values_by_instance(properties, predictions)
     values = {(row.method, row.measure): row.value for row in found.itertuples()}

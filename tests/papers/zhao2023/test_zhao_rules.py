@@ -15,6 +15,7 @@ from attreval.metrics import FAITHFULNESS, HARD_OF
 from attreval.metrics.diagnosticity import chance_level, sign_flip_test, tied
 from attreval.metrics.protocol import HARD, RELEASED, SWAPPED, Protocol
 from compendium.config import Profile
+from compendium.papers.common import trained_models
 from compendium.papers.common.verdicts import LEAST_TEXTS
 from compendium.papers.zhao2023 import diagnosticity, erasure, protocol_changes, tables
 from compendium.papers.zhao2023.erasure import VALUES
@@ -224,7 +225,7 @@ def test_a_task_may_set_how_many_tokens_a_batch_holds(monkeypatch):
         raise Opened(token_budget)
 
     monkeypatch.setattr(scorer, "Scorer", open_ledger)
-    monkeypatch.setattr(erasure, "load_model_once", lambda *run: None)
+    monkeypatch.setattr(trained_models, "load_model_once", lambda *run: None)
     made = profile_of().model_dump(exclude_unset=True)
     made["explain"]["token_budget"] = 900
     made["tasks"]["snli"] = TASK | {"explain": {"token_budget": 77}}

@@ -1,4 +1,4 @@
-"""What did the papers claim, and does it hold here? paper/claims.yml, our values, and a verdict on each."""
+"""What the papers claim and whether it holds here: paper/claims.yml, our values, and a verdict on each claim."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Contrast = TypeVar("Contrast")
 
 
 class Measured(Section):
-    """One thing that was turned while the others stayed, and where the claim's number then stands.
+    """One thing that was changed while the others stayed, and the table that holds the claim's number then.
 
     measured: a CSV table of the repository. where: values of its columns that one row has. value, low, high: columns.
     """
@@ -56,7 +56,7 @@ class Measured(Section):
 
 
 class Reason(Section):
-    """Why a claim has a verdict in a profile's committed run. A reason for another verdict than it now has is stale."""
+    """Why a claim has its verdict in a profile's committed run. It is stale once the verdict changes."""
 
     profile: str
     verdict: Literal[VERDICTS]

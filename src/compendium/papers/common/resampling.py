@@ -1,9 +1,9 @@
 """Resampling of texts and seeds: the bootstrap, cross-fitted extremes, and exchanged names (Efron 1979; Stone 1974).
 
-A statistic of means is given the means twice. What is merely averaged reads the second; what is chosen (the best of
-many, the least of several) is chosen on the first, and its value read from the second. For the first the texts outside
-a fold are taken, for the second those inside, and the folds are averaged, so that a choice is never rewarded for the
-noise that it was made by. Letters used for shapes: n texts (rows), p numbers a text, b the sample itself and its draws,
+A statistic takes the means twice. A plain average reads the second; a choice (the best of many, the least of several)
+is made on the first and its value read from the second. The first are means over the texts outside a fold, the second
+over those inside, and the folds are averaged, so that no choice is rewarded for the noise that it was made by.
+Letters used for shapes: n texts (rows), p numbers a text, b the sample itself and its draws,
 j null worlds.
 """
 
@@ -103,7 +103,7 @@ def evaluate(sample: Sample, values: np.ndarray, statistic: Statistic, chosen: b
 
 
 def best_of(fit: np.ndarray, read: np.ndarray) -> np.ndarray:
-    """(b,) what is read where the fit is highest, of (b, c) candidates; those that nobody has are passed over."""
+    """(b,) what is read where the fit is highest, of (b, c) candidates; NaN is never chosen."""
     return _at(np.where(np.isnan(fit), -np.inf, fit).argmax(axis=1), read)
 
 

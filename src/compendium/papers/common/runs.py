@@ -1,7 +1,4 @@
-"""What is stored of a run (task, model, seed), and what the papers report: no model is loaded here.
-
-For models see `trained_models`.
-"""
+"""What is stored about a run (task, model, seed), and what the papers report. Models: `trained_models`."""
 
 from __future__ import annotations
 
@@ -67,9 +64,9 @@ def common_methods(records: dict[str, dict[str, Attribution]]) -> list[str]:
 
 
 def kept_for_run(runs: int = 1) -> Callable[[Callable], Callable]:
-    """Decorate a function of (results, profile, task, model, seed): a process keeps what it gives for the last `runs`.
+    """Decorate a function of (results, profile, task, model, seed) to remember its answers for the last `runs`.
 
-    What is kept belongs to a results folder, a profile with all its values, and a run.
+    An answer belongs to a results folder, a profile with all its values, and a run.
     """
 
     def decorate(load: Callable) -> Callable:
@@ -107,10 +104,10 @@ def read_shards(step: Step, table: str, judge: Judge | None = None, gaps: bool =
 
 
 def unlearned_table(step: Step, runs: Iterable[Run]) -> pd.DataFrame:
-    """One row a run whose model is not surely more often right on test than the name of the most frequent class.
+    """One row for each run whose model is not surely more accurate on test than the most frequent class.
 
-    What follows a model that has not learned its task is no evidence for or against an explanation. runs: (task, model,
-    seed), each read by the model of `profile.read_by(task)`.
+    Explanations of a model that has not learned its task are no evidence for or against a method. The model of a run is
+    that of the task that reads it, `profile.read_by(task)`.
     """
     rows = []
     for task, model, seed in runs:
@@ -121,6 +118,6 @@ def unlearned_table(step: Step, runs: Iterable[Run]) -> pd.DataFrame:
 
 
 def drop_unlearned(frame: pd.DataFrame, unlearned: pd.DataFrame) -> pd.DataFrame:
-    """A table without the rows of these runs; the whole table where no other run is left."""
+    """The table without the rows of these runs, or the whole table where that would leave nothing."""
     kept = frame[~frame.set_index(RUN).index.isin(unlearned.set_index(RUN).index)]
     return kept if len(kept) else frame

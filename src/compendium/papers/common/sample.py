@@ -1,6 +1,6 @@
-"""Which instances are used, and what people marked in them?
+"""The instances that a profile uses, and what people marked in them.
 
-The first of a table, whose order is random and never changes: the same for everybody.
+They are the first of a table, whose order is random and never changes, so everybody has the same ones.
 """
 
 from __future__ import annotations

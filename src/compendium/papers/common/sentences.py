@@ -1,4 +1,4 @@
-"""What a table just showed, in one computed sentence: shown in bold behind it, the same words for the same numbers."""
+"""What a table has just shown, in one computed sentence in bold: the same words for the same numbers."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ class Sentence(str):
 
 
 def sentence(function: Callable[..., str]) -> Callable[..., Sentence]:
-    """Make a function of tables say that there is nothing to say: its first is empty, or it says "" or not a number.
+    """Decorate a function of tables that gives a sentence: it says NOTHING where there is nothing to report.
 
-    A small run leaves rows whose numbers nobody could measure; the largest of none is an error of pandas.
+    That is where the first table is empty, and where the sentence is empty or holds a NaN. A small run leaves rows
+    whose numbers could not be measured; asking pandas for the largest of them is an error that means the same.
     """
 
     @functools.wraps(function)

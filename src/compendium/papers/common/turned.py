@@ -1,4 +1,4 @@
-"""Turned: what becomes of a contradicted conclusion when one thing is turned and all else stays as it was."""
+"""What becomes of a contradicted claim when one thing is changed (turned) and everything else stays as it was."""
 
 from __future__ import annotations
 

@@ -32,9 +32,9 @@ from attreval.metrics.unified.ranking import (
 from compendium.config import Profile
 from compendium.papers.common.runs import RUN, load_typed_attributions
 from compendium.papers.common.sample import borrowed_evidence, evaluated_instances, with_evidence
-from compendium.papers.common.trained_models import load_model_once
+from compendium.papers.common.trained_models import open_run
 from compendium.project import Results
-from compendium.workflow.step import Step, set_threads
+from compendium.workflow.step import Step
 
 TOGETHER = 10  # instances that share batches
 TEXT = [*RUN, "instance"]
@@ -82,15 +82,11 @@ def measure_properties(step: Step) -> Properties:
 
 def _measure_part(results: Results, profile: Profile, task: str, model: str, seed: int, start: int):
     """The four tables of the instances from `start`, and what they cost."""
-    from attreval.models.scorer import Scorer
-
-    set_threads(profile.threads)
     settings, run = profile.diagnosis, (task, model, seed)
-    loaded = load_model_once(results, profile, *run)
-    scorer = Scorer(loaded, profile.explaining_of(task).token_budget)
+    scorer = open_run(results, profile, run)
     records, evidence = load_typed_attributions(results, profile, *run), borrowed_evidence(task)
     part = evaluated_instances(profile, task)[start : start + TOGETHER]
-    ranked = [rank_instance(i, records[i.id], loaded, settings, run, evidence) for i in part]
+    ranked = [rank_instance(i, records[i.id], scorer.model, settings, run, evidence) for i in part]
     jobs = [job for one in ranked for job in masked_sets(one, settings, records[one.instance.id], run)]
     found = scorer.converse((job.account, job.ask()) for job in jobs)
     changes, rules = [], []

@@ -21,10 +21,10 @@ from attreval.metrics.soft_erasure import SoftProbabilities, soft_erase, soft_va
 from compendium.config import Profile
 from compendium.papers.common.runs import RUN, common_methods, load_records_once
 from compendium.papers.common.sample import to_explain
-from compendium.papers.common.trained_models import load_model_once
+from compendium.papers.common.trained_models import open_run
 from compendium.papers.zhao2023.settings import Setting, list_settings, query_segment
 from compendium.project import Results
-from compendium.workflow.step import Step, set_threads
+from compendium.workflow.step import Step
 
 TOGETHER = 5  # instances that share batches
 HARD_MEASURES = ("comprehensiveness", "sufficiency", "normalised_comprehensiveness", "normalised_sufficiency")
@@ -85,10 +85,7 @@ def evaluate_erasure(step: Step) -> ErasureValues:
 
 def _evaluate_part(results: Results, profile: Profile, task: str, model: str, seed: int, start: int):
     """(curves, values, costs by account) of the instances from `start`; see ErasureValues."""
-    from attreval.models.scorer import Scorer
-
-    set_threads(profile.threads)
-    scorer = Scorer(load_model_once(results, profile, task, model, seed), profile.explaining_of(task).token_budget)
+    scorer = open_run(results, profile, (task, model, seed))
     records = load_records_once(results, profile, task, model, seed)
     query = query_segment(task)
     part = to_explain(profile, task, model)[start : start + TOGETHER]
