@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from contextlib import contextmanager
 
 import madeup
@@ -35,13 +36,11 @@ def home(tmp_path_factory):
 
 
 @pytest.fixture
-def fresh(tmp_path, monkeypatch):
-    """The current project: a folder with the real pages and a made-up run, nothing staged yet."""
-    home = tmp_path / "project"
-    madeup.copy_pages(home)
-    madeup.make_run(home)
-    monkeypatch.setenv("ATTREVAL_HOME", str(home))
-    return home
+def fresh(home, tmp_path, monkeypatch):
+    """The current project: a copy of that one, staged, without its site."""
+    copy = shutil.copytree(home, tmp_path / "project", ignore=shutil.ignore_patterns("_site"))
+    monkeypatch.setenv("ATTREVAL_HOME", str(copy))
+    return copy
 
 
 @pytest.fixture(scope="session")

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import yaml
 
+from compendium.project import SafeLoader
 from compendium.site.markdown import ReportError, hint, with_minus
 from compendium.site.tables import MISSING, format_fields, format_row, read_matching
 from compendium.site.titles import titles_by_kind
@@ -29,7 +29,7 @@ COMPARISONS = {
 UNKNOWN = "not measured"
 
 
-class _Unique(yaml.SafeLoader):
+class _Unique(SafeLoader):
     """YAML in which a key given twice is an error."""
 
     def construct_mapping(self, node, deep=False):

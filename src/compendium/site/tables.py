@@ -7,9 +7,9 @@ import string
 from pathlib import Path
 
 import pandas as pd
-import yaml
 
 from attreval.core.tables import read_csv
+from compendium import project
 from compendium.site.markdown import ReportError, hint, pipe_table, with_minus
 from compendium.site.titles import title_of
 
@@ -21,7 +21,7 @@ COLUMN_KEYS = ("header", "text", "align", "missing", "once")
 
 def read_declarations(path: Path) -> dict[str, dict]:
     """The tables that the paper includes, from paper/tables.yml; unknown keys are errors."""
-    declared = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
+    declared = project.read_yaml(path) or {}
     for name, table in declared.items():
         for key in table:
             if key not in TABLE_KEYS:

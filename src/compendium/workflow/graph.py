@@ -8,8 +8,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from compendium import project
 from compendium.config.profile import Profile, Run
 from compendium.corpora import WEIGHTS, vectors_file
@@ -121,7 +119,7 @@ class Graph:
     @cached_property
     def _claims(self) -> list[dict]:
         path = project.home() / "paper" / "claims.yml"
-        return yaml.safe_load(path.read_text(encoding="utf-8")) if path.exists() else []
+        return project.read_yaml(path) if path.exists() else []
 
     def claims(self, paper: str) -> list[dict]:
         """What a paper claims. What a claim is called, and why it does not hold, decides nothing."""

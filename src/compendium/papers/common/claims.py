@@ -9,7 +9,6 @@ from typing import Any, Literal, TypeVar, get_type_hints
 
 import numpy as np
 import pandas as pd
-import yaml
 from pydantic import Field, ValidationError
 
 from attreval.core.section import Section, explain_error
@@ -98,10 +97,7 @@ def read_claims(paper: str | None = None, path: Path | None = None) -> list[Clai
     """The claims of paper/claims.yml, or those of one paper. Raises ValueError that says what is wrong with which."""
     path = path or project.home() / "paper" / "claims.yml"
     claims = []
-    known = yaml.load(
-        path.read_text(encoding="utf-8"), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    )  # fast in C
-    for at, entry in enumerate(known or []):
+    for at, entry in enumerate(project.read_yaml(path) or []):
         try:
             claims.append(Claim.model_validate(entry))
         except ValidationError as error:

@@ -12,8 +12,8 @@ from pathlib import Path
 from urllib.parse import quote, unquote
 
 import panflute as pf
-import yaml
 
+from compendium import project
 from compendium.site.markdown import ReportError, hint
 from compendium.site.notebook import read_notebook
 from compendium.site.pandoc_route import pandoc
@@ -58,7 +58,7 @@ class Site:
 
 def read_site(home: Path, variables: dict[str, str]) -> Site:
     """Read _quarto.yml below `home`: which sources there are and where their pages go."""
-    config = yaml.safe_load((home / "_quarto.yml").read_text(encoding="utf-8"))
+    config = project.read_yaml(home / "_quarto.yml")
     pages = {}
     for pattern in config["project"]["render"]:
         found = sorted(path for path in home.glob(pattern) if not path.name.startswith("."))
@@ -73,7 +73,7 @@ def staged_site(home: Path) -> Site:
     staged = home / "_variables.yml"
     if not staged.exists():
         raise ReportError(f"{staged} is not there: stage a profile first (attreval render --profile NAME)")
-    return read_site(home, yaml.safe_load(staged.read_text(encoding="utf-8")) or {})
+    return read_site(home, project.read_yaml(staged) or {})
 
 
 def _flatten(tree: dict, above: str = "") -> list[tuple[str, str]]:
