@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import yaml
 
 from compendium.project import SafeLoader
 from compendium.site.markdown import ReportError, hint, with_minus
