@@ -75,10 +75,8 @@ def run_workflow(
         broken = find_incomplete(folder) if dry else discard_incomplete(folder)
         for name in broken:
             print(f"{name}: files of an earlier run are gone, it runs again", flush=True)
-        if broken:  # snakemake does not ask for what lies between, as long as the site is there
-            records = [str(folder.record(name)) for name in broken]
-            targets = [*(targets or ["site"]), *records]
-            extra = [*extra, "--forcerun", *records] if dry else extra
+        if dry and broken:
+            extra = [*extra, "--forcerun", *(str(folder.record(name)) for name in broken)]
         command = [
             *(sys.executable, "-m", "snakemake", "--snakefile", str(project.home() / "workflow" / "Snakefile")),
             *("--directory", str(project.home()), "--config", f"profile={profile}", *name_cores(cores, extra)),
