@@ -6,7 +6,6 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,10 +43,8 @@ class Copy:
 
     def tables(self, profile: str) -> dict[str, bytes]:
         """Every table, attribution, value of an instance and number of a profile, by name."""
-        kinds, root = (
-            ("tables/*.csv", "attributions/*.parquet", "instances/*.parquet", "numbers/*.json"),
-            self.results_of(profile),
-        )
+        kinds = ("tables/*.csv", "attributions/*.parquet", "instances/*.parquet", "numbers/*.json")
+        root = self.results_of(profile)
         return {str(p.relative_to(root)): p.read_bytes() for k in kinds for p in sorted(root.glob(k))}
 
 
@@ -80,9 +77,3 @@ def finished(tmp_path_factory) -> Copy:
     assert done.returncode == 0, done.stdout + done.stderr
     (copy.home / "said.txt").write_text(done.stdout)
     return copy
-
-
-@pytest.fixture
-def fresh(tmp_path) -> Callable[[str], Copy]:
-    """Makes projects in which nothing has run, by name."""
-    return lambda name: copy_project(tmp_path / name)

@@ -65,12 +65,12 @@ def test_an_interrupted_step_goes_on_and_removes_its_parts_at_the_end(step, jobs
 
 def test_the_record_holds_what_parts_taken_up_have_cost(step, jobs, tmp_path):
     step.side_by_side(halve, jobs, "halving")
-    assert step.spent_before == 0
+    assert step.spent_elsewhere == 0
     prices = list(step.results.parts(step.name).glob("*.seconds"))
     assert len(prices) == 3 and all(0 <= float(price.read_text()) < 5 for price in prices)
     for price in prices:
         price.write_text("100.5")
-    again = replace(step, notes={}, spent_before=0.0)
+    again = replace(step, notes={}, spent_elsewhere=0.0)
     again.side_by_side(halve, jobs, "halving")
     again.finish()
     record = json.loads(again.results.record(again.name).read_text())

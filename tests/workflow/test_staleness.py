@@ -146,6 +146,10 @@ def test_what_a_step_reads_of_a_task_and_of_the_profile_makes_it_run_again(monke
     longer = profile.changed(training=profile.training.changed(epochs=9))
     assert state("train", longer, *run) != state("train", profile, *run)
     assert state("explain", longer, *run, 0) == state("explain", profile, *run, 0)
+    fewer = profile.changed(explain=profile.explain.changed(lime_samples=50))
+    assert state("explain", fewer, *run, 0) != state("explain", profile, *run, 0)
+    assert state("faithfulness", fewer) != state("faithfulness", profile)
+    assert state("train", fewer, *run) == state("train", profile, *run)
     titles = [getattr(TASKS["snli"], name) for name in TASK_FACTS]
     assert repr(titles) in state("train", profile, *run) and repr(titles) in state("joint", profile)
 

@@ -26,10 +26,11 @@ def map_side_by_side(
     notify: called with (jobs done, of). settings: of the profile, whose own corpora and attributions every process is
     to know.
     """
-    if workers == 1 or len(jobs) == 1:
+    if workers == 1:
         return _collect((work(*job) for job in jobs), len(jobs), notify)
-    # spawned, not forked: a forked child inherits locks of libraries that run threads
-    context = multiprocessing.get_context("spawn")
+    # forks of a server that has imported what the work needs, and runs no threads whose locks they could inherit
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(sorted({part.__module__ for part in (work, *jobs[0]) if callable(part)}))
     with ProcessPoolExecutor(workers, mp_context=context, initializer=_begin, initargs=(settings or {},)) as pool:
         futures = [pool.submit(work, *job) for job in jobs]
         return _collect((future.result() for future in futures), len(jobs), notify)

@@ -46,7 +46,7 @@ class Step:
     started: float = field(default_factory=time.monotonic)
     files: list[Path] = field(default_factory=list)
     notes: dict[str, Any] = field(default_factory=dict)
-    spent_before: float = 0.0  # processor seconds of parts that an earlier start has made
+    spent_elsewhere: float = 0.0  # processor seconds of parts made by an earlier start, or by processes side by side
 
     @property
     def name(self) -> str:
@@ -105,16 +105,21 @@ class Step:
         if not jobs:
             return []
         named = [(work, *job) for job in jobs]
-        wrapped = [(path, *one) for path, one in zip(self.parts(named, of_models), named, strict=True)]
-        settings = self.profile.model_dump()
-        return map_side_by_side(kept_or_made, wrapped, self.profile.workers, self.progress(what), settings)
+        paths = self.parts(named, of_models)
+        missing = [path for path in paths if not path.exists()]
+        wrapped = [(path, *one) for path, one in zip(paths, named, strict=True)]
+        settings, workers = self.profile.model_dump(), min(self.profile.workers, len(jobs))
+        found = map_side_by_side(kept_or_made, wrapped, workers, self.progress(what), settings)
+        if workers > 1:
+            self.spent_elsewhere += sum(map(seconds_of, missing))
+        return found
 
     def parts(self, names: list[tuple], of_models: bool = True) -> list[Path]:
         """Where parts of these names are kept until the step ends; the record counts those that are there already."""
         kept = parts_of(self.name, self.profile, self.results, of_models)
         paths = [kept.path(*name) for name in names]
         self.notes["parts_taken_up"] = self.notes.get("parts_taken_up", 0) + sum(path.exists() for path in paths)
-        self.spent_before += sum(map(seconds_of, paths))
+        self.spent_elsewhere += sum(map(seconds_of, paths))
         return paths
 
     def progress(self, what: str) -> Callable[..., None]:
@@ -148,8 +153,8 @@ class Step:
             "seed": self.profile.seed,
             "finished": datetime.now(UTC).isoformat(timespec="seconds"),
             "seconds": round(time.monotonic() - self.started, 1),
-            # of this process and those it has waited for, kernel start and imports included, and of parts taken up
-            "processor_seconds": round(sum(os.times()[:4]) + self.spent_before, 1),
+            # of this process, kernel start and imports included, and of parts that others have made
+            "processor_seconds": round(sum(os.times()[:4]) + self.spent_elsewhere, 1),
             "files": sorted(str(path.relative_to(self.results.root)) for path in set(self.files)),
         }
         path = self.results.record(self.name)
