@@ -142,10 +142,7 @@ unit = st.floats(0, 1)
 
 
 @given(
-    full=unit,
-    erased=unit,
-    without=st.lists(unit, min_size=2, max_size=2),
-    only=st.lists(unit, min_size=2, max_size=2),
+    full=unit, erased=unit, without=st.lists(unit, min_size=2, max_size=2), only=st.lists(unit, min_size=2, max_size=2)
 )
 def test_normalised_measures_lie_between_nought_and_one(full, erased, without, only):
     one = faithfulness.erasure_measures(full, erased, np.array(without), np.array(only), (0.1, 0.5))

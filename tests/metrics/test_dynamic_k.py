@@ -9,22 +9,11 @@ from reference import dynamic as slow
 from scipy.signal import find_peaks
 from scipy.stats import chisquare
 
-from attreval.metrics import (
-    agreement,
-    phrases,
-)
-from attreval.metrics import (
-    dynamic_k as dynamic,
-)
-from attreval.metrics import (
-    human_agreement as human,
-)
-from attreval.metrics import (
-    marks as people,
-)
-from attreval.metrics import (
-    pairwise_difference as spread,
-)
+from attreval.metrics import agreement, phrases
+from attreval.metrics import dynamic_k as dynamic
+from attreval.metrics import human_agreement as human
+from attreval.metrics import marks as people
+from attreval.metrics import pairwise_difference as spread
 from compendium.papers.kamp2023.agreement import chance_agreement
 
 few = st.sampled_from([-1.0, -0.25, 0.0, 0.5, 2.0])  # few, so that plateaus are common; sums are exact

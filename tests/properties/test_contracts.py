@@ -98,14 +98,7 @@ class CountingTokenizer:
         return self.inner(*args, **kwargs)
 
     def __getattr__(self, name):
-        if name in {
-            "decode",
-            "batch_decode",
-            "encode",
-            "encode_plus",
-            "tokenize",
-            "convert_tokens_to_string",
-        }:
+        if name in {"decode", "batch_decode", "encode", "encode_plus", "tokenize", "convert_tokens_to_string"}:
             raise AssertionError(f"explaining must not use the tokenizer's {name}")
         return getattr(self.inner, name)
 
@@ -232,12 +225,7 @@ def test_erasure_of_a_constant_is_that_of_random(tiny, size):
     for chosen in combinations(range(5), size):
         marked = np.isin(np.arange(5), chosen).astype(float)
         every.append(erasures(tiny, tokens, [marked], [ratio])[0])
-    for name in (
-        "comprehensiveness",
-        "sufficiency",
-        "normalised_comprehensiveness",
-        "normalised_sufficiency",
-    ):
+    for name in ("comprehensiveness", "sufficiency", "normalised_comprehensiveness", "normalised_sufficiency"):
         all_sets = np.array([getattr(e, name)[0] for e in every])
         mean = np.mean([getattr(e, name)[0] for e in found])
         assert abs(mean - all_sets.mean()) <= 4 * all_sets.std() / np.sqrt(draws) + 1e-12

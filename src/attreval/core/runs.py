@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from operator import eq
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
 def find_runs(values: Sequence, joined: Callable[[Any, Any], bool] = eq) -> list[tuple[int, int]]:
@@ -18,7 +21,7 @@ def consecutive_runs(numbers: Sequence[int]) -> list[Sequence[int]]:
     return [numbers[start:end] for start, end in find_runs(numbers, lambda a, b: b == a + 1)]
 
 
-def true_runs(flags: Sequence[bool]) -> list[tuple[int, int]]:
+def true_runs(flags: Sequence[bool] | np.ndarray) -> list[tuple[int, int]]:
     """(start, end) of each maximal run of True, end exclusive."""
     flags = [bool(flag) for flag in flags]
     return [(start, end) for start, end in find_runs(flags) if flags[start]]

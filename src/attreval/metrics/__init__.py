@@ -34,7 +34,7 @@ def __getattr__(name: str) -> Any:
 
 def collect_metrics() -> list[Metric]:
     """The metrics of every file, by their `order`; those without one at the end of their judge, by name."""
-    found = {}
+    found: dict[str, Metric] = {}
     for folder in FOLDERS:
         for module in pkgutil.iter_modules(importlib.import_module(folder).__path__, f"{folder}."):
             if not module.ispkg:

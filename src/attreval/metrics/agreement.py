@@ -8,6 +8,7 @@ Letters used for shapes: m voters, n tokens.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import product
 from math import comb
 
@@ -17,6 +18,8 @@ from attreval.core.seeds import generator
 from attreval.metrics.dynamic_k import peaks_of
 from attreval.metrics.metric import metric
 from attreval.metrics.scored_text import ScoredText
+
+_pairs = partial(metric, judge="agreement", needs=("scores", "rivals"), higher_is_better=True, joint=True)
 
 
 def top_k(scores: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray, int]:
@@ -144,15 +147,7 @@ def tie_breaker(text: ScoredText, *voters: str) -> np.random.Generator | None:
     return generator("ties", 0, text.instance.id, text.settings.k, *sorted(voters))
 
 
-@metric(
-    "Agreement (fixed k)",
-    judge="agreement",
-    source="Kamp et al. 2023, section 3, eq. 1-2",
-    needs=("scores", "rivals"),
-    higher_is_better=True,
-    order=21,
-    joint=True,
-)
+@_pairs("Agreement (fixed k)", source="Kamp et al. 2023, section 3, eq. 1-2", order=21)
 def agreement(text: ScoredText, method: str) -> float:
     """How far methods select the same k tokens: k over the size of the union; ties by expectation."""
 
@@ -162,15 +157,7 @@ def agreement(text: ScoredText, method: str) -> float:
     return text.over_rivals(method, "agreement of two", compare)
 
 
-@metric(
-    "Agreement (dynamic k)",
-    judge="agreement",
-    source="Kamp et al. 2023, section 4",
-    needs=("scores", "rivals"),
-    higher_is_better=True,
-    order=22,
-    joint=True,
-)
+@_pairs("Agreement (dynamic k)", source="Kamp et al. 2023, section 4", order=22)
 def agreement_dynamic(text: ScoredText, method: str) -> float:
     """How far the local maxima of methods are the same tokens."""
     return text.over_rivals(method, "dynamic of two", lambda a, b: agreement_of([peaks_of(text, a), peaks_of(text, b)]))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -16,13 +17,10 @@ import pandas as pd
 from attreval.metrics.metric import Metric, metric
 from attreval.metrics.protocol import Protocol
 from attreval.metrics.scored_text import ScoredText
+from attreval.models.questions import Conversation
 
-FACTS = {
-    "judge": "faithfulness",
-    "source": "Zhao & Aletras 2023, section 4.5",
-    "needs": ("scores", "model", "random"),
-    "higher_is_better": True,
-}
+SOURCE = "Zhao & Aletras 2023, section 4.5"
+_wins = partial(metric, judge="faithfulness", source=SOURCE, needs=("scores", "model", "random"), higher_is_better=True)
 
 
 def wins(own: np.ndarray, rival: np.ndarray, protocol: Protocol = Protocol()) -> np.ndarray:  # noqa: B008 - frozen
@@ -121,7 +119,7 @@ def average_cells(cells: pd.DataFrame, by: str) -> pd.DataFrame:
     return pd.concat([means, bottom]).rename_axis(by)
 
 
-def ask_wins(text: ScoredText, method: str, compared: Sequence[str]):
+def ask_wins(text: ScoredText, method: str, compared: Sequence[str]) -> Conversation:
     """The conversation that returns in which share of metrics a method beats random scores; NaN where one has no value.
 
     compared: names of METRICS, higher being better.
@@ -138,14 +136,8 @@ def ask_wins(text: ScoredText, method: str, compared: Sequence[str]):
     return share_of_wins(own, rival, text.settings.protocol)
 
 
-@metric(
-    "Diagnosticity",
-    order=45,
-    joint=True,
-    disturbs=True,
-    **FACTS,
-)
-def diagnosticity(text: ScoredText, method: str):
+@_wins("Diagnosticity", order=45, joint=True, disturbs=True)
+def diagnosticity(text: ScoredText, method: str) -> Conversation:
     """The share of pairs (an explanation, random scores for the same text) in which the explanation wins."""
     return (yield from ask_wins(text, method, text.settings.compared))
 
@@ -153,12 +145,12 @@ def diagnosticity(text: ScoredText, method: str):
 def _win(compared: str, title: str, about: str, order: int) -> Metric:
     """Whether a method beats random scores by one metric; its mean is diagnosticity."""
     name, soft = f"win_{compared}", compared.startswith("soft")
-    facts = FACTS | {"about": about, "order": order, "stored": name, "disturbs": soft, "planted": False}
 
-    def ask(text: ScoredText, method: str):
+    def ask(text: ScoredText, method: str) -> Conversation:
         return (yield from ask_wins(text, method, (compared,)))
 
-    return metric(f"Beats random scores by {title}", name=name, **facts)(ask)
+    title = f"Beats random scores by {title}"
+    return _wins(title, name=name, about=about, order=order, stored=name, disturbs=soft, planted=False)(ask)
 
 
 win_nc = _win("nc", "NC", "1 where the method's NC is above that of random scores; its mean is diagnosticity.", 41)

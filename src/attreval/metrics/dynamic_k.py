@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -83,7 +83,7 @@ def local_maxima(scores: np.ndarray, rule: PeakRule = RELEASED) -> np.ndarray:
 
 
 def select(positions: np.ndarray, n: int) -> np.ndarray:
-    """(n,) bool, True at the positions: the selection that peaks make."""
+    """(n,) bool, True at the positions."""
     chosen = np.zeros(n, dtype=bool)
     chosen[positions] = True
     return chosen
@@ -106,7 +106,7 @@ def _no_peak() -> np.ndarray:
     return np.zeros(0, dtype=int)
 
 
-def _scipy_peaks(scores: np.ndarray, **conditions) -> np.ndarray:
+def _scipy_peaks(scores: np.ndarray, **conditions: Any) -> np.ndarray:
     """(p,) positions by scipy.signal.find_peaks, a token at either end compared with its one neighbour."""
     from scipy.signal import find_peaks
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from math import ceil
 
 import numpy as np
@@ -20,12 +21,14 @@ from attreval.core.seeds import generator
 from attreval.metrics.metric import metric
 from attreval.metrics.protocol import Layout, Protocol, find_layout
 from attreval.metrics.scored_text import ScoredText
-from attreval.models.questions import Evaluate, SoftErasure, softmax
+from attreval.models.questions import Conversation, Evaluate, SoftErasure, softmax
 
 BASELINE_MARGIN = 1e-4  # what the released code takes off the zero-baseline sufficiency
 LEAST_ROOM = 1e-8  # below it the erased text is as sure as the whole one, and nothing can be told
 SOURCE = "DeYoung et al. 2020; Zhao & Aletras 2023, section 3.1"
-FACTS = {"judge": "faithfulness", "needs": ("scores", "model")}
+faithfulness = partial(metric, judge="faithfulness", needs=("scores", "model"))
+_drop = partial(faithfulness, source=SOURCE, range=(-1.0, 1.0), planted=False)
+_share = partial(faithfulness, higher_is_better=True, joint=True)
 
 
 @dataclass(frozen=True)
@@ -71,7 +74,7 @@ def erase(
     protocol: Protocol = Protocol(),  # noqa: B008 - frozen
     query: int | None = None,
     calls: int = 0,
-):
+) -> Conversation:
     """The conversation that erases rationales of one attribution: yields questions, returns an Erasure.
 
     scores: (n,) over content tokens (those of the query are not looked at), or over the tokens that the layout scores.
@@ -110,7 +113,7 @@ def fit_scores(tokens: Tokens, layout: Layout, scores: np.ndarray) -> np.ndarray
     return np.asarray(scores, dtype=float)[np.isin(content, layout.scored)]
 
 
-def ask_erased(tokens: Tokens, gone: np.ndarray, erased: str):
+def ask_erased(tokens: Tokens, gone: np.ndarray, erased: str) -> Conversation:
     """Ask for the (1 + m, K) logits of the text and of it with the (m, L) tokens gone."""
     if erased == "vector":
         whole = yield Evaluate(tokens.ids[None], tokens.segments)
@@ -163,14 +166,14 @@ def normalised_sufficiency(full: float, erased: float, left: np.ndarray, drifted
     return np.clip((rest - floor) / (1 - floor), 0, 1)
 
 
-def ask_hard(text: ScoredText, method: str, ratios: tuple[float, ...] | None = None):
+def ask_hard(text: ScoredText, method: str, ratios: tuple[float, ...] | None = None) -> Conversation:
     """The conversation that erases one method's rationales, once a text: returns an Erasure."""
     key = ("hard", method, *(ratios or ()))
     ties, settings = generator("ties", *text.names_of(method)), text.settings
     return text.once(key, erase(text.tokens, text.scores[method], ratios, ties, settings.protocol, settings.query))
 
 
-def ask_ends(text: ScoredText, method: str):
+def ask_ends(text: ScoredText, method: str) -> Conversation:
     """The same where the whole and the erased text are enough: at one ratio, unless all have been asked."""
     return ask_hard(text, method, None if ("hard", method) in text.found else (1.0,))
 
@@ -180,61 +183,31 @@ def predicted_class(text: ScoredText) -> int | None:
     return next((one.target for one in text.found.values() if isinstance(one, Erasure)), None)
 
 
-@metric(
-    "Comprehensiveness",
-    source=SOURCE,
-    range=(-1.0, 1.0),
-    higher_is_better=True,
-    order=31,
-    stored="comprehensiveness",
-    planted=False,
-    **FACTS,
-)
-def comprehensiveness(text: ScoredText, method: str):
+@_drop("Comprehensiveness", higher_is_better=True, order=31, stored="comprehensiveness")
+def comprehensiveness(text: ScoredText, method: str) -> Conversation:
     """How far the class's probability falls when the top tokens are erased, mean over sizes of the rationale."""
     return (yield from ask_hard(text, method)).comprehensiveness.mean()
 
 
-@metric(
-    "Sufficiency",
-    source=SOURCE,
-    range=(-1.0, 1.0),
-    higher_is_better=False,
-    order=32,
-    stored="sufficiency",
-    planted=False,
-    **FACTS,
-)
-def sufficiency(text: ScoredText, method: str):
+@_drop("Sufficiency", higher_is_better=False, order=32, stored="sufficiency")
+def sufficiency(text: ScoredText, method: str) -> Conversation:
     """How far it falls when only the top tokens stay, mean over sizes of the rationale."""
     return (yield from ask_hard(text, method)).sufficiency.mean()
 
 
-@metric(
+@_share(
     "NC",
     source=f"{SOURCE}, eq. 2",
-    higher_is_better=True,
     order=35,
     stored="normalised_comprehensiveness",
     also=("normalised_comprehensiveness",),
-    joint=True,
-    **FACTS,
 )
-def nc(text: ScoredText, method: str):
+def nc(text: ScoredText, method: str) -> Conversation:
     """Normalised comprehensiveness: comprehensiveness between 0 and 1, where 1 is what erasing the whole text does."""
     return (yield from ask_hard(text, method)).normalised_comprehensiveness.mean()
 
 
-@metric(
-    "NS",
-    source=f"{SOURCE}, eq. 1",
-    higher_is_better=True,
-    order=36,
-    stored="normalised_sufficiency",
-    also=("normalised_sufficiency",),
-    joint=True,
-    **FACTS,
-)
-def ns(text: ScoredText, method: str):
+@_share("NS", source=f"{SOURCE}, eq. 1", order=36, stored="normalised_sufficiency", also=("normalised_sufficiency",))
+def ns(text: ScoredText, method: str) -> Conversation:
     """Normalised sufficiency: sufficiency between 0 and 1, where 0 is what erasing the whole text leaves."""
     return (yield from ask_hard(text, method)).normalised_sufficiency.mean()

@@ -5,12 +5,18 @@ Letters used for shapes: n content tokens.
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from attreval.metrics.agreement import agreement_at_k, agreement_of, tie_breaker, top_k, union_sizes
 from attreval.metrics.dynamic_k import PEAK_RULES, local_maxima, peaks_of, select
 from attreval.metrics.metric import metric
 from attreval.metrics.scored_text import ScoredText
+
+_people = partial(
+    metric, judge="agreement", needs=("scores", "marks"), higher_is_better=True, joint=True, planted=False
+)
 
 
 def agreement_with_share(scores: np.ndarray, share: np.ndarray, k: int) -> float:
@@ -37,17 +43,7 @@ def selection_with_share(selection: np.ndarray, share: np.ndarray) -> float:
     return float(mean.sum() / (mean > 0).sum()) if (mean > 0).any() else float("nan")
 
 
-@metric(
-    "People (fixed k)",
-    judge="agreement",
-    source="Kamp et al. 2023, section 3",
-    needs=("scores", "marks"),
-    higher_is_better=True,
-    order=23,
-    joint=True,
-    also=("plausibility", "human_agreement"),
-    planted=False,
-)
+@_people("People (fixed k)", source="Kamp et al. 2023, section 3", order=23, also=("plausibility", "human_agreement"))
 def people(text: ScoredText, method: str) -> float:
     """How far a method selects the k tokens that most people mark."""
     if text.settings.people == "share":
@@ -55,16 +51,7 @@ def people(text: ScoredText, method: str) -> float:
     return agreement_at_k([text.scores[method], text.share], text.settings.k, tie_breaker(text, method, "people"))
 
 
-@metric(
-    "People (dynamic k)",
-    judge="agreement",
-    source="Kamp et al. 2023, section 4",
-    needs=("scores", "marks"),
-    higher_is_better=True,
-    order=24,
-    joint=True,
-    planted=False,
-)
+@_people("People (dynamic k)", source="Kamp et al. 2023, section 4", order=24)
 def people_dynamic(text: ScoredText, method: str) -> float:
     """How far a method's local maxima are those of the share of people who mark a token."""
     if text.settings.people == "share":

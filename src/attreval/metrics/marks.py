@@ -52,4 +52,5 @@ def overlap(marks: np.ndarray) -> tuple[float, float]:
     """What all people mark over what anybody marks, and over what the one marks who marks least; NaN over nothing."""
     marked = np.asarray(marks) > 0
     shared, anybody, least = marked.all(axis=0).sum(), marked.any(axis=0).sum(), marked.sum(axis=1).min()
-    return tuple(float(shared / size) if size else float("nan") for size in (anybody, least))
+    shares = [float(shared / size) if size else float("nan") for size in (anybody, least)]
+    return shares[0], shares[1]

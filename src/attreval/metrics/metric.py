@@ -6,12 +6,13 @@ Written in a file of this package, it is a member of METRICS (see `attreval.metr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from inspect import getdoc, isgenerator
 from typing import Any
 
 from attreval.metrics.scored_text import ScoredText
+from attreval.models.questions import Conversation
 
 # the judges of a profile: name in its `judges` -> heading with the paper
 JUDGES = {
@@ -67,7 +68,7 @@ class Metric:
         """1 where higher is better, -1 where lower is, 0 where neither."""
         return 0 if self.higher_is_better is None else 1 if self.higher_is_better else -1
 
-    def ask(self, text: ScoredText, method: str) -> Iterator:
+    def ask(self, text: ScoredText, method: str) -> Conversation:
         """The conversation with the model that returns the value of one method on one text.
 
         NaN where it has none, as where it needs marks and nobody marked a word. What the text knows is not asked again.
@@ -102,7 +103,8 @@ def metric(
     """
 
     def make(function: Callable[..., Any]) -> Metric:
-        named, said = name or function.__name__, about or " ".join(getdoc(function).partition("\n\n")[0].split())
+        named = name or function.__name__
+        said = about or " ".join((getdoc(function) or "").partition("\n\n")[0].split())
         return Metric(named, title, judge, source, said, needs, range, higher_is_better, function, **facts)
 
     return make

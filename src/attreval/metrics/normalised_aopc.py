@@ -11,16 +11,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from attreval.core.records import Tokens
 from attreval.core.seeds import generator
-from attreval.metrics.erasure import FACTS, ask_erased, ask_hard, erase, fit_scores, rank_tokens, rationale_sizes
-from attreval.metrics.metric import metric
+from attreval.metrics.erasure import ask_erased, ask_hard, erase, faithfulness, fit_scores, rank_tokens, rationale_sizes
 from attreval.metrics.protocol import Layout, Protocol, find_layout
 from attreval.metrics.scored_text import ScoredText
-from attreval.models.questions import softmax
+from attreval.models.questions import Conversation, softmax
 
 MEASURES = ("comprehensiveness", "sufficiency")
 BEAM, EXACT = 5, 10
@@ -50,7 +50,7 @@ def areas_in_limits(
     query: int | None = None,
     beam: int = BEAM,
     exact: int = EXACT,
-):
+) -> Conversation:
     """The conversation that gives the Limits of a text, and the (m, 2) areas of m attributions, none outside of them.
 
     rngs: that break the ties of each. The other arguments as of `metrics.erasure.erase` and `find_limits`.
@@ -73,7 +73,7 @@ def find_limits(
     beam: int = BEAM,
     exact: int = EXACT,
     orders: Sequence[np.ndarray] = (),
-):
+) -> Conversation:
     """The conversation that finds the Limits of one text, for the class that the model predicts on all of it.
 
     beam: W orders that are followed at a time. exact: up to so many tokens, every order is compared instead.
@@ -93,7 +93,7 @@ def find_limits(
         prefixes = np.argsort(order)[None] < np.unique(sizes)[:, None]
         areas = weights[np.unique(sizes)] @ (yield from asking.values(prefixes, prefixes))
         found = np.stack([np.minimum(found[:, 0], areas), np.maximum(found[:, 1], areas)], axis=1)
-    return Limits(*found, exact=n <= exact)
+    return Limits(found[0], found[1], exact=n <= exact)
 
 
 class _Asking:
@@ -102,7 +102,7 @@ class _Asking:
     def __init__(self, tokens: Tokens, layout: Layout, protocol: Protocol):
         self.tokens, self.layout, self.protocol = tokens, layout, protocol
 
-    def values(self, without: np.ndarray, only: np.ndarray):
+    def values(self, without: np.ndarray, only: np.ndarray) -> Conversation:
         """The conversation that gives the (m, 2) falls where (m, n) rationales are erased, and where only they stay."""
         gone = np.zeros((2 * len(without), len(self.tokens)), dtype=bool)
         gone[:, self.layout.scored] = np.concatenate([without, ~only])
@@ -113,7 +113,7 @@ class _Asking:
         return (p[0] - p[1:]).reshape(2, -1).T
 
 
-def _every_order(asking: _Asking, weights: np.ndarray):
+def _every_order(asking: _Asking, weights: np.ndarray) -> Conversation:
     """(2, 2) least and greatest area of each measure over all n! orders, by the best way to each of the 2^n sets."""
     n = len(weights) - 1
     sets = (np.arange(2**n)[:, None] >> np.arange(n)) & 1 == 1
@@ -132,7 +132,7 @@ def _every_order(asking: _Asking, weights: np.ndarray):
     return best[-1].reshape(2, 2) * [-1, 1]
 
 
-def _beam_search(asking: _Asking, weights: np.ndarray, beam: int):
+def _beam_search(asking: _Asking, weights: np.ndarray, beam: int) -> Conversation:
     """(2, 2) least and greatest area of each measure among the orders that four searches, a beam wide, come to.
 
     A rationale grows by a token at a time. Those are followed whose area would be best if their value stood still.
@@ -167,7 +167,7 @@ def _grow(sets: np.ndarray, areas: np.ndarray, sign: int) -> tuple[np.ndarray, n
     return larger[order][first], areas[at][order][first]
 
 
-def ask_share(text: ScoredText, method: str, measure: str):
+def ask_share(text: ScoredText, method: str, measure: str) -> Conversation:
     """The conversation that places one method's area between the limits of its text, which no method here leaves."""
     settings = text.settings
     orders = [rank_tokens(scores, generator("ties", *text.names_of(m))) for m, scores in text.scores.items()]
@@ -177,28 +177,18 @@ def ask_share(text: ScoredText, method: str, measure: str):
     return np.clip(limits.place(measure, getattr(hard, measure).mean()), 0, 1)  # outside by rounding alone
 
 
-NAOPC = FACTS | {"source": "Edin et al. 2025", "by_name": True}
+naopc = partial(faithfulness, source="Edin et al. 2025", by_name=True)
 
 
-@metric(
-    "Comprehensiveness (NAOPC)",
-    higher_is_better=True,
-    order=33,
-    **NAOPC,
-)
-def naopc_comprehensiveness(text: ScoredText, method: str):
+@naopc("Comprehensiveness (NAOPC)", higher_is_better=True, order=33)
+def naopc_comprehensiveness(text: ScoredText, method: str) -> Conversation:
     """How far the class's probability falls when the top tokens are erased, between its least and its greatest for any
     order.
     """
     return (yield from ask_share(text, method, "comprehensiveness"))
 
 
-@metric(
-    "Sufficiency (NAOPC)",
-    higher_is_better=False,
-    order=34,
-    **NAOPC,
-)
-def naopc_sufficiency(text: ScoredText, method: str):
+@naopc("Sufficiency (NAOPC)", higher_is_better=False, order=34)
+def naopc_sufficiency(text: ScoredText, method: str) -> Conversation:
     """How far it falls when only the top tokens stay, between its least and its greatest for any order."""
     return (yield from ask_share(text, method, "sufficiency"))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -28,6 +29,8 @@ BASELINES = ("random", "random_drawn", "last")
 CONDITIONS = {"hybrid": ("all",), "manual": ("all",), "hit_target": ("all", "correct", "wrong")}
 CONDITIONS["hit_feat"] = CONDITIONS["hit_target"]
 MOST_ATTRACTORS = 4  # more are counted with these
+SOURCE = "Poerner et al. 2018, section 2"
+_pointing = partial(metric, judge="pointing", source=SOURCE, needs=("scores", "marks"), higher_is_better=True)
 
 
 @dataclass(frozen=True)
@@ -107,7 +110,7 @@ def play(
     is passed over: its tokens are drawn uniformly, not its words.
     """
     shares = overlap_shares(tokens.offsets, instance.words)  # (L, W)
-    covered = shares.any(axis=0)  # a word lost to truncation has no token
+    covered = np.asarray(shares.any(axis=0))  # a word lost to truncation has no token
     if not covered.any():
         raise ValueError(f"instance {instance.id!r} has no word that the model reads")
     drawn = generator("pointing", *names, instance.id).permutation(covered.sum()).astype(float)
@@ -170,39 +173,21 @@ def summarise_by_attractors(hits: pd.DataFrame, draws: int, confidence: float) -
     return summarise(counted.sort_values("attractors", kind="stable"), draws, confidence, keys)
 
 
-@metric(
-    "Pointing",
-    judge="pointing",
-    source="Poerner et al. 2018, section 2",
-    needs=("scores", "marks"),
-    higher_is_better=True,
-    order=11,
-    joint=True,
-)
+@_pointing("Pointing", order=11, joint=True)
 def pointing(text: ScoredText, method: str) -> float:
     """1 where the highest-scored word lies where the evidence must be; ties by expectation."""
     full = np.zeros(len(text.tokens))
     full[text.tokens.content] = text.scores[method]
     read = np.unique(text.tokens.word[text.tokens.word >= 0])
-    marked = (text.instance.evidence.marks > 0).any(axis=0)
+    marked = np.asarray((text.instance.evidence.marks > 0).any(axis=0))
     return point(to_words(full, text.tokens, text.instance)[read], marked[read])
 
 
 def _game(name: str, title: str, about: str, order: int) -> Metric:
     """One game of notebook 04."""
-    return metric(
-        f"Hit on {title}",
-        judge="pointing",
-        source="Poerner et al. 2018, section 2",
-        about=f"1 where the highest-scored word {about}; ties by expectation.",
-        needs=("scores", "marks"),
-        higher_is_better=True,
-        name=name,
-        order=order,
-        stored=name,
-        notebook="04_poerner2018",
-        planted=False,
-    )(point)
+    about = f"1 where the highest-scored word {about}; ties by expectation."
+    make = partial(_pointing, name=name, stored=name, notebook="04_poerner2018", planted=False)
+    return make(f"Hit on {title}", about=about, order=order)(point)
 
 
 hybrid = _game("hybrid", "the predicted class's fragment", "stands in a fragment of the predicted class", 12)

@@ -55,7 +55,7 @@ class Protocol:
     margin: float = 1e-6
     ties: Literal["lose", "half", "win"] = "lose"
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if not self.ratios or not all(0 < ratio <= 1 for ratio in self.ratios):
             raise ValueError(f"ratios are shares of a text, above 0 and up to 1; got {self.ratios}")
         if self.draws < 1:

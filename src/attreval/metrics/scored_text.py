@@ -5,7 +5,7 @@ Letters used for shapes: n content tokens.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
@@ -16,6 +16,7 @@ from attreval.core.records import Attribution, Instance, Tokens
 from attreval.core.units import Units
 from attreval.metrics.marks import relevance, token_marks
 from attreval.metrics.protocol import Protocol
+from attreval.models.questions import Conversation
 
 RANDOM = "random"  # the method whose scores mean nothing
 FOUR_DRAWS = Protocol(draws=4, ties="half")
@@ -84,7 +85,7 @@ class ScoredText:
         """What the random draws of a method derive from."""
         return self.draws.get(method, (*self.names, method))
 
-    def once(self, key: tuple, talk: Iterator) -> Iterator:
+    def once(self, key: tuple, talk: Conversation) -> Conversation:
         """The conversation that returns what `talk` does, or what it returned before under the same key."""
         if key not in self.found:
             self.found[key] = yield from talk
@@ -111,7 +112,7 @@ def mean_known(values: Iterable[float]) -> float:
     return float(np.mean(known)) if known else float("nan")
 
 
-def without_asking(talk: Iterator) -> Any:
+def without_asking(talk: Conversation) -> Any:
     """What a conversation returns if it asks the model nothing; NaN if it would."""
     try:
         next(talk)

@@ -11,28 +11,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from attreval.core.records import Tokens
 from attreval.core.seeds import seed_of
 from attreval.metrics.erasure import (
-    FACTS,
     Erasure,
     ask_ends,
+    faithfulness,
     fit_scores,
     normalised_comprehensiveness,
     normalised_sufficiency,
 )
-from attreval.metrics.metric import metric
-from attreval.metrics.protocol import Layout, Protocol, find_layout
+from attreval.metrics.protocol import Layout, Norm, Protocol, find_layout
 from attreval.metrics.scored_text import ScoredText
-from attreval.models.questions import SoftErasure, softmax
+from attreval.models.questions import Conversation, SoftErasure, softmax
 
 EDGE = 1e-3  # how close to 0 and 1 a score may come before its log-odds are shifted
 SOURCE = "Zhao & Aletras 2023, section 3.2"
-SOFT_FACTS = FACTS | {"higher_is_better": True, "disturbs": True}
 BLIND = "min-max: an explanation with few high scores keeps and removes less than random scores do"
+soft = partial(faithfulness, higher_is_better=True, disturbs=True)
+equal = partial(soft, source=f"after {SOURCE}", joint=True)
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ def soft_erase(
     names: Sequence[object],
     protocol: Protocol = Protocol(),  # noqa: B008 - frozen
     query: int | None = None,
-):
+) -> Conversation:
     """The conversation that softly erases one attribution: yields one question, returns SoftProbabilities.
 
     scores: as for erasure.erase. target: the explained class. names: what the draws derive from; keeping by a and
@@ -85,8 +86,8 @@ def soft_erase(
     logits = yield SoftErasure(tokens.ids, tokens.segments, np.stack(rows), tuple(seeds), kind)
     p = softmax(protocol.sharpness * logits)[:, target]
     half, dropping = protocol.soft_draws, protocol.soft in ("keep", "attend")
-    kept = [float(row[layout.erasable].mean()) if dropping else float("nan") for row in (rows[0], rows[-1])]
-    return SoftProbabilities(p[:half], p[half:], kept[0], 1 - kept[1])
+    stays = [float(row[layout.erasable].mean()) if dropping else float("nan") for row in (rows[0], rows[-1])]
+    return SoftProbabilities(p[:half], p[half:], stays[0], 1 - stays[1])
 
 
 def token_importances(tokens: Tokens, layout: Layout, scores: np.ndarray, norm: str, keep_rate: float) -> np.ndarray:
@@ -156,18 +157,18 @@ def _disturbance_strengths(tokens: Tokens, layout: Layout, chance: np.ndarray, p
     return np.where(free, np.sqrt(scale), 0.0)
 
 
-def soft_values(erasure: Erasure, soft: SoftProbabilities) -> SoftValues:
+def soft_values(erasure: Erasure, found: SoftProbabilities) -> SoftValues:
     """Soft-NS and Soft-NC (eq. 4-5), with the probabilities of the whole and of the erased text from hard erasure."""
     ends = erasure.full, erasure.erased
     return SoftValues(
-        sufficiency=float(normalised_sufficiency(*ends, soft.sufficiency.mean())),
-        comprehensiveness=float(normalised_comprehensiveness(*ends, soft.comprehensiveness.mean())),
-        each_sufficiency=normalised_sufficiency(*ends, soft.sufficiency),
-        each_comprehensiveness=normalised_comprehensiveness(*ends, soft.comprehensiveness),
+        sufficiency=float(normalised_sufficiency(*ends, found.sufficiency.mean())),
+        comprehensiveness=float(normalised_comprehensiveness(*ends, found.comprehensiveness.mean())),
+        each_sufficiency=normalised_sufficiency(*ends, found.sufficiency),
+        each_comprehensiveness=normalised_comprehensiveness(*ends, found.comprehensiveness),
     )
 
 
-def ask_soft(text: ScoredText, method: str, norm: str):
+def ask_soft(text: ScoredText, method: str, norm: Norm) -> Conversation:
     """The conversation that softly erases by one method's scores, once a text and norm: returns SoftValues."""
     hard = yield from ask_ends(text, method)
     protocol, names = replace(text.settings.protocol, norm=norm), text.names_of(method)
@@ -175,7 +176,7 @@ def ask_soft(text: ScoredText, method: str, norm: str):
     return soft_values(hard, (yield from text.once(("soft", method, norm), talk)))
 
 
-@metric(
+@soft(
     "Soft-NC",
     source=f"{SOURCE}, eq. 5",
     order=37,
@@ -183,53 +184,27 @@ def ask_soft(text: ScoredText, method: str, norm: str):
     also=("soft_comprehensiveness",),
     hard="nc",
     blind=BLIND,
-    **SOFT_FACTS,
 )
-def soft_nc(text: ScoredText, method: str):
+def soft_nc(text: ScoredText, method: str) -> Conversation:
     """Normalised comprehensiveness with vectors erased in part, in proportion to the scores."""
     return (yield from ask_soft(text, method, "minmax")).comprehensiveness
 
 
-@metric(
-    "Soft-NS",
-    source=f"{SOURCE}, eq. 4",
-    order=38,
-    stored="soft_ns",
-    also=("soft_sufficiency",),
-    hard="ns",
-    blind=BLIND,
-    **SOFT_FACTS,
+@soft(
+    "Soft-NS", source=f"{SOURCE}, eq. 4", order=38, stored="soft_ns", also=("soft_sufficiency",), hard="ns", blind=BLIND
 )
-def soft_ns(text: ScoredText, method: str):
+def soft_ns(text: ScoredText, method: str) -> Conversation:
     """Normalised sufficiency with vectors kept in part, in proportion to the scores."""
     return (yield from ask_soft(text, method, "minmax")).sufficiency
 
 
-@metric(
-    "Soft-NC, equal means",
-    source=f"after {SOURCE}",
-    order=39,
-    stored="soft_nc_equal",
-    also=("soft_comprehensiveness_equal",),
-    joint=True,
-    hard="nc",
-    **SOFT_FACTS,
-)
-def soft_nc_equal(text: ScoredText, method: str):
+@equal("Soft-NC, equal means", order=39, stored="soft_nc_equal", also=("soft_comprehensiveness_equal",), hard="nc")
+def soft_nc_equal(text: ScoredText, method: str) -> Conversation:
     """Soft-NC with strengths whose mean is one half for every explanation, so that their order alone decides."""
     return (yield from ask_soft(text, method, "calibrated")).comprehensiveness
 
 
-@metric(
-    "Soft-NS, equal means",
-    source=f"after {SOURCE}",
-    order=40,
-    stored="soft_ns_equal",
-    also=("soft_sufficiency_equal",),
-    joint=True,
-    hard="ns",
-    **SOFT_FACTS,
-)
-def soft_ns_equal(text: ScoredText, method: str):
+@equal("Soft-NS, equal means", order=40, stored="soft_ns_equal", also=("soft_sufficiency_equal",), hard="ns")
+def soft_ns_equal(text: ScoredText, method: str) -> Conversation:
     """Soft-NS with strengths whose mean is one half for every explanation, so that their order alone decides."""
     return (yield from ask_soft(text, method, "calibrated")).sufficiency

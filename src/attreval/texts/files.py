@@ -11,8 +11,13 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from attreval.texts.decoding import lines_of_json, read_text
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
 
 FORMATS = "csv, tsv, jsonl, Parquet, a folder of datasets.save_to_disk, or ERASER's folder (docs/ and test.jsonl)"
 DELIMITERS = {".csv": ",", ".tsv": "\t", ".tab": "\t", ".txt": "\t"}
@@ -134,7 +139,7 @@ def nearest(name: str, names: list[str]) -> str:
     return f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
 
 
-def open_parquet(path: Path):
+def open_parquet(path: Path) -> pq.ParquetFile:
     """A Parquet file, opened. ValueError for what is none."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -192,7 +197,7 @@ def _pick_rows(rows: Iterable[dict], wanted: Sequence[str] | None, name: str) ->
     return Table({column: [row.get(column) for row in rows] for column in wanted or there})
 
 
-def _read_arrow(paths: list[Path]):
+def _read_arrow(paths: list[Path]) -> pa.Table:
     """One table of Arrow streams, as `datasets` writes them, or Arrow files."""
     import pyarrow as pa
 
@@ -210,7 +215,7 @@ def _read_arrow(paths: list[Path]):
     return pa.concat_tables(tables)
 
 
-def _pick_arrow(table, wanted: Sequence[str] | None, path: Path, features: dict | None = None) -> Table:
+def _pick_arrow(table: pa.Table, wanted: Sequence[str] | None, path: Path, features: dict | None = None) -> Table:
     """The wanted columns of an Arrow table, and the class names that `datasets` wrote, into it or beside it."""
     check_columns(wanted or (), table.column_names, path.name)
     about = json.loads((table.schema.metadata or {}).get(b"huggingface", b"{}"))
@@ -233,8 +238,8 @@ def _read_folder(path: Path, wanted: Sequence[str] | None) -> Table:
         return _read_saved(path, wanted)
     if any(_eraser_files(path)):
         check_columns(wanted or (), ERASER_COLUMNS, f"ERASER's folder {path.name}")
-        columns = list(dict.fromkeys([*(wanted or ERASER_COLUMNS), SPLIT]))
-        return Table(_pick_rows(_eraser_rows(path), columns, path.name).columns, parted=True)
+        picked = list(dict.fromkeys([*(wanted or ERASER_COLUMNS), SPLIT]))
+        return Table(_pick_rows(_eraser_rows(path), picked, path.name).columns, parted=True)
     held = ", ".join(sorted(other.name for other in path.iterdir())[:8]) or "nothing"
     raise ValueError(f"the folder {path} holds no data that is known (it holds {held}); give {FORMATS}")
 

@@ -27,7 +27,7 @@ FORMS = (
 )
 
 
-def read_spans(given: Sequence, segments: Sequence[str], where: str) -> np.ndarray:
+def read_spans(given: Any, segments: Sequence[str], where: str) -> np.ndarray:
     """Stretches of characters of a text.
 
     Args:
@@ -135,7 +135,8 @@ def _read_list(found: list, segments: tuple[str, ...]) -> list[list[Span]] | Non
     """People's spans from a parsed list, by what it holds; None where they do not fit the text."""
     if len(found) and all(isinstance(one, (list, tuple)) and len(one) > 3 and all(map(_is_mark, one)) for one in found):
         people = [_marked_words(one, segments) for one in found]
-        return None if None in people else people
+        fitting = [one for one in people if one is not None]
+        return fitting if len(fitting) == len(people) else None
     if all(isinstance(one, dict) for one in _flat(found)):
         spans = _evidences(_flat(found), segments)
     elif all(isinstance(one, str) for one in found) and not set(found) <= {"0", "1"}:

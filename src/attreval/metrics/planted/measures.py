@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -27,6 +28,7 @@ from attreval.metrics.planted.worlds import (
 )
 from attreval.metrics.protocol import Protocol
 from attreval.metrics.scored_text import RANDOM, ScoredText, Settings
+from attreval.models.scorer import Scorer
 
 PROTOCOL = Protocol(ratios=(0.1, 0.2, 0.5), draws=2, ties="half")
 COMPARED = ("nc", "ns", "soft_nc_equal", "soft_ns_equal")  # what diagnosticity counts, as in the joint study
@@ -85,11 +87,10 @@ def evaluate(
     Raises:
         ValueError: Where a metric gives no finite number.
     """
-    from attreval.models.scorer import Scorer
-
     rows = []
     for world in worlds:
-        made, scorer = make_texts(world, texts), Scorer(make_model(world), precision="float64")
+        model: Any = make_model(world)  # it is asked about ids alone, and needs no tokenizer
+        made, scorer = make_texts(world, texts), Scorer(model, precision="float64")
         for name, metric in metrics.items():
             if metric.level == "pair" and made[0].pair_truth is None:
                 continue
@@ -111,7 +112,7 @@ def evaluate(
     return found
 
 
-def _measure_texts(scorer, metric: Metric, texts: list[Planted], scores: list, names: tuple) -> list[float]:
+def _measure_texts(scorer: Scorer, metric: Metric, texts: list[Planted], scores: list, names: tuple) -> list[float]:
     """What a metric gives for one explainer on every text."""
     if metric.function in STAND_INS:
         return STAND_INS[metric.function](texts, scores, names).tolist()
@@ -120,7 +121,7 @@ def _measure_texts(scorer, metric: Metric, texts: list[Planted], scores: list, n
     return [MIDDLE if metric.by_name and np.isnan(value) else value for value in found]
 
 
-def guess_class(texts: Sequence[Planted], scores: Sequence[np.ndarray], names) -> np.ndarray:
+def guess_class(texts: Sequence[Planted], scores: Sequence[np.ndarray], names: tuple) -> np.ndarray:
     """The probability that an agent gives to the class that the model predicts, on texts that it was not trained on.
 
     The agent is a logistic regression on the words of the first tokens of an explanation and on whether these are the
@@ -139,7 +140,7 @@ def guess_class(texts: Sequence[Planted], scores: Sequence[np.ndarray], names) -
     return out
 
 
-def show_agent(text: Planted, scores: np.ndarray, names) -> np.ndarray:
+def show_agent(text: Planted, scores: np.ndarray, names: tuple) -> np.ndarray:
     """(words + 2,) what an agent sees: the words of the SHOWN highest tokens, and whether they are at the ends."""
     tie = generator("ties", *names).permutation(len(scores))
     top = np.lexsort((tie, -scores))[:SHOWN]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -42,7 +43,15 @@ class RaisedModel(PlantedModel):
         self.push, self.table = push, torch.cat([self.table, there], dim=1)
         self.width = self.table.shape[1]
 
-    def logits(self, ids, mask, segments, precision="float32", embeddings=None, entering=None):
+    def logits(
+        self,
+        ids: Any,
+        mask: Any,
+        segments: Any,
+        precision: str = "float32",
+        embeddings: Any = None,
+        entering: Any = None,
+    ) -> Any:
         """(B, 3) float64 logits, whatever the precision."""
         import torch
 

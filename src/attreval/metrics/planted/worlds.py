@@ -10,6 +10,7 @@ Letters used for shapes: B rows, L tokens, n content tokens, C channels, D = C *
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -69,7 +70,7 @@ def words_of(world: str) -> int:
 class PlantedModel:
     """The classifier of one world; a models.classifier.Classifier, on ids."""
 
-    labels = ("neither", "first", "second")
+    labels: tuple[str, ...] = ("neither", "first", "second")
     family = "transformer"
     pad_id, max_length = PAD, 64
 
@@ -97,7 +98,15 @@ class PlantedModel:
         """(B, L, D) vectors of ids."""
         return self.table[ids]
 
-    def logits(self, ids, mask, segments, precision="float32", embeddings=None, entering=None) -> Tensor:
+    def logits(
+        self,
+        ids: Tensor | None,
+        mask: Tensor,
+        segments: Tensor | None,
+        precision: str = "float32",
+        embeddings: Tensor | None = None,
+        entering: Callable[[Tensor], Tensor] | None = None,
+    ) -> Tensor:
         """(B, 3) float64 logits, whatever the precision."""
         import torch
 
@@ -212,7 +221,7 @@ def _make_skewed(world: str, at: int, rng: np.random.Generator, target: int) -> 
     return Planted(f"{world} {at}", world, tokens, units, target, worths[levels], least=float(worths.mean()))
 
 
-def plant(part: np.ndarray, words, rng: np.random.Generator) -> None:
+def plant(part: np.ndarray, words: Sequence[int], rng: np.random.Generator) -> None:
     """Put words at random different places of a part."""
     part[rng.choice(len(part), len(words), replace=False)] = words
 

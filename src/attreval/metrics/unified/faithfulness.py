@@ -9,16 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from attreval.core.records import Tokens
 from attreval.core.seeds import generator
 from attreval.core.units import Units, mask_units
-from attreval.metrics.metric import Metric, metric
+from attreval.metrics.metric import metric
 from attreval.metrics.scored_text import ScoredText
 from attreval.metrics.unified.ranking import Ranking, rank_features, take_units, units_in
-from attreval.models.questions import Evaluate, softmax
+from attreval.models.questions import Conversation, Evaluate, softmax
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ def random_units(n: int, size: int, draws: int, rng: np.random.Generator) -> lis
     return [set(rng.permutation(n)[:size].tolist()) for _ in range(draws)]
 
 
-def ask_changes(tokens: Tokens, units: Units, sets: Sequence[set[int]]):
+def ask_changes(tokens: Tokens, units: Units, sets: Sequence[set[int]]) -> Conversation:
     """The conversation that masks sets of units, and all but them: returns Changes."""
     chosen = np.zeros((len(sets), len(units)), dtype=bool)
     for row, inside in zip(chosen, sets, strict=True):
@@ -60,82 +61,76 @@ def ask_changes(tokens: Tokens, units: Units, sets: Sequence[set[int]]):
 
 def rank_text(text: ScoredText, method: str) -> Ranking:
     """The features of a method's attribution, ties by its own random draws."""
+    assert text.units is not None, "pieces of a text are ranked by its units"
     return rank_features(text.attributions[method], text.units, generator("ties", *text.names_of(method)))
 
 
-def ask_masked(text: ScoredText, method: str):
+def ask_masked(text: ScoredText, method: str) -> Conversation:
     """The conversation that masks a method's first units, and all but them, at the text's sizes: returns Changes."""
     ranking = rank_text(text, method)
+    assert text.units is not None
     taken = [units_in(take_units(ranking, size)) for size in text.sizes]
     return (yield from text.once(("masked", method), ask_changes(text.tokens, text.units, taken)))
 
 
-def mean_without(text: ScoredText, method: str):
+def mean_without(text: ScoredText, method: str) -> Conversation:
     """How often the class changes without the first units."""
     return (yield from ask_masked(text, method)).flips_without.mean()
 
 
-def mean_only(text: ScoredText, method: str):
+def mean_only(text: ScoredText, method: str) -> Conversation:
     """How often it changes with the first units alone."""
     return (yield from ask_masked(text, method)).flips_only.mean()
 
 
-def _unified(name: str, title: str, about: str, order: int, function=mean_without, better=True, **facts) -> Metric:
-    """One measure of equation 4."""
-    return metric(
-        title,
-        name=name,
-        judge="diagnosis",
-        source="Sun et al. 2024, section 2.2, eq. 4",
-        about=about,
-        needs=("scores", "model"),
-        higher_is_better=better,
-        order=order,
-        notebook="07_sun2024",
-        **facts,
-    )(function)
-
+_unified = partial(
+    metric,
+    judge="diagnosis",
+    source="Sun et al. 2024, section 2.2, eq. 4",
+    needs=("scores", "model"),
+    notebook="07_sun2024",
+)
 
 unified_comprehensiveness = _unified(
-    "unified_comprehensiveness",
     "Comprehensiveness (unified)",
-    "How often the predicted class changes when the first pieces are masked, mean over numbers of pieces.",
-    61,
+    name="unified_comprehensiveness",
+    about="How often the predicted class changes when the first pieces are masked, mean over numbers of pieces.",
+    higher_is_better=True,
+    order=61,
     stored="unified_comprehensiveness",
     joint=True,
-)
+)(mean_without)
 unified_sufficiency = _unified(
-    "unified_sufficiency",
     "Sufficiency (unified)",
-    "How often the predicted class changes when all but the first pieces are masked.",
-    62,
-    mean_only,
-    better=False,
-)
+    name="unified_sufficiency",
+    about="How often the predicted class changes when all but the first pieces are masked.",
+    higher_is_better=False,
+    order=62,
+)(mean_only)
 unified_sufficiency_inverted = _unified(
-    "unified_sufficiency_inverted",
     "Sufficiency (unified)",
-    "How often the predicted class stays when all but the first pieces are masked.",
-    63,
-    ask_changes,
+    name="unified_sufficiency_inverted",
+    about="How often the predicted class stays when all but the first pieces are masked.",
+    higher_is_better=True,
+    order=63,
     stored="unified_sufficiency_inverted",
     joint=True,
     turned="lower: 1 - share of changed classes",
     planted=False,
-)
+)(ask_changes)
 pair_comprehensiveness = _unified(
-    "pair_comprehensiveness",
     "Comprehensiveness (pairs)",
-    "Unified comprehensiveness of pairs of tokens.",
-    69,
+    name="pair_comprehensiveness",
+    about="Unified comprehensiveness of pairs of tokens.",
+    higher_is_better=True,
+    order=69,
     level="pair",
-)
+)(mean_without)
 pair_sufficiency = _unified(
-    "pair_sufficiency",
     "Sufficiency (pairs)",
-    "Unified sufficiency of pairs of tokens.",
-    70,
-    mean_only,
-    better=False,
+    name="pair_sufficiency",
+    about="Unified sufficiency of pairs of tokens.",
+    higher_is_better=False,
+    order=70,
     level="pair",
-)
+)(mean_only)

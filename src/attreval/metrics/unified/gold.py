@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import product
 
 import numpy as np
 
@@ -74,8 +73,8 @@ def _read_relations(instance: Instance, units: Units, of_word: dict[int, list[in
         found.setdefault(annotator, []).append((level, label, sides))
     people = []
     for relations in found.values():
-        held = {"low": set(), "high": set()}
-        given = {"low": [], "high": []}
+        held: dict[str, set[int]] = {"low": set(), "high": set()}
+        given: dict[str, list[Feature]] = {"low": [], "high": []}
         for level, label, sides in relations:
             if label.startswith("Dangler"):
                 held[level].update(_dangling(label, sides, units))
@@ -101,6 +100,6 @@ def _read_highlights(instance: Instance, units: Units, of_word: dict[int, list[i
         marked = sorted(u for w in np.flatnonzero(row > 0).tolist() for u in of_word.get(w, ()))
         first, second = _feature_of(units, marked)
         pairs = tuple(((a,), (b,)) for a in first for b in second)
-        spans = tuple(product(consecutive_runs(first), consecutive_runs(second)))
+        spans = tuple((tuple(a), tuple(b)) for a in consecutive_runs(first) for b in consecutive_runs(second))
         people.append(Gold({"low": set(marked), "high": set(marked)}, {"low": pairs, "high": spans}))
     return people

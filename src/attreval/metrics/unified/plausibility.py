@@ -7,6 +7,7 @@ interactions that people marked. The other types of explanation are cut where th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -15,12 +16,13 @@ from attreval.metrics.scored_text import ScoredText
 from attreval.metrics.unified.faithfulness import rank_text
 from attreval.metrics.unified.ranking import Feature, Ranking, features_needed, take_units, units_in
 
-FACTS = {
-    "judge": "diagnosis",
-    "source": "Sun et al. 2024, section 2.3, eq. 11",
-    "higher_is_better": True,
-    "notebook": "07_sun2024",
-}
+_people = partial(
+    metric,
+    judge="diagnosis",
+    source="Sun et al. 2024, section 2.3, eq. 11",
+    higher_is_better=True,
+    notebook="07_sun2024",
+)
 
 
 def average_precision(steps: Iterable[tuple[float, float]]) -> float:
@@ -107,7 +109,7 @@ def interaction_agreement(found: Sequence[Sequence[Feature]], gold: Sequence[Fea
     return float(average_precision(steps))
 
 
-PEOPLE_UNITS = metric(
+PEOPLE_UNITS = _people(
     "People (units)",
     name="people_units",
     about="How well the explanation ranks the tokens that people marked: average precision.",
@@ -116,9 +118,8 @@ PEOPLE_UNITS = metric(
     stored="people_units",
     joint=True,
     planted=False,
-    **FACTS,
 )(unit_agreement)
-PEOPLE_INTERACTIONS = metric(
+PEOPLE_INTERACTIONS = _people(
     "People (interactions)",
     name="people_interactions",
     about="How well the explanation ranks the relations that people gave: average precision.",
@@ -127,17 +128,10 @@ PEOPLE_INTERACTIONS = metric(
     stored="people_interactions",
     joint=True,
     planted=False,
-    **FACTS,
 )(interaction_agreement)
 
 
-@metric(
-    "Agreement with gold (pairs)",
-    needs=("scores", "relations"),
-    order=71,
-    level="pair",
-    **FACTS,
-)
+@_people("Agreement with gold (pairs)", needs=("scores", "relations"), order=71, level="pair")
 def pair_interactions(text: ScoredText, method: str) -> float:
     """How well the explanation ranks the pairs of tokens that decide together: average precision."""
     features = rank_text(text, method).features

@@ -49,7 +49,7 @@ def rank_features(attribution: Attribution, units: Units, rng: np.random.Generat
         raise ValueError(f"explanations of pairs need an input of two parts; this one has {len(sides)}")
     at = units.of_position()
     if attribution.level == "token":
-        held = [(u,) for u in range(len(units))]
+        held: list[tuple[int, ...]] = [(u,) for u in range(len(units))]
         scores = unit_scores(attribution.features, attribution.scores, units)
     else:
         held = [tuple(sorted({at[p] for p in feature})) for feature in attribution.features]
@@ -80,13 +80,15 @@ def take_units(ranking: Ranking, size: int, fill: Ranking | None = None) -> list
     Where the last feature holds too many new ones, those of them that weigh least are left out of it. Where features
     run out, units follow in the order of `fill`, a ranking of units. ValueError where there are fewer units than asked.
     """
-    chosen, out = set(), []
+    chosen: set[int] = set()
+    out = []
     for feature in (*ranking.features, *(fill.features if fill else ())):
         if len(chosen) == size:
             break
         fresh = sorted(units_in([feature]) - chosen, key=lambda u: (-ranking.unit_weights[u], ranking.tie[u]))
         left_out = set(fresh[size - len(chosen) :])
-        out.append(tuple(tuple(u for u in part if u not in left_out) for part in feature))
+        first, second = (tuple(u for u in part if u not in left_out) for part in feature)
+        out.append((first, second))
         chosen |= set(fresh) - left_out
     if len(chosen) < size:
         raise ValueError(f"the features of an explanation hold {len(chosen)} units; {size} were asked for")

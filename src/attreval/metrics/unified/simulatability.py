@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -35,7 +36,7 @@ class Marks:
     separator: int
 
 
-def read_marks(tokenizer, most: int) -> Marks:
+def read_marks(tokenizer: Any, most: int) -> Marks:
     """The marks of a tokenizer, with ranks from 1 to `most`."""
 
     def ids(text: str) -> tuple[int, ...]:
@@ -122,7 +123,12 @@ def weighted_f1(predicted: np.ndarray, labels: np.ndarray, weights: np.ndarray) 
 
 
 def bootstrap_gain(
-    informed: np.ndarray, uninformed: np.ndarray, labels: np.ndarray, draws: int, confidence: float, rng
+    informed: np.ndarray,
+    uninformed: np.ndarray,
+    labels: np.ndarray,
+    draws: int,
+    confidence: float,
+    rng: np.random.Generator,
 ) -> tuple[float, float, float]:
     """(F1 of the informed agent less that of the other, lower, upper) with a percentile bootstrap over instances."""
     weights = draw_counts(rng, len(labels), draws)
