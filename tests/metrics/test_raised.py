@@ -14,7 +14,7 @@ LOOK_AT_WHOLE_TEXTS = {"pointing", "agreement", "agreement_dynamic", "simulatabi
 
 @pytest.fixture(scope="module")
 def table():
-    return raised_table(evaluate_raised(PLANTED_METRICS | LIMITED_METRICS, 16, 2), 200, 0.95)
+    return raised_table(evaluate_raised(PLANTED_METRICS | LIMITED_METRICS, 8, 1), 200, 0.95)
 
 
 @pytest.mark.parametrize("world", RAISED_WORLDS)
