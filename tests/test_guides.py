@@ -26,7 +26,7 @@ def written():
 
 def test_the_method_of_the_guide_explains_a_text(written, tiny, texts):
     tokens = tiny.tokens(texts[0])
-    talk = written["gradient_max"](tokens, 0, Budget(), np.random.default_rng(0))
+    talk = written["gradient_max"].converse(tokens, 0, Budget(), np.random.default_rng(0))
     (scores,) = Scorer(tiny).converse([("gradient_max", talk)])
     assert scores.values.shape == (len(tokens.content),) and (scores.values > 0).all()
 

@@ -113,22 +113,32 @@ def test_a_module_that_is_no_transformer_is_wrapped_where_it_answers_as_one():
 @pytest.mark.parametrize(
     ("answer", "labels", "said"),
     [
-        (lambda x, m, ids: (x * m).sum(dim=1)[:, :2], None, "does not answer as a sequence classifier"),
-        (summed, ["a", "b", "c"], r"logits of shape \(2, 2\) for 2 texts; with 3 labels"),
+        (lambda x, m, ids: (x * m).sum(dim=1)[:, :2], None, "cannot be asked as a sequence classifier"),
+        (summed, ["a", "b", "c"], r"logits of shape \(1, 2\) for a text; with 3 labels"),
         (lambda x, m, ids: SimpleNamespace(logits=(x * m).sum(dim=1)[:, :1]), ["a"], "of 2 classes or more"),
-        (lambda x, m, ids: SimpleNamespace(logits=x[:, :, :2]), None, "gives logits of shape"),
-        (lambda x, m, ids: SimpleNamespace(logits=x.sum(dim=1)[:, :2]), None, "other ones in a padded batch"),
+        (lambda x, m, ids: SimpleNamespace(logits=x[:, :, :2]), None, "it gives logits of shape"),
         (
-            lambda x, m, ids: SimpleNamespace(logits=(x * m).sum(dim=1)[:, :2] + (ids is None)),
+            lambda x, m, ids: SimpleNamespace(logits=x.sum(dim=1)[:, :2]),
             None,
-            "other logits by embeddings than by ids",
+            "change with what stands beside a text in a batch",
         ),
-        (lambda x, m, ids: SimpleNamespace(logits=(x * m).sum(dim=1)[:, :2] * np.nan), None, "cannot be explained"),
+        (lambda x, m, ids: SimpleNamespace(logits=(x * m).sum(dim=1)[:, :2] * np.nan), None, "are not finite"),
+        (lambda x, m, ids: SimpleNamespace(logits=(x * m).sum(dim=1)[:, :2] + 4e-4 * len(x)), None, "in a batch"),
     ],
 )
 def test_a_module_that_gives_no_such_logits_is_refused(answer, labels, said):
     with pytest.raises(ValueError, match=said):
         av.wrap(Module(answer), models.tiny_tokenizer(), labels)
+
+
+def test_a_module_is_wrapped_by_the_check_that_loading_makes():
+    """Other logits by embeddings leave methods that ask by ids, and gradients are refused with the reason."""
+    module = Module(lambda x, m, ids: SimpleNamespace(logits=(x * m).sum(dim=1)[:, :2] + 5e-4 * (ids is None)))
+    model = av.wrap(module, models.tiny_tokenizer())
+    assert "differ from those by ids" in model.refusal("embeddings")
+    assert av.explain(model, ["good film"], ["occlusion_1"]).methods == ["occlusion_1"]
+    with pytest.raises(ValueError, match="differ from those by ids"):
+        av.explain(model, ["good film"], ["gradient_l1"])
 
 
 def test_classes_stand_in_the_order_of_their_numbers_and_several_at_once_are_refused():

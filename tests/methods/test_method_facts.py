@@ -1,5 +1,10 @@
 """What the registry says of each method is what the method does: its kind, its limits, its draws, its precision."""
 
+import os
+import re
+import subprocess
+import sys
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,6 +16,8 @@ from attreval.methods.method import FAMILIES, KINDS, Budget, UnitSettings
 from attreval.models.questions import AttentionPath, CellParts, Evaluate, HeadImportance, PathGradient, ValueZeroing
 from attreval.models.scorer import Scorer
 from compendium import project
+
+CHECKOUT = project.home()
 
 SMALL = Budget(
     path_steps=3,
@@ -159,7 +166,7 @@ def test_a_limit_is_a_number_for_all_its_fields():
     ],
 )
 def test_names_in_papers_are_the_published_ones_in_their_order(paper, table, column):
-    published = pd.read_csv(project.home() / "paper" / "reported" / f"{table}.csv")[column]
+    published = pd.read_csv(CHECKOUT / "paper" / "reported" / f"{table}.csv")[column]
     ours = set(methods_in(paper))
     assert [name for name in dict.fromkeys(published) if name in ours] == list(methods_in(paper))
     rows = [m.in_papers[paper][0] for m in METHODS.values() if paper in m.in_papers]
@@ -172,3 +179,37 @@ def test_a_method_says_why_it_does_not_apply_where_it_does_not():
             assert bool(method.why_not(family)) == (family not in method.families), method.name
     assert "cells" in METHODS["decomposition"].why_not("transformer")
     assert "attention" in METHODS["attention"].why_not("convolutional")
+
+
+ONE_FILE = """
+import sys
+import attreval.methods
+attreval.methods.__path__.append(sys.argv[1])  # as if the file lay in the package
+import attreval as av
+from attreval.catalogue import list_methods
+from attreval.methods import METHODS, methods_for
+from compendium.site.reference.cards import methods_markdown
+from reference import models
+
+assert list(METHODS)[-2:] == ["gradients_combined", "gradient_max"], "a new method stands at the end"
+assert methods_for("recurrent")[-1] == "gradient_max"
+tiny = models.tiny_model()
+found = av.explain(tiny, ["the film was good", "a bad plot"], ["gradient_max", "gradient_l1"])
+assert (found[0].attributions["gradient_max"].scores > 0).all()
+table = av.evaluate(tiny, found, marks=[[0, 0, 0, 1], [0, 1, 0]], draws=5)
+assert set(table.method) == {"gradient_max", "gradient_l1", "random"}
+(listed,) = [row for row in list_methods() if row["name"] == "gradient_max"]
+assert listed["function"] == "methods/gradient_max.py::gradient_max" and listed["source"] == "Simonyan et al. 2014"
+assert "{#method-gradient_max}" in methods_markdown([])
+print("everywhere")
+"""
+
+
+def test_the_guides_method_is_one_file_and_reported_everywhere(tmp_path):
+    guide = (CHECKOUT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    (code,) = [block for block in re.findall(r"```python\n(.*?)```", guide, re.DOTALL) if "@method(" in block]
+    (tmp_path / "gradient_max.py").write_text(code, encoding="utf-8")
+    given = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, (CHECKOUT / "src", CHECKOUT / "tests")))}
+    words = [sys.executable, "-c", ONE_FILE, str(tmp_path)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, env=given)
+    assert done.stdout.strip() == "everywhere", done.stderr[-1500:]

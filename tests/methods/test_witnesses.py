@@ -10,7 +10,6 @@ from sklearn.metrics import accuracy_score, f1_score, log_loss, pairwise_distanc
 
 from attreval.core import bootstrap as intervals
 from attreval.methods import METHODS, lime
-from attreval.methods import occlusion as erasure
 from attreval.methods.method import Budget
 from attreval.metrics import agreement
 from attreval.models.scorer import Scorer
@@ -99,7 +98,9 @@ def test_captum_occlusion_up_to_how_borders_are_counted(tiny, texts, size):
     assert n > size
     expected = Occlusion(forward).attribute(content, (size,), baselines=tokens.mask_id, target=TARGET)[0].numpy()
     holding = np.array([sum(start <= t < start + size for start in range(n - size + 1)) for t in range(n)])
-    np.testing.assert_allclose(ours(tiny, tokens, erasure.occlusion(size)), expected * holding / size, atol=1e-6)
+    np.testing.assert_allclose(
+        ours(tiny, tokens, METHODS[f"occlusion_{size}"].converse), expected * holding / size, atol=1e-6
+    )
 
 
 @pytest.mark.parametrize("length, samples", [(3, 9), (6, 36), (7, 49), (12, 144)])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from attreval.core.alignment import tokenize
-from attreval.methods.registry import METHODS
+from attreval.methods import METHODS
 from attreval.metrics import STORED
 from compendium.explorer.read import ExplainedText
 from reference.models import instance, tiny_tokenizer

@@ -47,6 +47,7 @@ def why_not(metric: Metric, method: Method) -> str:
 def place_of(function: Callable) -> str:
     """Where a function is written: file below the package and name, as docs/map.md writes it."""
     module = importlib.import_module(function.__module__)
-    bound = [name for name, value in vars(module).items() if getattr(value, "function", value) is function]
+    held = {name: getattr(value, "function", getattr(value, "converse", value)) for name, value in vars(module).items()}
+    bound = [name for name, value in held.items() if value is function]
     name = bound[0] if bound else function.__qualname__.partition(".")[0]
     return f"{function.__module__.removeprefix('attreval.').replace('.', '/')}.py::{name}"

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from attreval.models.classifier import Classifier
 
 if TYPE_CHECKING:
@@ -15,8 +13,6 @@ if TYPE_CHECKING:
 
 ENDLESS = 1_000_000  # tokenizers that know no limit say a greater number
 WITHOUT_LIMIT = 4096  # tokens read where neither network nor tokenizer names a limit
-PROBES = ("a", "a text of some more words, none of which says much.")
-AGREE = 1e-3  # logits by ids and by embeddings differ by less, times their size; float32 leaves some 1e-6
 
 
 def load(folder: str | Path, max_length: int | None = None, device: str = "auto") -> Classifier:
@@ -56,9 +52,10 @@ def wrap(
         max_length: as for `load`.
 
     Raises:
-        ValueError: the module gives no such logits, or others by embeddings than by ids, or in a padded batch than
-            alone.
+        ValueError: the module gives no such logits, or others in a padded batch than alone. Where it gives others by
+            embeddings than by ids, methods that read it by embeddings refuse it, as they do for `load`.
     """
+    from attreval.models.checks import check_readings
     from attreval.models.folders import refuse_problem
     from attreval.models.transformer import Transformer
 
@@ -80,7 +77,7 @@ def wrap(
     names = tuple(labels) if labels is not None else tuple(str(numbered[k]) for k in sorted(numbered, key=int))
     model = Transformer(type(module).__name__, module, tokenizer, names, max_length or ENDLESS)
     model.max_length = min(model.max_length, _longest(model))
-    _check_logits(model)
+    model.refusals.update(check_readings(model))
     return model
 
 
@@ -103,47 +100,3 @@ def _longest(model: Classifier) -> int:
         return model.max_length
     limits = (model.longest, getattr(model.tokenizer, "model_max_length", ENDLESS))
     return min([limit for limit in limits if limit and limit < ENDLESS], default=WITHOUT_LIMIT)
-
-
-def _check_logits(model: Classifier) -> None:
-    """ValueError where a wrapped module does not answer as a classifier must, by ids and by embeddings alike."""
-    import torch
-
-    from attreval.core.records import Instance
-    from attreval.texts.words import words_of
-
-    what, most = type(model.network).__name__, model.max_length
-    tokens = [model.tokens(Instance(text, (text,), 0, words_of((text,)))) for text in PROBES]
-    rows = [(t.ids[:most], t.segments[:most]) for t in tokens]
-    with torch.inference_mode():
-        try:
-            alone, batch = ([_ask_twice(model, part) for part in parts] for parts in ([rows[:1], rows[1:]], [rows]))
-        except (AttributeError, TypeError, IndexError) as error:
-            raise ValueError(
-                f"{what} does not answer as a sequence classifier of transformers does ({error}); it must take "
-                "input_ids or inputs_embeds with attention_mask, and return an object with logits"
-            ) from error
-    shape = batch[0][0].shape
-    if len(shape) != 2 or shape[1] != len(model.labels) or shape[1] < 2:
-        raise ValueError(
-            f"{what} gives logits of shape {tuple(shape)} for {len(rows)} texts; with {len(model.labels)} labels "
-            f"({', '.join(model.labels)}) they must have shape ({len(rows)}, {len(model.labels)}), of 2 classes or more"
-        )
-    by_ids = np.concatenate([ids for ids, _ in alone])
-    others = [np.concatenate([vectors for _, vectors in alone]), *batch[0]]
-    off = max(float(np.abs(by_ids - other).max()) for other in others)
-    if not off <= AGREE * max(1.0, float(np.abs(by_ids).max())):  # NaN is not
-        raise ValueError(
-            f"{what} gives other logits by embeddings than by ids, or other ones in a padded batch than alone (by "
-            f"{off:.2g}); it cannot be explained by gradients or in batches"
-        )
-
-
-def _ask_twice(model: Classifier, rows) -> tuple[np.ndarray, np.ndarray]:
-    """(B, K) logits of rows by their ids, and by their embeddings."""
-    from attreval.models.scorer import pad_rows
-
-    ids, mask, segments = (x.to(model.device) for x in pad_rows(rows, model.pad_id))
-    by_ids = model.logits(ids, mask, segments)
-    by_vectors = model.logits(None, mask, segments, embeddings=model.embed(ids))
-    return by_ids.double().cpu().numpy(), by_vectors.double().cpu().numpy()

@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 import os
 import sys
-from typing import Annotated
+from collections.abc import Callable
+from typing import Annotated, Any
 
 import typer
 
@@ -20,11 +21,11 @@ app = typer.Typer(
 )
 
 
-def plain_errors(command):
+def plain_errors(command: Callable[..., None]) -> Callable[..., None]:
     """Print errors that people can act on as one message, without a traceback, and exit with 1."""
 
     @functools.wraps(command)
-    def run(*args, **kwargs):
+    def run(*args: Any, **kwargs: Any) -> None:
         try:
             return command(*args, **kwargs)
         except (ValueError, OSError, RuntimeError) as error:
@@ -62,5 +63,5 @@ def main(
     version: Annotated[
         bool, typer.Option("--version", callback=say_version, is_eager=True, help="say the version and end")
     ] = False,
-):
+) -> None:
     """Judge token attributions of text classifiers: the commands."""

@@ -19,7 +19,7 @@ from attreval.cli.app import CATALOGUES, app, plain_errors, print_rows
 def check(
     model: Annotated[str, typer.Argument(help="a folder with a trained classifier, or a hub name")],
     as_json: Annotated[bool, typer.Option("--json", help="machine-readable")] = False,
-):
+) -> None:
     """Say what a classifier of your own is, whether it is read as transformers reads it, and which methods apply."""
     from attreval.methods.applicable import try_methods
     from attreval.models.examine import examine_model
@@ -59,7 +59,7 @@ def explain(
     max_length: Annotated[int | None, typer.Option(help="tokens read of a text; else all that the model reads")] = None,
     out: Annotated[Path | None, typer.Option(help="write a .html, .json, .png or .svg file")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="machine-readable")] = False,
-):
+) -> None:
     """Explain what your own model says of your own texts, by any number of methods."""
     from attreval.api.explaining import check_samples, explain
     from attreval.api.explanations import check_ending, check_unit
@@ -129,7 +129,7 @@ def evaluate(
     cores: Annotated[
         int | None, typer.Option(help="threads to compute with; torch's own number where not given")
     ] = None,
-):
+) -> None:
     """Which explanation to trust for your own model and texts: a report with a recommendation and what it rests on."""
     from attreval.evaluation.run import evaluate_texts
 
@@ -147,7 +147,7 @@ def list_what(
         str, typer.Argument(help="methods or metrics; in a checkout also corpora, models, notebooks or profiles")
     ] = "",
     as_json: Annotated[bool, typer.Option("--json", help="machine-readable")] = False,
-):
+) -> None:
     """Say what there is; alone, what can be listed."""
 
     catalogues = {}

@@ -1,6 +1,49 @@
-"""Explanation methods: METHODS names each with its level, the models it applies to, its cost and its source."""
+"""Explanation methods, one file a method or a family: METHODS holds those of all files, by name, in their order.
+
+What is known of a method stands on it. By what they ask of the model (`kind`), methods ask for gradients with respect
+to what it reads; for its answers to perturbed texts (also those to which LIME, LIMSSE and Kernel SHAP fit a surrogate);
+for its attention weights; for a propagation of the class score back through its layers (LRP, DeepLIFT, cell
+decomposition); or for nothing (baselines).
+"""
+
+import importlib
+import pkgutil
+from typing import Any
 
 from attreval.methods.method import Method
-from attreval.methods.registry import METHODS, methods_for, methods_in
 
+METHODS: dict[str, Method]
 __all__ = ["METHODS", "Method", "methods_for", "methods_in"]
+
+
+def __getattr__(name: str) -> Any:
+    """METHODS, collected from all files at first use: some of these files import it themselves."""
+    if name != "METHODS":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _collect_methods()
+
+
+def _collect_methods() -> dict[str, Method]:
+    """METHODS; a module's methods are its own names, or members of its tuples where a loop or factory makes them."""
+    if "METHODS" not in globals():
+        found: dict[str, Method] = {}
+        for module in pkgutil.iter_modules(__path__, f"{__name__}."):
+            for held in vars(importlib.import_module(module.name)).values():
+                found |= {
+                    one.name: one for one in (held if isinstance(held, tuple) else (held,)) if type(one) is Method
+                }
+        ordered = sorted(found.values(), key=lambda one: (one.order or len(found) + 1, one.name))
+        globals().setdefault("METHODS", {one.name: one for one in ordered})  # a file may have asked for it meanwhile
+    return globals()["METHODS"]
+
+
+def methods_for(family: str, level: str = "token") -> list[str]:
+    """The methods of a level that apply to a family of models; none that requires what is not installed."""
+    of_level = (one for one in _collect_methods().values() if one.level == level)
+    return [one.name for one in of_level if family in one.families and not one.missing()]
+
+
+def methods_in(paper: str) -> dict[str, str]:
+    """A paper's names of methods, in its own order, and ours: {"LIME": "lime", ...}."""
+    named = sorted((*one.in_papers[paper], one.name) for one in _collect_methods().values() if paper in one.in_papers)
+    return {theirs: ours for _, theirs, ours in named}

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from attreval.core.records import Instance
+from attreval.methods import METHODS
 from attreval.methods.method import Budget, UnitSettings
-from attreval.methods.registry import METHODS
 
 LEAST = Budget(
     path_steps=2,
@@ -18,7 +20,7 @@ LEAST = Budget(
 )
 
 
-def try_methods(model) -> dict[str, str]:
+def try_methods(model: Any) -> dict[str, str]:
     """Method -> why it does not explain the model, empty where it does, of every method of the model's family."""
     from attreval.methods.run import explain
     from attreval.models.checks import TEXTS

@@ -6,11 +6,12 @@ Letters used for shapes: L tokens, n content tokens, H heads.
 
 from __future__ import annotations
 
-from attreval.methods.method import Scores
-from attreval.models.questions import AttentionPath
+from attreval.core.records import Tokens
+from attreval.methods.method import Budget, Rng, Scores, method
+from attreval.models.questions import AttentionPath, Conversation
 
 
-def _ask_attention(tokens, target):
+def _ask_attention(tokens: Tokens, target: int) -> Conversation:
     """Ask for the (L,) attention of the first token in the last layer and its (L,) gradient, means over heads.
 
     All three methods ask the same question, so that the ledger answers two of them.
@@ -19,19 +20,47 @@ def _ask_attention(tokens, target):
     return answer.attention[0, :, 0].mean(axis=0), answer.gradient[0, :, 0].mean(axis=0)
 
 
-def attention(tokens, target, budget, rng):
+@method(
+    "Attention",
+    source="Zhao & Aletras 2023, section 4.3",
+    kind="attention",
+    evaluations="1",
+    order=31,
+    signed=False,
+    families=("transformer",),
+    in_papers={"zhao2023": (1, "Attention")},
+)
+def attention(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
     """(n,) attention weights (Jain et al. 2020; Zhao & Aletras 2023, section 4.3)."""
     weights, _ = yield from _ask_attention(tokens, target)
     return Scores(weights[tokens.content])
 
 
-def scaled_attention(tokens, target, budget, rng):
+@method(
+    "Scaled attention",
+    source="Zhao & Aletras 2023, section 4.3",
+    kind="attention",
+    evaluations="1",
+    order=32,
+    families=("transformer",),
+    in_papers={"zhao2023": (2, "ScaledAttention")},
+)
+def scaled_attention(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
     """(n,) attention weights times the gradient of the class score (Serrano & Smith 2019; Zhao & Aletras 2023, 4.3)."""
     weights, gradient = yield from _ask_attention(tokens, target)
     return Scores((weights * gradient)[tokens.content])
 
 
-def scaled_attention_squared(tokens, target, budget, rng):
+@method(
+    "Scaled attention (released)",
+    source="Zhao & Aletras 2023, released code",
+    kind="attention",
+    evaluations="1",
+    order=33,
+    signed=False,
+    families=("transformer",),
+)
+def scaled_attention_squared(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
     """(n,) attention weights times themselves: what the released code of Zhao & Aletras (2023) computes instead."""
     weights, _ = yield from _ask_attention(tokens, target)
     return Scores((weights * weights)[tokens.content])

@@ -7,51 +7,85 @@ Letters used for shapes: L tokens, n units, S layers, H heads, m path nodes.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from attreval.core.records import Tokens
 from attreval.core.units import find_units, mean_matrix
 from attreval.methods.integrated_gradients import gauss_legendre
-from attreval.methods.method import Scores
+from attreval.methods.method import Budget, Rng, Scores, UnitSettings, method
 from attreval.methods.spans import find_spans, pair_scores
-from attreval.models.questions import AttentionPath, HeadImportance
+from attreval.models.questions import AttentionPath, Conversation, HeadImportance
+
+_HEAD: dict[str, Any] = {"kind": "attention", "evaluations": "2", "signed": False, "families": ("transformer",)}
+_LINKED = _HEAD | {
+    "evaluations": "layers x attention_steps to attention_steps_most, + layers + 1",
+    "limits": ("units.attention_steps", "units.attention_steps_most"),
+}
 
 
-def choose_head(tokens, target, settings):
+def choose_head(tokens: Tokens, target: int, settings: UnitSettings) -> Conversation:
     """The number of the head of the last encoder layer that matters most. settings: method.UnitSettings."""
     asked = (settings.head_matrix, settings.head_state, settings.head_choice)
     scores = yield HeadImportance(tokens.ids, tokens.segments, target, *asked)
     return int(np.argsort(-scores, kind="stable")[settings.head_rank])
 
 
-def _ask_head(tokens, target, budget):
+def _ask_head(tokens: Tokens, target: int, budget: Budget) -> Conversation:
     """(L, L) attention weights, from token to token, of the head of the last encoder layer that matters most."""
     head = yield from choose_head(tokens, target, budget.units)
     answer = yield AttentionPath(tokens.ids, tokens.segments, target, layers=(-1,), nodes=(), weights=())
     return answer.attention[0, head]
 
 
-def attention_head(tokens, target, budget, rng):
+@method(
+    "Attention of the most important head",
+    source="Jain & Wallace 2019; Ray Choudhury et al. 2023",
+    order=47,
+    in_papers={"sun2024": (5, "attention token")},
+    **_HEAD,
+)
+def attention_head(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
     """(n,) weights from the first token to each unit, a word's the mean of its pieces' (Jain & Wallace 2019)."""
     weights = yield from _ask_head(tokens, target, budget)
     units = find_units(tokens, budget.units.unit)
     return Scores(np.array([weights[0, list(group)].mean() for group in units.groups]), features=units.groups)
 
 
-def attention_head_pairs(tokens, target, budget, rng):
+@method(
+    "Attention of the head, pairs",
+    source="Clark et al. 2019",
+    order=48,
+    level="pair",
+    in_papers={"sun2024": (6, "attention pair")},
+    **_HEAD,
+)
+def attention_head_pairs(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
     """Scores of pairs: the mean of the weights in both directions (Clark et al. 2019)."""
     weights = yield from _ask_head(tokens, target, budget)
     units = find_units(tokens, budget.units.unit)
     return pair_scores(units, mean_matrix(weights, units, budget.units.subword_pairs))
 
 
-def attention_head_spans(tokens, target, budget, rng):
+@method(
+    "Attention of the head, spans",
+    source="Sun et al. 2024, appendix D",
+    order=49,
+    level="span",
+    stochastic=True,
+    draws="attention_head",
+    in_papers={"sun2024": (7, "attention span")},
+    **_HEAD,
+)
+def attention_head_spans(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
     """Scores of pairs of spans from the weights of the head."""
     weights = yield from _ask_head(tokens, target, budget)
     units = find_units(tokens, budget.units.unit)
     return find_spans(tokens, units, mean_matrix(weights, units, budget.units.subword_pairs), budget.units, rng)
 
 
-def _ask_attribution(tokens, target, budget):
+def _ask_attribution(tokens: Tokens, target: int, budget: Budget) -> Conversation:
     """(L, L) attribution of the class probability to links of attention, and the largest gap of a layer.
 
     For each layer apart, the gradient with respect to its weights is averaged while they grow from 0 to their own size,
@@ -75,7 +109,15 @@ def _ask_attribution(tokens, target, budget):
         steps *= 2
 
 
-def attention_attribution(tokens, target, budget, rng):
+@method(
+    "Attention attribution",
+    source="Hao et al. 2021; Ye et al. 2021",
+    order=50,
+    level="pair",
+    in_papers={"sun2024": (10, "gradients pair")},
+    **_LINKED,
+)
+def attention_attribution(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
     """Scores of pairs: the mean of both directions of the attribution (Ye et al. 2021). The gap: a layer's largest."""
     matrix, gap = yield from _ask_attribution(tokens, target, budget)
     units = find_units(tokens, budget.units.unit)
@@ -83,7 +125,17 @@ def attention_attribution(tokens, target, budget, rng):
     return Scores(found.values, gap, found.features)
 
 
-def attention_attribution_spans(tokens, target, budget, rng):
+@method(
+    "Attention attribution, spans",
+    source="Sun et al. 2024, appendix D",
+    order=51,
+    level="span",
+    stochastic=True,
+    draws="attention_attribution",
+    in_papers={"sun2024": (11, "gradients span")},
+    **_LINKED,
+)
+def attention_attribution_spans(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
     """Scores of pairs of spans from the attribution to links of attention."""
     matrix, gap = yield from _ask_attribution(tokens, target, budget)
     units = find_units(tokens, budget.units.unit)

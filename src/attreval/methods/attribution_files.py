@@ -17,7 +17,8 @@ from pathlib import Path
 import numpy as np
 
 from attreval.core.records import Instance, Tokens
-from attreval.methods.method import FAMILIES, Method, Scores
+from attreval.methods.method import FAMILIES, Budget, Method, Rng, Scores
+from attreval.models.questions import Conversation
 from attreval.texts.data import index_of
 from attreval.texts.decoding import lines_of_json, read_text
 from attreval.texts.files import open_parquet
@@ -169,7 +170,8 @@ def as_methods(rows: Sequence[GivenScores], labels: Sequence[str], taken: Iterab
     A text's row is found by its text; of several the one with its id, and of the class that is asked for. ValueError
     for a method named as one of ours, for two rows of one text, id and class, and for a target that is no class.
     """
-    taken, by_method = set(taken), {}
+    taken = set(taken)
+    by_method: dict[str, dict] = {}
     for row in rows:
         if row.method in taken:
             raise ValueError(
@@ -214,7 +216,7 @@ def _method(name: str, stored: dict, labels: tuple[str, ...]) -> Method:
             )
         return Scores(on_content_tokens(row, tokens))
 
-    def converse(tokens, target, budget, rng):
+    def converse(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
         raise ValueError(f"{name!r} was made elsewhere: it has no scores for other texts than those of its file")
         yield
 

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 
-from attreval.methods.method import Scores
+from attreval.core.records import Tokens
+from attreval.methods.method import Budget, Rng, Scores, method
+from attreval.models.questions import Conversation
 
 
-def random(tokens, target, budget, rng):
+@method("Random", source="Zhao & Aletras 2023, section 4.2", kind="baseline", evaluations="0", order=1, stochastic=True)
+def random(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
     """(n,) independent N(0, 1) scores (Zhao & Aletras 2023, section 4.2)."""
     return Scores(rng.standard_normal(len(tokens.content)))
     yield  # a conversation without questions is still a generator
 
 
-def last_token(tokens, target, budget, rng):
+@method(
+    "Last token", source="Poerner et al. 2018, section 4.4", kind="baseline", evaluations="0", order=41, name="last"
+)
+def last_token(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
     """(n,) 1 for the last token, 0 for the others: the word before the verb (Poerner et al. 2018, section 4.4)."""
     return Scores(np.eye(len(tokens.content))[-1])
     yield  # a conversation without questions is still a generator

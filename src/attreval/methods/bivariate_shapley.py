@@ -8,11 +8,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from attreval.methods.coalitions import ask_coalitions, fit_values
+from attreval.core.records import Tokens
+from attreval.methods.coalitions import ASKS_COALITIONS, ask_coalitions, fit_values
+from attreval.methods.method import Budget, Rng, method
 from attreval.methods.spans import find_spans, pair_scores
+from attreval.models.questions import Conversation
 
 
-def bivariate_values(masks, weights, values: np.ndarray, empty: float, full: float) -> np.ndarray:
+def bivariate_values(
+    masks: np.ndarray, weights: np.ndarray, values: np.ndarray, empty: float, full: float
+) -> np.ndarray:
     """(n, n) values phi(i|j), row i, column j: the Shapley value of i in the game v(S) if j in S, else 0; diagonal 0.
 
     The empty coalition's value is taken off first. That moves no phi(i|j), since a unit other than j adds nothing to a
@@ -24,18 +29,34 @@ def bivariate_values(masks, weights, values: np.ndarray, empty: float, full: flo
     return out
 
 
-def _ask_bivariate(tokens, target, budget, rng):
+def _ask_bivariate(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
     """The units and the (n, n) matrix of phi(i|j)."""
     units, *game = yield from ask_coalitions(tokens, target, budget, rng)
     return units, bivariate_values(*game)
 
 
-def bivariate_shapley(tokens, target, budget, rng):
+@method(
+    "Bivariate Shapley",
+    source="Masoomi et al. 2023",
+    order=43,
+    level="pair",
+    in_papers={"sun2024": (2, "shapley pair")},
+    **ASKS_COALITIONS,
+)
+def bivariate_shapley(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
     """Scores of pairs by Bivariate Shapley: the mean of phi(a|b) and phi(b|a) (Masoomi et al. 2023)."""
     return pair_scores(*(yield from _ask_bivariate(tokens, target, budget, rng)))
 
 
-def bivariate_shapley_spans(tokens, target, budget, rng):
+@method(
+    "Bivariate Shapley, spans",
+    source="Sun et al. 2024, appendix D",
+    order=44,
+    level="span",
+    in_papers={"sun2024": (3, "shapley span")},
+    **ASKS_COALITIONS,
+)
+def bivariate_shapley_spans(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
     """Scores of pairs of spans by Bivariate Shapley."""
     units, matrix = yield from _ask_bivariate(tokens, target, budget, rng)
     return find_spans(tokens, units, matrix, budget.units, rng)

@@ -9,12 +9,24 @@ from __future__ import annotations
 
 from itertools import combinations
 from math import comb
+from typing import Any
 
 import numpy as np
 from scipy.linalg import helmert
 
-from attreval.core.units import find_units, mask_units
-from attreval.models.questions import Evaluate
+from attreval.core.records import Tokens
+from attreval.core.units import Units, find_units, mask_units
+from attreval.methods.method import Budget, Rng
+from attreval.models.questions import Conversation, Evaluate
+
+ASKS_COALITIONS: dict[str, Any] = {  # what is known of every method that plays games of coalitions
+    "kind": "perturbation",
+    "evaluations": "min(2^n, shapley_samples + 2)",
+    "sampled": True,
+    "limits": ("units.shapley_samples",),
+    "stochastic": True,
+    "draws": "coalitions",
+}
 
 
 def all_coalitions(n: int) -> np.ndarray:
@@ -22,7 +34,7 @@ def all_coalitions(n: int) -> np.ndarray:
     return (np.arange(2**n)[:, None] >> np.arange(n)) & 1 == 1
 
 
-def draw_coalitions(n: int, samples: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+def draw_coalitions(n: int, samples: int, rng: Rng) -> tuple[np.ndarray, np.ndarray]:
     """(N, n) bool coalitions, neither empty nor whole, and their (N,) weights: every one where `samples` suffices.
 
     Otherwise the sizes whose kernel weight asks for it are enumerated, smallest and largest first, and the others are
@@ -53,7 +65,9 @@ def draw_coalitions(n: int, samples: int, rng: np.random.Generator) -> tuple[np.
     return np.concatenate([*rows, block]), np.concatenate([*weights, rest * counts / counts.sum()])
 
 
-def _draw_mirrored(n: int, pairs: int, sizes: np.ndarray, chances: np.ndarray, rng: np.random.Generator):
+def _draw_mirrored(
+    n: int, pairs: int, sizes: np.ndarray, chances: np.ndarray, rng: Rng
+) -> tuple[np.ndarray, np.ndarray]:
     """(M, n) coalitions of random sizes, each beside its complement, and (M,) how often they were drawn.
 
     Draws go on until there are so many different pairs, or four times as many draws.
@@ -84,14 +98,14 @@ def fit_values(masks: np.ndarray, weights: np.ndarray, targets: np.ndarray, tota
     return even + basis @ found
 
 
-def ask_values(tokens, target, units, masks, sampled: bool = False):
+def ask_values(tokens: Tokens, target: int, units: Units, masks: np.ndarray, sampled: bool = False) -> Conversation:
     """Ask for the (N,) class probability of (N, n) coalitions of units; sampled: see questions.Evaluate."""
     rows = mask_units(tokens, units, masks)
     probabilities = yield Evaluate(rows, tokens.segments, sampled=sampled, of="probability")
     return probabilities[:, target]
 
 
-def ask_coalitions(tokens, target, budget, rng):
+def ask_coalitions(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
     """Ask for the class probability of coalitions: units, masks, weights, (N,) values, and those of nobody and all."""
     units = find_units(tokens, budget.units.unit)
     masks, weights = draw_coalitions(len(units), budget.units.shapley_samples, rng)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
@@ -39,9 +40,9 @@ class Descent(Computation):
     epochs: int
 
     @staticmethod
-    def together(asked):
+    def together(asked: Sequence[Descent]) -> list[np.ndarray]:
         """The weights of each, those of like length and of one number of epochs in one loop."""
-        found = {}
+        found: dict[int, np.ndarray] = {}
         order = sorted(range(len(asked)), key=lambda i: (asked[i].epochs, asked[i].n))
         while order:
             part = [order.pop()]
@@ -59,7 +60,7 @@ def _descend(fits: Sequence[Descent], epochs: int) -> list[np.ndarray]:
     classes, values, shares = sum(fit.classify for fit in fits), np.zeros(shape), np.zeros(shape)
     weights, step = np.zeros(shape[1:]), np.zeros(shape[1:])
     for f, fit in enumerate(fits):
-        at = fit.cuts[:, 1] - fit.cuts[:, 0] - 1, f, fit.cuts[:, 0]
+        at: Any = (fit.cuts[:, 1] - fit.cuts[:, 0] - 1, f, fit.cuts[:, 0])
         values[at] = fit.values
         np.add.at(shares, at, (1 if fit.classify else 2) / len(fit.cuts))  # 0 for a substring that is not there
         limit = np.sqrt(6 / (fit.n + 1))

@@ -10,36 +10,75 @@ from __future__ import annotations
 import numpy as np
 
 from attreval.core.records import Tokens
-from attreval.methods.method import Scores
-from attreval.models.questions import PathAnswer, PathGradient
+from attreval.methods.method import Budget, Method, Rng, Scores, method
+from attreval.models.questions import Conversation, PathAnswer, PathGradient
 
 
-def gradient_l1(tokens, target, budget, rng):
+@method(
+    "Gradient (L1)",
+    source="Simonyan et al. 2014; Kamp et al. 2023",
+    kind="gradient",
+    evaluations="1",
+    order=2,
+    signed=False,
+    in_papers={"kamp2023": (3, "VanillaGradient")},
+)
+def gradient_l1(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
     """(n,) L1 norms of the gradient (Kamp et al. 2023, Vanilla Gradient; captum Saliency summed over dimensions)."""
     answer = yield PathGradient(tokens.ids, tokens.segments, target)
     return Scores(np.abs(answer.gradient).sum(axis=1)[tokens.content])
 
 
-def gradient_l2(tokens, target, budget, rng):
+@method(
+    "Gradient (L2)",
+    source="Simonyan et al. 2014; Poerner et al. 2018",
+    kind="gradient",
+    evaluations="1",
+    order=3,
+    signed=False,
+    in_papers={"poerner2018": (1, "grad_1s_L2")},
+)
+def gradient_l2(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
     """(n,) L2 norms of the gradient (Poerner et al. 2018, grad_1s^L2)."""
     answer = yield PathGradient(tokens.ids, tokens.segments, target)
     return Scores(np.linalg.norm(answer.gradient, axis=1)[tokens.content])
 
 
-def gradient_x_input(tokens, target, budget, rng):
+@method(
+    "Gradient x Input",
+    source="Shrikumar et al. 2017",
+    kind="gradient",
+    evaluations="1",
+    order=4,
+    in_papers={"poerner2018": (5, "grad_1s_dot"), "kamp2023": (4, "GradientXInput")},
+)
+def gradient_x_input(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
     """(n,) dot products of embedding and gradient (Shrikumar et al. 2017; Poerner et al. 2018, grad_1s^dot)."""
     answer = yield PathGradient(tokens.ids, tokens.segments, target)
     return Scores(answer.dot()[tokens.content])
 
 
-def averaged_gradient(path: bool, of: str, measure: str):
-    """The conversation of one of the eight gradients of Poerner et al. (2018, section 3.1).
+def averaged_gradient(path: bool, of: str, measure: str, order: int) -> Method:
+    """One of the eight gradients of Poerner et al. (2018, section 3.1).
 
     path: average the gradient from zero embeddings to the text (`riemann_steps` points, right sums) rather than take it
     at the text. of: `logit` or `probability`. measure: its `l2` norm, or its `dot` product with the embedding.
     """
+    norm = measure.replace("l2", "L2")
+    row = 1 + 4 * (measure == "dot") + 2 * path + (of == "probability")
 
-    def converse(tokens, target, budget, rng):
+    @method(
+        f"{'Integrated gradient' if path else 'Gradient'} of {of} ({norm})",
+        name=f"gradient_{'integrated' if path else 'simple'}_{of}_{measure}",
+        source="Poerner et al. 2018, section 3.1",
+        kind="gradient",
+        evaluations="riemann_steps" if path else "1",
+        order=order,
+        signed=measure == "dot",
+        limits=("riemann_steps",) if path else (),
+        in_papers={"poerner2018": (row, f"grad_{'int_' if path else '1'}{of[0].replace('l', 's')}_{norm}")},
+    )
+    def converse(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
         steps = budget.riemann_steps if path else 1
         nodes, weights = tuple((i + 1) / steps for i in range(steps)), (1 / steps,) * steps
         answer = yield PathGradient(tokens.ids, tokens.segments, target, nodes, weights, of=of)
@@ -49,13 +88,40 @@ def averaged_gradient(path: bool, of: str, measure: str):
     return converse
 
 
-def gradient_x_input_absolute(tokens, target, budget, rng):
+AVERAGED = (  # the other two of the eight are gradient_l2 and gradient_x_input
+    averaged_gradient(False, "probability", "l2", order=12),
+    averaged_gradient(False, "probability", "dot", order=13),
+    averaged_gradient(True, "logit", "l2", order=14),
+    averaged_gradient(True, "logit", "dot", order=15),
+    averaged_gradient(True, "probability", "l2", order=16),
+    averaged_gradient(True, "probability", "dot", order=17),
+)
+
+
+@method(
+    "Gradient x Input (absolute)",
+    source="Zhao & Aletras 2023, section 4.3",
+    kind="gradient",
+    evaluations="1",
+    order=36,
+    signed=False,
+    in_papers={"zhao2023": (3, "InputXGrad")},
+)
+def gradient_x_input_absolute(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
     """(n,) magnitudes of the dot products of embedding and gradient (Zhao & Aletras 2023, section 4.3)."""
     answer = yield PathGradient(tokens.ids, tokens.segments, target)
     return Scores(np.abs(answer.dot())[tokens.content])
 
 
-def gradient_x_input_shared(tokens, target, budget, rng):
+@method(
+    "Gradient x Input (released)",
+    source="Zhao & Aletras 2023, released code",
+    kind="gradient",
+    evaluations="1",
+    order=37,
+    signed=False,
+)
+def gradient_x_input_shared(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
     """(n,) the same, with one gradient for all places of a token, as the released code takes it."""
     answer = yield PathGradient(tokens.ids, tokens.segments, target)
     return Scores(np.abs(shared_dot(tokens, answer))[tokens.content])

@@ -8,13 +8,15 @@ Letters used for shapes: L tokens, n content tokens, D embedding width, m path n
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 
 import numpy as np
 
+from attreval.core.records import Tokens
 from attreval.methods.gradients import shared_dot
-from attreval.methods.method import Scores
-from attreval.models.questions import MEAN, ZERO, Evaluate, PathGradient
+from attreval.methods.method import Budget, Rng, Scores, method
+from attreval.models.questions import MEAN, ZERO, Conversation, Evaluate, PathGradient
 
 _RELEASED_NODES = (*(i / 10 for i in range(10)), 1.0)  # ten points from 0 on, and the text itself
 
@@ -26,7 +28,7 @@ def gauss_legendre(steps: int) -> tuple[tuple[float, ...], tuple[float, ...]]:
     return tuple((nodes + 1) / 2), tuple(weights / 2)
 
 
-def _refine(budget, ask):
+def _refine(budget: Budget, ask: Callable[[int], Conversation]) -> Conversation:
     """Run `ask(steps)`, which gives an answer, its sum and the sum owed, until they meet; the answer and the gap."""
     steps = budget.path_steps
     while True:
@@ -37,18 +39,18 @@ def _refine(budget, ask):
         steps *= 2
 
 
-def _fill_of(tokens, baseline: str) -> int:
+def _fill_of(tokens: Tokens, baseline: str) -> int:
     """The id, or ZERO or MEAN, that content tokens have at the start of a path. ValueError for a vocabulary without."""
     ids = {"pad": tokens.pad_id, "mask": tokens.mask_id, "unknown": tokens.unknown_id, "zero": ZERO, "mean": MEAN}
-    if ids[baseline] is None:
+    if (fill := ids[baseline]) is None:
         raise ValueError(
             "path_baseline 'unknown' asks for the unknown token, and the model's vocabulary has none; "
             f"it can be: {', '.join(name for name, known in ids.items() if known is not None)}"
         )
-    return ids[baseline]
+    return fill
 
 
-def _along_path(tokens, target, budget, baseline: str):
+def _along_path(tokens: Tokens, target: int, budget: Budget, baseline: str) -> Conversation:
     """The path from the text with every content token replaced, as one of `PathBaseline` says, and the gap.
 
     Methods on the same path ask alike, so the second one finds every answer in the ledger.
@@ -60,34 +62,61 @@ def _along_path(tokens, target, budget, baseline: str):
     logits = yield Evaluate(np.stack([tokens.ids, base]), tokens.segments)
     owed = float((logits[0] - logits[1])[target])
 
-    def ask(steps):
+    def ask(steps: int) -> Conversation:
         answer = yield PathGradient(tokens.ids, tokens.segments, target, *gauss_legendre(steps), base)
         return answer, (answer.gradient * answer.difference).sum(), owed
 
     return (yield from _refine(budget, ask))
 
 
-def _ask_with_ends(tokens, target, steps, base):
+def _ask_with_ends(tokens: Tokens, target: int, steps: int, base: np.ndarray) -> Conversation:
     """The path gradient, the sum of its scores, and the difference of the values at its two ends."""
     nodes, weights = gauss_legendre(steps)
     answer = yield PathGradient(tokens.ids, tokens.segments, target, (*nodes, 0.0, 1.0), (*weights, 0.0, 0.0), base)
     return answer, answer.dot().sum(), float(answer.values[-1] - answer.values[-2])
 
 
-def integrated_gradients(tokens, target, budget, rng):
+@method(
+    "Integrated Gradients",
+    source="Sundararajan et al. 2017, eq. 1",
+    kind="gradient",
+    evaluations="path_steps to path_steps_most, + 2",
+    order=5,
+    limits=("path_steps", "path_steps_most"),
+    in_papers={"kamp2023": (6, "IntegratedGradientXInput"), "sun2024": (9, "gradients token")},
+)
+def integrated_gradients(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
     """(n,) integrated gradients (Sundararajan et al. 2017, eq. 1); the gap is their sum minus s(text) - s(baseline)."""
     answer, gap = yield from _along_path(tokens, target, budget, budget.path_baseline)
     # special tokens are their own baseline, so all relevance lies on content tokens
     return Scores(answer.dot()[tokens.content], gap=gap)
 
 
-def integrated_gradients_plain(tokens, target, budget, rng):
+@method(
+    "Integrated Gradients (plain)",
+    source="Kamp et al. 2023, IntGrad",
+    kind="gradient",
+    evaluations="path_steps to path_steps_most, + 2",
+    order=6,
+    limits=("path_steps", "path_steps_most"),
+    in_papers={"kamp2023": (5, "IntegratedGradient")},
+)
+def integrated_gradients_plain(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
     """(n,) sums over dimensions of the averaged path gradient, without the input factor (Kamp et al. 2023, IntGrad)."""
     answer, _ = yield from _along_path(tokens, target, budget, budget.path_baseline)
     return Scores(answer.gradient.sum(axis=1)[tokens.content])
 
 
-def integrated_gradients_zero(tokens, target, budget, rng):
+@method(
+    "Integrated Gradients (from zero)",
+    source="Zhao & Aletras 2023, section 4.3",
+    kind="gradient",
+    evaluations="path_steps to path_steps_most, + 2",
+    order=38,
+    limits=("path_steps", "path_steps_most"),
+    in_papers={"zhao2023": (4, "IG")},
+)
+def integrated_gradients_zero(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
     """(n,) integrated gradients from zero word embeddings (Zhao & Aletras 2023, section 4.3).
 
     Positions, types and special tokens stay. The gap is the sum of the scores minus s(text) - s(baseline).
@@ -96,7 +125,14 @@ def integrated_gradients_zero(tokens, target, budget, rng):
     return Scores(answer.dot()[tokens.content], gap=gap)
 
 
-def integrated_gradients_released(tokens, target, budget, rng):
+@method(
+    "Integrated Gradients (released)",
+    source="Zhao & Aletras 2023, released code",
+    kind="gradient",
+    evaluations="11",
+    order=39,
+)
+def integrated_gradients_released(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
     """(n,) integrated gradients as the released code of Zhao & Aletras (2023) computes them.
 
     Eleven points scale all that enters the encoder; the gradient at the word embeddings is shared by a token's places.

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from attreval.methods.method import Rng
 from attreval.models.questions import Conversation, Question
 
 Work = Callable[[Callable[[Question], Any]], Any]
@@ -23,13 +24,14 @@ class _Abandoned(BaseException):
     """Raised inside the library's call when the conversation has ended without it."""
 
 
-def converse_by_calls(work: Work, rng: np.random.Generator) -> Conversation:
+def converse_by_calls(work: Work, rng: Rng) -> Conversation:
     """The conversation of `work(ask)`, a call that puts its questions by calling `ask`; returns what `work` returns.
 
     rng: seeds what `work` draws from NumPy's global generator; nobody else's draws move. An exception in `work` is
     raised here, and one that ends the conversation ends the thread too.
     """
-    requests, replies = SimpleQueue(), SimpleQueue()
+    requests: SimpleQueue = SimpleQueue()
+    replies: SimpleQueue = SimpleQueue()
     thread = Thread(target=_run_library, args=(work, requests, replies), daemon=True)
     own = np.random.RandomState(rng.integers(2**32)).get_state()
     try:
@@ -69,9 +71,10 @@ def _run_library(work: Work, requests: SimpleQueue, replies: SimpleQueue) -> Non
 
 
 @contextmanager
-def _global_draws(state: tuple) -> Iterator[list[tuple]]:
+def _global_draws(state: Any) -> Iterator[list[Any]]:
     """Let NumPy's global generator go on from `state` inside the block; gives a list for where it got to."""
-    outside, after = np.random.get_state(), []  # noqa: NPY002 - that is where libraries draw
+    after: list[Any] = []
+    outside = np.random.get_state()  # noqa: NPY002 - that is where libraries draw
     np.random.set_state(state)  # noqa: NPY002 - that is where libraries draw
     try:
         yield after

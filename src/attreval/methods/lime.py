@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from attreval.methods.method import Scores
-from attreval.models.questions import Evaluate
+from attreval.core.records import Tokens
+from attreval.methods.method import Budget, Rng, Scores, method
+from attreval.models.questions import Conversation, Evaluate
 
 
-def draw_masks(length: int, samples: int, rng: np.random.Generator) -> np.ndarray:
+def draw_masks(length: int, samples: int, rng: Rng) -> np.ndarray:
     """(B, L) bool, False where a token is removed: the first row is whole, the others lose 1..L random positions."""
     return remove_random(length, rng.integers(1, length, size=samples - 1, endpoint=True), rng)
 
 
-def remove_random(length: int, removed: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def remove_random(length: int, removed: np.ndarray, rng: Rng) -> np.ndarray:
     """(B, L) bool: the first row is whole, the others lose so many random positions, (B - 1,) of 1..L."""
     ranks = rng.random((len(removed), length)).argsort(axis=1).argsort(axis=1)
     return np.concatenate([np.ones((1, length), bool), ranks >= removed[:, None]])
@@ -37,7 +38,18 @@ def fit_surrogate(masks: np.ndarray, probabilities: np.ndarray, weights: np.ndar
     return Ridge(alpha=1.0, fit_intercept=True).fit(masks.astype(float), probabilities, sample_weight=weights).coef_
 
 
-def lime(tokens, target, budget, rng):
+@method(
+    "LIME",
+    source="Ribeiro et al. 2016",
+    kind="perturbation",
+    evaluations="min(L^2, lime_samples)",
+    order=9,
+    sampled=True,
+    limits=("lime_samples",),
+    stochastic=True,
+    in_papers={"kamp2023": (2, "LIME")},
+)
+def lime(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
     """(n,) LIME coefficients for the probability of the target class."""
     length = len(tokens)
     masks = draw_masks(length, max(2, min(length**2, budget.lime_samples)), rng)

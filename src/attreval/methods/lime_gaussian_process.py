@@ -10,19 +10,21 @@ Letters used for shapes: B samples, L tokens, n content tokens, Q masks that the
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import numpy as np
 
+from attreval.core.records import Tokens
 from attreval.methods.lime import fit_surrogate, remove_random, sample_weights
-from attreval.methods.method import Scores
-from attreval.models.questions import Evaluate
+from attreval.methods.method import Budget, Rng, Scores, method
+from attreval.models.questions import Conversation, Evaluate
 
 FIRST, GROWTH = 64, 2  # texts of the first round, and by how much each further one is larger
 QUERIES, SURE = 10_000, 1_000  # masks of which the process's mean makes the scores, and its covariance their certainty
 NOISE = 1e-4  # of the variance between texts: what keeps the covariance of the texts read invertible
 
 
-def draw_weighted(length: int, samples: int, width: float, rng: np.random.Generator) -> np.ndarray:
+def draw_weighted(length: int, samples: int, width: float, rng: Rng) -> np.ndarray:
     """(B, L) bool masks, drawn as often as LIME's kernel weighs those that it draws; the whole text is the first."""
     removed = np.arange(1, length + 1)
     sizes = np.arange(length)[None] >= removed[:, None]
@@ -36,7 +38,7 @@ def distinct(masks: np.ndarray, most: int) -> np.ndarray:
     return masks[np.sort(first)[:most]]
 
 
-def fit_process(masks: np.ndarray, values: np.ndarray, before=None):
+def fit_process(masks: np.ndarray, values: np.ndarray, before: Any = None) -> Any:
     """A Gaussian process of (B,) values of (B, L) masks, its kernel by marginal likelihood, from `before` on."""
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.gaussian_process import GaussianProcessRegressor
@@ -52,7 +54,7 @@ def fit_process(masks: np.ndarray, values: np.ndarray, before=None):
         return process.fit(masks.astype(float), values)
 
 
-def read_process(process, queries: np.ndarray, content: np.ndarray) -> tuple[np.ndarray, float]:
+def read_process(process: Any, queries: np.ndarray, content: np.ndarray) -> tuple[np.ndarray, float]:
     """(n,) LIME coefficients of a process's mean, and their reliability, in [0, 1].
 
     The reliability is the share of the variance between scores that is not the process's own doubt: the squared
@@ -70,7 +72,17 @@ def read_process(process, queries: np.ndarray, content: np.ndarray) -> tuple[np.
     return scores, spread / (spread + max(0.0, doubt)) if spread else 1.0
 
 
-def lime_gaussian_process(tokens, target, budget, rng):
+@method(
+    "LIME (Gaussian process)",
+    source="ours: the limit of Ribeiro et al. 2016 by Bayesian quadrature",
+    kind="perturbation",
+    evaluations="64 to min(L^2, lime_samples)",
+    order=10,
+    sampled=True,
+    limits=("lime_samples",),
+    stochastic=True,
+)
+def lime_gaussian_process(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
     """(n,) LIME coefficients for the probability of the target class, as reliable as `lime_reliability` asks."""
     length, width = len(tokens), budget.lime_kernel_width
     most = max(2, min(length**2, budget.lime_samples))

@@ -17,15 +17,16 @@ from __future__ import annotations
 
 import numpy as np
 
+from attreval.core.records import Tokens
 from attreval.core.seeds import generator
 from attreval.methods.descent import LONGEST, Descent
-from attreval.methods.method import Scores
-from attreval.models.questions import Evaluate, softmax
+from attreval.methods.method import Budget, Method, Rng, Scores, method
+from attreval.models.questions import Conversation, Evaluate, softmax
 
 RIDGE = 1e-6
 
 
-def draw_substrings(n: int, samples: int, how: str, rng: np.random.Generator) -> np.ndarray:
+def draw_substrings(n: int, samples: int, how: str, rng: Rng) -> np.ndarray:
     """(w, 2) starts and ends, exclusive, in order of length.
 
     how: `exhaustive` takes each substring once, or a random subset where there are more than `samples`; `random`, as
@@ -44,7 +45,7 @@ def draw_substrings(n: int, samples: int, how: str, rng: np.random.Generator) ->
     return drawn
 
 
-def _read_substrings(tokens, cuts: np.ndarray):
+def _read_substrings(tokens: Tokens, cuts: np.ndarray) -> Conversation:
     """Ask for the (w, K) logits of each substring; those of one length share a question."""
     special, lengths, logits = np.flatnonzero(tokens.special), cuts[:, 1] - cuts[:, 0], []
     for length in np.unique(lengths):
@@ -69,7 +70,7 @@ def _fit_exactly(cuts: np.ndarray, n: int, values: np.ndarray, classify: bool) -
         return np.linalg.solve(gram, design.T @ values / len(cuts))
     from scipy.optimize import minimize  # slow to import, and the list of methods is read by every command
 
-    def loss(weights):
+    def loss(weights: np.ndarray) -> tuple[float, np.ndarray]:
         sums = design @ weights
         mean = np.mean(np.logaddexp(0, sums) - values * sums) + RIDGE * weights @ weights
         return mean, design.T @ (logistic(sums) - values) / len(cuts) + 2 * RIDGE * weights
@@ -77,13 +78,24 @@ def _fit_exactly(cuts: np.ndarray, n: int, values: np.ndarray, classify: bool) -
     return minimize(loss, np.zeros(n), jac=True, method="L-BFGS-B", options={"maxiter": 5000, "gtol": 1e-9}).x
 
 
-def limsse(loss: str):
-    """The conversation of LIMSSE with one of three losses.
+def limsse(loss: str, name: str, place: int) -> Method:
+    """LIMSSE with one of three losses, of this name in the paper, the first, second or third.
 
     `class`: is the explained class the predicted one (limsse^bb)? `logit`, `probability`: its value (limsse^ms).
     """
 
-    def converse(tokens, target, budget, rng):
+    @method(
+        f"LIMSSE ({loss})",
+        name=f"limsse_{loss}",
+        source="Poerner et al. 2018, section 3.6",
+        kind="perturbation",
+        evaluations="min(6n - 15, limsse_samples)",
+        order=22 + place,
+        limits=("limsse_samples",),
+        stochastic=True,
+        in_papers={"poerner2018": (18 + place, name)},
+    )
+    def converse(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
         n = len(tokens.content)
         # not from rng: the three losses read the same substrings, so the ledger answers two of them
         shared = generator("limsse", tokens.ids.tolist(), *([budget.limsse_draw] if budget.limsse_draw else []))
@@ -100,3 +112,10 @@ def limsse(loss: str):
         return Scores((yield Descent(cuts, n, values, loss == "class", budget.limsse_epochs)))
 
     return converse
+
+
+LOSSES = (
+    limsse("class", "limsse_bb", 0),
+    limsse("logit", "limsse_ms_s", 1),
+    limsse("probability", "limsse_ms_p", 2),
+)

@@ -1,4 +1,8 @@
-"""An explanation method: a conversation with the model that ends in scores, and all that is known of it."""
+"""An explanation method: a conversation with the model that ends in scores, and all that is known of it.
+
+Written in a file of this package, it is a member of METHODS (see `attreval.methods`) and so reported everywhere: by
+`attreval.explain` and `attreval.evaluate`, in lists and cards, by the contracts, and by a profile that names it.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib.util import find_spec
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from pydantic import Field
@@ -15,6 +19,9 @@ from pydantic import Field
 from attreval.core.records import Instance, Tokens
 from attreval.core.section import Section
 from attreval.models.questions import Conversation
+
+Rng = np.random.Generator
+Converse = Callable[[Tokens, int, "Budget", Rng], Conversation]
 
 SpanRule = Literal["louvain", "louvain_first_level", "greedy_modularity", "label_propagation", "strongest_link"]
 HeadChoice = Literal["per_class", "class_mean", "one_for_all"]
@@ -44,15 +51,15 @@ class UnitSettings(Section):
 
     unit: Literal["word", "subword", "sentence"] = "subword"
     subword_pairs: Literal["mean", "max"] = "mean"
-    shapley_samples: int = Field(4096, ge=2)
+    shapley_samples: int = Field(default=4096, ge=2)
     head_rank: int = 0
     head_matrix: Literal["transposed", "code"] = "transposed"
     head_state: Literal["after", "before"] = "after"
     head_choice: HeadChoice = "per_class"
     attention_rule: Literal["gauss", "riemann"] = "gauss"
-    attention_steps: int = Field(8, ge=1)
-    attention_steps_most: int = Field(32, ge=1)
-    attention_tolerance: float = Field(0.01, gt=0)
+    attention_steps: int = Field(default=8, ge=1)
+    attention_steps_most: int = Field(default=32, ge=1)
+    attention_tolerance: float = Field(default=0.01, gt=0)
     attention_clip: bool = True
     span_rule: SpanRule = "louvain"
     louvain_drop_last: bool = False
@@ -77,20 +84,20 @@ class Budget(Section):
         units: what methods of units, pairs and spans go by.
     """
 
-    path_steps: int = Field(50, ge=1)
-    path_steps_most: int = Field(50, ge=1)
-    gap_tolerance: float = Field(0.02, gt=0)
+    path_steps: int = Field(default=50, ge=1)
+    path_steps_most: int = Field(default=50, ge=1)
+    gap_tolerance: float = Field(default=0.02, gt=0)
     path_baseline: PathBaseline = "pad"
-    lime_samples: int = Field(5000, ge=2)
-    lime_kernel_width: float = Field(25.0, gt=0)
-    lime_reliability: float = Field(0.9, gt=0, le=1)
-    shap_evaluations: int = Field(500, ge=4)
-    riemann_steps: int = Field(50, ge=1)
-    limsse_samples: int = Field(3000, ge=1)
+    lime_samples: int = Field(default=5000, ge=2)
+    lime_kernel_width: float = Field(default=25.0, gt=0)
+    lime_reliability: float = Field(default=0.9, gt=0, le=1)
+    shap_evaluations: int = Field(default=500, ge=4)
+    riemann_steps: int = Field(default=50, ge=1)
+    limsse_samples: int = Field(default=3000, ge=1)
     limsse_sampling: Literal["exhaustive", "random"] = "exhaustive"
     limsse_solver: Literal["descent", "exact"] = "descent"
-    limsse_epochs: int = Field(1000, ge=1)
-    limsse_draw: int = Field(0, ge=0)
+    limsse_epochs: int = Field(default=1000, ge=1)
+    limsse_draw: int = Field(default=0, ge=0)
     decomposition_output_gate: bool = True
     units: UnitSettings = UnitSettings()
 
@@ -129,11 +136,12 @@ class Method:
             there are none.
         requires: packages without which it cannot run.
         extra: the extra of attreval that brings them.
+        order: its place among all methods, which tables keep; those without one come last, by name.
     """
 
     name: str
     title: str
-    converse: Callable[[Tokens, int, Budget, np.random.Generator], Conversation]
+    converse: Converse
     evaluations: str
     source: str
     kind: str
@@ -149,6 +157,7 @@ class Method:
     lacking: str = ""
     requires: tuple[str, ...] = ()
     extra: str = ""
+    order: int = 0
 
     def cost(self, length: int, content: int, budget: Budget, layers: int = 1) -> int:
         """Model evaluations that it asks for, by its formula; the most where that is a range.
@@ -187,3 +196,19 @@ class Method:
         fields = {name: size for name in self.limits if "." not in name}
         units = {name.removeprefix("units."): size for name in self.limits if "." in name}
         return budget.changed(units=budget.units.changed(**units), **fields)
+
+
+def method(
+    title: str, *, source: str, kind: str, evaluations: str, name: str = "", **facts: Any
+) -> Callable[[Converse], Method]:
+    """A decorator that makes a conversation a Method of its name.
+
+    Args:
+        name: Where it is not the function's.
+        facts: The others of Method, whose docstring says what each means.
+    """
+
+    def make(converse: Converse) -> Method:
+        return Method(name or converse.__name__, title, converse, evaluations, source, kind, **facts)
+
+    return make

@@ -8,10 +8,15 @@ Letters used for shapes: L tokens, n content tokens, w windows.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
-from attreval.methods.method import Scores
-from attreval.models.questions import Evaluate, Windows
+from attreval.core.records import Tokens
+from attreval.methods.method import Budget, Converse, Method, Rng, Scores, method
+from attreval.models.questions import Conversation, Evaluate, Windows
+
+SIZES = (1, 3, 7)  # of Poerner et al., in the order of their table
 
 
 def windows(n: int, size: int) -> list[np.ndarray]:
@@ -28,10 +33,27 @@ def _share_effects(effects: np.ndarray, cut: list[np.ndarray], n: int, size: int
     return scores
 
 
-def occlusion(size: int):
-    """The conversation of occlusion over windows of `size` tokens: erased tokens become the mask token."""
+def _windowed(word: str, short: str, row: int, single: str, size: int, order: int) -> Callable[[Converse], Method]:
+    """The decorator of a method that erases windows of so many tokens.
 
-    def converse(tokens, target, budget, rng):
+    short, row: its name in Poerner et al. and its row, for windows of one token. single: the source of these.
+    """
+    return method(
+        f"{word} ({size})",
+        name=f"{word.lower()}_{size}",
+        source=single if size == 1 else "Poerner et al. 2018, 3.5",
+        kind="perturbation",
+        evaluations="n + 1" if size == 1 else f"n - {size - 2}",
+        order=order,
+        in_papers={"poerner2018": (row + SIZES.index(size), f"{short}_{size}")},
+    )
+
+
+def occlusion(size: int, order: int = 0) -> Method:
+    """Occlusion of windows of `size` tokens: erased tokens become the mask token."""
+
+    @_windowed("Occlusion", "occ", 12, "Zeiler & Fergus 2014", size, order)
+    def converse(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
         content = tokens.content
         cut = windows(len(content), size)
         ids = np.repeat(tokens.ids[None], len(cut) + 1, axis=0)
@@ -44,10 +66,11 @@ def occlusion(size: int):
     return converse
 
 
-def omission(size: int):
-    """The conversation of omission over windows of `size` tokens: erased tokens are deleted, the text gets shorter."""
+def omission(size: int, order: int = 0) -> Method:
+    """Omission of windows of `size` tokens: erased tokens are deleted, the text gets shorter."""
 
-    def converse(tokens, target, budget, rng):
+    @_windowed("Omission", "omit", 9, "Kadar et al. 2017", size, order)
+    def converse(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
         content = tokens.content
         cut = windows(len(content), size)
         full = (yield Evaluate(tokens.ids[None], tokens.segments))[0, target]
@@ -57,3 +80,13 @@ def omission(size: int):
         return Scores(_share_effects(full - logits, cut, len(content), size))
 
     return converse
+
+
+ERASURES = (
+    occlusion(1, order=7),
+    omission(1, order=8),
+    occlusion(3, order=18),
+    occlusion(7, order=19),
+    omission(3, order=20),
+    omission(7, order=21),
+)

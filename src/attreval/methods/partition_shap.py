@@ -12,13 +12,14 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 import numpy as np
 
 from attreval.core.records import Tokens
 from attreval.methods.library_calls import converse_by_calls
-from attreval.methods.method import Scores
-from attreval.models.questions import Evaluate
+from attreval.methods.method import Budget, Rng, Scores, method
+from attreval.models.questions import Conversation, Evaluate, Question
 
 _AT_ONCE = 5  # coalitions asked for before the tree is looked at again, as in shap's masker for text
 _SEPARATOR = "[SEP]"
@@ -33,24 +34,35 @@ class _Masker:
     clustering: np.ndarray
     immutable_outputs: bool = True
 
-    def __call__(self, mask: np.ndarray, *_) -> tuple[np.ndarray]:
+    def __call__(self, mask: np.ndarray, *_: Any) -> tuple[np.ndarray]:
         return (mask[None],)
 
 
-def partition_shap(tokens, target, budget, rng):
+@method(
+    "Partition SHAP",
+    source="Lundberg & Lee 2017; Kamp et al. 2023",
+    kind="perturbation",
+    evaluations="about min(2/3 n^2, shap_evaluations)",
+    order=11,
+    sampled=True,
+    limits=("shap_evaluations",),
+    stochastic=True,
+    in_papers={"kamp2023": (1, "PartitionSHAP")},
+)
+def partition_shap(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
     """(n,) Owen values of the probability of the target class; the gap is their sum minus p(text) - p(all masked).
 
     A phrase that the evaluations do not suffice to take apart gives each of its tokens the same share.
     """
     content = tokens.content
 
-    def ask_for(coalitions: np.ndarray, ask) -> np.ndarray:
+    def ask_for(coalitions: np.ndarray, ask: Callable[[Question], Any]) -> np.ndarray:
         """(c, K) probabilities of the texts that keep only these tokens."""
         ids = np.repeat(tokens.ids[None], len(coalitions), axis=0)
         ids[:, content] = np.where(coalitions, tokens.ids[content], tokens.mask_id)
         return ask(Evaluate(ids, tokens.segments, sampled=True, of="probability"))
 
-    def work(ask):
+    def work(ask: Callable[[Question], Any]) -> tuple[np.ndarray, float]:
         ends = ask_for(np.arange(2)[:, None] > np.zeros(len(content)), ask)  # nothing kept, everything kept
 
         def probabilities(coalitions: np.ndarray) -> np.ndarray:
@@ -76,10 +88,11 @@ def owen_values(probabilities: Callable[[np.ndarray], np.ndarray], tokens: Token
 
 
 @cache
-def load_shap():
+def load_shap() -> Any:
     """The shap package, as plain Python: to compile its loops takes seconds, to run them here milliseconds."""
-    from numba import config
+    import numba
 
+    config: Any = numba.config
     compiled, config.DISABLE_JIT = config.DISABLE_JIT, 1
     try:
         with warnings.catch_warnings():
@@ -119,7 +132,9 @@ def name_leaves(tokens: Tokens) -> tuple[list[str], list[int | None]]:
     A piece that goes on with a word begins with ##, whatever the tokenizer's own mark; special tokens at either end are
     empty, one between two texts is a separator, and one is put there where the model has none.
     """
-    texts, places, number = [], [], 0
+    texts: list[str] = []
+    places: list[int | None] = []
+    number = 0
     last = tokens.content[-1]
     for t in range(len(tokens)):
         if tokens.special[t]:

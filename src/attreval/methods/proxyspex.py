@@ -11,14 +11,24 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
+from attreval.core.records import Tokens
 from attreval.core.units import find_units
-from attreval.methods.coalitions import all_coalitions, ask_values
+from attreval.methods.coalitions import ASKS_COALITIONS, all_coalitions, ask_values
+from attreval.methods.method import Budget, Rng, method
 from attreval.methods.spans import find_spans, pair_scores
+from attreval.models.questions import Conversation
 
 REQUIRES = ("shapiq", "lightgbm")
+_FACTS = ASKS_COALITIONS | {
+    "evaluations": "min(2^n, shapley_samples)",
+    "draws": "uniform_coalitions",
+    "requires": REQUIRES,
+    "extra": "interactions",
+}
 MOST_UNITS = 1023  # the sampler's weights add up to 2^n, which must be a float
 FEWEST_COALITIONS = 79  # a unit is in half of them, and of such a half both halves must fill leaves, of 20 or more
 
@@ -43,7 +53,7 @@ def draw_uniform(n: int, samples: int, seed: int) -> np.ndarray:
     """(N, n) bool coalitions that ProxySPEX asks for, `samples` different ones, most beside their complements."""
     drawn = []
 
-    def keep(masks: np.ndarray):
+    def keep(masks: np.ndarray) -> np.ndarray:
         drawn.append(masks)
         raise _AskedError
 
@@ -83,7 +93,7 @@ def fit_interactions(masks: np.ndarray, values: np.ndarray, seed: int) -> np.nda
     return out
 
 
-def _approximate(n: int, samples: int, seed: int, game: Callable[[np.ndarray], np.ndarray]):
+def _approximate(n: int, samples: int, seed: int, game: Callable[[np.ndarray], np.ndarray]) -> Any:
     """shapiq's InteractionValues of a game: (N, n) coalitions -> (N,) values; by one thread."""
     ProxySPEX, threadpool_limits = _libraries()
     made = ProxySPEX(n=n, index="FBII", max_order=2, random_state=seed)
@@ -93,7 +103,7 @@ def _approximate(n: int, samples: int, seed: int, game: Callable[[np.ndarray], n
         return made.approximate(samples, game)
 
 
-def _libraries():
+def _libraries() -> tuple[Any, Any]:
     """ProxySPEX and what holds libraries to one thread. ValueError where they, or theirs, are not installed."""
     try:
         import lightgbm  # noqa: F401 - its library may be there and lack one of the system's
@@ -105,7 +115,7 @@ def _libraries():
     return ProxySPEX, threadpool_limits
 
 
-def _ask_interactions(tokens, target, budget, rng):
+def _ask_interactions(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
     """The units and the (n, n) matrix of interactions: exact where the budget covers all coalitions."""
     units, samples = find_units(tokens, budget.units.unit), budget.units.shapley_samples
     n, seed = len(units), int(rng.integers(2**31))
@@ -122,12 +132,14 @@ def _ask_interactions(tokens, target, budget, rng):
     return units, fit_interactions(masks, values, seed)
 
 
-def proxyspex(tokens, target, budget, rng):
+@method("ProxySPEX", source="Butler et al. 2025", order=45, level="pair", **_FACTS)
+def proxyspex(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
     """Scores of pairs by ProxySPEX (Butler et al. 2025): their faithful Banzhaf interaction; 0 below 79 coalitions."""
     return pair_scores(*(yield from _ask_interactions(tokens, target, budget, rng)))
 
 
-def proxyspex_spans(tokens, target, budget, rng):
+@method("ProxySPEX, spans", source="Butler et al. 2025; Sun et al. 2024, appendix D", order=46, level="span", **_FACTS)
+def proxyspex_spans(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
     """Scores of pairs of spans by ProxySPEX."""
     units, matrix = yield from _ask_interactions(tokens, target, budget, rng)
     return find_spans(tokens, units, matrix, budget.units, rng)

@@ -11,8 +11,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from attreval.methods.method import Scores
-from attreval.models.questions import AttentionPath, ValueZeroing
+from attreval.core.records import Tokens
+from attreval.methods.method import Budget, Rng, Scores, method
+from attreval.models.questions import AttentionPath, Conversation, ValueZeroing
 
 
 def roll_out(layers: Sequence[np.ndarray]) -> np.ndarray:
@@ -27,14 +28,32 @@ def roll_out(layers: Sequence[np.ndarray]) -> np.ndarray:
     return first
 
 
-def attention_rollout(tokens, target, budget, rng):
+@method(
+    "Attention rollout",
+    source="Abnar & Zuidema 2020",
+    kind="attention",
+    evaluations="1",
+    order=34,
+    signed=False,
+    families=("transformer",),
+)
+def attention_rollout(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
     """(n,) products of attention over layers, mean over heads, half of each being what goes past it."""
     answer = yield AttentionPath(tokens.ids, tokens.segments, target, nodes=(), weights=(), summary=True)
     passed = np.eye(len(tokens))
     return Scores(roll_out([weights + passed for weights in answer.attention.mean(axis=1)])[tokens.content])
 
 
-def value_zeroing(tokens, target, budget, rng):
+@method(
+    "Value zeroing",
+    source="Mohebbi et al. 2023",
+    kind="attention",
+    evaluations="L",
+    order=35,
+    signed=False,
+    families=("transformer",),
+)
+def value_zeroing(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
     """(n,) how much states change in each layer when a token's value is zero, multiplied over layers."""
     distances = yield ValueZeroing(tokens.ids, tokens.segments)
     return Scores(roll_out(distances)[tokens.content])

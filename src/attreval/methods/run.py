@@ -9,8 +9,8 @@ import numpy as np
 
 from attreval.core.records import Attribution, Cost, Instance, Tokens
 from attreval.core.seeds import generator
+from attreval.methods import METHODS, methods_for
 from attreval.methods.method import Budget, Scores
-from attreval.methods.registry import METHODS, methods_for
 from attreval.models.questions import softmax
 from attreval.models.scorer import Scorer
 
@@ -85,8 +85,9 @@ def explain(
             for i, m in asked
         )
         scores = dict(zip(asked, answered, strict=True))
-        for m in (name for name in methods if METHODS[name].given):
-            scores |= {(i, m): METHODS[m].given(part[i], tokens[i], targets[i]) for i in range(len(part))}
+        for m in methods:
+            if given := METHODS[m].given:
+                scores |= {(i, m): given(part[i], tokens[i], targets[i]) for i in range(len(part))}
         costs = {(i, m): scorer.costs.pop(f"{part[i].id}\x1f{m}", Cost()) for i in range(len(part)) for m in methods}
         for i, instance in enumerate(part):
             made = {m: attribution(instance, tokens[i], m, targets[i], scores[i, m], costs[i, m]) for m in methods}

@@ -11,6 +11,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 from itertools import product
+from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -18,7 +19,7 @@ import numpy as np
 from attreval.core.records import Tokens
 from attreval.core.runs import find_runs
 from attreval.core.units import Units, find_units
-from attreval.methods.method import Scores
+from attreval.methods.method import Rng, Scores, UnitSettings
 
 Communities = list[set[int]]
 
@@ -26,7 +27,7 @@ Communities = list[set[int]]
 class _InOrder(random.Random):
     """A source of chance that shuffles nothing: networkx visits nodes in the order in which they stand in the graph."""
 
-    def shuffle(self, x) -> None:
+    def shuffle(self, x: Any) -> None:
         """Leave it as it is."""
 
 
@@ -63,7 +64,7 @@ def strongest_link(graph: nx.DiGraph, seed: int) -> Communities:
             for m in nx.all_neighbors(graph, node)
         }
         if weight:
-            links.add_edge(node, max(weight, key=weight.get))
+            links.add_edge(node, max(weight, key=lambda m: weight[m]))
     return list(nx.connected_components(links))
 
 
@@ -96,7 +97,7 @@ def pair_graph(units: Units, matrix: np.ndarray, drop_last: bool = False) -> nx.
     return graph
 
 
-def find_communities(units: Units, matrix: np.ndarray, settings, rng: np.random.Generator) -> Communities:
+def find_communities(units: Units, matrix: np.ndarray, settings: UnitSettings, rng: Rng) -> Communities:
     """Communities of units, in order of their first unit; none where no pair scores above 0."""
     graph = pair_graph(units, matrix, settings.louvain_drop_last)
     if settings.span_rule not in RULES:
@@ -109,7 +110,7 @@ def find_communities(units: Units, matrix: np.ndarray, settings, rng: np.random.
 def _whole_words(tokens: Tokens, units: Units, community: set[int]) -> list[tuple[int, int, tuple[int, ...]]]:
     """(part, place among the part's words, token positions) of the words all of whose tokens are in a community."""
     inside = set(units.covered(community).tolist())
-    words, place, out = find_units(tokens, "word"), {}, []
+    words, place, out = find_units(tokens, "word"), dict[int, int](), []
     for group, side in zip(words.groups, words.side.tolist(), strict=True):
         place[side] = place.get(side, -1) + 1
         if inside.issuperset(group):
@@ -123,7 +124,7 @@ def _adjacent_runs(words: Sequence[tuple[int, int, tuple[int, ...]]]) -> list[tu
     return [(words[a][0], sum((group for _, _, group in words[a:b]), ())) for a, b in found]
 
 
-def find_spans(tokens: Tokens, units: Units, matrix: np.ndarray, settings, rng: np.random.Generator) -> Scores:
+def find_spans(tokens: Tokens, units: Units, matrix: np.ndarray, settings: UnitSettings, rng: Rng) -> Scores:
     """Scores of pairs of spans from the (n, n) scores of pairs of units; none where no community spans both parts.
 
     A pair of spans scores the mean over its pairs of units, both directions (Sun et al. 2024, appendix D).

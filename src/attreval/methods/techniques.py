@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from attreval.methods.registry import methods_in
+from attreval.methods import methods_in
 
 TYPES = ("token", "pair", "span", "combined")  # the last is ours
 

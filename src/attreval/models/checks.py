@@ -1,7 +1,7 @@
-"""What is examined of a loaded transformer: whether it is asked as transformers would ask it, and what it can answer.
+"""What is examined of a transformer: whether it is asked as transformers would ask it, and what it can answer.
 
-A model is read alone and in a padded batch, by ids and by word embeddings; every way must give the logits of its own
-forward pass. What else a question needs is tried out when it is first needed, on the same two short texts.
+Loaded or wrapped, a model is read alone and in a padded batch, by ids and by word embeddings; every way must give the
+logits of its own forward pass. What else a question needs is tried out when it is first needed, on the same two texts.
 """
 
 from __future__ import annotations
@@ -67,7 +67,10 @@ def rows_of(model, texts: tuple[Tokens, ...]) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def own_logits(model, one: Tokens, precision: str = "float32") -> np.ndarray:
-    """(K,) logits of transformers' own forward pass of a text alone, given what its tokenizer gives."""
+    """(K,) logits of transformers' own forward pass of a text alone, given what its tokenizer gives.
+
+    ValueError for logits of another shape, or of a single class.
+    """
     ids, mask, segments = rows_of(model, (one,))
     given = {"input_ids": ids, "attention_mask": mask} | ({"token_type_ids": segments} if model.typed else {})
     network = model.at(precision)
@@ -75,7 +78,14 @@ def own_logits(model, one: Tokens, precision: str = "float32") -> np.ndarray:
     if start is not None:  # not what the architecture expects, and wanted so
         given["position_ids"] = torch.arange(start, start + len(one), device=ids.device)[None]
     with torch.inference_mode():
-        out = model.ordered(network(**given).logits)
+        logits = network(**given).logits
+    count = len(model.labels)
+    if tuple(logits.shape) != (1, count) or count < 2:
+        raise ValueError(
+            f"it gives logits of shape {tuple(logits.shape)} for a text; with {count} labels "
+            f"({', '.join(model.labels)}) they must have shape (1, {count}), of 2 classes or more"
+        )
+    out = model.ordered(logits)
     return out[0].double().cpu().numpy()
 
 
@@ -88,7 +98,10 @@ def compare_readings(model, precision: str = "float32") -> dict[str, Reading]:
     try:
         own = np.stack([own_logits(model, one, precision) for one in texts])
     except _BROKEN as error:
-        raise ValueError(f"transformers cannot read a plain text with {model.name}: {_in_short(error)}") from None
+        raise ValueError(
+            f"{model.name} cannot be asked as a sequence classifier of transformers is, with input_ids and "
+            f"attention_mask for an object with logits: {_in_short(error)}"
+        ) from error
     if not np.isfinite(own).all():
         raise ValueError(f"{model.name} gives logits that are not finite, {own[0]}, on a plain text")
     alone, batch, found = [rows_of(model, (one,)) for one in texts], [rows_of(model, texts)], {}
@@ -118,7 +131,7 @@ def _read(model, rows, by: str, precision: str) -> np.ndarray:
 
 
 def check_readings(model) -> dict[str, str]:
-    """What a loaded model refuses from the start: `embeddings`, with the reason, where only reading by ids is right.
+    """What a model refuses from the start: `embeddings`, with the reason, where only reading by ids is right.
 
     ValueError where the logits by ids are not transformers' own, alone or in a batch.
     """

@@ -5,8 +5,7 @@ Each is a ValueError that names the task, what came, and what would do.
 
 from __future__ import annotations
 
-from attreval.methods import METHODS
-from attreval.methods.registry import methods_for
+from attreval.methods import METHODS, methods_for
 from attreval.methods.techniques import TECHNIQUES
 from compendium.corpora import TASKS
 

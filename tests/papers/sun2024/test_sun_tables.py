@@ -18,8 +18,8 @@ from reference import models
 from reference.steps import Recorder
 
 from attreval.core.records import Attribution, Evidence
+from attreval.methods import METHODS
 from attreval.methods.method import UnitSettings
-from attreval.methods.registry import METHODS
 from attreval.methods.techniques import TECHNIQUES, TYPES
 from compendium import config, corpora
 from compendium.config import AgentsSpec, BootstrapSpec, DiagnosisSpec, ModelSpec, Profile
