@@ -123,7 +123,7 @@ def test_a_module_that_is_no_transformer_is_wrapped_where_it_answers_as_one():
             "change with what stands beside a text in a batch",
         ),
         (lambda x, m, ids: SimpleNamespace(logits=(x * m).sum(dim=1)[:, :2] * np.nan), None, "are not finite"),
-        (lambda x, m, ids: SimpleNamespace(logits=(x * m).sum(dim=1)[:, :2] + 4e-4 * len(x)), None, "in a batch"),
+        (lambda x, m, ids: SimpleNamespace(logits=(x * m).sum(dim=1)[:, :2] * (1 + 5e-4 * len(x))), None, "in a batch"),
     ],
 )
 def test_a_module_that_gives_no_such_logits_is_refused(answer, labels, said):
@@ -133,7 +133,7 @@ def test_a_module_that_gives_no_such_logits_is_refused(answer, labels, said):
 
 def test_a_module_is_wrapped_by_the_check_that_loading_makes():
     """Other logits by embeddings leave methods that ask by ids, and gradients are refused with the reason."""
-    module = Module(lambda x, m, ids: SimpleNamespace(logits=(x * m).sum(dim=1)[:, :2] + 5e-4 * (ids is None)))
+    module = Module(lambda x, m, ids: SimpleNamespace(logits=(x * m).sum(dim=1)[:, :2] * (1 + 5e-4 * (ids is None))))
     model = av.wrap(module, models.tiny_tokenizer())
     assert "differ from those by ids" in model.refusal("embeddings")
     assert av.explain(model, ["good film"], ["occlusion_1"]).methods == ["occlusion_1"]
