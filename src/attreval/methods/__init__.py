@@ -12,6 +12,7 @@ from typing import Any
 
 from attreval.methods.method import Method
 
+_FOLDER = "attreval.methods"  # spelt out, as compendium.imports finds what is collected by this string
 METHODS: dict[str, Method]
 __all__ = ["METHODS", "Method", "methods_for", "methods_in"]
 
@@ -27,7 +28,7 @@ def _collect_methods() -> dict[str, Method]:
     """METHODS; a module's methods are its own names, or members of its tuples where a loop or factory makes them."""
     if "METHODS" not in globals():
         found: dict[str, Method] = {}
-        for module in pkgutil.iter_modules(__path__, f"{__name__}."):
+        for module in pkgutil.iter_modules(__path__, f"{_FOLDER}."):
             for held in vars(importlib.import_module(module.name)).values():
                 found |= {
                     one.name: one for one in (held if isinstance(held, tuple) else (held,)) if type(one) is Method
