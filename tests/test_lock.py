@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from functools import cache
 from importlib import metadata
 from itertools import product
 
@@ -67,6 +68,16 @@ def test_every_version_has_hashes_and_torch_has_none():
     assert "://" not in LOCK, "names of archives' hosts say nothing a hash does not"
 
 
+@cache
+def installed(name):
+    """The version of an installed package and what it needs; None if it is not installed here."""
+    try:
+        package = metadata.distribution(name)
+    except metadata.PackageNotFoundError:
+        return None  # only on another Python or machine
+    return package.version.partition("+")[0], [Requirement(line) for line in package.requires or ()]
+
+
 @everywhere
 def test_one_version_of_each_package_and_all_that_is_asked_for(python, machine):
     versions = chosen(surroundings(python, machine))
@@ -83,13 +94,9 @@ def test_all_that_the_installed_versions_ask_for(python, machine):
             continue
         seen.add(one)
         name, extra = one
-        try:
-            package = metadata.distribution(name)
-        except metadata.PackageNotFoundError:
-            continue  # only on another Python or machine
-        if package.version.partition("+")[0] != versions[name]:
+        if (found := installed(name)) is None or found[0] != versions[name]:
             continue
-        for need in map(Requirement, package.requires or ()):
+        for need in found[1]:
             other = canonicalize_name(need.name)
             if other in CUDA or (need.marker and not need.marker.evaluate({**around, "extra": extra})):
                 continue

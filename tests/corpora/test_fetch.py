@@ -180,7 +180,7 @@ def test_other_bytes_than_the_locked_ones_are_refused(registry):
 def test_the_hash_is_checked_even_where_pip_did_not(registry, monkeypatch):
     item = lock.package("tiny-wheel")
     monkeypatch.setattr(download, "run_client", lambda package, inbox: (inbox / package.file).write_bytes(b"other"))
-    with pytest.raises(FetchError, match="nothing was kept"):
+    with pytest.raises(FetchError, match="Nothing was kept"):
         download.download(item)
     assert files_below(registry.data) == []
 

