@@ -7,7 +7,7 @@ from reference import architectures as shapes
 from reference.models import instance
 
 from attreval.core.alignment import fill_ids, to_words, tokenize
-from attreval.methods import METHODS
+from attreval.methods import METHODS, applicable
 from attreval.methods.applicable import LEAST, try_methods
 from attreval.methods.run import explain
 from attreval.models.questions import Evaluate, SoftErasure
@@ -31,6 +31,17 @@ REFUSED = {
     "bart": RELEASED | MIXED,
     "t5": RELEASED | FIRST | HEADS | MIXED | DEGENERATE,
 }
+WHOLLY_TRIED = ("bert", "llama", "t5")
+REFUSABLE = set().union(*REFUSED.values())
+PROBES = {
+    "gradient_x_input",
+    "lrp",
+    "lrp_cp",
+    "gim",
+    "deeplift",
+    "occlusion_1",
+    "omission_3",
+}  # by how a model is asked
 TEXTS = (instance("the film"), instance("a very slow plot , not good at all , was it ?", name="y"))
 
 
@@ -74,10 +85,14 @@ def test_pairs_are_read_with_their_token_types(loaded, kind):
 
 
 @pytest.mark.parametrize("kind", shapes.KINDS)
-def test_every_method_explains_it_or_says_why(loaded, kind):
-    model = loaded(kind)
+def test_every_method_explains_it_or_says_why(loaded, kind, monkeypatch):
+    """All methods on an encoder, a decoder and an encoder-decoder; elsewhere what may be refused, and a few more."""
+    model, tried = loaded(kind), [name for name, method in METHODS.items() if "transformer" in method.families]
+    if kind not in WHOLLY_TRIED:
+        tried = [name for name in tried if name in REFUSABLE | PROBES]
+        monkeypatch.setattr(applicable, "METHODS", {name: METHODS[name] for name in tried})
     found = try_methods(model)
-    assert set(found) == {name for name, method in METHODS.items() if "transformer" in method.families}
+    assert set(found) == set(tried)
     assert {name for name, reason in found.items() if reason} == REFUSED[kind]
     assert all(len(reason) > 40 for reason in found.values() if reason)
     for name in sorted(REFUSED[kind])[:1]:
@@ -207,7 +222,3 @@ def test_words_keep_the_pieces_inside_a_character(form, trim):
     scores = np.arange(float(len(tokens)))
     scores[tokens.special] = 0
     assert np.isclose(to_words(scores, tokens, text).sum(), scores.sum())
-
-
-def test_every_kind_of_transformer_method_is_tried(loaded):
-    assert set(try_methods(loaded("bert"))) == {name for name, m in METHODS.items() if "transformer" in m.families}

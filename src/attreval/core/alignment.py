@@ -5,12 +5,14 @@ Letters used for shapes: W words, L model tokens (special tokens included).
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from attreval.core.records import Instance, Tokens
 
 
-def tokenize(instance: Instance, tokenizer, max_length: int) -> Tokens:
+def tokenize(instance: Instance, tokenizer: Any, max_length: int) -> Tokens:
     """The model's tokens of an instance, cut to `max_length` from the longer segment, with the words they belong to.
 
     tokenizer: a fast Hugging Face tokenizer; see `fill_ids` for one without a mask or padding token. Raises ValueError
@@ -48,7 +50,7 @@ def tokenize(instance: Instance, tokenizer, max_length: int) -> Tokens:
     )
 
 
-def fill_ids(tokenizer) -> tuple[int, int]:
+def fill_ids(tokenizer: Any) -> tuple[int, int]:
     """The ids of padding, which is masked, and of the token that takes the place of an erased one.
 
     Padding: the padding token, else the end of text, else the unknown token, else 0. Erased tokens become the mask

@@ -47,7 +47,9 @@ def bootstrap_mean(
     if np.isinf(values).any():
         raise ValueError(f"a mean needs finite values; got {int(np.isinf(values).sum())} infinite ones")
     mean, drawn = _draw_means(values, draws, *names)
-    return tuple(x.reshape(values.shape[1:]) for x in (mean, *percentile_interval(drawn, confidence)))
+    low, high = percentile_interval(drawn, confidence)
+    shape = values.shape[1:]
+    return mean.reshape(shape), low.reshape(shape), high.reshape(shape)
 
 
 def _draw_means(values: np.ndarray, draws: int, *names: object) -> tuple[np.ndarray, np.ndarray]:

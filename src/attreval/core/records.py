@@ -46,7 +46,7 @@ class Instance:
     split: str = ""
     evidence: Evidence = field(default_factory=Evidence)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if len(self.segments) not in (1, 2):
             raise ValueError(f"instance {self.id!r} has {len(self.segments)} segments; one or two are possible")
         words = np.asarray(self.words, dtype=np.int64).reshape(-1, 3)
@@ -141,7 +141,7 @@ class Attribution:
     cost: Cost = field(default_factory=Cost)
     reliability: float = float("nan")
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         scores = np.asarray(self.scores, dtype=np.float64)
         if self.level not in LEVELS:
             raise ValueError(f"level {self.level!r} is not one of {', '.join(LEVELS)}")

@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -84,7 +85,7 @@ def write_whole(path: Path | str) -> Iterator[Path]:
         part.unlink(missing_ok=True)
 
 
-def write_json(path: Path | str, value) -> None:
+def write_json(path: Path | str, value: Any) -> None:
     """Write a JSON file whole, keys sorted."""
     with write_whole(path) as part:
         part.write_text(json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False) + "\n", encoding="utf-8")

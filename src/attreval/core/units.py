@@ -8,6 +8,7 @@ Letters used for shapes: L tokens, n units.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,7 +40,7 @@ class Units:
         across = self.side[a] != self.side[b] if len(np.unique(self.side)) > 1 else np.ones(len(a), bool)
         return np.column_stack([a[across], b[across]])
 
-    def covered(self, chosen) -> np.ndarray:
+    def covered(self, chosen: Iterable[int]) -> np.ndarray:
         """Token positions of the chosen units, rising."""
         return np.array(sorted(p for u in chosen for p in self.groups[u]), dtype=np.int64)
 
@@ -65,7 +66,7 @@ def find_units(tokens: Tokens, unit: str) -> Units:
 def _find_sentences(tokens: Tokens) -> Units:
     """The content tokens of each part, cut behind final marks and what closes with them, where a space follows."""
     groups: list[list[int]] = []
-    before, ended = (None, 0), False
+    before, ended = (-1, 0), False
     for position in tokens.content.tolist():
         side, start, end = (int(number) for number in tokens.offsets[position])
         text = tokens.texts[position].strip()
@@ -97,7 +98,7 @@ def mask_units(tokens: Tokens, units: Units, kept: np.ndarray) -> np.ndarray:
     return np.where(stays, tokens.ids, tokens.mask_id)
 
 
-def unit_scores(features, values: np.ndarray, units: Units) -> np.ndarray:
+def unit_scores(features: Iterable[Sequence[int]], values: np.ndarray, units: Units) -> np.ndarray:
     """(n,) scores of units: sums over the features, each within one unit; 0 where there is none."""
     at, out = units.of_position(), np.zeros(len(units))
     for feature, value in zip(features, values, strict=True):
