@@ -10,6 +10,7 @@ import re
 import shutil
 import string
 from collections import defaultdict
+from functools import cache
 from pathlib import Path
 
 import matplotlib
@@ -105,6 +106,7 @@ def make_notebook(name: str, labels: list[str], number: int):
     return v4.new_notebook(cells=cells, metadata={"language_info": {"name": "python"}, "papermill": times})
 
 
+@cache
 def draw(label: str) -> str:
     """A small picture as base64 PNG."""
     figure, axes = plt.subplots(figsize=(7, 3.6), dpi=120)

@@ -15,10 +15,10 @@ from compendium.site.rendering import render
 from compendium.site.staging import stage
 
 
-@pytest.fixture
-def partial(tmp_path, monkeypatch):
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
     """The real pages, and runs `mine` and `smoke` that lack a judge: its notebook, one table, and a number."""
-    home = tmp_path / "project"
+    home = tmp_path_factory.mktemp("gaps") / "project"
     madeup.copy_pages(home)
     for profile in ("mine", "smoke"):
         madeup.make_run(home, profile)
@@ -27,8 +27,14 @@ def partial(tmp_path, monkeypatch):
         (results / "tables" / "06_zhao2023_aopc.csv").unlink()
         for numbers in (results / "numbers" / "all.json", results / "tables" / "00_madeup.csv"):
             numbers.write_text(numbers.read_text().replace("faithfulness.ratios", "something.else"))
-    monkeypatch.setenv("ATTREVAL_HOME", str(home))
     return home
+
+
+@pytest.fixture
+def partial(runs, monkeypatch):
+    """That project, as the current one."""
+    monkeypatch.setenv("ATTREVAL_HOME", str(runs))
+    return runs
 
 
 def test_gaps_of_ones_own_profile_are_named(partial):
