@@ -30,10 +30,7 @@ report: $(READY)  ## fetch the corpora, run PROFILE (quick), render the site
 	@$(BIN)/attreval run --profile $(PROFILE)
 
 test: $(READY)  ## all tests: units, properties, golden values, the smoke workflow, the site in a browser
-	@echo "tests 1 of 2: units, properties, golden values, the site in a browser"
-	@$(BIN)/python -m pytest -m "not workflow" -n $(WORKERS) --dist loadfile
-	@echo "tests 2 of 2: the smoke profile through the whole workflow, killed and started again"
-	@$(BIN)/python -m pytest -m workflow -vv
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --no-loadscope-reorder --durations 10
 
 smoke: $(READY)  ## the whole workflow on a few dozen rows and tiny models
 	@$(BIN)/attreval run --profile smoke

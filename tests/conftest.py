@@ -20,6 +20,21 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 torch.set_num_threads(1)  # sums in another order are other floats, and workers run side by side
 
 
+SHARED = ("smoke", "site")  # groups of tests that share a run of the workflow, or a rendered site; the longest first
+
+
+def pytest_collection_modifyitems(items):
+    """Give each test a group, all of which one worker runs (--dist loadgroup): a shared one, or that of its file."""
+
+    def group(item):
+        name = "smoke" if item.get_closest_marker("workflow") else item.path.parent.name
+        return name if name in SHARED else str(item.path)
+
+    for item in items:
+        item.add_marker(pytest.mark.xdist_group(group(item)))
+    items.sort(key=lambda item: (*SHARED, group(item)).index(group(item)))
+
+
 @pytest.fixture(scope="session")
 def tiny():
     """A BERT-shaped classifier of 2 layers with random weights; do not change it."""
