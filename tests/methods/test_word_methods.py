@@ -156,9 +156,9 @@ def test_scores_are_the_same_in_any_company(kind):
 
     together = scores(8192, 8)
     assert len(together) == 6 * len(names)
-    for other in (scores(1, 1), scores(30, 3, -1)):
-        for key, values in together.items():
-            np.testing.assert_allclose(other[key], values, atol=1e-4 if "lime" in key[1] else 1e-5, err_msg=str(key))
+    alone = scores(1, 1, -1)  # and in another order
+    for key, values in together.items():
+        np.testing.assert_allclose(alone[key], values, atol=1e-4 if "lime" in key[1] else 1e-5, err_msg=str(key))
 
 
 @KINDS
