@@ -38,8 +38,8 @@ smoke: $(READY)  ## the whole workflow on a few dozen rows and tiny models
 lab: $(READY)  ## open the notebooks in JupyterLab
 	@$(BIN)/jupyter lab --notebook-dir notebooks
 
-lint: $(READY)  ## check style, and that notebooks carry no outputs
-	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/nbstripout --verify notebooks/*.ipynb
+lint: $(READY)  ## check style and types, and that notebooks carry no outputs
+	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/nbstripout --verify notebooks/*.ipynb && $(BIN)/mypy
 
 format: $(READY)  ## mend style, strip notebook outputs
 	@$(BIN)/ruff check --fix . ; $(BIN)/ruff format . ; $(BIN)/nbstripout notebooks/*.ipynb

@@ -8,6 +8,7 @@ av.evaluate(model, found)
 """
 
 from importlib import import_module
+from typing import Any
 
 __version__ = "0.1.0"
 
@@ -23,7 +24,7 @@ _PLACES = {  # read when first asked for, so that importing the package loads ne
 __all__ = ["Explanation", "Explanations", "__version__", "evaluate", "evaluate_texts", "explain", "load", "wrap"]
 
 
-def __getattr__(name: str):
+def __getattr__(name: str) -> Any:
     if name not in _PLACES:
         raise AttributeError(f"attreval has no {name!r}; there are: {', '.join(_PLACES)}")
     found = globals()[name] = getattr(import_module(_PLACES[name]), name)

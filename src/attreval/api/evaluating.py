@@ -6,7 +6,7 @@ scores count a tie as half, so that chance is one half.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
@@ -22,7 +22,7 @@ from attreval.metrics import EVALUATED, METRICS
 from attreval.metrics.erasure import predicted_class
 from attreval.metrics.scored_text import ScoredText, Settings, without_asking
 from attreval.models.classifier import Classifier
-from attreval.models.questions import Evaluate
+from attreval.models.questions import Conversation, Evaluate
 from attreval.models.scorer import Scorer
 from attreval.texts.marks import mark_instance
 
@@ -190,7 +190,7 @@ def _ask_model(model: Classifier, explanations: Explanations, texts: list[Scored
         scorer.forget()
 
 
-def _ask_text(text: ScoredText, names: list[str]) -> Iterator:
+def _ask_text(text: ScoredText, names: list[str]) -> Conversation:
     """The conversation that asks all of these metrics about one text; what compares with random scores comes last."""
     for last in (False, True):
         for method in text.scores:

@@ -103,10 +103,11 @@ def scores_of_methods(
         ValueError: a text has no scores, or (AnotherClass) another class was explained.
     """
     found: dict[str, list[np.ndarray]] = {}
-    for name, method in given.items():
+    answers = {name: method.given for name, method in given.items() if method.given}
+    for name, answer in answers.items():
         for one in explained:
             full = np.zeros(len(one.tokens))
-            full[one.tokens.content] = method.given(one.instance, one.tokens, labels.index(one.target)).values
+            full[one.tokens.content] = answer(one.instance, one.tokens, labels.index(one.target)).values
             found.setdefault(name, []).append(full)
     return found
 

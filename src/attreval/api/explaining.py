@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -154,7 +155,7 @@ def _explain_some(
     made: dict[int, Explained] = {}
     targets, probabilities = _targets(model, instances, places, goal, rival)
     for target in dict.fromkeys(targets):
-        asked = model if rival is None else Contrast(model, target, rival)
+        asked: Any = model if rival is None else Contrast(model, target, rival)
         mine = [i for i, k in enumerate(targets) if k == target]
         of_class = [replace(instances[i], label=target if rival is None else 0) for i in mine]
         heard = _ask(asked, of_class, [places[i] for i in mine], names, budget, left_out if every else None, count)
@@ -175,7 +176,9 @@ def _explain_some(
     ]
 
 
-def _targets(model: Classifier, instances: list[Instance], places: list[int], goal: int | None, rival: int | None):
+def _targets(
+    model: Classifier, instances: list[Instance], places: list[int], goal: int | None, rival: int | None
+) -> tuple[list[int], np.ndarray]:
     """(the class to explain of each text, (n, K) probabilities). ValueError where these are no numbers."""
     scorer = Scorer(model)
     try:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from attreval.api.texts import as_text
 from attreval.core.alignment import overlap_shares, to_words
 from attreval.core.records import Attribution, Instance, Tokens
 
@@ -51,7 +52,7 @@ class Explanation:
     @property
     def text(self) -> str | tuple[str, str]:
         """The text, or both of a pair."""
-        return self.instance.segments[0] if len(self.instance.segments) == 1 else self.instance.segments
+        return as_text(self.instance.segments)
 
     @property
     def methods(self) -> list[str]:

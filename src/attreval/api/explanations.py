@@ -16,6 +16,8 @@ from attreval.methods.attribution_files import as_methods, read_attribution_file
 
 if TYPE_CHECKING:
     import pandas as pd
+    import shap
+    from captum.attr import visualization
 
 COLUMNS = ("text", "method", "position", "word", "segment", "start", "end", "score")
 ENDINGS = (".html", ".json", ".png", ".svg", ".jsonl", ".parquet")
@@ -37,7 +39,7 @@ class Explanations(Sequence[Explanation]):
     def __getitem__(self, at: int) -> Explanation: ...
     @overload
     def __getitem__(self, at: slice) -> Explanations: ...
-    def __getitem__(self, at):
+    def __getitem__(self, at: int | slice) -> Explanation | Explanations:
         if isinstance(at, slice):
             return Explanations(self._explained[at], self.labels)
         return self._explained[at]
@@ -171,11 +173,11 @@ class Explanations(Sequence[Explanation]):
         self._explained = made
         return self
 
-    def to_captum(self, method: str):
+    def to_captum(self, method: str) -> list[visualization.VisualizationDataRecord]:
         """Records for captum's visualize_text: see exchange.to_captum."""
         return to_captum(self, method)
 
-    def to_shap(self, method: str):
+    def to_shap(self, method: str) -> shap.Explanation:
         """A shap.Explanation for shap.plots.text: see exchange.to_shap."""
         return to_shap(self, method)
 

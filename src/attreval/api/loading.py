@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from attreval.models.classifier import Classifier
 
@@ -94,7 +94,7 @@ def check_length(max_length: int | None) -> None:
         raise ValueError(f"max_length counts tokens, special ones included, and is at least 3; got {max_length}")
 
 
-def _longest(model: Classifier) -> int:
+def _longest(model: Any) -> int:
     """How many tokens a model reads: what its network has positions for and what its tokenizer was made for."""
     if model.family != "transformer":
         return model.max_length

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from hashlib import sha256
+from typing import Any
 
 from attreval.core.records import Instance
 from attreval.texts.words import words_of, writable
@@ -19,10 +20,15 @@ def read_segments(texts: Text | Iterable[Text]) -> list[tuple[str, ...]]:
     in the list, for what is empty or neither a string nor a pair.
     """
     pair = isinstance(texts, tuple) and len(texts) == 2 and all(isinstance(part, str) for part in texts)
-    several = [texts] if isinstance(texts, str) or pair else list(texts)
+    several: list[Any] = [texts] if isinstance(texts, str) or pair else list(texts)
     if not several:
         raise ValueError("there is no text to explain; give at least one string, or a pair of strings")
     return [_check_text(text, at) for at, text in enumerate(several)]
+
+
+def as_text(segments: tuple[str, ...]) -> Text:
+    """What `read_segments` reads as these segments."""
+    return segments[0] if len(segments) == 1 else (segments[0], segments[1])
 
 
 def _check_text(text: Text, at: int) -> tuple[str, ...]:

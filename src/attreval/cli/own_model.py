@@ -6,6 +6,7 @@ import importlib
 import json
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -78,8 +79,14 @@ def explain(
     read_segments(texts)
     loaded = load(model, max_length)
     found = explain(
-        *(loaded, texts, method or None),
-        **{"unit": unit, "target": target, "against": against, "samples": samples, "notify": ProgressLine()},
+        loaded,
+        texts,
+        method or None,
+        unit=unit,
+        target=target,
+        against=against,
+        samples=samples,
+        notify=ProgressLine(),
     )
     if out is not None:
         print(found.save(out), file=sys.stderr if as_json else sys.stdout)
@@ -96,7 +103,7 @@ class ProgressLine:
 
     PAUSE = 3.0  # seconds
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.last = time.monotonic()
 
     def __call__(self, done: int, of: int, evaluations: int) -> None:
@@ -133,11 +140,24 @@ def evaluate(
     """Which explanation to trust for your own model and texts: a report with a recommendation and what it rests on."""
     from attreval.evaluation.run import evaluate_texts
 
-    columns = {"text": text, "label": label, "pair": pair, "rationale": rationale, "split": split, "id": id}
-    limits = {"texts": texts, "minutes": minutes, "cores": cores}
-    named = [name.strip() for name in classes.split(",") if name.strip()]
-    chosen = {"classes": named, "methods": method or None, "attributions": attributions or []}
-    evaluate_texts(model, data, out, **columns, **chosen, **limits, say=lambda line: print(line, flush=True))
+    evaluate_texts(
+        model,
+        data,
+        out,
+        text=text,
+        label=label,
+        pair=pair,
+        rationale=rationale,
+        split=split,
+        id=id,
+        classes=[name.strip() for name in classes.split(",") if name.strip()],
+        methods=method or None,
+        attributions=attributions or [],
+        texts=texts,
+        minutes=minutes,
+        cores=cores,
+        say=lambda line: print(line, flush=True),
+    )
 
 
 @app.command(name="list")
@@ -150,12 +170,13 @@ def list_what(
 ) -> None:
     """Say what there is; alone, what can be listed."""
 
-    catalogues = {}
+    catalogues: dict[str, Callable[[], list[dict]]] = {}
     for module in CATALOGUES:
         catalogues |= importlib.import_module(module).CATALOGUES
     if not what:
         rows = [
-            {"list": name, "what": function.__doc__.split(":")[0].rstrip(".")} for name, function in catalogues.items()
+            {"list": name, "what": (function.__doc__ or "").split(":")[0].rstrip(".")}
+            for name, function in catalogues.items()
         ]
     else:
         what = "metrics" if what == "judges" else what
@@ -166,8 +187,8 @@ def list_what(
         print(json.dumps(rows, indent=1, ensure_ascii=False))
         return
     # for machines, and for the site's cards: too long, or too much, for a table of so many columns
-    long = ("function", "computed", "why_not", "missing", "computes", "defaults", "draws", "requires", "install")
-    long += ("turned", "hard", "joint")
+    long = {"function", "computed", "why_not", "missing", "computes", "defaults", "draws", "requires", "install"}
+    long |= {"turned", "hard", "joint"}
     print_rows([{key: value for key, value in row.items() if key not in long} for row in rows])
     for row in rows:
         if row.get("missing"):

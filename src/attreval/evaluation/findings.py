@@ -116,8 +116,16 @@ def conclude(judged: Sequence[Judged], documents: Sequence[Judged], rows: Sequen
         for at, method in enumerate(drawn.methods)
     ]
     means = pd.DataFrame(means, columns=["of", "method", "metric", "mean", "low", "high", "n"])
-    kept = {"rows": tuple(rows), "judged": tuple(texts), "documents": tuple(documents)}
-    return Evaluation(drawn=tasks["texts"], choice=choice, objections=objections, means=means, **kept, **facts)
+    return Evaluation(
+        rows=tuple(rows),
+        judged=tuple(texts),
+        documents=tuple(documents),
+        drawn=tasks["texts"],
+        choice=choice,
+        objections=objections,
+        means=means,
+        **facts,
+    )
 
 
 def _draw(judged: Sequence[Judged], methods: Sequence[str], name: str) -> Drawn:

@@ -20,6 +20,7 @@ from attreval.api.evaluating import evaluate
 from attreval.api.exchange import scores_of_methods
 from attreval.api.explaining import explain
 from attreval.api.explanation import Explanation
+from attreval.api.texts import as_text
 from attreval.core.records import Attribution, Cost, Instance, Tokens
 from attreval.core.tables import write_whole
 from attreval.methods.method import Budget, Method
@@ -108,7 +109,7 @@ def judge(
 
 def _ask(question: Question, instances: list[Instance], marks: list[np.ndarray | None]) -> list[Judged]:
     """Explain and judge a few texts."""
-    texts = [one.segments if len(one.segments) > 1 else one.segments[0] for one in instances]
+    texts = [as_text(one.segments) for one in instances]
     found = explain(question.model, texts, list(question.methods), budget=question.budget)
     for name, scores in scores_of_methods(question.given, found, question.model.labels).items():
         found.add_token_scores(name, scores)
@@ -123,7 +124,7 @@ def _ask(question: Question, instances: list[Instance], marks: list[np.ndarray |
     ]
 
 
-def _name(metrics, instance: Instance, tokens: Tokens, marks: np.ndarray | None) -> str:
+def _name(metrics: Sequence[str] | None, instance: Instance, tokens: Tokens, marks: np.ndarray | None) -> str:
     """The name of the file that an answer about a text is kept in."""
     said = [metrics, instance.segments, instance.label, tokens.ids.tolist(), None if marks is None else marks.tolist()]
     return f"{hashlib.sha256(json.dumps(said).encode()).hexdigest()[:24]}.json"

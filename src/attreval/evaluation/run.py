@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from attreval.api.explaining import explain
 from attreval.api.loading import check_model, load
 from attreval.api.method_names import asks_for_all, find_methods
-from attreval.api.texts import make_instances
+from attreval.api.texts import as_text, make_instances
 from attreval.core.tables import write_whole
 from attreval.evaluation.findings import Evaluation, conclude
 from attreval.evaluation.judged import Question, judge, keep_in
@@ -215,7 +215,7 @@ def _try_methods(
     import torch
 
     middle = sorted(rows, key=lambda row: sum(map(len, row.segments)))[len(rows) // 2 :][:PILOT]
-    texts = [row.segments if len(row.segments) > 1 else row.segments[0] for row in middle]
+    texts = [as_text(row.segments) for row in middle]
     threads, seconds = torch.get_num_threads(), {}
     torch.set_num_threads(1)
     try:
@@ -276,7 +276,16 @@ def _announce(texts: int, most: int, seconds: float, done: int) -> str:
     return f"explaining and judging {texts} texts: about {max(1, round(now))} min{more}"
 
 
-def _write_settings(out: Path, model: str, data, columns: Columns, classes, methods, attributions, texts) -> None:
+def _write_settings(
+    out: Path,
+    model: str,
+    data: str | Path | Mapping[str, Sequence] | pd.DataFrame,
+    columns: Columns,
+    classes: Sequence[str],
+    methods: Sequence[str],
+    attributions: Sequence[str | Path],
+    texts: int | None,
+) -> None:
     """Write the arguments that the same evaluation is asked for with, and what methods may spend."""
     place = lambda path: str(Path(path).expanduser().resolve())  # noqa: E731
     said = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from attreval.api.texts import make_instances
 from attreval.core.records import Evidence, Instance
@@ -19,10 +20,15 @@ from attreval.texts.data import Columns, read_own_data
 from attreval.texts.hybrid import mix_sentences, split_sentences
 from attreval.texts.rows import Counts, Row
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 SENTENCES = 5  # of a hybrid document; the paper has ten; what is asked of a text grows with the square of its length
 
 
-def read_rows(data, columns: Columns, labels: Sequence[str]) -> tuple[list[Row], dict[str, int]]:
+def read_rows(
+    data: str | Path | Mapping[str, Sequence] | pd.DataFrame, columns: Columns, labels: Sequence[str]
+) -> tuple[list[Row], dict[str, int]]:
     """The rows that can be explained in a random order, and why others cannot be -> how many."""
     counts = Counts()
     place = Path(data).expanduser().resolve() if isinstance(data, (str, Path)) else data
@@ -43,12 +49,14 @@ def with_scores(rows: list[Row], given: Mapping[str, Method], model: Classifier)
         return rows, Counter()
     instances = [make_instance(row) for row in rows]
     tokens = [model.tokens(instance) for instance in instances]
-    kept, left_out = [], Counter()
+    answers = {name: method.given for name, method in given.items() if method.given}
+    kept: list[Row] = []
+    left_out: Counter[str] = Counter()
     for row, one, read, k in zip(rows, instances, tokens, predict(Scorer(model), tokens).argmax(axis=1), strict=True):
         why = ""
-        for name, method in given.items():
+        for name, answer in answers.items():
             try:
-                method.given(one, read, int(k))
+                answer(one, read, int(k))
             except AnotherClass:
                 why = why or f"{name} explains another class"
             except ValueError:

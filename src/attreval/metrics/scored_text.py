@@ -5,7 +5,7 @@ Letters used for shapes: n content tokens.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
@@ -67,7 +67,7 @@ class ScoredText:
     units: Units | None = None
     sizes: tuple[int, ...] = ()
     relations: tuple = ()
-    found: dict[tuple, Any] = field(default_factory=dict)
+    found: dict[Hashable, Any] = field(default_factory=dict)
 
     @cached_property
     def share(self) -> np.ndarray:

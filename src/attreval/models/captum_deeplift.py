@@ -13,6 +13,7 @@ Letters used for shapes: B rows, L tokens, D embedding width, K classes.
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -21,7 +22,7 @@ from torch import Tensor
 class _CaptumModule(torch.nn.Module):
     """A classifier as a module from (B, L, D) word embeddings to (B, K) logits, as captum wants it."""
 
-    def __init__(self, model, precision: str, where: str):
+    def __init__(self, model: Any, precision: str, where: str):
         super().__init__()
         self.network, self.where = model.at(precision), where
         self.read = model.logits  # a bound method: no second set of weights
@@ -33,7 +34,9 @@ class _CaptumModule(torch.nn.Module):
         return self.read(None, mask, segments, self.precision, embeddings=embeddings, whole=True, **more)
 
 
-def deeplift(model, embeddings: Tensor, mask: Tensor, segments: Tensor, targets: Tensor, where: str = "words"):
+def deeplift(
+    model: Any, embeddings: Tensor, mask: Tensor, segments: Tensor, targets: Tensor, where: str = "words"
+) -> Tensor:
     """(B, L, D) captum DeepLIFT of (B, L, D) word embeddings against zero vectors, for (B,) target classes.
 
     The precision is that of the embeddings.
@@ -51,7 +54,7 @@ def deeplift(model, embeddings: Tensor, mask: Tensor, segments: Tensor, targets:
         )
 
 
-def list_coverage(network) -> tuple[list[str], list[str]]:
+def list_coverage(network: torch.nn.Module) -> tuple[list[str], list[str]]:
     """Names of the nonlinear modules that captum's rescale rule covers, and of those that it does not."""
     from captum.attr._core.deep_lift import SUPPORTED_NON_LINEAR
 

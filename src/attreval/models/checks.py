@@ -7,7 +7,7 @@ logits of its own forward pass. What else a question needs is tried out when it 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -30,7 +30,7 @@ class Reading(NamedTuple):
         return self.failure or f"{self.difference:.2g}"
 
 
-def probe_texts(model) -> tuple[Tokens, Tokens]:
+def probe_texts(model: Any) -> tuple[Tokens, Tokens]:
     """A short and a longer text as the model reads them, of words that its vocabulary knows.
 
     ValueError where the tokenizer turns every text into unknown tokens.
@@ -41,7 +41,7 @@ def probe_texts(model) -> tuple[Tokens, Tokens]:
     plain = [text for text in known if text.isalnum()][-12:] or known[-12:]
     for short, long in (TEXTS, (" ".join(plain[:2]), " ".join(plain))):
         try:
-            both = tuple(model.tokens(_instance(text)) for text in (short, long))
+            both = model.tokens(_instance(short)), model.tokens(_instance(long))
         except ValueError:  # no token at all
             continue
         ids = np.concatenate([one.ids[one.content] for one in both])
@@ -57,7 +57,7 @@ def _instance(text: str) -> Instance:
     return Instance("probe", (text,), 0, np.zeros((0, 3)))
 
 
-def rows_of(model, texts: tuple[Tokens, ...]) -> tuple[Tensor, Tensor, Tensor]:
+def rows_of(model: Any, texts: tuple[Tokens, ...]) -> tuple[Tensor, Tensor, Tensor]:
     """(n, L) ids, mask and segments of texts, padded at the end."""
     shape = (len(texts), max(len(one) for one in texts))
     ids, mask, segments = np.full(shape, model.pad_id), np.zeros(shape, np.int64), np.zeros(shape, np.int64)
@@ -66,7 +66,7 @@ def rows_of(model, texts: tuple[Tokens, ...]) -> tuple[Tensor, Tensor, Tensor]:
     return tuple(torch.from_numpy(x).to(model.device) for x in (ids, mask, segments))
 
 
-def own_logits(model, one: Tokens, precision: str = "float32") -> np.ndarray:
+def own_logits(model: Any, one: Tokens, precision: str = "float32") -> np.ndarray:
     """(K,) logits of transformers' own forward pass of a text alone, given what its tokenizer gives.
 
     ValueError for logits of another shape, or of a single class.
@@ -89,7 +89,7 @@ def own_logits(model, one: Tokens, precision: str = "float32") -> np.ndarray:
     return out[0].double().cpu().numpy()
 
 
-def compare_readings(model, precision: str = "float32") -> dict[str, Reading]:
+def compare_readings(model: Any, precision: str = "float32") -> dict[str, Reading]:
     """How far logits are from transformers' own, of two texts read in each way; relative to the largest above 1.
 
     Ways: ids and embeddings, each alone and in a batch with padding. ValueError where transformers' own pass fails.
@@ -120,7 +120,7 @@ def _in_short(error: Exception) -> str:
     return f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
 
 
-def _read(model, rows, by: str, precision: str) -> np.ndarray:
+def _read(model: Any, rows: tuple[Tensor, Tensor, Tensor], by: str, precision: str) -> np.ndarray:
     """(n, K) logits by ids or by embeddings."""
     ids, mask, segments = rows
     with torch.inference_mode():
@@ -130,7 +130,7 @@ def _read(model, rows, by: str, precision: str) -> np.ndarray:
         return model.logits(None, mask, segments, precision, embeddings=vectors).double().cpu().numpy()
 
 
-def check_readings(model) -> dict[str, str]:
+def check_readings(model: Any) -> dict[str, str]:
     """What a model refuses from the start: `embeddings`, with the reason, where only reading by ids is right.
 
     ValueError where the logits by ids are not transformers' own, alone or in a batch.
@@ -159,16 +159,16 @@ def check_readings(model) -> dict[str, str]:
     return {"embeddings": reason if wrong else ""}
 
 
-def _list_wrong(model, precision: str) -> dict[str, Reading]:
+def _list_wrong(model: Any, precision: str) -> dict[str, Reading]:
     """The ways of reading whose logits are not transformers' own within the tolerance."""
     return {way: read for way, read in compare_readings(model, precision).items() if not read.difference <= TOLERANCE}
 
 
-def _embeddings(model) -> str:
+def _embeddings(model: Any) -> str:
     return check_readings(model)["embeddings"]
 
 
-def _attention(model) -> str:
+def _attention(model: Any) -> str:
     """Every encoder layer must show (B, H, L, L) weights whose rows sum to 1, and the logits must stay."""
     if not model.reads_first and not model.network.config.is_encoder_decoder and model.causal:
         return "it is a decoder, in which a token attends to those before it only; attention is read of encoders"
@@ -187,7 +187,7 @@ def _attention(model) -> str:
     return ""
 
 
-def _first_token(model) -> str:
+def _first_token(model: Any) -> str:
     """Attention of the first token, and heads chosen by its state, need a first token that sums up the text."""
     texts = probe_texts(model)
     if not model.reads_first or not texts[0].special[0] or not texts[1].special[0]:
@@ -195,14 +195,14 @@ def _first_token(model) -> str:
     return ""
 
 
-def _summary(model) -> str:
+def _summary(model: Any) -> str:
     """Attention from layer to layer must lead to the state that the classes are read off."""
     if model.network.config.is_encoder_decoder:
         return "its classes are read off its decoder, to whose states the layers of its encoder alone do not lead"
     return model.refusal("attention") or model.refusal("first token")
 
 
-def _layers(model) -> str:
+def _layers(model: Any) -> str:
     """Each encoder layer must give the same states when it is run again alone."""
     from attreval.models.transformer_hooks import run_layers, run_without
 
@@ -217,7 +217,7 @@ def _layers(model) -> str:
     return ""
 
 
-def _bias(model) -> str:
+def _bias(model: Any) -> str:
     """A number added to attention scores must reach every layer."""
     if reason := model.refusal("attention"):
         return reason
@@ -228,7 +228,7 @@ def _bias(model) -> str:
     return "" if torch.allclose(none, plain, atol=10 * TOLERANCE) else "a bias of 0 changes its logits"
 
 
-def _entry(model) -> str:
+def _entry(model: Any) -> str:
     """What enters the network must be (B, L, width), and give the same logits when it is handed on as it is."""
     ids, mask, segments = rows_of(model, probe_texts(model))
     seen = []
@@ -244,7 +244,7 @@ def _entry(model) -> str:
     return "" if torch.allclose(logits, plain, atol=10 * TOLERANCE) else "what enters it cannot be told apart"
 
 
-def _deeplift(model) -> str:
+def _deeplift(model: Any) -> str:
     """captum must be able to put its rule into the network."""
     if reason := model.refusal("embeddings"):
         return reason
@@ -257,7 +257,7 @@ def _deeplift(model) -> str:
     return "" if torch.isfinite(scores).all() else "captum's DeepLIFT gives no finite numbers for it"
 
 
-def _lrp(model) -> str:
+def _lrp(model: Any) -> str:
     """Every function that the network calls must have a rule: all relevance reaches the text or a bias."""
     if reason := model.refusal("embeddings"):
         return reason
@@ -273,7 +273,7 @@ def _lrp(model) -> str:
     )
 
 
-def _complete_deeplift(model) -> str:
+def _complete_deeplift(model: Any) -> str:
     """Scores must sum to the difference of logits from zero embeddings."""
     if reason := model.refusal("embeddings"):
         return reason
@@ -307,7 +307,7 @@ PROBES: dict[str, Callable[..., str]] = {
 }
 
 
-def try_out(model, need: str) -> str:
+def try_out(model: Any, need: str) -> str:
     """Why a transformer cannot answer what needs this (a key of PROBES); empty where it can."""
     try:
         with torch.no_grad():

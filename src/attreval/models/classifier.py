@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # slow to import, and the list of methods is read by every co
 
 
 class Classifier(Protocol):
-    """A classifier in evaluation mode. family: one of methods.method.FAMILIES. labels: K class names.
+    """A classifier in evaluation mode. labels: K class names.
 
     Further methods serve single types of question: `attend` of a transformer, `decompose` of a gated network; `erased`
     where it has `reuse_from`, the number of windows from which on that is cheaper than whole texts; `vocabulary_size`,
@@ -25,8 +25,11 @@ class Classifier(Protocol):
     """
 
     labels: tuple[str, ...]
-    family: str
     max_length: int
+
+    @property
+    def family(self) -> str:
+        """One of methods.method.FAMILIES."""
 
     @property
     def pad_id(self) -> int:
@@ -48,6 +51,7 @@ class Classifier(Protocol):
         mask: Tensor,
         segments: Tensor,
         precision: str = "float32",
+        *,
         embeddings: Tensor | None = None,
         entering: Callable[[Tensor], Tensor] | None = None,
     ) -> Tensor:

@@ -7,7 +7,14 @@ two, which is the sigmoid of the difference. Letters used for shapes: B rows, L 
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from attreval.models.classifier import Classifier
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from attreval.models.questions import Rule
 
 
 class Contrast:
@@ -21,13 +28,14 @@ class Contrast:
             raise ValueError(
                 f"a contrast needs two classes; {model.labels[target]!r} is both the one explained and the other"
             )
-        self.model, self.classes = model, (target, against)
+        self.model: Any = model
+        self.classes = (target, against)
         self.labels = (f"{model.labels[target]} rather than {model.labels[against]}", "the other")
 
-    def __getattr__(self, name: str):
+    def __getattr__(self, name: str) -> Any:
         return getattr(self.model, name)
 
-    def _differ(self, values):
+    def _differ(self, values: Tensor) -> Tensor:
         """(..., K) -> (..., 2)."""
         import torch
 
@@ -35,24 +43,26 @@ class Contrast:
         lead = values[..., first] - values[..., second]
         return torch.stack([lead, torch.zeros_like(lead)], dim=-1)
 
-    def logits(self, *args, **more):
+    def logits(self, *args: Any, **more: Any) -> Tensor:
         """(B, 2), see `Classifier.logits`."""
         return self._differ(self.model.logits(*args, **more))
 
-    def erased(self, *args, **more):
+    def erased(self, *args: Any, **more: Any) -> Tensor:
         """(w, 2) of windows, see `WordClassifier.erased`."""
         return self._differ(self.model.erased(*args, **more))
 
-    def decompose(self, *args, **more):
+    def decompose(self, *args: Any, **more: Any) -> Tensor:
         """(B, L, 2) parts, see `WordClassifier.decompose`."""
         return self._differ(self.model.decompose(*args, **more))
 
-    def attend(self, *args, **more):
+    def attend(self, *args: Any, **more: Any) -> tuple[Tensor, dict[int, Tensor]]:
         """(B, 2) logits and attention weights, see `Transformer.attend`."""
         logits, seen = self.model.attend(*args, **more)
         return self._differ(logits), seen
 
-    def relevance(self, embeddings, mask, segments, targets, rule, where: str = "words"):
+    def relevance(
+        self, embeddings: Tensor, mask: Tensor, segments: Tensor, targets: Tensor, rule: Rule, where: str = "words"
+    ) -> Tensor:
         """(B, L, D) relevance for the one class less that for the other, see `Transformer.relevance`."""
         import torch
 

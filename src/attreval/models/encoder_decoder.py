@@ -7,6 +7,8 @@ Letters used for shapes: B rows, L tokens, D embedding width, K classes.
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 
@@ -31,7 +33,7 @@ def classify(network: nn.Module, mask: Tensor, embeddings: Tensor) -> Tensor:
     return network.classification_head(decoded[torch.arange(len(mask), device=mask.device), last])
 
 
-def build(spec, tokenizer, head: dict) -> nn.Module:
+def build(spec: Any, tokenizer: Any, head: dict) -> nn.Module:
     """A BART classifier with fresh weights. spec: config.ModelSpec; head: its classes, as configuration."""
     from transformers import BartConfig, BartForSequenceClassification
 

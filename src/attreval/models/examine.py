@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from torch import nn
+
 from attreval.core.alignment import fill_ids
 from attreval.models.checks import PROBES, compare_readings
 from attreval.models.class_names import are_placeholders
 from attreval.models.questions.head_importance import class_layers
 from attreval.models.transformer import Transformer
+from attreval.models.words.classifier import WordClassifier
 
 _NEEDED_FOR = {
     "embeddings": "gradients by word embeddings",
@@ -22,7 +27,7 @@ _NEEDED_FOR = {
 }
 
 
-def examine_model(model) -> list[tuple[str, str]]:
+def examine_model(model: Transformer | WordClassifier) -> list[tuple[str, str]]:
     """(what, how it is) of a loaded classifier: a `Transformer` or a word-level model."""
     rows = [("model", model.name), ("classes", _classes(model.labels))]
     if not isinstance(model, Transformer):
@@ -55,7 +60,7 @@ def _classes(labels: tuple[str, ...]) -> str:
     return f"{len(labels)}: {', '.join(labels)}{unnamed}"
 
 
-def _head(network) -> str:
+def _head(network: nn.Module) -> str:
     """What is known of the classification head."""
     try:
         first, last = class_layers(network)
@@ -64,7 +69,7 @@ def _head(network) -> str:
     return f"two linear layers, {first.in_features} to {first.out_features} to {last.out_features}"
 
 
-def _fill(tokenizer, used: int, own: int | None, what: str) -> str:
+def _fill(tokenizer: Any, used: int, own: int | None, what: str) -> str:
     """The token that is used, and whether it is the tokenizer's own."""
     token = repr(tokenizer.convert_ids_to_tokens(used))
     return token if own is not None else f"{token}, since the tokenizer has no {what} token"

@@ -8,9 +8,9 @@ approximated (sums are in another order). Letters used for shapes: B rows, H hea
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -54,7 +54,7 @@ def knows(network: nn.Module) -> bool:
     ):
         return False
     _, attention, shape = _find(network)
-    needed = [getattr(attention, name, None) for name in (shape.query, shape.key, shape.value)]
+    needed: list[Any] = [getattr(attention, name, None) for name in (shape.query, shape.key, shape.value)]
     return all(type(one) is nn.Linear and one.bias is not None for one in needed)
 
 
@@ -91,15 +91,16 @@ def _find(network: nn.Module) -> tuple[nn.Module, nn.Module, _Shape]:
 
 
 @contextmanager
-def last_layer(network: nn.Module):
+def last_layer(network: nn.Module) -> Iterator[None]:
     """While it lasts, the last layer of a network gives (B, 1, D), the first token alone; `knows` says of which ones.
 
     Only its attention sees the (B, L, D) states; the layer's own code runs as it is, on those of the first token.
     """
     layer, attention, shape = _find(network)
-    run, states = layer.forward, []
+    run = layer.forward
+    states: list[Tensor] = []
 
-    def first(hidden: Tensor, *args, **more):
+    def first(hidden: Tensor, *args: Any, **more: Any) -> Any:
         states[:] = [hidden]
         return run(hidden[:, :1], *args, **more)
 
@@ -115,7 +116,9 @@ def _attend_first(attention: nn.Module, shape: _Shape, states: list[Tensor]) -> 
     query, key, value = (getattr(attention, name) for name in (shape.query, shape.key, shape.value))
     out = getattr(attention, shape.out) if shape.out else lambda x: x
 
-    def attend(first: Tensor, attention_mask: Tensor | None = None, position_bias: Tensor | None = None, **_):
+    def attend(
+        first: Tensor, attention_mask: Tensor | None = None, position_bias: Tensor | None = None, **_: Any
+    ) -> tuple[Tensor, None]:
         (hidden,) = states
         size = attention.attention_head_size
         asked = query(first).view(len(first), -1, size)  # (B, H, d)

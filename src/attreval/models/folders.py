@@ -6,11 +6,15 @@ Weights are read from safetensors only, never unpickled, and no code that lies b
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import torch
+
+if TYPE_CHECKING:
+    from transformers import PretrainedConfig, PreTrainedTokenizerFast
 
 TOKENIZER_FILES = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model")
 SUPPORTED = "explained are classifiers of two or more classes of which one is right (a softmax over the logits)"
@@ -43,7 +47,7 @@ def _nearest(path: Path) -> str:
 
 
 @contextmanager
-def _told(name: str):
+def _told(name: str) -> Iterator[None]:
     """Errors of transformers and safetensors as one line that names the model."""
     from safetensors import SafetensorError
 
@@ -74,7 +78,7 @@ def open_network(folder: Path | str) -> torch.nn.Module:
 
     name, local = str(folder), isinstance(folder, Path)
     more = {_TRUST: False, "local_files_only": local}
-    if local:
+    if isinstance(folder, Path):
         _refuse_files(folder)
     with _told(name):
         config = AutoConfig.from_pretrained(folder, **more)
@@ -122,7 +126,7 @@ def _refuse_files(folder: Path) -> None:
         raise FileNotFoundError(f"{folder} holds no weights (*.safetensors)" + (how if pickled else ""))
 
 
-def _refuse_head(config, name: str) -> None:
+def _refuse_head(config: PretrainedConfig, name: str) -> None:
     """Raise ValueError for a network that is no classifier, or whose classes do not exclude each other."""
     kinds = config.architectures or []
     if kinds and not any("ForSequenceClassification" in kind for kind in kinds):
@@ -138,7 +142,7 @@ def _refuse_head(config, name: str) -> None:
         )
 
 
-def refuse_problem(config, name: str) -> None:
+def refuse_problem(config: PretrainedConfig, name: str) -> None:
     """Raise ValueError for a configuration that says that its outputs are no classes of which one is right."""
     problem = getattr(config, "problem_type", None)
     if problem == "multi_label_classification":
@@ -154,7 +158,7 @@ def refuse_not_finite(network: torch.nn.Module, name: str) -> None:
         raise ValueError(f"{name} has weights that are NaN or infinite, in {_some(wrong)}: its training diverged")
 
 
-def open_tokenizer(folder: Path | str, rows: int):
+def open_tokenizer(folder: Path | str, rows: int) -> PreTrainedTokenizerFast:
     """The fast tokenizer of a model with so many rows of word embeddings.
 
     ValueError or OSError where there is none, where it cannot say which characters a token covers, knows no words, or
@@ -163,7 +167,7 @@ def open_tokenizer(folder: Path | str, rows: int):
     from transformers import AutoTokenizer
 
     name, local = str(folder), isinstance(folder, Path)
-    if local and not any(any(folder.glob(pattern)) for pattern in TOKENIZER_FILES):
+    if isinstance(folder, Path) and not any(any(folder.glob(pattern)) for pattern in TOKENIZER_FILES):
         raise FileNotFoundError(
             f"{name} holds no tokenizer ({', '.join(TOKENIZER_FILES)}): copy the tokenizer that the model was trained "
             "with into the folder (tokenizer.save_pretrained)"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -41,12 +42,13 @@ def classify(
     length = mask.shape[1]
     if network.config.model_type == "longformer":
         mask, segments, ids, embeddings = _whole_windows(network, mask, segments, ids, embeddings)
-    inputs = {"input_ids": ids} if embeddings is None else {"inputs_embeds": embeddings}
+    inputs: dict[str, Any] = {"input_ids": ids} if embeddings is None else {"inputs_embeds": embeddings}
     if segments is not None:
         inputs["token_type_ids"] = segments
     if (first := first_position(network)) is not None:
         inputs["position_ids"] = torch.arange(first, first + mask.shape[1], device=mask.device).expand(mask.shape)
-        inputs["position_ids"] = inputs["position_ids"].clamp(max=first + longest_text(network) - 1)  # of padding
+        most = network.config.max_position_embeddings - 1  # reached by padding alone
+        inputs["position_ids"] = inputs["position_ids"].clamp(max=most)
     if network.config.model_type == "longformer":
         inputs["global_attention_mask"] = (torch.arange(mask.shape[1], device=mask.device) == 0).long().expand_as(mask)
     with changed_entry(network, entering and _within(entering, length)):
@@ -90,7 +92,7 @@ def has_relative_positions(network: nn.Module) -> bool:
     return network.config.model_type == "xlnet" or (hasattr(base, "rotary_emb") and not hasattr(base, "embeddings"))
 
 
-def takes_types(network: nn.Module, tokenizer) -> bool:
+def takes_types(network: nn.Module, tokenizer: Any) -> bool:
     """Whether a network is to be given token types: it tells them apart, and its tokenizer gives them.
 
     GPT-2 and XLNet do not say how many there are; transformers gives them what their tokenizer gives.
@@ -108,7 +110,7 @@ def first_position(network: nn.Module) -> int | None:
     RoBERTa, Longformer and MPNet do; an erased token that becomes the padding id must not move the others. None for
     all others. `position_start` in the network's configuration replaces what the architecture expects.
     """
-    embeddings = getattr(network.base_model, "embeddings", None)
+    embeddings: Any = getattr(network.base_model, "embeddings", None)
     if not hasattr(embeddings, "create_position_ids_from_inputs_embeds"):
         return None
     given = getattr(network.config, "position_start", None)

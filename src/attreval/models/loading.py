@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from attreval.core.records import Instance
 from attreval.models.folders import find_model
@@ -22,7 +23,7 @@ def load_classifier(
 
 
 def new_classifier(
-    spec,
+    spec: Any,
     labels: tuple[str, ...],
     names: Sequence[object],
     train_set: Sequence[Instance],

@@ -36,7 +36,7 @@ def pick_precision(name: str, device: torch.device) -> str:
     return "bfloat16" if faster else "float32"
 
 
-def in_precision(network, copies: dict[str, torch.nn.Module], precision: str):
+def in_precision(network: torch.nn.Module, copies: dict[str, torch.nn.Module], precision: str) -> torch.nn.Module:
     """A network in a precision: itself where it has that, else a copy, made once and kept in `copies`."""
     dtype = _DTYPES[precision]
     if network.dtype == dtype:

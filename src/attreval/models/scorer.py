@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -108,9 +108,10 @@ class Scorer:
         """The answers to questions of one type in shared batches; an item is booked as unique on who asks first."""
         if questions and isinstance(questions[0], Computation):
             return questions[0].together(questions)
+        alike = cast(Sequence[Question], questions)
         fresh: dict[Hashable, Item] = {}
         asked = []
-        for question, account in zip(questions, accounts, strict=True):
+        for question, account in zip(alike, accounts, strict=True):
             try:
                 items = question.items(self)
             except ValueError as error:  # the account says whose question it is: of which text, by which method
@@ -124,10 +125,8 @@ class Scorer:
             fresh |= new
             asked.append([item.key for item in items])
         if fresh:
-            self._run(type(questions[0]), list(fresh.values()))
-        return [
-            q.assemble([self.answers[k] for k in keys], self.model) for q, keys in zip(questions, asked, strict=True)
-        ]
+            self._run(type(alike[0]), list(fresh.values()))
+        return [q.assemble([self.answers[k] for k in keys], self.model) for q, keys in zip(alike, asked, strict=True)]
 
     def _run(self, kind: type[Question], items: Sequence[Item]) -> None:
         """Run the passes of items, group by group, the longest first, and remember each answer once it is complete."""
@@ -166,7 +165,7 @@ class Scorer:
         results: list[Any] = [None] * len(pairs)
         waiting: dict[int, Question | Computation] = {}
 
-        def step(i: int, answer) -> None:
+        def step(i: int, answer: Any) -> None:
             try:
                 waiting[i] = pairs[i][1].send(answer)
             except StopIteration as stop:
@@ -176,7 +175,7 @@ class Scorer:
             step(i, None)
         while waiting:
             asked, waiting = waiting, {}
-            answered = {}
+            answered: dict[int, Any] = {}
             for kind in dict.fromkeys(type(question) for question in asked.values()):
                 part = [i for i, question in asked.items() if type(question) is kind]
                 found = self.answer([asked[i] for i in part], [pairs[i][0] for i in part])

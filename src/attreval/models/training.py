@@ -8,10 +8,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 from sklearn.metrics import f1_score
+from torch.optim import Optimizer
+from torch.optim.lr_scheduler import LRScheduler
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from attreval import __version__
@@ -72,7 +75,10 @@ def check_labels(instances: Sequence[Instance | Prepared], labels: Sequence[str]
 
 
 def evaluate(
-    model: Model, instances: Sequence[Instance | Prepared], precision: str = "float32", notify=None
+    model: Model,
+    instances: Sequence[Instance | Prepared],
+    precision: str = "float32",
+    notify: Callable[[int], None] | None = None,
 ) -> Evaluation:
     """Loss, accuracy and macro F1 of a model on labelled instances."""
     check_labels(instances, model.labels)
@@ -117,7 +123,7 @@ def freeze_lowest(network: torch.nn.Module, count: int | None) -> None:
         freeze(part)
 
 
-def _parameter_groups(network: torch.nn.Module, spec) -> list[dict]:
+def _parameter_groups(network: torch.nn.Module, spec: Any) -> list[dict]:
     """What AdamW is given: no weight decay on biases and layer normalisation, the head at its own rate if it has one.
 
     The head is what lies outside a pretrained encoder (`base_model_prefix`), or the output layer of a word-level model.
@@ -135,7 +141,7 @@ def _parameter_groups(network: torch.nn.Module, spec) -> list[dict]:
     ]
 
 
-def _plan_steps(network: torch.nn.Module, spec, total: int):
+def _plan_steps(network: torch.nn.Module, spec: Any, total: int) -> tuple[Optimizer, LRScheduler | None]:
     """AdamW, and a warm-up and a linear or cosine decay over `total` steps; no schedule where the rate is halved."""
     optimizer = torch.optim.AdamW(
         _parameter_groups(network, spec),
@@ -157,7 +163,7 @@ def train(
     model: Model,
     train_set: Sequence[Instance | Prepared],
     dev_set: Sequence[Instance | Prepared],
-    spec,
+    spec: Any,
     folder: Path,
     names: Sequence[object],
     about: dict | None = None,

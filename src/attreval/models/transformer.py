@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -35,7 +36,7 @@ class Transformer:
 
     name: str
     network: torch.nn.Module
-    tokenizer: object
+    tokenizer: Any
     labels: tuple[str, ...]
     max_length: int
     order: list[int] | None = None
@@ -159,7 +160,9 @@ class Transformer:
         """D, of the vectors that enter the encoder: embeddings may be narrower than what the encoder makes of them."""
         return getattr(self.network.config, "embedding_size", None) or self.network.config.hidden_size
 
-    def relevance(self, embeddings, mask, segments, targets, rule: Rule, where: str = "words") -> Tensor:
+    def relevance(
+        self, embeddings: Tensor, mask: Tensor, segments: Tensor, targets: Tensor, rule: Rule, where: str = "words"
+    ) -> Tensor:
         """(B, L, D) relevance of word embeddings for (B,) target classes; DeepLIFT is captum's if not complete."""
         if rule.reference and rule.attention == "rescaled":
             return transformer_deeplift.relevance(self, embeddings, mask, segments, targets)
@@ -244,7 +247,12 @@ def load_transformer(
 
 
 def new_transformer(
-    spec, labels: tuple[str, ...], names: Sequence[object], name: str = "", device: str = "auto", resolve=str
+    spec: Any,
+    labels: tuple[str, ...],
+    names: Sequence[object],
+    name: str = "",
+    device: str = "auto",
+    resolve: Callable[[str], str] = str,
 ) -> Transformer:
     """A classifier to be trained: pretrained weights, with a fresh head where theirs does not fit, or from scratch.
 

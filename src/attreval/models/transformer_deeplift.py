@@ -9,6 +9,9 @@ Letters used for shapes: B rows, L tokens, D embedding width.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -36,7 +39,7 @@ class Rescale(Propagation):
         finally:
             self.off = False
 
-    def __torch_function__(self, function, types, args=(), kwargs=None):
+    def __torch_function__(self, function: Callable, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
         kwargs = kwargs or {}
         name = getattr(function, "__name__", "").strip("_")
         if self.off:
@@ -52,7 +55,7 @@ class Rescale(Propagation):
             return super().__torch_function__(function, types, args, kwargs)
         return function(*args, **kwargs)
 
-    def softmax(self, function, scores: Tensor, dim=-1, **kwargs) -> Tensor:
+    def softmax(self, function: Callable, scores: Tensor, dim: int = -1, **kwargs: Any) -> Tensor:
         """Each weight is exp(score - log of the sum of all), and so is that sum: weights always sum to 1.
 
         With slopes c of the exponential, sum c (ds - dlog) = 0, so that the sum's own difference is sum c ds / sum c.
@@ -66,7 +69,15 @@ class Rescale(Propagation):
         one = torch.ones((), dtype=weights.dtype, device=weights.device)
         return Reroute.apply(weights.detach(), slope * (scores - log), one)
 
-    def normalise(self, centred: bool, x: Tensor, shape, weight=None, bias=None, eps: float | None = None) -> Tensor:
+    def normalise(
+        self,
+        centred: bool,
+        x: Tensor,
+        shape: Sequence[int],
+        weight: Tensor | None = None,
+        bias: Tensor | None = None,
+        eps: float | None = None,
+    ) -> Tensor:
         """Layer normalisation, or that by the root mean square where it is not centred."""
         over = tuple(range(-len(shape), 0))
         eps = (1e-5 if centred else torch.finfo(x.dtype).eps) if eps is None else eps
@@ -76,7 +87,7 @@ class Rescale(Propagation):
         x = x if weight is None else x * weight
         return x if bias is None else x + bias
 
-    def product(self, function, first: int, args, kwargs):
+    def product(self, function: Callable, first: int, args: Sequence, kwargs: dict) -> Tensor:
         """A product of two; each factor's difference is multiplied by the mean of the other."""
         args, factors = list_factors(function, first, args)
         if len(factors) < 2:
@@ -91,12 +102,12 @@ class Rescale(Propagation):
         return Reroute.apply(value, sum(alone), torch.ones((), dtype=value.dtype, device=value.device))
 
 
-def by_slope(value: Tensor, x: Tensor, function) -> Tensor:
+def by_slope(value: Tensor, x: Tensor, function: Callable) -> Tensor:
     """The value of an elementwise function at x, with the slope between the halves of x for its gradient."""
     return Reroute.apply(value.detach(), x, _slope(x.detach(), value.detach(), function))
 
 
-def _slope(x: Tensor, value: Tensor, function) -> Tensor:
+def _slope(x: Tensor, value: Tensor, function: Callable) -> Tensor:
     """(f(text) - f(reference)) / (text - reference) in both halves; f' between them where they are next to equal."""
     (text, reference), (high, low) = x.chunk(2), value.chunk(2)
     close = _CLOSE.get(x.dtype, 1e-3) * torch.maximum(text.abs(), reference.abs())
@@ -108,7 +119,7 @@ def _slope(x: Tensor, value: Tensor, function) -> Tensor:
     return torch.cat([slope, slope])
 
 
-def relevance(model, embeddings: Tensor, mask: Tensor, segments: Tensor, targets: Tensor) -> Tensor:
+def relevance(model: Any, embeddings: Tensor, mask: Tensor, segments: Tensor, targets: Tensor) -> Tensor:
     """(B, L, D) complete DeepLIFT of (B, L, D) word embeddings against zero vectors, for (B,) target classes."""
     points = embeddings.detach().requires_grad_(True)
     precision = str(points.dtype).removeprefix("torch.")

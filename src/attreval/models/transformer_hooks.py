@@ -7,14 +7,16 @@ Letters used for shapes: B rows, H heads, L tokens.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import ExitStack, contextmanager, nullcontext
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 from torch.overrides import TorchFunctionMode
+
+Change = Callable[[Tensor], Tensor]
 
 
 class AttentionWeights(TorchFunctionMode):
@@ -35,9 +37,10 @@ class AttentionWeights(TorchFunctionMode):
     ):
         super().__init__()
         self.layers, self.wanted, self.factors, self.bias = layers, set(wanted), factors or {}, bias
-        self.at, self.seen = 0, {}
+        self.at = 0
+        self.seen: dict[int, Tensor] = {}
 
-    def __torch_function__(self, function, types, args=(), kwargs=None):
+    def __torch_function__(self, function: Callable, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
         kwargs = kwargs or {}
         if function is functional.scaled_dot_product_attention and self.at < self.layers:
             return self.attend(*args, **kwargs)
@@ -46,7 +49,17 @@ class AttentionWeights(TorchFunctionMode):
             return self.take(function(scores, *args[1:], **kwargs))
         return function(*args, **kwargs)
 
-    def attend(self, query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False):
+    def attend(
+        self,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        attn_mask: Tensor | None = None,
+        dropout_p: float = 0.0,
+        is_causal: bool = False,
+        scale: float | None = None,
+        enable_gqa: bool = False,
+    ) -> Tensor:
         """Attention written out: the fused function does not say what its weights are."""
         if is_causal or enable_gqa or dropout_p:
             raise ValueError("attention weights are read from encoders in evaluation mode only")
@@ -80,18 +93,20 @@ class LayerCall(NamedTuple):
     state: Tensor
 
 
-def run_layers(model, ids: Tensor, mask: Tensor, segments: Tensor, precision: str = "float32") -> list[LayerCall]:
+def run_layers(model: Any, ids: Tensor, mask: Tensor, segments: Tensor, precision: str = "float32") -> list[LayerCall]:
     """The call of each encoder layer for (1, L) ids of one text, in order, of those that could be told.
 
     A layer is the outermost module that takes and gives states and attends once, whatever its name; layers that share
     their weights are called as often as they are used.
     """
-    watch, started, found = AttentionWeights(model.layers), {}, {}
+    watch = AttentionWeights(model.layers)
+    started: dict[torch.nn.Module, int] = {}
+    found: dict[int, LayerCall] = {}
 
-    def enter(module, args, kwargs):
+    def enter(module: torch.nn.Module, args: tuple, kwargs: dict) -> None:
         started[module] = watch.at
 
-    def leave(module, args, kwargs, out):
+    def leave(module: torch.nn.Module, args: tuple, kwargs: dict, out: Any) -> None:
         state = out[0] if type(out) is tuple and out else out
         states = all(
             isinstance(x, Tensor) and x.ndim == 3 for x in (*args[:1], kwargs.get("hidden_states", state), state)
@@ -112,7 +127,7 @@ def run_layers(model, ids: Tensor, mask: Tensor, segments: Tensor, precision: st
 def run_without(call: LayerCall, zeroed: Tensor) -> Tensor:
     """(R, L, D) states behind a layer in which the values of (R,) tokens are zero, one in each row; -1 for none."""
 
-    def widen(given):
+    def widen(given: Any) -> Any:
         if isinstance(given, Tensor) and given.is_floating_point() and len(given) == 1:  # others broadcast
             return given.expand(len(zeroed), *given.shape[1:])
         return type(given)(widen(one) for one in given) if type(given) in (tuple, list) else given
@@ -124,7 +139,7 @@ def run_without(call: LayerCall, zeroed: Tensor) -> Tensor:
 
 
 @contextmanager
-def _changed_output(module: torch.nn.Module, change):
+def _changed_output(module: torch.nn.Module, change: Change) -> Iterator[None]:
     """While it lasts, what a module gives is changed on its way out; the hook never stays behind."""
     handle = module.register_forward_hook(lambda _, given, out: change(out))
     try:
@@ -133,7 +148,7 @@ def _changed_output(module: torch.nn.Module, change):
         handle.remove()
 
 
-def changed_entry(network, change):
+def changed_entry(network: torch.nn.Module, change: Change | None) -> AbstractContextManager[None]:
     """While it lasts, the vectors that enter the network are changed. Where `change` is None nothing is.
 
     They are word, position and type embeddings together, normalised where the architecture does so. ValueError where
@@ -150,7 +165,7 @@ def changed_entry(network, change):
 
 @torch.no_grad()
 def zeroed_distances(
-    model, ids: Tensor, mask: Tensor, segments: Tensor, zeroed: Tensor, precision: str = "float32"
+    model: Any, ids: Tensor, mask: Tensor, segments: Tensor, zeroed: Tensor, precision: str = "float32"
 ) -> Tensor:
     """(R, S, L) 1 less the cosine between each state behind a layer and the same with the values of a token zero in it.
 

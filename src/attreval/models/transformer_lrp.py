@@ -19,6 +19,9 @@ Letters used for shapes: B rows, H heads, L tokens, D embedding width, K classes
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -48,7 +51,7 @@ class Propagation(TorchFunctionMode):
         self.modules = [] if rule.attention == "softened" else [m for m in network.modules() if _is_activation(m)]
         self.handles: list = []
 
-    def __enter__(self):
+    def __enter__(self) -> Propagation:
         self.handles = [m.register_forward_hook(self.hook) for m in self.modules]
         return super().__enter__()
 
@@ -56,18 +59,20 @@ class Propagation(TorchFunctionMode):
         """After an activation module: what it spells out in several functions is one function all the same."""
         return hand_on(out, given[0], module.forward) if depends(given[0]) else out
 
-    def __exit__(self, *raised):
+    def __exit__(self, *raised: Any) -> None:
         for handle in self.handles:
             handle.remove()
-        return super().__exit__(*raised)
+        super().__exit__(*raised)
 
-    def __torch_function__(self, function, types, args=(), kwargs=None):
+    def __torch_function__(self, function: Callable, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
         kwargs = kwargs or {}
         name = getattr(function, "__name__", "").strip("_")
         if function is functional.scaled_dot_product_attention:
             return self.attend(*args, **kwargs)
-        if name in ("layer_norm", "rms_norm"):
-            return {"layer_norm": layer_norm, "rms_norm": rms_norm}[name](*args, **kwargs)
+        if name == "layer_norm":
+            return layer_norm(*args, **kwargs)
+        if name == "rms_norm":
+            return rms_norm(*args, **kwargs)
         if name == "softmax":
             return self.softmax(function, *args, **kwargs)
         if name in PRODUCTS:
@@ -80,7 +85,7 @@ class Propagation(TorchFunctionMode):
             return function(args[0], args[1].detach(), *args[2:], **kwargs)
         return function(*args, **kwargs)
 
-    def softmax(self, function, scores: Tensor, *args, **kwargs) -> Tensor:
+    def softmax(self, function: Callable, scores: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         """Attention weights: a constant, their own gradient, or that of a higher temperature."""
         if self.attention == "constant":
             return function(scores, *args, **kwargs).detach()
@@ -91,7 +96,7 @@ class Propagation(TorchFunctionMode):
         softer = function(Reroute.apply((scores / _TEMPERATURE).detach(), scores, one), *args, **kwargs)
         return Reroute.apply(weights.detach(), softer, one.to(softer.dtype))
 
-    def product(self, function, first: int, args, kwargs):
+    def product(self, function: Callable, first: int, args: Sequence, kwargs: dict) -> Tensor:
         """A product, from argument `first` on; its factors that depend on the text share the relevance alike."""
         args, factors = list_factors(function, first, args)
         if len(factors) > 1:
@@ -99,7 +104,17 @@ class Propagation(TorchFunctionMode):
             args = [Reroute.apply(x.detach(), x, share) if i in factors else x for i, x in enumerate(args)]
         return function(*args, **kwargs)
 
-    def attend(self, query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False):
+    def attend(
+        self,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        attn_mask: Tensor | None = None,
+        dropout_p: float = 0.0,
+        is_causal: bool = False,
+        scale: float | None = None,
+        enable_gqa: bool = False,
+    ) -> Tensor:
         """Attention written out: the fused function has one gradient for all of it."""
         if dropout_p:
             raise ValueError(f"relevance is propagated in evaluation mode, without dropout; it is {dropout_p}")
@@ -116,7 +131,9 @@ class Propagation(TorchFunctionMode):
         return self.product(torch.matmul, 0, (self.softmax(functional.softmax, scores, dim=-1), value), {})
 
 
-def layer_norm(x: Tensor, shape, weight=None, bias=None, eps: float = 1e-5) -> Tensor:
+def layer_norm(
+    x: Tensor, shape: Sequence[int], weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
+) -> Tensor:
     """Layer normalisation over the last dimensions, of which there are len(shape), with a constant deviation."""
     over = tuple(range(-len(shape), 0))
     x = x - x.mean(dim=over, keepdim=True)
@@ -125,14 +142,14 @@ def layer_norm(x: Tensor, shape, weight=None, bias=None, eps: float = 1e-5) -> T
     return x if bias is None else x + bias
 
 
-def rms_norm(x: Tensor, shape, weight=None, eps: float | None = None) -> Tensor:
+def rms_norm(x: Tensor, shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None) -> Tensor:
     """Normalisation by the root mean square over the last dimensions, which is a constant."""
     eps = torch.finfo(x.dtype).eps if eps is None else eps
     x = x * torch.rsqrt(x.detach().square().mean(dim=tuple(range(-len(shape), 0)), keepdim=True) + eps)
     return x if weight is None else x * weight
 
 
-def hand_on(value: Tensor, x: Tensor, function) -> Tensor:
+def hand_on(value: Tensor, x: Tensor, function: Callable) -> Tensor:
     """The value of an elementwise function at x, whose relevance goes to x. The function is 0 at 0."""
     with torch.no_grad():
         away = torch.where(x.abs() < _SMALL, torch.full_like(x, _SMALL), x)
@@ -140,7 +157,7 @@ def hand_on(value: Tensor, x: Tensor, function) -> Tensor:
     return Reroute.apply(value.detach(), x, slope)
 
 
-def relevance(model, embeddings: Tensor, mask: Tensor, segments: Tensor, targets: Tensor, rule: Rule) -> Tensor:
+def relevance(model: Any, embeddings: Tensor, mask: Tensor, segments: Tensor, targets: Tensor, rule: Rule) -> Tensor:
     """(B, L, D) relevance of (B, L, D) word embeddings for (B,) target classes, in the precision of the embeddings."""
     points = embeddings.detach().requires_grad_(True)
     precision = str(points.dtype).removeprefix("torch.")
@@ -151,7 +168,7 @@ def relevance(model, embeddings: Tensor, mask: Tensor, segments: Tensor, targets
     return gradient * points.detach()
 
 
-def unaccounted(model, embeddings: Tensor, mask: Tensor, segments: Tensor) -> float:
+def unaccounted(model: Any, embeddings: Tensor, mask: Tensor, segments: Tensor) -> float:
     """How much of the first class's logits reaches neither the text nor a bias, of all relevance that does.
 
     Relevance of CP-LRP, in which every rule but that of the softmax has a part; 0 but for rounding where each holds.
@@ -176,12 +193,12 @@ def unaccounted(model, embeddings: Tensor, mask: Tensor, segments: Tensor) -> fl
     return abs(found - float(owed.detach())) / max(1.0, size)
 
 
-def depends(x) -> bool:
+def depends(x: Any) -> bool:
     """Whether it is a tensor that depends on the text: weights are frozen."""
     return isinstance(x, Tensor) and x.requires_grad
 
 
-def list_factors(function, first: int, args) -> tuple[list, list[int]]:
+def list_factors(function: Callable, first: int, args: Sequence) -> tuple[list, list[int]]:
     """The arguments of a product, and which of them, from `first` on, depend on the text.
 
     ValueError for a product of two such that is written into its first factor.

@@ -6,6 +6,7 @@ import math
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -40,7 +41,7 @@ class SoFar:
     weights: dict[str, torch.Tensor] | None = None
     at: tuple[float, float] = field(default_factory=_clocks)
 
-    def check(self, dev, watch: str, epoch: float, network: torch.nn.Module) -> bool:
+    def check(self, dev: Any, watch: str, epoch: float, network: torch.nn.Module) -> bool:
         """Take note of an evaluation on dev (training.Evaluation); whether it is the best, whose weights are kept."""
         found = {"train_loss": float(np.mean(self.losses)), "dev_loss": dev.loss, "dev_accuracy": dev.accuracy}
         self.curve.append({"step": self.step, "epoch": epoch} | found)
@@ -101,7 +102,7 @@ class Changing:
             self.masks.bit_generator.state = state["masks"]
         return SoFar(**state["so_far"] | {"at": _clocks()})
 
-    def _parts(self) -> dict[str, object]:
+    def _parts(self) -> dict[str, Any]:
         """What has a state of its own, by name."""
         parts = {name: getattr(self, name) for name in ("network", "averaged", "optimizer", "schedule")}
         return {name: part for name, part in parts.items() if part is not None}

@@ -15,7 +15,7 @@ FAINT = 0.005  # strengths below this are not coloured
 KEY = "blue: for the class; orange: against it; violet: scores without a sign; full colour: a method's strongest word"
 
 
-def strengths(scores: Sequence[float]) -> np.ndarray:
+def strengths(scores: np.ndarray | Sequence[float]) -> np.ndarray:
     """(n,) scores as shares of the largest size, from -1 to 1; zeros where all are 0."""
     scores = np.asarray(scores, dtype=float)
     largest = np.abs(scores).max(initial=0.0)
@@ -31,7 +31,8 @@ def colour(strength: float, signed: bool = True) -> tuple[tuple[int, int, int], 
 def blend(strength: float, signed: bool = True) -> tuple[int, int, int]:
     """The colour of a strength on white, as red, green and blue from 0 to 255."""
     full, share = colour(strength, signed)
-    return tuple(round(share * c + (1 - share) * 255) for c in full)
+    red, green, blue = (round(share * c + (1 - share) * 255) for c in full)
+    return red, green, blue
 
 
 def css(strength: float, signed: bool = True) -> str:

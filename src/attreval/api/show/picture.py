@@ -113,10 +113,10 @@ class Pen:
         """A name, and beside it words, each as `put` takes it; None begins a line."""
         self.start(gap=2.0)
         top, lowest = self.y, self.y
-        for word in label.split():
-            if self.x > MARGIN and self.x + self.width(word, SIZE, "bold") > LABEL:
+        for part in label.split():
+            if self.x > MARGIN and self.x + self.width(part, SIZE, "bold") > LABEL:
                 self.start()
-            self.put(word, weight="bold")
+            self.put(part, weight="bold")
         lowest, self.y = self.y, top
         self.left = self.x = MARGIN + LABEL
         for word in words:

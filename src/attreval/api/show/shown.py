@@ -16,28 +16,45 @@ if TYPE_CHECKING:
 class Place(Protocol):
     """A word or piece: its text, and where it stands."""
 
-    text: str
-    segment: int
-    start: int
-    end: int
+    @property
+    def text(self) -> str: ...
+    @property
+    def segment(self) -> int: ...
+    @property
+    def start(self) -> int: ...
+    @property
+    def end(self) -> int: ...
 
 
 class Shown(Protocol):
     """One explained text, as `explanation.Explanation` is."""
 
-    instance: Instance
-    tokens: Tokens
-    predicted: str
-    probabilities: dict[str, float]
-    target: str
-    against: str | None
-    question: str
-    methods: list[str]
-    units: Sequence[Place]
-    unread: Sequence[Place]
-    gaps: dict[str, float]
-    left_out: dict[str, str]
-    given: frozenset[str]
+    @property
+    def instance(self) -> Instance: ...
+    @property
+    def tokens(self) -> Tokens: ...
+    @property
+    def predicted(self) -> str: ...
+    @property
+    def probabilities(self) -> dict[str, float]: ...
+    @property
+    def target(self) -> str: ...
+    @property
+    def against(self) -> str | None: ...
+    @property
+    def question(self) -> str: ...
+    @property
+    def methods(self) -> list[str]: ...
+    @property
+    def units(self) -> Sequence[Place]: ...
+    @property
+    def unread(self) -> Sequence[Place]: ...
+    @property
+    def gaps(self) -> dict[str, float]: ...
+    @property
+    def left_out(self) -> dict[str, str]: ...
+    @property
+    def given(self) -> frozenset[str]: ...
 
     def scores(self, method: str) -> np.ndarray:
         """(n,) scores of the units."""

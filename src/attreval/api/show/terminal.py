@@ -73,7 +73,8 @@ def plain_lines(one: Shown, width: int = PLAIN_WIDTH) -> list[str]:
     wide = {m: max(NUMBER, min(len(m), 22), *(len(x) for x in c)) for m, c in columns.items()}
     out, left = fold(printable(describe(one)), width), list(columns)
     while left:
-        taken, used = [], room
+        taken: list[str] = []
+        used = room
         while left and (not taken or used + 2 + wide[left[0]] <= width):
             used += 2 + wide[left[0]]
             taken.append(left.pop(0))

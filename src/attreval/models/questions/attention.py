@@ -5,12 +5,13 @@ Letters used for shapes: H heads, L tokens, S layers asked for, m path nodes.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from attreval.models.questions.question import Item, Question, check_attention, check_needs
+from attreval.models.questions.question import Item, Ledger, Pass, Question, check_attention, check_needs
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ class AttentionPath(Question):
         rows = (self.ids.tobytes(), self.segments.tobytes())
         return ("attention", *rows, self.target, self.layers, self.nodes, self.weights, self.of, self.rows)
 
-    def items(self, ledger) -> list[Item]:
+    def items(self, ledger: Ledger) -> list[Item]:
         """One. ValueError for a model without attention, or whose attention cannot be read."""
         check_attention(ledger.model, "weights to ask for")
         more = (*(("first token",) if self.rows == (0,) else ()), *(("summary",) if self.summary else ()))
@@ -67,7 +68,7 @@ class AttentionPath(Question):
         return [_LayerSums(self, ledger.model.layers)]
 
     @staticmethod
-    def run(ledger, group, batch):
+    def run(ledger: Ledger, group: tuple, batch: Sequence[Pass]) -> Iterable[Any]:
         """For each pass: by wanted layer, (H, L, L) weights and gradient; and the value."""
         import torch
 
@@ -84,7 +85,7 @@ class AttentionPath(Question):
             picked = torch.stack(
                 [(probable if q.of == "probability" else logits)[b, q.target] for b, q in enumerate(asked)]
             )
-            gradients = torch.autograd.grad(picked.sum(), [seen[layer] for layer in wanted]) if graph else None
+            gradients: Any = torch.autograd.grad(picked.sum(), [seen[layer] for layer in wanted]) if graph else None
         for b, question in enumerate(asked):
             length, layers = len(question.ids), {}
             for i, layer in enumerate(wanted):
@@ -108,7 +109,7 @@ class _LayerSums(Item):
         self.gradient: list = [0.0] * len(self.layers)
         self.values = np.full((len(self.layers), len(question.nodes)), np.nan)
 
-    def add(self, number: int, output) -> None:
+    def add(self, number: int, output: Any) -> None:
         """Take in the layers of one pass."""
         _, node, factor = self.passes[number]
         by_layer, value = output
@@ -143,8 +144,8 @@ def _list_passes(question: AttentionPath, layers: tuple[int, ...]) -> list[tuple
 
     A node of 1 is the text itself: one pass serves all layers. At every other node each layer takes a pass of its own.
     """
+    whole: list[tuple[tuple[int, ...], int | None, float]]
     whole = [(layers, i, 1.0) for i, node in enumerate(question.nodes) if node == 1]
-    apart = [((layer,), i, node) for i, node in enumerate(question.nodes) if node != 1 for layer in layers]
     if not whole:  # the weights themselves are always part of the answer
         whole = [(layers, None, 1.0)]
-    return whole + apart
+    return whole + [((layer,), i, node) for i, node in enumerate(question.nodes) if node != 1 for layer in layers]

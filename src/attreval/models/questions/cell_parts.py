@@ -5,12 +5,13 @@ Letters used for shapes: L tokens, K classes.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from attreval.models.questions.question import Item, Question
+from attreval.models.questions.question import Item, Ledger, Pass, Question
 
 
 @dataclass(frozen=True)
@@ -29,12 +30,12 @@ class CellParts(Question):
         """What makes two of these the same question."""
         return ("decompose", self.ids.tobytes(), self.segments.tobytes(), self.output_gate)
 
-    def items(self, ledger) -> list[Item]:
+    def items(self, ledger: Ledger) -> list[Item]:
         """One, with one pass."""
         return [Item(self.key(), (self.ids, self.segments), ((self.output_gate,),))]
 
     @staticmethod
-    def run(ledger, group, batch):
+    def run(ledger: Ledger, group: tuple, batch: Sequence[Pass]) -> Iterable[Any]:
         """(L, K) parts, for each text."""
         import torch
 

@@ -8,13 +8,13 @@ Letters used for shapes: B rows, H heads, L tokens, D hidden width, K classes.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attreval.models.questions.question import Item, Question, check_attention, check_needs
+from attreval.models.questions.question import Item, Ledger, Pass, Question, check_attention, check_needs
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -40,7 +40,7 @@ class HeadImportance(Question):
     state: str = "after"
     choice: str = "per_class"
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.choice not in CHOICES:
             raise ValueError(f"heads are chosen {', '.join(CHOICES)}; got {self.choice!r}")
         if self.matrix not in ("transposed", "code") or self.state not in ("after", "before"):
@@ -53,7 +53,7 @@ class HeadImportance(Question):
         of = self.target if self.choice == "per_class" else self.choice
         return ("heads", self.ids.tobytes(), self.segments.tobytes(), of, self.matrix, self.state)
 
-    def items(self, ledger) -> list[Item]:
+    def items(self, ledger: Ledger) -> list[Item]:
         """One, with one pass. ValueError for a model without attention, or whose head is of another form."""
         check_attention(ledger.model, "heads to choose from")
         check_needs(ledger.model, "attention", "first token")
@@ -62,7 +62,7 @@ class HeadImportance(Question):
         return [Item(self.key(), (self.ids, self.segments), ((self.state,),), self)]
 
     @staticmethod
-    def run(ledger, group, batch):
+    def run(ledger: Ledger, group: tuple, batch: Sequence[Pass]) -> Iterable[Any]:
         """(H,) importance of each head, for each question."""
         import torch
 
@@ -93,7 +93,7 @@ def class_layers(network: nn.Module) -> tuple[nn.Linear, nn.Linear]:
 
     if hasattr(network, "classification_head"):  # BART
         return network.classification_head.dense, network.classification_head.out_proj
-    last = getattr(network, "classifier", None)
+    last: Any = getattr(network, "classifier", None)
     if hasattr(last, "out_proj"):  # RoBERTa, MPNet
         return last.dense, last.out_proj
     if isinstance(last, nn.Linear):

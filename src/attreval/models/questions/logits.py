@@ -5,13 +5,14 @@ Letters used for shapes: n rows, L tokens, K classes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
-from attreval.models.questions.question import Item, Question, Row
+from attreval.models.classifier import Classifier
+from attreval.models.questions.question import Item, Ledger, Pass, Question, Row
 
 Of = Literal["logit", "probability"]
 
@@ -45,18 +46,19 @@ class Evaluate(Question):
 
     def rows(self) -> list[Row]:
         """The n rows, one by one."""
-        ragged = not isinstance(self.ids, np.ndarray)
-        segments = self.segments if ragged else np.broadcast_to(self.segments, self.ids.shape)
+        segments = self.segments
+        if isinstance(self.ids, np.ndarray):
+            segments = np.broadcast_to(np.asarray(segments), self.ids.shape)
         return list(zip(self.ids, segments, strict=True))
 
-    def items(self, ledger) -> list[Item]:
+    def items(self, ledger: Ledger) -> list[Item]:
         """Each row, in its precision."""
         precision = self.precision or (ledger.sampled_precision if self.sampled else ledger.precision)
         groups = ((precision,),)
         return [Item((precision, row[0].tobytes(), row[1].tobytes()), row, groups) for row in self.rows()]
 
     @staticmethod
-    def run(ledger, group, batch):
+    def run(ledger: Ledger, group: tuple, batch: Sequence[Pass]) -> Iterable[Any]:
         """(K,) logits of each row."""
         import torch
 
@@ -64,11 +66,11 @@ class Evaluate(Question):
         with torch.inference_mode():
             return ledger.model.logits(ids, mask, segments, group[0]).double().cpu().numpy()
 
-    def assemble(self, answers, model):
+    def assemble(self, answers: Sequence[Any], model: Classifier) -> np.ndarray:
         """(n, K) float64."""
         return stack_logits(answers, model, self.of)
 
-    def shortcut(self, ledger, items, new):
+    def shortcut(self, ledger: Ledger, items: Sequence[Item], new: dict[Hashable, Item]) -> dict[Hashable, Any]:
         """The rows of windows, where the model has a way that is cheaper for so many of them."""
         import torch
 
@@ -84,7 +86,7 @@ class Evaluate(Question):
         return {item.key: row for item, row in zip(rows, logits, strict=True)}
 
 
-def stack_logits(answers: Sequence[np.ndarray], model, of: Of) -> np.ndarray:
+def stack_logits(answers: Sequence[np.ndarray], model: Classifier, of: Of) -> np.ndarray:
     """(n, K) logits or probabilities from n rows of logits."""
     logits = np.stack(answers) if len(answers) else np.zeros((0, len(model.labels)))
     return softmax(logits) if of == "probability" else logits

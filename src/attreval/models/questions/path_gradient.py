@@ -5,13 +5,16 @@ Letters used for shapes: B rows, L tokens, D embedding width, m path nodes.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from attreval.models.questions.question import Item, Question, check_needs
+from attreval.models.questions.question import Item, Ledger, Pass, Question, check_needs
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 @dataclass(frozen=True)
@@ -32,7 +35,7 @@ class Rule:
     redistribute: bool = False
     attention: Literal["shared", "constant", "softened", "rescaled"] = "shared"
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.reference and self.redistribute:
             raise ValueError("biases cancel in differences to a reference; redistribute them with reference=False")
         if self.reference != (self.attention == "rescaled") and self.attention != "shared":
@@ -101,7 +104,7 @@ class PathGradient(Question):
         rows = (self.ids.tobytes(), self.segments.tobytes(), base)
         return (*rows, self.target, self.nodes, self.weights, self.of, self.rule, self.where)
 
-    def items(self, ledger) -> list[Item]:
+    def items(self, ledger: Ledger) -> list[Item]:
         """One, with a pass a node. ValueError for a transformer of which this gradient cannot be taken."""
         if self.where != "words" and self.rule and self.rule.need != "deeplift":
             raise ValueError(f"this rule hands relevance back to words alone; where={self.where!r} goes with DEEPLIFT")
@@ -110,7 +113,7 @@ class PathGradient(Question):
         return [_Path(self)]
 
     @staticmethod
-    def run(ledger, group, batch):
+    def run(ledger: Ledger, group: tuple, batch: Sequence[Pass]) -> Iterable[Any]:
         """(L, D) gradient, or relevance by the rule, and value of each (path, node); group: rule and where.
 
         A point that several ask about, the logit and the probability say, is read once and differentiated for each.
@@ -149,7 +152,7 @@ class PathGradient(Question):
         return found
 
 
-def _walk(ledger, batch, count: int, where: str):
+def _walk(ledger: Ledger, batch: Sequence[Pass], count: int, where: str) -> tuple[Tensor, Tensor]:
     """(count, L, D) vectors, padded, that the first `count` passes begin from, with a graph; (count, 1, 1) their nodes.
 
     Every path of the batch is told its ends.
@@ -175,7 +178,9 @@ class _Path(Item):
     def __init__(self, question: PathGradient):
         groups = [(question.rule, question.where)] * len(question.nodes)
         super().__init__(question.key(), (question.ids, question.segments), groups, question)
-        self._ends, self.gradient, self.values = None, 0.0, np.zeros(len(groups))
+        self._ends: Any = None  # once asked for, (end, start)
+        self.gradient: Any = 0.0
+        self.values = np.zeros(len(groups))
 
     def point(self, number: int) -> Hashable:
         """A node of a path from here to there, whatever is asked of it."""
@@ -183,11 +188,11 @@ class _Path(Item):
         base = None if asked.baseline is None else asked.baseline.tobytes()
         return asked.ids.tobytes(), asked.segments.tobytes(), base, asked.nodes[number]
 
-    def ends(self, ledger):
+    def ends(self, ledger: Ledger) -> tuple[Tensor, Tensor]:
         """(L, D) word embeddings at the end of the path and at its start."""
         import torch
 
-        def embed(ids):
+        def embed(ids: np.ndarray) -> Tensor:
             return ledger.model.embed(torch.from_numpy(ids)[None].to(ledger.model.device), ledger.precision)[0]
 
         if self._ends is None:
@@ -202,7 +207,7 @@ class _Path(Item):
                 self._ends = end, start
         return self._ends
 
-    def add(self, number: int, output) -> None:
+    def add(self, number: int, output: Any) -> None:
         """Take in the gradient and the value at one node."""
         gradient, self.values[number] = output
         self.gradient = self.gradient + self.detail.weights[number] * gradient

@@ -23,7 +23,7 @@ Row = tuple[np.ndarray, np.ndarray]  # (L,) ids, (L,) segments
 class Ledger(Protocol):
     """What a question knows of the ledger: its model, and its precisions for exact and for sampled questions."""
 
-    model: Classifier
+    model: Any  # a Classifier, and whatever else a type of question asks of it
     precision: str
     sampled_precision: str
 
@@ -52,13 +52,16 @@ class Item:
         return self.output
 
 
-Pass = tuple[Item, int]  # an item, and the number of one of its passes
+Pass = tuple[Any, int]  # an item of the question's own kind, and the number of one of its passes
 
 
 class Question(ABC):
     """What can be asked of a model."""
 
-    takes_gradients = False  # whether the ledger counts a gradient for each pass
+    @property
+    def takes_gradients(self) -> bool:
+        """Whether the ledger counts a gradient for each pass."""
+        return False
 
     @abstractmethod
     def items(self, ledger: Ledger) -> list[Item]:
@@ -97,7 +100,7 @@ def check_attention(model: Classifier, what: str) -> None:
         raise ValueError(f"{getattr(model, 'name', 'this model')!r} has no attention {what}")
 
 
-def check_needs(model: Classifier, *needs: str) -> None:
+def check_needs(model: Any, *needs: str) -> None:
     """Raise ValueError for a transformer that cannot give what a question needs (models.checks), with the reason."""
     for need in needs if hasattr(model, "refusal") else ():
         if reason := model.refusal(need):

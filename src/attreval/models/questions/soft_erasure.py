@@ -7,13 +7,15 @@ Letters used for shapes: n softly erased texts, B rows, L tokens, D embedding wi
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
+from attreval.models.classifier import Classifier
 from attreval.models.questions.logits import Of, stack_logits
-from attreval.models.questions.question import Item, Question, check_needs
+from attreval.models.questions.question import Item, Ledger, Pass, Question, check_needs
 
 _MASKED = -10000.0  # what an attention mask of 0 adds to a score in the released code
 
@@ -36,7 +38,7 @@ class SoftErasure(Question):
     sampled: bool = False
     of: Of = "logit"
 
-    def items(self, ledger) -> list[Item]:
+    def items(self, ledger: Ledger) -> list[Item]:
         """Each disturbed text, in its precision. ValueError for a transformer that cannot be disturbed so."""
         check_needs(ledger.model, "bias" if self.kind == "attend" else "entry")
         precision = ledger.sampled_precision if self.sampled else ledger.precision
@@ -48,7 +50,7 @@ class SoftErasure(Question):
         ]
 
     @staticmethod
-    def run(ledger, group, batch):
+    def run(ledger: Ledger, group: tuple, batch: Sequence[Pass]) -> Iterable[Any]:
         """(K,) logits of each disturbed text."""
         import torch
 
@@ -70,7 +72,7 @@ class SoftErasure(Question):
         with torch.inference_mode():
             return model.logits(ids, mask, segments, precision, **change).double().cpu().numpy()
 
-    def assemble(self, answers, model):
+    def assemble(self, answers: Sequence[Any], model: Classifier) -> np.ndarray:
         """(n, K) float64."""
         return stack_logits(answers, model, self.of)
 

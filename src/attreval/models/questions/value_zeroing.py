@@ -5,13 +5,14 @@ Letters used for shapes: L tokens, S layers, R rows, D width.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from typing import Any
 
 import numpy as np
 
-from attreval.models.questions.question import Item, Question, check_attention, check_needs
+from attreval.models.questions.question import Item, Ledger, Pass, Question, check_attention, check_needs
 
 
 @dataclass(frozen=True)
@@ -29,14 +30,14 @@ class ValueZeroing(Question):
         """What makes two of these the same question."""
         return ("values", self.ids.tobytes(), self.segments.tobytes())
 
-    def items(self, ledger) -> list[Item]:
+    def items(self, ledger: Ledger) -> list[Item]:
         """One, with a pass a token. ValueError for a model without attention, or whose layers cannot be run alone."""
         check_attention(ledger.model, "whose values could be taken away")
         check_needs(ledger.model, "summary", "layers")
         return [_Columns(self)]
 
     @staticmethod
-    def run(ledger, group, batch):
+    def run(ledger: Ledger, group: tuple, batch: Sequence[Pass]) -> Iterable[Any]:
         """(S, L) distances for each pass; the passes of one text share the states that its layers are given."""
         import torch
 
@@ -57,7 +58,7 @@ class _Columns(Item):
         super().__init__(question.key(), (question.ids, question.segments), [("values",)] * length, question)
         self.columns: list = [None] * length
 
-    def add(self, number: int, output) -> None:
+    def add(self, number: int, output: Any) -> None:
         """Take in the (S, L) distances of one pass."""
         self.columns[number] = output
 

@@ -9,6 +9,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -22,7 +23,7 @@ from attreval.models.class_names import match_labels
 from attreval.models.placing import freeze, in_precision, pick_device
 from attreval.models.questions import Rule
 from attreval.models.words.cnn import Convolutional
-from attreval.models.words.lrp import GRADIENTS, RelevanceRules
+from attreval.models.words.lrp import GRADIENTS, RelevanceRules, Rules
 from attreval.models.words.quasi_recurrent import Quasi
 from attreval.models.words.recurrent import Recurrent, turn
 from attreval.models.words.vocabulary import PAD, UNKNOWN, WordVectors, count_words, start_embeddings
@@ -76,7 +77,7 @@ class Network(nn.Module):
         """Of the weights."""
         return self.output.weight.dtype
 
-    def forward(self, x: Tensor, mask: Tensor, rules=GRADIENTS) -> Tensor:
+    def forward(self, x: Tensor, mask: Tensor, rules: Rules = GRADIENTS) -> Tensor:
         """(B, K) logits of (B, L, D) word embeddings; mask (B, L) is 0 on padding."""
         x, mask = rules.inputs(self.dropout(x).transpose(0, 1), mask.bool().T[..., None])
         h = self.dropout(self.core(x, mask, rules))
@@ -126,7 +127,7 @@ class WordClassifier:
     mask_id: int = PAD
     reuse_from: float = 32
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if not can_reuse(self.network.core, self.device):
             self.reuse_from = float("inf")
         self.index = {word: i + 2 for i, word in enumerate(self.vocabulary)}
@@ -262,7 +263,7 @@ def load_word_classifier(
 
 
 def new_word_classifier(
-    spec,
+    spec: Any,
     labels: tuple[str, ...],
     names: Sequence[object],
     train_set: Sequence[Instance],
@@ -278,7 +279,7 @@ def new_word_classifier(
     vocabulary = count_words(train_set, spec.vocabulary)
     if spec.embeddings and vectors is None:
         raise ValueError(f"the model {name!r} starts from {spec.embeddings} embeddings, but none were given")
-    known = vectors(spec.embeddings, vocabulary) if spec.embeddings else None
+    known = vectors(spec.embeddings, vocabulary) if vectors and spec.embeddings else None
     sizes = Sizes(
         architecture=spec.architecture,
         words=len(vocabulary) + 2,

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from attreval.models.words.lrp import GRADIENTS
+from attreval.models.words.lrp import GRADIENTS, Rules
 from attreval.models.words.quasi_recurrent import convolve, window_sources
 from attreval.models.words.recurrent import init_glorot
 
@@ -27,7 +27,7 @@ class Convolutional(nn.Module):
         self.bias = nn.Parameter(torch.zeros(filters))
         init_glorot(self.kernel, kernel * inputs, kernel * filters)
 
-    def forward(self, x: Tensor, mask: Tensor, rules=GRADIENTS) -> Tensor:
+    def forward(self, x: Tensor, mask: Tensor, rules: Rules = GRADIENTS) -> Tensor:
         """(B, H) largest activations in (L, B, D) embeddings, 0 in an empty text; mask (L, B, 1) False on padding."""
         if len(x) == 0:
             return x.new_zeros(x.shape[1], self.width)

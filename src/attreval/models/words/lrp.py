@@ -13,6 +13,7 @@ Tensors have the batch as their last dimension but one. Letters: d directions, L
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -69,12 +70,12 @@ class Reroute(torch.autograd.Function):
     """`value` forwards; backwards, what arrives goes to `source`, times `factor`."""
 
     @staticmethod
-    def forward(ctx, value: Tensor, source: Tensor, factor: Tensor) -> Tensor:
+    def forward(ctx: Any, value: Tensor, source: Tensor, factor: Tensor) -> Tensor:
         ctx.save_for_backward(factor)
         return value.view_as(value)
 
     @staticmethod
-    def backward(ctx, arriving: Tensor) -> tuple[None, Tensor, None]:
+    def backward(ctx: Any, arriving: Tensor) -> tuple[None, Tensor, None]:
         (factor,) = ctx.saved_tensors
         return None, arriving * factor, None
 
@@ -162,3 +163,6 @@ class RelevanceRules:
         """A class starts with its score (under DeepLIFT, the difference of scores) as its relevance."""
         scores = Reroute.apply(scores, scores, self.explained(scores))
         return scores.chunk(2)[0] if self.rule.reference else scores
+
+
+Rules = GradientRules | RelevanceRules

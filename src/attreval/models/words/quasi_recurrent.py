@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from attreval.models.words.lrp import GRADIENTS
+from attreval.models.words.lrp import GRADIENTS, Rules
 from attreval.models.words.recurrent import GATES, Trace, both_ways, init_glorot, last_states, turn
 
 BLOCKS = {"gru": 2, "lstm": 4}  # z g; i f o g
@@ -29,7 +29,7 @@ def convolve(x: Tensor, kernel: Tensor, before: int) -> Tensor:
     return functional.conv1d(padded, kernel).permute(2, 0, 1)
 
 
-def window_sources(rules, x: Tensor, mask: Tensor, size: int, before: int) -> tuple[Tensor | None, Tensor]:
+def window_sources(rules: Rules, x: Tensor, mask: Tensor, size: int, before: int) -> tuple[Tensor | None, Tensor | int]:
     """The channels of the inputs that each window reads, and how many inputs those are; zeros around do not count."""
     ones = x.new_ones(1, 1, size)
     channel = rules.bias_channel(x)
@@ -61,7 +61,7 @@ class Quasi(nn.Module):
         """Units of the state that the classifier sees."""
         return self.directions * self.hidden
 
-    def read_windows(self, x: Tensor, mask: Tensor, rules) -> tuple[Tensor, Tensor]:
+    def read_windows(self, x: Tensor, mask: Tensor, rules: Rules) -> tuple[Tensor, Tensor]:
         """(d, L, B, (G - 1) H) gate openings and (d, L, B, H) activations, in the order in which they are mixed."""
         first, size = self.order == "turn_first", self.kernel.shape[3]
         texts = both_ways(x, mask, self.directions) if first else x.expand(self.directions, *x.shape)
@@ -77,7 +77,7 @@ class Quasi(nn.Module):
             gates[1], activations[1] = turn(gates[1], mask), turn(activations[1], mask)
         return torch.stack(gates), torch.stack(activations)
 
-    def forward(self, x: Tensor, mask: Tensor, rules=GRADIENTS) -> Tensor:
+    def forward(self, x: Tensor, mask: Tensor, rules: Rules = GRADIENTS) -> Tensor:
         """(B, d H) last states of (L, B, D) embeddings; mask (L, B, 1) bool is False on padding."""
         return self.run(x, mask, rules)[0]
 
@@ -86,7 +86,7 @@ class Quasi(nn.Module):
         kept, state, shown = zip(*self.run(x, mask, GRADIENTS, keep=True)[1], strict=True)
         return Trace(torch.stack(kept, 1), torch.stack(state, 1), shown[-1])
 
-    def run(self, x: Tensor, mask: Tensor, rules, keep: bool = False) -> tuple[Tensor, list]:
+    def run(self, x: Tensor, mask: Tensor, rules: Rules, keep: bool = False) -> tuple[Tensor, list]:
         """Last states, and with `keep` the (kept, state, shown) of each step."""
         state = x.new_zeros(self.directions, x.shape[1], self.hidden)
         if len(x) == 0:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from attreval.models.words.lrp import GRADIENTS
+from attreval.models.words.lrp import GRADIENTS, RelevanceRules, Rules
 from attreval.models.words.relevance_walk import walk_with_relevance
 
 BLOCKS = {"gru": 3, "lstm": 4}  # z r g; i f o g
@@ -93,7 +93,7 @@ class Recurrent(nn.Module):
         """Units of the state that the classifier sees."""
         return self.directions * self.hidden
 
-    def forward(self, x: Tensor, mask: Tensor, rules=GRADIENTS) -> Tensor:
+    def forward(self, x: Tensor, mask: Tensor, rules: Rules = GRADIENTS) -> Tensor:
         """(B, d H) last states of (L, B, D) embeddings; mask (L, B, 1) bool is False on padding."""
         return self.run(x, mask, rules)[0]
 
@@ -103,14 +103,14 @@ class Recurrent(nn.Module):
         kept, state, shown = zip(*steps, strict=True)
         return Trace(torch.stack(kept, 1), torch.stack(state, 1), shown[-1])
 
-    def run(self, x: Tensor, mask: Tensor, rules, keep: bool = False) -> tuple[Tensor, list]:
+    def run(self, x: Tensor, mask: Tensor, rules: Rules, keep: bool = False) -> tuple[Tensor, list]:
         """Last states, and with `keep` the (kept, state, shown) of each step."""
         x = both_ways(x, mask, self.directions)
         d, length, rows, _ = x.shape
         h = c = x.new_zeros(d, rows, self.hidden)
         if length == 0:
             return last_states(h), []
-        if rules is not GRADIENTS:
+        if isinstance(rules, RelevanceRules):
             return last_states(walk_with_relevance(self, x, mask, rules)), []
         a = torch.baddbmm(self.bias[:, None], x.flatten(1, 2), self.input_kernel)
         full, steps, shown = mask.all(dim=1).flatten().tolist(), [], None
@@ -134,7 +134,7 @@ class Recurrent(nn.Module):
         """
         return (self._step_gru if self.cell == "gru" else self._step_lstm)(a, h, c, h if hide is None else h * hide)
 
-    def _step_gru(self, a, h, c, seen):
+    def _step_gru(self, a: Tensor, h: Tensor, c: Tensor, seen: Tensor) -> tuple:
         """z and r from the state, g from the reset state, and the mix of old state and g."""
         n = self.hidden
         opened = self.gate(torch.baddbmm(a[..., : 2 * n], seen, self.recurrent_kernel[..., : 2 * n]))
@@ -142,7 +142,7 @@ class Recurrent(nn.Module):
         g = torch.tanh(torch.baddbmm(a[..., 2 * n :], r * seen, self.recurrent_kernel[..., 2 * n :]))
         return torch.addcmul(z * h, 1 - z, g), c, z, None
 
-    def _step_lstm(self, a, h, c, seen):
+    def _step_lstm(self, a: Tensor, h: Tensor, c: Tensor, seen: Tensor) -> tuple:
         """i, f, o and g from the state, the cell, and what o shows of it."""
         n = self.hidden
         a = torch.baddbmm(a, seen, self.recurrent_kernel)

@@ -8,11 +8,15 @@ Letters used for shapes: d directions, L tokens, B rows, D inputs, H units a dir
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
+from attreval.models.words.lrp import RelevanceRules
 
-def walk_with_relevance(core, x: Tensor, mask: Tensor, rules) -> Tensor:
+
+def walk_with_relevance(core: Any, x: Tensor, mask: Tensor, rules: RelevanceRules) -> Tensor:
     """(d, B, H) last states of (d, L, B, D) embeddings; the backward pass carries relevance by the rules.
 
     core: recurrent.Recurrent. mask: (L, B, 1) bool, False on padding, which stands behind a text.
@@ -24,7 +28,7 @@ class _Walk(torch.autograd.Function):
     """The last states; backwards, relevance from them to the embeddings."""
 
     @staticmethod
-    def forward(ctx, x: Tensor, core, mask: Tensor, rules) -> Tensor:
+    def forward(ctx: Any, x: Tensor, core: Any, mask: Tensor, rules: RelevanceRules) -> Tensor:
         directions, length, rows, _ = x.shape
         a = torch.baddbmm(core.bias[:, None], x.flatten(1, 2), core.input_kernel).unflatten(1, (length, rows))
         h = c = x.new_zeros(directions, rows, core.hidden)
@@ -42,7 +46,7 @@ class _Walk(torch.autograd.Function):
         return h
 
     @staticmethod
-    def backward(ctx, arriving: Tensor) -> tuple[Tensor, None, None, None]:
+    def backward(ctx: Any, arriving: Tensor) -> tuple[Tensor, None, None, None]:
         x, mask, a, h, c = ctx.saved_tensors
         core, rules = ctx.core, ctx.rules
         n = core.hidden
@@ -57,7 +61,7 @@ class _Walk(torch.autograd.Function):
         of_h, of_c, at_pre = arriving, torch.zeros_like(arriving), []
         lstm = core.cell == "lstm"
         for t in range(x.shape[1] - 1, -1, -1):
-            of_state = torch.addcmul(of_c, of_h, shown[:, t]) if lstm else of_h
+            of_state = of_h if shown is None else torch.addcmul(of_c, of_h, shown[:, t])
             here = of_state * entering[:, t]
             passed = torch.bmm(here, back) * recurrent[:, t]
             if share is not None:
@@ -76,7 +80,9 @@ class _Walk(torch.autograd.Function):
         return found, None, None, None
 
 
-def lstm_factors(core, rules, a: Tensor, h: Tensor, c: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+def lstm_factors(
+    core: Any, rules: RelevanceRules, a: Tensor, h: Tensor, c: Tensor
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
     """(d, L, B, H) each: what the cell takes of a state's relevance, the cell before and g of the cell's, what the
     states before take behind the linear map; and what enters the activation function."""
     n = core.hidden
@@ -90,7 +96,9 @@ def lstm_factors(core, rules, a: Tensor, h: Tensor, c: Tensor) -> tuple[Tensor, 
     return rules.output_factor(o, torch.addcmul(i * g, f, c)), kept, entering, rules.explained(h), pre
 
 
-def gru_factors(core, rules, a: Tensor, h: Tensor, c: Tensor) -> tuple[None, Tensor, Tensor, Tensor, Tensor]:
+def gru_factors(
+    core: Any, rules: RelevanceRules, a: Tensor, h: Tensor, c: Tensor
+) -> tuple[None, Tensor, Tensor, Tensor, Tensor]:
     """The same of a GRU, whose state is its cell."""
     n = core.hidden
     kernel = core.recurrent_kernel

@@ -10,6 +10,7 @@ Letters used for shapes: L tokens, D inputs, w windows, k width of the convoluti
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -18,6 +19,8 @@ from torch.nn import functional
 from attreval.models.words.cnn import Convolutional
 from attreval.models.words.quasi_recurrent import Quasi
 from attreval.models.words.recurrent import Recurrent
+
+Core = Recurrent | Quasi | Convolutional
 
 
 @dataclass(frozen=True)
@@ -28,7 +31,7 @@ class Cut:
     size: int
     blank: bool
 
-    def starts(self, device) -> Tensor:
+    def starts(self, device: torch.device) -> Tensor:
         """(w,) where the windows start."""
         return torch.arange(self.length - self.size + 1, device=device)
 
@@ -38,14 +41,14 @@ class Cut:
         return self.size if self.blank else 0
 
 
-def can_reuse(core, device: torch.device) -> bool:
+def can_reuse(core: Core, device: torch.device) -> bool:
     """Whether `erased_states` knows this layer, and is worth it: walks through one text at a time leave a GPU idle."""
     if device.type != "cpu" and not isinstance(core, Convolutional):
         return False
     return not isinstance(core, Quasi) or core.directions == 1 or core.order == "turn_first"
 
 
-def erased_states(core, x: Tensor, size: int, blank: bool) -> Tensor:
+def erased_states(core: Core, x: Tensor, size: int, blank: bool) -> Tensor:
     """(w, H) what the classifier would see of (L, D) embeddings with each window erased, in order of their starts."""
     cut = Cut(len(x), min(size, len(x)), blank)
     if isinstance(core, Convolutional):
@@ -100,8 +103,8 @@ def _erased_ends(core: Quasi, x: Tensor, cut: Cut, direction: int) -> Tensor:
     kernel, bias, n = core.kernel[direction], core.bias[direction], core.hidden
     k, lstm = kernel.shape[2], core.cell == "lstm"
 
-    def split(a: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
-        """How much of the state is kept, what is added to it, and the output gate."""
+    def split(a: Tensor) -> tuple[Tensor, Tensor, Any]:
+        """How much of the state is kept, what is added to it, and the output gate; None where there is none."""
         g, gates = torch.tanh(a[..., -n:]), core.gate(a[..., :-n])
         if not lstm:
             return gates, (1 - gates) * g, None
