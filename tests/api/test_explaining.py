@@ -21,7 +21,7 @@ from attreval.methods import METHODS, methods_for
 from attreval.methods.method import Budget
 from attreval.methods.run import explain as ask_methods
 from attreval.models.scorer import Scorer
-from compendium.corpora.words import words_of
+from compendium.corpora.table import words_of
 
 TEXTS = ["the film was very good .", ("the brave film", "not unbelievably bad !"), "an unbelievable plot"]
 QUICK = ["gradient_x_input", "occlusion_1"]

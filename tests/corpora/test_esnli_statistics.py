@@ -9,8 +9,9 @@ import pytest
 from attreval.core.records import Instance
 from attreval.metrics.marks import overlap, spaced_marks
 from attreval.texts.rows import Counts
-from compendium.corpora import esnli
-from compendium.corpora.words import find_words, join_segments
+from compendium.corpora import snli
+from compendium.corpora.reading import csv_rows
+from compendium.corpora.table import find_words, join_segments
 
 FOLDER = Path(os.environ.get("ATTREVAL_CORPORA", "/nowhere")) / "esnli"
 pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="ATTREVAL_CORPORA names no folder with esnli in it")
@@ -23,8 +24,8 @@ def annotated():
     rows = [
         row
         for split in ("dev", "test")
-        for pair in esnli.read_csv(FOLDER / f"esnli_{split}.csv")
-        for row in esnli.annotated_row(pair, split, counts)
+        for pair in csv_rows(FOLDER / f"esnli_{split}.csv")
+        for row in snli.annotated_row(pair, split, counts)
     ]
     texts = list(dict.fromkeys(text for row in rows for text in row.segments))
     words = dict(zip(texts, find_words(texts), strict=True))
@@ -61,7 +62,7 @@ def test_the_published_counts_are_of_words_that_begin_with_a_highlight(annotated
                 for at in range(len(text) - 1)
             )
             for split in ("dev", "test")
-            for pair in esnli.read_csv(FOLDER / f"esnli_{split}.csv")
+            for pair in csv_rows(FOLDER / f"esnli_{split}.csv")
             for text in [f"{pair[f'Sentence1_marked_{person}']} {pair[f'Sentence2_marked_{person}']}"]
         ]
         assert np.mean(counts) == pytest.approx(published, abs=0.0005)

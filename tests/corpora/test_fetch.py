@@ -467,7 +467,6 @@ def test_a_corpus_comes_from_the_given_folder(registry, tmp_path, monkeypatch):
     monkeypatch.setenv("ATTREVAL_CORPORA", str(given.parent))
     corpora.fetch(["sst2"], say=lambda line: None)
     assert [i.segments for i in corpora.load("sst2", "test")] == [("my own line",)]
-    assert corpora.corpus_folder("sst2") == given
     (given / "stsa.binary.test").write_text("1 another line\n")
     corpora.fetch(["sst2"], say=lambda line: None)
     assert [i.segments for i in corpora.load("sst2", "test")] == [("another line",)]
@@ -498,8 +497,6 @@ def test_a_corpus_that_is_nowhere_is_named_with_the_way_to_get_it(registry, tmp_
     monkeypatch.setenv("ATTREVAL_CORPORA", str(tmp_path / "nowhere"))
     with pytest.raises(FetchError, match=r"nowhere.*is no folder"):
         corpora.fetch(["sst2"], say=lambda line: None)
-    with pytest.raises(ValueError, match=r"unknown corpus 'sts2'.* does not name it; there are: sst2"):
-        corpora.corpus_folder("sts2")
 
 
 def test_an_address_that_gives_other_bytes_or_none_is_refused(registry):

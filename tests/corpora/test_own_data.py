@@ -16,7 +16,7 @@ from attreval.texts.data import Columns, read_own_data
 from attreval.texts.files import read_table
 from attreval.texts.marks import mark_words, read_rationale
 from attreval.texts.rows import Counts
-from compendium.corpora.words import words_of
+from compendium.corpora.table import words_of
 
 ROWS = [
     {"text": "a good film", "label": "pos", "why": [[2, 6]]},

@@ -9,7 +9,7 @@ from reference import pointing as slow
 from attreval.core.records import Evidence, Instance
 from attreval.core.tables import read_instances, write_instances
 from attreval.texts.rows import Counts
-from compendium.corpora import linzen, ud_ewt
+from compendium.corpora import probes
 from compendium.corpora import subject_verb as sv
 from compendium.corpora.table import with_words
 
@@ -170,7 +170,7 @@ def test_gold_trees_are_read_without_ranges_and_empty_nodes(tmp_path):
     path.write_text("\n".join([TREE, TREE, long, none, "# only a comment\n"]))
     sources = {"ud_ewt/en_ewt-ud-dev.conllu": path, "agreement_parsed": write_known(tmp_path, ["the", "loaves"])}
     counts = Counts()
-    (row,) = ud_ewt.build_agreement_ud(sources, counts)
+    (row,) = probes.build_agreement_ud(sources, counts)
     made = instance_of(row)
     assert made.segments == ("the NN POS loaves",)
     assert (made.label, made.evidence.spans, made.evidence.attractors) == (1, ((3, 4, 0),), 0)
@@ -191,7 +191,7 @@ def test_gold_trees_are_read_without_ranges_and_empty_nodes(tmp_path):
     ],
 )
 def test_the_number_of_a_form_shows_against_the_other(right, wrong, number):
-    assert linzen.number_of(right, wrong) == number
+    assert probes.number_of(right, wrong) == number
 
 
 class Parser:
@@ -213,14 +213,14 @@ class Parser:
 
 
 def test_probes_keep_the_attractors_of_the_file_and_drop_what_the_parser_does_not_find(tmp_path, monkeypatch):
-    monkeypatch.setattr(linzen, "load_parser", lambda folder: Parser())
+    monkeypatch.setattr(probes, "load_parser", lambda folder: Parser())
     lines = ["the loaves of the oven are warm . <eos>", "the oven is warm <eos>", "x y are <eos>", "the " * 60 + "is"]
     (tmp_path / "text").write_text("\n".join(lines) + "\n")
     (tmp_path / "gold").write_text("5\tare\tis\t7\n2\tis\tare\t0\n2\tran\trun\t0\n60\tis\tare\t0\n")
-    sources = {linzen.TEXT: tmp_path / "text", linzen.GOLD: tmp_path / "gold", sv.PARSER: tmp_path}
+    sources = {probes.TEXT: tmp_path / "text", probes.GOLD: tmp_path / "gold", sv.PARSER: tmp_path}
     sources["agreement_parsed"] = write_known(tmp_path, ["the", "of", "loaves"])
     counts = Counts()
-    (row,) = linzen.build_agreement_linzen(sources, counts)
+    (row,) = probes.build_agreement_linzen(sources, counts)
     made = instance_of(row)
     assert made.segments == ("the loaves of the NN",)
     assert (made.label, made.evidence.attractors, made.evidence.spans) == (1, 7, ((1, 2, 0),))

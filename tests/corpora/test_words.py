@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attreval.core.records import Instance
-from compendium.corpora.words import find_words, words_of, writable
+from compendium.corpora.table import find_words, words_of, writable
 
 anything = st.text(st.characters(codec="utf-8"), max_size=80)
 

@@ -14,8 +14,8 @@ from attreval.core.units import find_units
 from attreval.metrics.unified.gold import read_gold
 from attreval.texts.rows import Counts
 from compendium.corpora.spanex import build_spanex_fever, build_spanex_snli, inside
+from compendium.corpora.table import words_of
 from compendium.corpora.tasks import TASKS
-from compendium.corpora.words import words_of
 
 PREMISE, HYPOTHESIS = "The brave film was good .", "A film was not bad ."
 

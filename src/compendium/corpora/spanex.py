@@ -16,7 +16,7 @@ import numpy as np
 
 from attreval.core.records import Evidence
 from attreval.texts.rows import Counts, Row
-from compendium.corpora.fever import read_items
+from compendium.corpora.reading import json_lines
 from compendium.corpora.tasks import TASKS
 
 # what the code of Ray Choudhury et al. leaves out
@@ -37,7 +37,7 @@ def build_spanex_fever(sources: dict[str, Path], counts: Counts) -> Iterator[Row
 def build(task: str, path: Path, counts: Counts) -> Iterator[Row]:
     """Rows of one file; labels are matched by name, since their numbers differ between releases."""
     labels = {name.lower(): k for k, name in enumerate(TASKS[task].labels)}
-    for item in read_items(path):
+    for item in json_lines(path):
         name = str(item["label"]).lower()
         name = MEANT.get(name, name).lower() if task == "spanex_fever" else name
         if name not in labels:

@@ -1,17 +1,24 @@
-"""The table of a task: words are found in its rows, empty ones dropped, the rest ordered and counted."""
+"""The table of a task: words are found in its rows, empty ones dropped, the rest ordered and counted.
+
+spaCy's rule-based English tokenizer decides where a word begins and ends. White space is no word, so every word holds
+at least one visible or control character.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
+
+import numpy as np
 
 from attreval import __version__
 from attreval.core.records import Evidence, Instance
 from attreval.texts.rows import Counts, Row
+from attreval.texts.words import writable
 from compendium.corpora.splits import in_order
 from compendium.corpora.tasks import Task, table_path
-from compendium.corpora.words import find_words, join_segments, writable
 
 STEP = 10_000
 
@@ -53,3 +60,33 @@ def with_words(task: str, rows: list[Row], counts: Counts, say: Callable[[str], 
             continue
         evidence = row.evidence(segments, words) if row.evidence else Evidence()
         yield Instance(row.id, segments, row.label, words, row.split, evidence)
+
+
+@cache
+def tokenizer():
+    """spaCy's English rules, without any trained component."""
+    import spacy
+
+    return spacy.blank("en").tokenizer
+
+
+def find_words(texts: Iterable[str]) -> Iterator[np.ndarray]:
+    """Yield, for each text, its (W, 2) start and end characters (end exclusive), in order, none empty."""
+    from spacy.attrs import IDX, IS_SPACE, LENGTH
+
+    safe = (writable(text) for text in texts)
+    for document in tokenizer().pipe(safe, batch_size=1000):
+        table = document.to_array([IDX, LENGTH, IS_SPACE]).astype(np.int64).reshape(-1, 3)
+        table = table[table[:, 2] == 0]
+        yield np.column_stack([table[:, 0], table[:, 0] + table[:, 1]])
+
+
+def words_of(segments: Sequence[str]) -> np.ndarray:
+    """(W, 3) segment, start, end of the words of one or two texts."""
+    return join_segments(list(find_words(segments)))
+
+
+def join_segments(parts: Sequence[np.ndarray]) -> np.ndarray:
+    """(W, 3) from one (W, 2) table a segment."""
+    tables = [np.column_stack([np.full(len(part), index), part]) for index, part in enumerate(parts)]
+    return np.concatenate(tables).astype(np.int64)

@@ -1,17 +1,26 @@
-"""VADER's movie review sentences: about 20 people rated each sentence, ten rated each word of a lexicon."""
+"""VADER's movie review sentences: about 20 people rated each sentence, ten rated each word of a lexicon.
+
+They are review sentences of Rotten Tomatoes: `rated_movies` leaves out those that its model was trained or chosen on,
+and marks the words that speak for the verdict. Words were rated one by one, out of context. It is the only human
+relevance that a package registry carries.
+"""
 
 from __future__ import annotations
 
 import ast
 import io
+import re
 import tarfile
 from collections.abc import Iterator
+from html import unescape
 from pathlib import Path
 
 import numpy as np
 
 from attreval.core.records import Evidence
+from attreval.core.tables import read_instances
 from attreval.texts.rows import Counts, Row
+from compendium.corpora.reading import decode
 from compendium.corpora.splits import by_share, same_text
 
 TOP = Path("vaderSentiment-3.3.2")
@@ -20,6 +29,8 @@ LEXICON = TOP / "vaderSentiment" / "vader_lexicon.txt"
 SHARES = {"train": 0.7, "dev": 0.1, "test": 0.2}
 RATERS = 10
 NEAR_ZERO = 0.5
+NO_LETTER = re.compile(r"[\W_]+")
+SURE = 15  # letters from which one text inside another is no accident
 
 
 def build_vader_movies(sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
@@ -52,18 +63,10 @@ def _read_sentences(path: Path) -> Iterator[tuple[str, float, str]]:
 def _read_columns(archive: tarfile.TarFile, name: str, columns: tuple[int, int]) -> Iterator[tuple[str, str]]:
     """Two columns of a tab-separated member."""
     text = archive.extractfile(name).read()
-    for line in io.StringIO(_decode(text), newline="\n"):
+    for line in io.StringIO(decode(text), newline="\n"):
         cells = line.rstrip("\r\n").split("\t")
         if len(cells) > max(columns):
             yield cells[columns[0]].strip(), cells[columns[1]]
-
-
-def _decode(content: bytes) -> str:
-    """UTF-8, or Windows-1252 where it is not."""
-    try:
-        return content.decode("utf-8")
-    except UnicodeDecodeError:
-        return content.decode("cp1252")
 
 
 def _read_lexicon(path: Path) -> dict[str, np.ndarray]:
@@ -74,3 +77,49 @@ def _read_lexicon(path: Path) -> dict[str, np.ndarray]:
         if len(cells) == 4:
             lexicon[cells[0].lower()] = np.array(ast.literal_eval(cells[3]), dtype=float)
     return lexicon
+
+
+def build_rated_movies(sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
+    """Rows of sentences with (10, W) marks: 1 where a rating of the word has the sign of the sentence's label."""
+    known = Known(
+        instance.segments[0]
+        for split in ("train", "dev")
+        for instance in read_instances(sources["rotten_tomatoes"], split)
+    )
+    for instance in read_instances(sources["vader_movies"]):
+        text, sign = unescape(instance.segments[0]), 1 if instance.label else -1
+        if known.holds(text):
+            counts.dropped["in train or dev of rotten_tomatoes"] += 1
+        elif text != instance.segments[0]:
+            counts.dropped["holds HTML entities, so its words are not where the ratings are"] += 1
+        elif not (marks := (sign * instance.evidence.marks > 0).astype(float)).any():
+            counts.dropped["no word rated like the sentence"] += 1
+        else:
+            name = f"rated_movies/test/{instance.id.rsplit('/', 1)[1]}"
+            found = Evidence(marks=marks)
+            yield Row(name, "test", instance.segments, instance.label, lambda *_, e=found: e, instance.words)
+
+
+class Known:
+    """Texts by their letters and digits alone: the same text is recognised in another spelling, and inside another."""
+
+    def __init__(self, texts):
+        self.whole = {_plain(text) for text in texts}
+        self.joined = "|".join(sorted(self.whole))
+        self.by_start: dict[str, list[str]] = {}
+        for text in sorted(self.whole):
+            if len(text) >= SURE:
+                self.by_start.setdefault(text[:SURE], []).append(text)
+
+    def holds(self, text: str) -> bool:
+        """Whether the text is one of these, part of one, or has one as a part."""
+        letters = _plain(text)
+        if letters in self.whole or (len(letters) >= SURE and letters in self.joined):
+            return True
+        starts = range(len(letters) - SURE + 1)
+        return any(letters.startswith(t, at) for at in starts for t in self.by_start.get(letters[at : at + SURE], ()))
+
+
+def _plain(text: str) -> str:
+    """The letters and digits of a text, lower case."""
+    return NO_LETTER.sub("", text.lower())

@@ -16,6 +16,7 @@ import numpy as np
 from attreval.methods import METHODS
 from attreval.methods.method import FAMILIES, Budget
 from attreval.methods.techniques import TECHNIQUES
+from attreval.metrics.normalised_aopc import EXACT
 from compendium import corpora
 from compendium.config import Profile, TrainingSpec
 from compendium.config.contradictions import FAMILY
@@ -249,9 +250,9 @@ class Counting:
 
     def _faithfulness(self, task: str, model: str) -> Row:
         spec, texts = self.profile.faithfulness_of(task), self.profile.rows_explained(task, model)
-        ways = {spec.rule_rows: 1, spec.released_rows: 1, spec.scale_rows: 2, spec.control_rows: 6}
-        ways |= {spec.driver_rows: 2}
-        more = sum(times * (texts if rows is None else min(rows, texts)) for rows, times in ways.items())
+        released = texts if spec.released_rows is None else spec.released_rows
+        ways = [(texts, 1), (released, 1), (spec.scale_rows, 2), (spec.control_rows, 6), (spec.driver_rows, 2)]
+        more = sum(times * min(rows, texts) for rows, times in ways)
         noise = len(spec.noise_variances) * 2 * spec.draws * len(spec.methods)
         own = self.erased(task, model, texts + more).plus(self.asked(task, model, min(spec.control_rows, texts), noise))
         return replace(own, texts=texts)
@@ -291,7 +292,7 @@ class Counting:
                 for size in spec.budgets.sizes_of.get(task, spec.budgets.sizes):
                     budget = METHODS[name].limited(given.explaining_of(task), size)
                     own = own.plus(self.explained(task, model, spec.budgets.rows, [name], budget), spec.budgets.seeds)
-        orders = 2 ** min(spec.limits.words, spec.limits.exact)
+        orders = 2 ** min(spec.limits.words, EXACT)
         own = own.plus(self.asked(task, model, spec.limits.tasks.get(task, 0), orders))
         return replace(own, texts=spec.rows_of(task, given.rows_explained(task, model)))
 

@@ -124,13 +124,13 @@ def test_a_profile_without_runs_gives_empty_tables_and_words(tmp_path):
         pareto=front,
         pareto_by_method=standing.pareto_by_method(front),
         pareto_by_metric=standing.pareto_by_metric(front),
-        stability=variant_tables.stability_table(overlaps, 0.9),
+        stability=variant_tables.stability_table(overlaps),
     )
     assert texts["joint.runs"] == texts["joint.tokens.pairs"] == "0"
     assert texts["joint.budgets.lime"] == texts["joint.tokens.highest"] == "not measured"
     assert texts["joint.random.blind"] == texts["joint.tokens.contradict_pairs"] == "none"
     itself = correlations.reliability_table(scores)
-    for drawn in (draw_correlations(table, itself, "tokens"), draw_pareto(front), draw_budgets(overlaps, 0.9)):
+    for drawn in (draw_correlations(table, itself, "tokens"), draw_pareto(front), draw_budgets(overlaps)):
         assert any(word in drawn.texts[0].get_text() for word in ("this run", "this profile"))
 
 

@@ -48,7 +48,7 @@ def test_a_profile_without_studies_gives_empty_tables():
     found = [tables.overlap_table(budgets, step), tables.baselines_table(starts, step)]
     found += [table(limits, step) for table in (tables.limits_table, tables.methods_table, tables.models_table)]
     found += [table(twins, step) for table in (tables.accuracy_table, tables.values_table, tables.moves_table)]
-    found += [tables.stability_table(found[0], 0.9), tables.turned_table(found[4])]
+    found += [tables.stability_table(found[0]), tables.turned_table(found[4])]
     assert all(table.empty for table in found)
     assert "No models" in draw_masked(found[6]).texts[0].get_text()
 
@@ -74,16 +74,14 @@ def test_explanations_are_stable_from_where_they_last():
     overlaps = tables.overlap_table(values, step)
     assert overlaps.to_largest.tolist()[1:] == overlaps.between.tolist()[1:] == [1, 1]
     assert overlaps.to_largest[0] < 1 and (overlaps.k == 4).all()
-    stability = tables.stability_table(overlaps, 0.9)
+    stability = tables.stability_table(overlaps)
     assert stability.stable_from.tolist() == stability.seeds_agree_from.tolist() == ["16"]
     falls = overlaps.assign(to_largest=[1, 0, 1], between=[1, 1, 0])
-    assert (
-        tables.stability_table(falls, 0.9).iloc[0][["stable_from", "seeds_agree_from"]].tolist() == ["more than 32"] * 2
-    )
+    assert tables.stability_table(falls).iloc[0][["stable_from", "seeds_agree_from"]].tolist() == ["more than 32"] * 2
     once = values[values.seed == 1].assign(method="integrated_gradients")
     overlaps = tables.overlap_table(once, step)
     assert overlaps.between.isna().all() and overlaps.to_largest.notna().all()
-    assert tables.stability_table(overlaps, 0.9).seeds_agree_from.tolist() == ["draws nothing"]
+    assert tables.stability_table(overlaps).seeds_agree_from.tolist() == ["draws nothing"]
 
 
 def limits_of(texts=12):

@@ -54,12 +54,13 @@ def step(monkeypatch):
     """A step whose runs are made-up readings."""
     texts = made_up()
     monkeypatch.setattr(readings, "read_run", lambda step, run: texts)
+    monkeypatch.setattr(agreement, "LENGTHS", (8, 10, 50))
     profile = Profile(
         name="made-up",
         models=MODELS,
         tasks={"snli": ROWS},
         explain={"methods": ["random"]},
-        agreement={"largest_k": 12, "lengths": [8, 10, 50], "tie_draws": 2},
+        agreement={"largest_k": 12, "tie_draws": 2},
         bootstrap={"draws": 40},
     )
     return SimpleNamespace(

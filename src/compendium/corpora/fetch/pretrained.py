@@ -103,11 +103,6 @@ def vectors_file(name: str) -> Path:
     )
 
 
-def spacy_model() -> Path:
-    """The folder that `spacy.load` takes: tags and dependency parses of English."""
-    return weights("spacy")
-
-
 def _joined_folder(name: str) -> Path:
     """Where the joined archive of split weights is opened."""
     return project.raw() / name

@@ -79,24 +79,7 @@ def own_folder() -> Path:
     return project.raw() / "corpora"
 
 
-def corpus_folder(name: str) -> Path:
-    """The folder of a corpus, the user's or the downloaded; FetchError says how to get it."""
-    known = _known_corpus(name)
-    for root in (given_folder(), own_folder()):
-        if root and (root / name).is_dir():
-            return root / name
-    raise missing(known, known.layout[0])
-
-
-def _known_corpus(name: str) -> Corpus:
-    """The corpus of a folder's name; ValueError for one that data/sources.toml does not name."""
-    known = corpora()
-    if name not in known:
-        raise ValueError(f"unknown corpus {name!r}: data/sources.toml does not name it; there are: {', '.join(known)}")
-    return known[name]
-
-
-def missing(corpus: Corpus, path: str) -> FetchError:
+def _missing(corpus: Corpus, path: str) -> FetchError:
     """The error for a file that is in no folder and has no address that answered."""
     given = os.environ.get(VARIABLE)
     where = f"it is not in {given}, which {VARIABLE} names" if given else f"{VARIABLE} is not set"
@@ -130,14 +113,14 @@ def _find_file(path: str, say: Callable[[str], None]) -> Path:
     for root in (given_folder(), own_folder()):
         if root and (root / path).exists():
             return root / path
-    corpus = _known_corpus(path.split("/")[0])
+    corpus = corpora()[path.split("/")[0]]
     address = _address_of(corpus, path)
     if address is None:
-        raise missing(corpus, path)
+        raise _missing(corpus, path)
     say(f"fetch {address.address.rsplit('/', 1)[-1]} of {corpus.title}")
     _bring(address, corpus)
     if not (own_folder() / path).exists():
-        raise FetchError(f"{address.address} was fetched, but holds no {path}. {missing(corpus, path)}")
+        raise FetchError(f"{address.address} was fetched, but holds no {path}. {_missing(corpus, path)}")
     return own_folder() / path
 
 
@@ -148,7 +131,7 @@ def _find_optional(path: str, say: Callable[[str], None]) -> Path | None:
         return given / path if (given / path).exists() else None
     if (own_folder() / path).exists():
         return own_folder() / path
-    known = _address_of(_known_corpus(name), path)
+    known = _address_of(corpora()[name], path)
     return _find_file(path, say) if known and not known.archive else None
 
 
@@ -183,7 +166,7 @@ def _read_address(address: Address, corpus: Corpus, part: Path) -> None:
             shutil.copyfileobj(answer, sink, 1 << 20)
             expected = answer.headers.get("Content-Length")
     except (urllib.error.URLError, TimeoutError, ConnectionError) as error:
-        raise FetchError(f"{address.address} does not answer ({error}). {missing(corpus, address.path)}") from error
+        raise FetchError(f"{address.address} does not answer ({error}). {_missing(corpus, address.path)}") from error
     if expected and part.stat().st_size != int(expected):
         raise FetchError(
             f"{address.address} was cut at {part.stat().st_size} of {expected} bytes. Nothing kept; try again"
@@ -191,7 +174,7 @@ def _read_address(address: Address, corpus: Corpus, part: Path) -> None:
     if address.sha256 and (got := sha256_of(part)) != address.sha256:
         raise FetchError(
             f"{address.address} gave bytes with sha256 {got}, but data/sources.toml wants {address.sha256}: "
-            f"the file has changed there. Nothing was kept. {missing(corpus, address.path)}"
+            f"the file has changed there. Nothing was kept. {_missing(corpus, address.path)}"
         )
 
 

@@ -15,6 +15,7 @@ from compendium.papers.joint.across_models import DIFFER, TOO_FEW
 from compendium.papers.joint.correlations import POOLED
 from compendium.papers.joint.standing import MEAN, TRANSFORMERS
 from compendium.papers.joint.values import JOINT
+from compendium.papers.joint.variant_tables import STABLE
 
 PALETTE = "RdBu"  # red to blue through white: told apart by the colour-blind too
 EXTERNAL = ("pointing", "people", "people_units", "diagnosticity")  # the first there is drawn beside the usual three
@@ -185,7 +186,7 @@ def pick_runs(part: pd.DataFrame) -> list[tuple[str, str]]:
     return [metrics.index[kinds.index(kind)] for kind in ("", "people", "pointing") if kind in kinds]
 
 
-def draw_budgets(overlaps: pd.DataFrame, threshold: float):
+def draw_budgets(overlaps: pd.DataFrame):
     """Overlap of the top tokens by evaluations requested: with the largest budget, of two seeds; a line a method."""
     use_style()
     if not len(overlaps):
@@ -203,7 +204,7 @@ def draw_budgets(overlaps: pd.DataFrame, threshold: float):
             axes.plot(line.requested, line[name], color=colours[at], marker=MARKERS[at % len(MARKERS)], label=where)
             band = {"color": colours[at], "alpha": 0.08, "linewidth": 0}
             axes.fill_between(line.requested, line[f"{name}_low"], line[f"{name}_high"], **band)
-        axes.axhline(threshold, color="#666666", linestyle=":", linewidth=1)
+        axes.axhline(STABLE, color="#666666", linestyle=":", linewidth=1)
         axes.set(xscale="log", ylim=(0, 1.03), xlabel="evaluations asked for", title=title)
         axes.set_xticks(sizes := sorted(set(overlaps.budget)), [f"{size:,}" for size in sizes])
         axes.minorticks_off()

@@ -25,6 +25,7 @@ from compendium.papers.joint.variants import ACCURACY, MASKED, METHOD, PLAIN, RE
 from compendium.workflow.step import Step
 
 CUTS = 200  # random ones of the texts in two halves
+STABLE = 0.9  # mean overlap of the top tokens from which on an answer counts as standing still
 PLACES = ("raw", "normalised")
 CELL = ["task", "erased", "metric"]
 
@@ -61,8 +62,8 @@ def overlap_table(values: pd.DataFrame, step: Step) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns)
 
 
-def stability_table(overlaps: pd.DataFrame, threshold: float) -> pd.DataFrame:
-    """One row a run and method: the budgets from which on its top tokens overlap by `threshold`, in words.
+def stability_table(overlaps: pd.DataFrame) -> pd.DataFrame:
+    """One row a run and method: the budgets from which on its top tokens overlap by STABLE, in words.
 
     stable_from: with those of the largest budget, which itself cannot tell; seeds_agree_from: those of two seeds.
     `more than` the largest budget where none of those tried is enough.
@@ -70,9 +71,9 @@ def stability_table(overlaps: pd.DataFrame, threshold: float) -> pd.DataFrame:
     rows = []
     for (task, model, method), part in overlaps.groupby(["task", "model", "method"], sort=False):
         part = part.sort_values("budget")
-        sizes, stable, agree = part.budget.to_numpy(), part.to_largest >= threshold, part.between >= threshold
+        sizes, stable, agree = part.budget.to_numpy(), part.to_largest >= STABLE, part.between >= STABLE
         agree_from = _lasting(sizes, agree.to_numpy()) if METHODS[method].stochastic else "draws nothing"
-        rows.append((task, model, method, _lasting(sizes, stable.to_numpy()[:-1]), agree_from, threshold))
+        rows.append((task, model, method, _lasting(sizes, stable.to_numpy()[:-1]), agree_from, STABLE))
     return pd.DataFrame(rows, columns=["task", "model", "method", "stable_from", "seeds_agree_from", "threshold"])
 
 

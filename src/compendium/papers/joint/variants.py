@@ -157,8 +157,6 @@ def _between_limits(opened: Opened, part: Part) -> Iterator[tuple]:
             rngs=[generator("ties", *opened.run, one.instance.id, method) for method in one.attributions],
             protocol=protocol,
             query=query,
-            beam=spec.beam,
-            exact=spec.exact,
         )
         for one in explained
     ]

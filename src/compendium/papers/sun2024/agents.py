@@ -21,7 +21,7 @@ from compendium import corpora
 from compendium.config import TrainingSpec
 from compendium.papers.common.runs import RUN, load_typed_attributions
 from compendium.papers.common.trained_models import load_model
-from compendium.papers.sun2024.properties import rank_types, shown_features
+from compendium.papers.sun2024.properties import SHOWN_PAIRS, rank_types, shown_features
 from compendium.papers.sun2024.tables import of_agents
 from compendium.workflow.kept import kept_or_made
 from compendium.workflow.step import Step
@@ -103,7 +103,7 @@ def agent_inputs(step: Step) -> list[AgentInput]:
     settings, run = profile.diagnosis.agents, (given.task, given.model, given.seed)
     model = load_model(step.results, profile, *run)
     # ranks to be written at most: as many as there are units in a few pairs of long spans
-    marks = read_marks(model.tokenizer, 200 * settings.pieces)
+    marks = read_marks(model.tokenizer, 200 * SHOWN_PAIRS)
     longest = getattr(model, "longest", model.max_length)
     records = load_typed_attributions(step.results, profile, *run)
     out = []
@@ -113,7 +113,7 @@ def agent_inputs(step: Step) -> list[AgentInput]:
         by_condition = {UNINFORMED: tokens}
         for technique in settings.techniques:
             rankings = rank_types(records[instance.id], units, technique, (*run, instance.id))
-            shown = shown_features(rankings, settings.pieces)
+            shown = shown_features(rankings)
             for kind, form in product(settings.types, settings.forms):
                 by_condition[technique, kind, form] = inform(tokens, units, shown[kind], marks, form, longest)
         target = next(iter(records[instance.id].values())).target

@@ -73,7 +73,7 @@ def _leaks_of_run(results: Results, profile: Profile, run: tuple) -> Iterator[tu
             if not names:
                 continue
             ranked = [rank_types(by_text[i], units[i], technique, (*run, i)) for i in names]
-            shown = [shown_features(rankings, settings.agents.pieces) for rankings in ranked]
+            shown = [shown_features(rankings) for rankings in ranked]
             classes = np.array([by_text[i][TECHNIQUES[technique]["span"]].target for i in names])
             numbers = heads[choice].reindex(names).to_numpy() if choice in heads else None
             for kind in TECHNIQUES[technique]:

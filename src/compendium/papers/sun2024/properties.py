@@ -40,6 +40,7 @@ TOGETHER = 10  # instances that share batches
 TEXT = [*RUN, "instance"]
 UNIFIED_FAITHFULNESS = ("unified_comprehensiveness", "unified_sufficiency_inverted")
 RANDOM = "random"  # the type of random units, as many as techniques have on average
+SHOWN_PAIRS = 3  # pairs of spans that agents see of a text; of the other types, as many units as these hold
 CHANGES = ["comprehensiveness", "sufficiency", "drop_without", "drop_only"]
 
 
@@ -126,9 +127,9 @@ def rank_types(records: Mapping[str, Attribution], units: Units, technique: str,
     }
 
 
-def shown_features(rankings: dict[str, Ranking], pieces: int) -> dict[str, list[Feature]]:
+def shown_features(rankings: dict[str, Ranking]) -> dict[str, list[Feature]]:
     """What agents are shown of a text: its first pairs of spans, and of every type as many units as these hold."""
-    size = len(rankings["span"].units(pieces))
+    size = len(rankings["span"].units(SHOWN_PAIRS))
     return {kind: take_units(ranking, size, rankings["token"]) for kind, ranking in rankings.items()}
 
 

@@ -14,6 +14,7 @@ from compendium.corpora import TASKS
 
 PUBLISHED_TASKS = {"sst2": "SST", "evidence_inference": "EvInf", "ag_news": "AG", "multirc": "MultiRC"}
 STAND_INS = {"rotten_tomatoes": "SST", "bbc": "AG", "imdb": "EvInf", "snli": "MultiRC"}
+CONTROL_DRAWS = 1  # random masks of a changed protocol, and of the main one that it is compared with
 HARD_PREFIX = "hard: "  # of settings for hard erasure alone
 
 
@@ -108,10 +109,10 @@ def list_settings(profile: Profile, task: str, at: int | None = None) -> dict[st
     spec, main, at = profile.faithfulness_of(task), main_deviation(profile, task), -1 if at is None else at
     found = {"main": Setting(main.title, main_protocol(profile, task), main.methods, main.permuted)}
     for name, rule in RULE_SETTINGS.items():
-        rows = spec.released_rows if name == "released" else spec.rule_rows
-        if (rows is None or at < rows) and rule_setting(profile, task, name) == name:
+        measured = name != "released" or spec.released_rows is None or at < spec.released_rows
+        if measured and rule_setting(profile, task, name) == name:
             found[name] = Setting(rule.title, rule_protocol(profile, task, name), rule.methods, rule.permuted)
-    control = replace(found["main"].protocol, draws=spec.control_draws)
+    control = replace(found["main"].protocol, draws=CONTROL_DRAWS)
     for name, change in list_changes(profile, task, at).items():
         methods, permuted = main.methods | change.methods, main.permuted or change.permuted
         found[name] = Setting(change.title, change.apply(control), methods, permuted)
@@ -142,7 +143,7 @@ def list_changes(profile: Profile, task: str, at: int | None = None) -> dict[str
         for variance in variances
     }
     alternatives = noises | {"attend": Deviation("soft attention mask", {"soft": "attend"})}
-    draws = {"draws": Deviation(f"{spec.draws} random masks, not {spec.control_draws}", {"draws": spec.draws})}
+    draws = {"draws": Deviation(f"{spec.draws} random masks, not {CONTROL_DRAWS}", {"draws": spec.draws})}
     return _applicable(task, control | RELEASED | OURS | draws | alternatives | scale)
 
 

@@ -1,4 +1,4 @@
-"""Contradictions of a profile: found when it is loaded, with task, what came, and what would do."""
+"""What is decided over a whole profile: contradictions, variants of papers, and changes for one model of a task."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from reference.profiles import TASK, TINY
 
 from compendium import config
 from compendium.config import Profile
+from compendium.config.variants import VARIANTS
 from compendium.workflow.samples import describe_samples
 
 WORDS = {"architecture": "gru", "hidden": 4}
@@ -96,16 +97,97 @@ def test_each_value_of_the_paper_profile_that_the_papers_state_says_where():
     """What Poerner (12), Kamp (B) and Zhao (A) print of training stands in a line with a comment."""
     text = (CHECKOUT / "config" / "paper.yaml").read_text(encoding="utf-8")
     plain = [line.strip() for line in text.splitlines() if "#" not in line]
-    for name in (
-        "learning_rate",
-        "batch_rows",
-        "epochs",
-        "patience",
-        "clip",
-        "embeddings",
-        "gate",
-        "hidden",
-        "dropout",
-    ):
+    stated = "learning_rate batch_rows epochs patience clip embeddings gate hidden dropout"
+    for name in stated.split():
         assert not [line for line in plain if line.startswith(f"{name}:")], name
     assert yaml.safe_load(text)["models"]["gru"]["embeddings"].endswith("300d.txt")
+
+
+# Variants of a paper: named, whole, and the only way to set what they set
+
+
+def load(folder, **more):
+    """A profile of its own file, with more keys."""
+    made = {"name": "mine", "models": {"tiny": TINY}, "tasks": {"snli": TASK}, "explain": {"methods": ["lime"]}}
+    (folder / "mine.yaml").write_text(yaml.safe_dump(made | more))
+    return config.load(str(folder / "mine.yaml"))
+
+
+@pytest.mark.parametrize("paper, name", [(p, v) for p, variants in VARIANTS.items() for v in variants])
+def test_a_variant_fills_in_all_that_it_names(tmp_path, paper, name):
+    """Each field is one that the schema has, and says in the loaded profile what the variant says."""
+    found = load(tmp_path, variants={paper: name})
+    assert found.variants == {paper: name}
+    for section, fields in VARIANTS[paper][name].items():
+        place = found
+        for part in section.split("."):
+            place = getattr(place, part)
+        assert {field: getattr(place, field) for field in fields} == fields
+
+
+def test_every_variant_of_a_paper_moves_something(tmp_path):
+    named = [{paper: name} for paper, variants in VARIANTS.items() for name in variants]
+    made = [load(tmp_path, variants=chosen).model_dump(exclude={"variants"}) for chosen in ({}, *named)]
+    assert len(set(map(str, made))) == len(made)
+
+
+def test_variants_of_several_papers_meet_and_leave_other_keys_alone(tmp_path):
+    found = load(tmp_path, variants={"kamp2023": "paper", "sun2024": "released"}, agreement={"fixed_k": 3})
+    assert (found.agreement.people, found.agreement.fixed_k) == ("share", 3)
+    assert found.diagnosis.units.head_rank == -1 and found.diagnosis.units.unit == "word"
+
+
+@pytest.mark.parametrize(
+    "more, words",
+    [
+        ({"agreement": {"ties": "random"}}, r"agreement\.ties: is set by a variant .* kamp2023: released"),
+        ({"tasks": {"snli": TASK | {"explain": {"limsse_solver": "exact"}}}}, r"tasks\.snli\.explain\.limsse_solver"),
+        ({"diagnosis": {"units": {"head_rank": 1}}}, r"diagnosis\.units\.head_rank"),
+        ({"seed_study": {"explain": {"limsse_solver": "exact"}}}, r"seed_study\.explain\.limsse_solver"),
+        ({"variants": {"kamp2024": "paper"}}, "no paper 'kamp2024'; there are: poerner2018, kamp2023"),
+        ({"variants": {"kamp2023": "code"}}, r"variants\.kamp2023: no variant 'code'; there are: released, paper"),
+        ({"variants": ["paper"]}, "paper and variant are needed"),
+        ({"agreement": 3}, "agreement"),
+        ({"agreement": 3, "variants": {"kamp2023": "paper"}}, "agreement"),
+        ({"variants": {"kamp2023": ["paper"]}}, "no variant"),
+    ],
+)
+def test_what_a_variant_sets_is_no_key_of_a_profile(tmp_path, more, words):
+    with pytest.raises(ValueError, match=words):
+        load(tmp_path, **more)
+
+
+# A task may change for one of its models
+
+
+def changed(**more):
+    """A profile whose task has two models, with changes for one of them."""
+    task = TASK | {"models": ["tiny", "other"], "train_rows": 8, "of_model": {"other": more}}
+    return make(models={"tiny": TINY, "other": TINY}, tasks={"rotten_tomatoes": task | {"training": {"epochs": 2}}})
+
+
+def test_a_task_changes_for_one_of_its_models():
+    made = changed(
+        train_rows=4, explain_rows=0, training={"tokens": 9}, also_train={"imdb": {"rows": 2, "last_words": 3}}
+    )
+    assert made.task_of("rotten_tomatoes", "tiny").train_rows == 8
+    assert made.task_of("rotten_tomatoes", "other").train_rows == 4
+    assert made.training_of("rotten_tomatoes", "other").tokens == 9
+    assert made.training_of("rotten_tomatoes", "other").epochs == 2
+    assert made.training_of("rotten_tomatoes", "tiny").tokens is None
+    assert made.explained_runs("faithfulness") == [("rotten_tomatoes", "tiny", 1)]
+    assert made.read_tasks() == ["rotten_tomatoes", "imdb"]
+    assert changed(judges=["agreement"]).explained_runs("agreement") == [("rotten_tomatoes", "other", 1)]
+
+
+@pytest.mark.parametrize(
+    "more, words",
+    [
+        ({"shards": 2}, "unknown key 'shards'; allowed are: train_rows"),
+        ({"training": {"tokns": 9}}, "unknown training key 'tokns'"),
+        ({"train_rows": "many"}, "train_rows"),
+    ],
+)
+def test_changes_for_one_model_are_checked(more, words):
+    with pytest.raises(ValueError, match=words):
+        changed(**more)

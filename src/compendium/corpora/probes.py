@@ -1,7 +1,9 @@
-"""Linzen et al.'s naturally occurring agreement sentences as probes, in the selection of Gulordava et al. 2018.
+"""Agreement sentences to probe a model with, read by that of agreement_parsed or agreement_whole.
 
-The files say where the verb is, its right and wrong form, and how many attractors there are, but neither subject nor
-tags: those are spaCy's. A sentence where the parser finds no subject of that verb and number is dropped and counted.
+Universal Dependencies English EWT: people have annotated subjects and tags. Linzen et al.'s naturally occurring
+sentences, in the selection of Gulordava et al. 2018: the files say where the verb is, its right and wrong form, and how
+many attractors there are, but neither subject nor tags: those are spaCy's. A sentence where the parser finds no subject
+of that verb and number is dropped and counted.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from compendium.corpora.subject_verb import (
     LONGEST,
     PARSER,
     Sentence,
+    choose_new,
     find_agreements,
     load_parser,
     make_row,
@@ -22,22 +25,59 @@ from compendium.corpora.subject_verb import (
     vocabulary_of,
 )
 
+PARTS = ("train", "train.reconstructed", "dev", "test")
+FORM, TAG, HEAD, RELATION = 1, 4, 6, 7  # columns of a CoNLL-U file
 TEXT, GOLD = "linzen/subj_agr_filtered.text", "linzen/subj_agr_filtered.gold"
 END = "<eos>"
 
 
+def build_agreement_ud(sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
+    """Rows of all parts, all in test; rare are the words that are rare to the model of agreement_parsed."""
+    return _ud_rows("agreement_ud", "agreement_parsed", sources, counts)
+
+
+def build_agreement_ud_whole(sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
+    """The same to the model of agreement_whole."""
+    return _ud_rows("agreement_ud_whole", "agreement_whole", sources, counts)
+
+
+def _ud_rows(task: str, parent: str, sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
+    known = vocabulary_of(read_instances(sources[parent]))
+    seen: set[str] = set()
+    for part in PARTS:
+        path = sources.get(f"ud_ewt/en_ewt-ud-{part}.conllu")
+        for number, sentence in enumerate(_read_trees(path) if path else ()):
+            if found := choose_new(sentence, seen, counts):
+                yield make_row(f"{task}/test/{part}-{number}", sentence, found, known)
+
+
+def _read_trees(path: Path) -> Iterator[Sentence]:
+    """The trees of a CoNLL-U file, syntactic words only; ranges (`3-4`) and empty nodes (`5.1`) are left out."""
+    for block in path.read_text(encoding="utf-8").split("\n\n"):
+        lines = [line.split("\t") for line in block.splitlines() if line and not line.startswith("#")]
+        rows = [cells for cells in lines if cells[0].isdigit()]
+        if rows:
+            yield Sentence(
+                words=tuple(cells[FORM].replace(" ", "_") for cells in rows),
+                tags=tuple(cells[TAG] for cells in rows),
+                # heads count from 1 and a root's is 0
+                heads=tuple(int(cells[HEAD]) - 1 if cells[HEAD] != "0" else at for at, cells in enumerate(rows)),
+                relations=tuple(cells[RELATION] for cells in rows),
+            )
+
+
 def build_agreement_linzen(sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
     """Rows of all sentences, all in test; rare are the words that are rare to the model of agreement_parsed."""
-    yield from _rows("agreement_linzen", vocabulary_of(read_instances(sources["agreement_parsed"])), sources, counts)
+    return _linzen_rows("agreement_linzen", "agreement_parsed", sources, counts)
 
 
 def build_agreement_linzen_whole(sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
     """The same to the model of agreement_whole."""
-    known = vocabulary_of(read_instances(sources["agreement_whole"]))
-    yield from _rows("agreement_linzen_whole", known, sources, counts)
+    return _linzen_rows("agreement_linzen_whole", "agreement_whole", sources, counts)
 
 
-def _rows(task: str, known: set[str], sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
+def _linzen_rows(task: str, parent: str, sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
+    known = vocabulary_of(read_instances(sources[parent]))
     lines = sources[TEXT].read_text(encoding="utf-8").splitlines()
     gold = sources[GOLD].read_text(encoding="utf-8").splitlines()
     kept = []
