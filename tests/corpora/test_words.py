@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from attreval.core.records import Instance
@@ -15,7 +15,6 @@ def texts_of(text):
     return [text[a:b] for a, b in next(find_words([text]))]
 
 
-@settings(deadline=None, max_examples=300)
 @given(anything)
 def test_words_hold_every_character_that_is_not_white_space_once(text):
     words = next(find_words([text]))
@@ -28,7 +27,6 @@ def test_words_hold_every_character_that_is_not_white_space_once(text):
     assert all(count == 1 for count, char in zip(covered, text, strict=True) if not char.isspace())
 
 
-@settings(deadline=None)
 @given(st.lists(anything, min_size=1, max_size=2))
 def test_words_make_a_valid_instance_with_one_or_two_segments(segments):
     words = words_of(segments)
@@ -37,7 +35,6 @@ def test_words_make_a_valid_instance_with_one_or_two_segments(segments):
     assert (np.diff(words[:, 0]) >= 0).all()
 
 
-@settings(deadline=None)
 @given(st.lists(anything, max_size=6))
 def test_a_text_has_the_same_words_alone_and_among_others(texts):
     together = [words.tolist() for words in find_words(texts)]
@@ -52,28 +49,14 @@ def test_a_text_has_the_same_words_alone_and_among_others(texts):
         ("The cat didn't sleep.", ["The", "cat", "did", "n't", "sleep", "."]),
         ("one\ttwo\n\nthree", ["one", "two", "three"]),
         ("well-made", ["well", "-", "made"]),
-        ("so good 👍🏽!", None),
         ("שלום עולם", ["שלום", "עולם"]),
         ("cafe\u0301 noir", ["cafe\u0301", "noir"]),
         ("nul \0 inside", ["nul", "\0", "inside"]),
     ],
 )
 def test_known_texts(text, words):
-    if words is None:
-        assert "".join(texts_of(text)) == "".join(text.split())
-    else:
-        assert texts_of(text) == words
-
-
-def test_five_thousand_words_keep_their_places():
-    text = " ".join(f"word{number}" for number in range(5000))
-    words = next(find_words([text]))
-    assert len(words) == 5000
-    assert text[slice(*words[4321])] == "word4321"
-
-
-def test_two_empty_segments_have_no_word():
-    assert words_of(["", " "]).shape == (0, 3)
+    assert texts_of(text) == words
+    assert len(words_of([text, " "])) == len(words)
 
 
 def test_a_lone_surrogate_is_replaced_and_moves_no_offset():
