@@ -111,11 +111,11 @@ def test_areas_between_limits_keep_the_direction_of_the_measure(measure):
 
 
 def test_properties_are_turned_as_the_registry_says():
-    for name, key in tables.PROPERTIES.items():
+    for name, about in tables.PROPERTIES.items():
         row = RUN | {"kind": "encoder", "technique": "t", "type": "token", "form": None, "instance": "a"}
         frame = pd.DataFrame([row | {"property": name, "value": 0.5, "chance": 0.25}])
         lead = contrasts.mean_of_cells(frame, contrasts.TypeContrast(name, "token", ("random",)))
-        assert lead == METRICS[key].sign * 0.25
+        assert lead == METRICS[about.metric].sign * 0.25
 
 
 ONE_FILE = """

@@ -151,7 +151,7 @@ def claim_sign() -> bool:
     from attreval.metrics import METRICS
     from compendium.papers.sun2024.tables import PROPERTIES
 
-    return METRICS[PROPERTIES["sufficiency"]].sign > 0
+    return METRICS[PROPERTIES["sufficiency"].metric].sign > 0
 
 
 def test_faithfulness_by_corpus_and_rule():

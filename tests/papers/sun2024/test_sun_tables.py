@@ -437,9 +437,9 @@ def test_as_many_random_units_are_as_many(tiny):
     for sizes in ("mean", "each"):
         asked = settings.changed(random_sizes=sizes, span_rules=[])
         case = sun_properties.rank_instance(one, records, tiny, asked, run, {})
-        (job,) = sun_properties.masked_sets(case, asked, records, run)
-        assert all(len(chosen) == key[3] for key, chosen in job.sets)
-        rows = [(*run, one.id, *key, float(len(chosen)), 0.0, 0.0, 0.0) for key, chosen in job.sets]
+        sets = sun_properties.explained_sets(case, asked, run)
+        assert all(len(chosen) == key[3] for key, chosen in sets)
+        rows = [(*run, one.id, *key, float(len(chosen)), 0.0, 0.0, 0.0) for key, chosen in sets]
         columns = [*sun_properties.TEXT, "technique", "type", "k", "units", *sun_properties.CHANGES]
         frames[sizes] = pd.DataFrame(rows, columns=columns)
     assert frames["each"].query("type not in @TECHNIQUES").equals(frames["mean"]), "the mean's own draws stay"

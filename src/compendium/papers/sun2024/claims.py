@@ -5,9 +5,10 @@ Does each hold here, in how many cells of the paper's own tables, and what becom
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -45,9 +46,9 @@ RIVALS = {"technique": "method", "type": "metric", "form": "protocol"}  # what i
 
 
 def contrast_values(step: Step, properties: Properties, predictions: pd.DataFrame) -> pd.DataFrame:
-    """One row an explanation of an instance and property, with what chance gives there; seeds are averaged.
+    """One row per explanation of an instance and property, with the value of chance there; seeds are averaged.
 
-    Simulatability is whether an agent predicts what the model predicts, and chance the uninformed agent.
+    Simulatability is whether an agent predicts what the model predicts; its chance is the uninformed agent.
     """
     text, parts, chance = [*KEYS, "instance"], [], chance_changes(properties.changes)
     changes = properties.changes.groupby([*text, "k"])[list(FAITHFULNESS)].mean().reset_index()
@@ -55,10 +56,11 @@ def contrast_values(step: Step, properties: Properties, predictions: pd.DataFram
         random = _means(chance, [*TEXT, "technique"], name) if len(chance) else chance
         parts.append(_with_chance(_means(changes, text, name), random, ["technique"]).assign(property=name))
     for name in ("token", "interaction") if len(properties.agreement) else ():
-        by_instance = _means(properties.agreement, text, name)
-        by_instance["like"] = by_instance.type.replace("combined", "span")
-        random = by_instance[by_instance.technique == "random"]
-        parts.append(_with_chance(by_instance, random, ["like"]).assign(property=f"{name} agreement"))
+        found = _means(properties.agreement, text, name)
+        found["like"] = found.type.replace("combined", "span")
+        parts.append(
+            _with_chance(found, found[found.technique == "random"], ["like"]).assign(property=f"{name} agreement")
+        )
     entropy = properties.complexity.groupby(text)[["entropy", "random"]].mean().reset_index()
     parts.append(entropy.rename(columns={"entropy": "value", "random": "chance"}).assign(property="complexity"))
     if len(predictions):
@@ -84,30 +86,23 @@ def _with_chance(values: pd.DataFrame, random: pd.DataFrame, more: list[str]) ->
 
 
 def claims_table(step: Step, values: pd.DataFrame, learned: pd.DataFrame | None = None) -> pd.DataFrame:
-    """One row a claim of the paper with our value, its interval, its nulls and a verdict.
+    """One row per claim of the paper with our value, its interval, its nulls and a verdict.
 
-    learned: of `agents.agents_learned`; agents of a task and model that have not learned tell nothing of explanations.
+    learned: from `agents.agents_learned`; agents that have not learned say nothing of explanations.
     """
-    claims, found = read_claims("sun2024"), {}
-    values, unlearned = _without_unlearned(values, learned)
+    claims, found, unlearned = read_claims("sun2024"), {}, ""
+    if learned is not None and not learned.learned.all():
+        lost = learned[~learned.learned.astype(bool)].set_index(["task", "model"])
+        unlearned = "; ".join(f"{task}, {model}: {reason}" for (task, model), reason in lost.reason.items())
+        of_lost = values.set_index(["task", "model"]).index.isin(lost.index)
+        values = values[~((values.property == "simulatability") & of_lost)]
     for claim in claims:
         if claim.why_not:
             continue
         found[claim.id] = our_value(claim, values, step) if claim.contrast else trade_off(step, values)
-        if unlearned and claim.contrast and claim.contrast.get("property") == "simulatability":
-            found[claim.id] = untested(unlearned) if found[claim.id].reason else found[claim.id]
+        if unlearned and found[claim.id].reason and (claim.contrast or {}).get("property") == "simulatability":
+            found[claim.id] = untested(unlearned)
     return score(claims, found, step.profile.bootstrap.confidence, published_values())
-
-
-def _without_unlearned(values: pd.DataFrame, learned: pd.DataFrame | None) -> tuple[pd.DataFrame, str]:
-    """The values without those of agents that have not learned, and why these tell nothing."""
-    if learned is None or learned.learned.all():
-        return values, ""
-    lost = learned[~learned.learned.astype(bool)]
-    of_agents = values.property == "simulatability"
-    both = pd.MultiIndex.from_frame(values[["task", "model"]]).isin(pd.MultiIndex.from_frame(lost[["task", "model"]]))
-    why = "; ".join(f"{row.task}, {row.model}: {row.reason}" for row in lost.itertuples())
-    return values[~(of_agents & both)], why
 
 
 def our_value(claim: Claim, values: pd.DataFrame, step: Step) -> Finding:
@@ -149,27 +144,25 @@ def _correlation(_: np.ndarray, means: np.ndarray) -> np.ndarray:
         return (one * other).sum(axis=1) / np.sqrt((one**2).sum(axis=1) * (other**2).sum(axis=1))
 
 
-def _published() -> pd.DataFrame:
-    """The published cells, tasks by our names."""
-    cells = published_cells()
-    return cells.assign(task=cells.task.map({theirs: ours for ours, theirs in CORPORA.items()}))
+def _asked_of_published(ask: Callable, cells: pd.DataFrame) -> dict[str, Any]:
+    """By claim that is a contrast, what `ask` says of it on the published cells, tasks by our names."""
+    cells = cells.assign(task=cells.task.map({theirs: ours for ours, theirs in CORPORA.items()}))
+    return {c.id: ask(cells, c.ask(TypeContrast)) for c in read_claims("sun2024") if c.contrast}
 
 
 def published_claims() -> pd.DataFrame:
     """In how many cells of the paper's own tables each claim holds (0 of 0 where they do not show it)."""
-    cells = _published()
-    counts = {c.id: count_cells(cells, c.ask(TypeContrast)) for c in read_claims("sun2024") if c.contrast}
+    counts = _asked_of_published(count_cells, published_cells())
     rows = [(name, held, shown, f"{held} of {shown}") for name, (held, shown) in counts.items()]
     return pd.DataFrame(rows, columns=["claim", "held", "cells", "holds_in"])
 
 
 def published_values() -> dict[str, float]:
-    """By claim that the paper's own tables decide: its number made from them, shares and not per cent."""
-    cells = _published()
+    """By claim that the paper's own tables decide: its number made from them, as a share and not in per cent."""
+    cells = published_cells()
     percent = cells.property.isin([*PERCENT, "simulatability"])
     cells = cells.assign(**{name: cells[name].where(~percent, cells[name] / 100) for name in ("value", "chance")})
-    found = {c.id: mean_of_cells(cells, c.ask(TypeContrast)) for c in read_claims("sun2024") if c.contrast}
-    return {name: value for name, value in found.items() if not np.isnan(value)}
+    return {name: v for name, v in _asked_of_published(mean_of_cells, cells).items() if not np.isnan(v)}
 
 
 def combined_table(step: Step, values: pd.DataFrame) -> pd.DataFrame:

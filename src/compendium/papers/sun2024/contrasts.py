@@ -48,28 +48,17 @@ class TypeContrast:
 def contrast_types(values: pd.DataFrame, asked: TypeContrast, settings: BootstrapSpec) -> Difference | None:
     """The difference that a contrast asks for, higher being better; None where no cell has all of its options.
 
+    Where several properties are asked, it is the share of them that differ by more than 0; None for fewer than two.
     values: columns task, model, kind, technique, type, form, property, instance, value, chance.
     """
-    if asked.properties:
-        return _share_of_properties(values, asked, settings)
-    return mean_difference(_cells(values, asked), settings)
-
-
-def _cells(values: pd.DataFrame, asked: TypeContrast) -> list[Cell]:
-    """What a contrast compares, cell by cell."""
-    options, difference = (asked.better, *asked.worse), partial(_lead, pick=asked.pick)
-    out = []
-    for task, model, table, chance in _tables(values, asked):
-        given, about = table.to_numpy(), (tuple(table.index), (0,) * len(table), difference, asked.pick != "mean")
-        by_scores = partial(_as_random, given, chance.to_numpy(), options)
-        by_names = partial(exchange_names, given)
-        out.append(Cell(task, model, given, *about, by_scores, by_names, part=asked.property))
-    return out
-
-
-def _share_of_properties(values: pd.DataFrame, asked: TypeContrast, settings: BootstrapSpec) -> Difference | None:
-    """In what share of the properties the difference is above 0; None where fewer than two can be asked."""
-    cells = [cell for one in single(asked) for cell in _cells(values, one)]
+    options, cells = (asked.better, *asked.worse), []
+    for one in single(asked):
+        for task, model, texts, table, chance in _tables(values, one):
+            about = (texts, (0,) * len(texts), partial(_lead, pick=asked.pick), asked.pick != "mean")
+            nulls = (partial(_as_random, table, chance, options), partial(exchange_names, table))
+            cells.append(Cell(task, model, table, *about, *nulls, part=one.property))
+    if not asked.properties:
+        return mean_difference(cells, settings)
     names = list(dict.fromkeys(cell.part for cell in cells))
     if len(names) < 2:
         return None
@@ -102,8 +91,7 @@ def _leads_of_cells(values: pd.DataFrame, asked: TypeContrast) -> dict[str, list
     """By property, the difference in each cell."""
     out = {}
     for one in single(asked):
-        tables = [table.to_numpy() for _, _, table, _ in _tables(values, one)]
-        out[one.property] = [float(_lead(table, table, one.pick).mean()) for table in tables]
+        out[one.property] = [float(_lead(t, t, one.pick).mean()) for *_, t, _ in _tables(values, one)]
     return out
 
 
@@ -125,23 +113,26 @@ def rows_asked(values: pd.DataFrame, asked: TypeContrast) -> pd.DataFrame:
     return chosen
 
 
-def _tables(values: pd.DataFrame, asked: TypeContrast) -> Iterator[tuple[str, str, pd.DataFrame, pd.DataFrame]]:
-    """Task, model and two (instances, options) tables a cell, the option that should be better first: values, and what
-    chance gives in their place (of chance, its own); both turned so that higher is better."""
+def _tables(values: pd.DataFrame, asked: TypeContrast) -> Iterator[tuple[str, str, tuple, np.ndarray, np.ndarray]]:
+    """Each cell's task, model, instances and two (instances, options) arrays, the option that should be better first.
+
+    The arrays hold the values and what chance gives in their place (of chance itself, its own values), turned so that
+    higher is better. Instances that lack an option are left out, and so are cells without instances.
+    """
     keys = [name for name in ("task", "model", "technique", "type", "form") if name != asked.across]
-    options, sign = [asked.better, *asked.worse], METRICS[PROPERTIES[asked.property]].sign
-    how = {"index": "instance", "columns": asked.across, "aggfunc": "mean", "sort": False, "dropna": False}
+    options, sign = [asked.better, *asked.worse], METRICS[PROPERTIES[asked.property].metric].sign
     for key, part in rows_asked(values, asked).groupby(keys, sort=False, dropna=False):
-        wide, chance = (sign * part.pivot_table(values=name, **how) for name in ("value", "chance"))
+        at, texts = pd.factorize(part.instance)
+        option = pd.Index(options).get_indexer(part[asked.across])
+        found = np.full((2, len(texts), len(options)), np.nan)
+        known = option >= 0
+        found[:, at[known], option[known]] = sign * part.loc[known, ["value", "chance"]].to_numpy().T
         if CHANCE in options:
-            own = next((name for name in options if name != CHANCE), None)
-            if own not in wide:
-                continue
-            wide[CHANCE] = chance[CHANCE] = chance[own]
-        if all(name in wide for name in options):
-            whole = wide[options].dropna()
-            if len(whole):
-                yield key[0], key[1], whole, chance.reindex(columns=options).loc[whole.index]
+            own = next(name for name in options if name != CHANCE)
+            found[:, :, options.index(CHANCE)] = found[1, :, options.index(own)]
+        whole = ~np.isnan(found[0]).any(axis=1)
+        if whole.any():
+            yield key[0], key[1], tuple(texts[whole]), *found[:, whole]
 
 
 def _lead(fit: np.ndarray, read: np.ndarray, pick: Pick) -> np.ndarray:

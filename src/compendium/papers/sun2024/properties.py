@@ -36,18 +36,21 @@ from compendium.papers.common.trained_models import open_run
 from compendium.project import Results
 from compendium.workflow.step import Step
 
+Sets = list[tuple[tuple, set[int]]]  # units to be masked, each set with the key of its row
 TOGETHER = 10  # instances that share batches
 TEXT = [*RUN, "instance"]
-UNIFIED_FAITHFULNESS = ("unified_comprehensiveness", "unified_sufficiency_inverted")
 RANDOM = "random"  # the type of random units, as many as techniques have on average
 SHOWN_PAIRS = 3  # pairs of spans that agents see of a text; of the other types, as many units as these hold
 CHANGES = ["comprehensiveness", "sufficiency", "drop_without", "drop_only"]
+MASKED = ["units", *CHANGES]
 
 
 @dataclass(frozen=True)
 class Properties:
-    """One row an instance, technique, type (and k, or span rule). changes: faithfulness; agreement: with people;
-    complexity: entropies; rules: faithfulness of spans that other rules make."""
+    """Four tables with one row per instance, technique, type (and k, or span rule).
+
+    changes: faithfulness. agreement: with people. complexity: entropies. rules: faithfulness of spans by other rules.
+    """
 
     changes: pd.DataFrame
     agreement: pd.DataFrame
@@ -88,20 +91,25 @@ def _measure_part(results: Results, profile: Profile, task: str, model: str, see
     records, evidence = load_typed_attributions(results, profile, *run), borrowed_evidence(task)
     part = evaluated_instances(profile, task)[start : start + TOGETHER]
     ranked = [rank_instance(i, records[i.id], scorer.model, settings, run, evidence) for i in part]
-    jobs = [job for one in ranked for job in masked_sets(one, settings, records[one.instance.id], run)]
-    found = scorer.converse((job.account, job.ask()) for job in jobs)
-    changes, rules = [], []
-    for job, answer in zip(jobs, found, strict=True):
+    jobs = []
+    for one in ranked:
+        jobs.append(("diagnosis", one, explained_sets(one, settings, run)))
+        jobs.append(("span rules", one, sets_by_rule(one, settings, records[one.instance.id], run)))
+    jobs = [job for job in jobs if job[-1]]
+    found = scorer.converse(
+        (account, ask_changes(one.tokens, one.units, [units for _, units in sets])) for account, one, sets in jobs
+    )
+    rows: dict[str, list[tuple]] = {"diagnosis": [], "span rules": []}
+    for (account, one, sets), answer in zip(jobs, found, strict=True):
         values = zip(answer.flips_without, answer.flips_only, answer.drops_without, answer.drops_only, strict=True)
-        rows = changes if job.account == "diagnosis" else rules
-        rows += [(*run, job.ranked.instance.id, *key, *v) for (key, _), v in zip(job.sets, values, strict=True)]
+        rows[account] += [(*run, one.instance.id, *key, *v) for (key, _), v in zip(sets, values, strict=True)]
     agreement = [(*run, one.instance.id, *row) for one in ranked for row in agreement_rows(one, settings, run)]
     complexity = [(*run, one.instance.id, *row) for one in ranked for row in complexity_rows(one, settings)]
     frames = (
-        pd.DataFrame(changes, columns=[*TEXT, "technique", "type", "k", "units", *CHANGES]),
+        pd.DataFrame(rows["diagnosis"], columns=[*TEXT, "technique", "type", "k", *MASKED]),
         pd.DataFrame(agreement, columns=[*TEXT, "technique", "type", "people", "token", "interaction"]),
         pd.DataFrame(complexity, columns=[*TEXT, "technique", "type", "pieces", "entropy", "random", "uniform"]),
-        pd.DataFrame(rules, columns=[*TEXT, "technique", "rule", "type", "k", "pieces", "units", *CHANGES]),
+        pd.DataFrame(rows["span rules"], columns=[*TEXT, "technique", "rule", "type", "k", "pieces", *MASKED]),
     )
     return frames, scorer.costs
 
@@ -133,22 +141,10 @@ def shown_features(rankings: dict[str, Ranking]) -> dict[str, list[Feature]]:
     return {kind: take_units(ranking, size, rankings["token"]) for kind, ranking in rankings.items()}
 
 
-@dataclass(frozen=True)
-class _MaskedSets:
-    """Sets of units to be masked, each with the key of its row. account: what the evaluations are booked to."""
-
-    ranked: RankedInstance
-    account: str
-    sets: list[tuple[tuple, set[int]]]
-
-    def ask(self):
-        """The conversation about them, see ask_changes."""
-        return ask_changes(self.ranked.tokens, self.ranked.units, [units for _, units in self.sets])
-
-
-def masked_sets(ranked: RankedInstance, settings, records: dict[str, Attribution], run: tuple) -> Iterator[_MaskedSets]:
-    """The units of an instance's explanations, random units, and spans by other rules."""
-    sets, sizes = [], {}
+def explained_sets(ranked: RankedInstance, settings, run: tuple) -> Sets:
+    """The units of an instance's explanations, and as many random units."""
+    sets: Sets = []
+    sizes: dict[int, list[int]] = {}
     for technique, rankings in ranked.rankings.items():
         for k in piece_counts(rankings["span"], settings.thresholds, settings.most_pieces):
             size = len(rankings["span"].units(k))
@@ -165,18 +161,12 @@ def masked_sets(ranked: RankedInstance, settings, records: dict[str, Attribution
         for (technique, _, k, size), _ in [one for one in sets if one[0][1] == "span"]:
             for chosen in random_units(len(ranked.units), size, settings.random_draws, rng):
                 sets.append((("random", technique, k, size), chosen))
-    if sets:
-        yield _MaskedSets(ranked, "diagnosis", sets)
-    by_rule = list(_sets_by_rule(ranked, settings, records, run))
-    if by_rule:
-        yield _MaskedSets(ranked, "span rules", by_rule)
+    return sets
 
 
-def _sets_by_rule(
-    ranked: RankedInstance, settings, records: dict[str, Attribution], run: tuple
-) -> Iterator[tuple[tuple, set[int]]]:
-    """Units of the first pairs of spans made by each rule from the scores of pairs, and as many single units."""
-    at = ranked.units.of_position()
+def sets_by_rule(ranked: RankedInstance, settings, records: dict[str, Attribution], run: tuple) -> Sets:
+    """The units of the first pairs of spans that each rule makes from scores of pairs, and as many single units."""
+    at, sets = ranked.units.of_position(), []
     for technique, rankings in ranked.rankings.items():
         pairs = records[TECHNIQUES[technique]["pair"]]
         matrix = np.zeros((len(ranked.units), len(ranked.units)))
@@ -192,19 +182,19 @@ def _sets_by_rule(
                 size = len(ranking.units(k))
                 tokens = units_in(take_units(rankings["token"], size))
                 for kind, chosen in (("span", ranking.units(k)), ("token", tokens)):
-                    yield (technique, rule, kind, k, len(ranking), size), chosen
+                    sets.append(((technique, rule, kind, k, len(ranking), size), chosen))
+    return sets
 
 
 def chance_changes(changes: pd.DataFrame) -> pd.DataFrame:
-    """What as many random units change: one row a run, instance and technique, means over draws and then over k.
+    """What as many random units change: one row per run, instance and technique, mean over draws and then over k.
 
-    changes: of Properties. Each technique has the numbers of units that its own explanations mask where the profile
-    asks for them (`random_sizes: each`; exact is True), and else those that techniques have on average.
+    changes: of Properties. Where the profile asks for it (`random_sizes: each`; exact is True), random units are as
+    many as the technique's own explanations mask; otherwise as many as those of all techniques on average.
     """
     random = changes[changes.technique == "random"]
-    techniques = [name for name in dict.fromkeys(changes.technique) if name != "random"]
     parts = []
-    for technique in techniques:
+    for technique in changes.technique[changes.technique != "random"].unique():
         own = random[random.type == technique]
         exact = len(own) > 0
         chosen = own if exact else random[random.type == RANDOM]
@@ -276,7 +266,7 @@ def complexity_rows(ranked: RankedInstance, settings) -> Iterator[tuple]:
 
 
 def values_by_instance(properties: Properties, predictions: pd.DataFrame) -> pd.DataFrame:
-    """What the properties say of single instances: a row an instance, method and measure, named as in METRICS.
+    """The properties of single instances: one row per instance, method and measure, named as in METRICS.
 
     Means over k, draws, and the forms in which agents are shown explanations (uninformed agents are left out). Random
     explanations of all types are one method, `random`. predictions: of agents.
@@ -287,10 +277,11 @@ def values_by_instance(properties: Properties, predictions: pd.DataFrame) -> pd.
     simplicity = [entropy.assign(unified_simplicity=1 - entropy.entropy / highest), random]
     changes = changes[(changes.technique != "random") | (changes.type == RANDOM)]  # not those of single techniques
     changes = changes.rename(columns={"comprehensiveness": "unified_comprehensiveness"})
+    changes = changes.assign(unified_sufficiency_inverted=1 - changes.sufficiency)
     agreement = properties.agreement.rename(columns={"token": "people_units", "interaction": "people_interactions"})
     informed = predictions[predictions.technique.isin(list(TECHNIQUES))]
     parts = (
-        (changes.assign(unified_sufficiency_inverted=1 - changes.sufficiency), UNIFIED_FAITHFULNESS),
+        (changes, ("unified_comprehensiveness", "unified_sufficiency_inverted")),
         (agreement, ("people_units", "people_interactions")),
         (pd.concat(simplicity, ignore_index=True), ("unified_simplicity",)),
         (entropy.rename(columns={"entropy": "complexity"}), ("complexity",)),
@@ -300,7 +291,7 @@ def values_by_instance(properties: Properties, predictions: pd.DataFrame) -> pd.
 
 
 def _means_by_method(frame: pd.DataFrame, measures: tuple[str, ...]) -> pd.DataFrame:
-    """One row an instance, method and measure: means over whatever else a table tells apart; NaN left out."""
+    """One row per instance, method and measure: the mean over all that a table distinguishes besides; no NaN."""
     methods = [TECHNIQUES.get(t, {}).get(kind, "random") for t, kind in zip(frame.technique, frame.type, strict=True)]
     named = frame.assign(method=methods)
     means = named.groupby([*TEXT, "method"], sort=False)[list(measures)].mean().reset_index()

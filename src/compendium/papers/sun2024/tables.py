@@ -6,6 +6,8 @@ What do the four properties say of each type of explanation? Means over instance
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -19,29 +21,33 @@ from compendium.workflow.step import Step
 CELL = [*RUN, "technique", "type"]
 KEYS = ["task", "model", "technique", "type"]  # the same over seeds
 CHANGED = ["comprehensiveness", "sufficiency", "drop_without", "drop_only", "units"]
+
+
+class Property(NamedTuple):
+    """A property: its metric in METRICS, its table and measure (see measured_means), and how the paper prints it."""
+
+    metric: str
+    table: str
+    measure: str
+    factor: int = 1
+    digits: int = 2
+
+
+PROPERTIES = {  # by the paper's words, in its order; simulatability comes from the table of agents
+    "comprehensiveness": Property("unified_comprehensiveness", "faithfulness", "comprehensiveness"),
+    "sufficiency": Property("unified_sufficiency", "faithfulness", "sufficiency"),
+    "token agreement": Property("people_units", "agreement", "token", factor=100, digits=1),
+    "interaction agreement": Property("people_interactions", "agreement", "interaction", factor=100, digits=1),
+    "simulatability": Property("simulatability", "agents", "gain", digits=1),
+    "complexity": Property("complexity", "complexity", "entropy"),
+}
+FAITHFULNESS = ("comprehensiveness", "sufficiency")
+PERCENT = ("token agreement", "interaction agreement")
 MEASURES = {  # of `measured_means`
     "faithfulness": CHANGED,
     "agreement": ["token", "interaction"],
     "complexity": ["entropy", "random", "uniform", "pieces"],
 }
-PROPERTIES = {  # in the paper's words -> the metric
-    "comprehensiveness": "unified_comprehensiveness",
-    "sufficiency": "unified_sufficiency",
-    "token agreement": "people_units",
-    "interaction agreement": "people_interactions",
-    "simulatability": "simulatability",
-    "complexity": "complexity",
-}
-SOURCES = {  # property -> the table of `MEASURES` and the measure that it is; simulatability is that of agents
-    "comprehensiveness": ("faithfulness", "comprehensiveness"),
-    "sufficiency": ("faithfulness", "sufficiency"),
-    "token agreement": ("agreement", "token"),
-    "interaction agreement": ("agreement", "interaction"),
-    "complexity": ("complexity", "entropy"),
-}
-FAITHFULNESS = ("comprehensiveness", "sufficiency")
-PERCENT = ("token agreement", "interaction agreement")
-ONE_DIGIT = (*PERCENT, "simulatability")
 TYPE_TITLES = {"token": "TokenEx", "pair": "TokenIntEx", "span": "SpanIntEx", "combined": "combined (ours)"}
 TECHNIQUE_TITLES = {"shapley": "Shapley", "attention": "Attention", "gradients": "IG"}
 FAMILIES = {"BERT": "encoder", "BART": "encoder-decoder"}
@@ -56,7 +62,7 @@ def model_family(spec) -> str:
 
 
 def read_runs(step: Step, notebook: str, name: str, *part: int) -> pd.DataFrame:
-    """A table that a notebook leaves for each evaluated run (or a part of it), put together."""
+    """A table that a notebook leaves for each evaluated run (or for one part of each), put together."""
     parts = []
     for task, model, seed in step.profile.explained_runs("diagnosis"):
         found = step.results.read_table(name, notebook, task, model, seed, *part)
@@ -65,23 +71,25 @@ def read_runs(step: Step, notebook: str, name: str, *part: int) -> pd.DataFrame:
 
 
 def of_agents(step: Step, name: str) -> pd.DataFrame:
-    """What notebook 07_sun2024_agents has left of every run: `agents` (Tables 7-10: F1 of every agent and its gain over
-    the one without explanations, eq. 14-16), `predictions` of single instances, `uninformed`."""
+    """What notebook 07_sun2024_agents leaves for every run, put together: `agents`, `predictions` or `uninformed`.
+
+    `agents` holds Tables 7-10: the F1 of every agent and its gain over the one without explanations, eq. 14-16.
+    """
     return read_runs(step, "07_sun2024_agents", name)
 
 
 def exact_value_means(step: Step) -> pd.DataFrame:
-    """How close each estimate comes to the exact values, mean over short instances of each run."""
+    """How close each estimate comes to the exact values: the mean over the short instances of each run."""
     table = read_runs(step, "07_sun2024_explanations", "oracle", 0)
     return mean_closeness(table, RUN).assign(units=table.units.mean())
 
 
 def measured_means(properties: Properties, name: str, step: Step) -> pd.DataFrame:
-    """Means over instances with bootstrap intervals, one row a run, technique, type and measure of MEASURES.
+    """Means over instances with bootstrap intervals, one row per run, technique, type and measure of MEASURES.
 
     name: `faithfulness` (share of changed predictions and mean drop in probability, eq. 4: draws are averaged for each
-    k, then over k), `agreement` (average precision of units and of interactions, eq. 12), `complexity` (entropy, that
-    of random scores, and the highest possible, eq. 21). Measures that nothing is known of have no row.
+    k, then over k), `agreement` (average precision of units and of interactions, eq. 12), `complexity` (entropy, the
+    entropy of random scores, and the highest possible one, eq. 21). Measures without values have no row.
     """
     rows, bootstrap = [], step.profile.bootstrap
     values = mean_over_k(properties.changes) if name == "faithfulness" else getattr(properties, name)
@@ -95,16 +103,13 @@ def measured_means(properties: Properties, name: str, step: Step) -> pd.DataFram
 
 
 def mean_over_k(changes: pd.DataFrame) -> pd.DataFrame:
-    """One row an instance, technique and type: draws averaged for each k, then over k."""
+    """One row per instance, technique and type: draws averaged for each k, then over k."""
     by_k = changes.groupby([*CELL, "instance", "k"], sort=False)[CHANGED].mean().reset_index()
     return by_k.groupby([*CELL, "instance"], sort=False)[CHANGED].mean().reset_index()
 
 
 def span_rule_means(rules: pd.DataFrame) -> pd.DataFrame:
-    """How each way to make spans does: pairs of spans, units masked, changes, and changes beyond as many single units.
-
-    One row a task, model, seed, technique and rule.
-    """
+    """One row per run, technique and rule that makes spans: what its spans change, also beyond as many single units."""
     measures = ["pieces", "units", "comprehensiveness", "sufficiency"]
     keys = [*RUN, "technique", "rule"]
     flat = rules.groupby([*keys, "type", "instance"], sort=False)[measures].mean().reset_index()
@@ -116,39 +121,39 @@ def span_rule_means(rules: pd.DataFrame) -> pd.DataFrame:
 
 
 def property_means(measured: dict[str, pd.DataFrame], agents: pd.DataFrame, models: dict) -> pd.DataFrame:
-    """Figure 2: one row a task, model, technique, type and property, mean over seeds, with what chance gives beside it.
+    """Figure 2: one row per task, model, technique, type and property: the mean over seeds and the value of chance.
 
     low, high: the interval over texts, NaN where the mean is over several seeds. Simulatability is that of explanations
-    as symbols, as in the paper's main text; chance gives it no gain.
-    measured: of `measured_means`, by name. agents: of `of_agents`. models: name -> config.ModelSpec.
+    shown as symbols, as in the paper's main text; the gain of chance is 0.
+    measured: from `measured_means`, by name. agents: from `of_agents`. models: name -> config.ModelSpec.
     """
     parts = []
-    for name, (table, measure) in SOURCES.items():
-        means = _over_seeds(measured[table][measured[table].measure == measure], "mean")
+    for name, (_, source, measure, *_) in PROPERTIES.items():
+        if name == "simulatability":
+            symbols = agents[agents.form == "symbol"] if len(agents) else agents
+            parts.append(_over_seeds(symbols, measure).assign(property=name, chance=0.0))
+            continue
+        table = measured[source]
+        means = _over_seeds(table[table.measure == measure], "mean")
         chance = means.value
         if name == "complexity":
-            random = measured[table][measured[table].measure == "random"]
-            chance = random.groupby(KEYS, sort=False)["mean"].mean()
+            chance = table[table.measure == "random"].groupby(KEYS, sort=False)["mean"].mean()
         real = means.drop("random", level="technique", errors="ignore")
         parts.append(real.assign(property=name, chance=[_chance(name, key, chance) for key in real.index]))
-    symbols = agents[agents.form == "symbol"] if len(agents) else agents
-    parts.append(_over_seeds(symbols, "gain").assign(property="simulatability", chance=0.0))
     families = {name: model_family(spec) for name, spec in models.items()}
-    order = {name: i for i, name in enumerate(PROPERTIES)}
-    out = pd.concat([part.reset_index() for part in parts if len(part)])
-    out = out.assign(kind=out.model.map(families))[[*KEYS, "property", "value", "low", "high", "chance", "kind"]]
-    return out.sort_values("property", key=lambda names: names.map(order), kind="stable").reset_index(drop=True)
+    out = pd.concat([part.reset_index() for part in parts if len(part)], ignore_index=True)
+    return out.assign(kind=out.model.map(families))[[*KEYS, "property", "value", "low", "high", "chance", "kind"]]
 
 
 def _over_seeds(table: pd.DataFrame, column: str) -> pd.DataFrame:
-    """By KEYS the mean of a column over seeds, and the interval of what has one seed alone."""
+    """By KEYS: the mean of a column over seeds, and its interval where there is only one seed."""
     found = table.groupby(KEYS, sort=False)
     low, high = (found[end].first().where(found.size() == 1) for end in ("low", "high"))
     return pd.DataFrame({"value": found[column].mean(), "low": low, "high": high}).astype(float)
 
 
 def _chance(name: str, key: tuple[str, str, str, str], means: pd.Series) -> float:
-    """What random explanations get: the same units for all types, random ones of each type, or random scores."""
+    """The value of chance: as many random units, random explanations of the same type, or random scores."""
     task, model, technique, kind = key
     if name == "complexity":
         return float(means.get(key, np.nan))
@@ -159,7 +164,7 @@ def _chance(name: str, key: tuple[str, str, str, str], means: pd.Series) -> floa
 
 
 def tables_1_and_2(step: Step, properties: Properties, agents: pd.DataFrame) -> pd.DataFrame:
-    """One row a task and model: macro F1 on test beside the published one, and how many instances each property has.
+    """One row per task and model: macro F1 on test beside the published one, and each property's number of instances.
 
     with_spans: instances in which every technique finds a pair of spans.
     """
@@ -192,37 +197,36 @@ def tables_1_and_2(step: Step, properties: Properties, agents: pd.DataFrame) -> 
 
 
 def beside_published(summary: pd.DataFrame, models: dict, names: Iterable[str] = PROPERTIES) -> pd.DataFrame:
-    """One row a property, task, model and technique; a column a type: ours, and in brackets the published value.
+    """One row per property, task, model and technique; a column per type: our value, the published one in brackets.
 
-    Published is what the paper has for the same corpus, family of models and technique: agreement in Tables 3-6,
-    complexity in Tables 11 and 12; faithfulness it shows in Figure 2 alone. What was not measured is a dash.
-    summary: of property_means. models: name -> config.ModelSpec.
+    The published value is the paper's for the same corpus, family of models and technique: agreement from Tables 3-6,
+    simulatability from Tables 7-10, complexity from Tables 11 and 12 (faithfulness is only drawn, in Figure 2).
+    A dash marks what was not measured. summary: from property_means. models: name -> config.ModelSpec.
     """
     cell = ["technique", "type", "property"]
     published = published_cells().query("form != 'text'").set_index(["task", "kind", *cell]).value
     ours = summary.set_index(["task", "model", *cell])
     rows = []
-    for name in names:
-        for task, model, technique in dict.fromkeys(zip(summary.task, summary.model, summary.technique, strict=True)):
-            where = (CORPORA.get(task, task), model_family(models[model]), technique)
-            cells = []
-            for kind in TYPE_TITLES:
-                value = ours.value.get((task, model, technique, kind, name), np.nan)
-                cells.append(_format(name, value, published.get((*where, kind, name), np.nan)))
-            chance = ours.chance.get((task, model, technique, "span", name), np.nan)
-            rows.append((name, task, model, TECHNIQUE_TITLES[technique], *cells, _format(name, chance)))
+    asked = dict.fromkeys(zip(summary.task, summary.model, summary.technique, strict=True))
+    for name, (task, model, technique) in product(names, asked):
+        there = (CORPORA.get(task, task), model_family(models[model]), technique)
+        own = ours.reindex([(task, model, technique, kind, name) for kind in TYPE_TITLES])
+        theirs = published.reindex([(*there, kind, name) for kind in TYPE_TITLES])
+        cells = [_format(name, *both) for both in zip(own.value, theirs, strict=True)]
+        chance = _format(name, own.chance.iloc[list(TYPE_TITLES).index("span")])
+        rows.append((name, task, model, TECHNIQUE_TITLES[technique], *cells, chance))
     return pd.DataFrame(rows, columns=["property", "task", "model", "technique", *TYPE_TITLES, "chance"])
 
 
 def _format(name: str, value: float, published: float = np.nan) -> str:
     """A property's value as the paper prints it, with the published one in brackets where there is one."""
-    digits, own = (1 if name in ONE_DIGIT else 2), value * (100 if name in PERCENT else 1)
-    text = "–" if np.isnan(own) else f"{own:.{digits}f}"
+    *_, factor, digits = PROPERTIES[name]
+    text = "–" if np.isnan(value) else f"{value * factor:.{digits}f}"
     return text if np.isnan(published) else f"{text} [{published:.{digits}f}]"
 
 
 def published_cells() -> pd.DataFrame:
-    """Tables 3-12, one row a cell: agreement and gains of agents in points, complexity in nats; chance beside each.
+    """Tables 3-12, one row per cell: agreement and gains of agents in points, complexity in nats, each with its chance.
 
     Columns task, model, kind (of model), technique, type, form, property, value, chance, instance (`published`).
     """
@@ -252,6 +256,6 @@ def published_cells() -> pd.DataFrame:
 
 
 def _beside_random(table: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
-    """The rows of techniques, with the value of random explanations in the same cell as their chance."""
+    """The rows of techniques; their chance is the value of random explanations in the same cell."""
     random = table[table.technique == "Random"][[*keys, "value"]].rename(columns={"value": "chance"})
     return table[table.technique != "Random"].merge(random, on=keys, how="left", validate="many_to_one")
