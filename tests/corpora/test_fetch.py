@@ -17,8 +17,7 @@ from reference import CHECKOUT
 
 from attreval.core.tables import read_about
 from compendium import corpora
-from compendium.corpora.fetch import archives, download, fetching, lock, pretrained, sources
-from compendium.corpora.fetch.errors import FetchError
+from compendium.corpora.fetch import FetchError, archives, download, fetching, lock, pretrained, sources
 
 CLIENT = download.run_client
 DEAD = 2**22 + 12345  # no process has a number above the kernel's largest

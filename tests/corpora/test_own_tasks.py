@@ -48,6 +48,7 @@ def test_a_file_becomes_a_task_with_people_and_hybrid_documents(place):
     assert TASKS["mine"] is task and task.labels == ("0", "1") and task.splits == ("test",) and task.short == "Mine"
     assert corpora.at_hand("mine") and corpora.at_hand("hybrid_mine") and corpora.evidence_tasks("mine") == []
     assert [one.name for one in with_tables(("hybrid_mine",))] == ["mine", "hybrid_mine"]
+    assert {"data.py", "files.py", "marks.py"} <= {path.name for path in task.code()}  # what reads it, too
     fetch("hybrid_mine")
     found = corpora.load("mine", "test")
     assert len(found) == 16 and {i.id.rpartition("/")[0] for i in found} == {"mine/test"}

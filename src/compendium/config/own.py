@@ -25,7 +25,7 @@ FROM_FOLDERS = ("weights", "tokenizer", "start")
 
 
 class CorpusSpec(Section):
-    """A file of one's own that becomes a task: see corpora.own_files for formats, corpora.own_data for columns.
+    """A file of one's own that becomes a task: formats in attreval.texts.files, columns in attreval.texts.data.
 
     file: from the profile's folder. labels: class names in index order, those of the model or of the file where empty.
     text, label, pair, rationale, split, id: names of columns. hybrid_<name> is then a task, too, for the pointing

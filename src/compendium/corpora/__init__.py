@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from compendium.corpora.fetch.errors import FetchError
+from compendium.corpora.fetch import FetchError
 from compendium.corpora.fetch.lock import Package, packages
 from compendium.corpora.fetch.pretrained import WEIGHTS, glove, resolve_weights, vectors_file, weights
 from compendium.corpora.tasks import TASKS, Task, known_task, table_path

@@ -16,7 +16,7 @@ import numpy as np
 
 from attreval.core.records import Evidence
 from attreval.texts.rows import Counts, Row
-from compendium.corpora.fetch.errors import FetchError
+from compendium.corpora.fetch import FetchError
 from compendium.corpora.reading import json_lines
 from compendium.corpora.splits import by_share, same_text
 from compendium.corpora.tasks import TASKS

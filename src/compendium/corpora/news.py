@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from attreval.texts.rows import Counts, Row
-from compendium.corpora.fetch.errors import FetchError
+from compendium.corpora.fetch import FetchError
 from compendium.corpora.reading import decode
 from compendium.corpora.splits import by_share, same_text
 from compendium.corpora.tasks import TASKS

@@ -91,7 +91,7 @@ def register(
         title=title or f"{name}: {file.name}",
         labels=names,
         segments=(columns.text, columns.pair) if columns.pair else (columns.text,),
-        module="own_data",
+        module="own_tasks",
         licence=licence or "the user's",
         source=file.name,
         splits=("train", "dev", "test") if columns.split or is_parted(file) else ("test",),

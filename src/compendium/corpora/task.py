@@ -15,7 +15,7 @@ from compendium.imports import closure, code_digest
 class Task:
     """One text classification task.
 
-    labels: names in index order. module: of compendium.corpora, it holds the builder `build_<name>`, see corpora.rows.
+    labels: names in index order. module: of compendium.corpora, with the builder `build_<name>`, which yields Rows.
     packages: what the registry carries. files: what must lie in the corpora folder; optional: what is used where it
     lies there. tables: tasks whose tables it is made from. trained_on: the task whose model reads these instances,
     where they train none. evidence_from: tasks whose instances are some of these with what people marked, where their

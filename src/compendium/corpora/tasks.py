@@ -1,6 +1,6 @@
 """Tasks: TASKS names every text classification task, with where it comes from and which module builds its table.
 
-To add one: a Task below, and its builder `build_<name>` in the module that it names (see corpora.rows).
+To add one: a Task below, and its builder `build_<name>` in the module that it names, which yields Rows.
 """
 
 from __future__ import annotations

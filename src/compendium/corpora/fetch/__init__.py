@@ -1,1 +1,31 @@
-"""Download, check, open and make tables."""
+"""Downloads, checks and opens what corpora are made from; FetchError says what could not be had, and what to do."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+class FetchError(RuntimeError):
+    """A download, an archive or a table could not be had; the message names the file and what would help."""
+
+
+def full_disk(what: str, folder: Path | str) -> FetchError:
+    """The error for a disk without room."""
+    return FetchError(
+        f"the disk is full: writing {what} below {folder} failed. Free some space, or point ATTREVAL_DATA at "
+        "a folder on another disk; then run the same command again, it goes on where it stopped"
+    )
+
+
+@contextmanager
+def room_for(what: str, folder: Path | str) -> Iterator[None]:
+    """Turn `no space left on device` inside the block into a FetchError; let every other error pass."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        raise full_disk(what, folder) from error

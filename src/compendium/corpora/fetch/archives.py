@@ -14,8 +14,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from compendium.corpora.fetch import FetchError, room_for
 from compendium.corpora.fetch.download import clear_leftovers
-from compendium.corpora.fetch.errors import FetchError, room_for
 from compendium.corpora.fetch.lock import Package
 
 MARK = ".opened.json"

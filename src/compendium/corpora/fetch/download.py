@@ -17,7 +17,7 @@ from pathlib import Path
 import psutil
 
 from compendium import project
-from compendium.corpora.fetch.errors import FetchError, full_disk, room_for
+from compendium.corpora.fetch import FetchError, full_disk, room_for
 from compendium.corpora.fetch.lock import Package
 
 STANDIN = Path(__file__).parent / "standin"

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from attreval.core.tables import write_json
 from compendium import project
+from compendium.corpora.fetch import room_for
 from compendium.corpora.fetch.archives import is_open, open_package
 from compendium.corpora.fetch.download import download
-from compendium.corpora.fetch.errors import room_for
 from compendium.corpora.fetch.lock import Package, package
 from compendium.corpora.fetch.pretrained import Weights, assemble, is_assembled, known_weights
 from compendium.corpora.fetch.sources import digest, find_sources, given_folder, other_than_used

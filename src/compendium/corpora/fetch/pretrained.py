@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from compendium import project
+from compendium.corpora.fetch import FetchError, room_for
 from compendium.corpora.fetch.archives import is_open, is_opened, open_archive
-from compendium.corpora.fetch.errors import FetchError, room_for
 from compendium.corpora.fetch.lock import package
 
 

@@ -17,9 +17,9 @@ from pathlib import Path
 
 from attreval.core.tables import write_whole
 from compendium import project
+from compendium.corpora.fetch import FetchError, room_for
 from compendium.corpora.fetch.archives import extract
 from compendium.corpora.fetch.download import clear_leftovers, sha256_of
-from compendium.corpora.fetch.errors import FetchError, room_for
 from compendium.corpora.tasks import TASKS, Task
 
 VARIABLE = "ATTREVAL_CORPORA"
