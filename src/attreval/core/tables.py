@@ -7,12 +7,14 @@ import os
 import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from attreval.core.records import Attribution, Cost, Evidence, Instance
@@ -151,10 +153,6 @@ def read_about(path: Path | str) -> dict:
 
 def read_instances(path: Path | str, split: str | None = None, limit: int | None = None) -> list[Instance]:
     """Read a task table, or its first `limit` instances of one split."""
-    filters = [("split", "=", split)] if split is not None else None
-    table = pq.read_table(path, filters=filters)
-    if limit is not None:
-        table = table.slice(0, limit)
     return [
         Instance(
             id=row["id"],
@@ -172,8 +170,16 @@ def read_instances(path: Path | str, split: str | None = None, limit: int | None
                 attractors=row.get("attractors"),
             ),
         )
-        for row in table.to_pylist()
+        for row in islice(_rows(path, split), limit)
     ]
+
+
+def _rows(path: Path | str, split: str | None) -> Iterator[dict[str, Any]]:
+    """The rows of a task table, a batch at a time, so that the first few cost no more than themselves."""
+    with pq.ParquetFile(path) as file:
+        for batch in file.iter_batches(256):
+            kept = batch if split is None else batch.filter(pc.equal(batch["split"], split))
+            yield from kept.to_pylist()
 
 
 def read_by_instance(*paths: Path | str) -> dict[str, dict[str, Attribution]]:

@@ -37,7 +37,8 @@ def probe_texts(model: Any) -> tuple[Tokens, Tokens]:
     """
     unknown = model.tokenizer.unk_token_id
     vocabulary = sorted(model.tokenizer.get_vocab().items(), key=lambda item: item[1])
-    known = [text for text, _ in vocabulary if text not in model.tokenizer.all_special_tokens]
+    special = set(model.tokenizer.all_special_tokens)  # made anew each time it is asked for
+    known = [text for text, _ in vocabulary if text not in special]
     plain = [text for text in known if text.isalnum()][-12:] or known[-12:]
     for short, long in (TEXTS, (" ".join(plain[:2]), " ".join(plain))):
         try:
