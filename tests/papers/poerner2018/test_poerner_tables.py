@@ -17,20 +17,15 @@ def summary_of(cells):
     """A summary with one row a (task, model, metric, condition, method, accuracy)."""
     columns = ["task", "model", "metric", "condition", "method", "accuracy"]
     table = pd.DataFrame(cells, columns=columns)
-    return table.assign(low=table.accuracy - 0.1, high=table.accuracy + 0.1, instances=10, right=0.9, discarded=0.0)
+    table = table.assign(architecture=table.model.str.upper(), instances=10, right=0.9, discarded=0.0)
+    return table.assign(low=table.accuracy - 0.1, high=table.accuracy + 0.1)
 
 
 def test_the_published_cells_are_read_with_their_columns():
     cells = tables.published_table_2().set_index(["method", "column"])
     assert len(cells) == 22 * 27
-    one = cells.loc["grad_1p_dot", "C05"]
-    assert (one.published, one.confidence, one.architecture, one.metric, one.condition) == (
-        0.95,
-        "H",
-        "CNN",
-        "hybrid",
-        "all",
-    )
+    about = ["published", "confidence", "architecture", "metric", "condition"]
+    assert cells.loc[("grad_1p_dot", "C05"), about].tolist() == [0.95, "H", "CNN", "hybrid", "all"]
     assert cells.loc["last", "C20"][["metric", "condition"]].tolist() == ["hit_feat", "correct"]
     assert cells.loc["last", "C24"][["metric", "condition"]].tolist() == ["hit_feat", "wrong"]
     assert cells.loc["random", "C16"][["metric", "condition"]].tolist() == ["hit_target", "correct"]
@@ -40,11 +35,11 @@ def test_the_published_cells_are_read_with_their_columns():
 
 
 def test_our_cells_stand_beside_the_published_and_gaps_say_why():
-    cells = [("hybrid_imdb", m, "hybrid", "all", "ours_1p", v) for m, v in (("lstm", 0.8), ("minilm", 0.7))]
+    ours = tables.NAMES["grad_1p_dot"]
+    cells = [("hybrid_imdb", m, "hybrid", "all", ours, v) for m, v in (("lstm", 0.8), ("minilm", 0.7))]
     cells += [("hybrid_imdb", "lstm", "hybrid", "all", name, v) for name, v in (("lrp", 0.76), ("random", 0.99))]
     cells += [("agreement_parsed", "gru", "hit_feat", "all", "lrp", 0.5)]
-    impossible = {("lrp", "MINILM"): "no rule for attention"}
-    table = tables.table_2(summary_of(cells), tables.NAMES | {"grad_1p_dot": "ours_1p"}, impossible)
+    table = tables.table_2(summary_of(cells))
     at = table.set_index(["method", "architecture", "experiment", "metric", "condition"]).sort_index()
     (one,) = at.loc["grad_1p_dot", "LSTM", "yelp hybrid"].to_dict("records")
     assert (one["ours"], one["published"], one["column"], one["task"]) == (0.8, 0.84, "C03", "hybrid_imdb")
@@ -60,7 +55,6 @@ def test_our_cells_stand_beside_the_published_and_gaps_say_why():
         found = at.loc[key].reason
         return found if isinstance(found, str) else found.iloc[0]
 
-    assert reason("lrp", "MINILM", "yelp hybrid") == "not applicable: no rule for attention"
     assert reason("decomp", "MINILM", "yelp hybrid") == "not applicable: it has no rule for transformer models"
     assert reason("decomp", "CNN", "yelp hybrid").startswith("not applicable: a convolution")
     assert reason("last", "GRU", "yelp hybrid").startswith("not applicable: only agreement")
@@ -73,32 +67,15 @@ def test_our_cells_stand_beside_the_published_and_gaps_say_why():
     assert table[table.column != ""].groupby("column").size().eq(22).all()
     block = tables.block_to_read(table, "yelp hybrid", "hybrid_imdb", "hybrid").set_index("method")
     assert list(block) == ["LSTM", "MINILM"], "only architectures of ours"
-    title = METHODS["gradient_simple_probability_dot"].title
+    title = METHODS[ours].title
     assert block.loc[title, "LSTM"] == "0.80* (0.84)" and block.loc[title, "MINILM"] == "0.70*"
-    unsure = published_at(table, "lrp", "LSTM", "yelp hybrid")
-    assert block.loc["LRP", "LSTM"] == f"0.76 ({unsure:.2f}?)"
+    assert block.loc["LRP", "LSTM"] == f"0.76 ({lrp['published']:.2f}?)"
     assert block.loc["Cell decomposition", "LSTM"] == "" and block.loc["Random", "LSTM"].startswith("0.99 (")
 
 
-def published_at(table, method, architecture, experiment):
-    """One published value."""
-    found = table[(table.method == method) & (table.architecture == architecture) & (table.experiment == experiment)]
-    return found.published.iloc[0]
-
-
-def test_a_summary_may_say_what_the_paper_calls_a_model():
-    cells = [("agreement_parsed", "uni_gru", "hit_target", "correct", "lrp", 0.5)]
-    table = tables.table_2(summary_of(cells).assign(architecture="GRU"))
-    found = table[table.ours.notna()]
-    assert found.column.tolist() == ["C16"] and found.architecture.tolist() == ["GRU"]
-
-
 def test_the_figure_shows_each_value_of_ours_and_the_sure_published_ones():
-    cells = [
-        ("hybrid_imdb", "gru", "hybrid", "all", "lrp", 0.8),
-        ("agreement_parsed", "gru", "hit_feat", "correct", "lrp", 0.6),
-    ]
-    cells += [("hybrid_imdb", "gru", "hybrid", "all", "limsse_class", 0.7)]
+    cells = [("hybrid_imdb", "gru", "hybrid", "all", name, v) for name, v in (("lrp", 0.8), ("limsse_class", 0.7))]
+    cells += [("agreement_parsed", "gru", "hit_feat", "correct", "lrp", 0.6)]
     table = tables.table_2(summary_of(cells))
     figure = figures.draw_table_2(table).get_figure()
     panels = [axes for axes in figure.axes if axes.get_visible() and axes.lines]
@@ -119,28 +96,20 @@ def test_the_figure_shows_each_value_of_ours_and_the_sure_published_ones():
 
 
 def test_attractor_curves_have_a_line_a_method_and_the_models_own():
-    base = {
-        "task": "agreement_parsed",
-        "model": "gru",
-        "metric": "hit_target",
-        "discarded": "",
-        "seed": 1,
-        "correct": True,
-    }
     rows = [
-        base | {"instance": f"{at}-{number}", "attractors": at, "hit": float(at == 0), "method": method}
+        {"instance": f"{at}-{number}", "attractors": at, "hit": float(at == 0), "method": method}
         for at, numbers in ((0, 6), (1, 5), (2, 4))
         for number in range(numbers)
-        for method in ("some_way", "some_other")
+        for method in ("lrp", "decomposition", "lime")
     ]
-    rows = [row | {"architecture": "GRU"} for row in rows]
-    summary, shown = pointing_game.summarise_by_attractors(pd.DataFrame(rows), 50, 0.9), ("some_way", "some_other")
-    axes = figures.draw_attractors(summary, shown=shown)
-    assert [line.get_label() for line in axes.lines] == ["some way", "some other", "model's predictions"]
+    frame = pd.DataFrame(rows).assign(task="agreement_parsed", model="gru", architecture="GRU", metric="hit_target")
+    summary = pointing_game.summarise_by_attractors(frame.assign(discarded="", seed=1, correct=True), 50, 0.9)
+    axes = figures.draw_attractors(summary)
+    assert [line.get_label() for line in axes.lines] == ["LRP", "Cell decomposition", "model's predictions"]
     assert axes.get_title() == "GRU"
     assert [list(line.get_xdata()) for line in axes.lines] == [[0, 1]] * 3, "two attractors have too few texts"
     plt.close(axes.get_figure())
-    axes = figures.draw_attractors(summary, "hybrid", shown=shown)
+    axes = figures.draw_attractors(summary.assign(metric="hybrid"))
     assert axes.texts[0].get_text() == "no agreement sentences in this run" and not axes.lines
     plt.close(axes.get_figure())
 

@@ -1,6 +1,6 @@
-"""Ties, affixes, sampling and solver of LIMSSE, the output gate of decomposition: as Poerner et al. (2018) have them.
+"""How much do hits depend on choices in which the text and the code of Poerner et al. (2018) and this study differ?
 
-How far do the choices in which their text, their released code and this compendium differ move the hits?
+The choices are ties, affixes, the sampling and the solver of LIMSSE, and the output gate of decomposition.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ COLUMNS = ["choice", "value", "instead_of", "game", "texts", "methods", "change"
 
 
 def choice_table(step: Step, hits: pd.DataFrame) -> pd.DataFrame:
-    """One row a choice, value other than the profile's, and game: how far it moves the share of hits.
+    """One row per choice, value other than the profile's, and game: how much it changes the share of hits.
 
     change: mean over methods and models. largest: of one method, over models. moved: share of the explanations whose
     expected hit changes. on: whether all stored scores were looked at, or a few texts explained again. hits: of
@@ -66,7 +66,7 @@ def _explained_otherwise(step: Step, hits: pd.DataFrame) -> Iterator[tuple]:
 
 
 def _compare(choice: str, value, own, hits: pd.DataFrame, other: pd.DataFrame, on: str) -> Iterator[tuple]:
-    """A row a game of what differs between hits of the same explanations."""
+    """A row per game: how hits of the same explanations differ between two values of a choice."""
     if not len(other):
         yield (choice, value, own, "manual", 0, 0, np.nan, np.nan, "", np.nan, "no task of this profile is judged so")
         return

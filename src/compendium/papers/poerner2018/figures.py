@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pandas as pd
@@ -11,7 +10,6 @@ import seaborn as sns
 from matplotlib import pyplot as plt
 
 from attreval.core.alignment import overlap_shares
-from attreval.core.records import Attribution, Instance
 from attreval.methods import METHODS
 from attreval.metrics.pointing_game import find_games
 from compendium.config import Run
@@ -59,10 +57,10 @@ def _distinct_colours(count: int) -> list:
 
 
 def draw_table_2(table: pd.DataFrame):
-    """Poerner et al. 2018, Table 2: a panel an experiment and measure, a row a method, a colour an architecture.
+    """Table 2: a panel per experiment and measure, a row per method, a colour per architecture.
 
-    table: of `tables.table_2`. Filled marks are ours with their intervals, hollow ones published; those
-    whose reading is not sure (L) are left out.
+    Filled marks are ours with their intervals, hollow ones the published values, without those that are hard to read
+    (L). table: of `tables.table_2`.
     """
     use_style()
     ours = table[table.ours.notna()]
@@ -76,12 +74,7 @@ def draw_table_2(table: pd.DataFrame):
     published = set(table[table.published.notna() & table.confidence.isin(SURE)].architecture)
     colours = dict(zip(architectures, _distinct_colours(len(architectures)), strict=True))
     markers = dict(zip(architectures, MARKERS, strict=False))
-    width = min(3, len(kinds))
-    height = -(-len(kinds) // width)
-    size = (2.4 + 3.6 * width, height * (0.36 * len(names) + 1.2))
-    figure, grid = plt.subplots(height, width, figsize=size, sharey=True, squeeze=False, layout="constrained")
-    for axes in grid.flat[len(kinds) :]:
-        axes.set_visible(False)
+    figure, grid = _panels(len(kinds), (3.6, 0.36 * len(names) + 1.2), 2.4)
     for axes, (experiment, task, metric, condition) in zip(grid.flat, kinds, strict=False):
         part = table[(table.experiment == experiment) & (table.task == task)]
         part = part[(part.metric == metric) & (part.condition == condition)]
@@ -101,12 +94,23 @@ def draw_table_2(table: pd.DataFrame):
             yticks=range(len(names)),
             yticklabels=[name_method(NAMES.get(name, name)) for name in names],
             xlim=(-0.02, 1.02),
+            xlabel=f"share of hits: {WORDS[metric]}",
         )
-        axes.set(xlabel=f"share of hits: {WORDS[metric]}")
         axes.set_title(f"{task_title(task)}{CONDITIONS[condition]}", fontsize=11)
     grid[0][0].invert_yaxis()
     figure.legend(*grid[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=min(4, len(architectures)))
     return grid[0][0]
+
+
+def _panels(count: int, size: tuple[float, float], margin: float):
+    """A figure and its grid of panels of this size, three abreast, with a margin in its width for the legend."""
+    width = min(3, count)
+    height = -(-count // width)
+    whole = (margin + size[0] * width, size[1] * height)
+    figure, grid = plt.subplots(height, width, figsize=whole, sharey=True, squeeze=False, layout="constrained")
+    for axes in grid.flat[count:]:
+        axes.set_visible(False)
+    return figure, grid
 
 
 FEW = 5  # texts; the mean of fewer says nothing
@@ -114,41 +118,32 @@ SHOWN = ("random", "last", "gradient_l2", "gradient_x_input", "gradient_integrat
 SHOWN += ("decomposition", "lrp", "deeplift", "limsse_logit")
 
 
-def draw_attractors(
-    table: pd.DataFrame, metric: str = "hit_target", condition: str = "correct", shown: tuple[str, ...] = SHOWN
-):
-    """Hits by the number of attractors, a panel a model, a line a method, a band its interval; the model in black.
+def draw_attractors(table: pd.DataFrame):
+    """Hits on the subject by the number of attractors, where the model is right: a panel per model, a line per method.
 
-    table: of `hits.attractor_table`, one task. shown: of which methods. Points of fewer than FEW texts
-    are left out.
+    Bands are intervals; the share of right predictions is black. Points of fewer than FEW texts are left out.
+    table: of `hits.attractor_table`, one task.
     """
     use_style()
-    table = table[table.instances >= FEW]
-    part = table[(table.metric == metric) & (table.condition == condition) & table.method.isin(shown)]
+    table = table[(table.instances >= FEW) & (table.metric == "hit_target")]
+    part = table[(table.condition == "correct") & table.method.isin(SHOWN)]
     if not len(part):
         return draw_nothing("no agreement sentences in this run")
     models, methods = list(dict.fromkeys(part.model)), list(dict.fromkeys(part.method))
     looks = method_looks(methods)
-    width = min(3, len(models))
-    height = -(-len(models) // width)
-    size = (3.4 * width + 3.2, 3.4 * height)
-    figure, panels = plt.subplots(height, width, figsize=size, sharey=True, squeeze=False, layout="constrained")
-    for axes in panels.flat[len(models) :]:
-        axes.set_visible(False)
+    figure, panels = _panels(len(models), (3.4, 3.4), 3.2)
     for axes, model in zip(panels.flat, models, strict=False):
         for method, (name, (colour, marker)) in zip(methods, looks.items(), strict=True):
             line = part[(part.model == model) & (part.method == method)].sort_values("attractors")
             axes.plot(line.attractors, line.accuracy, label=name, color=colour, marker=marker, markersize=4)
             axes.fill_between(line.attractors, line.low, line.high, color=colour, alpha=0.08, linewidth=0)
-        whole = table[(table.model == model) & (table.metric == metric) & (table.condition == "all")]
+        whole = table[(table.model == model) & (table.condition == "all")]
         right = whole.groupby("attractors").right.first()
         axes.plot(right.index, right, color="black", linewidth=2, linestyle="--", label="model's predictions")
-        title = whole.architecture.iloc[0] if "architecture" in whole else model
-        axes.set(
-            title=model_title(title), xlabel="attractors", xticks=sorted(part.attractors.unique()), ylim=(-0.02, 1.02)
-        )
+        axes.set(title=model_title(whole.architecture.iloc[0]), xlabel="attractors", ylim=(-0.02, 1.02))
+        axes.set(xticks=sorted(part.attractors.unique()))
     for row in panels:
-        row[0].set_ylabel(f"share of hits: {WORDS[metric]}")
+        row[0].set_ylabel(f"share of hits: {WORDS['hit_target']}")
     figure.legend(*panels[0][0].get_legend_handles_labels(), loc="outside right upper")
     return panels[0][0]
 
@@ -163,26 +158,16 @@ def shortest_example(
 ) -> ColouredText:
     """The shortest explained text in which the methods do not all point at the same word, or the shortest of all.
 
-    Of the first of the tasks that the profile has, the model of the architecture (the first where there is none), and
-    those of the methods that have explained it. predicted: the label that it must have. Without words where the
-    profile has none of the tasks.
+    It is one of the first of the tasks that the profile has, read by the model of the architecture (or else the first
+    model), with the rows of those methods that have explained it. predicted: the label that it must have. The text has
+    no words where the profile has none of the tasks.
     """
     runs = [run for run in step.profile.explained_runs("pointing") if run[0] in tasks]
     chosen = [run for run in runs if step.profile.models[run[1]].architecture == architecture] or runs
-    found = _candidates(step, chosen[0], methods, predicted, least_words) if chosen else []
+    found = dict(_candidates(step, chosen[0], methods, predicted, least_words)) if chosen else {}
     if not found:
         return ColouredText((), {}, np.zeros(0, bool), model="no model of this profile", predicted="nothing")
-    task, model, _ = chosen[0]
-    one = min(found, key=lambda candidate: candidate.order)
-    covered = one.shares.any(axis=0)
-    rows = {
-        METHODS[method].title: (one.shares.T @ record.on_tokens(len(one.shares)))[covered]
-        for method, record in one.records.items()
-    }
-    words = tuple(word for word, read in zip(one.instance.word_texts(), covered, strict=True) if read)
-    label = TASKS[task].labels[one.predicted]
-    after = f"{label} verb" if one.instance.evidence.tags else ""
-    return ColouredText(words, rows, one.evidence[covered], after, architecture_names(step.profile, task)[model], label)
+    return found[min(found)]
 
 
 def example_table(examples: dict[str, ColouredText]) -> pd.DataFrame:
@@ -191,36 +176,28 @@ def example_table(examples: dict[str, ColouredText]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["example", "model", "predicted"])
 
 
-@dataclass(frozen=True)
-class _Candidate:
-    """An explained text with evidence for its predicted class. shares: (L, W), see overlap_shares. order: the smaller,
-    the better to be shown."""
-
-    instance: Instance
-    predicted: int
-    shares: np.ndarray
-    evidence: np.ndarray
-    records: dict[str, Attribution]
-    order: tuple[bool, int, str]
-
-
-def _candidates(step: Step, run: Run, methods: Sequence[str], label: str | None, least_words: int) -> list[_Candidate]:
-    """The explained texts of a run that can be shown."""
-    profile, out = step.profile, []
-    task, model, seed = run
+def _candidates(
+    step: Step, run: Run, methods: Sequence[str], asked: str | None, least_words: int
+) -> Iterator[tuple[tuple[bool, int, str], ColouredText]]:
+    """The explained texts of a run that have evidence for the predicted class; the lower the key, the better."""
+    profile, (task, model, seed) = step.profile, run
     records, tokens = load_attributions(step.results, profile, *run), load_tokens(step.results, profile, *run)
     shown = [method for method in methods if method in common_methods(records)]
-    predictions = read_predictions(step)
+    predictions, name = read_predictions(step), architecture_names(profile, task)[model]
     for instance in to_explain(profile, task, model):
         predicted = int(predictions[task, model, seed, instance.id])
-        if len(instance.words) < least_words or label not in (None, TASKS[task].labels[predicted]):
+        label = TASKS[task].labels[predicted]
+        if len(instance.words) < least_words or asked not in (None, label):
             continue
         shares = overlap_shares(tokens[instance.id].offsets, instance.words)
-        game = find_games(instance, predicted, shares.any(axis=0), affix_of(profile.pointing, task))[0]
+        covered = shares.any(axis=0)
+        game = find_games(instance, predicted, covered, affix_of(profile.pointing, task))[0]
         if game.discarded:
             continue
         chosen = {method: records[instance.id][method] for method in shown}
         tops = {record.features[int(record.scores.argmax())] for record in chosen.values()}
-        order = (len(tops) < 2, len(instance.words), instance.id)
-        out.append(_Candidate(instance, predicted, shares, game.evidence, chosen, order))
-    return out
+        rows = {METHODS[m].title: (shares.T @ one.on_tokens(len(shares)))[covered] for m, one in chosen.items()}
+        words = tuple(word for word, read in zip(instance.word_texts(), covered, strict=True) if read)
+        after = f"{label} verb" if instance.evidence.tags else ""
+        text = ColouredText(words, rows, game.evidence[covered], after, name, label)
+        yield (len(tops) < 2, len(instance.words), instance.id), text

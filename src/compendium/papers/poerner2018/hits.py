@@ -21,7 +21,7 @@ BLOCK_COLUMNS += ["cells", "beat_random", "exceptions"]
 
 
 def pointing_hits(step: Step) -> pd.DataFrame:
-    """One row a task, model, seed, instance, game and method; see `metrics.pointing_game.play`.
+    """One row per task, model, seed, instance, game and method; see `metrics.pointing_game.play`.
 
     architecture: what the paper's tables call the model.
     """
@@ -43,8 +43,6 @@ def play_run(
 ) -> list[dict]:
     """The rows of one run by the rules of `spec`; of the texts that other records explain, where they are given."""
     profile, (task, model, seed), out = step.profile, run, []
-    if profile.explaining_of(task).target != "predicted":
-        raise ValueError(f"pointing judges explanations of the predicted class; {task!r} explains the gold one")
     records = load_attributions(step.results, profile, *run) if records is None else records
     methods = common_methods(records)
     tokens = load_tokens(step.results, profile, *run)
@@ -65,12 +63,12 @@ def play_run(
 
 
 def affix_of(spec: PointingSpec, task: str) -> pointing_game.Affix | None:
-    """By which rule a task's lists of words count; None where its marks are people's, of whom anybody's count."""
+    """How the words of a task's lists are matched; None where people marked the texts: every person's marks count."""
     return spec.affix if TASKS[task].mark_rules else None
 
 
 def architecture_names(profile: Profile, task: str) -> dict[str, str]:
-    """What tables call a task's models: by their architecture where that tells them apart, else by their names."""
+    """What tables call a task's models: the architecture where that tells them apart, and otherwise the name."""
     kinds = {name: profile.models[name].architecture for name in profile.tasks[task].models}
     kinds = {name: name if kind == "transformer" else kind for name, kind in kinds.items()}
     return {name: (kind if list(kinds.values()).count(kind) == 1 else name).upper() for name, kind in kinds.items()}
@@ -89,7 +87,7 @@ def accuracy_table(step: Step, hits: pd.DataFrame) -> pd.DataFrame:
 
 
 def attractor_table(step: Step, hits: pd.DataFrame) -> pd.DataFrame:
-    """The same by the number of attractors, for the largest agreement task; empty where there is none."""
+    """Pointing accuracy by number of attractors, for the largest agreement task; empty where there is none."""
     asked = hits[hits.attractors.notna()]
     largest = asked.drop_duplicates(["task", "instance"]).task.value_counts()
     chosen = asked[asked.task == largest.index[0]] if len(largest) else asked
@@ -99,23 +97,23 @@ def attractor_table(step: Step, hits: pd.DataFrame) -> pd.DataFrame:
 
 
 def no_better_than_random(summary: pd.DataFrame) -> pd.DataFrame:
-    """On hybrid documents, the methods whose interval reaches down to what random scores: one row a task and model.
+    """One row per task, model and method whose interval on hybrid documents reaches down to a random word's accuracy.
 
     Gradient norms are left out: they do not tell evidence for a class from evidence against it.
     """
     hybrid = summary[summary.metric == "hybrid"]
     chance = hybrid[hybrid.method == "random"].set_index(["task", "model"]).accuracy
-    rest = hybrid[~hybrid.method.isin([*NORMS, *pointing_game.BASELINES])].copy()
-    rest["random"] = [chance[task, model] for task, model in zip(rest.task, rest.model, strict=True)]
+    rest = hybrid[~hybrid.method.isin([*NORMS, *pointing_game.BASELINES])]
+    rest = rest.join(chance.rename("random"), on=["task", "model"])
     return rest[rest.low <= rest.random][KEPT].reset_index(drop=True)
 
 
 def block_table(summary: pd.DataFrame) -> pd.DataFrame:
-    """One row a block that the text speaks of (see tables.BLOCKS), empty where the profile has no task of it.
+    """One row per block that the text discusses (see tables.BLOCKS), empty where the profile has no task of it.
 
     discarded, right: shares, means over models. random, last, norms (mean of gradient norms), best: mean hits over
-    models. cells: methods of all of the block's tasks and models that hybrid documents put beside chance (no norm, no
-    baseline); exceptions: those of `no_better_than_random`; beat_random: the others.
+    models. cells: methods (no norm, no baseline) that are compared with chance on hybrid documents, over all of the
+    block's tasks and models; exceptions: those of `no_better_than_random`; beat_random: the others.
     """
     rows = []
     exceptions = no_better_than_random(summary)
@@ -155,7 +153,7 @@ COLUMNS += ["discarded", "published_low", "published_high"]
 
 
 def accuracy_beside_published(step: Step, summary: pd.DataFrame) -> pd.DataFrame:
-    """One row an explained task and model: test accuracy and share of discarded texts, ours and theirs.
+    """One row per explained task and model: test accuracy and share of discarded texts, ours and theirs.
 
     accuracy: of the trained model on its own test split, mean over seeds; discarded: of the explained texts.
     published_low, published_high: the published range of discards, over models. NaN where the paper has no such cell.
@@ -175,9 +173,7 @@ def accuracy_beside_published(step: Step, summary: pd.DataFrame) -> pd.DataFrame
         own = float(np.mean([table.accuracy.iloc[0] for table in found]))
         theirs = accuracy.loc[TRAINED_ON[experiment]].get(architecture, np.nan)
         part = summary[(summary.task == task) & (summary.model == model) & (summary.condition == "all")]
-        known = experiment in discards.index
-        ends = discards.loc[experiment, ["low", "high"]].tolist() if known else [np.nan, np.nan]
-        discarded = part.discarded.mean() if len(part) else np.nan
-        row = (task, experiment, trained_on, model, architecture, own, theirs, own - theirs, discarded, *ends)
-        rows.append(row)
+        ends = discards.reindex([experiment])[["low", "high"]].iloc[0]
+        discarded = part.discarded.mean()
+        rows.append((task, experiment, trained_on, model, architecture, own, theirs, own - theirs, discarded, *ends))
     return pd.DataFrame(rows, columns=COLUMNS)

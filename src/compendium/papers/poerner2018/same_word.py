@@ -1,4 +1,4 @@
-"""Do two methods point at the same word? Equal hits do not say it: LRP and gradient x input could hit by other words.
+"""Do two methods point at the same word? Equal hits do not tell: LRP and gradient x input could hit different words.
 
 Section 3.2 of Poerner et al. (2018) shows that LRP is gradient x input where activations are linear. Letters used for
 shapes: W words.
@@ -16,6 +16,7 @@ from attreval.core.alignment import overlap_shares
 from attreval.core.bootstrap import bootstrap_mean
 from attreval.core.records import Attribution, Instance, Tokens
 from attreval.metrics.pointing_game import BASELINES
+from compendium.config import Run
 from compendium.papers.common.contrasts import Cell, mean_difference
 from compendium.papers.common.resampling import exchange_names
 from compendium.papers.common.runs import RUN, common_methods, load_attributions, load_tokens
@@ -24,9 +25,11 @@ from compendium.papers.common.verdicts import Finding, untested
 from compendium.papers.poerner2018.hits import architecture_names
 from compendium.workflow.step import Step
 
+PAIR = ("lrp", "gradient_x_input")
+
 
 def pointed_words(instance: Instance, tokens: Tokens, record: Attribution) -> np.ndarray:
-    """(W,) with what probability each word that the model reads is pointed at: equal highest ones equally often.
+    """(W,) the probability that each word the model reads is pointed at: equal highest words share it.
 
     A word's score is the sum of its tokens', as in metrics.pointing_game.play.
     """
@@ -37,14 +40,14 @@ def pointed_words(instance: Instance, tokens: Tokens, record: Attribution) -> np
     return highest / highest.sum()
 
 
-def words_in_common(step: Step, architecture: str = "CNN") -> Iterator[tuple[tuple, str, list[str], np.ndarray, int]]:
-    """Run, instance, methods, (m, m) chances that two of them point at the same word, and number of words, a text.
+def words_in_common(step: Step) -> Iterator[tuple[Run, str, list[str], np.ndarray, int]]:
+    """Run, instance, methods, (m, m) chances that two of them point at the same word, and number of words, per text.
 
-    Each method breaks its ties by itself.
+    Of the runs of the CNN. Each method breaks its ties by itself.
     """
     for run in step.profile.explained_runs("pointing"):
         task, model, _ = run
-        if architecture_names(step.profile, task)[model] != architecture:
+        if architecture_names(step.profile, task)[model] != "CNN":
             continue
         records = load_attributions(step.results, step.profile, *run)
         tokens = load_tokens(step.results, step.profile, *run)
@@ -55,35 +58,22 @@ def words_in_common(step: Step, architecture: str = "CNN") -> Iterator[tuple[tup
             yield run, instance.id, methods, shares @ shares.T, shares.shape[1]
 
 
-def same_words(
-    step: Step, first: str = "lrp", second: str = "gradient_x_input", architecture: str = "CNN"
-) -> pd.DataFrame:
-    """One row an explained text of each run of an architecture: with what probability both point at the same word.
+def same_word_share(step: Step, first: str = PAIR[0], second: str = PAIR[1]) -> pd.DataFrame:
+    """One row per run of the CNN that has both methods: the share of texts in which they point at the same word.
 
-    Columns task, model, seed, instance, same. No rows where no run has both methods. Each breaks its ties by itself.
+    Columns task, model, seed, share, low, high (percentile bootstrap over texts), instances.
     """
-    rows = []
-    for run, instance, methods, common, _ in words_in_common(step, architecture):
+    bootstrap, of_run, rows = step.profile.bootstrap, {}, []
+    for run, _, methods, common, _ in words_in_common(step):
         if first in methods and second in methods:
-            rows.append((*run, instance, float(common[methods.index(first), methods.index(second)])))
-    return pd.DataFrame(rows, columns=[*RUN, "instance", "same"])
-
-
-def same_word_share(
-    step: Step, first: str = "lrp", second: str = "gradient_x_input", architecture: str = "CNN"
-) -> pd.DataFrame:
-    """One row a task and run of an architecture: the share of texts in which two methods point at the same word.
-
-    Columns task, model, seed, share, low, high (percentile bootstrap over texts), instances. See same_words.
-    """
-    bootstrap, rows = step.profile.bootstrap, []
-    for run, part in same_words(step, first, second, architecture).groupby(RUN, sort=False):
-        found = bootstrap_mean(part.same.to_numpy(), bootstrap.draws, bootstrap.confidence, "same word", *run)
-        rows.append((*run, *map(float, found), len(part)))
+            of_run.setdefault(run, []).append(float(common[methods.index(first), methods.index(second)]))
+    for run, same in of_run.items():
+        found = bootstrap_mean(np.array(same), bootstrap.draws, bootstrap.confidence, "same word", *run)
+        rows.append((*run, *map(float, found), len(same)))
     return pd.DataFrame(rows, columns=[*RUN, "share", "low", "high", "instances"])
 
 
-def same_word(step: Step, common: Iterable[tuple], pair: tuple[str, str] = ("lrp", "gradient_x_input")) -> Finding:
+def same_word(step: Step, common: Iterable[tuple]) -> Finding:
     """In what share of texts LRP and Gradient x Input point at the same word on the CNN, mean over its runs.
 
     By random scores two methods meet at one word of all; by exchanged names it is any two methods that are asked.
@@ -93,9 +83,9 @@ def same_word(step: Step, common: Iterable[tuple], pair: tuple[str, str] = ("lrp
     for run in dict.fromkeys(row[0] for row in rows):
         _, texts, of_run, shares, words = zip(*(row for row in rows if row[0] == run), strict=True)
         methods = of_run[0]
-        if not set(pair) <= set(methods):
+        if not set(PAIR) <= set(methods):
             continue
-        first, second = (methods.index(name) for name in pair)
+        first, second = (methods.index(name) for name in PAIR)
         upper, shares = np.triu_indices(len(methods), 1), np.array(shares)
         values = np.column_stack([shares[:, first, second], shares[:, *upper]])  # (n, 1 + pairs of methods)
         by_scores = partial(_by_random_scores, words=np.array(words), width=values.shape[1])

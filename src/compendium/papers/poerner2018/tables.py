@@ -6,7 +6,6 @@ targets. A cell that we do not have says why.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import pandas as pd
@@ -58,7 +57,7 @@ BLOCKS = {
 
 
 def published_table_2() -> pd.DataFrame:
-    """One row a published cell: row, column, experiment, architecture, metric, condition, published, confidence."""
+    """One row per published cell: row, column, experiment, architecture, metric, condition, published, confidence."""
     values = reported("poerner_table2").melt("method", var_name="column", value_name="published")
     sure = reported("poerner_table2_confidence").melt("method", var_name="column", value_name="confidence")
     about = reported("poerner_table2_columns").rename(columns={"task_method": "architecture"})
@@ -77,43 +76,32 @@ def _metric_of(experiment: str, said: str) -> tuple[str, str]:
     return said.split(",")[0], "wrong" if "!=" in said else "correct"
 
 
-def table_2(
-    summary: pd.DataFrame,
-    names: Mapping[str, str] | None = None,
-    impossible: Mapping[tuple[str, str], str] | None = None,
-) -> pd.DataFrame:
-    """One row a cell of Table 2 and task of ours, and after these the architectures that the paper does not have.
+def table_2(summary: pd.DataFrame) -> pd.DataFrame:
+    """One row per cell of Table 2 and task of ours, and after these the architectures that the paper does not have.
 
-    summary: of `pointing.summarise`; its column `architecture` says what the paper calls a model, `model` in capitals
-    where there is none. names: our method of each row of the paper's; one without has the same name here. impossible:
-    reasons by (paper's method, architecture), which go before our own. best, near: whether ours is the highest of its
-    column, or within five points of it; baselines do not compete.
+    summary: of `hits.accuracy_table`. best, near: whether ours is the highest of its column, or within five points of
+    it; baselines do not compete.
     """
-    names, impossible = NAMES if names is None else names, impossible or {}
     cells = published_table_2()
-    if "architecture" not in summary:
-        summary = summary.assign(architecture=summary.model.str.upper())
     ours = summary.set_index(["task", "architecture", "metric", "condition", "method"])
+    there = set(summary.task)
     cells = pd.concat([cells, _new_architectures(cells, summary)], ignore_index=True)
     rows = []
     for cell in cells.to_dict("records"):
-        for task in _tasks_in(summary, cell["experiment"]) or [""]:
-            ours_of = names.get(cell["method"], cell["method"])
-            key = (task, cell["architecture"], cell["metric"], cell["condition"], ours_of)
+        for task in [task for task in TASKS_OF[cell["experiment"]] if task in there] or [""]:
+            method = NAMES.get(cell["method"], cell["method"])
+            key = (task, cell["architecture"], cell["metric"], cell["condition"], method)
             if key in ours.index:
                 found = ours.loc[key]
                 rows.append(cell | {"task": task, "ours": found.accuracy, "low": found.low, "high": found.high})
                 rows[-1] |= {"instances": int(found.instances), "reason": ""}
             else:
-                rows.append(cell | {"task": task, "reason": _why_missing(cell, task, key, ours.index, impossible)})
+                rows.append(cell | {"task": task, "reason": _why_missing(cell, task, key, ours.index)})
     table = pd.DataFrame(rows).reindex(columns=COLUMNS)
-    return _mark_best(table)
-
-
-def _tasks_in(summary: pd.DataFrame, experiment: str) -> list[str]:
-    """The tasks of ours that stand for an experiment of the paper's."""
-    there = set(summary.task)
-    return [task for task in TASKS_OF[experiment] if task in there]
+    compete = table.ours.notna() & ~table.method.isin(BASELINES)
+    group = [table[name] for name in ("task", "architecture", "experiment", "metric", "condition")]
+    top = table.ours.where(compete).groupby(group).transform("max")
+    return table.assign(best=compete & (table.ours == top), near=compete & (table.ours >= top - SPREAD))
 
 
 def _new_architectures(cells: pd.DataFrame, summary: pd.DataFrame) -> pd.DataFrame:
@@ -131,11 +119,9 @@ def _new_architectures(cells: pd.DataFrame, summary: pd.DataFrame) -> pd.DataFra
     return pd.concat(parts, ignore_index=True) if parts else cells.iloc[:0]
 
 
-def _why_missing(cell: dict, task: str, key: tuple, there: pd.MultiIndex, impossible: Mapping) -> str:
+def _why_missing(cell: dict, task: str, key: tuple, there: pd.MultiIndex) -> str:
     """Why a cell of Table 2 has no value of ours."""
     method, architecture = cell["method"], cell["architecture"]
-    if said := impossible.get((method, architecture)):
-        return f"not applicable: {said}"
     if method == "last" and cell["metric"] in ("hybrid", "manual"):
         return "not applicable: only agreement has a word right before what is predicted"
     if method == "decomp" and architecture == "CNN":
@@ -153,33 +139,22 @@ def _why_missing(cell: dict, task: str, key: tuple, there: pd.MultiIndex, imposs
     return "not run: this method is not in this profile"
 
 
-def _mark_best(table: pd.DataFrame) -> pd.DataFrame:
-    """The table with best and near filled in."""
-    group = ["task", "architecture", "experiment", "metric", "condition"]
-    top = table.ours.where(~table.method.isin(BASELINES)).groupby([table[name] for name in group]).transform("max")
-    compete = table.ours.notna() & ~table.method.isin(BASELINES)
-    return table.assign(best=compete & (table.ours == top), near=compete & (table.ours >= top - SPREAD))
-
-
 def write_blocks(step: Step, table: pd.DataFrame) -> None:
-    """Write the blocks of Table 2 to read, each under the name that the text knows; see BLOCKS.
+    """Write each of BLOCKS as a table to read, `table2_<name>`.
 
-    A block whose experiment no task of the profile has shows what is published, beside dashes.
+    A block without a task in the profile shows the published values beside dashes.
     """
     for name, block in BLOCKS.items():
-        task, part = block.task(table[table.ours.notna()])
+        task, _ = block.task(table[table.ours.notna()])
         experiment = next(title for title, tasks in TASKS_OF.items() if set(block.tasks) & set(tasks))
-        if task:
-            found = block_to_read(table, part.experiment.iloc[0], task, block.metric, block.condition)
-        else:
-            found = block_to_read(table, experiment, "", block.metric, block.condition)
+        found = block_to_read(table, experiment, task or "", block.metric, block.condition)
         first = ["method", *ARCHITECTURES]
         found = found.reindex(columns=[*first, *(column for column in found.columns if column not in first)])
         step.table(f"table2_{name}", found)
 
 
 def block_to_read(table: pd.DataFrame, experiment: str, task: str, metric: str, condition: str = "all") -> pd.DataFrame:
-    """One block of Table 2 to read: a row a method, a column an architecture, ours and in brackets the published.
+    """One block of Table 2 to read: a row per method, a column per architecture, ours and in brackets the published.
 
     The best of a column has an asterisk. A published value whose reading is not sure (L) has a question mark. An empty
     cell is a method that does not apply, or was not run. task: "" for the published values alone.
@@ -189,28 +164,16 @@ def block_to_read(table: pd.DataFrame, experiment: str, task: str, metric: str, 
     out = pd.DataFrame({"method": list(dict.fromkeys(part.sort_values("row").method))})
     for architecture, cells in part.groupby("architecture", sort=False):
         by = cells.set_index("method").reindex(out.method)
-        if by.ours.notna().any():
-            out[architecture] = [_cell_text(cell) for cell in by.itertuples()]
-        elif not task:
-            out[architecture] = [_gap_text(cell) for cell in by.itertuples()]
+        if not task or by.ours.notna().any():
+            out[architecture] = [_cell_text(cell, "" if task else "–") for cell in by.itertuples()]
     titles = {method: METHODS[NAMES[method]].title for method in NAMES if NAMES[method] in METHODS}
     out["method"] = [titles.get(method, method.capitalize()) for method in out.method]
     return out
 
 
-def _cell_text(cell) -> str:
-    """`0.83* (0.91)`: ours, with an asterisk if the best, and the published."""
+def _cell_text(cell, gap: str) -> str:
+    """`0.83* (0.91)`: ours (or the gap), * for the best, and the published value, with ? where it is hard to read."""
+    published = "" if pd.isna(cell.published) else f" ({cell.published:.2f}{'?' if cell.confidence == 'L' else ''})"
     if pd.isna(cell.ours):
-        return ""
-    ours = f"{cell.ours:.2f}*" if cell.best else f"{cell.ours:.2f}"
-    return ours if pd.isna(cell.published) else f"{ours} {_published_text(cell)}"
-
-
-def _gap_text(cell) -> str:
-    """`– (0.91)`: the published value alone."""
-    return "" if pd.isna(cell.published) else f"– {_published_text(cell)}"
-
-
-def _published_text(cell) -> str:
-    """`(0.91)`, with a question mark where it could not be read with certainty."""
-    return f"({cell.published:.2f}{'?' if cell.confidence == 'L' else ''})"
+        return gap + published if gap and published else ""
+    return f"{cell.ours:.2f}{'*' if cell.best else ''}{published}"
