@@ -39,19 +39,16 @@ def load(profile: str) -> Profile:
         found = apply_variants(resolve_paths({"name": path.stem} | found, path.parent))
         _check_owner(found["name"], path)
         make_known(found)
-    except (ValueError, OSError) as error:
-        raise ValueError(f"{path.name} is not a valid profile:\n  {error}") from None
-    try:
         profile = Profile.model_validate(found)
-        gone = [task for task, spec in profile.tasks.items() if spec.optional and not corpora.at_hand(task)]
         check_more_than_random(profile)
+        gone = [task for task, spec in profile.tasks.items() if spec.optional and not corpora.at_hand(task)]
         kept = {task: spec for task, spec in profile.tasks.items() if task not in gone}
         return profile.model_copy(update={"tasks": kept, "left_out": gone})
     except ValidationError as error:
-        lines = [explain_error(problem, Profile) for problem in error.errors()]
-        raise ValueError(f"{path.name} is not a valid profile:\n  " + "\n  ".join(lines)) from None
+        reasons = [explain_error(problem, Profile) for problem in error.errors()]
     except (ValueError, OSError) as error:
-        raise ValueError(f"{path.name} is not a valid profile:\n  {error}") from None
+        reasons = [str(error)]
+    raise ValueError(f"{path.name} is not a valid profile:\n  " + "\n  ".join(reasons))
 
 
 def _check_owner(name: object, path: Path) -> None:
