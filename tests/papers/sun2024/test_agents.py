@@ -17,7 +17,7 @@ from attreval.metrics.unified.simulatability import (
     read_marks,
     weighted_f1,
 )
-from compendium.papers.sun2024.agents import UNINFORMED_COLUMNS, agents_learned
+from compendium.papers.sun2024.agents import LEARNED_COLUMNS, UNINFORMED_COLUMNS, agents_learned
 
 MARKS = Marks((900,), (901,), (902,), (903,), tuple((910 + r,) for r in range(9)), 3)
 OPEN, CLOSE, WITHIN, BETWEEN = 900, 901, 902, 903
@@ -131,16 +131,12 @@ def test_agents_that_guess_have_not_learned_and_say_so():
     found = agents_learned(frame, 400, 0.95).set_index("model")
     assert found.learned.to_dict() == {"good": True, "guessing": False} and found.reason["good"] == ""
     assert found.reason["guessing"].startswith("agents") and "chance 0.33)" in found.reason["guessing"]
+    stuck = agents_learned(said(0.5).assign(predicted=0), 100, 0.95).iloc[0]
+    assert not stuck.learned and stuck.f1 == pytest.approx(stuck.majority) and "not learned (F1 0.17" in stuck.reason
     assert found.uniform.to_numpy() == pytest.approx(1 / 3) and found.majority.to_numpy() == pytest.approx(1 / 6)
     one = said(0.6)
     assert found.f1["good"] == f1_score(one.label, one.predicted, average="macro")
     assert found.low["good"] < found.f1["good"] < found.high["good"] and found.tested.eq(120).all()
-
-
-def test_an_agent_that_says_one_class_has_not_learned():
-    found = agents_learned(said(0.5).assign(predicted=0), 100, 0.95).iloc[0]
-    assert not found.learned and found.f1 == pytest.approx(found.majority)
-    assert found.reason == f"agents have not learned (F1 0.17 [{found.low:.2f}, {found.high:.2f}], chance 0.33)"
 
 
 def test_seeds_of_agents_widen_the_interval():
@@ -152,16 +148,16 @@ def test_seeds_of_agents_widen_the_interval():
     assert not wide.learned and wide.reason.startswith("agents are not surely better than chance")
 
 
-@pytest.mark.parametrize("counts", [(700, 200, 100), (600, 400, 0), (600, 0, 400)])
+@pytest.mark.parametrize("counts", [(700, 200, 100), (600, 0, 400)])
 def test_uniform_guessing_is_what_many_draws_give(counts):
     """Of the classes that the model predicts: where it never predicts one, no agent would draw it."""
     labels = np.repeat([0, 1, 2], counts)
     frame = said(0.0, texts=1000).assign(label=labels)
     found = agents_learned(frame, 10, 0.9).iloc[0]
     some = np.unique(labels)
-    draws = [f1_score(labels, np.random.default_rng(s).choice(some, 1000), average="macro") for s in range(200)]
+    draws = [f1_score(labels, np.random.default_rng(s).choice(some, 1000), average="macro") for s in range(60)]
     assert found.uniform == pytest.approx(np.mean(draws), abs=0.01)
 
 
 def test_no_agents_no_rows():
-    assert list(agents_learned(said(0.5).iloc[:0], 10, 0.9)) == list(agents_learned(said(0.5), 10, 0.9))
+    assert list(agents_learned(said(0.5).iloc[:0], 10, 0.9)) == LEARNED_COLUMNS

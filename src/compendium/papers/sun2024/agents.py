@@ -1,6 +1,6 @@
 """Simulatability by agents of the model's own architecture (Sun et al. 2024, section 2.4, after Pruthi et al. 2022).
 
-Do explanations help an agent to predict what the model predicts? How they are shown: metrics.unified.simulatability.
+Do explanations help an agent to predict what the model predicts? See metrics.unified.simulatability for their forms.
 """
 
 from __future__ import annotations
@@ -45,10 +45,13 @@ class AgentInput:
 
 @dataclass(frozen=True)
 class Simulation:
-    """agents: one row each: F1 on the model's predictions, gain over the uninformed agent in points of F1.
-    predictions: one row an agent and instance that it is tested on: whether it predicts what the model predicts.
-    uninformed: one row an instance and seed of the agents without explanations: the class that the model predicts
-    (label), and the agent's (predicted)."""
+    """The agents of a run, and what they predict.
+
+    agents: one row per condition: F1 on the model's predictions, gain over the uninformed agent in points of F1.
+    predictions: one row per condition and test instance: whether agents predict what the model predicts.
+    uninformed: one row per test instance and seed of the agents without explanations: the class that the model predicts
+    (label) and the one that the agent predicts (predicted).
+    """
 
     agents: pd.DataFrame
     predictions: pd.DataFrame
@@ -89,7 +92,7 @@ def simulate(step: Step) -> Simulation:
 
 
 def _split(inputs: list[AgentInput], shares: tuple[float, float, float]) -> list[list[AgentInput]]:
-    """What agents train on, stop on and are tested on, in the order of the inputs."""
+    """The inputs that agents train on, are stopped on and are tested on, in this order."""
     first, second = np.cumsum([round(share * len(inputs)) for share in shares[:2]])
     parts = [inputs[:first], inputs[first:second], inputs[second:]]
     if not all(parts):
@@ -98,7 +101,7 @@ def _split(inputs: list[AgentInput], shares: tuple[float, float, float]) -> list
 
 
 def agent_inputs(step: Step) -> list[AgentInput]:
-    """Every instance that agents see: without an explanation, and with those of each technique, type and form."""
+    """Each instance that agents see, without an explanation and with each technique, type and form."""
     given, profile = step.parameters, step.profile
     settings, run = profile.diagnosis.agents, (given.task, given.model, given.seed)
     model = load_model(step.results, profile, *run)
@@ -122,7 +125,7 @@ def agent_inputs(step: Step) -> list[AgentInput]:
 
 
 def _train_agents(step: Step, parts: tuple[list[AgentInput], ...]) -> dict[Condition, list[np.ndarray]]:
-    """What the agents of each condition predict for the last part, an array a seed."""
+    """What the agents of each condition predict for the last part: one array per seed."""
     from attreval.models.training import Prepared
 
     show, conditions = step.progress("training agents"), list(parts[0][0].tokens)
@@ -136,7 +139,7 @@ def _train_agents(step: Step, parts: tuple[list[AgentInput], ...]) -> dict[Condi
 
 
 def _train_agent(step: Step, sets: list[list], condition: Condition, seed: int) -> np.ndarray:
-    """The classes that an agent predicts for the last of three sets, after training on the first two."""
+    """The classes that one agent predicts for the last of three sets, after training on the first two."""
     from attreval.models.loading import new_classifier
     from attreval.models.training import evaluate, train
 
@@ -167,7 +170,7 @@ def learned_table(step: Step) -> pd.DataFrame:
 
 
 def agents_learned(uninformed: pd.DataFrame, draws: int, confidence: float) -> pd.DataFrame:
-    """Have agents learned what they are to simulate? One row a task and model; `reason` is empty where they have.
+    """Whether agents have learned what they are to simulate: one row per task and model; `reason` is empty if so.
 
     uninformed: rows of Simulation.uninformed, of any runs. f1: macro F1 of the agents without explanations, mean over
     seeds of models and agents, with a percentile interval over test instances and these seeds. chance: the higher of
@@ -185,28 +188,17 @@ def agents_learned(uninformed: pd.DataFrame, draws: int, confidence: float) -> p
         by_run = np.column_stack([weighted_f1(own, labels, weights) for own, labels in said])
         shares = draw_counts(rng, len(runs), draws) / len(runs)  # 1 where there is but one run
         low, high = map(float, percentile_interval((by_run * shares).sum(axis=1), confidence))
-        majority = float(np.mean([agreement_f1(np.full(len(names), _most(labels)), labels) for _, labels in said]))
+        most = [np.full(len(names), np.bincount(labels).argmax()) for _, labels in said]
+        majority = float(np.mean([agreement_f1(own, labels) for own, (_, labels) in zip(most, said, strict=True)]))
         uniform = float(np.mean([_uniform_f1(labels) for _, labels in said]))
         chance = max(majority, uniform)
-        reason = "" if low > chance else _not_learned(f1, low, high, chance)
+        fault = "have not learned" if f1 <= chance else "are not surely better than chance"
+        reason = "" if low > chance else f"agents {fault} (F1 {f1:.2f} [{low:.2f}, {high:.2f}], chance {chance:.2f})"
         rows.append((task, model, f1, low, high, majority, uniform, chance, len(names), len(runs), not reason, reason))
     return pd.DataFrame(rows, columns=LEARNED_COLUMNS)
 
 
-def _most(labels: np.ndarray) -> int:
-    """The most frequent class."""
-    return int(np.bincount(labels).argmax())
-
-
 def _uniform_f1(labels: np.ndarray) -> float:
-    """Macro F1 of drawing each of the K classes that occur alike often, from expected counts: 2 p / (K p + 1)."""
+    """Macro F1 of guessing uniformly among the K classes that occur, from expected counts: mean of 2 p / (K p + 1)."""
     shares = np.unique(labels, return_counts=True)[1] / len(labels)
     return float(np.mean(2 * shares / (len(shares) * shares + 1)))
-
-
-def _not_learned(f1: float, low: float, high: float, chance: float) -> str:
-    """Why nothing can be said of agents whose interval does not lie above chance."""
-    numbers = f"(F1 {f1:.2f} [{low:.2f}, {high:.2f}], chance {chance:.2f})"
-    if f1 <= chance:
-        return f"agents have not learned {numbers}"
-    return f"agents are not surely better than chance {numbers}"

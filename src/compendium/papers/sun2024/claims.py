@@ -1,6 +1,6 @@
 """Claims of Sun et al. (2024) about types of explanation.
 
-Does each hold here, in how many cells of the paper's own tables, and what becomes of it with one thing turned?
+Does each hold here, in how many cells of the paper's own tables does it hold, and does it with one thing changed?
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def claims_table(step: Step, values: pd.DataFrame, learned: pd.DataFrame | None 
 
 
 def our_value(claim: Claim, values: pd.DataFrame, step: Step) -> Finding:
-    """Our value of a claim that sets one type of explanation, or technique, against others."""
+    """Our value of a claim that compares one type of explanation, or technique, with others."""
     asked = claim.ask(TypeContrast)
     found = contrast_types(values, asked, step.profile.bootstrap)
     if found is None:
@@ -166,9 +166,9 @@ def published_values() -> dict[str, float]:
 
 
 def combined_table(step: Step, values: pd.DataFrame) -> pd.DataFrame:
-    """Whether the combined explanations, which are ours, do better than spans and than tokens: one row a property.
+    """Do the combined explanations, which are ours, beat spans and tokens? One row per property and rival.
 
-    Differences are turned so that higher is better, with their intervals and the number of cells in which they are.
+    Differences are turned so that higher is better; better_in: in how many cells they are above 0.
     """
     bootstrap, rows = step.profile.bootstrap, []
     for name in dict.fromkeys(values.property):
@@ -182,10 +182,9 @@ def combined_table(step: Step, values: pd.DataFrame) -> pd.DataFrame:
 
 
 def turned_claims(step: Step, values: pd.DataFrame, judged: pd.DataFrame) -> pd.DataFrame:
-    """One row a contradicted claim and thing turned (a corpus, model, technique, type, rival or property alone), as
-    `turned_table`.
+    """One row per contradicted claim and thing turned: a corpus, model, technique, type, rival or property alone.
 
-    values: of `contrast_values`; judged: of `claims_table`.
+    See `turned_table`. values: from `contrast_values`. judged: from `claims_table`.
     """
     settings = quick_draws(step.profile.bootstrap)
 

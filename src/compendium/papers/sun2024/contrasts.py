@@ -27,10 +27,13 @@ Pick = Literal["mean", "best", "least"]
 
 @dataclass(frozen=True)
 class TypeContrast:
-    """better, worse: types of explanation (`random` stands for chance), or what `across` names. pick: how several of
-    `worse` become one number: their mean, the best or the least of them. properties: where several are asked, the share
-    of them in which the difference is above 0 is the number. kinds (of models), types, techniques, forms, tasks: which
-    cells; None takes all there are. An explanation is shown to agents in a form; other properties have none."""
+    """One type of explanation, technique or form (as `across` says) against others.
+
+    better, worse: what is compared; `random` stands for chance. pick: how several of `worse` become one number: their
+    mean, the best or the least of them. properties: if given, the number is the share of them in which the difference
+    is above 0. kinds (of models), types, techniques, forms, tasks: which cells; None takes all there are. Only
+    simulatability has forms, in which agents are shown an explanation.
+    """
 
     property: str = ""
     better: str = ""
@@ -73,13 +76,13 @@ def contrast_types(values: pd.DataFrame, asked: TypeContrast, settings: Bootstra
 
 
 def count_cells(values: pd.DataFrame, asked: TypeContrast) -> tuple[int, int]:
-    """In how many cells the option is strictly better, of how many; of a table with one value a cell and option."""
+    """In how many cells the option is strictly better, of how many; values: one per cell and option, as published."""
     found = np.array([lead for leads in _leads_of_cells(values, asked).values() for lead in leads])
     return int((found > 0).sum()), len(found)
 
 
 def mean_of_cells(values: pd.DataFrame, asked: TypeContrast) -> float:
-    """The contrast of such a table, the mean over its cells; NaN where some of what is asked is missing."""
+    """The contrast of such values, mean over cells; NaN where something that it asks for is missing."""
     found = list(_leads_of_cells(values, asked).values())
     if not all(found):
         return float("nan")

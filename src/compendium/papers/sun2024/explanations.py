@@ -1,4 +1,4 @@
-"""Token, token-pair and span-pair explanations (Sun et al. 2024, section 3.2): made and stored."""
+"""Makes and stores token, token-pair and span-pair explanations (Sun et al. 2024, section 3.2)."""
 
 from __future__ import annotations
 
@@ -27,9 +27,12 @@ HEAD_CHOICES = ("per_class", "class_mean", "one_for_all")  # the first is the pa
 
 @dataclass(frozen=True)
 class TypedExplanations:
-    """cost: one row a method. precision: of pipeline.explaining.precision_table. instances: one row an instance and
-    method: prediction, units, number of features. example: the first features of one instance, a row each.
-    heads: the head that attention is taken from, one row an instance and choice."""
+    """The tables of one part.
+
+    cost: one row per method. precision: see pipeline.explaining.precision_table. instances: one row per instance and
+    method: prediction, units, number of features. example: the first features of one instance, one per row.
+    heads: the head that attention is taken from, one row per instance and choice.
+    """
 
     cost: pd.DataFrame
     precision: pd.DataFrame
@@ -39,7 +42,7 @@ class TypedExplanations:
 
 
 def budget_of_types(profile: Profile, task: str) -> Budget:
-    """What methods of units, pairs and spans may ask of a model of a task."""
+    """The budget of methods of units, pairs and spans on a task."""
     return profile.explaining_of(task).changed(units=profile.diagnosis.units)
 
 
@@ -82,9 +85,9 @@ def explain_types(step: Step) -> TypedExplanations:
 
 
 def _explain_by_other_heads(step: Step, scorer, explained: list, budget: Budget, names: tuple) -> pd.DataFrame:
-    """Write attention explanations by heads that are not chosen for the class, and list all chosen heads.
+    """Write attention explanations by heads that are chosen otherwise than for the class, and list all chosen heads.
 
-    They share the reading of attention weights, so that a text costs one pass for that and one for each choice.
+    They share the attention weights: a text costs one pass for these and one for each choice.
     """
     given, methods, rows = step.parameters, TECHNIQUES["attention"].values(), []
     by_head = [e for e in explained if all(method in e.attributions for method in methods)]
@@ -146,7 +149,7 @@ def _methods_of(techniques) -> list[str]:
 
 
 def _list_instances(explained: list) -> pd.DataFrame:
-    """One row an instance and method: prediction, number of features, and the completeness gap where there is one."""
+    """One row per instance and method: prediction, number of features, and the completeness gap where there is one."""
     rows = [
         (e.instance.id, e.instance.label, e.predicted, len(e.tokens.content), m, len(a.scores), abs(a.gap))
         for e in explained

@@ -1,9 +1,9 @@
 """Leaks: does an explanation tell the predicted class without its words? (after Pruthi et al. 2022, Sun et al. 2024)
 
-An agent that is shown where an explanation points learns whatever the places tell. The head of an attention explanation
-is chosen for the predicted class, so that its number alone, or the places to which it attends, may name the class.
-Here a logistic regression predicts the class from the shown places, with no word: what it can tell, no agent needs the
-model's reasons for. Letters used for shapes: n units, N texts, K heads, F features.
+An agent that is shown where an explanation points learns whatever these places reveal. The head of an attention
+explanation is chosen for the predicted class, so its number alone, or the places it attends to, may give the class
+away. Here a logistic regression predicts the class from the shown places without any word: for what it can predict, no
+agent needs the model's reasons. Letters used for shapes: n units, N texts, K heads, F features.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ COLUMNS += ["positions", "low", "high", "beyond_lengths", "beyond_low", "beyond_
 
 
 def leak_table(step: Step, agents: pd.DataFrame) -> pd.DataFrame:
-    """One row a run, technique, type (and choice of the head): macro F1 at which the class is told without words.
+    """One row per run, technique, type (and choice of the head): the macro F1 of telling the class without words.
 
     majority: always the most frequent class. lengths: from the numbers of units in both parts. positions: from these
     and the shown places, with its interval; beyond_lengths: what the places add. head: from the head's number alone.
@@ -59,7 +59,7 @@ def leak_table(step: Step, agents: pd.DataFrame) -> pd.DataFrame:
 
 
 def _leaks_of_run(results: Results, profile: Profile, run: tuple) -> Iterator[tuple[tuple[str, str, str], dict]]:
-    """((technique, type, choice of the head), what `measure_leak` finds), for every explanation of a run."""
+    """Of every explanation of a run: (technique, type, choice of the head) and the result of `measure_leak`."""
     settings, bootstrap = profile.diagnosis, profile.bootstrap
     tokens = load_typed_tokens(results, profile, *run)
     units = {name: find_units(own, settings.units.unit) for name, own in tokens.items()}
@@ -83,7 +83,7 @@ def _leaks_of_run(results: Results, profile: Profile, run: tuple) -> Iterator[tu
 
 
 def place_features(units: Units, shown: list[Feature]) -> np.ndarray:
-    """(2 + 2 BINS,) the numbers of units of both parts; then of each part whether a unit is shown in each of its bins.
+    """(2 + 2 BINS,) the number of units in each part; then for each bin of each part whether one of its units is shown.
 
     The u-th of m units of a part lies in bin floor(BINS u / m), so that places count by their share of the length.
     """
@@ -125,7 +125,7 @@ def measure_leak(
 
 
 def predict_class(features: np.ndarray, classes: np.ndarray) -> np.ndarray | None:
-    """(N,) classes as a logistic regression tells them that was fitted without the text's own fold.
+    """(N,) classes predicted by a logistic regression that was fitted without the text's own fold.
 
     Folds are stratified and fixed. None where fewer than two classes have two texts: there is nothing to tell apart.
     """

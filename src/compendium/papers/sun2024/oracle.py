@@ -1,8 +1,8 @@
 """Exact values of pairs on short inputs, where every coalition of units is asked (Shapley interaction index).
 
-How close does each pair method come? Two exact values stand beside each other: Bivariate Shapley (Masoomi et al. 2023)
-without sampling, and the Shapley interaction index (Grabisch & Roubens 1999), which is 0 where units add up. The first
-holds half of what each unit does alone. Letters used for shapes: n units, N = 2^n coalitions.
+How close does each pair method come? There are two exact values: Bivariate Shapley (Masoomi et al. 2023) without
+sampling, which includes half of each unit's own effect, and the Shapley interaction index (Grabisch & Roubens 1999),
+which is 0 where effects of units are additive. Letters used for shapes: n units, N = 2^n coalitions.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from scipy.stats import spearmanr
 
 from attreval.core.records import Instance
 from attreval.core.seeds import generator
-from attreval.core.units import Units, find_units
+from attreval.core.units import find_units
 from attreval.methods import METHODS
 from attreval.methods.bivariate_shapley import bivariate_values
 from attreval.methods.coalitions import all_coalitions, ask_values, draw_coalitions
@@ -46,11 +46,6 @@ def shapley_interactions(values: np.ndarray) -> np.ndarray:
             weight = np.array([1 / ((n - 1) * comb(n - 2, s)) for s in range(n - 1)])[sizes[free]]
             out[i, j] = out[j, i] = weight @ (values[both] - values[one] - values[other] + values[free])
     return out
-
-
-def ask_all(tokens, target: int, units: Units):
-    """The conversation that asks for the class probability of every coalition: (2^n,)."""
-    return (yield from ask_values(tokens, target, units, all_coalitions(len(units))))
 
 
 def bivariate_from_values(values: np.ndarray, samples: int, rng: np.random.Generator) -> np.ndarray:
@@ -83,12 +78,11 @@ def short_instances(task: str, model, unit: str, most: int, rows: int) -> list[I
 
 
 def compare_with_exact(step: Step) -> pd.DataFrame:
-    """One row an instance, estimate and exact value: Spearman's and Pearson's correlation, mean absolute error.
+    """One row per instance, estimate and exact value: Spearman's and Pearson's correlation, mean absolute error.
 
-    Estimates: Bivariate Shapley at each budget, and ProxySPEX at those that it can use, where it is installed; the pair
-    methods of the other techniques. Exact: `bivariate` values,
-    and the size of the `interaction` index, compared with the size of the estimates. Errors are given where estimate
-    and exact value are the same quantity.
+    Estimates: Bivariate Shapley at each budget; ProxySPEX, if installed, at those that it can use; the pair methods of
+    the other techniques. Exact: `bivariate` values, and the size of the `interaction` index, compared with the size of
+    the estimates. Errors are given where estimate and exact value are the same quantity.
     """
     given, settings = step.parameters, step.profile.diagnosis
     rows: list[tuple] = []
@@ -115,7 +109,7 @@ def _compare(step: Step, scorer, budget: Budget, others: list[str], instance: In
     units = find_units(tokens, settings.units.unit)
     target = int(predict(scorer, [tokens])[0].argmax())
     rng = generator("oracle", given.task, given.model, given.seed, instance.id)
-    talks = [("oracle", ask_all(tokens, target, units))]
+    talks = [("oracle", ask_values(tokens, target, units, all_coalitions(len(units))))]
     talks += [(m, METHODS[m].converse(tokens, target, budget, rng)) for m in others]
     values, *found = scorer.converse(talks)
 
@@ -145,6 +139,6 @@ def _correlations(a: np.ndarray, b: np.ndarray) -> tuple[float, float]:
 
 
 def mean_closeness(table: pd.DataFrame, by: Sequence[str] = ()) -> pd.DataFrame:
-    """Means over instances of what compare_with_exact gives, a row an estimate, budget and exact value (and `by`)."""
+    """Means of compare_with_exact over instances: one row per estimate, budget and exact value (and `by`)."""
     out = table.groupby([*by, *ESTIMATE], sort=False)[MEASURES].mean().reset_index()
     return out.assign(instances=table.instance.nunique())
