@@ -35,9 +35,9 @@ GAMES |= {"hit_target": "the subject", "hit_feat": "a word of the subject's numb
 
 
 def pointing_claims(step: Step, hits: pd.DataFrame, common: Iterable[tuple] | None = None) -> pd.DataFrame:
-    """One row a claim of Poerner et al. 2018 with our value, its interval, its nulls and a verdict.
+    """One row per claim of Poerner et al. (2018) with our value, its interval, its nulls and a verdict.
 
-    common: of `words_in_common`; read from the run where it is not given.
+    common: from `words_in_common`, which reads it from the run where it is not given.
     """
     claims, columns = read_claims("poerner2018"), columns_of(hits)
     asked = [claim for claim in claims if claim.contrast and not claim.why_not]
@@ -59,7 +59,7 @@ def claim_value(claim: Claim, columns: Sequence[Column], step: Step) -> Finding:
 
 @cache
 def _published_columns() -> pd.DataFrame:
-    """Published hits that were surely read: a row a column of Table 2, a column a method of ours."""
+    """Published hits that could be read with confidence: a row per column of Table 2, a column per method of ours."""
     cells = published_table_2()
     sure = cells[cells.confidence.isin(["H", "M"]) & cells.published.notna()]
     names = NAMES | {"random": "random", "last": "last"}
@@ -70,9 +70,9 @@ def _published_columns() -> pd.DataFrame:
 
 
 def published_value(claim: Claim) -> float:
-    """The claim's number on the columns of Table 2 that were surely read; NaN where a method of it is in none.
+    """The claim's number from Table 2, where it could be read with confidence; NaN where the table does not decide it.
 
-    A group `all others` is decided by the table only where every method that the architecture has was read.
+    A claim on all other methods counts only columns in which every method that applies to the architecture was read.
     """
     asked, found = claim.ask(MethodContrast), []
     known = [name for name in _published_columns().columns if name in {*NAMES.values(), "random", "last"}]
@@ -92,7 +92,7 @@ def published_value(claim: Claim) -> float:
 
 
 def turned_claims(step: Step, hits: pd.DataFrame, judged: pd.DataFrame) -> pd.DataFrame:
-    """One row a contradicted claim and thing turned, as `turned_table`. judged: of `pointing_claims`."""
+    """One row per contradicted claim and thing turned, see `turned_table`. judged: from `pointing_claims`."""
     columns, settings = columns_of(hits), quick_draws(step.profile.bootstrap)
 
     def number(asked: MethodContrast, some: Sequence[Column]) -> Finding | None:
@@ -107,7 +107,7 @@ def turned_claims(step: Step, hits: pd.DataFrame, judged: pd.DataFrame) -> pd.Da
 
 
 def turns(claim: Claim, columns: Sequence[Column], number) -> Iterator[Turn]:
-    """Each task, architecture and game that a contrast is of, alone; and the mean lead in place of the worst column."""
+    """A contrast on each task, architecture and game alone; and by the mean lead in place of the worst column."""
     asked = claim.ask(MethodContrast)
     chosen = columns_asked(columns, asked)
     rows = pd.DataFrame({name: [getattr(c, name) for c in chosen] for name in ("task", "architecture", "metric")})

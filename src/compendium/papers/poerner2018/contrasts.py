@@ -27,12 +27,13 @@ Pick = Literal["mean", "best", "worst column"]
 
 @dataclass(frozen=True)
 class MethodContrast:
-    """better, worse: methods; `worse` empty stands for all others but baselines. pick: how a group becomes one number.
+    """One group of methods against another.
 
-    `worst column`: the share of comparisons of a method of `better` with one of `worse` that it wins, by how far each
-    falls behind the best method in its worst column. `worse` of `nothing`: the hits of `better` as they are. games,
-    architectures, tasks: which cells; None takes all there are, but for tasks that were chosen for their attractors.
-    less_games: cells whose difference is taken off that of the others.
+    better, worse: methods; an empty `worse` stands for all others except baselines, and `nothing` for no comparison:
+    the hits of `better` as they are. pick: how a group becomes one number. `worst column`: the share of comparisons of
+    a method of `better` with one of `worse` that it wins, by how far each falls behind the best method in its worst
+    column. games, architectures, tasks: which cells; None takes all except tasks that were chosen for their attractors.
+    less_games: games whose difference is subtracted from that of the others.
     """
 
     better: tuple[str, ...]
@@ -46,7 +47,7 @@ class MethodContrast:
 
 @dataclass(frozen=True)
 class Column:
-    """A column of Table 2 on our data: (n, methods) hits, and how many words share the highest score; (n,) words."""
+    """A column of Table 2 on our data: (n, methods) hits, (n, methods) words that share the top score, (n,) words."""
 
     task: str
     model: str
@@ -78,7 +79,7 @@ class Column:
 def columns_of(hits: pd.DataFrame) -> list[Column]:
     """One column for each task, model, game and kind of prediction.
 
-    hits: rows of `pointing_game.play` with task, model, seed and `architecture`; what was discarded is left out.
+    hits: rows of `pointing_game.play` with task, model, seed and `architecture`; discarded texts are left out.
     """
     out, rows = [], ["seed", "instance"]
     kept = hits[hits.discarded == ""]
@@ -102,7 +103,7 @@ def contrast_methods(columns: Sequence[Column], asked: MethodContrast, settings:
     if asked.tasks is None:
         chosen = [c for c in chosen if c.task not in CHOSEN_FOR_ATTRACTORS]
     names = [name for name in dict.fromkeys(n for c in chosen for n in c.methods) if name not in BASELINES]
-    over, cells = {}, []
+    cells = []
     for column in chosen:
         better, worse = groups(column.methods, asked)
         if better and (worse or asked.worse == NOTHING):
@@ -113,10 +114,10 @@ def contrast_methods(columns: Sequence[Column], asked: MethodContrast, settings:
             nulls = (None, None) if asked.worse == NOTHING else nulls
             cells.append(Cell(*about, asked.pick != "mean", *nulls, part=column.metric))
     if asked.pick == "worst column":
-        over["over"] = partial(_comparisons_won, names=names, asked=asked)
-    elif asked.less_games:
-        over["over"] = partial(_less_games, asked=asked)
-    return mean_difference(cells, settings, **over)
+        return mean_difference(cells, settings, partial(_comparisons_won, names=names, asked=asked))
+    if asked.less_games:
+        return mean_difference(cells, settings, partial(_less_games, asked=asked))
+    return mean_difference(cells, settings)
 
 
 def columns_asked(columns: Sequence[Column], asked: MethodContrast) -> list[Column]:
@@ -127,7 +128,7 @@ def columns_asked(columns: Sequence[Column], asked: MethodContrast) -> list[Colu
 
 
 def groups(methods: Sequence[str], asked: MethodContrast) -> tuple[list[int], list[int]]:
-    """Where the two groups stand among the methods."""
+    """The positions of the two groups among the methods."""
     others = [n for n in methods if n not in asked.better and n not in BASELINES]
     better = [at for at, name in enumerate(methods) if name in asked.better]
     worse = [at for at, name in enumerate(methods) if name in (asked.worse or others)]
@@ -135,7 +136,7 @@ def groups(methods: Sequence[str], asked: MethodContrast) -> tuple[list[int], li
 
 
 def _difference(methods: Sequence[str], names: list[str], better: list[int], worse: list[int], pick: Pick):
-    """What a cell gives: one group's mean or best less the other's, or how far each of `names` is behind the best."""
+    """The statistic of a cell: one group's mean or best minus the other's, or how far each method is behind."""
 
     def mean(fit, read):
         return read[:, better].mean(axis=1) - (read[:, worse].mean(axis=1) if worse else 0)
@@ -162,7 +163,7 @@ def _comparisons_won(behind: np.ndarray, _: list[Cell], names: list[str], asked:
 
 
 def _less_games(drawn: np.ndarray, cells: list[Cell], asked: MethodContrast) -> np.ndarray:
-    """(b,) the mean of the cells, less that of the cells of `less_games`; NaN where one of them has none."""
+    """(b,) the mean over cells minus that over the cells of `less_games`; NaN where either has no cell."""
     taken_off = np.array([cell.part in asked.less_games for cell in cells])
     if taken_off.all() or not taken_off.any():
         return np.full(drawn.shape[1], np.nan)

@@ -36,8 +36,7 @@ def say_pointing(blocks: pd.DataFrame) -> str:
 
 @sentence
 def say_beside_published(table: pd.DataFrame) -> str:
-    """In how many cells the published value lies in our interval, and how far ours are off on average, from block to
-    block."""
+    """In how many cells the published value lies in our interval, and how far ours are off on average, by block."""
     both = table[table.ours.notna() & table.published.notna()]
     if both.empty:
         return ""
@@ -52,7 +51,7 @@ def say_beside_published(table: pd.DataFrame) -> str:
 
 @sentence
 def say_chance(exceptions: pd.DataFrame, blocks: pd.DataFrame) -> str:
-    """How many methods do not surely beat a random word, and the one that falls short most."""
+    """In how many cells a method does not surely beat a random word, and the weakest of these."""
     row = exceptions.loc[(exceptions.accuracy - exceptions.random).idxmin()]
     return (
         f"In {len(exceptions)} of {blocks.cells.sum():.0f} cells a method does not surely beat a random word; weakest "
@@ -63,7 +62,7 @@ def say_chance(exceptions: pd.DataFrame, blocks: pd.DataFrame) -> str:
 
 @sentence
 def say_choices(choices: pd.DataFrame) -> str:
-    """The small choice that moves the hits of a method most."""
+    """The choice that changes the hits of a single method most."""
     known = choices[choices.largest.notna()]
     if known.empty:
         return ""

@@ -33,7 +33,7 @@ CELL = '<td style="text-align:left"><span style="padding:0 .2em;border-radius:.2
 
 
 def figure_1(table: pd.DataFrame) -> HTML:
-    """One line a method, its first features in order, coloured by their share of the first one's score.
+    """One line per method: its first features in order, coloured by their share of the top score.
 
     table: columns method, rank, piece, score.
     """
@@ -48,7 +48,7 @@ def figure_1(table: pd.DataFrame) -> HTML:
 
 
 def figure_2(summary: pd.DataFrame):
-    """One row of panels a property, one column a task and model; a dot a technique and type, a dash what chance gives.
+    """A row of panels per property, a column per task and model; a dot per technique and type, a dash for chance.
 
     summary: of tables.property_means; the upright line of a dot is its interval.
     """
@@ -85,7 +85,7 @@ def figure_2(summary: pd.DataFrame):
 
 
 def _by_type(part: pd.DataFrame, techniques: list[str]):
-    """For each type that there is: places on the axis of techniques, its rows, its title, its colour and marker."""
+    """For each type with rows: their places on the axis of techniques, the rows, the title, colour and marker."""
     for kind, place in zip(TYPES, np.linspace(-0.27, 0.27, len(TYPES)), strict=True):
         some = part[part.type == kind]
         if some.empty:
@@ -113,7 +113,7 @@ def _legend(grid) -> tuple[list, list]:
 
 
 def gain_figure(agents: pd.DataFrame):
-    """Gain of every agent over the one without explanations, in points of F1, with intervals; a panel a form.
+    """Gain of every agent over the one without explanations, in points of F1, with intervals; a panel per form.
 
     agents: of agents.simulate.
     """

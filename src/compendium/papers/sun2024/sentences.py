@@ -89,7 +89,7 @@ def say_models(table: pd.DataFrame) -> str:
 
 @sentence
 def say_properties(summary: pd.DataFrame, faithfulness: pd.DataFrame) -> str:
-    """Which type is best on each property, in how many cells, and the closest race's interval."""
+    """Which type is best on each property, in how many cells, and the highest comprehensiveness of spans."""
     shown = []
     for name, rows in summary[summary.type.isin(["token", "pair", "span"])].groupby("property", sort=False):
         wide = rows.pivot_table(index=["task", "model", "technique"], columns="type", values="value").dropna()
@@ -101,12 +101,10 @@ def say_properties(summary: pd.DataFrame, faithfulness: pd.DataFrame) -> str:
     if not shown:
         return "No property has all three types."
     spans = faithfulness[(faithfulness.type == "span") & (faithfulness.measure == "comprehensiveness")]
-    beside = (
-        f" The highest comprehensiveness of spans is {of_row(spans.loc[spans['mean'].idxmax()], 'mean')}."
-        if len(spans)
-        else ""
-    )
-    return f"The best type is most often {', '.join(shown)}.{beside}"
+    said = f"The best type is most often {', '.join(shown)}."
+    if spans.empty:
+        return said
+    return f"{said} The highest comprehensiveness of spans is {of_row(spans.loc[spans['mean'].idxmax()], 'mean')}."
 
 
 @sentence
@@ -122,7 +120,7 @@ def say_rules(rules: pd.DataFrame) -> str:
 
 @sentence
 def say_oracle(oracle: pd.DataFrame) -> str:
-    """How near each estimate of pairs comes to what it estimates, and to the interaction alone."""
+    """How close each estimate of pairs comes to the exact values, and to the interaction alone."""
     last = oracle[oracle.samples == oracle.groupby("estimate").samples.transform("max")]
     wide = last.groupby(["estimate", "exact"], sort=False).spearman.agg(["mean", "min", "max"])
     best = wide["mean"].idxmax()
@@ -139,14 +137,10 @@ def say_oracle(oracle: pd.DataFrame) -> str:
 
 @sentence
 def say_combined(combined: pd.DataFrame) -> str:
-    """On which properties the combined explanations are surely better, and than what."""
+    """On which properties the combined explanations surely differ, and from what."""
     shown = [
         f"{row.property} against {TYPES[row.against]}, by {between(row.difference, row.low, row.high, '+')}"
         for _, row in combined.iterrows()
         if row.low > 0 or row.high < 0
     ]
-    return (
-        f"Combined explanations surely differ in {'; '.join(shown)}."
-        if shown
-        else "Combined explanations surely differ in nothing."
-    )
+    return f"Combined explanations surely differ in {'; '.join(shown) or 'nothing'}."
