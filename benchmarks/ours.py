@@ -15,7 +15,7 @@ from attreval.metrics.protocol import Protocol
 from attreval.metrics.rank_correlation import tau_b
 from attreval.models.questions import Evaluate
 from attreval.models.scorer import Scorer
-from compendium.corpora.words import words_of
+from compendium.corpora.table import words_of
 
 SIX = (
     "gradient_l1",
