@@ -23,6 +23,7 @@ torch.set_num_threads(1)  # sums in another order are other floats, and workers 
 SHARED = ("smoke", "site")  # groups of tests that share a run of the workflow, or a rendered site; the longest first
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
 def pytest_collection_modifyitems(items):
     """Give each test a group, all of which one worker runs (--dist loadgroup): a shared one, or that of its file."""
 
