@@ -30,7 +30,7 @@ report: $(READY)  ## fetch the corpora, run PROFILE (quick), render the site
 	@$(BIN)/attreval run --profile $(PROFILE)
 
 test: $(READY)  ## all tests: units, properties, golden values, the smoke workflow, the site in a browser
-	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --no-loadscope-reorder --durations 10
+	@$(BIN)/python -m pytest -n $(WORKERS) --no-loadscope-reorder --durations 10
 
 smoke: $(READY)  ## the whole workflow on a few dozen rows and tiny models
 	@$(BIN)/attreval run --profile smoke

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
 import torch
@@ -20,20 +21,31 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 torch.set_num_threads(1)  # sums in another order are other floats, and workers run side by side
 
 
-SHARED = ("smoke", "site")  # groups of tests that share a run of the workflow, or a rendered site; the longest first
+# tests that share a run of the workflow, or a rendered site: one worker runs them all, first, since they take longest
+SHARED = {"test_workflow.py": "smoke", "test_explorer_tables.py": "smoke", "site": "site"}
 
 
-@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
+def _group(file: Path) -> str:
+    """The group of a file's tests: a shared one, or the file itself."""
+    return SHARED.get(file.name) or SHARED.get(file.parent.name) or str(file)
+
+
 def pytest_collection_modifyitems(items):
-    """Give each test a group, all of which one worker runs (--dist loadgroup): a shared one, or that of its file."""
+    """Tests that share something dear come first."""
+    order = [*dict.fromkeys(SHARED.values())]
+    items.sort(key=lambda item: [*order, _group(item.path)].index(_group(item.path)))
 
-    def group(item):
-        name = "smoke" if item.get_closest_marker("workflow") else item.path.parent.name
-        return name if name in SHARED else str(item.path)
 
-    for item in items:
-        item.add_marker(pytest.mark.xdist_group(group(item)))
-    items.sort(key=lambda item: (*SHARED, group(item)).index(group(item)))
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Give each worker one group of tests after the other."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByGroup(LoadScopeScheduling):
+        def _split_scope(self, nodeid):
+            return _group(Path(nodeid.partition("::")[0]))
+
+    return ByGroup(config, log)
 
 
 @pytest.fixture(scope="session")
