@@ -38,8 +38,19 @@ def closure(sources: Iterable[str], leave_out: Sequence[str] = ()) -> list[Path]
                     todo += _imported(path.read_text(encoding="utf-8"))[0]
         if last and not path and not _is_root(last):  # a name in a module, perhaps one that it collects
             folders = _imported(last.read_text(encoding="utf-8"))[1]
-            todo += [f"{folder}.{other.stem}" for folder in folders for other in _folder(folder).glob("[!_]*.py")]
+            todo += [module for folder in folders for module in _members(folder)]
     return sorted(found)
+
+
+def _members(folder: str) -> list[str]:
+    """The modules of a folder that import a decorator: a function named like its module (`metric.metric`)."""
+    modules = {f"{folder}.{path.stem}": path.read_text(encoding="utf-8") for path in _folder(folder).glob("[!_]*.py")}
+    return [module for module, text in modules.items() if any(map(_is_decorator, _imported(text)[0]))]
+
+
+def _is_decorator(name: str) -> bool:
+    """Whether an imported name is that of a function in the module of this name."""
+    return name.split(".")[-1:] == name.split(".")[-2:-1]
 
 
 def code_digest(files: Iterable[Path]) -> str:

@@ -41,7 +41,7 @@ def converse_with(value, length, budget, seed):
         def __len__(self):
             return length
 
-    talk, read = by_process.lime_gaussian_process(Text(), 1, budget, np.random.default_rng(seed)), 0
+    talk, read = by_process.lime_gaussian_process.converse(Text(), 1, budget, np.random.default_rng(seed)), 0
     asked = next(talk)
     while True:
         p, read = value(asked.ids > 0), read + len(asked.ids)
@@ -131,7 +131,7 @@ def test_on_a_model_it_asks_in_rounds_and_the_ledger_counts_them(tiny, texts):
     scorer = Scorer(tiny)
     tokens = tiny.tokens(texts[2])
     budget = Budget(lime_samples=100, lime_reliability=1.0)
-    talk = by_process.lime_gaussian_process(tokens, 1, budget, np.random.default_rng(0))
+    talk = by_process.lime_gaussian_process.converse(tokens, 1, budget, np.random.default_rng(0))
     (found,) = scorer.converse([("x", talk)])
     assert scorer.costs["x"].requested == min(100, len(tokens) ** 2) and 0 <= found.reliability <= 1
     assert found.values.shape == (len(tokens.content),)

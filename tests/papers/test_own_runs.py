@@ -47,7 +47,7 @@ def step():
             "tasks": {"snli": TASK | {"explain_rows": 4, "judges": ["agreement"]}},
             "bootstrap": {"draws": 20},
         }
-        | {"agreement": {"largest_k": 3, "lengths": [4], "length_tolerance": 9, "fixed_k": 2}}
+        | {"agreement": {"largest_k": 3, "length_tolerance": 9, "fixed_k": 2}}
     )
     return SimpleNamespace(profile=profile, results=None, progress=lambda what: lambda *_: None)
 

@@ -207,7 +207,8 @@ def test_who_reads_what_a_package_collects_depends_on_all_that_it_collects(tmp_p
     monkeypatch.setattr(imports, "PACKAGES", {"found": tmp_path})
     (tmp_path / "all").mkdir()
     collects = f'import pkgutil\nFOLDERS = ("found.all",)  # {tmp_path}\nx = pkgutil.iter_modules()'
-    for name, source in {"__init__": collects, "one": "", "two": ""}.items():
+    member = "from found.fact import fact"
+    for name, source in {"__init__": collects, "one": member, "two": member, "helper": ""}.items():
         (tmp_path / "all" / f"{name}.py").write_text(source)
     assert {path.stem for path in closure(["from found.all import ALL"])} == {"__init__", "one", "two"}
     assert {path.stem for path in closure(["from found.all.one import x"])} == {"__init__", "one"}

@@ -14,7 +14,7 @@ import pandas as pd
 from attreval.core.tables import read_by_instance
 from attreval.metrics.pointing_game import BASELINES, Affix, Ties
 from compendium.corpora import TASKS
-from compendium.papers.pipeline.explaining import other_choices, tried_run
+from compendium.papers.pipeline.other_choices import other_choices, tried_run
 from compendium.papers.poerner2018.hits import play_run, read_predictions
 from compendium.workflow.step import Step
 
