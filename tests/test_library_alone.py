@@ -8,7 +8,7 @@ from reference import CHECKOUT
 
 STUDY = (
     "compendium snakemake papermill nbclient nbformat nbconvert jupyterlab ipykernel IPython pypandoc panflute typst "
-    "spacy seaborn"
+    "spacy seaborn captum shap numba matplotlib shapiq lightgbm"
 )
 PROGRAM = f"""
 import sys
@@ -27,6 +27,15 @@ found = av.explain(model, ["a film worth seeing", "a dull film"], methods=["grad
 table = av.evaluate(model, found)
 assert set(table.method) == {{"gradient_l2", "omission_1", "random"}} and len(set(table.metric)) > 5
 assert found.to_json()
+wanted = [lambda: found.to_shap("omission_1"), lambda: found.to_captum("omission_1")]
+wanted += [lambda: found.save(folder / "picture.png"), lambda: av.explain(model, ["a film"], methods=["deeplift"])]
+for asked in wanted:
+    try:
+        asked()
+    except (ImportError, ValueError) as error:
+        assert "pip install 'attreval[" in str(error), error
+    else:
+        raise AssertionError("an extra was not missed")
 import attreval.cli
 from attreval.catalogue import list_methods, list_metrics
 assert len(list_methods()) > 50 and len(list_metrics()) > 30

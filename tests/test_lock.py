@@ -10,7 +10,7 @@ import sys
 import tomllib
 from functools import cache
 from importlib import metadata
-from itertools import product
+from itertools import chain, product
 
 import pytest
 from packaging.requirements import Requirement
@@ -25,6 +25,7 @@ COMPILED = {"3.14.0": ["immutables"]}  # no version of it has a wheel there
 LOCK = (CHECKOUT / "requirements.lock").read_text(encoding="utf-8")
 PINS = [Requirement(line.removesuffix(" \\")) for line in re.findall(r"^\w.*", LOCK, re.MULTILINE)]
 (TORCH,) = re.findall(r"^torch==.*", (CHECKOUT / "requirements.torch").read_text(encoding="utf-8"), re.MULTILINE)
+PROJECT = tomllib.loads((CHECKOUT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 CUDA = re.search(r"^CUDA := (.*)", (CHECKOUT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)[1].split()
 
 everywhere = pytest.mark.parametrize(("python", "machine"), list(product(PYTHONS, MACHINES)))
@@ -55,8 +56,29 @@ def fits(need, versions):
 
 def asked():
     """What pyproject.toml asks for, for the tests too."""
-    project = tomllib.loads((CHECKOUT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    return [Requirement(line) for line in (*project["dependencies"], *project["optional-dependencies"]["test"])]
+    waiting, found = [PROJECT["dependencies"], extras()["test"]], []
+    while waiting:
+        for need in map(Requirement, waiting.pop()):
+            ours = need.name == PROJECT["name"]
+            waiting += [extras()[name] for name in need.extras] if ours else []
+            found += [] if ours else [need]
+    return found
+
+
+def extras():
+    """The packages of each extra, as they are written."""
+    return PROJECT["optional-dependencies"]
+
+
+def test_the_library_asks_for_eleven_packages_and_names_all_that_it_imports():
+    assert len(PROJECT["dependencies"]) == 11
+    named = {Requirement(line).name for line in (*PROJECT["dependencies"], *chain(*extras().values()))}
+    code = "".join(path.read_text(encoding="utf-8") for path in (CHECKOUT / "src" / "attreval").rglob("*.py"))
+    found = re.findall(r"^ *(?:from (\w+)\S* import|import (\w+)(?: as \w+|[\w.]*)(?:  #.*)?$)", code, re.MULTILINE)
+    imported = {one or other for one, other in found} - set(sys.stdlib_module_names)
+    packages = {"sklearn": "scikit-learn"}
+    brought = {"attreval", "numba", "threadpoolctl", "compendium"}  # by shap and by scikit-learn
+    assert imported >= {"torch", "captum"} and {packages.get(one, one) for one in imported} - brought <= named
 
 
 def test_every_version_has_hashes_and_torch_has_none():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 import nbformat
+import papermill
 import pytest
 import yaml
 from reference import CHECKOUT
@@ -12,7 +13,8 @@ from reference import CHECKOUT
 from compendium.workflow.parameters import NOTEBOOKS
 from compendium.workflow.staleness import code_of, notebook_modules
 
-PATHS = sorted((CHECKOUT / "notebooks").glob("*.ipynb"))
+DEMO = CHECKOUT / "notebooks" / "00_demo.ipynb"  # of the library alone: no step, no profile
+PATHS = sorted({*DEMO.parent.glob("*.ipynb")} - {DEMO})
 read = pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
 
 
@@ -81,3 +83,21 @@ def test_who_judges_stored_scores_loads_no_model(notebook):
     models = CHECKOUT / "src" / "attreval" / "models"
     plain = {models / "__init__.py", models / "classifier.py", *(models / "questions").glob("*.py")}  # no network
     assert not {path for path in files if path.is_relative_to(models)} - plain
+
+
+def test_the_demo_is_committed_without_outputs_and_defines_nothing():
+    test_it_is_committed_without_outputs(DEMO)
+    test_it_defines_nothing(DEMO)
+
+
+def test_the_demo_runs_by_itself(tmp_path, monkeypatch):
+    monkeypatch.setenv("ATTREVAL_HOME", str(tmp_path / "nothing"))
+    monkeypatch.setenv("PYTHONPATH", str(CHECKOUT / "src"))
+    papermill.execute_notebook(DEMO, tmp_path / "demo.ipynb", {"texts": 8}, cwd=str(tmp_path), progress_bar=False)
+    shown = [
+        output.data
+        for cell in nbformat.read(tmp_path / "demo.ipynb", 4).cells
+        for output in cell.get("outputs", ())
+        if "data" in output
+    ]
+    assert "attreval-shown" in shown[0]["text/html"] and "planted truth" in shown[-1]["text/html"]

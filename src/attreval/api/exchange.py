@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from attreval.core.alignment import to_tokens
+from attreval.core.extras import need
 from attreval.methods.attribution_files import GivenScores, on_content_tokens
 from attreval.methods.method import Method
 from attreval.texts.marks import read_spans
@@ -114,8 +115,7 @@ def scores_of_methods(
 
 def to_captum(explained: Sequence[Explanation], method: str) -> list[visualization.VisualizationDataRecord]:
     """Records for captum.attr.visualization.visualize_text, scores divided by the largest of each text."""
-    from captum.attr import visualization
-
+    visualization = need("captum.attr", "captum", "to_captum").visualization
     records = []
     for one in explained:
         scores = one.scores(method)
@@ -136,8 +136,7 @@ def to_captum(explained: Sequence[Explanation], method: str) -> list[visualizati
 
 def to_shap(explained: Sequence[Explanation], method: str) -> shap.Explanation:
     """A shap.Explanation for shap.plots.text: values and words of each text; base values are 0."""
-    import shap
-
+    shap = need("shap", "shap", "to_shap")
     values, words = np.empty((2, len(explained)), dtype=object)
     for at, one in enumerate(explained):
         values[at] = one.scores(method)

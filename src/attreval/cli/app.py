@@ -28,7 +28,7 @@ def plain_errors(command: Callable[..., None]) -> Callable[..., None]:
     def run(*args: Any, **kwargs: Any) -> None:
         try:
             return command(*args, **kwargs)
-        except (ValueError, OSError, RuntimeError) as error:
+        except (ValueError, OSError, RuntimeError, ImportError) as error:
             for line in f"error: {error}".splitlines():
                 print(os.environ.get(MARK, "") + line, file=sys.stderr)
             raise typer.Exit(1) from None

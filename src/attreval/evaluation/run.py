@@ -198,7 +198,9 @@ def _open(model: Classifier | str | Path, classes: Sequence[str]) -> tuple[str, 
 def _pick_methods(wanted: str | Sequence[str] | None, family: str) -> tuple[str, ...]:
     """The methods to compare, random scores left out; those of DEFAULT_METHODS that apply where none is wanted."""
     if not wanted:
-        return tuple(name for name in DEFAULT_METHODS if family in METHODS[name].families)
+        return tuple(
+            name for name in DEFAULT_METHODS if family in METHODS[name].families and not METHODS[name].missing()
+        )
     chosen = tuple(name for name in find_methods(wanted, family) if name != "random")
     if wrong := [name for name in chosen if METHODS[name].level != "token"]:
         raise ValueError(f"{wrong[0]!r} explains pairs or spans, and what is compared here are scores of tokens")

@@ -75,6 +75,8 @@ deeplift = relevance(
     source="Poerner et al. 2018, section 3.3; captum for transformers",
     order=29,
     in_papers={"poerner2018": (17, "deeplift"), "zhao2023": (5, "DeepLift")},
+    requires=("captum",),
+    extra="captum",
 )
 deeplift_complete = relevance(
     "DeepLIFT (every layer)",
@@ -98,4 +100,6 @@ deeplift_released = relevance(
     order=40,
     families=("transformer",),
     lacking="the released code explains encoders, by captum",
+    requires=("captum",),
+    extra="captum",
 )

@@ -48,6 +48,8 @@ class _Masker:
     limits=("shap_evaluations",),
     stochastic=True,
     in_papers={"kamp2023": (1, "PartitionSHAP")},
+    requires=("shap",),
+    extra="shap",
 )
 def partition_shap(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
     """(n,) Owen values of the probability of the target class; the gap is their sum minus p(text) - p(all masked).

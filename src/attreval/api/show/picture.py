@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from attreval.api.show.colours import FAINT, KEY, blend, strengths
 from attreval.api.show.shown import Shown, describe, has_sign, how_many_unread, title_of
 from attreval.api.show.terminal import piece
+from attreval.core.extras import need
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -57,7 +58,7 @@ class Pen:
     """Where the next word goes on a figure of `width` inches. placed: what has its place, in points."""
 
     def __init__(self, width: float):
-        from matplotlib import font_manager
+        font_manager = need("matplotlib.font_manager", "plots", "a picture")
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
 

@@ -49,7 +49,7 @@ def write_links() -> list[Path]:
     A notebook's links say nothing to its step: the file keeps its time, so that nothing runs again for them.
     """
     home, changed = project.home(), []
-    for path in sorted((home / "notebooks").glob("[!.]*.ipynb")):
+    for path in filter(Path.exists, (home / "notebooks" / f"{name}.ipynb" for name in NOTEBOOKS)):
         node = nbformat.read(path, as_version=4)
         before, links = node.cells[0].source, link_line(path.stem, path.parent)
         node.cells[0].source = without_links(before) + (f"\n\n{LEAD} {links}" if links else "")

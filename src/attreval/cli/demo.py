@@ -1,0 +1,22 @@
+"""The command `attreval demo`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from attreval.cli.app import app, plain_errors
+
+
+@app.command(rich_help_panel="Your own model")
+@plain_errors
+def demo(
+    texts: Annotated[int, typer.Option(help="texts to explain, 2 or more", min=2)] = 40,
+    out: Annotated[Path | None, typer.Option(help="keep it as an .html page or as an .svg picture of this")] = None,
+) -> None:
+    """Watch a small network learn evidence that was planted, methods explain it, and metrics tell the truth or not."""
+    from attreval.demo import run_demo
+
+    run_demo(texts, out)

@@ -1,0 +1,274 @@
+"""`attreval demo`: a small network learns evidence that was planted; methods explain it, and metrics are held to it.
+
+Texts are made of words that mean nothing for the class and of two to four that speak for or against it, strongly or
+weakly, so what every word is worth is known. Which of two explanations of a text is truer is then known as well,
+and with it whether a metric, which knows nothing of the truth, tells them apart.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from io import StringIO
+from itertools import combinations
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from attreval.core.bootstrap import bootstrap_mean, mean_of_known
+from attreval.core.seeds import generator, seed_of
+from attreval.methods import METHODS as KNOWN
+from attreval.metrics import METRICS
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from rich.console import Console
+    from rich.table import Table
+
+    from attreval.api.explanations import Explanations
+    from attreval.models.classifier import Classifier
+
+LABELS = ("bad", "good")
+WORTHS = {
+    "superb": 2,
+    "moving": 2,
+    "clever": 1,
+    "fresh": 1,
+    "stale": -1,
+    "loud": -1,
+    "dull": -2,
+    "clumsy": -2,
+}  # for good
+FILLERS = (
+    *("the", "a", "film", "plot", "story", "scene", "actor", "camera", "music", "city", "night", "with", "and", "of"),
+    *("in", "after", "before", "one", "two", "who", "finds", "her", "his", "old", "friend", "house", "road", "again"),
+)
+STEPS, BATCH, TESTED = 200, 32, 200  # of training; texts a step; texts that accuracy is told by
+METHODS = ("integrated_gradients", "lrp", "lime", "attention_rollout", "occlusion_1", "gradient_x_input")
+CHOSEN = ("comprehensiveness", "sufficiency", "soft_nc", "soft_ns", "diagnosticity", "agreement_dynamic", "simplicity")
+TRUTH, PREFERS = "planted truth", "prefers the truer"
+SHOWN, PAGE = 3, 20  # texts in a terminal, on a page
+PICTURE = 118  # columns
+READING = (
+    "First row: how often an explanation orders two words of a text as the planted truth does. Below: what metrics say "
+    "that know nothing of it; bold is the best method. Last column: of two methods' explanations of a text, how often "
+    "a metric prefers the truer one; tossing a coin gives .50."
+)
+
+
+@dataclass(frozen=True)
+class PlantedText:
+    """A text, its label, and (n,) what each of its words counts for that label."""
+
+    text: str
+    label: int
+    truth: np.ndarray
+
+
+def plant_texts(count: int, *names: object) -> list[PlantedText]:
+    """Texts of either class in turn; what is drawn derives from the names."""
+    out = []
+    for at in range(count):
+        rng, label = generator("demo", *names, at), at % 2
+        words, truth = rng.choice(FILLERS, size=rng.integers(9, 15)).tolist(), np.zeros(0)
+        while truth.sum() < 1:  # until they speak for the label
+            truth = np.zeros(len(words))
+            chosen = rng.choice(list(WORTHS), size=rng.integers(2, 5))
+            places = rng.choice(len(words), size=len(chosen), replace=False)
+            truth[places] = [WORTHS[word] * (1 if label else -1) for word in chosen]
+        for place, word in zip(places, chosen, strict=True):
+            words[place] = str(word)
+        out.append(PlantedText(" ".join(words), label, truth))
+    return out
+
+
+def train_network(say: Callable[[str], None] = print) -> Classifier:
+    """A BERT of two layers, trained from random weights on planted texts; a line now and then says how good it is."""
+    import torch
+    from transformers import BertConfig, BertForSequenceClassification, BertTokenizerFast
+
+    from attreval.api.loading import wrap
+
+    names = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *FILLERS, *WORTHS]
+    tokenizer = BertTokenizerFast(vocab={name: at for at, name in enumerate(names)})
+    shape = {"hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 128}
+    tested, threads = plant_texts(TESTED, "test"), torch.get_num_threads()
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed_of("demo", "weights"))
+        torch.set_num_threads(1)  # so small a network only waits for more
+        network = BertForSequenceClassification(
+            BertConfig(vocab_size=len(names), max_position_embeddings=64, id2label=dict(enumerate(LABELS)), **shape)
+        )
+        optimiser = torch.optim.AdamW(network.train().parameters(), lr=1e-3)
+        for step in range(STEPS + 1):
+            if step % (STEPS // 5) == 0:
+                with torch.no_grad():
+                    given = network.eval()(**_read(tokenizer, tested)).logits.argmax(dim=1).numpy()
+                right = np.mean(given == [one.label for one in tested])
+                say(f"  after {step * BATCH:5,} texts it is right on {right:4.0%} of {TESTED} others")
+                network.train()
+            part = plant_texts(BATCH, "train", step)
+            logits = network(**_read(tokenizer, part)).logits
+            torch.nn.functional.cross_entropy(logits, torch.tensor([one.label for one in part])).backward()
+            optimiser.step()
+            optimiser.zero_grad()
+        torch.set_num_threads(threads)
+    return wrap(network, tokenizer, LABELS)
+
+
+def _read(tokenizer, texts: Sequence[PlantedText]) -> dict:
+    """What the network takes of texts."""
+    read = tokenizer([one.text for one in texts], padding=True, return_tensors="pt")
+    return {name: read[name] for name in ("input_ids", "attention_mask")}
+
+
+def find_truth(found: Explanations, texts: Sequence[PlantedText]) -> np.ndarray:
+    """(n, methods) how true each explanation is: the share of pairs of words of different worth in the right order.
+
+    Equal scores count half, so that chance is one half. The worth is that for the class that was explained.
+    """
+    out = np.empty((len(texts), len(found.methods)))
+    for row, (one, given) in enumerate(zip(found, texts, strict=True)):
+        worth = given.truth if one.target == LABELS[given.label] else -given.truth
+        more, less = np.nonzero(worth[:, None] > worth[None])
+        for at, method in enumerate(found.methods):
+            scores = one.scores(method)
+            out[row, at] = np.mean((np.sign(scores[more] - scores[less]) + 1) / 2)
+    return out
+
+
+def judge_metrics(
+    model: Classifier, found: Explanations, texts: Sequence[PlantedText], metrics: Sequence[str] = CHOSEN
+) -> pd.DataFrame:
+    """What each metric says of each method, and whether it tells which is true.
+
+    Parameters
+    ----------
+    model : Classifier
+        The network that was explained.
+    found : Explanations
+        Of the texts, by any methods.
+    texts : sequence of PlantedText
+        In the same order.
+    metrics : sequence of str
+        Names of METRICS that need no truth.
+
+    Returns
+    -------
+    DataFrame
+        A row a metric, the truth first, with the mean over texts of every method. `prefers the truer`: of two methods,
+        random scores left out, that are not equally true on a text, how often the metric prefers the truer one (a tie
+        counts half, so that chance is one half), with a 95 % bootstrap interval over texts, `low` to `high`; `tells`:
+        on which side of chance it lies.
+    """
+    import pandas as pd
+
+    from attreval.api.evaluating import evaluate
+
+    truth, methods = find_truth(found, texts), list(found.methods)
+    pairs = list(combinations([at for at, name in enumerate(methods) if name != "random"], 2))
+    values = evaluate(model, found, list(metrics), each_text=True)
+    rows = [{"metric": TRUTH, **dict(zip(methods, truth.mean(axis=0), strict=True))}]
+    for name, part in values.groupby("metric", sort=False):
+        wide = METRICS[name].sign * part.pivot(index="text", columns="method", values="value")[methods].to_numpy()
+        right = [
+            np.where(truth[:, a] == truth[:, b], np.nan, _agree(truth[:, a] - truth[:, b], wide[:, a] - wide[:, b]))
+            for a, b in pairs
+        ]
+        mean, low, high = bootstrap_mean(mean_of_known(np.array(right))[:, None], 1000, 0.95, "demo", name)
+        means = mean_of_known(METRICS[name].sign * wide)
+        tells = "yes" if low[0] > 0.5 else "the opposite" if high[0] < 0.5 else "by chance"
+        judged = {PREFERS: mean[0], "low": low[0], "high": high[0], "tells": tells}
+        rows.append({"metric": name, **dict(zip(methods, means, strict=True)), **judged})
+    return pd.DataFrame(rows)
+
+
+def _agree(truth: np.ndarray, value: np.ndarray) -> np.ndarray:
+    """1 where two differences have one sign, 0 where they have different ones, one half where the second is none."""
+    return (np.sign(truth) * np.sign(value) + 1) / 2
+
+
+def run_demo(count: int = 40, out: Path | None = None, say: Callable[[str], None] = print) -> pd.DataFrame:
+    """Train, explain, judge and show.
+
+    Parameters
+    ----------
+    count : int
+        Texts to explain.
+    out : Path, optional
+        Where to keep it: an .html page, or an .svg picture of the terminal.
+    say : callable
+        Is given each line of progress.
+
+    Returns
+    -------
+    DataFrame
+        See `judge_metrics`.
+    """
+    from rich.console import Console
+
+    from attreval.api.explaining import explain
+    from attreval.api.show.html import fragment, whole_page
+    from attreval.api.show.terminal import show
+
+    if out is not None and out.suffix not in (".html", ".svg"):
+        raise ValueError(f"a demo is kept as .html or .svg; got {str(out)!r}")
+    worths = ", ".join(f"{word} {worth:+d}" for word, worth in WORTHS.items())
+    say(f"A network that knows nothing learns what words are worth: {worths}.")
+    model = train_network(say)
+    texts = plant_texts(count, "explained")
+    say(f"{len(METHODS)} methods and random scores explain what it says of {count} texts; metrics judge them.\n")
+    found = explain(model, [one.text for one in texts], [*METHODS, "random"])
+    table = judge_metrics(model, found, texts)
+    console = Console(highlight=False)
+    if console.is_terminal:
+        _draw(console, found, table)
+    else:
+        show(found[:1])
+        console.print(_tabulate(table))
+    if out is not None and out.suffix == ".svg":
+        picture = Console(file=StringIO(), record=True, force_terminal=True, width=PICTURE, highlight=False)
+        _draw(picture, found, table)
+        drawn = picture.export_svg(title="attreval demo")
+        out.write_text(re.sub(r"@font-face {.*?}\s*", "", drawn, flags=re.DOTALL), encoding="utf-8")  # not from a CDN
+    elif out is not None:
+        body = f"<p>{READING}</p>{table.round(2).to_html(index=False, na_rep='', border=0)}{fragment(found[:PAGE])}"
+        out.write_text(whole_page("A planted truth, and who tells it", body), encoding="utf-8")
+    if out is not None:
+        say(f"kept as {out}")
+    return table
+
+
+def _draw(console: Console, found: Explanations, table: pd.DataFrame) -> None:
+    """Coloured words and the table, in a terminal."""
+    from attreval.api.show.colours import KEY
+    from attreval.api.show.terminal import coloured_lines
+
+    console.print(KEY, style="dim")
+    for one in found[:SHOWN]:
+        for line in [*coloured_lines(one), ""]:
+            console.print(line)
+    console.print(_tabulate(table))
+    console.print(READING, style="dim")
+
+
+def _tabulate(table: pd.DataFrame) -> Table:
+    """The table for a terminal: of each row the best in bold, random scores left out, and what the metric tells."""
+    from rich.table import Table
+
+    names = [name for name in table if name in KNOWN]
+    out = Table(box=None, header_style="bold", pad_edge=False)
+    out.add_column("", no_wrap=True)
+    for title in (*(KNOWN[name].title for name in names), PREFERS):
+        out.add_column(title, overflow="fold")
+    for row in table.to_dict("records"):
+        metric = METRICS.get(row["metric"])
+        sign = metric.sign if metric else 1
+        best = max((name for name in names if name != "random"), key=lambda name: sign * row[name])
+        shown = {name: f"{round(row[name], 2) + 0:.2f}" for name in names}  # no -0.00
+        cells = [f"[bold]{text}[/]" if name == best else text for name, text in shown.items()]
+        title = f"{metric.title} {'↑' if sign > 0 else '↓'}" if metric else TRUTH
+        out.add_row(title, *cells, f"{row[PREFERS]:.2f} {row['tells']}" if metric else "")
+    return out
