@@ -20,7 +20,7 @@ GROWTH ?= 1,10,100
 DEVICE ?= cpu
 ENVS := benchmarks/.envs
 
-.PHONY: help report test smoke lab lint format doctor lock clean quarto publish bench
+.PHONY: help report test library promises smoke lab lint format doctor lock clean quarto publish bench
 .DEFAULT_GOAL := help
 
 help:  ## list the targets
@@ -31,6 +31,13 @@ report: $(READY)  ## fetch the corpora, run PROFILE (quick), render the site
 
 test: $(READY)  ## all tests: units, properties, golden values, the smoke workflow, the site in a browser
 	@$(BIN)/python -m pytest -n $(WORKERS) --no-loadscope-reorder --durations 10
+
+LIBRARY := api core evaluation methods metrics models properties test_demo.py test_library_alone.py
+library: $(READY)  ## the tests of the library alone
+	@$(BIN)/python -m pytest -n $(WORKERS) --no-loadscope-reorder $(LIBRARY:%=tests/%)
+
+promises:  ## what README promises, from an empty home: the wheel into an empty environment, the demo, one's own model
+	@$(PYTHON) tests/promises.py
 
 smoke: $(READY)  ## the whole workflow on a few dozen rows and tiny models
 	@$(BIN)/attreval run --profile smoke
@@ -52,6 +59,7 @@ quarto: $(READY)  ## install Quarto from its Python package (downloads a release
 
 publish: report  ## commit the run of PROFILE (quick): results/reference, docs/fidelity.md and the links to it, without any corpus text
 	@$(BIN)/attreval publish --profile $(PROFILE)
+	@$(BIN)/attreval demo --out docs/images/demo.svg
 
 bench: $(READY) $(foreach peer,$(or $(ONLY),$(PEERS)),$(ENVS)/$(peer)/.ready)  ## cost beside ferret, captum, interpreto: ONLY=ferret TEXTS=5 REPEATS=5
 	@$(BIN)/python benchmarks/run.py --count $(TEXTS) --repeats $(REPEATS) --growth "$(GROWTH)" --device $(DEVICE) \

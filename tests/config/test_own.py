@@ -1,4 +1,4 @@
-"""What a profile says of the user's own things: names, folders of models, files of texts, classes; README's example."""
+"""What a profile says of the user's own things: names, folders of models, files of texts, classes; the guide's example."""
 
 from __future__ import annotations
 
@@ -213,7 +213,7 @@ def test_errors_do_not_print_the_profile(folder):
     assert "got {" not in words and "my.csv" not in words
 
 
-# Budgets, defaults, README
+# Budgets, defaults, docs/own_model.md
 
 
 def numbers_of(section):
@@ -238,11 +238,11 @@ def test_what_explains_has_a_default_that_every_judge_can_use(folder):
     assert "random" in found and set(config.FaithfulnessSpec().methods) <= set(found)
 
 
-BLOCKS = re.findall(r"\n\n((?:    .*\n)+)", (CHECKOUT / "README.md").read_text(encoding="utf-8"))
+BLOCKS = re.findall(r"\n\n((?:    .*\n)+)", (CHECKOUT / "docs" / "own_model.md").read_text(encoding="utf-8"))
 PROFILES = [textwrap.dedent(block) for block in BLOCKS if re.match(r" *models:", block)]
 
 
-def test_every_profile_that_readme_prints_is_valid_as_printed(folder):
+def test_every_profile_that_the_guide_prints_is_valid_as_printed(folder):
     assert len(PROFILES) >= 2
     for text in PROFILES:
         named = yaml.safe_load(text)["models"]["mine"]

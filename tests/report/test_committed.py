@@ -127,14 +127,14 @@ def test_nothing_committed_quotes_a_corpus(runs):
         pytest.skip("no committed run has all its tables of texts here")
 
 
-def test_notebooks_and_readme_link_to_the_copies(runs):
-    readme = (CHECKOUT / "README.md").read_text(encoding="utf-8")
-    for path in sorted((CHECKOUT / "notebooks").glob("*.ipynb")):
+def test_notebooks_and_their_table_link_to_the_copies(runs):
+    table = (CHECKOUT / "docs" / "notebooks.md").read_text(encoding="utf-8")
+    for path in sorted((CHECKOUT / "notebooks").glob("0[!0]*.ipynb")):
         first = nbformat.read(path, as_version=4).cells[0].source
         links = link_line(path.stem, path.parent)
         assert first.endswith(f"{LEAD} {links}") and re.findall(r"\]\(([^)]*\.ipynb)\)", links)
         assert all((path.parent / link).exists() for link in re.findall(r"\]\(([^)]*)\)", links))
-        assert f"| {link_line(path.stem, CHECKOUT)} |" in readme
+        assert f"| {link_line(path.stem, CHECKOUT / 'docs')} |" in table
 
 
 def test_commands_name_rules_of_the_workflow():

@@ -152,7 +152,9 @@ def home(tmp_path, monkeypatch):
         shutil.copy(path, tmp_path / "notebooks")
     shutil.copy(CHECKOUT / "paper" / "claims.yml", tmp_path / "paper")
     (tmp_path / "config" / "quick.yaml").write_text(yaml.safe_dump(PROFILE))
-    (tmp_path / "README.md").write_text("| notebook | question |\n|---|---|\n| `05_kamp2023` | which tokens? |\n")
+    (tmp_path / "docs" / "notebooks.md").write_text(
+        "| notebook | question |\n|---|---|\n| `05_kamp2023` | which tokens? |\n"
+    )
     words = np.array([[0, 0, 3]])
     rows = [Instance("snli/test/printed", (PRINTED, "A kettle."), 0, words, split="test")]
     rows += [Instance("snli/test/secret", (SECRET, SHORT), 1, words, split="test")]
@@ -220,7 +222,7 @@ def test_a_run_is_committed_without_its_texts(home):
 
 def test_committing_twice_changes_nothing(home):
     place = publish("quick")
-    kept = {path: path.read_bytes() for path in [*place.rglob("*.*"), *home.glob("docs/*"), home / "README.md"]}
+    kept = {path: path.read_bytes() for path in [*place.rglob("*.*"), *home.glob("docs/*"), home / "docs/notebooks.md"]}
     assert publish("quick") == place and all(path.read_bytes() == data for path, data in kept.items())
     assert sorted(place.parent.iterdir()) == [place]
 
@@ -292,8 +294,8 @@ def test_links_lead_to_the_copies_and_make_nothing_stale(home):
     (link,) = re.findall(rf"{re.escape(LEAD)} \[quick\]\(([^)]*)\)", first)
     assert (source.parent / link).resolve().is_file() and source.stat().st_mtime_ns == times
     assert (
-        "| `05_kamp2023` | which tokens? | [quick](results/reference/quick/notebooks/05_kamp2023.ipynb) |"
-        in (home / "README.md").read_text()
+        "| `05_kamp2023` | which tokens? | [quick](../results/reference/quick/notebooks/05_kamp2023.ipynb) |"
+        in (home / "docs" / "notebooks.md").read_text()
     )
     assert write_links() == []
     copied = (home / "results" / "reference" / "quick" / "notebooks" / "05_kamp2023.ipynb").read_text()

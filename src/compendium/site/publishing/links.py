@@ -1,4 +1,4 @@
-"""Links from the source notebooks and from README.md to the executed copies that are committed."""
+"""Links from the source notebooks and from docs/notebooks.md to the executed copies that are committed."""
 
 from __future__ import annotations
 
@@ -59,13 +59,15 @@ def write_links() -> list[Path]:
                 nbformat.write(node, part)
             os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
             changed.append(path)
-    readme = home / "README.md"
-    text = readme.read_text(encoding="utf-8") if readme.exists() else ""
-    new = ROW.sub(lambda found: f"| `{found['name']}` | {found['question']} | {link_line(found['name'], home)} |", text)
+    table = home / "docs" / "notebooks.md"
+    text = table.read_text(encoding="utf-8") if table.exists() else ""
+    new = ROW.sub(
+        lambda found: f"| `{found['name']}` | {found['question']} | {link_line(found['name'], table.parent)} |", text
+    )
     if new != text:
-        with write_whole(readme) as part:
+        with write_whole(table) as part:
             part.write_text(new, encoding="utf-8")
-        changed.append(readme)
+        changed.append(table)
     return changed
 
 
