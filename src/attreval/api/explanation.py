@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from unicodedata import category
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from attreval.core.alignment import overlap_shares, to_words
 from attreval.core.records import Attribution, Instance, Tokens
 
 UNITS = ("word", "token")
+MOST = 0.5  # of what a method gives out: where more goes to what is no word, that is said
 RANDOM = "random"  # the method that all others are compared with
 
 
@@ -103,6 +105,28 @@ class Explanation:
         return {m: float(a.gap) for m, a in self.attributions.items() if not np.isnan(a.gap)}
 
     @property
+    def remarks(self) -> dict[str, list[str]]:
+        """Method -> what to know before its scores are trusted; methods without a remark are not in it.
+
+        That they have not converged, that special tokens or one separator take most of what the method gives out, or
+        why there are none.
+        """
+        found: dict[str, list[str]] = {}
+        for method, one in self.attributions.items():
+            notes = [one.note] if one.note else []
+            if one.special > MOST:
+                names = dict.fromkeys(self.tokens.texts[t] for t in np.flatnonzero(self.tokens.special))
+                notes.append(f"{', '.join(names)} take {one.special:.0%} of what it gives out, and are not shown")
+            sizes: dict[str, float] = {}
+            for unit, score in zip(self.units, self.scores(method), strict=True):
+                sizes[unit.text] = sizes.get(unit.text, 0.0) + abs(float(score))
+            top, total = max(sizes, key=sizes.__getitem__, default=""), sum(sizes.values())
+            if len(sizes) > 1 and _separates(top) and sizes[top] > MOST * total:
+                notes.append(f"{top!r} takes {sizes[top] / total:.0%} of what it gives to the text")
+            found |= {method: notes} if notes else {}
+        return found
+
+    @property
     def question(self) -> str:
         """What was explained, in words."""
         return f"why {self.target}" + (f" rather than {self.against}" if self.against else "")
@@ -120,3 +144,8 @@ class Explanation:
         from attreval.api.show.html import fragment
 
         return fragment([self])
+
+
+def _separates(text: str) -> bool:
+    """Whether a text is all white space, punctuation or such signs; a picture is none."""
+    return bool(text) and all(category(c)[0] in "ZCPS" and category(c) != "So" for c in text)

@@ -99,7 +99,7 @@ class Explanations(Sequence[Explanation]):
         return pd.DataFrame(rows, columns=list(COLUMNS))
 
     def to_json(self) -> list[dict]:
-        """Of each text a dict of plain values: what is shown, gaps of completeness, and words that were not read."""
+        """Of each text a dict of plain values: what is shown, gaps of completeness, remarks, words not read."""
         return [
             {
                 "text": one.text if isinstance(one.text, str) else list(one.text),
@@ -113,6 +113,7 @@ class Explanations(Sequence[Explanation]):
                     for u, (_, scores) in zip(one.units, one.words, strict=True)
                 ],
                 "gaps": one.gaps,
+                "remarks": one.remarks,
                 "dropped": [{"word": u.text, "segment": u.segment, "start": u.start, "end": u.end} for u in one.unread],
                 "left_out": one.left_out,
             }
@@ -168,7 +169,8 @@ class Explanations(Sequence[Explanation]):
                 )
             features = tuple((int(t),) for t in content)
             target = self.labels.index(one.target)
-            added = Attribution(one.instance.id, method, target, "token", features, on_tokens[content])
+            share = one.tokens.special_share(on_tokens)
+            added = Attribution(one.instance.id, method, target, "token", features, on_tokens[content], special=share)
             made.append(replace(one, attributions=one.attributions | {method: added}, given=one.given | {method}))
         self._explained = made
         return self

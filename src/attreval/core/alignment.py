@@ -53,15 +53,17 @@ def tokenize(instance: Instance, tokenizer: Any, max_length: int) -> Tokens:
 def fill_ids(tokenizer: Any) -> tuple[int, int]:
     """The ids of padding, which is masked, and of the token that takes the place of an erased one.
 
-    Padding: the padding token, else the end of text, else the unknown token, else 0. Erased tokens become the mask
-    token; where there is none (GPT-2, Llama, T5) the unknown token, else padding, else the end of text, else 0.
+    Padding: the padding token, else the mask token, else the end of text, else the unknown token, else 0. It is what
+    metrics erase to. Methods erase to the mask token; where there is none (GPT-2, Llama, T5) to the unknown token, else
+    padding, else the end of text, else 0.
     """
     pad, unknown, end = (tokenizer.pad_token_id, tokenizer.unk_token_id, tokenizer.eos_token_id)
 
     def first(*ids: int | None) -> int:
         return next((known for known in ids if known is not None), 0)
 
-    return first(pad, end, unknown), first(tokenizer.mask_token_id, unknown, pad, end)
+    mask = tokenizer.mask_token_id
+    return first(pad, mask, end, unknown), first(mask, unknown, pad, end)
 
 
 def overlap_shares(offsets: np.ndarray, words: np.ndarray) -> np.ndarray:

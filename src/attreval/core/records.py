@@ -98,6 +98,11 @@ class Tokens:
         """(n,) positions of the tokens that are not special."""
         return np.flatnonzero(~self.special)
 
+    def special_share(self, values: np.ndarray) -> float:
+        """The share that special tokens have of the sizes of (L,) values; NaN where all are 0."""
+        sizes = np.abs(values)
+        return float(sizes[self.special].sum() / sizes.sum()) if sizes.any() else float("nan")
+
     def __len__(self) -> int:
         return len(self.ids)
 
@@ -129,6 +134,8 @@ class Attribution:
     of words at `span`; which part of the input a position stands in, the tokens' offsets say.
     scores: (F,) float64. gap: how far the scores are from the sum they owe (completeness), NaN if they owe none.
     reliability: of sampled scores, the squared correlation to expect with those of all samples; NaN if not estimated.
+    special: the share that special tokens, which have no scores here, took of all that the method gave out; NaN if it
+    gave them nothing to have. note: what is to be known before the scores are trusted, empty for nothing.
     """
 
     instance: str
@@ -140,6 +147,8 @@ class Attribution:
     gap: float = float("nan")
     cost: Cost = field(default_factory=Cost)
     reliability: float = float("nan")
+    special: float = float("nan")
+    note: str = ""
 
     def __post_init__(self) -> None:
         scores = np.asarray(self.scores, dtype=np.float64)

@@ -240,6 +240,12 @@ def limits(found: Evaluation) -> list[str]:
             f"Integrated gradients miss more than {LARGE_GAP:.0%} of the sum that they owe on {missed:.0%} of texts; "
             "read them with care for this model."
         )
+    moved = [np.nan_to_num(list(one.values["nc"].values())).any() for one in found.judged if "nc" in one.values]
+    if moved and not all(moved):
+        out.append(
+            f"On {1 - np.mean(moved):.0%} of texts NC is 0 for all methods and random scores: the model is as sure of "
+            "the class when all words are erased, so erasure cannot tell methods apart there."
+        )
     if found.given:
         out.append("Hybrid documents were not made, since what was made elsewhere has no scores of them.")
     out.append("Agreement with other methods and simplicity are shown without a vote: they do not say who is right.")

@@ -37,8 +37,8 @@ DEFAULT_METHODS = (  # of every kind one or two that cost at most some hundred e
     *("gradient_l2", "gradient_x_input", "integrated_gradients", "deeplift", "occlusion_1", "lime", "partition_shap"),
     *("attention", "scaled_attention", "lrp", "limsse_logit"),
 )
-# a path of fixed nodes: what integrated gradients miss is said in the report, and stops no other method
-BUDGET = Budget(path_steps=32, path_steps_most=32, lime_samples=150, shap_evaluations=100, riemann_steps=16)
+# what integrated gradients miss for all their nodes is said in the report, and stops no other method
+BUDGET = Budget(path_steps=32, path_steps_most=512, lime_samples=150, shap_evaluations=100, riemann_steps=16)
 MOST_TOKENS = 512
 FIRST = 50  # texts of the first sample; each further one is twice as large
 PILOT = 3  # texts that are explained to know how long it takes

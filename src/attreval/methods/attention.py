@@ -7,7 +7,7 @@ Letters used for shapes: L tokens, n content tokens, H heads.
 from __future__ import annotations
 
 from attreval.core.records import Tokens
-from attreval.methods.method import Budget, Rng, Scores, method
+from attreval.methods.method import Budget, Rng, method, on_content
 from attreval.models.questions import AttentionPath, Conversation
 
 
@@ -33,7 +33,7 @@ def _ask_attention(tokens: Tokens, target: int) -> Conversation:
 def attention(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
     """(n,) attention weights (Jain et al. 2020; Zhao & Aletras 2023, section 4.3)."""
     weights, _ = yield from _ask_attention(tokens, target)
-    return Scores(weights[tokens.content])
+    return on_content(tokens, weights)
 
 
 @method(
@@ -48,7 +48,7 @@ def attention(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversa
 def scaled_attention(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
     """(n,) attention weights times the gradient of the class score (Serrano & Smith 2019; Zhao & Aletras 2023, 4.3)."""
     weights, gradient = yield from _ask_attention(tokens, target)
-    return Scores((weights * gradient)[tokens.content])
+    return on_content(tokens, weights * gradient)
 
 
 @method(
@@ -63,4 +63,4 @@ def scaled_attention(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> C
 def scaled_attention_squared(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
     """(n,) attention weights times themselves: what the released code of Zhao & Aletras (2023) computes instead."""
     weights, _ = yield from _ask_attention(tokens, target)
-    return Scores((weights * weights)[tokens.content])
+    return on_content(tokens, weights * weights)

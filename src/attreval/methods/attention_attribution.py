@@ -7,6 +7,7 @@ Letters used for shapes: L tokens, n units, S layers, H heads, m path nodes.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -50,7 +51,8 @@ def attention_head(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Con
     """(n,) weights from the first token to each unit, a word's the mean of its pieces' (Jain & Wallace 2019)."""
     weights = yield from _ask_head(tokens, target, budget)
     units = find_units(tokens, budget.units.unit)
-    return Scores(np.array([weights[0, list(group)].mean() for group in units.groups]), features=units.groups)
+    means = np.array([weights[0, list(group)].mean() for group in units.groups])
+    return Scores(means, features=units.groups, special=tokens.special_share(weights[0]))
 
 
 @method(
@@ -141,4 +143,4 @@ def attention_attribution_spans(tokens: Tokens, target: int, budget: Budget, rng
     units = find_units(tokens, budget.units.unit)
     settings = budget.units
     found = find_spans(tokens, units, mean_matrix(matrix, units, settings.subword_pairs), settings, rng)
-    return Scores(found.values, gap, found.features)
+    return replace(found, gap=gap)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from attreval.core.records import Tokens
-from attreval.methods.method import Budget, Method, Rng, Scores, method
+from attreval.methods.method import Budget, Method, Rng, method, on_content
 from attreval.models.questions import Conversation, PathAnswer, PathGradient
 
 
@@ -26,7 +26,7 @@ from attreval.models.questions import Conversation, PathAnswer, PathGradient
 def gradient_l1(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
     """(n,) L1 norms of the gradient (Kamp et al. 2023, Vanilla Gradient; captum Saliency summed over dimensions)."""
     answer = yield PathGradient(tokens.ids, tokens.segments, target)
-    return Scores(np.abs(answer.gradient).sum(axis=1)[tokens.content])
+    return on_content(tokens, np.abs(answer.gradient).sum(axis=1))
 
 
 @method(
@@ -41,7 +41,7 @@ def gradient_l1(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conver
 def gradient_l2(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
     """(n,) L2 norms of the gradient (Poerner et al. 2018, grad_1s^L2)."""
     answer = yield PathGradient(tokens.ids, tokens.segments, target)
-    return Scores(np.linalg.norm(answer.gradient, axis=1)[tokens.content])
+    return on_content(tokens, np.linalg.norm(answer.gradient, axis=1))
 
 
 @method(
@@ -55,7 +55,7 @@ def gradient_l2(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conver
 def gradient_x_input(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
     """(n,) dot products of embedding and gradient (Shrikumar et al. 2017; Poerner et al. 2018, grad_1s^dot)."""
     answer = yield PathGradient(tokens.ids, tokens.segments, target)
-    return Scores(answer.dot()[tokens.content])
+    return on_content(tokens, answer.dot())
 
 
 def averaged_gradient(path: bool, of: str, measure: str, order: int) -> Method:
@@ -83,7 +83,7 @@ def averaged_gradient(path: bool, of: str, measure: str, order: int) -> Method:
         nodes, weights = tuple((i + 1) / steps for i in range(steps)), (1 / steps,) * steps
         answer = yield PathGradient(tokens.ids, tokens.segments, target, nodes, weights, of=of)
         scores = np.linalg.norm(answer.gradient, axis=1) if measure == "l2" else answer.dot()
-        return Scores(scores[tokens.content])
+        return on_content(tokens, scores)
 
     return converse
 
@@ -110,7 +110,7 @@ AVERAGED = (  # the other two of the eight are gradient_l2 and gradient_x_input
 def gradient_x_input_absolute(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
     """(n,) magnitudes of the dot products of embedding and gradient (Zhao & Aletras 2023, section 4.3)."""
     answer = yield PathGradient(tokens.ids, tokens.segments, target)
-    return Scores(np.abs(answer.dot())[tokens.content])
+    return on_content(tokens, np.abs(answer.dot()))
 
 
 @method(
@@ -124,7 +124,7 @@ def gradient_x_input_absolute(tokens: Tokens, target: int, budget: Budget, rng: 
 def gradient_x_input_shared(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
     """(n,) the same, with one gradient for all places of a token, as the released code takes it."""
     answer = yield PathGradient(tokens.ids, tokens.segments, target)
-    return Scores(np.abs(shared_dot(tokens, answer))[tokens.content])
+    return on_content(tokens, np.abs(shared_dot(tokens, answer)))
 
 
 def shared_dot(tokens: Tokens, answer: PathAnswer) -> np.ndarray:

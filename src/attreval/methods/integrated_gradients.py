@@ -1,8 +1,9 @@
 """Integrated gradients (Sundararajan et al. 2017): gradients along a path of embeddings from a baseline to the text.
 
-From padding tokens (or what `path_baseline` says), with and without the input factor (Kamp et al. 2023), and from zero
-embeddings, by the paper of Zhao & Aletras (2023) and by its released code. The number of nodes starts at `path_steps`
-and is doubled up to `path_steps_most` until the scores sum to s(text) - s(baseline) within the tolerance.
+From padding tokens (or what `path_baseline` says, or a token that is none where padding is a zero vector), with and
+without the input factor (Kamp et al. 2023), and from zero embeddings, by the paper of Zhao & Aletras (2023) and by its
+released code. The number of nodes starts at `path_steps` and is doubled up to `path_steps_most` until the scores sum to
+s(text) - s(baseline) within the tolerance.
 Letters used for shapes: L tokens, n content tokens, D embedding width, m path nodes.
 """
 
@@ -15,10 +16,16 @@ import numpy as np
 
 from attreval.core.records import Tokens
 from attreval.methods.gradients import shared_dot
-from attreval.methods.method import Budget, Rng, Scores, method
+from attreval.methods.method import Budget, Rng, method, on_content
 from attreval.models.questions import MEAN, ZERO, Conversation, Evaluate, PathGradient
 
 _RELEASED_NODES = (*(i / 10 for i in range(10)), 1.0)  # ten points from 0 on, and the text itself
+
+_STARTS = {  # of paths that do not start from padding, where the method's name does not say it
+    "mask": "the token that methods erase to",
+    "unknown": "the unknown token",
+    "mean": "the mean of all embeddings",
+}
 
 
 @cache
@@ -28,21 +35,27 @@ def gauss_legendre(steps: int) -> tuple[tuple[float, ...], tuple[float, ...]]:
     return tuple((nodes + 1) / 2), tuple(weights / 2)
 
 
-def _refine(budget: Budget, ask: Callable[[int], Conversation]) -> Conversation:
-    """Run `ask(steps)`, which gives an answer, its sum and the sum owed, until they meet; the answer and the gap."""
+def _refine(budget: Budget, ask: Callable[[int], Conversation], note: str) -> Conversation:
+    """Run `ask(steps)`, which gives an answer, its sum and the sum owed, until they meet.
+
+    Returns the answer, and facts of Scores: the gap and the note, which says so where they have not met.
+    """
     steps = budget.path_steps
     while True:
         answer, total, owed = yield from ask(steps)
         gap = float(total) - owed
-        if abs(gap) <= budget.gap_tolerance * max(1.0, abs(owed)) or 2 * steps > budget.path_steps_most:
-            return answer, gap
+        if abs(gap) <= budget.gap_tolerance * max(1.0, abs(owed)):
+            return answer, {"gap": gap, "note": note}
+        if 2 * steps > budget.path_steps_most:
+            missed = f"{steps} points miss {abs(gap):.2g} of the {abs(owed):.2g} that scores must sum to"
+            return answer, {"gap": gap, "note": "; ".join(filter(None, [f"not converged: {missed}", note]))}
         steps *= 2
 
 
 def _fill_of(tokens: Tokens, baseline: str) -> int:
     """The id, or ZERO or MEAN, that content tokens have at the start of a path. ValueError for a vocabulary without."""
     ids = {"pad": tokens.pad_id, "mask": tokens.mask_id, "unknown": tokens.unknown_id, "zero": ZERO, "mean": MEAN}
-    if (fill := ids[baseline]) is None:
+    if (fill := ids["pad" if baseline == "auto" else baseline]) is None:
         raise ValueError(
             "path_baseline 'unknown' asks for the unknown token, and the model's vocabulary has none; "
             f"it can be: {', '.join(name for name, known in ids.items() if known is not None)}"
@@ -51,14 +64,15 @@ def _fill_of(tokens: Tokens, baseline: str) -> int:
 
 
 def _along_path(tokens: Tokens, target: int, budget: Budget, baseline: str) -> Conversation:
-    """The path from the text with every content token replaced, as one of `PathBaseline` says, and the gap.
+    """The path from the text with every content token replaced, as one of `PathBaseline` says, and facts of Scores.
 
     Methods on the same path ask alike, so the second one finds every answer in the ledger.
     """
     fill = _fill_of(tokens, baseline)
     base = np.where(tokens.special, tokens.ids, fill)
+    started = f"starts from {_STARTS[baseline]}" if baseline in _STARTS else ""
     if fill < 0:  # no text: what the model says of it stands at the end of a path that is asked for it without weight
-        return (yield from _refine(budget, lambda steps: _ask_with_ends(tokens, target, steps, base)))
+        return (yield from _refine(budget, lambda steps: _ask_with_ends(tokens, target, steps, base), started))
     logits = yield Evaluate(np.stack([tokens.ids, base]), tokens.segments)
     owed = float((logits[0] - logits[1])[target])
 
@@ -66,7 +80,7 @@ def _along_path(tokens: Tokens, target: int, budget: Budget, baseline: str) -> C
         answer = yield PathGradient(tokens.ids, tokens.segments, target, *gauss_legendre(steps), base)
         return answer, (answer.gradient * answer.difference).sum(), owed
 
-    return (yield from _refine(budget, ask))
+    return (yield from _refine(budget, ask, started))
 
 
 def _ask_with_ends(tokens: Tokens, target: int, steps: int, base: np.ndarray) -> Conversation:
@@ -87,9 +101,9 @@ def _ask_with_ends(tokens: Tokens, target: int, steps: int, base: np.ndarray) ->
 )
 def integrated_gradients(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
     """(n,) integrated gradients (Sundararajan et al. 2017, eq. 1); the gap is their sum minus s(text) - s(baseline)."""
-    answer, gap = yield from _along_path(tokens, target, budget, budget.path_baseline)
+    answer, facts = yield from _along_path(tokens, target, budget, budget.path_baseline)
     # special tokens are their own baseline, so all relevance lies on content tokens
-    return Scores(answer.dot()[tokens.content], gap=gap)
+    return on_content(tokens, answer.dot(), **facts)
 
 
 @method(
@@ -103,8 +117,8 @@ def integrated_gradients(tokens: Tokens, target: int, budget: Budget, rng: Rng) 
 )
 def integrated_gradients_plain(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
     """(n,) sums over dimensions of the averaged path gradient, without the input factor (Kamp et al. 2023, IntGrad)."""
-    answer, _ = yield from _along_path(tokens, target, budget, budget.path_baseline)
-    return Scores(answer.gradient.sum(axis=1)[tokens.content])
+    answer, facts = yield from _along_path(tokens, target, budget, budget.path_baseline)
+    return on_content(tokens, answer.gradient.sum(axis=1), note=facts["note"])
 
 
 @method(
@@ -121,8 +135,8 @@ def integrated_gradients_zero(tokens: Tokens, target: int, budget: Budget, rng: 
 
     Positions, types and special tokens stay. The gap is the sum of the scores minus s(text) - s(baseline).
     """
-    answer, gap = yield from _along_path(tokens, target, budget, "zero")
-    return Scores(answer.dot()[tokens.content], gap=gap)
+    answer, facts = yield from _along_path(tokens, target, budget, "zero")
+    return on_content(tokens, answer.dot(), **facts)
 
 
 @method(
@@ -139,4 +153,4 @@ def integrated_gradients_released(tokens: Tokens, target: int, budget: Budget, r
     """
     nodes, share = _RELEASED_NODES, 1 / len(_RELEASED_NODES)
     answer = yield PathGradient(tokens.ids, tokens.segments, target, nodes, (share,) * len(nodes), where="entry")
-    return Scores(shared_dot(tokens, answer)[tokens.content])
+    return on_content(tokens, shared_dot(tokens, answer))

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from attreval.core.records import Tokens
-from attreval.methods.method import Budget, Method, Rng, Scores, method
+from attreval.methods.method import Budget, Method, Rng, method, on_content
 from attreval.models.questions import CP_LRP, DEEPLIFT, DEEPLIFT_COMPLETE, GIM, LRP, Conversation, PathGradient, Rule
 
 _NO_ATTENTION = "they have no attention, whose rule is all that sets it apart from `lrp`"
@@ -28,7 +28,7 @@ def relevance(
 
     def converse(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
         answer = yield PathGradient(tokens.ids, tokens.segments, target, rule=rule, where=where)
-        return Scores(answer.gradient.sum(axis=1)[tokens.content])
+        return on_content(tokens, answer.gradient.sum(axis=1))
 
     converse.__doc__ = about
     return method(title, kind="propagation", evaluations="1", **facts)(converse)

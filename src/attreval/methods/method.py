@@ -72,7 +72,8 @@ class Budget(Section):
         path_steps: nodes on a gradient path; doubled up to `path_steps_most` while the completeness gap exceeds
             `gap_tolerance` of the sum owed (or of one logit, where that is more).
         path_baseline: what content tokens are where a path of integrated gradients starts: the padding, mask or unknown
-            token, zero vectors, or the mean of all word embeddings; methods that name their baseline keep it.
+            token, zero vectors, or the mean of all word embeddings; `auto`: padding, or what
+            questions.choose_start finds where padding cannot be; methods that name their baseline keep it.
         lime_samples: perturbed texts, the full one included.
         lime_reliability: at which `lime_gaussian_process` stops, which reads at most as many texts as LIME.
         shap_evaluations: texts that Partition SHAP may read, the whole and the masked one included.
@@ -85,9 +86,9 @@ class Budget(Section):
     """
 
     path_steps: int = Field(default=50, ge=1)
-    path_steps_most: int = Field(default=50, ge=1)
+    path_steps_most: int = Field(default=800, ge=1)
     gap_tolerance: float = Field(default=0.02, gt=0)
-    path_baseline: PathBaseline = "pad"
+    path_baseline: PathBaseline | Literal["auto"] = "auto"
     lime_samples: int = Field(default=5000, ge=2)
     lime_kernel_width: float = Field(default=25.0, gt=0)
     lime_reliability: float = Field(default=0.9, gt=0, le=1)
@@ -106,13 +107,20 @@ class Budget(Section):
 class Scores:
     """values: one score a feature; the features are the content tokens in order where `features` is None.
 
-    gap, reliability: see records.Attribution.
+    gap, reliability, special, note: see records.Attribution.
     """
 
     values: np.ndarray
     gap: float = float("nan")
     features: tuple[tuple[int, ...], ...] | None = None
     reliability: float = float("nan")
+    special: float = float("nan")
+    note: str = ""
+
+
+def on_content(tokens: Tokens, values: np.ndarray, **facts: Any) -> Scores:
+    """Scores of the content tokens from (L,) values of all, with the share that special ones had; facts: of Scores."""
+    return Scores(values[tokens.content], special=tokens.special_share(values), **facts)
 
 
 @dataclass(frozen=True)

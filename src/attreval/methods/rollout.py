@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from attreval.core.records import Tokens
-from attreval.methods.method import Budget, Rng, Scores, method
+from attreval.methods.method import Budget, Rng, method, on_content
 from attreval.models.questions import AttentionPath, Conversation, ValueZeroing
 
 
@@ -41,7 +41,7 @@ def attention_rollout(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> 
     """(n,) products of attention over layers, mean over heads, half of each being what goes past it."""
     answer = yield AttentionPath(tokens.ids, tokens.segments, target, nodes=(), weights=(), summary=True)
     passed = np.eye(len(tokens))
-    return Scores(roll_out([weights + passed for weights in answer.attention.mean(axis=1)])[tokens.content])
+    return on_content(tokens, roll_out([weights + passed for weights in answer.attention.mean(axis=1)]))
 
 
 @method(
@@ -56,4 +56,4 @@ def attention_rollout(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> 
 def value_zeroing(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
     """(n,) how much states change in each layer when a token's value is zero, multiplied over layers."""
     distances = yield ValueZeroing(tokens.ids, tokens.segments)
-    return Scores(roll_out(distances)[tokens.content])
+    return on_content(tokens, roll_out(distances))

@@ -11,7 +11,7 @@ from attreval.core.records import Attribution, Cost, Instance, Tokens
 from attreval.core.seeds import generator
 from attreval.methods import METHODS, methods_for
 from attreval.methods.method import Budget, Scores
-from attreval.models.questions import softmax
+from attreval.models.questions import choose_start, softmax
 from attreval.models.scorer import Scorer
 
 
@@ -73,6 +73,9 @@ def explain(
         tokens = [scorer.model.tokens(i) for i in part]
         probabilities = predict(scorer, tokens)
         predicted = probabilities.argmax(axis=1)
+        if budget.path_baseline == "auto" and any("path_steps" in METHODS[m].limits for m in methods):
+            begin = choose_start(scorer.model, tokens[0].pad_id, tokens[0].mask_id)
+            budget = budget.changed(path_baseline=begin)
         targets = [i.label if target == "gold" else int(k) for i, k in zip(part, predicted, strict=True)]
         asked = [(i, m) for i in range(len(part)) for m in methods if METHODS[m].given is None]
         answered = scorer.converse(
@@ -113,4 +116,6 @@ def attribution(
         scores.gap,
         cost,
         scores.reliability,
+        scores.special,
+        scores.note,
     )

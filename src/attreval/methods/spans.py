@@ -22,6 +22,8 @@ from attreval.core.units import Units, find_units
 from attreval.methods.method import Rng, Scores, UnitSettings
 
 Communities = list[set[int]]
+UNLINKED = "all scores are 0: no pair of words scores above 0, so there are no spans"
+ALONE = "all scores are 0: pairs of spans are scored, and no two stretches of words that lie apart belong together here"
 
 
 class _InOrder(random.Random):
@@ -125,17 +127,22 @@ def _adjacent_runs(words: Sequence[tuple[int, int, tuple[int, ...]]]) -> list[tu
 
 
 def find_spans(tokens: Tokens, units: Units, matrix: np.ndarray, settings: UnitSettings, rng: Rng) -> Scores:
-    """Scores of pairs of spans from the (n, n) scores of pairs of units; none where no community spans both parts.
+    """Scores of pairs of spans from the (n, n) scores of pairs of units, or a note why there are none.
 
     A pair of spans scores the mean over its pairs of units, both directions (Sun et al. 2024, appendix D).
     settings: method.UnitSettings. Spans of one part never overlap, since communities do not.
     """
     both, at = (matrix + matrix.T) / 2, units.of_position()
     features, scores = [], []
-    for community in find_communities(units, matrix, settings, rng):
+    communities = find_communities(units, matrix, settings, rng)
+    for community in communities:
         found = _adjacent_runs(_whole_words(tokens, units, community))
         for (side, a), (other, b) in product(found, repeat=2):
             if side < other or (len(np.unique(units.side)) == 1 and a < b):
                 features.append(tuple(sorted(a + b)))
                 scores.append(both[np.ix_(sorted({at[p] for p in a}), sorted({at[p] for p in b}))].mean())
-    return Scores(np.array(scores, dtype=float), features=tuple(features))
+    return Scores(
+        np.array(scores, dtype=float),
+        features=tuple(features),
+        note="" if features else ALONE if communities else UNLINKED,
+    )

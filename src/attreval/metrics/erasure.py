@@ -1,9 +1,9 @@
 """Comprehensiveness and sufficiency, and their normalised forms NC and NS: hard erasure of rationales.
 
 A rationale is the ceil(ratio * n) highest-scored of the n tokens that may be erased. Comprehensiveness erases it,
-sufficiency erases all others; special tokens and the query of a two-part text stay. Erased ids become the first id of
-the vocabulary, in place and still attended (Zhao & Aletras 2023, section 3 and its released code; DeYoung et al. 2020
-for the two measures).
+sufficiency erases all others; special tokens and the query of a two-part text stay. Erased ids become the padding
+token, in place and still attended (Zhao & Aletras 2023, section 3; their released code takes the first id of the
+vocabulary, which is BERT's padding; DeYoung et al. 2020 for the two measures).
 Letters used for shapes: L tokens, n content tokens, r ratios, K classes.
 """
 

@@ -21,8 +21,9 @@ Norm = Literal["minmax", "sigmoid", "minmax_released", "released", "rank", "soft
 class Protocol:
     """How faithfulness is measured.
 
-    ratios: sizes of the rationale, as shares of the text. erased: what an erased token becomes, the `first` id of the
-    vocabulary, the `pad` or `mask` token, or a zero `vector` where it would enter the encoder.
+    ratios: sizes of the rationale, as shares of the text. erased: what an erased token becomes, the `pad` or `mask`
+    token (see alignment.fill_ids for models without), the `first` id of the vocabulary, whatever it is (the released
+    code; BERT's is padding), or a zero `vector` where it would enter the encoder.
     baseline: the text that counts as erased whole, the `sequence` with its special tokens or the `content` alone.
     count_first: the first special token counts for a rationale's size. separator: where there is no query the separator
     takes a place in rankings, though it is never erased. query_erased: comprehensiveness erases the query as well.
@@ -37,7 +38,7 @@ class Protocol:
     """
 
     ratios: tuple[float, ...] = (0.01, 0.05, 0.1, 0.2, 0.5)
-    erased: Literal["first", "pad", "mask", "vector"] = "first"
+    erased: Literal["pad", "first", "mask", "vector"] = "pad"
     baseline: Literal["sequence", "content"] = "sequence"
     count_first: bool = False
     separator: bool = False

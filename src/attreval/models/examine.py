@@ -35,16 +35,20 @@ def examine_model(model: Transformer | WordClassifier) -> list[tuple[str, str]]:
             *rows,
             ("architecture", f"{model.sizes.architecture}, word-level"),
             ("vocabulary", f"{len(model.vocabulary)} words"),
+            ("metrics erase to", "padding, a zero vector"),
             ("reads at most", f"{model.max_length} words"),
         ]
     network, tokenizer = model.network, model.tokenizer
+    pad, mask = fill_ids(tokenizer)
+    own = tokenizer.mask_token_id if tokenizer.pad_token_id is None else tokenizer.pad_token_id
     parameters = sum(weight.numel() for weight in network.parameters())
     rows += [
         ("architecture", f"{type(network).__name__}, {model.layers} layers, {parameters / 1e6:.1f} million weights"),
         ("head", _head(network)),
         ("tokenizer", f"{type(tokenizer).__name__}, {len(tokenizer)} tokens, which say the characters they cover"),
-        ("padding", _fill(tokenizer, fill_ids(tokenizer)[0], tokenizer.pad_token_id, "padding")),
-        ("erased tokens", _fill(tokenizer, fill_ids(tokenizer)[1], tokenizer.mask_token_id, "mask")),
+        ("padding", _fill(tokenizer, pad, tokenizer.pad_token_id, "padding")),
+        ("methods erase to", _fill(tokenizer, mask, tokenizer.mask_token_id, "mask")),
+        ("metrics erase to", _fill(tokenizer, pad, own, "padding or mask")),
         ("reads at most", f"{model.max_length} tokens"),
     ]
     for way, read in compare_readings(model).items():

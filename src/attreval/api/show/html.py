@@ -52,16 +52,18 @@ def fragment(explained: Iterable[Shown], about: Callable[[Shown], str] = describ
 
 def _table(one: Shown, about: str) -> str:
     """One text."""
-    rows = "\n".join(_row(one, method) for method in one.methods)
+    remarks = one.remarks
+    rows = "\n".join(_row(one, method, remarks.get(method, [])) for method in one.methods)
     return f"<p><strong>{escape(about)}</strong></p>\n<table>{rows}</table>\n{_notes(one)}"
 
 
-def _row(one: Shown, method: str) -> str:
-    """One method."""
+def _row(one: Shown, method: str, remarks: Iterable[str]) -> str:
+    """One method, with what is to be known of its scores below them."""
     scores = one.scores(method)
     gap = one.gaps.get(method)
     about = "" if gap is None else f' title="what its scores miss of the sum that they owe: {gap:+.3g}"'
-    parts = (_part(one, s, scores, has_sign(one, method)) for s in range(len(one.instance.segments)))
+    parts = [_part(one, s, scores, has_sign(one, method)) for s in range(len(one.instance.segments))]
+    parts += [f'<span class="note">{escape(remark)}</span>' for remark in remarks]
     return f'<tr><th scope="row"{about}>{escape(title_of(one, method))}</th><td>{"".join(parts)}</td></tr>'
 
 

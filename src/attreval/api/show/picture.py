@@ -34,8 +34,11 @@ def draw(explained: Iterable[Shown], width: float = 9.0) -> Figure:
     pen = Pen(width)
     for one in explained:
         pen.line(describe(one), weight="bold")
+        remarks = one.remarks
         for method in one.methods:
             pen.row(title_of(one, method), _words(one, method))
+            for remark in remarks.get(method, ()):
+                pen.line(remark, colour=GREY, size=SIZE * 0.8)
         if one.unread:
             pen.line(how_many_unread(one), colour=GREY, size=SIZE * 0.8)
         pen.y += LINE * 0.6

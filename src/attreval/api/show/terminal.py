@@ -47,7 +47,7 @@ def coloured_lines(one: Shown) -> list[Text]:
     """The text once a method, black on coloured ground or on white, so that light and dark terminals serve alike."""
     from rich.text import Text
 
-    out = [Text(printable(describe(one)), style="bold")]
+    out, remarks = [Text(printable(describe(one)), style="bold")], one.remarks
     for method in one.methods:
         scores = one.scores(method)
         line = Text().append(f"{printable(title_of(one, method))}: ", style="bold")
@@ -60,7 +60,7 @@ def coloured_lines(one: Shown) -> list[Text]:
             red, green, blue = blend(strength, has_sign(one, method))
             line.append(piece(unit.text), style=f"rgb(0,0,0) on rgb({red},{green},{blue})")
             line.append(" ", style=PAPER)
-        out.append(line)
+        out += [line, *(Text(f"  {printable(remark)}", style="italic") for remark in remarks.get(method, ()))]
     return out + [Text(printable(note), style="dim") for note in notes(one)]
 
 
@@ -84,7 +84,7 @@ def plain_lines(one: Shown, width: int = PLAIN_WIDTH) -> list[str]:
             numbers = [columns[m][at].rjust(wide[m]) for m in taken]
             out.append("  ".join([word + " " * (room - cells(word)), *numbers]))
         out += [""] if left else []
-    for note in notes(one):
+    for note in [f"{m}: {said}" for m, remarks in one.remarks.items() for said in remarks] + notes(one):
         out += fold(printable(note), width)
     return out
 

@@ -15,6 +15,7 @@ from attreval.models.questions.path_gradient import (
     PathAnswer,
     PathGradient,
     Rule,
+    choose_start,
 )
 from attreval.models.questions.question import Computation, Conversation, Question, Row
 from attreval.models.questions.soft_erasure import SoftErasure
@@ -43,5 +44,6 @@ __all__ = [
     "SoftErasure",
     "ValueZeroing",
     "Windows",
+    "choose_start",
     "softmax",
 ]

@@ -156,4 +156,4 @@ def _applicable(task: str, changes: dict[str, Deviation]) -> dict[str, Deviation
 def _plain(profile: Profile, task: str) -> Protocol:
     """The default protocol with the ratios and draws of a task."""
     spec = profile.faithfulness_of(task)
-    return Protocol(ratios=tuple(spec.ratios), draws=spec.draws)
+    return Protocol(ratios=tuple(spec.ratios), draws=spec.draws, erased="first")
