@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -13,6 +16,7 @@ import attreval
 from attreval.api.method_names import DEFAULT
 from attreval.cli import app
 from attreval.cli.own_model import ProgressLine
+from attreval.evaluation import run
 from attreval.methods import METHODS
 from compendium import config, corpora
 from compendium.catalogue import CATALOGUES
@@ -135,6 +139,9 @@ def test_version_and_usage_name_the_program():
     assert call("--version").stdout.strip() == f"attreval {attreval.__version__}"
     usage = call("explain", "--help").stdout
     assert "Usage: attreval explain" in usage and "root" not in usage
+    assert call("explain", "-h").stdout == usage and "--install-completion" in call("-h").stdout
+    as_module = subprocess.run([sys.executable, "-m", "attreval", "--version"], capture_output=True, text=True)
+    assert as_module.stdout.strip() == f"attreval {attreval.__version__}"
 
 
 def test_list_alone_says_what_can_be_listed():
@@ -150,7 +157,39 @@ def test_progress_is_said_now_and_then(monkeypatch, capsys):
     line(0, 3, 10)
     monkeypatch.setattr(ProgressLine, "PAUSE", 0.0)
     line(2, 3, 70)
-    assert capsys.readouterr().err == "2 of 3 texts explained, 70 model evaluations\n"
+    line(3, 3, 90)
+    said = capsys.readouterr().err.splitlines()
+    assert re.fullmatch(r"2 of 3 texts explained, 70 model evaluations, about \d+ min left", said[0])
+    assert said[1] == "3 of 3 texts explained, 90 model evaluations"
+
+
+def test_a_piped_table_has_a_line_a_row_without_spaces_behind_it(folder):
+    lines = call("check", str(folder)).stdout.splitlines()
+    assert any(line.startswith("methods that apply") for line in lines) and all(line == line.rstrip() for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("more", "status", "said"),
+    [
+        (("--minutes", "-1"), 2, "greater than or equal to 0"),
+        (("--cores", "-3"), 2, "greater than or equal to 1"),
+        (("--methods", "random"), 1, "random scores are always compared"),
+    ],
+)
+def test_an_evaluation_that_cannot_be_meant_is_refused_before_it_begins(more, status, said, monkeypatch):
+    monkeypatch.setattr(run, "evaluate_texts", lambda *_, **__: pytest.fail("begun"))
+    done = call("evaluate", "--model", "m", "--data", "x.csv", "--out", "out", *more)
+    assert done.exit_code == status and said in done.stderr
+
+
+def test_an_interrupted_evaluation_says_how_to_go_on(monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(run, "evaluate_texts", interrupted)
+    done = call("evaluate", "--model", "m", "--data", "x.csv", "--out", "out")
+    assert done.exit_code == 130
+    assert done.stderr == "interrupted; the same command goes on with the texts explained so far, in out\n"
 
 
 def test_a_folder_that_is_not_there(tmp_path):

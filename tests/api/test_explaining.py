@@ -180,6 +180,15 @@ def test_methods_go_by_many_names(name, found):
     assert find_methods(name, "transformer") == found
 
 
+def test_scores_are_found_by_every_name_that_was_asked_for(tiny):
+    found = av.explain(tiny, np.array(["good film"]), ["ig", "occlusion_1"], samples=10)
+    assert np.array_equal(found[0].scores("IG"), found[0].scores("integrated_gradients"))
+    assert found.to_captum("ig")[0].convergence_score == found[0].gaps["integrated_gradients"]
+    assert type(found[0].text) is str
+    with pytest.raises(ValueError, match="'lime' has not explained this text; there are: integrated_gradients"):
+        found[0].scores("lime")
+
+
 def test_every_name_and_title_is_known_and_aliases_lead_somewhere():
     assert all(find_methods(name) == [name] and find_methods(m.title) == [name] for name, m in METHODS.items())
     assert set(ALIASES.values()) <= set(METHODS) and not set(ALIASES) & set(METHODS)
@@ -195,6 +204,9 @@ def test_every_name_and_title_is_known_and_aliases_lead_somewhere():
         (["good", float("nan")], {}, "text 1 is nan"),
         (["good", ("a", "b", "c")], {}, "text 1 is .*a pair a tuple of two strings"),
         ([], {}, "no text to explain"),
+        (5, {}, "a string, a tuple of two for a pair, or a list of these; got a int"),
+        ({"text": "good"}, {}, "or a list of these; got a dict"),
+        (pd.DataFrame({"text": ["good"]}), {}, "got a DataFrame: give one of its columns"),
         (["good", "\u200b"], {}, "text 1, the prediction: .*gives no token"),
         (["good"], {"methods": "limee"}, "unknown method 'limee'; did you mean 'lime'"),
         (["good"], {"methods": []}, "no method is named"),

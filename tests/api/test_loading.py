@@ -157,6 +157,19 @@ def test_what_is_no_classifier_or_no_fast_tokenizer_is_refused(tiny):
         av.wrap(tiny.network, object(), tiny.labels)
 
 
+@pytest.mark.parametrize("labels", ["aab", ["a", "A ", "b"], ["a", None, "b"], [3.5, "a", "b"], ["", "a", "b"]])
+def test_classes_without_a_name_of_their_own_are_refused(tiny, labels):
+    with pytest.raises(ValueError, match=r"(two classes are called 'a'|is no name).*needs one of its own"):
+        av.wrap(tiny.network, tiny.tokenizer, labels)
+
+
+def test_a_model_within_an_adapter_is_told_to_be_merged(tiny):
+    around = Module(summed)
+    around.merge_and_unload = lambda: tiny.network
+    with pytest.raises(ValueError, match=r"give module.merge_and_unload\(\)"):
+        av.wrap(around, tiny.tokenizer)
+
+
 def write(path, content, encoding="utf-8"):
     path.write_bytes(content.encode(encoding))
     return path
@@ -166,6 +179,10 @@ def test_texts_are_read_from_files(tmp_path):
     table = 'id,Text,other\n1,"good, ""very"" good\nfilm",x\n2,bad,y\n'
     assert read_texts(write(tmp_path / "a.csv", table)) == ['good, "very" good\nfilm', "bad"]
     assert read_texts(write(tmp_path / "a.csv", table, "utf-8-sig"), pair_column="other")[1] == ("bad", "y")
+    assert read_texts(write(tmp_path / "b.csv", "Review;Stars\na, b;1\n"), column="Review") == ["a, b"]
+    assert read_texts(write(tmp_path / "b.csv", "Text;Stars\na, b;1\n")) == ["a, b"]
+    with pytest.raises(ValueError, match="which of these holds the texts: Review, Stars"):
+        read_texts(write(tmp_path / "b.csv", "Review;Stars\na, b;1\n"))
     assert read_texts(write(tmp_path / "b.tsv", "a\tb\nx\ty\n"), column="b") == ["y"]
     assert read_texts(write(tmp_path / "c.csv", "review\ngood\nnot, bad\n".replace(",", ""))) == ["good", "not bad"]
     assert read_texts(write(tmp_path / "d.txt", "good\nbad film\n")) == ["good", "bad film"]
@@ -186,6 +203,7 @@ def test_texts_are_read_from_files(tmp_path):
         ("a.csv", "a,b\n1,2\n", {"column": "c"}, "no column 'c'; it has: 'a', 'b'"),
         ("a.csv", "text\n", {}, "holds no text"),
         ("a.csv", "", {}, "is empty"),
+        ("a.csv", "text, text\nx,y\n", {}, "has 2 columns 'text'"),
         ("a.csv", 'text\n"open\n', {}, "is no table"),
         ("a.txt", "good\n\nbad\n", {}, "row 2: `text` is no text"),
         ("a.txt", "good\n", {"column": "text"}, "has no columns"),

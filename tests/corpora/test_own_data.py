@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from attreval.texts.data import Columns, read_own_data
-from attreval.texts.files import read_table
+from attreval.texts.files import read_table, read_texts
 from attreval.texts.marks import mark_words, read_rationale
 from attreval.texts.rows import Counts
 from compendium.corpora.table import words_of
@@ -78,7 +78,8 @@ FORMATS = ["csv", "tsv", "semicolons", "utf-8-sig", "utf-16", "jsonl", "json", "
 @pytest.mark.parametrize("kind", FORMATS)
 def test_every_format_gives_the_same_rows(kind, tmp_path):
     """Formulas, quotes, line breaks and the word NA stay what they are."""
-    rows = read_own_data(make(kind, tmp_path), Columns())
+    rows = read_own_data(made := make(kind, tmp_path), Columns())
+    assert read_texts(made) == [text for text, _ in PLAIN]
     assert [(row.segments[0], ("neg", "pos")[row.label]) for row in rows] == PLAIN
     assert [(row.id, row.split, row.evidence) for row in rows] == [(str(n), "test", None) for n in (1, 2, 3, 4)]
 
@@ -206,6 +207,18 @@ def test_a_missing_column_names_the_nearest_and_those_there_are(tmp_path):
         refuse(make(kind, tmp_path), "has no column 'texts'; did you mean 'text'", Columns(text="texts"))
     write_lines(tmp_path / "eraser" / "test.jsonl", [{"text": "a"}])
     refuse(tmp_path / "eraser", "ERASER's folder eraser has no column 'review'", Columns(text="review"))
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_two_columns_of_one_name_are_refused_as_texts_to_explain_are(kind, tmp_path):
+    path = tmp_path / f"mine.{kind}"
+    if kind == "csv":
+        path.write_text("text, text,label,,\nx,y,a,,\n")
+    else:
+        pq.write_table(pa.Table.from_arrays([pa.array([x]) for x in "xya"], names=["text", "text", "label"]), path)
+    refuse(path, "has 2 columns 'text'; give each a name of its own")
+    with pytest.raises(ValueError, match="has 2 columns 'text'"):
+        read_texts(path)
 
 
 def test_empty_cells_are_dropped_and_counted(tmp_path):

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attreval.core.records import Instance
+from attreval.texts.words import words_of as own_words
 from compendium.corpora.table import find_words, words_of, writable
 
 anything = st.text(st.characters(codec="utf-8"), max_size=80)
@@ -25,6 +26,12 @@ def test_words_hold_every_character_that_is_not_white_space_once(text):
     for a, b in words:
         covered[a:b] += 1
     assert all(count == 1 for count, char in zip(covered, text, strict=True) if not char.isspace())
+
+
+def test_each_character_is_a_word_where_no_spaces_are_written():
+    text = "我很喜欢 K-pop。この映画は good"
+    found = [text[a:b] for _, a, b in own_words((text,))]
+    assert found == [*"我很喜欢", "K-pop", *"。この映画は", "good"]
 
 
 @given(st.lists(anything, min_size=1, max_size=2))

@@ -47,8 +47,26 @@ def test_tokens_are_found_from_left_to_right(segments):
 def test_marks_of_word_pieces_and_case_do_not_count():
     found = find_tokens(["un", "##believ", "##able", "ĠFilm", "▁!"], ("Unbelievable film !",))
     assert found.tolist() == [[0, 0, 2], [0, 2, 8], [0, 8, 12], [0, 13, 17], [0, 18, 19]]
+    assert find_tokens(["hono", "##re", "is"], ("Honoré is",)).tolist() == [[0, 0, 4], [0, 4, 6], [0, 7, 9]]
     with pytest.raises(ValueError, match=r"'\[CLS\]' does not come"):
         find_tokens(["[CLS]", "Un"], ("Unbelievable film !",))
+
+
+@pytest.mark.parametrize(
+    ("tokens", "segments"),
+    [
+        (["a", "film"], ("that was a film",)),
+        (["that", "film"], ("that was a film",)),
+        (["hat"], ("hated",)),
+        (["film"], ("a film",)),
+        (["a", "c"], ("a bad", "b c")),
+    ],
+)
+def test_tokens_that_leave_words_out_are_refused(tokens, segments):
+    """Else their scores would be those of other words; only what a model did not read may be missing, at the end."""
+    with pytest.raises(ValueError, match=r"does not come next|ends inside a word"):
+        find_tokens(tokens, segments)
+    assert find_tokens(["that", "a"], ("that was", "a film")).tolist() == [[0, 0, 4], [1, 0, 1]]
 
 
 def test_scores_reach_the_tokens_that_hold_their_characters(tiny, texts):

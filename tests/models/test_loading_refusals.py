@@ -9,7 +9,14 @@ import torch
 from reference import architectures as shapes
 from reference.models import instance
 from safetensors.torch import load_file, save_file
-from transformers import BertForMaskedLM, BertForTokenClassification, BertModel
+from transformers import (
+    BertForMaskedLM,
+    BertForTokenClassification,
+    BertModel,
+    CanineConfig,
+    CanineForSequenceClassification,
+    CanineTokenizer,
+)
 
 from attreval.methods import METHODS
 from attreval.methods.applicable import LEAST
@@ -145,6 +152,43 @@ def test_a_vocabulary_larger_than_the_embedding(bert):
     tokenizer.save_pretrained(bert)
     with pytest.raises(ValueError, match=r"gives ids up to \d+ \('later'\), the model has \d+ embeddings"):
         load(bert)
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        ({0: "a", 1: "a", 2: "b"}, "two classes are called 'a'"),
+        ({0: "a", 1: None, 2: "b"}, "None is no name"),
+        ({0: 3.5, 1: "a", 2: "b"}, "3.5 is no name"),
+        ({0: "a", 2: "b", 3: "c"}, "numbers its 3 classes 0, 2, 3 .*from 0 to 2"),
+        (["a", "b", "c"], "cannot be loaded as a classifier"),
+    ],
+)
+def test_classes_that_cannot_be_asked_for_by_name(bert, names, said):
+    configure(bert, id2label=names)
+    with pytest.raises(ValueError, match=said):
+        load(bert)
+
+
+def test_an_adapter_that_would_be_left_out(bert, monkeypatch):
+    (bert / "adapter_config.json").write_text("{}")
+    monkeypatch.setattr("transformers.utils.is_peft_available", lambda: False)
+    with pytest.raises(ValueError, match=r"an adapter for it .*peft is not installed"):
+        load(bert)
+
+
+def test_code_of_a_known_kind_of_model_is_left_out_with_a_word(bert):
+    configure(bert, auto_map={"AutoModelForSequenceClassification": "own.Own"})
+    with pytest.warns(UserWarning, match="brings Python code for its model .*read as the bert of transformers"):
+        load(bert)
+
+
+def test_models_of_characters_are_told_that_they_are_not_explained(tmp_path):
+    config = CanineConfig(hidden_size=16, num_hidden_layers=1, num_attention_heads=2, num_hash_buckets=64)
+    for made in (CanineForSequenceClassification(config), CanineTokenizer()):
+        made.save_pretrained(tmp_path)
+    with pytest.raises(OSError, match=r"characters \(ByT5, CANINE\) have no fast form"):
+        load(tmp_path)
 
 
 def test_a_tokenizer_without_character_offsets(bert):

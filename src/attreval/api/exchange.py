@@ -128,7 +128,7 @@ def to_captum(explained: Sequence[Explanation], method: str) -> list[visualizati
                 attr_class=one.target,
                 attr_score=float(scores.sum()),
                 raw_input_ids=[unit.text for unit in one.units],
-                convergence_score=one.gaps.get(method, float("nan")),
+                convergence_score=one.gaps.get(one.named(method), float("nan")),
             )
         )
     return records

@@ -7,6 +7,7 @@ from unicodedata import category
 
 import numpy as np
 
+from attreval.api.method_names import known_names, plain
 from attreval.api.texts import as_text
 from attreval.core.alignment import overlap_shares, to_words
 from attreval.core.records import Attribution, Instance, Tokens
@@ -79,11 +80,16 @@ class Explanation:
         read = set(self.read.tolist())
         return [self._unit(*row) for w, row in enumerate(self.instance.words) if w not in read]
 
+    def named(self, method: str) -> str:
+        """The method of this text that is meant by a name that `explain` takes. ValueError for another method."""
+        name = method if method in self.attributions else known_names().get(plain(method), "")
+        if name not in self.attributions:
+            raise ValueError(f"{method!r} has not explained this text; there are: {', '.join(self.attributions)}")
+        return name
+
     def scores(self, method: str) -> np.ndarray:
         """(n,) scores of the units by a method; pairs and spans share theirs out. ValueError for another method."""
-        if method not in self.attributions:
-            raise ValueError(f"{method!r} has not explained this text; there are: {', '.join(self.attributions)}")
-        of_tokens = self.attributions[method].on_tokens(len(self.tokens))
+        of_tokens = self.attributions[self.named(method)].on_tokens(len(self.tokens))
         if self.unit == "token":
             return of_tokens[self.tokens.content]
         return to_words(of_tokens, self.tokens, self.instance)[self.read]

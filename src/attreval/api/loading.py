@@ -52,14 +52,21 @@ def wrap(
         max_length: as for `load`.
 
     Raises:
-        ValueError: the module gives no such logits, or others in a padded batch than alone. Where it gives others by
-            embeddings than by ids, methods that read it by embeddings refuse it, as they do for `load`.
+        ValueError: classes without a name of their own; or the module gives no such logits, or others in a padded batch
+            than alone. Where it gives others by embeddings than by ids, methods that read it by embeddings refuse it,
+            as they do for `load`.
     """
     from attreval.models.checks import check_readings
-    from attreval.models.folders import refuse_problem
+    from attreval.models.class_names import check_names, own_names
+    from attreval.models.folders import NOT_FAST, refuse_problem
     from attreval.models.transformer import Transformer
 
     check_length(max_length)
+    if hasattr(module, "merge_and_unload"):
+        raise ValueError(
+            f"{type(module).__name__} is a model with an adapter of peft around it; give module.merge_and_unload(), "
+            "the model with the adapter in its weights"
+        )
     lacking = [name for name in ("config", "get_input_embeddings", "base_model", "dtype") if not hasattr(module, name)]
     if lacking:
         raise ValueError(
@@ -69,13 +76,13 @@ def wrap(
     if not getattr(tokenizer, "is_fast", False):
         raise ValueError(
             f"{type(tokenizer).__name__} is no fast tokenizer, and only these say which characters a token covers; "
-            "load one with AutoTokenizer.from_pretrained(..., use_fast=True)"
+            f"load one with AutoTokenizer.from_pretrained(..., use_fast=True){NOT_FAST}"
         )
     refuse_problem(module.config, type(module).__name__)
     module.eval()
-    numbered = getattr(module.config, "id2label", None) or {}
-    names = tuple(labels) if labels is not None else tuple(str(numbered[k]) for k in sorted(numbered, key=int))
-    model = Transformer(type(module).__name__, module, tokenizer, names, max_length or ENDLESS)
+    name = type(module).__name__
+    names = own_names(module.config, name) if labels is None else check_names(labels, name)
+    model = Transformer(name, module, tokenizer, names, max_length or ENDLESS)
     model.max_length = min(model.max_length, _longest(model))
     model.refusals.update(check_readings(model))
     return model

@@ -49,7 +49,7 @@ def find_methods(names: str | Iterable[str] | None, family: str | None = None) -
     asked = [names] if isinstance(names, str) else list(DEFAULT if names is None else names)
     if wrong := [one for one in asked if not isinstance(one, str)]:
         raise ValueError(f"a method is asked for by its name; got {wrong[0]!r}")
-    known = _known_names()  # some titles hold a comma
+    known = known_names()  # some titles hold a comma
     parts = [part.strip() for one in asked for part in ([one] if plain(one) in known else one.split(","))]
     parts = [part for part in parts if part]
     if not parts:
@@ -71,7 +71,7 @@ def _every(family: str | None) -> Sequence[str]:
     return methods_for(family) if family else [name for name, m in METHODS.items() if m.level == "token"]
 
 
-def _known_names() -> dict[str, str]:
+def known_names() -> dict[str, str]:
     """What a method may be called, as `plain` writes it -> its name in METHODS."""
     return {plain(m.title): m.name for m in METHODS.values()} | ALIASES | {plain(m): m for m in METHODS}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from typing import Any
 
@@ -19,6 +19,11 @@ def read_segments(texts: Text | Iterable[Text]) -> list[tuple[str, ...]]:
     texts: several, or one; a tuple of two strings is one pair. A lone surrogate is replaced. ValueError, with the place
     in the list, for what is empty or neither a string nor a pair.
     """
+    if not isinstance(texts, Iterable) or isinstance(texts, bytes | Mapping) or hasattr(texts, "columns"):
+        raise ValueError(
+            f"texts are a string, a tuple of two for a pair, or a list of these; got a {type(texts).__name__}"
+            + (": give one of its columns" if hasattr(texts, "columns") else "")
+        )
     pair = isinstance(texts, tuple) and len(texts) == 2 and all(isinstance(part, str) for part in texts)
     several: list[Any] = [texts] if isinstance(texts, str) or pair else list(texts)
     if not several:
@@ -40,7 +45,7 @@ def _check_text(text: Text, at: int) -> tuple[str, ...]:
         if not segment.strip():
             of = f", part {part} of the pair," if len(segments) == 2 else ""
             raise ValueError(f"text {at}{of} is empty ({segment!r:.40}), so there is nothing to explain; leave it out")
-    return tuple(map(writable, segments))
+    return tuple(writable(str(part)) for part in segments)  # numpy has strings of its own
 
 
 def make_instances(segments: Iterable[tuple[str, ...]]) -> list[Instance]:

@@ -17,7 +17,11 @@ WIDEST = 10_000  # columns of what goes to a file: a row is a line there
 MARK = "ATTREVAL_IN_WORKFLOW"  # what lines for people begin with, where a workflow runs the command
 CATALOGUES = ["attreval.catalogue"]  # modules whose CATALOGUES say what there is; the study adds its own
 app = typer.Typer(
-    name="attreval", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help=ABOUT
+    name="attreval",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    help=ABOUT,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 
@@ -32,6 +36,9 @@ def plain_errors(command: Callable[..., None]) -> Callable[..., None]:
             for line in f"error: {error}".splitlines():
                 print(os.environ.get(MARK, "") + line, file=sys.stderr)
             raise typer.Exit(1) from None
+        except KeyboardInterrupt as stop:
+            print(f"interrupted{stop}", file=sys.stderr)
+            raise typer.Exit(130) from None
 
     return run
 
@@ -48,7 +55,10 @@ def print_rows(rows: list[dict]) -> None:
     for row in rows:
         cells = (", ".join(map(str, v)) if isinstance(v, (list, tuple)) else str(v) for v in row.values())
         table.add_row(*map(escape, cells))
-    Console(width=None if sys.stdout.isatty() else WIDEST, soft_wrap=True).print(table)
+    console = Console(width=None if sys.stdout.isatty() else WIDEST, soft_wrap=True)
+    with console.capture() as printed:
+        console.print(table)
+    print("\n".join(map(str.rstrip, printed.get().splitlines())))  # cells are filled up with spaces
 
 
 def say_version(asked: bool) -> None:

@@ -46,7 +46,7 @@ def explain(
     text: Annotated[list[str] | None, typer.Option(help="a text; may be given several times")] = None,
     pair: Annotated[list[str] | None, typer.Option(help="the second text of a pair, one for each --text")] = None,
     file: Annotated[
-        Path | None, typer.Option(help="more texts: csv, tsv, jsonl, Parquet, or .txt with a text a line")
+        Path | None, typer.Option(help="more texts: .txt with a text a line, or any table that `evaluate` reads")
     ] = None,
     column: Annotated[str | None, typer.Option(help="of the file, where the texts stand; else `text`")] = None,
     pair_column: Annotated[str | None, typer.Option(help="of the file, where second texts stand")] = None,
@@ -104,12 +104,14 @@ class ProgressLine:
     PAUSE = 3.0  # seconds
 
     def __init__(self) -> None:
-        self.last = time.monotonic()
+        self.begun = self.last = time.monotonic()
 
     def __call__(self, done: int, of: int, evaluations: int) -> None:
         if (now := time.monotonic()) - self.last >= self.PAUSE:
             self.last = now
-            print(f"{done} of {of} texts explained, {evaluations} model evaluations", file=sys.stderr, flush=True)
+            minutes = (now - self.begun) * (of - done) / max(1, done) / 60
+            left = f", about {max(1, round(minutes))} min left" if 0 < done < of else ""
+            print(f"{done} of {of} texts explained, {evaluations} model evaluations{left}", file=sys.stderr, flush=True)
 
 
 @app.command(rich_help_panel="Your own model")
@@ -132,32 +134,38 @@ def evaluate(
         list[Path] | None, typer.Option(help="a .jsonl or .parquet of scores made elsewhere")
     ] = None,
     texts: Annotated[int | None, typer.Option(help="texts to draw, at most")] = None,
-    minutes: Annotated[float, typer.Option(help="begin no larger sample that would not end by then")] = 10.0,
+    minutes: Annotated[float, typer.Option(min=0, help="begin no larger sample that would not end by then")] = 10.0,
     cores: Annotated[
-        int | None, typer.Option(help="threads to compute with; torch's own number where not given")
+        int | None, typer.Option(min=1, help="threads to compute with; torch's own number where not given")
     ] = None,
 ) -> None:
     """Which explanation to trust for your own model and texts: a report with a recommendation and what it rests on."""
+    from attreval.api.method_names import find_methods
     from attreval.evaluation.run import evaluate_texts
 
-    evaluate_texts(
-        model,
-        data,
-        out,
-        text=text,
-        label=label,
-        pair=pair,
-        rationale=rationale,
-        split=split,
-        id=id,
-        classes=[name.strip() for name in classes.split(",") if name.strip()],
-        methods=method or None,
-        attributions=attributions or [],
-        texts=texts,
-        minutes=minutes,
-        cores=cores,
-        say=lambda line: print(line, flush=True),
-    )
+    if find_methods(method or None) == ["random"]:
+        raise ValueError("random scores are always compared, and nothing else is named; name a method beside them")
+    try:
+        evaluate_texts(
+            model,
+            data,
+            out,
+            text=text,
+            label=label,
+            pair=pair,
+            rationale=rationale,
+            split=split,
+            id=id,
+            classes=[name.strip() for name in classes.split(",") if name.strip()],
+            methods=method or None,
+            attributions=attributions or [],
+            texts=texts,
+            minutes=minutes,
+            cores=cores,
+            say=lambda line: print(line, flush=True),
+        )
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(f"; the same command goes on with the texts explained so far, in {out}") from None
 
 
 @app.command(name="list")

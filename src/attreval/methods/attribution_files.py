@@ -2,14 +2,16 @@
 
 A file is jsonl (one object a line) or Parquet (one row), for each text and method: `text` (a string, or two for a
 pair), `method`, `scores`, and what they belong to: `spans`, characters as [start, end] or [segment, start, end], or
-`tokens`, which are looked for in the text from left to right; besides `id` and `target` (a class, by name or index)
-where they are known. What ERASER calls `soft_rationale_predictions` (DeYoung et al. 2020) are such scores, of words.
+`tokens`, which leave no word out between them; besides `id` and `target` (a class, by name or index) where they are
+known. What ERASER calls `soft_rationale_predictions` (DeYoung et al. 2020) are such scores, of words.
 Letters used for shapes: L model tokens, n scored spans.
 """
 
 from __future__ import annotations
 
 import json
+import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -123,32 +125,46 @@ def _read_row(row: dict, where: str) -> GivenScores:
 
 
 def find_tokens(tokens: Sequence[str], segments: tuple[str, ...], where: str = "tokens") -> np.ndarray:
-    """(n, 3) where each token stands, looked for from left to right; ValueError for one that does not come.
+    """(n, 3) where each token stands: one follows the other from the first word on; what is behind the last is unread.
 
-    Marks of word pieces (`##`, `Ġ`, `▁`) are left out, and case counts only where the text has the token so.
+    Marks of word pieces (`##`, `Ġ`, `▁`), case and accents do not count. ValueError where words are left out between
+    tokens, or a part of one behind them: of several equal words nobody could say which is meant.
     """
-    out, segment, at = [], 0, 0
+    letters = [[(c, at) for at, char in enumerate(text) for c in _plain(char)] for text in segments]
+    plain = ["".join(c for c, _ in one) for one in letters]
+    out: list[tuple[int, int, int]] = []
+    segment = at = 0
     for token in tokens:
         bare = str(token).strip()
         for mark in MARKS:
             bare = bare.removeprefix(mark).removesuffix(mark) if len(bare) > len(mark) else bare
-        while True:
-            text = segments[segment]
-            start = text.find(bare, at)
-            if start < 0:
-                lower = text.lower()
-                start = lower.find(bare.lower(), at) if len(lower) == len(text) else -1
-            if start >= 0 and bare:
-                break
-            if segment + 1 == len(segments) or not bare:
-                raise ValueError(
-                    f"{where}: the token {token!r} does not come in the text after character {at} of "
-                    f"{segments[segment]!r:.60}; leave special tokens out, or give `spans`"
-                )
-            segment, at = segment + 1, 0
-        out.append((segment, start, start + len(bare)))
-        at = start + len(bare)
+        bare = _plain(bare)
+        pattern = re.compile(rf"\W*?({re.escape(bare)})")
+        found = pattern.match(plain[segment], at)
+        if not found and segment + 1 < len(plain) and not _inside(plain[segment], at):
+            found = pattern.match(plain[segment + 1])
+            segment += bool(found)
+        if not bare or not found:
+            raise ValueError(
+                f"{where}: the token {token!r} does not come next, after {len(out)} others of {segments[segment]!r:.60}"
+                "; leave special tokens out but no words, or give `spans`"
+            )
+        start, at = found.span(1)
+        out.append((segment, letters[segment][start][1], letters[segment][at - 1][1] + 1))
+    if _inside(plain[segment], at):
+        raise ValueError(f"{where}: {tokens[-1]!r} ends inside a word of {segments[segment]!r:.60}; give `spans`")
     return np.array(out, dtype=np.int64).reshape(-1, 3)
+
+
+def _plain(text: str) -> str:
+    """Text without case and accents, which uncased tokenizers strip."""
+    whole = unicodedata.normalize("NFKD", text.casefold())
+    return "".join(c for c in whole if not unicodedata.combining(c))
+
+
+def _inside(text: str, at: int) -> bool:
+    """Whether a place is inside a word."""
+    return re.match(r"\w\w", text[max(0, at - 1) : at + 1]) is not None
 
 
 def on_content_tokens(given: GivenScores, tokens: Tokens) -> np.ndarray:

@@ -2,7 +2,34 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from typing import Any
+
+
+def own_names(config: Any, model: str) -> tuple[str, ...]:
+    """The classes that a configuration names, in the order of their numbers. ValueError as `check_names`."""
+    named = {int(k): name for k, name in (getattr(config, "id2label", None) or {}).items()}
+    if sorted(named) != list(range(len(named))):
+        raise ValueError(
+            f"{model} numbers its {len(named)} classes {', '.join(map(str, sorted(named)))} (id2label in config.json); "
+            f"they are numbered from 0 to {len(named) - 1}, as its outputs are"
+        )
+    return check_names([named[k] for k in sorted(named)], model)
+
+
+def check_names(names: Sequence[object], model: str) -> tuple[str, ...]:
+    """Names of classes as text. ValueError for what is no name, and for one that two classes have, in any case."""
+    often = Counter(str(name).strip().casefold() for name in names)
+    for name in names:
+        named = isinstance(name, str | int) and not isinstance(name, bool) and str(name).strip()
+        if not named or often[str(name).strip().casefold()] > 1:
+            why = f"two classes are called {name!r}" if named else f"{name!r} is no name"
+            raise ValueError(
+                f"{model} has classes {', '.join(map(repr, names))}: {why}. A class is asked for by its name, so each "
+                "needs one of its own: mend id2label in config.json, or `labels` where a module is wrapped"
+            )
+    return tuple(map(str, names))
 
 
 def match_labels(own: tuple[str, ...], wanted: tuple[str, ...], name: str) -> list[int] | None:

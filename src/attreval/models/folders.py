@@ -6,6 +6,7 @@ Weights are read from safetensors only, never unpickled, and no code that lies b
 from __future__ import annotations
 
 import difflib
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 TOKENIZER_FILES = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model")
 SUPPORTED = "explained are classifiers of two or more classes of which one is right (a softmax over the logits)"
+NOT_FAST = "; tokenizers of bytes and characters (ByT5, CANINE) have no fast form, so their models are not explained"
 _TRUST = "trust_remote_code"
 
 
@@ -57,7 +59,7 @@ def _told(name: str) -> Iterator[None]:
         raise OSError(
             f"the weights of {name} cannot be read: {error}; the file is cut off or damaged, copy or save it again"
         ) from None
-    except (OSError, ValueError, RuntimeError, KeyError, TypeError) as error:
+    except (OSError, ValueError, RuntimeError, KeyError, TypeError, AttributeError) as error:
         text = " ".join(str(error).split())
         if _TRUST in text:
             text = "it needs Python code that lies beside its weights, which is never run here"
@@ -83,6 +85,12 @@ def open_network(folder: Path | str) -> torch.nn.Module:
     with _told(name):
         config = AutoConfig.from_pretrained(folder, **more)
     _refuse_head(config, name)
+    if getattr(config, "auto_map", None):
+        warnings.warn(
+            f"{name} brings Python code for its model (auto_map in config.json), which is never run: it is read as the "
+            f"{config.model_type} of transformers, and is another model where its code does anything else",
+            stacklevel=4,
+        )
     with _told(name):
         network, found = AutoModelForSequenceClassification.from_pretrained(
             *(folder,),
@@ -113,10 +121,17 @@ def _some(names: Sequence[str], most: int = 4) -> str:
 
 
 def _refuse_files(folder: Path) -> None:
-    """Raise FileNotFoundError or ValueError for a folder without configuration or without safetensors."""
+    """Raise FileNotFoundError or ValueError for a folder without configuration, adapter's library or safetensors."""
+    from transformers.utils import is_peft_available
+
     if not (folder / "config.json").exists():
         adapter = ": an adapter alone, merge it into its model" if (folder / "adapter_config.json").exists() else ""
         raise FileNotFoundError(f"{folder} holds no config.json, so no model that transformers can load{adapter}")
+    elif (folder / "adapter_config.json").exists() and not is_peft_available():
+        raise ValueError(
+            f"{folder} holds a model and an adapter for it (adapter_config.json), which would be left out: peft is not "
+            "installed. Install it (pip install peft), or save the two as one model (merge_and_unload)"
+        )
     if not any(folder.glob("*.safetensors")):
         pickled = sorted(path.name for pattern in ("*.bin", "*.pt", "*.pth", "*.ckpt") for path in folder.glob(pattern))
         how = (
@@ -158,8 +173,8 @@ def refuse_not_finite(network: torch.nn.Module, name: str) -> None:
         raise ValueError(f"{name} has weights that are NaN or infinite, in {_some(wrong)}: its training diverged")
 
 
-def open_tokenizer(folder: Path | str, rows: int) -> PreTrainedTokenizerFast:
-    """The fast tokenizer of a model with so many rows of word embeddings.
+def open_tokenizer(folder: Path | str, network: torch.nn.Module) -> PreTrainedTokenizerFast:
+    """The fast tokenizer of a network.
 
     ValueError or OSError where there is none, where it cannot say which characters a token covers, knows no words, or
     gives ids that the model has no embedding for.
@@ -170,14 +185,14 @@ def open_tokenizer(folder: Path | str, rows: int) -> PreTrainedTokenizerFast:
     if isinstance(folder, Path) and not any(any(folder.glob(pattern)) for pattern in TOKENIZER_FILES):
         raise FileNotFoundError(
             f"{name} holds no tokenizer ({', '.join(TOKENIZER_FILES)}): copy the tokenizer that the model was trained "
-            "with into the folder (tokenizer.save_pretrained)"
+            f"with into the folder (tokenizer.save_pretrained){NOT_FAST}"
         )
     with _told(f"the tokenizer of {name}"):
         tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=local, **{_TRUST: False})
     if not tokenizer.is_fast:
         raise ValueError(
             f"the tokenizer of {name}, {type(tokenizer).__name__}, does not say which characters a token covers; save "
-            "the fast tokenizer of the model (tokenizer.json) in its folder"
+            f"the fast tokenizer of the model (tokenizer.json) in its folder{NOT_FAST}"
         )
     vocabulary = tokenizer.get_vocab()
     special = set(tokenizer.all_special_tokens)
@@ -185,7 +200,7 @@ def open_tokenizer(folder: Path | str, rows: int) -> PreTrainedTokenizerFast:
         raise ValueError(
             f"the tokenizer of {name} knows no words, only {_some(sorted(special), 8)}: its files are lost"
         )
-    last = max(vocabulary, key=vocabulary.get)
+    last, rows = max(vocabulary, key=vocabulary.get), network.get_input_embeddings().weight.shape[0]
     if vocabulary[last] >= rows:
         raise ValueError(
             f"the tokenizer of {name} gives ids up to {vocabulary[last]} ({last!r}), the model has {rows} "

@@ -19,7 +19,7 @@ from attreval.core.records import Instance, Tokens
 from attreval.core.seeds import seed_of
 from attreval.models import checks, encoder_decoder, first_token, forward, transformer_deeplift, transformer_lrp
 from attreval.models.captum_deeplift import deeplift
-from attreval.models.class_names import match_labels
+from attreval.models.class_names import match_labels, own_names
 from attreval.models.folders import find_model, open_network, open_tokenizer
 from attreval.models.placing import freeze, in_precision, pick_device
 from attreval.models.questions import Rule
@@ -233,11 +233,11 @@ def load_transformer(
         raise FileNotFoundError(f"no model at {folder}: train it with notebook 02 or `attreval run`")
     folder = find_model(folder)
     network = open_network(folder)
-    own = tuple(network.config.id2label[k] for k in range(network.config.num_labels))
+    own = own_names(network.config, str(folder))
     model = Transformer(
         name=name or str(folder),
         network=freeze(network).to(pick_device(device)),
-        tokenizer=open_tokenizer(folder, network.get_input_embeddings().weight.shape[0]),
+        tokenizer=open_tokenizer(folder, network),
         labels=labels or own,
         max_length=min(max_length, forward.longest_text(network) or max_length),
         order=match_labels(own, labels, str(folder)) if labels else None,

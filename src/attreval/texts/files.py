@@ -8,6 +8,7 @@ from __future__ import annotations
 import difflib
 import io
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -94,7 +95,7 @@ def read_texts(
             raise ValueError(f"{path.name} holds a text a line and has no columns; use a .csv or .jsonl file")
         columns = {"text": read_text(path).replace("\r\n", "\n").removesuffix("\n").split("\n")}
     else:
-        columns = read_table(path).columns
+        columns = read_table(path, [name for name in (column, pair_column) if name] if column else None).columns
     named = [name for name in columns if name.lower() == "text"] or list(columns)
     if column is None and len(named) != 1:
         known = ", ".join(columns)
@@ -126,7 +127,9 @@ def is_parted(path: Path) -> bool:
 
 
 def check_columns(wanted: Sequence[str], there: Sequence[str], name: str) -> None:
-    """Raise ValueError for columns that are not there; it names the nearest, and those that are."""
+    """Raise ValueError for columns that are not there, with the nearest and those that are, and for two of one name."""
+    if twice := [column for column, often in Counter(there).items() if column and often > 1]:
+        raise ValueError(f"{name} has {there.count(twice[0])} columns {twice[0]!r}; give each a name of its own")
     for column in [column for column in wanted if column not in there]:
         shown = ", ".join(map(repr, there[:20])) + (f" and {len(there) - 20} more" if len(there) > 20 else "")
         raise ValueError(f"{name} has no column {column!r}{nearest(column, list(there))}; it has: {shown or 'none'}")
@@ -166,7 +169,9 @@ def _read_delimited(path: Path, wanted: Sequence[str] | None) -> Table:
     heads = {
         sign: next(csv.reader([first], delimiter=sign), []) for sign in dict.fromkeys([usual, ",", ";", "\t", "|"])
     }
-    sign = max(heads, key=lambda one: (len(set(wanted or ()) & {name.strip() for name in heads[one]}), one == usual))
+    asked = {name.lower() for name in wanted or ("text",)}
+    held = {sign: len(asked & {name.strip().lower() for name in names}) for sign, names in heads.items()}
+    sign = max(heads, key=lambda one: (held[one], one == usual and len(heads[one]) > 1, len(heads[one])))
     with warnings.catch_warnings():
         warnings.simplefilter("error", pd.errors.ParserWarning)
         try:
@@ -184,6 +189,7 @@ def _read_delimited(path: Path, wanted: Sequence[str] | None) -> Table:
                 f"{path.name} is no table of columns parted by {sign!r}: {said}. A text that holds {sign!r}, a quote "
                 'or a line break stands in double quotes, with "" for a quote'
             ) from None
+    check_columns((), [name.strip() for name in heads[sign]], path.name)  # pandas gives doubles other names
     frame.columns = [str(name).strip() for name in frame.columns]
     check_columns(wanted or (), list(frame.columns), path.name)
     return Table({name: frame[name].tolist() for name in wanted or frame.columns})

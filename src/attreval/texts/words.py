@@ -1,7 +1,8 @@
 """Where each word of a text begins and ends: runs of letters and digits, and single other visible characters.
 
-White space is not a word, so every word holds at least one visible or control character. The study's corpora use
-spaCy's English rules instead (`compendium.corpora.table`), as the papers' tables rest on them.
+Chinese and Japanese are written without spaces: there each character is a word. White space is not a word, so every
+word holds at least one visible or control character. The study's corpora use spaCy's English rules instead
+(`compendium.corpora.table`), as the papers' tables rest on them.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from collections.abc import Sequence
 import numpy as np
 
 SURROGATE = re.compile("[\ud800-\udfff]")
-WORD = re.compile(r"\w+(?:['\u2019.\-]\w+)*|[^\w\s]")
+ALONE = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # Chinese and Japanese
+WORD = re.compile(rf"[{ALONE}]|[^\W{ALONE}]+(?:['\u2019.\-][^\W{ALONE}]+)*|[^\w\s]")
 
 
 def writable(text: str) -> str:

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from attreval.core.records import Instance, Tokens
 from attreval.core.seeds import generator, seed_of
 from attreval.core.tables import write_json
-from attreval.models.class_names import match_labels
+from attreval.models.class_names import check_names, match_labels
 from attreval.models.placing import freeze, in_precision, pick_device
 from attreval.models.questions import Rule
 from attreval.models.words.cnn import Convolutional
@@ -248,7 +248,7 @@ def load_word_classifier(
     if not (folder / DESCRIPTION).exists():
         raise FileNotFoundError(f"no word-level model at {folder}: {DESCRIPTION} is missing; train it first")
     described = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
-    sizes, own = Sizes(**described["sizes"]), tuple(described["labels"])
+    sizes, own = Sizes(**described["sizes"]), check_names(described["labels"], str(folder))
     model = WordClassifier(
         name=name or str(folder),
         network=Network(sizes).to(pick_device(device)),

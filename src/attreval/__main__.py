@@ -1,0 +1,5 @@
+"""python -m attreval"""
+
+from attreval.cli import app
+
+app()
