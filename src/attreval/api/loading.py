@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from attreval.models.classifier import Classifier
 
@@ -39,27 +39,50 @@ def load(folder: str | Path, max_length: int | None = None, device: str = "auto"
 
 
 def wrap(
-    module: nn.Module, tokenizer: object, labels: Sequence[str] | None = None, max_length: int | None = None
+    module: nn.Module | Callable[..., Any],
+    tokenizer: object | None = None,
+    labels: Sequence[str] | None = None,
+    max_length: int | None = None,
+    *,
+    tokenize: Callable[[str], Iterable[str]] | None = None,
+    mask: str | None = None,
 ) -> Classifier:
-    """A classifier made from a module and its tokenizer, such as one that was trained in this session.
+    """A classifier made from a module and its tokenizer, or, without a tokenizer, from any function of texts.
+
+    A function, such as `predict_proba` of a scikit-learn pipeline or a call of a service, takes a list of n strings
+    (tuples of two for pairs) and returns (n, K) probabilities. Methods and metrics that ask about changed texts alone
+    apply; those that need gradients, attention or word vectors are refused by name. Class scores are logarithms of
+    probabilities.
 
     Args:
-        module: a Hugging Face sequence classifier, or a module with its `config`, `get_input_embeddings`, `base_model`,
-            `dtype` and `forward`, which takes `input_ids` or `inputs_embeds` with an `attention_mask` and returns
-            `.logits`, (B, K). It is put into evaluation mode and otherwise left as it is.
-        tokenizer: a fast Hugging Face tokenizer.
-        labels: K class names in the order of the logits; None takes those of the configuration.
-        max_length: as for `load`.
+        module: a function, or a Hugging Face sequence classifier, or a module with its `config`,
+            `get_input_embeddings`, `base_model`, `dtype` and `forward`, which takes `input_ids` or `inputs_embeds` with
+            an `attention_mask` and returns `.logits`, (B, K). It is put into evaluation mode and otherwise left as it
+            is.
+        tokenizer: a fast Hugging Face tokenizer; None for a function.
+        labels: K class names in the order of the logits, or of a function's columns; None takes those of the
+            configuration, or of the scikit-learn estimator whose method the function is.
+        max_length: as for `load`; a function reads the whole text.
+        tokenize: of a function, from a string to its words, in order and as they stand there; None takes runs of
+            letters and digits, and single other characters.
+        mask: of a function, the string that takes the place of a masked word, such as `[MASK]` or `...`; None leaves
+            the word out. A text of which nothing is left is then the empty string.
 
     Raises:
         ValueError: the module gives no such logits, or others in a padded batch than alone. Where it gives others by
-            embeddings than by ids, methods that read it by embeddings refuse it, as they do for `load`.
+            embeddings than by ids, methods that read it by embeddings refuse it, as they do for `load`. A
+            function gives no probabilities that sum to 1, or others for the same text.
     """
+    if tokenizer is None:
+        return _wrap_function(module, labels, max_length, tokenize, mask)
+    if tokenize is not None or mask is not None:
+        raise ValueError("`tokenize` and `mask` are of a function from texts; a module has its tokenizer for both")
     from attreval.models.checks import check_readings
     from attreval.models.folders import refuse_problem
     from attreval.models.transformer import Transformer
 
     check_length(max_length)
+    module = cast("nn.Module", module)
     lacking = [name for name in ("config", "get_input_embeddings", "base_model", "dtype") if not hasattr(module, name)]
     if lacking:
         raise ValueError(
@@ -79,6 +102,27 @@ def wrap(
     model.max_length = min(model.max_length, _longest(model))
     model.refusals.update(check_readings(model))
     return model
+
+
+def _wrap_function(
+    predict: Any,
+    labels: Sequence[str] | None,
+    max_length: int | None,
+    tokenize: Callable[[str], Iterable[str]] | None,
+    mask: str | None,
+) -> Classifier:
+    """A function as a classifier. ValueError for what is none, and for a length, which a function has not."""
+    from attreval.models.text_function import wrap_function
+
+    if hasattr(predict, "parameters") or not callable(predict):
+        method = "; give its method predict_proba" if hasattr(predict, "predict_proba") else ""
+        raise ValueError(
+            "a module is wrapped with its tokenizer, and without one a function from texts to probabilities; got a "
+            f"{type(predict).__name__}{method}"
+        )
+    if max_length is not None:
+        raise ValueError(f"a function reads the whole text; leave out max_length, which is {max_length}")
+    return wrap_function(predict, labels, tokenize, mask)
 
 
 def check_model(model: object) -> None:
