@@ -74,7 +74,11 @@ def wrap(
             function gives no probabilities that sum to 1, or others for the same text.
     """
     if tokenizer is None:
-        return _wrap_function(module, labels, max_length, tokenize, mask)
+        from attreval.models.text_function import wrap_function
+
+        if max_length is not None:
+            raise ValueError(f"a function reads the whole text; leave out max_length, which is {max_length}")
+        return wrap_function(module, labels, tokenize, mask)
     if tokenize is not None or mask is not None:
         raise ValueError("`tokenize` and `mask` are of a function from texts; a module has its tokenizer for both")
     from attreval.models.checks import check_readings
@@ -102,27 +106,6 @@ def wrap(
     model.max_length = min(model.max_length, _longest(model))
     model.refusals.update(check_readings(model))
     return model
-
-
-def _wrap_function(
-    predict: Any,
-    labels: Sequence[str] | None,
-    max_length: int | None,
-    tokenize: Callable[[str], Iterable[str]] | None,
-    mask: str | None,
-) -> Classifier:
-    """A function as a classifier. ValueError for what is none, and for a length, which a function has not."""
-    from attreval.models.text_function import wrap_function
-
-    if hasattr(predict, "parameters") or not callable(predict):
-        method = "; give its method predict_proba" if hasattr(predict, "predict_proba") else ""
-        raise ValueError(
-            "a module is wrapped with its tokenizer, and without one a function from texts to probabilities; got a "
-            f"{type(predict).__name__}{method}"
-        )
-    if max_length is not None:
-        raise ValueError(f"a function reads the whole text; leave out max_length, which is {max_length}")
-    return wrap_function(predict, labels, tokenize, mask)
 
 
 def check_model(model: object) -> None:

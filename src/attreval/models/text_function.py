@@ -94,15 +94,13 @@ class TextFunction:
         given, shape = self.predict(texts), (len(texts), len(self.labels))
         try:
             found = np.asarray(given, dtype=np.float64)
+            what = f"numbers of shape {found.shape}"
         except (TypeError, ValueError):
-            raise ValueError(
-                f"{self.name} gives a {type(given).__name__} that is no table of numbers ({given!r:.80}); of "
-                f"{shape[0]} texts it gives {shape} probabilities, as predict_proba of scikit-learn does"
-            ) from None
+            found, what = np.zeros(0), f"a {type(given).__name__} that is no table of numbers"
         if found.shape != shape:
             raise ValueError(
-                f"{self.name} gives numbers of shape {found.shape} for {shape[0]} texts; with {shape[1]} labels "
-                f"({', '.join(self.labels)}) they have shape {shape}, a row a text and a column a class"
+                f"{self.name} gives {what} for {shape[0]} texts; with {shape[1]} labels ({', '.join(self.labels)}) it "
+                f"gives probabilities of shape {shape}, a row a text and a column a class"
             )
         off = np.where((found >= 0).all(axis=1), np.abs(found.sum(axis=1) - 1), np.inf)
         if not (off <= SUM_TOLERANCE).all():  # nor where it is no number
@@ -166,16 +164,18 @@ def find_words(text: str, words: Iterable[str]) -> list[tuple[int, int]]:
 
 
 def wrap_function(
-    predict: Callable[[list], Any],
-    labels: Sequence[str] | None,
-    tokenize: Callable[[str], Iterable[str]] | None = None,
-    mask: str | None = None,
+    predict: Any, labels: Sequence[str] | None, tokenize: Callable[[str], Iterable[str]] | None, mask: str | None
 ) -> TextFunction:
-    """A function as a classifier, tried out on two texts; see `attreval.wrap`.
+    """A function as a classifier, tried out on two texts; see `attreval.wrap`. ValueError for what is none.
 
-    labels: None takes those of the estimator whose method it is (`classes_` of scikit-learn); where both are there and
-    name the same classes, the estimator's order holds.
+    Where labels and the estimator whose method it is (`classes_`) name the same classes, the estimator's order holds.
     """
+    if hasattr(predict, "parameters") or not callable(predict):
+        method = "; give its method predict_proba" if hasattr(predict, "predict_proba") else ""
+        raise ValueError(
+            "a module is wrapped with its tokenizer, and without one a function from texts to probabilities; got a "
+            f"{type(predict).__name__}{method}"
+        )
     own = [str(name) for name in getattr(getattr(predict, "__self__", None), "classes_", ())]
     given = own if labels is None or sorted(labels) == sorted(own) else list(labels)
     name = getattr(predict, "__qualname__", type(predict).__name__)
