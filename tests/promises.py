@@ -1,7 +1,7 @@
-"""What README promises, as a newcomer would try it: the wheel in an empty environment, an empty home, a temporary folder.
+"""What README promises, as a newcomer would try it: a wheel in an empty environment, an empty home, another folder.
 
-`make promises`, or `python tests/promises.py` with the Python to try. It needs nothing but the standard library, asks the
-package registry once for the eleven packages, and prints how long each step took; a step that fails ends it with 1.
+`make promises`, or `python tests/promises.py` with the Python to try. It needs nothing but the standard library, takes
+the eleven packages from the registry, and prints how long each step took; a step that fails ends it with status 1.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a profile says of the user's own things: names, folders of models, files of texts, classes; the guide's example."""
+"""What a profile says of the user's own things: names, folders of models, files of texts, classes; examples."""
 
 from __future__ import annotations
 

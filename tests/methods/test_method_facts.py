@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from reference import models
+from reference.functions import function_model
 from reference.words import tiny_words
 
 from attreval.methods import METHODS, methods_in
@@ -46,7 +47,7 @@ FIELDS = {
 @pytest.fixture(scope="module")
 def readers():
     """A small model of each family, all of which read the same words."""
-    return {"transformer": models.tiny_model()} | {
+    return {"transformer": models.tiny_model(), "function": function_model()} | {
         family: tiny_words(name)
         for family, name in (("recurrent", "lstm"), ("quasi", "qgru"), ("convolutional", "cnn"))
     }

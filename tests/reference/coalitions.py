@@ -20,6 +20,18 @@ def shapley(values, n):
     return out / factorial(n)
 
 
+def shapley_by_subsets(values, n):
+    """The same by the weight of each coalition that a unit joins: n 2^(n - 1) terms in place of n! orders."""
+    out = np.zeros(n)
+    for i in range(n):
+        for code in range(2**n):
+            if not code >> i & 1:
+                size = code.bit_count()
+                share = factorial(size) * factorial(n - size - 1) / factorial(n)
+                out[i] += share * (values[code | 1 << i] - values[code])
+    return out
+
+
 def bivariate(values, n, present=True):
     """(n, n) the same where unit j came before (or has not yet come before) unit i; diagonal 0."""
     out = np.zeros((n, n))

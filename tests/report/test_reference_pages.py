@@ -317,11 +317,12 @@ def test_no_cell_of_the_table_of_methods_and_models_is_empty_without_a_reason():
         for line in cards.coverage_markdown(list_methods()).splitlines()
     ]
     heads, _, *rows = rows
-    assert heads[1:5] == ["Transformers", "GRU and LSTM", "QGRU and QLSTM", "CNN"] and len(rows) == len(METHODS)
+    families = ["Transformers", "GRU and LSTM", "QGRU and QLSTM", "CNN", "Functions of texts"]
+    assert heads[1:6] == families and len(rows) == len(METHODS)
     for row, method in zip(rows, METHODS.values(), strict=True):
         assert row[0].endswith(f"(#method-{method.name})")
-        assert [cell == "yes" for cell in row[1:5]] == [family in method.families for family in FAMILIES]
-        assert len(row) == 6 and (row[5] == "applies to all") == (method.families == FAMILIES)
+        assert [cell == "yes" for cell in row[1:6]] == [family in method.families for family in FAMILIES]
+        assert len(row) == 7 and (row[6] == "applies to all") == (method.families == FAMILIES)
 
 
 def test_no_cell_of_the_table_of_metrics_and_methods_is_empty_without_a_reason():

@@ -84,10 +84,14 @@ def evaluate(
         raise ValueError("no method explained every text, so there is nothing to compare with random scores")
     contrast = any(one.against for one in explanations)
     wanted = find_metrics(metrics, methods, marks is not None, contrast)
-    if metrics is None and hasattr(model, "refusal") and any(METRICS[name].disturbs for name in wanted):
-        # an encoder in which nothing can be disturbed has hard erasure still; a metric that is named is an error
-        refused = model.refusal("entry")
-        wanted = [name for name in wanted if not (refused and METRICS[name].disturbs)]
+    disturbing = [name for name in wanted if METRICS[name].disturbs]
+    if disturbing and hasattr(model, "refusal") and (refused := model.refusal("entry")):
+        # where nothing can be disturbed there is hard erasure still; a metric that is named is an error
+        if metrics is not None:
+            raise ValueError(
+                f"the metric {disturbing[0]!r} disturbs vectors that enter a model; of this one: {refused}"
+            )
+        wanted = [name for name in wanted if name not in disturbing]
     texts = [
         _scored_text(one, explanations, mark_instance(one.instance, marks[at] if marks else None, at), k, seed)
         for at, one in enumerate(explanations)

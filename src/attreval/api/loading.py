@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from attreval.models.classifier import Classifier
 
@@ -39,23 +39,48 @@ def load(folder: str | Path, max_length: int | None = None, device: str = "auto"
 
 
 def wrap(
-    module: nn.Module, tokenizer: object, labels: Sequence[str] | None = None, max_length: int | None = None
+    module: nn.Module | Callable[..., Any],
+    tokenizer: object | None = None,
+    labels: Sequence[str] | None = None,
+    max_length: int | None = None,
+    *,
+    tokenize: Callable[[str], Iterable[str]] | None = None,
+    mask: str | None = None,
 ) -> Classifier:
-    """A classifier made from a module and its tokenizer, such as one that was trained in this session.
+    """A classifier made from a module and its tokenizer, or, without a tokenizer, from any function of texts.
+
+    A function, such as `predict_proba` of a scikit-learn pipeline or a call of a service, takes a list of n strings
+    (tuples of two for pairs) and returns (n, K) probabilities. Methods and metrics that ask about changed texts alone
+    apply; those that need gradients, attention or word vectors are refused by name. Class scores are logarithms of
+    probabilities.
 
     Args:
-        module: a Hugging Face sequence classifier, or a module with its `config`, `get_input_embeddings`, `base_model`,
-            `dtype` and `forward`, which takes `input_ids` or `inputs_embeds` with an `attention_mask` and returns
-            `.logits`, (B, K). It is put into evaluation mode and otherwise left as it is.
-        tokenizer: a fast Hugging Face tokenizer.
-        labels: K class names in the order of the logits; None takes those of the configuration.
-        max_length: as for `load`.
+        module: a function, or a Hugging Face sequence classifier, or a module with its `config`,
+            `get_input_embeddings`, `base_model`, `dtype` and `forward`, which takes `input_ids` or `inputs_embeds` with
+            an `attention_mask` and returns `.logits`, (B, K). It is put into evaluation mode and otherwise left as it
+            is.
+        tokenizer: a fast Hugging Face tokenizer; None for a function.
+        labels: K class names in the order of the logits, or of a function's columns; None takes those of the
+            configuration, or of the scikit-learn estimator whose method the function is.
+        max_length: as for `load`; a function reads the whole text.
+        tokenize: of a function, from a string to its words, in order and as they stand there; None takes runs of
+            letters and digits, and single other characters.
+        mask: of a function, the string that takes the place of a masked word, such as `[MASK]` or `...`; None leaves
+            the word out. A text of which nothing is left is then the empty string.
 
     Raises:
         ValueError: classes without a name of their own; or the module gives no such logits, or others in a padded batch
             than alone. Where it gives others by embeddings than by ids, methods that read it by embeddings refuse it,
-            as they do for `load`.
+            as they do for `load`. A function gives no probabilities that sum to 1, or others for the same text.
     """
+    if tokenizer is None:
+        from attreval.models.text_function import wrap_function
+
+        if max_length is not None:
+            raise ValueError(f"a function reads the whole text; leave out max_length, which is {max_length}")
+        return wrap_function(module, labels, tokenize, mask)
+    if tokenize is not None or mask is not None:
+        raise ValueError("`tokenize` and `mask` are of a function from texts; a module has its tokenizer for both")
     from attreval.models.checks import check_readings
     from attreval.models.class_names import check_names, own_names
     from attreval.models.folders import NOT_FAST, refuse_problem
@@ -67,6 +92,7 @@ def wrap(
             f"{type(module).__name__} is a model with an adapter of peft around it; give module.merge_and_unload(), "
             "the model with the adapter in its weights"
         )
+    module = cast("nn.Module", module)
     lacking = [name for name in ("config", "get_input_embeddings", "base_model", "dtype") if not hasattr(module, name)]
     if lacking:
         raise ValueError(

@@ -46,7 +46,8 @@ def find_methods(names: str | Iterable[str] | None, family: str | None = None) -
     """
     from attreval.methods.run import pick_methods
 
-    asked = [names] if isinstance(names, str) else list(DEFAULT if names is None else names)
+    usual = [name for name in DEFAULT if family is None or family in METHODS[name].families]
+    asked = [names] if isinstance(names, str) else list(usual if names is None else names)
     if wrong := [one for one in asked if not isinstance(one, str)]:
         raise ValueError(f"a method is asked for by its name; got {wrong[0]!r}")
     known = known_names()  # some titles hold a comma

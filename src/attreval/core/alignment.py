@@ -5,6 +5,7 @@ Letters used for shapes: W words, L model tokens (special tokens included).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -32,21 +33,33 @@ def tokenize(instance: Instance, tokenizer: Any, max_length: int) -> Tokens:
         [(-1, 0, 0) if s is None else (s, *o) for s, o in zip(sides, encoded["offset_mapping"], strict=True)],
         dtype=np.int64,
     )
+    ids = encoded["input_ids"]
+    segments, texts = encoded.get("token_type_ids", np.zeros(len(ids))), tokenizer.convert_ids_to_tokens(ids)
+    return place_tokens(instance, ids, segments, offsets, texts, fill_ids(tokenizer), tokenizer.unk_token_id)
+
+
+def place_tokens(
+    instance: Instance,
+    ids: Sequence[int],
+    segments: Sequence[int],
+    offsets: np.ndarray,
+    texts: Sequence[str],
+    fills: tuple[int, int],
+    unknown_id: int | None = None,
+) -> Tokens:
+    """Tokens with the words of the instance that they belong to, by (L, 3) offsets; fills: of padding and masks."""
     shares = overlap_shares(offsets, instance.words)
-    pad_id, mask_id = fill_ids(tokenizer)
     return Tokens(
-        ids=np.array(encoded["input_ids"], dtype=np.int64),
-        segments=np.array(encoded.get("token_type_ids", np.zeros(len(special))), dtype=np.int64),
-        special=special,
-        word=np.where(shares.any(axis=1), shares.argmax(axis=1), -1)
-        if len(instance.words)
-        else np.full(len(special), -1),
+        ids=np.array(ids, dtype=np.int64),
+        segments=np.array(segments, dtype=np.int64),
+        special=offsets[:, 0] < 0,
+        word=np.where(shares.any(axis=1), shares.argmax(axis=1), -1) if len(instance.words) else np.full(len(ids), -1),
         offsets=offsets,
-        texts=tuple(tokenizer.convert_ids_to_tokens(encoded["input_ids"])),
-        mask_id=mask_id,
-        pad_id=pad_id,
+        texts=tuple(texts),
+        mask_id=fills[1],
+        pad_id=fills[0],
         dropped=int((~shares.any(axis=0)).sum()),
-        unknown_id=tokenizer.unk_token_id,
+        unknown_id=unknown_id,
     )
 
 

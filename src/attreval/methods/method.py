@@ -26,7 +26,13 @@ Converse = Callable[[Tokens, int, "Budget", Rng], Conversation]
 SpanRule = Literal["louvain", "louvain_first_level", "greedy_modularity", "label_propagation", "strongest_link"]
 HeadChoice = Literal["per_class", "class_mean", "one_for_all"]
 PathBaseline = Literal["pad", "mask", "unknown", "zero", "mean"]
-FAMILIES = ("transformer", "recurrent", "quasi", "convolutional")
+NETWORKS = ("transformer", "recurrent", "quasi", "convolutional")
+FAMILIES = (*NETWORKS, "function")  # a function from texts to probabilities, of which nothing else can be asked
+ASKS_FOR = {  # by kind, what only a network has
+    "gradient": "gradients",
+    "attention": "attention weights",
+    "propagation": "the layers that a class score is handed back through",
+}
 KINDS = ("gradient", "perturbation", "attention", "propagation", "baseline", "given")  # by what they ask of the model
 
 
@@ -133,7 +139,7 @@ class Method:
         evaluations: how many model evaluations it asks for, as a formula over L tokens and n content tokens.
         signed: whether a score's sign tells evidence for from evidence against.
         level: what it scores, a `token` or unit, a `pair` or a `span` pair.
-        families: models it applies to.
+        families: models it applies to; where not named, all that can be asked what its kind asks.
         sampled: whether it asks questions that may be answered in the faster precision.
         limits: the fields of Budget that say how much it may ask; without them the text's length does.
         stochastic: whether it draws random numbers.
@@ -197,6 +203,8 @@ class Method:
         """Why it does not apply to a family of models, empty where it does."""
         if family in self.families:
             return ""
+        if family not in NETWORKS:
+            return f"they give probabilities of texts alone, and it asks for {ASKS_FOR[self.kind]}"
         return self.lacking or "they have no attention weights"
 
     def limited(self, budget: Budget, size: int) -> Budget:
@@ -217,6 +225,7 @@ def method(
     """
 
     def make(converse: Converse) -> Method:
+        facts.setdefault("families", NETWORKS if kind in ASKS_FOR else FAMILIES)
         return Method(name or converse.__name__, title, converse, evaluations, source, kind, **facts)
 
     return make

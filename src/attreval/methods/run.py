@@ -36,7 +36,7 @@ def pick_methods(names: Sequence[str], family: str | None = None) -> list[str]:
         if family is not None and family not in METHODS[name].families:
             raise ValueError(
                 f"the method {name!r} does not apply to {family} models, only to: {', '.join(METHODS[name].families)}; "
-                f"for these there are: {', '.join(methods_for(family))}"
+                f"{METHODS[name].why_not(family)}; for these there are: {', '.join(methods_for(family))}"
             )
     return list(names)
 

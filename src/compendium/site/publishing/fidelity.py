@@ -74,7 +74,8 @@ def fidelity_markdown() -> str:
         "",
         "Written by `attreval publish` from the committed runs and from `paper/claims.yml`, never by hand. "
         f"{_name_runs(runs, main)} {_count(shown)} "
-        f"No reason yet: {list(why.values()).count(NOT_FOUND)}. [The notebooks' page](notebooks.md#verdicts) says what the verdicts mean.",
+        f"No reason yet: {list(why.values()).count(NOT_FOUND)}. "
+        "[The notebooks' page](notebooks.md#verdicts) says what the verdicts mean.",
         "",
         "*Published*: the number made from the paper's own tables where they decide it, else what the paper says. "
         "*Ours*: the value with its interval, followed by the range that the claim asks for. *Minutes*: processor "

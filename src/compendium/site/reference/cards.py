@@ -29,6 +29,7 @@ FAMILY_NAMES = {
     "recurrent": "GRU and LSTM",
     "quasi": "QGRU and QLSTM",
     "convolutional": "CNN",
+    "function": "functions of texts",
 }
 NEEDS = {
     "scores": "the scores of the explanation",

@@ -1,0 +1,193 @@
+"""Any function from texts to probabilities as a classifier: a pipeline of scikit-learn, a service elsewhere, anything.
+
+It is asked about texts and nothing else. Its tokens are the words of a text, each with the white space before it, so
+that words put together again are the text to the letter. A masked word is left out, as a deleted one is, unless a
+string is declared that stands in its place. Class scores are the logarithms of probabilities, from that of FLOOR up.
+Letters used for shapes: B rows, L tokens, K classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from attreval.core.alignment import place_tokens
+from attreval.core.records import Instance, Tokens
+from attreval.core.seeds import seed_of
+from attreval.models.checks import TEXTS, TOLERANCE
+
+FLOOR = 1e-12  # a probability of 0, which trees and naive Bayes give, has a logarithm all the same
+SUM_TOLERANCE = 1e-3  # of rows: services round what they send
+BLANK, BORDER = 0, 1  # ids: a masked word, or padding; what lies between the two texts of a pair
+ALONE = "it is a function from texts to probabilities, with no gradients, no attention and no vectors to disturb"
+
+
+@dataclass
+class TextFunction:
+    """A function from a list of n texts, strings or pairs of them, to (n, K) probabilities.
+
+    tokenize: from a string to its words, in order and as they stand there; None takes the instance's own words.
+    mask: the string in place of a masked word; None leaves it out. pieces: what stands before a word, and the word, by
+    the id that follows from them, so that it is the same in any company.
+    """
+
+    predict: Callable[[list], Any]
+    labels: tuple[str, ...]
+    tokenize: Callable[[str], Iterable[str]] | None = None
+    mask: str | None = None
+    name: str = "a function"
+    family: str = "function"
+    max_length: int = 1_000_000
+    pad_id: int = BLANK
+    pieces: dict[int, tuple[str, str]] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.mask is not None:
+            self.pieces[BLANK] = (" ", self.mask)
+
+    @property
+    def device(self) -> torch.device:
+        """Where its answers lie, wherever they come from."""
+        return torch.device("cpu")
+
+    def refusal(self, need: str) -> str:
+        """Why it cannot answer what needs this (a key of checks.PROBES): a function of texts has none of it."""
+        return ALONE
+
+    def tokens(self, instance: Instance) -> Tokens:
+        """An instance as words. ValueError for a text without any, or words that do not stand in it."""
+        found: list[tuple[int, int, tuple[int, int, int]]] = []  # id, segment, offsets
+        for side, text in enumerate(instance.segments):
+            if self.tokenize is None:
+                places = [(start, end) for at, start, end in instance.words.tolist() if at == side]
+            else:
+                places = find_words(text, self.tokenize(text))
+            if not places:
+                raise ValueError(f"instance {instance.id!r} has nothing to explain: {text!r:.80} gives no word")
+            found += [(BORDER, 2, (-1, 0, 0))] * side
+            before = 0
+            for at, (start, end) in enumerate(places):
+                begin, until = start if at else 0, end if at + 1 < len(places) else len(text)
+                piece = text[before:begin], text[begin:until]
+                found.append((seed_of("piece", *piece), side, (side, start, end)))
+                self.pieces[found[-1][0]] = piece
+                before = end
+        ids, segments, offsets = zip(*found, strict=True)
+        texts = [instance.segments[side][start:end] for side, start, end in offsets]  # none of it for the border
+        return place_tokens(instance, ids, segments, np.array(offsets), texts, (BLANK, BLANK))
+
+    def text_of(self, ids: Sequence[int], segments: Sequence[int]) -> str | tuple[str, ...]:
+        """The text of a row, or both of a pair. What stood before its first word is gone with the word that was."""
+        parts = []
+        for side in (0, 1) if any(segments) else (0,):
+            found = [self.pieces[i] for i, s in zip(ids, segments, strict=True) if s == side and i in self.pieces]
+            parts.append("".join(gap + word if at else word for at, (gap, word) in enumerate(found)))
+        return parts[0] if len(parts) == 1 else tuple(parts)
+
+    def ask(self, texts: list) -> np.ndarray:
+        """(n, K) probabilities of n texts. ValueError for anything else."""
+        given, shape = self.predict(texts), (len(texts), len(self.labels))
+        try:
+            found = np.asarray(given, dtype=np.float64)
+            what = f"numbers of shape {found.shape}"
+        except (TypeError, ValueError):
+            found, what = np.zeros(0), f"a {type(given).__name__} that is no table of numbers"
+        if found.shape != shape:
+            raise ValueError(
+                f"{self.name} gives {what} for {shape[0]} texts; with {shape[1]} labels ({', '.join(self.labels)}) it "
+                f"gives probabilities of shape {shape}, a row a text and a column a class"
+            )
+        off = np.where((found >= 0).all(axis=1), np.abs(found.sum(axis=1) - 1), np.inf)
+        if not (off <= SUM_TOLERANCE).all():  # nor where it is no number
+            at = int((off <= SUM_TOLERANCE).argmin())
+            raise ValueError(
+                f"{self.name} gives {found[at].tolist()} for the text {texts[at]!r:.80}; probabilities of the classes "
+                f"are finite, not below 0, and sum to 1 (within {SUM_TOLERANCE:g})"
+            )
+        return found
+
+    def embed(self, ids: Tensor, precision: str = "float32") -> Tensor:
+        """ValueError: a word of a text has no vector."""
+        raise ValueError(ALONE)
+
+    def logits(
+        self,
+        ids: Tensor | None,
+        mask: Tensor,
+        segments: Tensor,
+        precision: str = "float32",
+        *,
+        embeddings: Tensor | None = None,
+        entering: Callable[[Tensor], Tensor] | None = None,
+    ) -> Tensor:
+        """(B, K) float64 logarithms of probabilities, whatever the precision; rows of the same text are asked once.
+
+        RuntimeError where the function fails, or gives what are no probabilities. ValueError for vectors.
+        """
+        if ids is None or entering is not None:
+            raise ValueError(ALONE)
+        kept = mask.bool()
+        rows = [
+            self.text_of(i[k].tolist(), s[k].tolist()) for i, s, k in zip(ids.cpu(), segments.cpu(), kept, strict=True)
+        ]
+        texts = list(dict.fromkeys(rows))
+        try:
+            found = dict(zip(texts, self.ask(texts), strict=True))
+        except Exception as error:
+            raise RuntimeError(
+                f"{self.name}, asked about {len(texts)} texts such as {texts[-1]!r:.80}: "
+                f"{type(error).__name__}: {error}"
+            ) from error
+        return torch.from_numpy(np.stack([found[text] for text in rows])).clamp(min=FLOOR).log()
+
+
+def find_words(text: str, words: Iterable[str]) -> list[tuple[int, int]]:
+    """Start and end of each word, one behind the other, blank ones passed over. ValueError for one not there."""
+    places, end = [], 0
+    for word in words:
+        if not str(word).strip():
+            continue
+        start = text.find(word, end)
+        if start < 0:
+            raise ValueError(
+                f"`tokenize` gives {word!r}, which does not come in {text[end:]!r:.80}; it gives the words of a text "
+                "in their order, as they stand there"
+            )
+        end = start + len(word)
+        places.append((start, end))
+    return places
+
+
+def wrap_function(
+    predict: Any, labels: Sequence[str] | None, tokenize: Callable[[str], Iterable[str]] | None, mask: str | None
+) -> TextFunction:
+    """A function as a classifier, tried out on two texts; see `attreval.wrap`. ValueError for what is none.
+
+    Where labels and the estimator whose method it is (`classes_`) name the same classes, the estimator's order holds.
+    """
+    if hasattr(predict, "parameters") or not callable(predict):
+        method = "; give its method predict_proba" if hasattr(predict, "predict_proba") else ""
+        raise ValueError(
+            "a module is wrapped with its tokenizer, and without one a function from texts to probabilities; got a "
+            f"{type(predict).__name__}{method}"
+        )
+    own = [str(name) for name in getattr(getattr(predict, "__self__", None), "classes_", ())]
+    given = own if labels is None or sorted(labels) == sorted(own) else list(labels)
+    name = getattr(predict, "__qualname__", type(predict).__name__)
+    if len(given) < 2 or len(set(given)) < len(given):
+        raise ValueError(
+            f"{name} needs labels=, two or more different names of classes in the order of its columns; got {given}"
+        )
+    model = TextFunction(predict, tuple(given), tokenize, mask, name)
+    together, alone = model.ask(list(TEXTS)), np.concatenate([model.ask([text]) for text in TEXTS])
+    if (difference := np.abs(together - alone).max()) > TOLERANCE:
+        raise ValueError(
+            f"{name} gives a text other probabilities beside another than alone, or each time that it is asked "
+            f"(they differ by {difference:.2g}; allowed is {TOLERANCE:g}), so there is nothing fixed to explain"
+        )
+    return model
