@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from io import StringIO
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -118,7 +118,7 @@ def train_network(say: Callable[[str], None] = print) -> Classifier:
     return wrap(network, tokenizer, LABELS)
 
 
-def _read(tokenizer, texts: Sequence[PlantedText]) -> dict:
+def _read(tokenizer: Any, texts: Sequence[PlantedText]) -> dict:
     """What the network takes of texts."""
     read = tokenizer([one.text for one in texts], padding=True, return_tensors="pt")
     return {name: read[name] for name in ("input_ids", "attention_mask")}
