@@ -10,6 +10,8 @@ from attreval.core.alignment import fill_ids, to_words, tokenize
 from attreval.methods import METHODS, applicable
 from attreval.methods.applicable import LEAST, try_methods
 from attreval.methods.run import explain
+from attreval.metrics.erasure import erase
+from attreval.models.examine import examine_model
 from attreval.models.questions import Evaluate, SoftErasure
 from attreval.models.scorer import Scorer
 
@@ -222,3 +224,15 @@ def test_words_keep_the_pieces_inside_a_character(form, trim):
     scores = np.arange(float(len(tokens)))
     scores[tokens.special] = 0
     assert np.isclose(to_words(scores, tokens, text).sum(), scores.sum())
+
+
+@pytest.mark.parametrize("kind", ["roberta", "gpt2_padded", "llama", "qwen3", "bart", "t5", "bert"])
+def test_metrics_erase_to_the_padding_token_and_check_says_which(loaded, kind):
+    """Not to the first id of the vocabulary, which is padding by chance alone."""
+    model = loaded(kind)
+    tokens, own = model.tokens(TEXTS[1]), model.tokenizer
+    asked = next(erase(tokens, np.arange(len(tokens.content)), (0.5,)))
+    (said,) = [how for what, how in examine_model(model) if what == "metrics erase to"]
+    wanted = own.eos_token if own.pad_token is None else own.pad_token
+    assert set(asked.ids[1]) == {own.convert_tokens_to_ids(wanted)}
+    assert said == repr(wanted) + ("" if own.pad_token else ", since the tokenizer has no padding or mask token")

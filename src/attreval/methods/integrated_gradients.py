@@ -47,8 +47,11 @@ def _refine(budget: Budget, ask: Callable[[int], Conversation], note: str) -> Co
         if abs(gap) <= budget.gap_tolerance * max(1.0, abs(owed)):
             return answer, {"gap": gap, "note": note}
         if 2 * steps > budget.path_steps_most:
-            missed = f"{steps} points miss {abs(gap):.2g} of the {abs(owed):.2g} that scores must sum to"
-            return answer, {"gap": gap, "note": "; ".join(filter(None, [f"not converged: {missed}", note]))}
+            missed = f"the path misses {abs(gap):.2g} of the {abs(owed):.2g} that it must add up to"
+            return answer, {
+                "gap": gap,
+                "note": "; ".join(filter(None, [f"not converged with {steps} nodes: {missed}", note])),
+            }
         steps *= 2
 
 

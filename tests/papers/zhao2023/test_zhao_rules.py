@@ -139,6 +139,7 @@ def test_rules_follow_the_profile():
     released = profile_of(variants={"zhao2023": "released"})
     made = list_settings(released, "snli")["main"]
     assert main_protocol(released, "snli").inverted and made.methods == SWAPPED
+    assert main_protocol(released, "snli").erased == "first"  # as published; the library's metrics erase to padding
     assert made.protocol.ratios == RELEASED["ratios"].fields["ratios"] and made.protocol.ties == "win"
     with pytest.raises(ValueError, match="released sets ties itself"):
         profile_of(variants={"zhao2023": "released"}, ties="half")

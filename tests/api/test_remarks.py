@@ -1,0 +1,92 @@
+"""What is to be known before scores are trusted stands beside them: in Python, terminals, pages and pictures."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import pytest
+import torch
+from bs4 import BeautifulSoup
+from reference import architectures as shapes
+
+import attreval as av
+from attreval.api.show import picture, terminal
+from attreval.methods.method import Budget
+
+TEXTS = ["good film", "a very slow plot , not good at all , was it ?"]
+PATHS = ["integrated_gradients", "integrated_gradients_plain"]
+
+
+def padded_with_zeros(kind, folder):
+    """A tiny classifier whose padding vector is zero, as in all that are trained with a padding token."""
+    model = av.load(shapes.save_tiny(kind, folder))
+    with torch.no_grad():
+        model.network.get_input_embeddings().weight[model.pad_id] = 0.0
+    return model
+
+
+@pytest.mark.parametrize(
+    ("kind", "start"),
+    [
+        ("llama", "starts from the token that methods erase to"),
+        ("qwen3", "starts from the mean of all embeddings"),  # its one special token is also what methods erase to
+        ("deberta_v2", "starts from the token that methods erase to"),
+        ("bert", "starts from the token that methods erase to"),
+    ],
+)
+def test_paths_start_where_they_can_converge(tmp_path, kind, start):
+    model = padded_with_zeros(kind, tmp_path)
+    for one in av.explain(model, TEXTS, PATHS):
+        scores, gap = one.attributions[PATHS[0]].scores, one.gaps[PATHS[0]]
+        assert abs(gap) <= 0.02 * max(1, abs(scores.sum() - gap))
+        assert one.remarks[PATHS[0]] == one.remarks[PATHS[1]][:1] == [start]
+
+
+def test_a_path_doubles_its_nodes_by_default(tmp_path):
+    model = av.load(shapes.save_tiny("modernbert", tmp_path))
+    (one,) = av.explain(model, TEXTS[1], PATHS[0], budget=Budget(path_steps=1, gap_tolerance=1e-3))
+    assert one.attributions[PATHS[0]].cost.gradients > 3 and abs(one.gaps[PATHS[0]]) < 1e-2 and not one.remarks
+
+
+@pytest.fixture(scope="module")
+def coarse(tmp_path_factory):
+    """Two texts explained along a path that one node does not do justice to."""
+    model = padded_with_zeros("llama", tmp_path_factory.mktemp("models") / "llama")
+    return av.explain(model, TEXTS, PATHS, budget=Budget(path_steps=1, path_steps_most=1, path_baseline="pad"))
+
+
+def test_scores_that_have_not_converged_say_so_wherever_they_are_shown(coarse, tmp_path):
+    said = coarse[1].remarks[PATHS[0]][0]
+    assert said.startswith("not converged with 1 nodes: the path misses ") and coarse[1].remarks[PATHS[1]][0] == said
+    assert coarse.to_json()[1]["remarks"] == coarse[1].remarks
+    plain = io.StringIO()
+    terminal.show(coarse, plain, width=200)
+    assert f"{PATHS[0]}: {said}" in plain.getvalue()
+    assert said in "\n".join(line.plain for line in terminal.coloured_lines(coarse[1]))
+    page = BeautifulSoup(coarse.save(tmp_path / "x.html").read_text(encoding="utf-8"), "html.parser")
+    assert [note.text for note in page.find_all("table")[1].tr.td.find_all("span", class_="note")] == [said]
+    drawn = [text.get_text() for text in picture.draw(coarse[1:]).axes[0].texts]
+    assert " ".join(drawn).count(said) == 2
+
+
+def test_what_carries_the_mass_is_said(tiny):
+    few, more = av.explain(tiny, ["good film", "good . film"], ["attention", "occlusion_1"])
+    share = 1 - few.attributions["attention"].scores.sum()  # attention weights sum to 1
+    assert few.attributions["attention"].special == pytest.approx(share) and share > 0.5
+    assert few.remarks == {"attention": [f"[CLS], [SEP] take {share:.0%} of what it gives out, and are not shown"]}
+    assert not more.remarks
+    found = av.explain(tiny, "good . film", "occlusion_1")
+    for name, scores in (("mine", [3, -1, 0, 0, 0]), ("dot", [0, 1, -3, 0, 0]), ("even", [1, 1, 1, 1, 1])):
+        found.add_token_scores(name, [np.array(scores, dtype=float)])
+    assert found[0].remarks == {
+        "mine": ["[CLS], [SEP] take 75% of what it gives out, and are not shown"],
+        "dot": ["'.' takes 75% of what it gives to the text"],
+    }
+
+
+@pytest.mark.parametrize("method", ["attention_head_spans", "attention_combined", "attention_attribution_spans"])
+def test_a_text_without_spans_says_why_all_is_zero(tiny, method):
+    (one,) = av.explain(tiny, "good film", method)
+    assert not one.scores(method).any()
+    assert [said for said in one.remarks[method] if said.startswith("all scores are 0: ")]
