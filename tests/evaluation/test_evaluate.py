@@ -52,8 +52,9 @@ def test_the_planted_best_is_named_for_models_and_files_of_any_shape(kind, tmp_p
     words += ["--attributions", str(write_given(tmp_path / "theirs.jsonl", texts, pairs))] if given else []
     done = CliRunner().invoke(app, words)
     assert done.exit_code == 0, done.output
-    assert "about 1 min" in done.stdout and f"report: {out / 'report.html'}" in done.stdout
+    assert "explaining and judging 40 texts: about" in done.stdout and f"report: {out / 'report.html'}" in done.stdout
     choice = pd.read_csv(out / "methods.csv")
+    assert "Judges count by how well" in done.stdout and "taken not to matter" in done.stdout
     assert choice.method[0] == ("planted words" if given else "occlusion_1") and choice.recommended[0]
     assert set(choice[choice.leading].method).isdisjoint({"nonsense", "random"})
     assert ("people" in choice) == ("rationale" in more) and ("pointing" in choice) == (not given)
@@ -115,7 +116,7 @@ def test_an_interrupted_call_goes_on_where_it_was(roberta, tmp_path, monkeypatch
         ask(roberta, tmp_path, out=tmp_path / "report", texts=12)
     assert not (tmp_path / "report" / "report.html").exists()
     ask(roberta, tmp_path, out=tmp_path / "report", texts=12)
-    assert asked[:3] == [8, 4, 4] and (tmp_path / "report" / "report.html").exists()
+    assert asked[:4] == [8, 2, 2, 4] and (tmp_path / "report" / "report.html").exists()
 
 
 def test_a_full_disk_leaves_the_report_that_was_there(roberta, tmp_path, monkeypatch):
@@ -148,9 +149,18 @@ def test_a_folder_with_files_of_somebody_is_left_alone(tmp_path, monkeypatch):
     for name, said in (("out", "holds tables, and is no folder of a report"), ("file", "is a file")):
         with pytest.raises(ValueError, match=said):
             av.evaluate_texts("m", tmp_path / "x.csv", tmp_path / name)
-    run.claim_folder(tmp_path / "report")
-    run.check_folder(tmp_path / "report")
     run.check_folder(tmp_path / "new")
+
+
+def test_a_folder_is_written_by_one_call_at_a_time(tmp_path):
+    out = tmp_path / "report"
+    with run.hold_folder(out, {"methods": ["lime"]}):
+        run.check_folder(out)
+        with pytest.raises(ValueError, match="another call writes"), run.hold_folder(out, {"methods": ["lrp"]}):
+            pytest.fail("two calls wrote into one folder")
+    assert json.loads((out / "settings.json").read_text()) == {"methods": ["lime"]}
+    with run.hold_folder(out, {"methods": ["lrp"]}):
+        assert "lrp" in (out / "settings.json").read_text()
 
 
 def test_samples_grow_until_they_are_all():
@@ -160,26 +170,40 @@ def test_samples_grow_until_they_are_all():
 
 
 @pytest.mark.parametrize(
-    ("settled", "seconds", "samples"), [(80, 0, [40, 80]), (999, 3, [40, 80]), (999, 0, [40, 80, 160])]
+    ("settled", "seconds", "needed", "samples"),
+    [
+        (80, 0, 0, [40, 80]),  # settled
+        (999, 3, 0, [40, 80]),  # out of time
+        (999, 0, 0, [40, 80, 160]),  # out of texts
+        (999, 0, 310, [40, 160]),  # eighty would not do
+        (999, 0, 400, [40]),  # nor would all
+    ],
 )
-def test_samples_grow_until_the_choice_is_settled_or_time_is_over(
-    settled, seconds, samples, roberta, tmp_path, monkeypatch
+def test_samples_grow_until_one_settles_the_choice_and_none_begins_that_could_not(
+    settled, seconds, needed, samples, roberta, tmp_path, monkeypatch
 ):
     write_texts(tmp_path / "reviews.csv", 160)
-    clock, asked, said = [0.0], [], []
+    clock, asked, said = [0.0], [0], []
 
-    def judge_sample(question, rows, *_):
-        clock[0] += seconds * (len(rows) - sum(asked[-1:]))
-        asked.append(len(rows))
-        return SimpleNamespace(settled=len(rows) >= settled)
+    def judge_sample(question, rows, documents, size, say=None):
+        clock[0] += seconds * (size - asked[-1])
+        asked.append(size)
+        return [SimpleNamespace(seconds=seconds)] * size, []
 
     monkeypatch.setattr(run, "FIRST", 40)
     monkeypatch.setattr(run, "_judge_sample", judge_sample)
+    monkeypatch.setattr(run, "find_missing", lambda question, texts, marks: ([], texts[asked[-1] :]))
+    monkeypatch.setattr(
+        run, "conclude", lambda _, __, rows, ___: SimpleNamespace(settled=len(rows) >= settled, needed=needed)
+    )
     monkeypatch.setattr(run.time, "monotonic", lambda: clock[0])
     ask(roberta, tmp_path, minutes=6, say=said.append)
-    assert asked == samples
+    assert asked[2:] == samples  # the first eight texts tell how long others take
     if seconds:  # four minutes so far, and four more
-        assert "8 min in all" in said[-1] and "--minutes is 6" in said[-1]
+        assert "160 would take 4 min more, which is beyond --minutes" in said[-2]
+        assert "40 texts: about 2 min; all 160 would take about 8 min" in "".join(said)
+    if needed == 400:
+        assert "about 400 would be needed, and there are 160" in said[-2]
 
 
 def test_methods_are_those_that_apply():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from dataclasses import replace
 from html.parser import HTMLParser
 
@@ -13,7 +14,7 @@ import attreval as av
 from attreval.evaluation import findings
 from attreval.evaluation.findings import Evaluation, conclude
 from attreval.evaluation.judged import Judged
-from attreval.evaluation.page import make_page
+from attreval.evaluation.page import limits, make_page, table
 from attreval.texts.rows import Row
 
 EVIL = '<script>alert("1")</script>'
@@ -71,24 +72,25 @@ def test_nothing_of_the_user_becomes_code(found):
 
 
 def test_the_page_says_how_sure_at_what_price_and_what_spoke_against(found):
-    assert findings.recommendation(found) == "Use LIME." and found.settled
-    assert "one judge has 35 texts" in findings.certainty(found) and "The choice is settled" in findings.certainty(
-        found
-    )
+    assert findings.recommendation(found) == "Use LIME." and found.settled and found.verdict == "recommended"
+    said = findings.certainty(found)
+    for part in ("0.10 is taken not to matter", "misses the best by 0.00", "pointing 0% (35 texts, all methods alike)"):
+        assert part in said
+    assert "faithfulness 100% (40 texts, error 0.00)" in said and html.escape(said) in make_page(found)
     assert "1.2 s on one core" in findings.price(found)
     (said,) = findings.objections(found)[-1:]
     assert said.startswith("Simplicity (which has no vote): Occlusion (1) is surely better (0.70 against 0.30).") or (
         "not surely above random" in said
     )
-    limits = " ".join(findings.limits(found))
+    said = " ".join(limits(found))
     for part in (
         "people's marks",
         "has not learned the task",
         "1 of 40 texts have words",
         "Hybrid documents were not made",
     ):
-        assert part in limits
-    assert str(found).startswith("Use LIME. LIME beats")
+        assert part in said
+    assert str(found).startswith("Use LIME. LIME has 1.00")
     assert set(found.values.text) == {*map(str, range(40)), *(f"document {n}" for n in range(1, 36))}
 
 
@@ -102,15 +104,15 @@ def test_a_cheaper_method_that_cannot_be_told_apart_is_named_unless_it_was_made_
 
 def test_texts_on_which_erasure_tells_nothing_are_said(found):
     """The model is as sure of the class when all is erased, so NC is 0 whatever a method says."""
-    assert "NC is 0" not in " ".join(findings.limits(found))
+    assert "NC is 0" not in " ".join(limits(found))
     blank = [replace(one, values={"nc": dict.fromkeys(one.values["nc"], 0.0)}) for one in found.judged[:10]]
-    said = " ".join(findings.limits(replace(found, judged=(*blank, *found.judged[10:]))))
+    said = " ".join(limits(replace(found, judged=(*blank, *found.judged[10:]))))
     assert "On 25% of texts NC is 0 for all methods and random scores" in said
 
 
 def test_rows_that_could_not_be_used_and_texts_of_one_label_are_said(found):
     one = tuple(replace(row, label=1) for row in found.rows)
-    said = " ".join(findings.limits(replace(found, dropped={"empty text": 2, "empty label": 1}, rows=one)))
+    said = " ".join(limits(replace(found, dropped={"empty text": 2, "empty label": 1}, rows=one)))
     assert "Rows of the data that could not be used: 2 (empty text) and 1 (empty label)." in said
     assert "All texts have one label" in said and "has not learned" not in said
 
@@ -118,9 +120,10 @@ def test_rows_that_could_not_be_used_and_texts_of_one_label_are_said(found):
 @pytest.mark.parametrize(
     ("of_best", "recommendation", "certainty"),
     [
-        ({"settled": False, "shortfall": 0.07}, "LIME, so far.", "might score up to 0.07 higher"),
-        ({"settled": False, "texts": 12}, "LIME, so far.", "a judge with fewer than 30 texts settles nothing"),
-        ({"above_random": False}, "None of these explanations", "beats"),
+        ({"settled": False, "shortfall": 0.17, "growth": 3}, "Undecided: LIME is", "by 0.17; about 120 texts would"),
+        ({"settled": False, "texts": 12}, "Undecided: LIME is ahead", "Fewer than 30 texts settle nothing"),
+        ({"above_random": False}, "None of these explanations: not even", "0.10 is taken"),
+        ({"sound": False}, "None of these explanations: no method's scores have converged", "0.10 is taken"),
     ],
 )
 def test_what_is_not_settled_is_said(found, of_best, recommendation, certainty):
@@ -128,11 +131,40 @@ def test_what_is_not_settled_is_said(found, of_best, recommendation, certainty):
     assert findings.recommendation(other).startswith(recommendation) and certainty in findings.certainty(other)
 
 
+def test_methods_between_which_no_difference_matters_are_one_answer(found):
+    equal = found.choice.method.isin(["lime", "occlusion_1"])
+    both = found.choice.assign(equal=equal, leading=equal, recommended=found.choice.method == "occlusion_1")
+    same = replace(found, choice=both)
+    wanted = "No difference that matters between LIME and Occlusion (1): take the cheapest, Occlusion (1)."
+    assert findings.recommendation(same) == wanted and same.verdict == "no difference"
+    open_one = replace(found, choice=both.assign(settled=False))
+    assert findings.recommendation(open_one) == "Undecided between LIME and Occlusion (1)."
+    assert open_one.verdict == "undecided"
+
+
+def test_scores_that_have_not_converged_are_not_recommended(found):
+    judged = []
+    for at, one in enumerate(found.judged):
+        lime = one.explanation.attributions["lime"]
+        missing = replace(lime, gap=5.0 if at < 10 else 0.0)
+        judged.append(
+            replace(
+                one,
+                explanation=replace(one.explanation, attributions={**one.explanation.attributions, "lime": missing}),
+            )
+        )
+    again = conclude(judged, found.documents, found.rows, FACTS)
+    assert again.missed == {"lime": 0.25} and again.best.method == EVIL and again.choice.score.max() == 1
+    assert "LIME misses more than 10% of the sum that its scores owe on 25% of texts; it is not" in " ".join(
+        limits(again)
+    )
+
+
 def test_the_table_is_of_the_texts_where_they_were_measured(found):
-    table = findings.table(found)
-    assert table.nc["lime"] == pytest.approx(0.9) and (table.pointing == 0.5).all()
-    assert list(table.columns[-4:]) == ["pointing", "nc", "ns", "simplicity"] and not np.isnan(table.score).any()
-    assert isinstance(table, pd.DataFrame) and table.index[0] == "lime"
+    rows = table(found)
+    assert rows.nc["lime"] == pytest.approx(0.9) and (rows.pointing == 0.5).all()
+    assert list(rows.columns[-4:]) == ["pointing", "nc", "ns", "simplicity"] and not np.isnan(rows.score).any()
+    assert isinstance(rows, pd.DataFrame) and rows.index[0] == "lime"
 
 
 def test_documents_without_a_sentence_of_the_predicted_class_have_no_vote(found):

@@ -1,9 +1,10 @@
-"""Which explanation to choose for a model: one vote a judge, how sure the choice is, its price, what speaks against it.
+"""Which explanation to choose for a model: effect sizes, their uncertainty, and what difference would matter.
 
-On a metric a method gets the share of the other methods that it beats there, ties at half (Borda 1784); random scores
-are one of the others, and less than a hundredth of a metric's range is a tie. Metrics of one judge share its vote.
-Agreement with other methods and simplicity have none: they do not say whether an explanation is right. What is drawn
-are texts, the same ones for every metric of a task.
+On a metric random scores have 0 and the method farthest from them 1, or -1 where it is worse. A method's score is the
+mean over metrics. Those of one judge share its vote, and each counts by its reliability: MARGIN squared over itself and
+the error variance of a difference of two methods, which does not depend on who wins. Agreement with other methods and
+simplicity have no vote: they do not say whether an explanation is right. What is drawn are texts, the same ones for
+every metric of a task.
 Letters used for shapes: m methods, d draws.
 """
 
@@ -15,18 +16,17 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from attreval.core.bootstrap import LEAST_TEXTS, mean_of_known
+from attreval.core.bootstrap import LEAST_TEXTS
 from attreval.metrics import METRICS
 from attreval.metrics.rank_correlation import TIED, Drawn
 
 VOTES = {
     "pointing": ("pointing",),
-    "people": ("people",),
+    "people": ("people_dynamic",),
     "faithfulness": ("nc", "ns", "soft_nc_equal", "soft_ns_equal"),
 }
 VOTING = tuple(metric for metrics in VOTES.values() for metric in metrics)
-LEAST = 0.01  # difference of two means that anybody should care about; what votes lies between 0 and 1
-NEAR = 0.05  # a score that far below the best is as good as the best
+MARGIN = 0.1  # of the distance between random scores and the best: a smaller difference does not matter
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class MethodMeans:
     """What the metrics say of a model's methods, on a task and on the texts made from it; higher is better.
 
     means: metric -> (m,); drawn: metric -> (d, m) of drawn texts; texts: metric -> how many; costs: (m,) evaluations
-    requested for a text.
+    requested for a text, NaN where that is not known. unfit: methods that are not recommended whatever metrics say.
     """
 
     methods: tuple[str, ...]
@@ -42,10 +42,15 @@ class MethodMeans:
     drawn: dict[str, np.ndarray]
     texts: dict[str, int]
     costs: np.ndarray
+    unfit: frozenset[str] = frozenset()
 
 
 def gather_means(
-    tasks: Mapping[str, Drawn], base: str, methods: Sequence[str], cost: Callable[[str], float]
+    tasks: Mapping[str, Drawn],
+    base: str,
+    methods: Sequence[str],
+    cost: Callable[[str], float],
+    unfit: frozenset[str] = frozenset(),
 ) -> MethodMeans | None:
     """What was measured on a task and on the texts made from it, of the methods that every voting metric knows.
 
@@ -54,6 +59,7 @@ def gather_means(
         base: the name of the task.
         methods: the order that methods stand in.
         cost: evaluations that a method requests for a text.
+        unfit: see `MethodMeans`.
 
     Returns:
         None where fewer than two methods are known to every metric with a vote.
@@ -72,53 +78,74 @@ def gather_means(
             at = [found.methods.index(m) for m in shared]
             means[metric], drawn[metric] = found.means[metric][at], found.drawn[metric][:, at]
             texts[metric] = int(found.counts[metric][at].max())
-    return MethodMeans(shared, means, drawn, texts, np.array([cost(m) for m in shared]))
+    return MethodMeans(shared, means, drawn, texts, np.array([cost(m) for m in shared]), unfit)
 
 
-def shares_beaten(values: np.ndarray) -> np.ndarray:
-    """(..., m) share of the other methods that each beats in (..., m) values, higher is better; ties count half.
+def weigh_metrics(measured: MethodMeans) -> pd.DataFrame:
+    """One row a metric with a vote: judge, zero, unit, error, reliability, texts, weight; weights have the sum 1.
 
-    Where a metric has no value for a method, as in a draw without a text that people marked, NaN for all.
+    zero: the mean of random scores, or of the worst method where there are none. unit: the largest distance from it.
+    error: the standard error of the difference of two methods, in units. reliability: see above. Where a metric has
+    fewer than LEAST_TEXTS texts, its weight is 0, but where all have. ValueError where no metric has a vote.
     """
-    difference = values[..., :, None] - values[..., None, :]
-    won = np.where(np.abs(difference) < LEAST, 0.5, difference > 0)
-    shares = (won.sum(axis=-1) - 0.5) / max(1, values.shape[-1] - 1)
-    return np.where(np.isnan(values).any(axis=-1, keepdims=True), np.nan, shares)
-
-
-def scores_by_judge(values: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Judge -> (..., m) mean share of methods beaten over its metrics; judges without a metric are left out."""
-    of_judge = {judge: [shares_beaten(values[x]) for x in metrics if x in values] for judge, metrics in VOTES.items()}
-    return {judge: mean_of_known(np.array(shares)) for judge, shares in of_judge.items() if shares}
-
-
-def total_scores(values: Mapping[str, np.ndarray]) -> np.ndarray:
-    """(..., m) mean over the judges that have a value there; ValueError where no metric with a vote was measured."""
-    by_judge = scores_by_judge(values)
-    if not by_judge:
+    rows, random = [], np.array([m == "random" for m in measured.methods])
+    for judge, metrics in VOTES.items():
+        for metric in (asked := [x for x in metrics if x in measured.means]):
+            means = measured.means[metric]
+            zero = float(means[random][0] if random.any() else means.min())
+            unit = float(np.abs(means - zero).max())
+            spread = np.nanvar(measured.drawn[metric] - measured.drawn[metric].mean(axis=1, keepdims=True), axis=0)
+            error = np.sqrt(2 * spread.sum() / max(1, len(means) - 1)) / max(unit, TIED)
+            told = MARGIN**2 / (MARGIN**2 + error**2) if unit > TIED else 0.0
+            rows.append((metric, judge, zero, unit, error, told, measured.texts[metric], told / len(asked)))
+    if not rows:
         raise ValueError(f"no metric with a vote was measured; these have one: {', '.join(VOTING)}")
-    return mean_of_known(np.array(list(by_judge.values())))
+    columns = ["metric", "judge", "zero", "unit", "error", "reliability", "texts", "weight"]
+    table = pd.DataFrame(rows, columns=columns)
+    if (enough := table.texts >= LEAST_TEXTS).any():
+        table["weight"] = table.weight.where(enough, 0.0)
+    if not table.weight.any():
+        table["weight"] = 1.0
+    return table.assign(weight=table.weight / table.weight.sum()).set_index("metric")
+
+
+def total_scores(values: Mapping[str, np.ndarray], weights: pd.DataFrame) -> np.ndarray:
+    """(..., m) mean of (..., m) values in units of their metrics, by the weights of `weigh_metrics` or some of them."""
+    total = sum(row.weight * (values[metric] - row.zero) / max(row.unit, TIED) for metric, row in weights.iterrows())
+    return total / max(weights.weight.sum(), TIED)
 
 
 def rank_methods(measured: MethodMeans, confidence: float) -> pd.DataFrame:
     """One row a method, the best first: score, interval, share of draws in which it is the best.
 
-    shortfall: by how much it misses the best in `confidence` of the draws. leading: the best, and what is not surely
-    below it. above_random: in `confidence` of the draws. recommended: the highest score, the cheaper of equal ones.
-    settled: at least LEAST_TEXTS texts, and a shortfall of at most NEAR. requested: evaluations for a text. One column
-    a judge that voted.
+    shortfall: by how much it misses the best in `confidence` of the draws. equal: by MARGIN at most, so that it is
+    surely as good as any. leading: equal, or not surely below the highest score. above_random: in `confidence` of the
+    draws. settled: all that lead are equal, on LEAST_TEXTS texts at least. recommended: the cheapest of the equal ones
+    then, the highest score otherwise; of those that are sound, not `unfit`, where there is one. growth: how many times
+    the texts would be needed to settle it, other things being alike. requested: evaluations for a text. One column a
+    judge that was asked.
     """
-    real = np.array([m != "random" for m in measured.methods])
-    score, drawn = total_scores(measured.means), total_scores(measured.drawn)
-    drawn = drawn[~np.isnan(drawn).any(axis=1)]  # in some draws no judge may have a text
+    real, sound = (~np.isin(measured.methods, names) for names in (["random"], [*measured.unfit]))
+    fit = real & sound if (real & sound).any() else real
+    weights = weigh_metrics(measured)
+    score, drawn = total_scores(measured.means, weights), total_scores(measured.drawn, weights[weights.weight > 0])
+    drawn = drawn[~np.isnan(drawn).any(axis=1)]  # in some draws a metric may have no text
     low, high = np.quantile(drawn, [(1 - confidence) / 2, (1 + confidence) / 2], axis=0)
-    best_drawn = np.where(real, drawn, -np.inf).max(axis=1, keepdims=True)
+    best_drawn = np.where(fit, drawn, -np.inf).max(axis=1, keepdims=True)
     shortfall = np.quantile(best_drawn - drawn, confidence, axis=0)
-    tops = np.where(real, drawn >= best_drawn - TIED, False)
-    order = np.lexsort((measured.costs, -np.where(real, score.round(9), -np.inf)))
-    first = order[0]
-    not_below = np.quantile(drawn - drawn[:, [first]], confidence, axis=0) >= -TIED
-    texts = min(n for metric, n in measured.texts.items() if metric in VOTING)
+    tops = np.where(fit, drawn >= best_drawn - TIED, False)
+    first = np.where(fit, score, -np.inf).argmax()
+    lead, behind = drawn[:, [first]] - drawn, score[first] - score
+    least_lead = np.quantile(lead, (1 - confidence) / 2, axis=0)
+    equal, near = fit & (shortfall <= MARGIN + TIED), fit & (least_lead <= TIED)
+    texts = int(weights.texts[weights.weight > 0].max())
+    settled = bool((equal >= near).all()) and texts >= LEAST_TEXTS
+    with np.errstate(divide="ignore", invalid="ignore"):  # standard errors fall with the root of the texts
+        to_be_equal = np.where(behind < MARGIN, (shortfall - behind) / (MARGIN - behind), np.inf)
+        to_be_behind = (behind - least_lead) / behind
+    growth = np.fmin(to_be_equal, to_be_behind)[near & ~equal].max(initial=1.0) ** 2
+    order = np.lexsort((measured.costs, -np.where(fit, score.round(9), -np.inf)))  # an unknown cost comes last
+    chosen = np.lexsort((-score, measured.costs, ~equal))[0] if settled else order[0]
     found = {
         "method": measured.methods,
         "score": score,
@@ -126,14 +153,19 @@ def rank_methods(measured: MethodMeans, confidence: float) -> pd.DataFrame:
         "high": high,
         "best": (tops / tops.sum(axis=1, keepdims=True)).mean(axis=0),
         "shortfall": shortfall,
-        "leading": not_below & real,
+        "equal": equal,
+        "leading": equal | near,
         "above_random": _above_random(drawn, measured.methods, confidence),
-        "recommended": np.arange(len(score)) == first,
-        "settled": (texts >= LEAST_TEXTS) and bool(shortfall[first] <= NEAR + TIED),
+        "recommended": np.arange(len(score)) == chosen,
+        "settled": settled,
+        "growth": max(growth, LEAST_TEXTS / texts),
         "texts": texts,
+        "sound": sound,
         "requested": measured.costs,
     }
-    return pd.DataFrame(found | scores_by_judge(measured.means)).iloc[order].reset_index(drop=True)
+    for judge, own in weights.groupby("judge", sort=False):
+        found[judge] = total_scores(measured.means, own if own.weight.any() else own.assign(weight=1.0))
+    return pd.DataFrame(found).iloc[order].reset_index(drop=True)
 
 
 def _above_random(drawn: np.ndarray, methods: tuple[str, ...], confidence: float) -> np.ndarray:
@@ -147,9 +179,9 @@ def find_objections(measured: MethodMeans, method: str, confidence: float) -> pd
     """One row a metric: what it says of the recommended method, and who is better there.
 
     mean, low, high: of the recommended method; random: of random scores. rival: the best other method there, with
-    rival_mean; rank: of the recommended one among the methods; surely: the rival is better by LEAST in `confidence` of
-    draws; below_random: whether the recommended method is not surely above random scores. votes: whether the metric has
-    one.
+    rival_mean; rank: of the recommended one among the methods; surely: the rival is better in `confidence` of draws, by
+    MARGIN of the largest distance from random scores; below_random: whether the recommended method is not surely
+    above random scores. votes: whether the metric has one.
     """
     at, rows = measured.methods.index(method), []
     others = np.array([m not in (method, "random") for m in measured.methods])
@@ -159,6 +191,7 @@ def find_objections(measured: MethodMeans, method: str, confidence: float) -> pd
         low, high = np.nanquantile(drawn[:, at], [(1 - confidence) / 2, (1 + confidence) / 2])
         rival = int(np.where(others & ~np.isnan(means), means, -np.inf).argmax()) if others.any() else at
         lead = drawn[:, rival] - drawn[:, at]
+        unit = np.nanmax(np.abs(means - (np.nanmin(means) if zero is None else means[zero])))
         over_chance = np.nan if zero is None else np.nanquantile(drawn[:, at] - drawn[:, zero], 1 - confidence)
         rows.append(
             {
@@ -174,7 +207,7 @@ def find_objections(measured: MethodMeans, method: str, confidence: float) -> pd
                 "of": 1 + int(others.sum()),
                 "rival": measured.methods[rival],
                 "rival_mean": means[rival],
-                "surely": bool(np.nanquantile(lead, 1 - confidence) >= LEAST),
+                "surely": bool(np.nanquantile(lead, 1 - confidence) >= max(MARGIN * unit, TIED)),
                 "below_random": bool(over_chance <= TIED),
                 "texts": measured.texts[metric],
             }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -10,22 +11,24 @@ import pandas as pd
 
 from attreval.api.explanation import RANDOM
 from attreval.api.explanations import Explanations
-from attreval.core.bootstrap import LEAST_TEXTS, bootstrap_mean, percentile_interval
-from attreval.evaluation.choice import NEAR, VOTES, VOTING, find_objections, gather_means, rank_methods
+from attreval.core.bootstrap import LEAST_TEXTS, percentile_interval
+from attreval.evaluation.choice import (
+    MARGIN,
+    VOTING,
+    find_objections,
+    gather_means,
+    rank_methods,
+    weigh_metrics,
+)
 from attreval.evaluation.judged import Judged
 from attreval.methods import METHODS
 from attreval.metrics import METRICS
 from attreval.metrics.rank_correlation import Drawn, draw_judges
 from attreval.texts.rows import Row
 
-DRAWS, CONFIDENCE = 1000, 0.95
+DRAWS, CONFIDENCE = 2000, 0.99  # samples grow about five times, and each asks anew: together 0.95
 JUDGE_TITLES = {"pointing": "pointing", "people": "people's marks", "faithfulness": "faithfulness"}
-LARGE_GAP = 0.1
-WHY_NOT = {
-    "pointing": "documents whose evidence is known are made from single texts of several classes, and from no "
-    "attributions that were made elsewhere",
-    "people": "no column of the data holds what people marked (`--rationale`)",
-}
+LARGE_GAP, MOST_LARGE = 0.1, 0.1  # of the sum owed; of the texts: a method that misses more often is not recommended
 
 
 @dataclass(frozen=True)
@@ -35,8 +38,10 @@ class Evaluation:
     title: the model and the data. labels: classes. size: texts that could be drawn; dropped: why rows could not be used
     -> how many. given: methods made elsewhere. seconds: that a method takes for a text of common length, on one core.
     max_length: tokens that the model reads. rows, judged: the texts of the sample; documents: those made of them.
-    drawn: the metrics' means over the texts, and over texts drawn with replacement. choice, objections: see
-    `evaluation.choice`. means: one row a method and metric, with an interval.
+    drawn: the metrics' means over the texts, and over texts drawn with replacement. judges, choice, objections: see
+    `weigh_metrics`, `rank_methods` and `find_objections` of `evaluation.choice`. missed: method -> share of texts on
+    which its scores miss more than LARGE_GAP of the sum that they owe. means: one row a method and metric, with an
+    interval.
     """
 
     title: str
@@ -50,6 +55,8 @@ class Evaluation:
     judged: tuple[Judged, ...]
     documents: tuple[Judged, ...]
     drawn: Drawn
+    missed: Mapping[str, float]
+    judges: pd.DataFrame
     choice: pd.DataFrame
     objections: pd.DataFrame
     means: pd.DataFrame
@@ -60,9 +67,23 @@ class Evaluation:
         return self.choice[self.choice.recommended].iloc[0]
 
     @property
+    def verdict(self) -> str:
+        """`recommended`, `no difference` that matters, `undecided`, or `none` that anybody should use."""
+        if not (self.best.above_random and self.best.sound):
+            return "none"
+        if not self.best.settled:
+            return "undecided"
+        return "recommended" if self.choice.equal.sum() == 1 else "no difference"
+
+    @property
     def settled(self) -> bool:
         """Whether more texts would hardly change the choice."""
         return bool(self.best.settled)
+
+    @property
+    def needed(self) -> int:
+        """How many texts would settle the choice, other things being alike: a guess from what these say."""
+        return int(np.ceil(self.best.growth * len(self.judged)))
 
     @property
     def best_two(self) -> list[str]:
@@ -94,20 +115,26 @@ class Evaluation:
 def conclude(judged: Sequence[Judged], documents: Sequence[Judged], rows: Sequence[Row], facts: Mapping) -> Evaluation:
     """What judged texts, and the documents made of them, say together; facts: the other fields of `Evaluation`.
 
-    Where people marked texts, pointing at their marks has no vote and is left out: `people` asks the same of them.
+    Pointing at what people marked has no vote of its own: `people_dynamic` asks the same of the same marks.
     """
     texts = [replace(one, values={m: v for m, v in one.values.items() if m != "pointing"}) for one in judged]
     methods = [*judged[0].explanation.methods, RANDOM]
     tasks = {name: _draw(of, methods, name) for name, of in (("texts", texts), ("documents", documents))}
     tasks = {name: drawn for name, drawn in tasks.items() if drawn.means}
     paid = {m: np.mean([one.explanation.attributions[m].cost.requested for one in judged]) for m in methods[:-1]}
+    paid |= dict.fromkeys(facts["given"], np.nan)
+    missed = _share_missed(judged)
     measured = gather_means(
-        {name: _compared(one) for name, one in tasks.items()}, "texts", methods, lambda m: float(paid.get(m, 0.0))
+        {name: _compared(one) for name, one in tasks.items()},
+        "texts",
+        methods,
+        lambda m: float(paid.get(m, 0.0)),
+        frozenset(m for m, share in missed.items() if share > MOST_LARGE),
     )
     if measured is None:
         raise ValueError(f"no metric with a vote has a value for these texts; these have one: {', '.join(VOTING)}")
     choice = rank_methods(measured, CONFIDENCE)
-    objections = find_objections(measured, choice.method[0], CONFIDENCE)
+    objections = find_objections(measured, choice[choice.recommended].method.iloc[0], CONFIDENCE)
     means = [
         (made, method, metric, *(float(x[at]) for x in (drawn.means[metric], low, high)), int(drawn.counts[metric][at]))
         for made, drawn in tasks.items()
@@ -121,11 +148,24 @@ def conclude(judged: Sequence[Judged], documents: Sequence[Judged], rows: Sequen
         judged=tuple(texts),
         documents=tuple(documents),
         drawn=tasks["texts"],
+        missed=missed,
+        judges=weigh_metrics(measured),
         choice=choice,
         objections=objections,
         means=means,
         **facts,
     )
+
+
+def _share_missed(judged: Sequence[Judged]) -> dict[str, float]:
+    """Method -> share of texts on which its scores miss more than LARGE_GAP of the sum owed, or of one logit."""
+    large = Counter(
+        method
+        for one in judged
+        for method, a in one.explanation.attributions.items()
+        if np.isfinite(a.gap) and abs(a.gap) > LARGE_GAP * max(1.0, abs(a.scores.sum() - a.gap))
+    )
+    return {method: count / len(judged) for method, count in large.items()}
 
 
 def _draw(judged: Sequence[Judged], methods: Sequence[str], name: str) -> Drawn:
@@ -152,29 +192,51 @@ def title(method: str) -> str:
 
 
 def recommendation(found: Evaluation) -> str:
-    """Which method, or that none stands out."""
+    """Which method, that the difference does not matter, or that none stands out."""
     best = found.best
     if not best.above_random:
         return "None of these explanations: not even the best is surely above random scores."
-    return f"Use {title(best.method)}." if best.settled else f"{title(best.method)}, so far."
+    if not best.sound:
+        return "None of these explanations: no method's scores have converged."
+    leading = [title(method) for method in found.choice.method[found.choice.leading]]
+    if len(leading) == 1:
+        return f"Use {leading[0]}." if best.settled else f"Undecided: {leading[0]} is ahead so far."
+    if best.settled:
+        return f"No difference that matters between {in_words(leading)}: take the cheapest, {title(best.method)}."
+    return f"Undecided between {in_words(leading)}."
 
 
 def certainty(found: Evaluation) -> str:
-    """How sure the choice is, and on what it rests."""
-    best = found.best
-    voted = [JUDGE_TITLES[judge] for judge in VOTES if judge in found.choice and pd.notna(best[judge])]
-    drawn = f"{len(found.judged)} texts"
-    if best.texts < len(found.judged):  # documents made of texts, or texts that people marked
-        drawn += f"; one judge has {int(best.texts)} texts or documents made from them"
+    """How sure the choice is, what a difference that matters is, and which judge counts how much."""
+    best, sure = found.best, f"At the {CONFIDENCE:.0%} level"
     said = (
-        f"{title(best.method)} beats {best.score:.0%} of the other methods ({best.low:.0%} to {best.high:.0%}), the "
-        f"mean over {_and(voted)}, and has the highest score in {best.best:.0%} of samples drawn from {drawn}."
+        f"{title(best.method)} has {best.score:.2f}, where random scores have 0 and the best of each metric 1; a "
+        f"difference below {MARGIN:.2f} is taken not to matter."
     )
-    if best.settled:
-        return f"{said} The choice is settled: at the 95 % level no other method scores more than {NEAR:.2f} higher."
-    if best.texts < LEAST_TEXTS:
-        return f"{said} That is not settled: a judge with fewer than {LEAST_TEXTS} texts settles nothing."
-    return f"{said} That is not settled: another method might score up to {best.shortfall:.2f} higher."
+    if found.settled:
+        nearest = found.choice[~found.choice.leading & (found.choice.method != RANDOM)].method.iloc[:1]
+        others = f"; the next, {title(nearest.iloc[0])}, is surely behind the best" if len(nearest) else ""
+        said += f" {sure} it misses the best by {best.shortfall:.2f} at most{others}."
+    elif best.texts < LEAST_TEXTS:
+        said += f" Fewer than {LEAST_TEXTS} texts settle nothing."
+    else:
+        widest = found.choice[found.choice.leading].sort_values("shortfall").iloc[-1]
+        said += (
+            f" {sure} none of these is surely behind, but {title(widest.method)} might miss the best by "
+            f"{widest.shortfall:.2f}; about {found.needed} texts would settle it."
+        )
+    return f"{said} {weights(found)}"
+
+
+def weights(found: Evaluation) -> str:
+    """Which judge counts how much, and why."""
+    of_judge = found.judges.groupby("judge", sort=False).agg({"weight": "sum", "error": "mean", "texts": "max"})
+    told = [
+        f"{JUDGE_TITLES[judge]} {row.weight:.0%} ({row.texts:.0f} texts, "
+        + (f"error {row.error:.2f})" if row.weight else "too few)" if row.texts < LEAST_TEXTS else "all methods alike)")
+        for judge, row in of_judge.iterrows()
+    ]
+    return f"Judges count by how well their texts tell a difference of {MARGIN:.2f}: {in_words(told)}."
 
 
 def price(found: Evaluation) -> str:
@@ -205,72 +267,8 @@ def objections(found: Evaluation) -> list[str]:
     return out or ["No metric that was asked spoke against it."]
 
 
-def accuracy(found: Evaluation) -> tuple[float, float, float]:
-    """The share of explained texts that the model is right on, the lower end of its interval, and the largest class."""
-    gold = np.array([row.label for row in found.rows])
-    right = np.array([found.labels.index(one.explanation.predicted) for one in found.judged]) == gold
-    mean, low, _ = bootstrap_mean(right, DRAWS, CONFIDENCE, "accuracy")
-    return float(mean), float(low), float(np.bincount(gold).max() / len(gold))
-
-
-def limits(found: Evaluation) -> list[str]:
-    """What was not asked, and what a reader should know of the model and the texts."""
-    out = [
-        f"Not asked: {JUDGE_TITLES[judge]}, since {why}." for judge, why in WHY_NOT.items() if judge not in found.choice
-    ]
-    if found.dropped:
-        told = _and([f"{count} ({why})" for why, count in found.dropped.items()])
-        out.append(f"Rows of the data that could not be used: {told}.")
-    right, low, majority = accuracy(found)
-    if majority == 1:
-        out.append("All texts have one label: whether the model tells its classes apart is not known here.")
-    elif low <= majority:
-        out.append(
-            f"The model is right on {right:.0%} of {len(found.rows)} texts, the most frequent class is "
-            f"{majority:.0%}: explanations of a model that has not learned the task say little."
-        )
-    cut = np.array([one.explanation.tokens.dropped for one in found.judged])
-    if (cut > 0).any():
-        out.append(
-            f"{(cut > 0).sum()} of {len(cut)} texts have words that the model does not read, {cut.sum()} in all; "
-            f"it takes {found.max_length} tokens, or its tokenizer knows none for them. They have no scores."
-        )
-    if (missed := np.mean([_largest_gap(one) > LARGE_GAP for one in found.judged])) > 0:
-        out.append(
-            f"Integrated gradients miss more than {LARGE_GAP:.0%} of the sum that they owe on {missed:.0%} of texts; "
-            "read them with care for this model."
-        )
-    moved = [np.nan_to_num(list(one.values["nc"].values())).any() for one in found.judged if "nc" in one.values]
-    if moved and not all(moved):
-        out.append(
-            f"On {1 - np.mean(moved):.0%} of texts NC is 0 for all methods and random scores: the model is as sure of "
-            "the class when all words are erased, so erasure cannot tell methods apart there."
-        )
-    if found.given:
-        out.append("Hybrid documents were not made, since what was made elsewhere has no scores of them.")
-    out.append("Agreement with other methods and simplicity are shown without a vote: they do not say who is right.")
-    return out
-
-
-def _largest_gap(one: Judged) -> float:
-    """What the scores of a text miss of the sum that they owe, as a share of it or of one logit."""
-    owing = [a for a in one.explanation.attributions.values() if np.isfinite(a.gap)]
-    return max((abs(a.gap) / max(1.0, abs(a.scores.sum() - a.gap)) for a in owing), default=0.0)
-
-
-def table(found: Evaluation) -> pd.DataFrame:
-    """One row a method, the best first: score with interval, price, and a column a metric: the mean over the texts.
-
-    What was not measured on the texts themselves is of the documents made from them. Metrics with a vote come first,
-    then those that methods are compared by.
-    """
-    wide = found.means.drop_duplicates(["method", "metric"]).pivot(index="method", columns="metric", values="mean")
-    order = sorted((name for name in METRICS if name in wide), key=lambda m: (m not in VOTING, not METRICS[m].joint))
-    rows = found.choice.set_index("method")[["score", "low", "high", "best", "leading", "requested"]]
-    return rows.join(wide[order])
-
-
-def _and(words: Sequence[str]) -> str:
+def in_words(words: Sequence[str]) -> str:
+    """A list as people read it."""
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -31,10 +32,14 @@ TOGETHER = 8  # texts that are explained and judged before they are kept
 
 @dataclass(frozen=True)
 class Judged:
-    """One text as methods explain it. values: metric -> method -> value, NaN where the text has none."""
+    """One text as methods explain it.
+
+    values: metric -> method -> value, NaN where the text has none. seconds: what explaining and judging it took.
+    """
 
     explanation: Explanation
     values: dict[str, dict[str, float]]
+    seconds: float = float("nan")
 
 
 @dataclass(frozen=True)
@@ -68,6 +73,19 @@ def keep_in(folder: Path | None, model: Classifier, settings: Sequence[Any]) -> 
     return folder / found.hexdigest()[:16]
 
 
+def find_missing(
+    question: Question, instances: Sequence[Instance], marks: Sequence[np.ndarray | None]
+) -> tuple[list[str], list[int]]:
+    """The names that answers about texts go by, and the places of texts without one; what is kept is known then."""
+    tokens = [question.model.tokens(instance) for instance in instances]
+    names = [_name(question.metrics, *of_text) for of_text in zip(instances, tokens, marks, strict=True)]
+    for at, name in enumerate(names):
+        if name not in question.known and question.folder is not None and (place := question.folder / name).exists():
+            kept = json.loads(place.read_text(encoding="utf-8"))
+            question.known[name] = _thaw(kept, instances[at], tokens[at])
+    return names, [at for at, name in enumerate(names) if name not in question.known]
+
+
 def judge(
     question: Question,
     instances: Sequence[Instance],
@@ -85,16 +103,7 @@ def judge(
     Raises:
         ValueError: a method does not explain one of the texts, or another reason that `explain` gives.
     """
-    tokens = [question.model.tokens(instance) for instance in instances]
-    names = [_name(question.metrics, *of_text) for of_text in zip(instances, tokens, marks, strict=True)]
-    missing = []
-    for at, name in enumerate(names):
-        if name not in question.known:
-            if question.folder is not None and (place := question.folder / name).exists():
-                kept = json.loads(place.read_text(encoding="utf-8"))
-                question.known[name] = _thaw(kept, instances[at], tokens[at])
-            else:
-                missing.append(at)
+    names, missing = find_missing(question, instances, marks)
     notify(len(names) - len(missing), len(names))
     for start in range(0, len(missing), TOGETHER):
         part = missing[start : start + TOGETHER]
@@ -109,6 +118,7 @@ def judge(
 
 def _ask(question: Question, instances: list[Instance], marks: list[np.ndarray | None]) -> list[Judged]:
     """Explain and judge a few texts."""
+    started = time.monotonic()
     texts = [as_text(one.segments) for one in instances]
     found = explain(question.model, texts, list(question.methods), budget=question.budget)
     for name, scores in scores_of_methods(question.given, found, question.model.labels).items():
@@ -118,8 +128,9 @@ def _ask(question: Question, instances: list[Instance], marks: list[np.ndarray |
     values: list[dict] = [{} for _ in instances]
     for at, method, metric, value in table.itertuples(index=False):
         values[at].setdefault(metric, {})[method] = float(value)
+    seconds = (time.monotonic() - started) / len(instances)
     return [
-        Judged(replace(one, instance=instance), of_text)
+        Judged(replace(one, instance=instance), of_text, seconds)
         for one, instance, of_text in zip(found, instances, values, strict=True)
     ]
 
@@ -135,7 +146,7 @@ def _freeze(one: Judged) -> dict:
     shown = one.explanation
     kept = {name: getattr(shown, name) for name in ("predicted", "probabilities", "target", "against", "unit")}
     scores = [asdict(a) | {"scores": a.scores.tolist()} for a in shown.attributions.values()]
-    return kept | {"attributions": scores, "given": sorted(shown.given), "values": one.values}
+    return kept | {"attributions": scores, "given": sorted(shown.given), "values": one.values, "seconds": one.seconds}
 
 
 def _thaw(kept: dict, instance: Instance, tokens: Tokens) -> Judged:
@@ -144,5 +155,5 @@ def _thaw(kept: dict, instance: Instance, tokens: Tokens) -> Judged:
     for row in kept.pop("attributions"):
         row |= {"features": tuple(map(tuple, row["features"])), "cost": Cost(**row["cost"])}
         attributions[row["method"]] = Attribution(**row)
-    values, given = kept.pop("values"), frozenset(kept.pop("given"))
-    return Judged(Explanation(instance, tokens, attributions=attributions, given=given, **kept), values)
+    values, seconds, given = kept.pop("values"), kept.pop("seconds"), frozenset(kept.pop("given"))
+    return Judged(Explanation(instance, tokens, attributions=attributions, given=given, **kept), values, seconds)

@@ -17,16 +17,31 @@ from attreval.api.explanation import RANDOM, Explanation
 from attreval.api.show.colours import css
 from attreval.api.show.html import fragment, page, whole_page
 from attreval.api.show.shown import describe
-from attreval.core.bootstrap import percentile_interval
+from attreval.core.bootstrap import LEAST_TEXTS, bootstrap_mean, percentile_interval
 from attreval.core.tables import write_csv, write_whole
 from attreval.evaluation import findings
-from attreval.evaluation.findings import Evaluation, title
+from attreval.evaluation.choice import MARGIN, VOTING
+from attreval.evaluation.findings import (
+    CONFIDENCE,
+    DRAWS,
+    JUDGE_TITLES,
+    LARGE_GAP,
+    MOST_LARGE,
+    Evaluation,
+    in_words,
+    title,
+)
 from attreval.metrics import METRICS
 from attreval.metrics.rank_correlation import FEWEST, correlate
 
 SHOWN = 6  # texts to look at
 MOST_SHOWN = 100  # texts in texts.html
 ARROWS = {1: "", -1: " \N{DOWNWARDS ARROW}", 0: ""}
+WHY_NOT = {
+    "pointing": "documents whose evidence is known are made from single texts of several classes, and from no "
+    "attributions that were made elsewhere",
+    "people": "no column of the data holds what people marked (`--rationale`)",
+}
 STYLE = """
 :root{--line:#8884;--bar:#2171b5}
 h1{font-size:1.5rem;line-height:1.25}h2{font-size:1.15rem;margin-top:2.2rem}
@@ -42,10 +57,11 @@ tr.chosen{font-weight:700}tr.random{opacity:.7;font-style:italic}.sure{outline:2
 
 
 def write_report(found: Evaluation, out: Path) -> Path:
-    """Write report.html into a folder; beside it values.csv, methods.csv, means.csv, scores.parquet and texts.html."""
+    """Write report.html into a folder; beside it tables (csv), all scores (scores.parquet) and texts.html."""
     write_csv(out / "values.csv", found.values)
     write_csv(out / "methods.csv", found.choice)
     write_csv(out / "means.csv", found.means)
+    write_csv(out / "judges.csv", found.judges.reset_index())
     found.explanations.save(out / "scores.parquet")
     with write_whole(out / "texts.html") as part:
         part.write_text(page(found.explanations[:MOST_SHOWN]), encoding="utf-8")
@@ -58,7 +74,7 @@ def make_page(found: Evaluation) -> str:
     """The page as HTML; every word that is not ours is escaped."""
     heading = f"Which explanation to trust: {found.title}"
     classes = ", ".join(found.labels[:12]) + (" …" if len(found.labels) > 12 else "")
-    right, _, majority = findings.accuracy(found)
+    right, _, majority = accuracy(found)
     facts = (
         f"{len(found.judged)} of {found.size} texts, drawn at random; classes {classes}; the model is right on "
         f"{right:.1%} of them (most frequent class: {majority:.1%}). attreval {__version__}, {date.today()}."
@@ -74,10 +90,16 @@ def make_page(found: Evaluation) -> str:
         _list(findings.objections(found)),
         "<h2>Every method before every metric</h2>",
         _method_table(found),
-        '<p class="note">Score: share of other methods that a method beats, the mean over judges with a vote. Best: '
-        "share of drawn samples in which it has the highest score. Price: model evaluations a text; for methods that "
+        '<p class="note">Score: 0 for random scores, 1 for the best of each metric, the mean by weight. Best: share of '
+        "drawn samples in which it has the highest score. Price: model evaluations a text; for methods that "
         "sample, what they were given here (<code>settings.json</code>). Bold: recommended. Arrow: lower is better. "
         "Intervals: <code>means.csv</code>, <code>methods.csv</code>; single texts: <code>values.csv</code>.</p>",
+        "<h2>How much each metric counts</h2>",
+        _weight_table(found),
+        '<p class="note">Metrics of one judge share its vote. Error: standard error of the difference of two methods, '
+        "where random scores have 0 and the best 1. Reliability: how well these texts tell a difference of "
+        f"{MARGIN:.2f}, the square of that over itself and the square of the error. Weight: in proportion to the "
+        f"reliability; none on fewer than {LEAST_TEXTS} texts.</p>",
         "<h2>Texts to look at</h2>",
         f'<p class="note">Where {escape(" and ".join(map(title, best_two)))} differ most; by every method: '
         '<a href="texts.html">texts in colour</a>, <code>scores.parquet</code>.</p>',
@@ -85,9 +107,70 @@ def make_page(found: Evaluation) -> str:
         "<h2>Do the metrics agree?</h2>",
         _correlation_table(found),
         "<h2>What this does not say</h2>",
-        _list(findings.limits(found)),
+        _list(limits(found)),
     ]
     return whole_page(heading, "\n".join(body), STYLE)
+
+
+def accuracy(found: Evaluation) -> tuple[float, float, float]:
+    """The share of explained texts that the model is right on, the lower end of its interval, and the largest class."""
+    gold = np.array([row.label for row in found.rows])
+    right = np.array([found.labels.index(one.explanation.predicted) for one in found.judged]) == gold
+    mean, low, _ = bootstrap_mean(right, DRAWS, CONFIDENCE, "accuracy")
+    return float(mean), float(low), float(np.bincount(gold).max() / len(gold))
+
+
+def limits(found: Evaluation) -> list[str]:
+    """What was not asked, and what a reader should know of the model and the texts."""
+    out = [
+        f"Not asked: {JUDGE_TITLES[judge]}, since {why}." for judge, why in WHY_NOT.items() if judge not in found.choice
+    ]
+    if found.dropped:
+        told = in_words([f"{count} ({why})" for why, count in found.dropped.items()])
+        out.append(f"Rows of the data that could not be used: {told}.")
+    right, low, majority = accuracy(found)
+    if majority == 1:
+        out.append("All texts have one label: whether the model tells its classes apart is not known here.")
+    elif low <= majority:
+        out.append(
+            f"The model is right on {right:.0%} of {len(found.rows)} texts, the most frequent class is "
+            f"{majority:.0%}: explanations of a model that has not learned the task say little."
+        )
+    cut = np.array([one.explanation.tokens.dropped for one in found.judged])
+    if (cut > 0).any():
+        out.append(
+            f"{(cut > 0).sum()} of {len(cut)} texts have words that the model does not read, {cut.sum()} in all; "
+            f"it takes {found.max_length} tokens, or its tokenizer knows none for them. They have no scores."
+        )
+    for method, share in found.missed.items():
+        if share:
+            advice = "it is not recommended" if share > MOST_LARGE else "read those with care"
+            out.append(
+                f"{title(method)} misses more than {LARGE_GAP:.0%} of the sum that its scores owe on {share:.0%} of "
+                f"texts; {advice}."
+            )
+    moved = [np.nan_to_num(list(one.values["nc"].values())).any() for one in found.judged if "nc" in one.values]
+    if moved and not all(moved):
+        out.append(
+            f"On {1 - np.mean(moved):.0%} of texts NC is 0 for all methods and random scores: the model is as sure of "
+            "the class when all words are erased, so erasure cannot tell methods apart there."
+        )
+    if found.given:
+        out.append("Hybrid documents were not made, since what was made elsewhere has no scores of them.")
+    out.append("Agreement with other methods and simplicity are shown without a vote: they do not say who is right.")
+    return out
+
+
+def table(found: Evaluation) -> pd.DataFrame:
+    """One row a method, the best first: score with interval, price, and a column a metric: the mean over the texts.
+
+    What was not measured on the texts themselves is of the documents made from them. Metrics with a vote come first,
+    then those that methods are compared by.
+    """
+    wide = found.means.drop_duplicates(["method", "metric"]).pivot(index="method", columns="metric", values="mean")
+    order = sorted((name for name in METRICS if name in wide), key=lambda m: (m not in VOTING, not METRICS[m].joint))
+    rows = found.choice.set_index("method")[["score", "low", "high", "best", "leading", "requested"]]
+    return rows.join(wide[order])
 
 
 def _most_different(found: Evaluation) -> list[Explanation]:
@@ -113,7 +196,7 @@ def _list(sentences: list[str]) -> str:
 
 def _method_table(found: Evaluation) -> str:
     """One row a method, one column a metric."""
-    rows = findings.table(found)
+    rows = table(found)
     metrics = [METRICS[name] for name in rows.columns if name in METRICS]
     heads = [*((name, "") for name in ("Method", "Score", "", "Best", "Price"))]
     heads += [(f"{metric.title}{ARROWS[metric.sign]}", metric.about) for metric in metrics]
@@ -123,13 +206,24 @@ def _method_table(found: Evaluation) -> str:
         kind = "chosen" if method == found.best.method else RANDOM if method == RANDOM else ""
         cells = [
             f"{row.score:.2f} [{row.low:.2f}, {row.high:.2f}]",
-            f'<span class="bar" style="width:{5 * row.score:.2f}rem"></span>',
+            f'<span class="bar" style="width:{5 * max(0.0, row.score):.2f}rem"></span>',
             "" if method == RANDOM else f"{row.best:.0%}",
             "–" if method in found.given else f"{row.requested:,.0f}",
             *("–" if pd.isna(row[metric.name]) else f"{row[metric.name]:.2f}" for metric in metrics),
         ]
         named = f'<th scope="row">{escape(title(method))}</th>'
         body.append(f'<tr class="{kind}">{named}{"".join(f"<td>{cell}</td>" for cell in cells)}</tr>')
+    return _wide(head, body)
+
+
+def _weight_table(found: Evaluation) -> str:
+    """One row a metric with a vote."""
+    head = "".join(f"<th>{name}</th>" for name in ("Metric", "Judge", "Texts", "Error", "Reliability", "Weight"))
+    body = [
+        f"<tr><th>{escape(METRICS[metric].title)}</th><td>{JUDGE_TITLES[row.judge]}</td><td>{row.texts}</td>"
+        f"<td>{row.error:.2f}</td><td>{row.reliability:.2f}</td><td>{row.weight:.0%}</td></tr>"
+        for metric, row in found.judges.iterrows()
+    ]
     return _wide(head, body)
 
 
@@ -147,7 +241,7 @@ def _correlation_table(found: Evaluation) -> str:
         cells = []
         for a in names[:at]:
             tau, draws, _ = taus[a, b]
-            low, high = percentile_interval(draws, findings.CONFIDENCE)
+            low, high = percentile_interval(draws, CONFIDENCE)
             sure = ' class="sure"' if low > 0 or high < 0 else ""
             style = f'style="background:{css(tau)}" title="{low:.2f} to {high:.2f}"'
             cells.append("<td>–</td>" if np.isnan(tau) else f"<td{sure} {style}>{tau:.2f}</td>")

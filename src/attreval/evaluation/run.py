@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from copy import copy
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from attreval.api.explaining import explain
 from attreval.api.loading import check_model, load
 from attreval.api.method_names import asks_for_all, find_methods
 from attreval.api.texts import as_text, make_instances
-from attreval.core.tables import write_whole
-from attreval.evaluation.findings import Evaluation, conclude
-from attreval.evaluation.judged import Question, judge, keep_in
+from attreval.core.records import Instance
+from attreval.evaluation.findings import LARGE_GAP, Evaluation, conclude
+from attreval.evaluation.folder import check_folder, hold_folder
+from attreval.evaluation.judged import TOGETHER, Judged, Question, find_missing, judge, keep_in
 from attreval.evaluation.sample import make_documents, make_instance, read_given, read_rows, with_scores
 from attreval.methods import METHODS
 from attreval.methods.applicable import LEAST
@@ -37,19 +40,19 @@ DEFAULT_METHODS = (  # of every kind one or two that cost at most some hundred e
     *("gradient_l2", "gradient_x_input", "integrated_gradients", "deeplift", "occlusion_1", "lime", "partition_shap"),
     *("attention", "scaled_attention", "lrp", "limsse_logit"),
 )
-# what integrated gradients miss for all their nodes is said in the report, and stops no other method
-BUDGET = Budget(path_steps=32, path_steps_most=512, lime_samples=150, shap_evaluations=100, riemann_steps=16)
+BUDGET = Budget(
+    path_steps=32,
+    path_steps_most=512,
+    gap_tolerance=LARGE_GAP,
+    lime_samples=150,
+    shap_evaluations=100,
+    riemann_steps=16,
+)
 MOST_TOKENS = 512
 FIRST = 50  # texts of the first sample; each further one is twice as large
 PILOT = 3  # texts that are explained to know how long it takes
-JUDGING = 0.6  # time that the metrics ask for, as a share of what explaining takes
 HYBRID_SHARE = 0.2  # documents for a text that is explained
 PAUSE = 3.0  # seconds between two lines of progress
-MARKER = "about-this-folder.txt"
-MARK_TEXT = """Written by `attreval evaluate`: report.html is the report, texts.html shows texts in colour.
-All here but this file is replaced when the command runs again with this folder as --out; what `kept` holds of
-explained texts is taken up again.
-"""
 
 
 def evaluate_texts(
@@ -92,7 +95,8 @@ def evaluate_texts(
         say: is told in words how far it is.
 
     Raises:
-        ValueError: a column, class, method or attribution that cannot be used, or a folder that is no report's.
+        ValueError: a column, class, method or attribution that cannot be used, or a folder that is no
+            report's, or to which another call writes.
         OSError: a file or model that is not there.
     """
     begun, say = time.monotonic(), say or (lambda line: None)
@@ -122,34 +126,62 @@ def evaluate_texts(
     files = [hashlib.sha256(Path(path).expanduser().read_bytes()).hexdigest() for path in attributions]
     settings = [list(seconds), BUDGET.model_dump(), files]
     question = Question(model, tuple(seconds), BUDGET, given, None, keep_in(out and out / "kept", model, settings))
-    if out is not None:
-        claim_folder(out)
-        _write_settings(out, place, data, columns, classes, tuple(seconds), attributions, texts)
     documents = [] if columns.pair or given else make_documents(rows)
     facts = {"title": title, "labels": model.labels, "size": len(rows), "dropped": dropped, "given": tuple(given)}
     facts |= {"seconds": seconds, "max_length": model.max_length}
-    sizes = sample_sizes(min(len(rows), texts or len(rows)))
-    done = 0
-    for size, larger in zip(sizes, [*sizes[1:], None], strict=True):
-        say(_announce(size, sizes[-1], sum(seconds.values()), done))
-        started = time.monotonic()
-        found = _judge_sample(question, rows[:size], documents[: max(1, round(HYBRID_SHARE * size))], facts, say)
+    whole = lambda path: str(Path(path).expanduser().resolve())  # noqa: E731
+    said = {
+        "model": place,
+        "data": whole(data) if isinstance(data, (str, Path)) else None,
+        **asdict(columns),
+        "classes": list(classes),
+        "methods": list(seconds),
+        "attributions": [whole(path) for path in attributions],
+        "texts": texts,
+        "budget": BUDGET.model_dump(),
+    }
+    end = begun + 60 * minutes
+    with nullcontext() if out is None else hold_folder(out, said):
+        return _grow(question, rows[:texts], documents, facts, end, out, say)
+
+
+def _grow(
+    question: Question,
+    rows: list[Row],
+    documents: list[tuple[str, list]],
+    facts: dict,
+    end: float,
+    out: Path | None,
+    say: Callable[[str], None],
+) -> Evaluation:
+    """Judge larger samples until one settles the choice, none is left that could, or none would end in time."""
+    sizes = sample_sizes(len(rows))
+    size, last = sizes[0], sizes[-1]
+    judged, made = _judge_sample(question, rows, documents, min(TOGETHER, size))  # to know how long others take
+    while True:
+        seconds, a_text = _seconds_needed(question, rows[:size], judged, made)
+        more = f"; all {last} would take about {_minutes(seconds + (last - size) * a_text)}" if size < last else ""
+        say(f"explaining and judging {size} texts: about {_minutes(seconds)}{more}")
+        judged, made = _judge_sample(question, rows, documents, size, say)
+        found = conclude(judged, made, rows[:size], facts)
         if out is not None:
             from attreval.evaluation.page import write_report
 
             write_report(found, out)
-        ended = time.monotonic()
-        if larger is None or found.settled:
+        if found.settled or size == last:
             break
-        needed = (ended - begun + (ended - started) / (size - done) * (larger - size)) / 60
-        if needed > minutes:
-            say(
-                f"the choice is not settled on {size} texts; {larger} would make it {needed:.0f} min in all, and "
-                f"--minutes is {minutes:g}: the same command with more minutes goes on"
-            )
+        larger = next((n for n in sizes if n > size and 2 * n >= found.needed), None)
+        if larger is None:
+            say(f"not settled on {size} texts; about {found.needed} would be needed, and there are {last}")
             break
-        say(f"the choice is not settled on {size} texts; taking more")
-        done = size
+        seconds, _ = _seconds_needed(question, rows[:larger], judged, made)
+        if time.monotonic() + seconds > end:
+            more = f"{larger} would take {_minutes(seconds)} more, which is beyond --minutes"
+            say(f"not settled on {size} texts; {more}: the same command with more of them goes on")
+            break
+        say(f"not settled on {size} texts; taking {larger}")
+        size = larger
+    say(str(found))
     if out is not None:
         say(f"report: {out / 'report.html'}")
     return found
@@ -161,23 +193,6 @@ def sample_sizes(most: int) -> list[int]:
     while sizes[-1] * 3 < most:
         sizes.append(sizes[-1] * 2)
     return [size for size in sizes if size < most] + [most]
-
-
-def check_folder(out: Path) -> None:
-    """ValueError for a folder of a report that holds what no report has left: nothing of anybody's is overwritten."""
-    if out.exists() and not out.is_dir():
-        raise ValueError(f"--out is a folder for the report; {out} is a file")
-    if out.is_dir() and not (out / MARKER).exists() and (found := sorted(path.name for path in out.iterdir())):
-        raise ValueError(
-            f"--out {out} holds {found[0]}{f' and {len(found) - 1} more' if found[1:] else ''}, and is no folder of a "
-            f"report ({MARKER}): files are replaced there, so name a new folder"
-        )
-
-
-def claim_folder(out: Path) -> None:
-    """Make the folder of a report, and say in it whose it is."""
-    with write_whole(out / MARKER) as part:
-        part.write_text(MARK_TEXT, encoding="utf-8")
 
 
 def _open(model: Classifier | str | Path, classes: Sequence[str]) -> tuple[str, Classifier]:
@@ -238,24 +253,45 @@ def _try_methods(
 
 
 def _judge_sample(
-    question: Question, rows: list[Row], documents: list, facts: dict, say: Callable[[str], None]
-) -> Evaluation:
-    """Explain and judge a sample of texts, and the documents that go with it."""
+    question: Question,
+    rows: list[Row],
+    documents: list[tuple[str, list]],
+    size: int,
+    say: Callable[[str], None] = lambda line: None,
+) -> tuple[list[Judged], list[Judged]]:
+    """Explain and judge the first `size` texts, and the documents that go with them."""
+    judged = judge(question, *_marked(rows[:size]), _progress(say, "texts"))
+    documents = documents[: max(1, round(HYBRID_SHARE * size))]
+    if not documents:
+        return judged, []
+    mixed = make_instances([(text,) for text, _ in documents])
+    tokens = [question.model.tokens(one) for one in mixed]
+    predicted = predict(Scorer(question.model), tokens).argmax(axis=1)
+    lies = [
+        (classes_of_words(chosen, one.words) == k)[None].astype(float)
+        for (_, chosen), one, k in zip(documents, mixed, predicted, strict=True)
+    ]
+    of_documents = replace(question, metrics=("pointing",))
+    return judged, judge(of_documents, mixed, lies, _progress(say, "documents made of them"))
+
+
+def _marked(rows: list[Row]) -> tuple[list[Instance], list[np.ndarray | None]]:
+    """Texts, and what people marked in each."""
     instances = [make_instance(row) for row in rows]
-    marks = [one.evidence.marks if len(one.evidence.marks) else None for one in instances]
-    judged = judge(question, instances, marks, _progress(say, "texts"))
-    made = []
-    if documents:
-        mixed = make_instances([(text,) for text, _ in documents])
-        tokens = [question.model.tokens(one) for one in mixed]
-        predicted = predict(Scorer(question.model), tokens).argmax(axis=1)
-        lies = [
-            (classes_of_words(chosen, one.words) == k)[None].astype(float)
-            for (_, chosen), one, k in zip(documents, mixed, predicted, strict=True)
-        ]
-        of_documents = replace(question, metrics=("pointing",))
-        made = judge(of_documents, mixed, lies, _progress(say, "documents made of them"))
-    return conclude(judged, made, rows, facts)
+    return instances, [one.evidence.marks if len(one.evidence.marks) else None for one in instances]
+
+
+def _seconds_needed(
+    question: Question, rows: list[Row], judged: list[Judged], made: list[Judged]
+) -> tuple[float, float]:
+    """How long asking about texts that are not known will take, and a text with its documents, by what was judged."""
+    a_text = sum(one.seconds for one in [*judged, *made]) / len(judged)
+    return len(find_missing(question, *_marked(rows))[1]) * a_text, a_text
+
+
+def _minutes(seconds: float) -> str:
+    """A time as people read it."""
+    return f"{seconds / 60:.0f} min" if seconds >= 90 else f"{max(1, round(seconds))} s"
 
 
 def _progress(say: Callable[[str], None], what: str) -> Callable[[int, int], None]:
@@ -269,36 +305,3 @@ def _progress(say: Callable[[str], None], what: str) -> Callable[[int, int], Non
             say(f"{done} of {of} {what} explained and judged")
 
     return notify
-
-
-def _announce(texts: int, most: int, seconds: float, done: int) -> str:
-    """How long the next sample takes at most, and how long all would."""
-    now, all_texts = ((n - done) * seconds * (1 + JUDGING) / 60 for n in (texts, most))
-    more = f"; all {most} would take about {max(1, round(all_texts))} min" if most > texts else ""
-    return f"explaining and judging {texts} texts: about {max(1, round(now))} min{more}"
-
-
-def _write_settings(
-    out: Path,
-    model: str,
-    data: str | Path | Mapping[str, Sequence] | pd.DataFrame,
-    columns: Columns,
-    classes: Sequence[str],
-    methods: Sequence[str],
-    attributions: Sequence[str | Path],
-    texts: int | None,
-) -> None:
-    """Write the arguments that the same evaluation is asked for with, and what methods may spend."""
-    place = lambda path: str(Path(path).expanduser().resolve())  # noqa: E731
-    said = {
-        "model": model,
-        "data": place(data) if isinstance(data, (str, Path)) else None,
-        **asdict(columns),
-        "classes": list(classes),
-        "methods": list(methods),
-        "attributions": [place(path) for path in attributions],
-        "texts": texts,
-        "budget": BUDGET.model_dump(),
-    }
-    with write_whole(out / "settings.json") as part:
-        part.write_text(json.dumps(said, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

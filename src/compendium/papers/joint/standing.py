@@ -1,8 +1,8 @@
 """How the methods stand: which share of the others each beats, which none beats for the price, which to choose.
 
-Places are the shares of evaluation.choice (ties half, random scores one of the others), of token explanations, mean
-over the runs of a family of models. A method is on the Pareto front where no other is as good for fewer evaluations.
-The choice for a model is made by the votes of attreval.evaluation.choice.
+Places are shares of the other methods that one beats (Borda 1784; ties half, random scores one of the others), of token
+explanations, mean over the runs of a family of models. A method is on the Pareto front where no other is as good for
+fewer evaluations. The choice for a model is that of attreval.evaluation.choice.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from attreval.evaluation.choice import MethodMeans, find_objections, gather_means, rank_methods, shares_beaten
+from attreval.evaluation.choice import MethodMeans, find_objections, gather_means, rank_methods
 from attreval.methods import METHODS
 from attreval.metrics.pareto import pareto_front
 from attreval.metrics.rank_correlation import Drawn
@@ -25,6 +25,7 @@ from compendium.workflow.step import Step
 
 ATTENTIVE = ("transformer", "encoder_decoder")  # architectures
 TRANSFORMERS, WORDS = "transformers", "recurrent and convolutional networks"  # families
+LEAST = 0.01  # difference of two means that anybody should care about; what is compared lies between 0 and 1
 MEAN = "mean"  # over the metrics that a method was put before
 Measured = dict[tuple[str, str], MethodMeans]
 
@@ -52,6 +53,17 @@ def places_table(scores: JointScores, models: Mapping, confidence: float) -> pd.
     order = table[table.metric == MEAN].sort_values(["family", "place"], ascending=[False, False], kind="stable")
     order, key = order.set_index(["family", "method"]).index, table.set_index(["family", "method"]).index
     return table.iloc[np.argsort(order.get_indexer(key), kind="stable")]
+
+
+def shares_beaten(values: np.ndarray) -> np.ndarray:
+    """(..., m) share of the other methods that each beats in (..., m) values, higher is better; ties count half.
+
+    Where a metric has no value for a method, as in a draw without a text that people marked, NaN for all.
+    """
+    difference = values[..., :, None] - values[..., None, :]
+    won = np.where(np.abs(difference) < LEAST, 0.5, difference > 0)
+    shares = (won.sum(axis=-1) - 0.5) / max(1, values.shape[-1] - 1)
+    return np.where(np.isnan(values).any(axis=-1, keepdims=True), np.nan, shares)
 
 
 def family_of(model: ModelSpec) -> str:
