@@ -44,14 +44,11 @@ def _refine(budget: Budget, ask: Callable[[int], Conversation], note: str) -> Co
     while True:
         answer, total, owed = yield from ask(steps)
         gap = float(total) - owed
-        if abs(gap) <= budget.gap_tolerance * max(1.0, abs(owed)):
-            return answer, {"gap": gap, "note": note}
-        if 2 * steps > budget.path_steps_most:
+        met = abs(gap) <= budget.gap_tolerance * max(1.0, abs(owed))
+        if met or 2 * steps > budget.path_steps_most:
             missed = f"the path misses {abs(gap):.2g} of the {abs(owed):.2g} that it must add up to"
-            return answer, {
-                "gap": gap,
-                "note": "; ".join(filter(None, [f"not converged with {steps} nodes: {missed}", note])),
-            }
+            notes = [*([] if met else [f"not converged with {steps} nodes: {missed}"]), *([note] if note else [])]
+            return answer, {"gap": gap, "note": "; ".join(notes)}
         steps *= 2
 
 
