@@ -22,7 +22,7 @@ from attreval.models.questions import MEAN, ZERO, Conversation, Evaluate, PathGr
 _RELEASED_NODES = (*(i / 10 for i in range(10)), 1.0)  # ten points from 0 on, and the text itself
 
 _STARTS = {  # of paths that do not start from padding, where the method's name does not say it
-    "mask": "the token that methods erase to",
+    "mask": "the mask token, or what methods erase to where there is none",
     "unknown": "the unknown token",
     "mean": "the mean of all embeddings",
 }
