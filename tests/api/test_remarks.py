@@ -12,9 +12,10 @@ from reference import architectures as shapes
 
 import attreval as av
 from attreval.api.show import picture, terminal
-from attreval.methods.method import Budget
+from attreval.methods.method import Budget, UnitSettings
 
 TEXTS = ["good film", "a very slow plot , not good at all , was it ?"]
+MASK = "starts from the mask token, or what methods erase to where there is none"
 PATHS = ["integrated_gradients", "integrated_gradients_plain"]
 
 
@@ -29,10 +30,10 @@ def padded_with_zeros(kind, folder):
 @pytest.mark.parametrize(
     ("kind", "start"),
     [
-        ("llama", "starts from the token that methods erase to"),
+        ("llama", MASK),
         ("qwen3", "starts from the mean of all embeddings"),  # its one special token is also what methods erase to
-        ("deberta_v2", "starts from the token that methods erase to"),
-        ("bert", "starts from the token that methods erase to"),
+        ("deberta_v2", MASK),
+        ("bert", MASK),
     ],
 )
 def test_paths_start_where_they_can_converge(tmp_path, kind, start):
@@ -90,3 +91,10 @@ def test_a_text_without_spans_says_why_all_is_zero(tiny, method):
     (one,) = av.explain(tiny, "good film", method)
     assert not one.scores(method).any()
     assert [said for said in one.remarks[method] if said.startswith("all scores are 0: ")]
+
+
+def test_attribution_to_attention_says_that_it_has_not_converged(tiny):
+    few = Budget(units=UnitSettings(attention_steps=1, attention_steps_most=1, attention_tolerance=1e-9))
+    for one in ("attention_attribution", "attention_attribution_spans", "gradients_combined"):
+        (found,) = av.explain(tiny, TEXTS[1], one, budget=few)
+        assert found.remarks[one][0].startswith("not converged with 1 nodes: a layer misses ")

@@ -88,7 +88,7 @@ def attention_head_spans(tokens: Tokens, target: int, budget: Budget, rng: Rng) 
 
 
 def _ask_attribution(tokens: Tokens, target: int, budget: Budget) -> Conversation:
-    """(L, L) attribution of the class probability to links of attention, and the largest gap of a layer.
+    """(L, L) attribution of the class probability to links of attention; facts of Scores: the largest gap, a note.
 
     For each layer apart, the gradient with respect to its weights is averaged while they grow from 0 to their own size,
     and multiplied by them; then layers and heads are summed and what is below 0 is cut off. A layer's attributions
@@ -105,9 +105,10 @@ def _ask_attribution(tokens: Tokens, target: int, budget: Budget) -> Conversatio
         linked = answer.attention * answer.gradient
         gaps = linked.sum(axis=(1, 2, 3)) - (answer.values[:, -1] - answer.values[:, -2])
         gap = float(gaps[np.abs(gaps).argmax()])
-        if abs(gap) <= settings.attention_tolerance or 2 * steps > settings.attention_steps_most:
-            total = linked.sum(axis=(0, 1))
-            return (np.maximum(total, 0) if settings.attention_clip else total), gap
+        met, total = abs(gap) <= settings.attention_tolerance, linked.sum(axis=(0, 1))
+        if met or 2 * steps > settings.attention_steps_most:
+            note = "" if met else f"not converged with {steps} nodes: a layer misses {abs(gap):.2g} of the probability"
+            return (np.maximum(total, 0) if settings.attention_clip else total), {"gap": gap, "note": note}
         steps *= 2
 
 
@@ -121,10 +122,10 @@ def _ask_attribution(tokens: Tokens, target: int, budget: Budget) -> Conversatio
 )
 def attention_attribution(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
     """Scores of pairs: the mean of both directions of the attribution (Ye et al. 2021). The gap: a layer's largest."""
-    matrix, gap = yield from _ask_attribution(tokens, target, budget)
+    matrix, facts = yield from _ask_attribution(tokens, target, budget)
     units = find_units(tokens, budget.units.unit)
     found = pair_scores(units, mean_matrix(matrix, units, budget.units.subword_pairs))
-    return Scores(found.values, gap, found.features)
+    return replace(found, **facts)
 
 
 @method(
@@ -139,8 +140,8 @@ def attention_attribution(tokens: Tokens, target: int, budget: Budget, rng: Rng)
 )
 def attention_attribution_spans(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
     """Scores of pairs of spans from the attribution to links of attention."""
-    matrix, gap = yield from _ask_attribution(tokens, target, budget)
+    matrix, facts = yield from _ask_attribution(tokens, target, budget)
     units = find_units(tokens, budget.units.unit)
     settings = budget.units
     found = find_spans(tokens, units, mean_matrix(matrix, units, settings.subword_pairs), settings, rng)
-    return replace(found, gap=gap)
+    return replace(found, gap=facts["gap"], note="; ".join(filter(None, (facts["note"], found.note))))

@@ -40,7 +40,8 @@ def combine(tokens: Tokens, units: Units, single: Scores, spans: Scores) -> Scor
         parts = [[u for u in chosen if units.side[u] == side] for side in np.unique(units.side)]
         kept = [u for part in parts if part for u in trim(part, scores)]
         found[tuple(units.covered(kept).tolist())] = float(scores[kept].mean())
-    return Scores(np.array(list(found.values()), dtype=float), features=tuple(found), note=spans.note)
+    note = "; ".join(filter(None, (single.note, spans.note)))
+    return Scores(np.array(list(found.values()), dtype=float), features=tuple(found), note=note)
 
 
 def combined(title: str, one: Method, spans: Method, **facts: Any) -> Method:

@@ -22,7 +22,7 @@ from attreval.models.questions import MEAN, ZERO, Conversation, Evaluate, PathGr
 _RELEASED_NODES = (*(i / 10 for i in range(10)), 1.0)  # ten points from 0 on, and the text itself
 
 _STARTS = {  # of paths that do not start from padding, where the method's name does not say it
-    "mask": "the token that methods erase to",
+    "mask": "the mask token, or what methods erase to where there is none",
     "unknown": "the unknown token",
     "mean": "the mean of all embeddings",
 }
@@ -44,14 +44,11 @@ def _refine(budget: Budget, ask: Callable[[int], Conversation], note: str) -> Co
     while True:
         answer, total, owed = yield from ask(steps)
         gap = float(total) - owed
-        if abs(gap) <= budget.gap_tolerance * max(1.0, abs(owed)):
-            return answer, {"gap": gap, "note": note}
-        if 2 * steps > budget.path_steps_most:
+        met = abs(gap) <= budget.gap_tolerance * max(1.0, abs(owed))
+        if met or 2 * steps > budget.path_steps_most:
             missed = f"the path misses {abs(gap):.2g} of the {abs(owed):.2g} that it must add up to"
-            return answer, {
-                "gap": gap,
-                "note": "; ".join(filter(None, [f"not converged with {steps} nodes: {missed}", note])),
-            }
+            notes = [*([] if met else [f"not converged with {steps} nodes: {missed}"]), *([note] if note else [])]
+            return answer, {"gap": gap, "note": "; ".join(notes)}
         steps *= 2
 
 
