@@ -27,7 +27,7 @@ def check_names(names: Sequence[object], model: str) -> tuple[str, ...]:
             why = f"two classes are called {name!r}" if named else f"{name!r} is no name"
             raise ValueError(
                 f"{model} has classes {', '.join(map(repr, names))}: {why}. A class is asked for by its name, so each "
-                "needs one of its own: mend id2label in config.json, or `labels` where a module is wrapped"
+                "needs one of its own: mend id2label in config.json, or the names given in its place"
             )
     return tuple(map(str, names))
 
@@ -61,7 +61,7 @@ def name_classes(own: tuple[str, ...], given: Sequence[str], name: str) -> tuple
     if are_placeholders(own):
         if len(given) != len(own):
             raise ValueError(f"the model {name} has {len(own)} classes, `labels` has {len(given)}: {', '.join(given)}")
-        return tuple(given)
+        return check_names(given, name)
     if sorted(label.lower() for label in own) != sorted(label.lower() for label in given):
         raise ValueError(
             f"the model {name} names its classes {', '.join(own)}; `labels` says {', '.join(given)}. Leave that out, "
