@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from numbers import Integral
 from typing import Any
 
 
@@ -22,7 +23,7 @@ def check_names(names: Sequence[object], model: str) -> tuple[str, ...]:
     """Names of classes as text. ValueError for what is no name, and for one that two classes have, in any case."""
     often = Counter(str(name).strip().casefold() for name in names)
     for name in names:
-        named = isinstance(name, str | int) and not isinstance(name, bool) and str(name).strip()
+        named = isinstance(name, str | Integral) and not isinstance(name, bool) and str(name).strip()
         if not named or often[str(name).strip().casefold()] > 1:
             why = f"two classes are called {name!r}" if named else f"{name!r} is no name"
             raise ValueError(
