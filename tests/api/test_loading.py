@@ -161,6 +161,7 @@ def test_what_is_no_classifier_or_no_fast_tokenizer_is_refused(tiny):
 def test_classes_without_a_name_of_their_own_are_refused(tiny, labels):
     with pytest.raises(ValueError, match=r"(two classes are called 'a'|is no name).*needs one of its own"):
         av.wrap(tiny.network, tiny.tokenizer, labels)
+    assert av.wrap(tiny.network, tiny.tokenizer, np.arange(3)).labels == ("0", "1", "2")
 
 
 def test_a_model_within_an_adapter_is_told_to_be_merged(tiny):

@@ -226,6 +226,8 @@ def test_outputs_that_are_only_numbered_take_names_and_others_keep_theirs():
     assert name_classes(("Bad", "good"), ["good", "bad"], "m") == ("Bad", "good")
     with pytest.raises(ValueError, match="names its classes pos, neg; `labels` says good, bad"):
         name_classes(("pos", "neg"), ["good", "bad"], "m")
+    with pytest.raises(ValueError, match="two classes are called 'good'"):
+        name_classes(numbered, ["good", "good"], "m")
     with pytest.raises(ValueError, match="has 2 classes, `labels` has 3"):
         name_classes(numbered, ["a", "b", "c"], "m")
 

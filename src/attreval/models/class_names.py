@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from numbers import Integral
 from typing import Any
 
 
@@ -22,12 +23,12 @@ def check_names(names: Sequence[object], model: str) -> tuple[str, ...]:
     """Names of classes as text. ValueError for what is no name, and for one that two classes have, in any case."""
     often = Counter(str(name).strip().casefold() for name in names)
     for name in names:
-        named = isinstance(name, str | int) and not isinstance(name, bool) and str(name).strip()
+        named = isinstance(name, str | Integral) and not isinstance(name, bool) and str(name).strip()
         if not named or often[str(name).strip().casefold()] > 1:
             why = f"two classes are called {name!r}" if named else f"{name!r} is no name"
             raise ValueError(
                 f"{model} has classes {', '.join(map(repr, names))}: {why}. A class is asked for by its name, so each "
-                "needs one of its own: mend id2label in config.json, or `labels` where a module is wrapped"
+                "needs one of its own: mend id2label in config.json, or the names given in its place"
             )
     return tuple(map(str, names))
 
@@ -61,7 +62,7 @@ def name_classes(own: tuple[str, ...], given: Sequence[str], name: str) -> tuple
     if are_placeholders(own):
         if len(given) != len(own):
             raise ValueError(f"the model {name} has {len(own)} classes, `labels` has {len(given)}: {', '.join(given)}")
-        return tuple(given)
+        return check_names(given, name)
     if sorted(label.lower() for label in own) != sorted(label.lower() for label in given):
         raise ValueError(
             f"the model {name} names its classes {', '.join(own)}; `labels` says {', '.join(given)}. Leave that out, "
