@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from attreval.api.explaining import explain
 from attreval.api.loading import check_model, load
@@ -124,7 +124,9 @@ def evaluate_texts(
     question = Question(model, tuple(seconds), BUDGET, given, None, keep_in(out and out / "kept", model, settings))
     if out is not None:
         claim_folder(out)
-        _write_settings(out, place, data, columns, classes, tuple(seconds), attributions, texts)
+        _write_settings(
+            out, place, getattr(model, "prompt", None), data, columns, classes, tuple(seconds), attributions, texts
+        )
     documents = [] if columns.pair or given else make_documents(rows)
     facts = {"title": title, "labels": model.labels, "size": len(rows), "dropped": dropped, "given": tuple(given)}
     facts |= {"seconds": seconds, "max_length": model.max_length}
@@ -279,6 +281,7 @@ def _announce(texts: int, most: int, seconds: float, done: int) -> str:
 def _write_settings(
     out: Path,
     model: str,
+    prompt: Any,
     data: str | Path | Mapping[str, Sequence] | pd.DataFrame,
     columns: Columns,
     classes: Sequence[str],
@@ -298,5 +301,7 @@ def _write_settings(
         "texts": texts,
         "budget": BUDGET.model_dump(),
     }
+    if prompt:  # a language model's
+        said |= {"template": prompt.template, "labels": prompt.words, "chat": prompt.chat}
     with write_whole(out / "settings.json") as part:
         part.write_text(json.dumps(said, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
