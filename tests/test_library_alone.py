@@ -48,6 +48,7 @@ write_texts(folder / "reviews.csv", 6)
 model = train_planted("roberta", folder / "model", steps=1)
 words = ["--model", model, "--data", folder / "reviews.csv", "--text", "review", "--label", "stars"]
 words += ["--rationale", "why", "--out", folder / "report", "--methods", "gradient_l2,omission_1", "--cores", 1]
+assert "pip install" in CliRunner().invoke(attreval.cli.app, ["check", str(model)]).output
 done = CliRunner().invoke(attreval.cli.app, ["evaluate", *map(str, words)])
 assert done.exit_code == 0, done.output
 assert "Omission" in (folder / "report" / "report.html").read_text()

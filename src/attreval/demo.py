@@ -94,10 +94,9 @@ def train_network(say: Callable[[str], None] = print) -> Classifier:
     names = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *FILLERS, *WORTHS]
     tokenizer = BertTokenizerFast(vocab={name: at for at, name in enumerate(names)})
     shape = {"hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 128}
-    tested, threads = plant_texts(TESTED, "test"), torch.get_num_threads()
+    tested = plant_texts(TESTED, "test")
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed_of("demo", "weights"))
-        torch.set_num_threads(1)  # so small a network only waits for more
         network = BertForSequenceClassification(
             BertConfig(vocab_size=len(names), max_position_embeddings=64, id2label=dict(enumerate(LABELS)), **shape)
         )
@@ -114,7 +113,6 @@ def train_network(say: Callable[[str], None] = print) -> Classifier:
             torch.nn.functional.cross_entropy(logits, torch.tensor([one.label for one in part])).backward()
             optimiser.step()
             optimiser.zero_grad()
-        torch.set_num_threads(threads)
     return wrap(network, tokenizer, LABELS)
 
 
@@ -207,6 +205,7 @@ def run_demo(count: int = 40, out: Path | None = None, say: Callable[[str], None
     DataFrame
         See `judge_metrics`.
     """
+    import torch
     from rich.console import Console
 
     from attreval.api.explaining import explain
@@ -216,6 +215,7 @@ def run_demo(count: int = 40, out: Path | None = None, say: Callable[[str], None
     if out is not None and out.suffix not in (".html", ".svg"):
         raise ValueError(f"a demo is kept as .html or .svg; got {str(out)!r}")
     worths = ", ".join(f"{word} {worth:+d}" for word, worth in WORTHS.items())
+    torch.set_num_threads(1)  # threads of so small a network only wait for each other
     say(f"A network that knows nothing learns what words are worth: {worths}.")
     model = train_network(say)
     texts = plant_texts(count, "explained")

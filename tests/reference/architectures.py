@@ -126,3 +126,32 @@ def save_tiny(kind: str, folder: Path, **more) -> Path:
     network.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
+
+
+SPEAKING = {  # name -> transformers' class, the form of its tokenizer, its sizes, of language models
+    "gpt2": ("GPT2", "bare", _GPT2),
+    "llama": ("Llama", "bos", _LLAMA),
+    "qwen3": ("Qwen3", "padded", _LLAMA),
+    "gemma": ("Gemma", "bos", _LLAMA),
+    "gemma2": ("Gemma2", "bos", {**_LLAMA, "final_logit_softcapping": 3.0}),
+    "mistral": ("Mistral", "bos", _LLAMA),
+}
+
+
+def save_speaking(kind: str, folder: Path, tokenizer: PreTrainedTokenizerFast | None = None) -> Path:
+    """A tiny language model in a folder; weights as those of `tiny_network`."""
+    name, form, sizes = SPEAKING[kind]
+    tokenizer = tokenizer or byte_tokenizer(form)
+    ids = {f"{role}_token_id": getattr(tokenizer, f"{role}_token_id") for role in ("pad", "bos", "eos")}
+    torch.manual_seed(0)
+    network = hf.AutoModelForCausalLM.from_config(
+        getattr(hf, f"{name}Config")(vocab_size=len(tokenizer), **ids, **sizes)
+    )
+    rng = np.random.default_rng(3)
+    with torch.no_grad():
+        for weight in network.parameters():
+            if weight.ndim > 1:
+                weight.copy_(torch.from_numpy(rng.standard_normal(weight.shape) * 0.4))
+    network.float().eval().save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -15,25 +15,48 @@ ENDLESS = 1_000_000  # tokenizers that know no limit say a greater number
 WITHOUT_LIMIT = 4096  # tokens read where neither network nor tokenizer names a limit
 
 
-def load(folder: str | Path, max_length: int | None = None, device: str = "auto") -> Classifier:
+def load(
+    folder: str | Path,
+    max_length: int | None = None,
+    device: str = "auto",
+    *,
+    template: str | None = None,
+    labels: Mapping[str, str] | None = None,
+    chat: bool = False,
+) -> Classifier:
     """A trained classifier, from a folder that `transformers` or this package wrote, or from a hub by name.
+
+    With a template, a causal language model: `load("gpt2", template="{text} It was", labels={"positive": " great",
+    "negative": " terrible"})`. A class is as likely as its word is to come next, among the words given: class scores
+    are these tokens' logits, or the sums of their log probabilities where a word has several tokens. The template is
+    context: its tokens have no scores, are never erased, and a long text is cut, not the template.
 
     Args:
         folder: a path, or a name.
-        max_length: tokens read of a text; None for all that the model has positions for.
+        max_length: tokens read of a text, beside the template; None for all that the model has positions for.
         device: `auto` is CUDA where there is one, else the CPU.
+        template: with one place for the {text}.
+        labels: class -> what is said of it behind the template, to the letter, as a rule with a space before it.
+        chat: the template is what a user says to the model, by the tokenizer's chat template, and labels begin the
+            answer.
 
     Raises:
         FileNotFoundError: a path that is not there.
-        OSError, ValueError: what is there is no classifier.
+        OSError, ValueError: what is there is no classifier, or no language model where there is a template; a template
+            or labels that its tokenizer does not tell apart.
     """
     from attreval.models.folders import find_model
-    from attreval.models.loading import load_classifier
+    from attreval.models.loading import load_classifier, load_language_model
 
     check_length(max_length)
     place = find_model(str(folder.absolute()) if isinstance(folder, Path) else folder)
     asked = ENDLESS if max_length is None else max_length
-    model = load_classifier(place, device=device, max_length=asked)
+    if template is None and labels is None and not chat:
+        model = load_classifier(place, device=device, max_length=asked)
+    elif template is None or not isinstance(labels, Mapping):
+        raise ValueError("a language model is given both a `template` with {text} and `labels`, class -> its words")
+    else:
+        model = load_language_model(place, template, labels, chat, device=device, max_length=asked)
     model.max_length = min(asked, model.max_length, _longest(model))
     return model
 
@@ -129,7 +152,7 @@ def check_length(max_length: int | None) -> None:
 
 def _longest(model: Any) -> int:
     """How many tokens a model reads: what its network has positions for and what its tokenizer was made for."""
-    if model.family != "transformer":
+    if model.family != "transformer" or model.prompt:
         return model.max_length
     limits = (model.longest, getattr(model.tokenizer, "model_max_length", ENDLESS))
     return min([limit for limit in limits if limit and limit < ENDLESS], default=WITHOUT_LIMIT)

@@ -8,25 +8,47 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from attreval.cli.app import CATALOGUES, app, plain_errors, print_rows
+
+Template = Annotated[
+    str | None, typer.Option(help="ask a language model: what stands around {text}, such as '{text} It was'")
+]
+Labels = Annotated[
+    list[str] | None,
+    typer.Option(help="of a template, CLASS=WORDS to the letter, once for each class: --labels 'positive= great'"),
+]
+Chat = Annotated[bool, typer.Option("--chat", help="the template is a user's message, by the chat template")]
+
+
+def prompt_of(template: str | None, labels: list[str] | None, chat: bool) -> dict:
+    """The arguments of `attreval.load` that make a language model a classifier. ValueError for labels without a `=`."""
+    if wrong := [one for one in labels or () if "=" not in one]:
+        raise ValueError(f"--labels {wrong[0]!r} is not of the form CLASS=WORDS, such as 'positive= great'")
+    words = dict(one.split("=", 1) for one in labels or ())
+    if len(words) < len(labels or ()):
+        raise ValueError(f"--labels names a class twice: {', '.join(labels or ())}")
+    return {"template": template, "labels": words or None, "chat": chat}
 
 
 @app.command(rich_help_panel="Your own model")
 @plain_errors
 def check(
     model: Annotated[str, typer.Argument(help="a folder with a trained classifier, or a hub name")],
+    template: Template = None,
+    labels: Labels = None,
+    chat: Chat = False,
     as_json: Annotated[bool, typer.Option("--json", help="machine-readable")] = False,
 ) -> None:
     """Say what a classifier of your own is, whether it is read as transformers reads it, and which methods apply."""
+    from attreval.api.loading import load
     from attreval.methods.applicable import try_methods
     from attreval.models.examine import examine_model
-    from attreval.models.loading import load_classifier
 
-    loaded = load_classifier(model, max_length=512)
+    loaded: Any = load(model, 512, **prompt_of(template, labels, chat))
     rows, methods = examine_model(loaded), try_methods(loaded)
     if as_json:
         print(json.dumps({"model": dict(rows), "methods": methods}, indent=1, ensure_ascii=False))
@@ -58,6 +80,9 @@ def explain(
     against: Annotated[str | None, typer.Option(help="explain why the target rather than this class")] = None,
     samples: Annotated[int, typer.Option(help="texts that LIME and Shapley methods may ask for, 2 or more")] = 500,
     max_length: Annotated[int | None, typer.Option(help="tokens read of a text; else all that the model reads")] = None,
+    template: Template = None,
+    labels: Labels = None,
+    chat: Chat = False,
     out: Annotated[Path | None, typer.Option(help="write a .html, .json, .png or .svg file")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="machine-readable")] = False,
 ) -> None:
@@ -77,7 +102,7 @@ def explain(
         check_ending(out)
     texts = join_pairs(text or [], pair or []) + (read_texts(file, column, pair_column) if file else [])
     read_segments(texts)
-    loaded = load(model, max_length)
+    loaded = load(model, max_length, **prompt_of(template, labels, chat))
     found = explain(
         loaded,
         texts,
@@ -126,6 +151,9 @@ def evaluate(
     rationale: Annotated[str, typer.Option(help="the column of what people marked")] = "",
     split: Annotated[str, typer.Option(help="the column of splits; `test` is explained")] = "",
     id: Annotated[str, typer.Option(help="the column of names of texts")] = "",
+    template: Template = None,
+    labels: Labels = None,
+    chat: Chat = False,
     classes: Annotated[str, typer.Option(help="the model's classes in its order, with commas between them")] = "",
     method: Annotated[
         list[str] | None, typer.Option("--methods", "--method", help="names with commas between them")
@@ -140,14 +168,16 @@ def evaluate(
     ] = None,
 ) -> None:
     """Which explanation to trust for your own model and texts: a report with a recommendation and what it rests on."""
+    from attreval.api.loading import load
     from attreval.api.method_names import find_methods
-    from attreval.evaluation.run import evaluate_texts
+    from attreval.evaluation.run import MOST_TOKENS, evaluate_texts
 
     if find_methods(method or None) == ["random"]:
         raise ValueError("random scores are always compared, and nothing else is named; name a method beside them")
+    prompted = template is not None or labels or chat
     try:
         evaluate_texts(
-            model,
+            load(model, MOST_TOKENS, **prompt_of(template, labels, chat)) if prompted else model,
             data,
             out,
             text=text,

@@ -140,6 +140,8 @@ def evaluate_texts(
         "texts": texts,
         "budget": BUDGET.model_dump(),
     }
+    if prompt := getattr(model, "prompt", None):  # a language model's
+        said |= {"template": prompt.template, "labels": prompt.words, "chat": prompt.chat}
     end = begun + 60 * minutes
     with nullcontext() if out is None else hold_folder(out, said):
         return _grow(question, rows[:texts], documents, facts, end, out, say)

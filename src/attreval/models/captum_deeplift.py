@@ -18,6 +18,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from attreval.core.extras import need
+
 
 class _CaptumModule(torch.nn.Module):
     """A classifier as a module from (B, L, D) word embeddings to (B, K) logits, as captum wants it."""
@@ -41,12 +43,11 @@ def deeplift(
 
     The precision is that of the embeddings.
     """
-    from captum.attr import DeepLift
-
+    attr = need("captum.attr", "captum", "DeepLIFT of a transformer")
     precision = str(embeddings.dtype).removeprefix("torch.")
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Setting forward, backward hooks")
-        return DeepLift(_CaptumModule(model, precision, where)).attribute(
+        return attr.DeepLift(_CaptumModule(model, precision, where)).attribute(
             embeddings.detach().requires_grad_(),
             baselines=torch.zeros_like(embeddings),
             target=targets,

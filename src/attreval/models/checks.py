@@ -79,7 +79,7 @@ def own_logits(model: Any, one: Tokens, precision: str = "float32") -> np.ndarra
     if start is not None:  # not what the architecture expects, and wanted so
         given["position_ids"] = torch.arange(start, start + len(one), device=ids.device)[None]
     with torch.inference_mode():
-        logits = network(**given).logits
+        logits = model.prompt.own_logits(network, one) if model.prompt else network(**given).logits
     count = len(model.labels)
     if tuple(logits.shape) != (1, count) or count < 2:
         raise ValueError(
@@ -239,7 +239,7 @@ def _entry(model: Any) -> str:
         return x
 
     logits = model.logits(ids, mask, segments, entering=look)
-    if seen != [(*ids.shape, model.width)]:
+    if seen != [(*ids.shape, model.width)] * (len(model.prompt.begun) if model.prompt else 1):
         return f"the vectors that enter it have shapes {seen}, not once {(*ids.shape, model.width)}"
     plain = model.logits(ids, mask, segments)
     return "" if torch.allclose(logits, plain, atol=10 * TOLERANCE) else "what enters it cannot be told apart"
@@ -254,7 +254,10 @@ def _deeplift(model: Any) -> str:
     ids, mask, segments = rows_of(model, probe_texts(model))
     with torch.enable_grad():
         targets = torch.zeros(len(ids), dtype=torch.int64, device=ids.device)
-        scores = model.relevance(model.embed(ids), mask, segments, targets, DEEPLIFT)
+        try:
+            scores = model.relevance(model.embed(ids), mask, segments, targets, DEEPLIFT)
+        except ImportError as error:
+            return str(error)
     return "" if torch.isfinite(scores).all() else "captum's DeepLIFT gives no finite numbers for it"
 
 

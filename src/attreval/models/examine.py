@@ -9,6 +9,7 @@ from torch import nn
 from attreval.core.alignment import fill_ids
 from attreval.models.checks import PROBES, compare_readings
 from attreval.models.class_names import are_placeholders
+from attreval.models.label_words import Prompt
 from attreval.models.questions.head_importance import class_layers
 from attreval.models.transformer import Transformer
 from attreval.models.words.classifier import WordClassifier
@@ -44,7 +45,7 @@ def examine_model(model: Transformer | WordClassifier) -> list[tuple[str, str]]:
     parameters = sum(weight.numel() for weight in network.parameters())
     rows += [
         ("architecture", f"{type(network).__name__}, {model.layers} layers, {parameters / 1e6:.1f} million weights"),
-        ("head", _head(network)),
+        *([("label words", _label_words(model.prompt))] if model.prompt else [("head", _head(network))]),
         ("tokenizer", f"{type(tokenizer).__name__}, {len(tokenizer)} tokens, which say the characters they cover"),
         ("padding", _fill(tokenizer, pad, tokenizer.pad_token_id, "padding")),
         ("methods erase to", _fill(tokenizer, mask, tokenizer.mask_token_id, "mask")),
@@ -62,6 +63,13 @@ def _classes(labels: tuple[str, ...]) -> str:
     """Their names, and whether they are names."""
     unnamed = " (numbered, not named: see id2label in config.json)" if are_placeholders(labels) else ""
     return f"{len(labels)}: {', '.join(labels)}{unnamed}"
+
+
+def _label_words(prompt: Prompt) -> str:
+    """What a language model is asked."""
+    read = "their logits" if prompt.single else "sums of log probabilities, since some are of several tokens"
+    place = f"{'a chat in which the user says ' if prompt.chat else ''}{prompt.template!r}"
+    return f"{', '.join(f'{name}: {word!r}' for name, word in prompt.words.items())}, {read}, behind {place}"
 
 
 def _head(network: nn.Module) -> str:

@@ -70,21 +70,26 @@ def _told(name: str) -> Iterator[None]:
         ) from None
 
 
-def open_network(folder: Path | str) -> torch.nn.Module:
+def open_network(folder: Path | str, speaks: bool = False) -> torch.nn.Module:
     """The classifier in a folder, or of a hub name, in float32; every weight is there, fits and is a finite number.
 
+    speaks: a language model (...ForCausalLM) in place of a classifier.
     ValueError or OSError for anything else: no configuration, another kind of model, a head that gives no classes of
     which one is right, weights that are missing, of other sizes, cut off, pickled or not finite.
     """
-    from transformers import AutoConfig, AutoModelForSequenceClassification
+    from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSequenceClassification
 
+    kind = AutoModelForCausalLM if speaks else AutoModelForSequenceClassification
     name, local = str(folder), isinstance(folder, Path)
     more = {_TRUST: False, "local_files_only": local}
     if isinstance(folder, Path):
         _refuse_files(folder)
     with _told(name):
         config = AutoConfig.from_pretrained(folder, **more)
-    _refuse_head(config, name)
+    if speaks:
+        _refuse_silent(config, name)
+    else:
+        _refuse_head(config, name)
     if getattr(config, "auto_map", None):
         warnings.warn(
             f"{name} brings Python code for its model (auto_map in config.json), which is never run: it is read as the "
@@ -92,7 +97,7 @@ def open_network(folder: Path | str) -> torch.nn.Module:
             stacklevel=4,
         )
     with _told(name):
-        network, found = AutoModelForSequenceClassification.from_pretrained(
+        network, found = kind.from_pretrained(
             *(folder,),
             config=config,
             dtype=torch.float32,
@@ -141,13 +146,28 @@ def _refuse_files(folder: Path) -> None:
         raise FileNotFoundError(f"{folder} holds no weights (*.safetensors)" + (how if pickled else ""))
 
 
+def _speaks(kinds: Sequence[str]) -> bool:
+    """Whether one of the architectures that a configuration names is a language model."""
+    return any(kind.endswith(("ForCausalLM", "LMHeadModel")) for kind in kinds)
+
+
+def _refuse_silent(config: PretrainedConfig, name: str) -> None:
+    """Raise ValueError for a network that is no language model, whose label words could not be asked for."""
+    if config.architectures and not _speaks(config.architectures):
+        raise ValueError(
+            f"{name} holds {', '.join(config.architectures)}, and a template and label words are of a language model "
+            "(...ForCausalLM); leave them out where it is a trained classifier"
+        )
+
+
 def _refuse_head(config: PretrainedConfig, name: str) -> None:
     """Raise ValueError for a network that is no classifier, or whose classes do not exclude each other."""
     kinds = config.architectures or []
     if kinds and not any("ForSequenceClassification" in kind for kind in kinds):
+        prompted = ", or ask it as a language model: give `template` and `labels`" if _speaks(kinds) else ""
         raise ValueError(
             f"{name} holds {', '.join(kinds)}: a network without a head that classifies texts (...ForSequence"
-            "Classification); a random head would say nothing. Save the whole trained classifier"
+            f"Classification); a random head would say nothing. Save the whole trained classifier{prompted}"
         )
     refuse_problem(config, name)
     if config.num_labels < 2:

@@ -21,6 +21,7 @@ from attreval.models import checks, encoder_decoder, first_token, forward, trans
 from attreval.models.captum_deeplift import deeplift
 from attreval.models.class_names import match_labels, own_names
 from attreval.models.folders import find_model, open_network, open_tokenizer
+from attreval.models.label_words import Prompt
 from attreval.models.placing import freeze, in_precision, pick_device
 from attreval.models.questions import Rule
 from attreval.models.transformer_hooks import AttentionWeights, zeroed_distances
@@ -31,7 +32,8 @@ class Transformer:
     """A sequence classifier with its tokenizer.
 
     network: a Hugging Face sequence-classification model in evaluation mode, its weights frozen.
-    labels: K class names in index order. order: (K,) where each of them stands in the network's output.
+    labels: K class names in index order. order: (K,) where each of them stands in the network's output. prompt: what
+    stands around a text where the network is a language model, which is asked for label words.
     """
 
     name: str
@@ -40,6 +42,7 @@ class Transformer:
     labels: tuple[str, ...]
     max_length: int
     order: list[int] | None = None
+    prompt: Prompt | None = None
     family: str = "transformer"
     copies: dict[str, torch.nn.Module] = field(default_factory=dict, repr=False)
     refusals: dict[str, str] = field(default_factory=dict, init=False, repr=False)
@@ -62,6 +65,8 @@ class Transformer:
 
     def tokens(self, instance: Instance) -> Tokens:
         """An instance as this model reads it."""
+        if self.prompt is not None:
+            return self.prompt.read(instance, self.tokenizer, self.max_length)
         return tokenize(instance, self.tokenizer, self.max_length)
 
     def at(self, precision: str) -> torch.nn.Module:
@@ -90,8 +95,10 @@ class Transformer:
         A row without any token, all of them deleted, is read as one blank token (see alignment.fill_ids).
         """
         network = self.at(precision)
-        if embeddings is None:
+        if embeddings is None and not (self.prompt and self.prompt.before + self.prompt.behind):
             ids, mask, segments = self._without_empty(ids, mask, segments)
+        if self.prompt is not None:
+            return self.prompt.classify(network, mask, ids, embeddings, entering)
         if bias is not None and network.config.is_encoder_decoder:
             raise ValueError(
                 "a text is attended to twice by an encoder-decoder; its attention mask is not changed here"
