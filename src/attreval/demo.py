@@ -205,7 +205,6 @@ def run_demo(count: int = 40, out: Path | None = None, say: Callable[[str], None
     DataFrame
         See `judge_metrics`.
     """
-    import torch
     from rich.console import Console
 
     from attreval.api.explaining import explain
@@ -215,7 +214,6 @@ def run_demo(count: int = 40, out: Path | None = None, say: Callable[[str], None
     if out is not None and out.suffix not in (".html", ".svg"):
         raise ValueError(f"a demo is kept as .html or .svg; got {str(out)!r}")
     worths = ", ".join(f"{word} {worth:+d}" for word, worth in WORTHS.items())
-    torch.set_num_threads(1)  # threads of so small a network only wait for each other
     say(f"A network that knows nothing learns what words are worth: {worths}.")
     model = train_network(say)
     texts = plant_texts(count, "explained")

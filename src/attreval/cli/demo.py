@@ -17,6 +17,9 @@ def demo(
     out: Annotated[Path | None, typer.Option(help="keep it as an .html page or as an .svg picture of this")] = None,
 ) -> None:
     """Watch a small network learn evidence that was planted, methods explain it, and metrics tell the truth or not."""
+    import torch
+
     from attreval.demo import run_demo
 
+    torch.set_num_threads(1)  # threads of so small a network only wait for each other
     run_demo(texts, out)
