@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from scipy.stats import t as student
 
 from attreval.core.bootstrap import LEAST_TEXTS
 from attreval.metrics import METRICS
@@ -46,11 +47,7 @@ class MethodMeans:
 
 
 def gather_means(
-    tasks: Mapping[str, Drawn],
-    base: str,
-    methods: Sequence[str],
-    cost: Callable[[str], float],
-    unfit: frozenset[str] = frozenset(),
+    tasks: Mapping[str, Drawn], base: str, methods: Sequence[str], cost: Callable[[str], float]
 ) -> MethodMeans | None:
     """What was measured on a task and on the texts made from it, of the methods that every voting metric knows.
 
@@ -59,7 +56,6 @@ def gather_means(
         base: the name of the task.
         methods: the order that methods stand in.
         cost: evaluations that a method requests for a text.
-        unfit: see `MethodMeans`.
 
     Returns:
         None where fewer than two methods are known to every metric with a vote.
@@ -78,7 +74,7 @@ def gather_means(
             at = [found.methods.index(m) for m in shared]
             means[metric], drawn[metric] = found.means[metric][at], found.drawn[metric][:, at]
             texts[metric] = int(found.counts[metric][at].max())
-    return MethodMeans(shared, means, drawn, texts, np.array([cost(m) for m in shared]), unfit)
+    return MethodMeans(shared, means, drawn, texts, np.array([cost(m) for m in shared]))
 
 
 def weigh_metrics(measured: MethodMeans) -> pd.DataFrame:
@@ -136,10 +132,11 @@ def rank_methods(measured: MethodMeans, confidence: float) -> pd.DataFrame:
     tops = np.where(fit, drawn >= best_drawn - TIED, False)
     first = np.where(fit, score, -np.inf).argmax()
     lead, behind = drawn[:, [first]] - drawn, score[first] - score
-    least_lead = np.quantile(lead, (1 - confidence) / 2, axis=0)
+    texts = weights.texts[weights.weight > 0].clip(lower=2)
+    width = student.ppf((1 + confidence) / 2, texts.min() - 1)  # in the tails steadier than the drawn quantiles
+    least_lead = behind - width * lead.std(axis=0) * np.sqrt(texts.min() / (texts.min() - 1))
     equal, near = fit & (shortfall <= MARGIN + TIED), fit & (least_lead <= TIED)
-    texts = int(weights.texts[weights.weight > 0].max())
-    settled = bool((equal >= near).all()) and texts >= LEAST_TEXTS
+    settled = bool((equal >= near).all()) and texts.max() >= LEAST_TEXTS
     with np.errstate(divide="ignore", invalid="ignore"):  # standard errors fall with the root of the texts
         to_be_equal = np.where(behind < MARGIN, (shortfall - behind) / (MARGIN - behind), np.inf)
         to_be_behind = (behind - least_lead) / behind
@@ -158,8 +155,8 @@ def rank_methods(measured: MethodMeans, confidence: float) -> pd.DataFrame:
         "above_random": _above_random(drawn, measured.methods, confidence),
         "recommended": np.arange(len(score)) == chosen,
         "settled": settled,
-        "growth": max(growth, LEAST_TEXTS / texts),
-        "texts": texts,
+        "growth": max(growth, LEAST_TEXTS / texts.max()),
+        "texts": texts.max(),
         "sound": sound,
         "requested": measured.costs,
     }

@@ -12,14 +12,7 @@ import pandas as pd
 from attreval.api.explanation import RANDOM
 from attreval.api.explanations import Explanations
 from attreval.core.bootstrap import LEAST_TEXTS, percentile_interval
-from attreval.evaluation.choice import (
-    MARGIN,
-    VOTING,
-    find_objections,
-    gather_means,
-    rank_methods,
-    weigh_metrics,
-)
+from attreval.evaluation.choice import MARGIN, VOTING, find_objections, gather_means, rank_methods, weigh_metrics
 from attreval.evaluation.judged import Judged
 from attreval.methods import METHODS
 from attreval.metrics import METRICS
@@ -115,7 +108,7 @@ class Evaluation:
 def conclude(judged: Sequence[Judged], documents: Sequence[Judged], rows: Sequence[Row], facts: Mapping) -> Evaluation:
     """What judged texts, and the documents made of them, say together; facts: the other fields of `Evaluation`.
 
-    Pointing at what people marked has no vote of its own: `people_dynamic` asks the same of the same marks.
+    Where people marked texts, pointing at their marks has no vote and is left out: `people_dynamic` asks the same.
     """
     texts = [replace(one, values={m: v for m, v in one.values.items() if m != "pointing"}) for one in judged]
     methods = [*judged[0].explanation.methods, RANDOM]
@@ -124,16 +117,12 @@ def conclude(judged: Sequence[Judged], documents: Sequence[Judged], rows: Sequen
     paid = {m: np.mean([one.explanation.attributions[m].cost.requested for one in judged]) for m in methods[:-1]}
     paid |= dict.fromkeys(facts["given"], np.nan)
     missed = _share_missed(judged)
-    measured = gather_means(
-        {name: _compared(one) for name, one in tasks.items()},
-        "texts",
-        methods,
-        lambda m: float(paid.get(m, 0.0)),
-        frozenset(m for m, share in missed.items() if share > MOST_LARGE),
-    )
+    compared = {name: _compared(one) for name, one in tasks.items()}
+    measured = gather_means(compared, "texts", methods, lambda m: float(paid.get(m, 0.0)))
     if measured is None:
         raise ValueError(f"no metric with a vote has a value for these texts; these have one: {', '.join(VOTING)}")
-    choice = rank_methods(measured, CONFIDENCE)
+    unfit = frozenset(m for m, share in missed.items() if share > MOST_LARGE)
+    choice = rank_methods(replace(measured, unfit=unfit), CONFIDENCE)
     objections = find_objections(measured, choice[choice.recommended].method.iloc[0], CONFIDENCE)
     means = [
         (made, method, metric, *(float(x[at]) for x in (drawn.means[metric], low, high)), int(drawn.counts[metric][at]))

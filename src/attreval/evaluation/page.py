@@ -21,16 +21,7 @@ from attreval.core.bootstrap import LEAST_TEXTS, bootstrap_mean, percentile_inte
 from attreval.core.tables import write_csv, write_whole
 from attreval.evaluation import findings
 from attreval.evaluation.choice import MARGIN, VOTING
-from attreval.evaluation.findings import (
-    CONFIDENCE,
-    DRAWS,
-    JUDGE_TITLES,
-    LARGE_GAP,
-    MOST_LARGE,
-    Evaluation,
-    in_words,
-    title,
-)
+from attreval.evaluation.findings import CONFIDENCE, JUDGE_TITLES, LARGE_GAP, MOST_LARGE, Evaluation, title
 from attreval.metrics import METRICS
 from attreval.metrics.rank_correlation import FEWEST, correlate
 
@@ -116,7 +107,7 @@ def accuracy(found: Evaluation) -> tuple[float, float, float]:
     """The share of explained texts that the model is right on, the lower end of its interval, and the largest class."""
     gold = np.array([row.label for row in found.rows])
     right = np.array([found.labels.index(one.explanation.predicted) for one in found.judged]) == gold
-    mean, low, _ = bootstrap_mean(right, DRAWS, CONFIDENCE, "accuracy")
+    mean, low, _ = bootstrap_mean(right, findings.DRAWS, CONFIDENCE, "accuracy")
     return float(mean), float(low), float(np.bincount(gold).max() / len(gold))
 
 
@@ -126,7 +117,7 @@ def limits(found: Evaluation) -> list[str]:
         f"Not asked: {JUDGE_TITLES[judge]}, since {why}." for judge, why in WHY_NOT.items() if judge not in found.choice
     ]
     if found.dropped:
-        told = in_words([f"{count} ({why})" for why, count in found.dropped.items()])
+        told = findings.in_words([f"{count} ({why})" for why, count in found.dropped.items()])
         out.append(f"Rows of the data that could not be used: {told}.")
     right, low, majority = accuracy(found)
     if majority == 1:
@@ -218,13 +209,9 @@ def _method_table(found: Evaluation) -> str:
 
 def _weight_table(found: Evaluation) -> str:
     """One row a metric with a vote."""
-    head = "".join(f"<th>{name}</th>" for name in ("Metric", "Judge", "Texts", "Error", "Reliability", "Weight"))
-    body = [
-        f"<tr><th>{escape(METRICS[metric].title)}</th><td>{JUDGE_TITLES[row.judge]}</td><td>{row.texts}</td>"
-        f"<td>{row.error:.2f}</td><td>{row.reliability:.2f}</td><td>{row.weight:.0%}</td></tr>"
-        for metric, row in found.judges.iterrows()
-    ]
-    return _wide(head, body)
+    rows = found.judges.rename(lambda metric: METRICS[metric].title).replace({"judge": JUDGE_TITLES})
+    shown = rows[["judge", "texts", "error", "reliability", "weight"]].rename_axis(None)
+    return f'<div class="wide">{shown.to_html(float_format="{:.2f}".format, border=0)}</div>'
 
 
 def _correlation_table(found: Evaluation) -> str:

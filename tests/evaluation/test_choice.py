@@ -1,0 +1,97 @@
+"""The choice of a method: the truth is never surely beaten, two halves agree, equal methods have no winner."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import torch
+from reference.models import Planted
+
+import attreval as av
+from attreval.evaluation.choice import gather_means, rank_methods
+from attreval.evaluation.findings import CONFIDENCE, conclude
+from attreval.metrics.rank_correlation import draw_judges
+
+FILLERS = ["the", "a", "film", "plot", "was", "is", "not", "very", "slow", "brave", "able", ".", ","]
+SIGNS = ("bad", "good")
+METHODS = ["lime", "occlusion_1", "gradient_x_input"]
+
+
+class Keyword(Planted):
+    """A model that one word decides, the others next to nothing, or by `noise` a little."""
+
+    labels, width = SIGNS, 16
+
+    def __init__(self, seed: int, noise: float = 0.02):
+        super().__init__()
+        rng = np.random.default_rng(seed)
+        self.gain, self.bias = rng.uniform(2, 8), rng.uniform(-0.3, 0.3)
+        table = np.repeat(noise * rng.standard_normal((len(self.tokenizer), 1)), self.width, axis=1)
+        for sign, word in zip((-1, 1), SIGNS, strict=True):
+            table[self.tokenizer.convert_tokens_to_ids(word)] = sign
+        self.table = torch.from_numpy(table)
+
+    def logits(self, ids, mask, segments, precision="float32", embeddings=None, entering=None):
+        vectors = self.table[ids] if embeddings is None else embeddings
+        vectors = vectors if entering is None else entering(vectors)
+        half = self.gain * ((vectors.mean(dim=2) * (mask != 0)).sum(dim=1) + self.bias) / 2
+        return torch.stack([-half, half], dim=1)
+
+
+def evaluated(model, seed, number, folder):
+    """An evaluation of METHODS and of the truth on texts of which one word decides."""
+    rng, texts = np.random.default_rng(seed), []
+    with (folder / f"truth{seed}.jsonl").open("w", encoding="utf-8") as lines:
+        for at in range(number):
+            words = rng.choice(FILLERS, size=rng.integers(5, 10)).tolist()
+            place = int(rng.integers(len(words)))
+            words[place] = SIGNS[at % 2]
+            texts.append(" ".join(words))
+            scores = np.eye(len(words))[place].tolist()
+            lines.write(json.dumps({"text": texts[-1], "method": "truth", "tokens": words, "scores": scores}) + "\n")
+    table = {"text": texts, "label": [SIGNS[at % 2] for at in range(number)]}
+    given = [folder / f"truth{seed}.jsonl"]
+    return av.evaluate_texts(model, table, methods=METHODS, attributions=given, cores=1)
+
+
+def test_on_twenty_planted_models_the_truth_is_never_surely_beaten(tmp_path):
+    for seed in range(20):
+        found = evaluated(Keyword(seed), seed, 32, tmp_path)
+        truth = found.choice.set_index("method").loc["truth"]
+        assert truth.leading and truth.above_random, (seed, found.choice)
+        assert not found.settled or truth.equal, (seed, found.choice)
+
+
+def test_two_halves_of_one_corpus_say_the_same(tmp_path):
+    whole = evaluated(Keyword(0, noise=0.2), 0, 120, tmp_path)
+    facts = {name: getattr(whole, name) for name in ("title", "labels", "size", "dropped", "given", "seconds")}
+    same = 0
+    for draw in range(20):
+        order, said = np.random.default_rng(draw).permutation(120), []
+        for half in (order[:60], order[60:]):
+            found = conclude(
+                [whole.judged[i] for i in half], [], [whole.rows[i] for i in half], facts | {"max_length": 64}
+            )
+            said.append(found.best.method if found.settled else found.verdict)
+        same += said[0] == said[1]
+    assert same >= 19
+
+
+def test_of_equal_methods_none_is_named_the_winner_in_more_than_one_of_twenty_draws():
+    """Samples grow as those of `evaluate_texts` do; a winner that any of them names counts."""
+    names, named = ("random", "a", "b"), 0
+    for draw in range(100):
+        rng = np.random.default_rng(draw)
+        shared = rng.standard_normal((200, 3))
+        values = {
+            metric: (np.array([0, 0.5, 0.5]) + 0.3 * shared + 0.1 * (1 + at) * rng.standard_normal((200, 3)))[None]
+            for at, metric in enumerate(("nc", "ns", "soft_nc_equal", "people_dynamic"))
+        }
+        for size in (50, 100, 200):
+            drawn = draw_judges({metric: value[:, :size] for metric, value in values.items()}, names, 300, draw)
+            found = rank_methods(gather_means({"x": drawn}, "x", names, lambda method: 1.0), CONFIDENCE)
+            if found.settled[0]:
+                named += found.equal.sum() == 1
+                break
+    assert named <= 5
