@@ -230,3 +230,30 @@ def test_claims_print_what_notebooks_have_found(tmp_path, monkeypatch):
     assert "+0.250 [+0.125, +0.500]" in printed and "nan" not in printed
     assert "with random scores +0.000" in printed and "would decide" in printed and "claimed above 0" in printed
     assert f"{len(claims) - 1} not testable here" in printed and "1 reproduced" in printed
+
+
+def test_a_language_model_is_checked_explained_and_evaluated_by_a_template(tmp_path):
+    from reference.architectures import save_speaking
+
+    place = str(save_speaking("gpt2", tmp_path / "speaking"))
+    asked = ["--template", "{text} It was", "--labels", "yes= good", "--labels", "no= bad"]
+    rows = json.loads(call("check", place, *asked, "--json").stdout)["model"]
+    assert (
+        rows["classes"] == "2: yes, no"
+        and "'{text} It was'" in rows["label words"]
+        and "' good'" in rows["label words"]
+    )
+    words = ["--text", "the film was slow", "--method", "occlusion_1", "--json"]
+    explained = json.loads(call("explain", "--model", place, *words, *asked).stdout)
+    assert "yes" in json.dumps(explained) and "It" not in json.dumps(explained)
+    (tmp_path / "texts.csv").write_text(
+        "text,label\n" + "".join(f"the film was {w},yes\na {w} plot,no\n" for w in "abcd")
+    )
+    out, data = str(tmp_path / "out"), str(tmp_path / "texts.csv")
+    said = call("evaluate", "--model", place, "--data", data, "--out", out, "--methods", "occlusion,lime", *asked)
+    assert said.exit_code == 0, said.output
+    settings = json.loads((tmp_path / "out" / "settings.json").read_text())
+    assert settings["template"] == "{text} It was" and settings["labels"] == {"yes": " good", "no": " bad"}
+    for wrong, reason in ((["--labels", "yes"], "of the form CLASS=WORDS"), (["--labels", "a=b"] * 2, "a class twice")):
+        refused = call("check", place, "--template", "{text}", *wrong)
+        assert refused.exit_code == 1 and reason in refused.output
