@@ -124,9 +124,8 @@ def evaluate_texts(
     question = Question(model, tuple(seconds), BUDGET, given, None, keep_in(out and out / "kept", model, settings))
     if out is not None:
         claim_folder(out)
-        _write_settings(
-            out, place, getattr(model, "prompt", None), data, columns, classes, tuple(seconds), attributions, texts
-        )
+        prompt = getattr(model, "prompt", None)
+        _write_settings(out, place, prompt, data, columns, classes, tuple(seconds), attributions, texts)
     documents = [] if columns.pair or given else make_documents(rows)
     facts = {"title": title, "labels": model.labels, "size": len(rows), "dropped": dropped, "given": tuple(given)}
     facts |= {"seconds": seconds, "max_length": model.max_length}
