@@ -69,11 +69,8 @@ def keep_in(folder: Path | None, model: Classifier, settings: Sequence[Any]) -> 
     for name, weights in model.network.state_dict().items():
         found.update(f"{name} {weights.dtype} {tuple(weights.shape)}".encode())
         found.update(weights.detach().cpu().contiguous().flatten().view(torch.uint8).numpy())
-    found.update(
-        json.dumps(
-            [__version__, list(model.labels), str(getattr(model, "prompt", None)), *settings], default=str
-        ).encode()
-    )
+    said = [__version__, list(model.labels), str(getattr(model, "prompt", None)), *settings]
+    found.update(json.dumps(said, default=str).encode())
     return folder / found.hexdigest()[:16]
 
 

@@ -86,10 +86,13 @@ def open_network(folder: Path | str, speaks: bool = False) -> torch.nn.Module:
         _refuse_files(folder)
     with _told(name):
         config = AutoConfig.from_pretrained(folder, **more)
-    if speaks:
-        _refuse_silent(config, name)
-    else:
+    if not speaks:
         _refuse_head(config, name)
+    elif config.architectures and not _speaks(config.architectures):
+        raise ValueError(
+            f"{name} holds {', '.join(config.architectures)}, and a template and label words are of a language model "
+            "(...ForCausalLM); leave them out where it is a trained classifier"
+        )
     if getattr(config, "auto_map", None):
         warnings.warn(
             f"{name} brings Python code for its model (auto_map in config.json), which is never run: it is read as the "
@@ -149,15 +152,6 @@ def _refuse_files(folder: Path) -> None:
 def _speaks(kinds: Sequence[str]) -> bool:
     """Whether one of the architectures that a configuration names is a language model."""
     return any(kind.endswith(("ForCausalLM", "LMHeadModel")) for kind in kinds)
-
-
-def _refuse_silent(config: PretrainedConfig, name: str) -> None:
-    """Raise ValueError for a network that is no language model, whose label words could not be asked for."""
-    if config.architectures and not _speaks(config.architectures):
-        raise ValueError(
-            f"{name} holds {', '.join(config.architectures)}, and a template and label words are of a language model "
-            "(...ForCausalLM); leave them out where it is a trained classifier"
-        )
 
 
 def _refuse_head(config: PretrainedConfig, name: str) -> None:

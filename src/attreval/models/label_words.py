@@ -176,9 +176,7 @@ def read_prompt(
     if len(right) != 1:
         raise ValueError(f"a template has one place for the text, {PLACE}, such as '{PLACE} It was'; got {template!r}")
     if len(words) < 2:
-        raise ValueError(
-            f"labels give two or more classes their words, such as {{'good': ' great'}}; got {dict(words)}"
-        )
+        raise ValueError(f"labels give two or more classes their words, such as {{'good': ' fine'}}; got {dict(words)}")
     prompt = Prompt(template, dict(words), chat, (left, right[0]), cap=cap)
     plain, spoken = prompt.encode(tokenizer, _PROBE), []
     for label, word in words.items():

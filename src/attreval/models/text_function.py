@@ -116,25 +116,15 @@ class TextFunction:
         raise ValueError(ALONE)
 
     def logits(
-        self,
-        ids: Tensor | None,
-        mask: Tensor,
-        segments: Tensor,
-        precision: str = "float32",
-        *,
-        embeddings: Tensor | None = None,
-        entering: Callable[[Tensor], Tensor] | None = None,
+        self, ids: Tensor | None, mask: Tensor, segments: Tensor, precision: str = "float32", **vectors: Any
     ) -> Tensor:
         """(B, K) float64 logarithms of probabilities, whatever the precision; rows of the same text are asked once.
 
         RuntimeError where the function fails, or gives what are no probabilities. ValueError for vectors.
         """
-        if ids is None or entering is not None:
+        if ids is None or any(given is not None for given in vectors.values()):
             raise ValueError(ALONE)
-        kept = mask.bool()
-        rows = [
-            self.text_of(i[k].tolist(), s[k].tolist()) for i, s, k in zip(ids.cpu(), segments.cpu(), kept, strict=True)
-        ]
+        rows = [self.text_of(i[k].tolist(), s[k].tolist()) for i, s, k in zip(ids, segments, mask.bool(), strict=True)]
         texts = list(dict.fromkeys(rows))
         try:
             found = dict(zip(texts, self.ask(texts), strict=True))
