@@ -94,7 +94,8 @@ def train_network(say: Callable[[str], None] = print) -> Classifier:
     names = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *FILLERS, *WORTHS]
     tokenizer = BertTokenizerFast(vocab={name: at for at, name in enumerate(names)})
     shape = {"hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 128}
-    tested = plant_texts(TESTED, "test")
+    tested, threads = plant_texts(TESTED, "test"), torch.get_num_threads()
+    torch.set_num_threads(1)  # of so small a network they only wait for each other
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed_of("demo", "weights"))
         network = BertForSequenceClassification(
@@ -113,6 +114,7 @@ def train_network(say: Callable[[str], None] = print) -> Classifier:
             torch.nn.functional.cross_entropy(logits, torch.tensor([one.label for one in part])).backward()
             optimiser.step()
             optimiser.zero_grad()
+    torch.set_num_threads(threads)
     return wrap(network, tokenizer, LABELS)
 
 

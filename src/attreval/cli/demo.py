@@ -21,5 +21,5 @@ def demo(
 
     from attreval.demo import run_demo
 
-    torch.set_num_threads(1)  # threads of so small a network only wait for each other
+    torch.set_num_threads(1)  # of so small a network they only wait for each other
     run_demo(texts, out)
