@@ -45,6 +45,7 @@ def test_keys_in_sentences_become_titles_and_words_stay():
     assert in_words("minilm on n = 5 (imdb), random attention, tiny, snli/test/1") == (
         "MiniLM on n = 5 (IMDB), random attention, tiny, snli/test/1"
     )
+    assert in_words("200 of 20 newsgroups, 9 of newsgroups") == "200 of 20 newsgroups, 9 of 20 newsgroups"
 
 
 def test_a_pandas_table_shows_titles_and_dashes_and_nothing_else_changes():
