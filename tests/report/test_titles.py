@@ -63,7 +63,7 @@ def test_a_number_of_several_cells_is_one_text():
     frame = pd.read_csv(io.StringIO("claim,value,low\na,0.25,0.1\nb,,\nc,1,1\nc,2,2\n"))
     text = "{value:+.2f} [{low:+.2f}]"
     assert number_text("k", frame, {"table": "t", "where": {"claim": "a"}, "text": text}) == "+0.25 [+0.10]"
-    assert number_text("k", frame, {"table": "t", "where": {"claim": "b"}, "text": text}) == "not measured"
+    assert number_text("k", frame, {"table": "t", "where": {"claim": "b"}, "text": text}) == "not part of this run"
     assert number_text("k", frame, {"table": "t", "where": {"claim": "b"}, "text": text, "otherwise": "no"}) == "no"
     assert number_text("k", frame, {"table": "t", "where": {"claim": "z"}, "text": text}) is None
     with pytest.raises(ReportError, match="2 rows match"):

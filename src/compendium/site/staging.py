@@ -152,12 +152,15 @@ def _remove_others(folder: Path, keep: set[str]) -> None:
 def _run_facts(profile: str, manifest: Path) -> dict[str, str]:
     """The `run` group: profile, version, commit, date and samples of the run, from its manifest."""
     facts = json.loads(manifest.read_text(encoding="utf-8")) if manifest.exists() else {}
+    samples = {judge: in_words(facts.get("samples", {}).get(judge, NOT_RECORDED)) for judge in JUDGES}
     return {
         "run.profile": profile,
         "run.version": str(facts.get("attreval") or attreval.__version__),
         "run.commit": str(facts.get("commit") or NOT_RECORDED)[:12],
         "run.date": str(facts.get("date") or NOT_RECORDED)[:10],
-    } | {f"run.sample_{judge}": in_words(facts.get("samples", {}).get(judge, NOT_RECORDED)) for judge in JUDGES}
+        **{f"run.sample_{judge}": text for judge, text in samples.items()},
+        **{f"run.texts_{judge}": text.partition(" Intervals:")[0] for judge, text in samples.items()},
+    }
 
 
 def _count_verdicts(tables: Path) -> dict[str, str]:

@@ -20,7 +20,7 @@ def titles_by_kind() -> dict[str, dict[str, str]]:
     from attreval.methods import METHODS
     from compendium.corpora import TASKS
 
-    methods = {name: method.title for name, method in METHODS.items()}
+    methods = {name: method.title for name, method in METHODS.items()} | {"random_drawn": "Random (one drawn word)"}
     return {"methods": methods, "tasks": {name: task.short for name, task in TASKS.items()}, "models": MODELS}
 
 
