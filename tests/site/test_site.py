@@ -151,6 +151,12 @@ def test_the_paper_leads_to_each_supplement_and_each_supplement_back(home):
     assert landing.find("img")["src"] == "paper/figures/scorecard.svg"
 
 
+def test_the_explorer_has_the_menu_of_the_site(home):
+    parsed = pages(home)
+    menus = [parsed[home / "_site" / name].select("header nav a") for name in ("index.html", "explorer.html")]
+    assert [link["href"] for link in menus[0]] == [link["href"] for link in menus[1]]
+
+
 def test_no_cell_holds_nan_nothing_or_a_key_where_there_is_a_title(home):
     sure = {key for key in titles() if "_" in key} | {"snli", "minilm", "lime"}
     cells = 0
