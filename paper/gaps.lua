@@ -1,7 +1,7 @@
 -- What a run lacks, said once a paragraph: sentences whose numbers are not part of the run give way to one remark.
 --
 -- Both routes use it, on paragraphs whose numbers are filled in. Captions stay, since figures and tables are referred to.
--- The words are those of src/attreval/report/gaps.py.
+-- The words are those of src/compendium/site/pictures.py.
 
 local MISSING = "not part of this run"
 local ALL = "Not part of this run."

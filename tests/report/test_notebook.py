@@ -7,8 +7,9 @@ import base64
 import nbformat
 import panflute as pf
 import pytest
+from reference import CHECKOUT
 
-from compendium.site.markdown import ReportError
+from compendium.site.markdown import ReportError, raw_html
 from compendium.site.notebook import read_notebook
 from compendium.site.pandoc_route import pandoc
 from compendium.site.pandoc_route.cells import notebook_markdown, outputs_markdown
@@ -69,23 +70,20 @@ def test_the_best_form_of_an_output_is_shown(tmp_path):
             result(image__png=PNG, text__plain="no"),
             result(image__svg="<svg/>", image__png=PNG, text__plain="no"),
         ),
-        code(
-            "#| label: b\n",
-            result(
-                text__html="<style scoped>x</style><table border='1'><tr><td>1</td></tr></table>",
-                text__plain="no",
-            ),
-        ),
         code("#| label: c\n", result(text__markdown="*yes*", text__plain="no")),
         code("#| label: d\n", result(text__plain="````"), V4.new_output("stream", name="stdout", text="said")),
     )
-    shown = {label: outputs_markdown(notebook.cell(label), "pics", assets, streams=False) for label in "abcd"}
+    shown = {label: outputs_markdown(notebook.cell(label), "pics", assets, streams=False) for label in "acd"}
     assert assets == {"pics/a.png": base64.b64decode(PNG), "pics/a-2.svg": b"<svg/>"}
     assert shown["a"].split() == ["![](pics/a.png)", "![](pics/a-2.svg)"]
-    assert "<table><tr>" in shown["b"] and "style" not in shown["b"]
     assert shown["c"] == "*yes*"
     assert shown["d"].startswith("`````{") and "said" not in shown["d"]
     assert "no" not in "".join(shown.values())
+
+
+def test_html_loses_the_looks_of_pandas_and_its_scripts():
+    html = "<style scoped>x</style><script>y()</script><table border='1'><tr><td>```</td></tr></table>"
+    assert raw_html(html) == "````{=html}\n<table><tr><td>```</td></tr></table>\n````"
 
 
 def test_printed_text_looks_as_in_a_terminal(tmp_path):
@@ -114,3 +112,11 @@ def test_broken_notebooks_and_options_are_named(tmp_path):
         read_notebook(path)
     with pytest.raises(ReportError, match=r"05_some\.ipynb, cell 1: the `#\|` lines are not YAML"):
         write(tmp_path, code("#| label: [a\n1"))
+
+
+def test_what_quarto_embeds_names_its_notebook_and_no_folder_of_the_machine():
+    box = '::: {.quarto-embed-nb-cell notebook="/home/me/notebooks/01_data.ipynb" notebook-cellId="c"}\nHere.\n:::'
+    doc = pandoc.read(box, filters=[CHECKOUT / "paper" / "source.lua"])
+    (shown,) = doc.content
+    assert "/home/me" not in str(shown) and pf.stringify(shown).split() == ["Here.", "Source:", "01_data"]
+    assert shown.content[-1].content[0].content[-1].url == "notebooks/01_data.html"

@@ -26,7 +26,7 @@ FRAME = pd.DataFrame(
         ({"where": {"task": "snli", "method": "lime"}, "column": "share", "format": ".2f"}, "0.26"),
         ({"where": {"task": "snli", "method": "lime"}, "column": "share", "format": ".1%"}, "25.6 %"),
         ({"where": {"task": "snli", "method": "lime"}, "column": "texts"}, "1,200"),
-        ({"where": {"method": "random"}, "column": "share", "format": ".2f"}, "not measured"),
+        ({"where": {"method": "random"}, "column": "share", "format": ".2f"}, "not part of this run"),
         ({"where": {"task": "snli"}, "take": "count"}, "2"),
         ({"where": {"task": "yelp"}, "take": "count"}, "0"),
         ({"where": {"task": "yelp"}, "column": "texts"}, None),

@@ -45,6 +45,7 @@ def test_keys_in_sentences_become_titles_and_words_stay():
     assert in_words("minilm on n = 5 (imdb), random attention, tiny, snli/test/1") == (
         "MiniLM on n = 5 (IMDB), random attention, tiny, snli/test/1"
     )
+    assert in_words("200 of 20 newsgroups, 9 of newsgroups") == "200 of 20 newsgroups, 9 of 20 newsgroups"
 
 
 def test_a_pandas_table_shows_titles_and_dashes_and_nothing_else_changes():
@@ -62,7 +63,7 @@ def test_a_number_of_several_cells_is_one_text():
     frame = pd.read_csv(io.StringIO("claim,value,low\na,0.25,0.1\nb,,\nc,1,1\nc,2,2\n"))
     text = "{value:+.2f} [{low:+.2f}]"
     assert number_text("k", frame, {"table": "t", "where": {"claim": "a"}, "text": text}) == "+0.25 [+0.10]"
-    assert number_text("k", frame, {"table": "t", "where": {"claim": "b"}, "text": text}) == "not measured"
+    assert number_text("k", frame, {"table": "t", "where": {"claim": "b"}, "text": text}) == "not part of this run"
     assert number_text("k", frame, {"table": "t", "where": {"claim": "b"}, "text": text, "otherwise": "no"}) == "no"
     assert number_text("k", frame, {"table": "t", "where": {"claim": "z"}, "text": text}) is None
     with pytest.raises(ReportError, match="2 rows match"):

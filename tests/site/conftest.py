@@ -10,6 +10,7 @@ import madeup
 import pytest
 from browsing import BROWSER, FLAGS
 
+from compendium.site.publishing.places import committed
 from compendium.site.rendering import render
 
 
@@ -32,6 +33,17 @@ def home(tmp_path_factory):
     madeup.make_run(home)
     with project_at(home):
         render("smoke", "pandoc")
+    return home
+
+
+@pytest.fixture(scope="session")
+def committed_home(tmp_path_factory):
+    """A project folder with the real pages and the committed run of profile reference, by Quarto where there is one."""
+    home = tmp_path_factory.mktemp("committed") / "project"
+    madeup.copy_pages(home)
+    shutil.copytree(madeup.PROJECT / "results" / "reference", home / "results" / "reference")
+    with project_at(home):
+        render("reference", "auto", committed("reference"))
     return home
 
 

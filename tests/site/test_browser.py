@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from urllib.parse import unquote, urlsplit
 
 import pytest
 from browsing import IN_BROWSER
+from bs4 import BeautifulSoup
 
 pytestmark = IN_BROWSER
 
@@ -64,6 +66,36 @@ def test_every_internal_link_and_anchor_leads_somewhere(browser, home):
         assert not parts.fragment or unquote(parts.fragment) in anchors[target], f"{path.name}: {url} has no such place"
 
 
+SEEN = """() => ({
+  ids: [...document.querySelectorAll('[id]')].map(e => e.id),
+  links: [...document.links].map(a => a.href),
+  bare: [...document.images].filter(i => !i.naturalWidth || !i.alt.trim()).map(i => i.src),
+})"""
+
+
+def test_every_page_of_the_committed_run_is_without_a_flaw(browser, committed_home):
+    """At 1,200 and 400 px no page scrolls sideways; nothing leaves the machine, lacks a description or an end."""
+    ids, links, wrong = {}, [], []
+    for path, page, said, asked in open_pages(browser, committed_home, 1200, 900):
+        seen = page.evaluate(SEEN)
+        ids[path] = set(seen["ids"])
+        links += [(path, url) for url in seen["links"]]
+        wrong += [(path.name, "named twice", name) for name, count in Counter(seen["ids"]).items() if count > 1]
+        wrong += [(path.name, "undescribed", source) for source in seen["bare"]]
+        wrong += [(path.name, "said", words) for words in said]
+        wrong += [(path.name, "asked for", url) for url in asked if not url.startswith(("file://", "data:"))]
+        for width in (1200, 400):
+            page.set_viewport_size({"width": width, "height": 900})
+            wide = page.evaluate("document.documentElement.scrollWidth")
+            wrong += [(path.name, f"in a window of {width} px", wide)] if wide > width else []
+    for path, url in links:
+        parts = urlsplit(url)
+        target, name = type(path)(unquote(parts.path)), unquote(parts.fragment)
+        if parts.scheme == "file" and (not target.is_file() or (name and name not in ids.get(target, ()))):
+            wrong.append((path.name, "leads nowhere", url))
+    assert len(ids) > 100 and len(links) > 1000 and not wrong, wrong
+
+
 def test_each_figure_shows_its_number_and_caption(browser, home):
     for _, page, *_ in open_pages(browser, home, 1280, 900, "paper/kamp2023.html"):
         captions = page.eval_on_selector_all("figure[id^=fig-] figcaption", "all => all.map(c => c.innerText)")
@@ -80,3 +112,12 @@ def test_each_figure_shows_its_number_and_caption(browser, home):
             " < f.querySelector('table').getBoundingClientRect().top)",
         )
         assert len(above) >= 5 and all(above), "a table's caption stands above it"
+
+
+def test_captions_of_the_committed_run_say_what_their_figures_show(committed_home):
+    pages = {name: (committed_home / "_site" / "paper" / f"{name}.html").read_text() for name in ("kamp2023", "claims")}
+    page = BeautifulSoup(pages["kamp2023"], "html.parser")
+    drawn = {name: "Intervals: 95" in page.find(id=f"fig-{name}").get_text() for name in ("human", "three-groups")}
+    assert drawn == {"human": True, "three-groups": False}
+    keys = {cell.get_text() for cell in BeautifulSoup(pages["claims"], "html.parser").select("td:first-child")}
+    assert "Kamp" in keys and "kamp2023" not in keys

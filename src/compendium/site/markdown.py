@@ -56,7 +56,21 @@ def pipe_table(headers: Sequence[str], rows: Sequence[Sequence[str]], align: Seq
     # Where a line is long, the dashes give the columns their share of the width: as many as the widest cell.
     widths = [max(3, *(len(row[at]) for row in cells)) for at in range(len(headers))]
     rule = [
-        "-" * (width - 1) + ":" if side == "right" else "-" * width for width, side in zip(widths, align, strict=True)
+        "-" * (width - 1) + ":" if side == "right" else ":" + "-" * (width - 1)
+        for width, side in zip(widths, align, strict=True)
     ]
     lines = [cells[0], rule, *cells[1:]]
     return "".join("| " + " | ".join(line) + " |\n" for line in lines)
+
+
+def fence(body: str, attributes: str) -> str:
+    """A fenced block whose fence is longer than any run of backticks in it."""
+    ticks = "`" * max(3, 1 + max((len(run) for run in re.findall(r"`+", body)), default=0))
+    return f"{ticks}{{{attributes}}}\n{body}\n{ticks}"
+
+
+def raw_html(html: str) -> str:
+    """HTML output as a raw block, without the styles that pandas gives every table, and without scripts."""
+    html = re.sub(r"<(style scoped|script)\b.*?</(style|script)>", "", html, flags=re.S | re.I)
+    html = re.sub(r"""\s(?:border=(["']).*?\1|style="text-align: right;")""", "", html).strip()
+    return fence(html, "=html")

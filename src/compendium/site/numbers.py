@@ -14,6 +14,7 @@ import yaml
 
 from compendium.project import SafeLoader
 from compendium.site.markdown import ReportError, hint, with_minus
+from compendium.site.pictures import NOT_HERE
 from compendium.site.tables import MISSING, format_fields, format_row, read_matching
 from compendium.site.titles import titles_by_kind
 
@@ -27,7 +28,7 @@ COMPARISONS = {
     "=": operator.eq,
     "not": operator.ne,
 }
-UNKNOWN = "not measured"
+UNKNOWN = NOT_HERE
 
 
 class _Unique(SafeLoader):

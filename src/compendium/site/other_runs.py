@@ -36,7 +36,11 @@ def other_runs(profile: str, results: Results) -> tuple[str, str]:
     text = "; ".join(sentences) + "."
     headers = ["paper", "conclusion", f"this run ({profile})", *(f"committed run ({name})" for name in there)]
     rows = [
-        [here[claim]["paper"], here[claim]["statement"], *(_cell(run.get(claim)) for run in (here, *there.values()))]
+        [
+            here[claim]["paper"].rstrip("0123456789").capitalize(),
+            here[claim]["statement"],
+            *(_cell(run.get(claim)) for run in (here, *there.values())),
+        ]
         for claim in here
         if claim in differing
     ]

@@ -1,10 +1,10 @@
-"""The site and the PDF, by Quarto where it is installed, else by pandoc: same pages, same sources."""
+"""The site, by Quarto where it is installed, else by pandoc: same pages, same sources. The PDF is always by pandoc."""
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
-import tempfile
 from pathlib import Path
 
 from compendium import project
@@ -17,6 +17,8 @@ from compendium.site.staging import stage
 
 ROUTES = ("auto", "quarto", "pandoc")
 PDF = "paper/attreval.pdf"
+# A page that is opened as a file may load none; without them it works the same wherever it lies.
+MODULES = re.compile(rb'<script\b[^>]*\btype="module"[^>]*></script>\s*')
 
 
 def render(profile: str, route: str = "auto", results: Results | None = None) -> Path:
@@ -46,9 +48,7 @@ def render(profile: str, route: str = "auto", results: Results | None = None) ->
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(data)
         (folder / PDF).parent.mkdir(exist_ok=True)
-        paper = home / "paper" / "index.qmd"
-        by_quarto = _render_pdf(quarto, home, paper) if quarto else None
-        (folder / PDF).write_bytes(by_quarto or make_pdf(staged_site(home), paper))
+        (folder / PDF).write_bytes(make_pdf(staged_site(home), home / "paper" / "index.qmd"))
     return home / "_site"
 
 
@@ -58,12 +58,5 @@ def _render_site(program: str, home: Path, folder: Path) -> None:
     done = subprocess.run(command, cwd=home, capture_output=True, text=True, check=False)
     if done.returncode or not (folder / "index.html").exists():
         raise ReportError(f"quarto render ended with {done.returncode}:\n{done.stderr.strip()[-4000:]}")
-
-
-def _render_pdf(program: str, home: Path, page: Path) -> bytes | None:
-    """A page as a PDF; None where Quarto's Typst does not manage."""
-    with tempfile.TemporaryDirectory(prefix=".pdf", suffix=".part", dir=home) as made:
-        command = [program, "render", str(page), "--to", "typst", "--output-dir", Path(made).name]
-        subprocess.run(command, cwd=home, capture_output=True, check=False)
-        found = sorted(Path(made).rglob("*.pdf"))
-        return found[0].read_bytes() if found else None
+    for page in folder.rglob("*.html"):
+        page.write_bytes(MODULES.sub(b"", page.read_bytes()))

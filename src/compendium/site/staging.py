@@ -25,7 +25,7 @@ from compendium.papers.common.claims import scorecard
 from compendium.papers.common.verdicts import VERDICTS
 from compendium.project import Results
 from compendium.site.gaps import MISSING_TABLE, allows_gaps, missing_numbers, read_pages, with_missing_cells
-from compendium.site.markdown import ReportError, escape
+from compendium.site.markdown import ReportError, escape, raw_html
 from compendium.site.notebook import read_notebook
 from compendium.site.numbers import read_declared_numbers, read_numbers
 from compendium.site.other_runs import other_runs
@@ -135,8 +135,8 @@ def _for_readers(path: Path) -> str:
         if "outputs" in cell:
             cell.outputs = [o for o in cell.outputs if (o.output_type, o.get("name")) != ("stream", "stderr")]
             for output in cell.outputs:
-                if "text/html" in output.get("data", {}):
-                    output.data["text/html"] = html_with_titles("".join(output.data["text/html"]))
+                if html := output.get("data", {}).pop("text/html", None):  # for HTML, Quarto loads scripts from afar
+                    output.data["text/markdown"] = raw_html(html_with_titles("".join(html)))
     return nbformat.writes(node)
 
 
@@ -152,12 +152,15 @@ def _remove_others(folder: Path, keep: set[str]) -> None:
 def _run_facts(profile: str, manifest: Path) -> dict[str, str]:
     """The `run` group: profile, version, commit, date and samples of the run, from its manifest."""
     facts = json.loads(manifest.read_text(encoding="utf-8")) if manifest.exists() else {}
+    samples = {judge: in_words(facts.get("samples", {}).get(judge, NOT_RECORDED)) for judge in JUDGES}
     return {
         "run.profile": profile,
         "run.version": str(facts.get("attreval") or attreval.__version__),
         "run.commit": str(facts.get("commit") or NOT_RECORDED)[:12],
         "run.date": str(facts.get("date") or NOT_RECORDED)[:10],
-    } | {f"run.sample_{judge}": in_words(facts.get("samples", {}).get(judge, NOT_RECORDED)) for judge in JUDGES}
+        **{f"run.sample_{judge}": text for judge, text in samples.items()},
+        **{f"run.texts_{judge}": text.partition(" Intervals:")[0] for judge, text in samples.items()},
+    }
 
 
 def _count_verdicts(tables: Path) -> dict[str, str]:

@@ -11,7 +11,6 @@ from compendium.papers.common.style import MODELS
 METRIC_FIELDS = ("metric", "measure", "property", "judge")
 DASH = "–"
 CELL = re.compile(r"<(td|th)([^>]*)>([^<]*)</\1>")
-KEY = re.compile(r"(?<![\w/.-])[a-z]\w*(?![\w/-])")  # not in a path, an address or a longer name
 NOTHING = ("nan", "none", "nat", "&lt;na&gt;", "")
 
 
@@ -21,7 +20,7 @@ def titles_by_kind() -> dict[str, dict[str, str]]:
     from attreval.methods import METHODS
     from compendium.corpora import TASKS
 
-    methods = {name: method.title for name, method in METHODS.items()}
+    methods = {name: method.title for name, method in METHODS.items()} | {"random_drawn": "Random (one drawn word)"}
     return {"methods": methods, "tasks": {name: task.short for name, task in TASKS.items()}, "models": MODELS}
 
 
@@ -42,7 +41,13 @@ def title_of(field: str, value):
 
 def in_words(text: str) -> str:
     """A text with titles in place of the keys of tasks, models and methods; keys that are English words stay."""
-    return KEY.sub(lambda found: _keys_in_text().get(found[0], found[0]), text)
+    return _words().sub(lambda found: _keys_in_text().get(found[0], found[0]), text)
+
+
+@lru_cache(maxsize=1)
+def _words() -> re.Pattern:
+    """A whole title, which stays as it is, or what may be a key: not in a path, an address or a longer name."""
+    return re.compile(rf"{'|'.join(map(re.escape, titles().values()))}|(?<![\w/.-])[a-z]\w*(?![\w/-])")
 
 
 @lru_cache(maxsize=1)

@@ -62,8 +62,7 @@ def test_right_of_the_line_is_where_the_paper_says_and_every_mark_fits(value, lo
             assert 0 < place(mark) <= far + 1e-12
         elif mark < start or mark > end:
             assert place(mark) < 0 or place(mark) > far
-    if np.isfinite(start) and np.isfinite(end) and not start <= null <= end:
-        assert place(null) < 0, "chance lies on the far side of the line"
+    assert (place(value) > 0) == (start < value < end), "our value is right of the line where it supports the paper"
 
 
 def test_distances_within_a_row_are_true():

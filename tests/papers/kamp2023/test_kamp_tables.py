@@ -409,8 +409,12 @@ def test_figures_show_what_they_are_given(step):
     compared = dynamic_k.dynamic_against_fixed(step)
     axes = figures.figure_3(dynamic_k.dynamic_matrices(compared, 4), 4)
     assert len(axes.texts) == 2 * 21
-    lengths = figures.figure_6(agreement.length_table(step))
-    assert [line.get_label() for line in lengths.lines][::2] == ["8 tokens", "10 tokens"]
+    assert not {text.get_text() for text in axes.texts} & {"-0", ""}
+    lengths = agreement.length_table(step)
+    named = {text.get_text() for text in figures.figure_6(lengths.assign(instances=5)).texts}
+    assert named == {"8 tokens (n = 5)", "10 tokens (n = 5)"}
+    (words,) = figures.figure_6(lengths.assign(instances=4)).texts  # the mean of so few says nothing
+    assert words.get_text().startswith("no text has")
     assert {p.get_label() for p in figures.figure_2b(people.human_agreement_table(step)).lines} >= {"LIME", "Random"}
     reading = step.readings[0]
     bars = profiles.draw_profile(reading, "lime").patches

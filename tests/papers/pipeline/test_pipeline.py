@@ -7,6 +7,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib import pyplot as plt
 from reference import models
 
 from attreval.core.records import Attribution, Cost, Evidence, Instance
@@ -17,6 +18,7 @@ from compendium import corpora
 from compendium.config import AlsoTrain, Profile, TaskSpec, load
 from compendium.papers.kamp2023.agreement import group_of, matrix_at_k
 from compendium.papers.pipeline import explaining
+from compendium.papers.pipeline.data import draw_lengths
 from compendium.papers.pipeline.explaining import check_gaps, precision_table, sum_costs
 from compendium.papers.pipeline.training import (
     around_marks,
@@ -211,3 +213,11 @@ def test_only_methods_that_are_asked_for_are_compared_in_both_precisions(tiny, t
     found = explaining.explain_shard(step)
     assert found.precision.method.tolist() == ["lime"] and "partition_shap" in step.profile.explain.methods
     assert set(found.cost.method) == {"prediction", "lime"} and len(found.instances) == 2
+
+
+def test_lengths_are_drawn_a_row_a_task_the_shortest_first():
+    lengths = pd.DataFrame({"task": ["imdb"] * 20 + ["snli"] * 20, "words": [*range(100, 120), *range(1, 21)]})
+    axes = draw_lengths(lengths)
+    assert [text.get_text() for text in axes.get_yticklabels()] == ["SNLI", "IMDB"] and axes.get_legend() is None
+    assert list(axes.lines[0].get_xdata()) == [10.5, 109.5]
+    plt.close("all")

@@ -73,24 +73,20 @@ def test_our_cells_stand_beside_the_published_and_gaps_say_why():
     assert block.loc["Cell decomposition", "LSTM"] == "" and block.loc["Random", "LSTM"].startswith("0.99 (")
 
 
-def test_the_figure_shows_each_value_of_ours_and_the_sure_published_ones():
+def test_the_figure_shows_each_value_of_ours_bold_where_a_sure_published_one_is_far():
     cells = [("hybrid_imdb", "gru", "hybrid", "all", name, v) for name, v in (("lrp", 0.8), ("limsse_class", 0.7))]
     cells += [("agreement_parsed", "gru", "hit_feat", "correct", "lrp", 0.6)]
     table = tables.table_2(summary_of(cells))
     figure = figures.draw_table_2(table).get_figure()
-    panels = [axes for axes in figure.axes if axes.get_visible() and axes.lines]
-    titles = ["IMDB, hybrid", "Agreement, parsed, right predictions"]
-    assert [axes.get_title() for axes in panels] == titles
-    ours, published = panels[0].lines
-    assert sorted(x for x in ours.get_xdata() if np.isfinite(x)) == [0.7, 0.8]
-    shown = [x for x in published.get_xdata() if np.isfinite(x)]
-    sure = table[(table.column == "C01") & table.confidence.isin(["H", "M"])]
-    assert shown == sure.sort_values("row").published.tolist() and len(shown) < 20
-    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["GRU, ours", "GRU, published"]
+    titles = ["IMDB,\nhybrid\nright fragment", "Agreement,\nparsed,\nright predictions\npredicted number"]
+    assert [axes.get_title() for axes in figure.axes] == titles
+    assert [text.get_text() for text in figure.axes[0].texts] == ["80", "70"]
     plt.close(figure)
-    figure = figures.draw_table_2(table.assign(published=np.nan)).get_figure()
-    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["GRU, ours"]
-    plt.close(figure)
+    far = figures.draw_table_2(table.assign(published=table.ours - 0.2, confidence="H"))
+    assert {text.get_weight() for text in far.texts} == {"bold"}
+    for near in (table.assign(published=table.ours - 0.1, confidence="H"), table.assign(published=0.0, confidence="L")):
+        assert {text.get_weight() for text in figures.draw_table_2(near).texts} == {"normal"}
+    plt.close("all")
     (words,) = figures.draw_table_2(table.assign(ours=np.nan)).texts  # texts of one's own are in no cell of it
     assert "no task or method of the paper's Table 2" in words.get_text()
 

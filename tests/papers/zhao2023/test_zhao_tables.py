@@ -5,14 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib import pyplot as plt
 from reference.erased_worlds import made_up, stage_of
 
-from attreval.methods import methods_in
+from attreval.methods import METHODS, methods_in
 from attreval.metrics import FAITHFULNESS, METRICS, diagnosticity
 from compendium.papers.common.claims import read_claims
 from compendium.papers.common.runs import reported
 from compendium.papers.zhao2023 import claim_statistics, claims, protocol_changes, settings, tables
 from compendium.papers.zhao2023 import diagnosticity as zhao_diagnosticity
+from compendium.papers.zhao2023.figures import draw_erasure_curves
 
 
 @pytest.mark.parametrize("by, table, rows", [("method", "table2", 5), ("dataset", "table3", 4)])
@@ -214,3 +216,16 @@ def test_the_best_method_has_most_comprehensiveness_and_least_sufficiency():
     best = tables.best_methods(area).set_index("measure")
     assert best.method.to_dict() == {"comprehensiveness": "deeplift", "sufficiency": "deeplift"}
     assert best["mean"].tolist() == [0.3, 0.1] and best.random.tolist() == [0.9, 0.0]
+
+
+def test_every_erasure_curve_has_a_look_an_interval_and_a_name_of_its_own():
+    methods = ["random", "gradient_l1", "gradient_l2", "gradient_x_input", "integrated_gradients"]
+    keys = ["task", "method", "measure", "ratio"]
+    rows = [
+        ("snli", m, measure, r) for m in methods for measure in ("comprehensiveness", "sufficiency") for r in (0.1, 0.5)
+    ]
+    axes = draw_erasure_curves(pd.DataFrame(rows, columns=keys).assign(mean=0.5, low=0.4, high=0.6))
+    lines = [line for line in axes.lines if line.get_marker() != "None"]
+    assert len({(line.get_color(), line.get_marker()) for line in lines}) == len(axes.collections) == len(methods)
+    assert {text.get_text() for text in axes.texts} == {METHODS[m].title for m in methods}
+    plt.close("all")

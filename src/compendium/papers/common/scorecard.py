@@ -1,7 +1,7 @@
 """The scorecard as a picture: value, interval and nulls of each claim, by paper, coloured by verdict.
 
 Claims have different units, so each row has a scale of its own, made of what decides the verdict: the middle line is
-the edge of the claimed range (of a range around a number, the edge that lies nearer to chance), right of it is where
+the edge of the claimed range (of a range around a number, the edge nearer to our value), right of it is where
 the paper says, and the farthest mark of the row lies at the end of the panel. Within a row distances are true; between
 rows they do not compare, so the raw value stands beside each.
 """
@@ -53,8 +53,7 @@ CLAIMED, CHANCE_MARK = "#e9eff4", "#8a8a8a"
 def make_scale(row: pd.Series) -> tuple[Callable[[float], float], float]:
     """Where raw values of a row of `decided` lie between -1 and 1, 0 being the middle line; where its range ends."""
     start, end = row.start, row.end
-    chance = next((null for null in (row.null_scores, row.null_names) if np.isfinite(null)), -np.inf)
-    downwards = np.isinf(start) or (np.isfinite(end) and chance > (start + end) / 2)
+    downwards = np.isinf(start) or (np.isfinite(end) and row.value > (start + end) / 2)
     edge, other, side = (end, start, -1) if downwards else (start, end, 1)
     drawn = [row.value, row.low, row.high, row.published, row.null_scores, row.null_names, other]
     unit = max((abs(mark - edge) for mark in drawn if np.isfinite(mark)), default=0.0) or 1.0

@@ -147,3 +147,31 @@ def label_ends(axes, ends: Iterable[tuple[str, float, float, object]], size: flo
         joint = [x + 0.012, 1.015, 1.045]
         axes.plot(joint, [y, y, place], color=colour, linewidth=0.6, alpha=0.7, transform=axes.transAxes, clip_on=False)
         axes.text(1.055, place, name, color=colour, fontsize=size, va="center", transform=axes.transAxes)
+
+
+def heat_map(axes, values, bold, colours, ends, dark, rows, columns, alpha=1.0, turn=25) -> None:
+    """(rows, columns) values in colour and, in hundredths, in words: white from `dark` of the scale outwards."""
+    axes.imshow(values, cmap=colours, vmin=ends[0], vmax=ends[1], aspect="auto", alpha=alpha)
+    strength = np.abs(values - np.mean(ends)) / (ends[1] - np.mean(ends)) * alpha
+    for at in map(tuple, np.argwhere(~np.isnan(values))):
+        style = {"weight": "bold" if bold[at] else "normal", "color": "white" if strength[at] > dark else "black"}
+        axes.text(*at[::-1], f"{100 * values[at]:.0f}", ha="center", va="center", fontsize=8, **style)
+    axes.set_xticks(range(len(columns)), columns, rotation=turn, ha="center" if turn == 90 else "left", fontsize=8.5)
+    axes.set_yticks(range(len(rows)), rows, fontsize=8.5)
+    axes.xaxis.tick_top()
+    bare(axes)
+
+
+def bare(axes):
+    """Axes of a heat map: neither ticks, nor grid, nor frame."""
+    axes.tick_params(length=0)
+    axes.grid(False)
+    sns.despine(ax=axes, left=True, bottom=True)
+
+
+def colour_bar(axes, colours, ends: tuple[float, float], label: str, **place):
+    """One bar of colours beside one or more axes; place: what `Figure.colorbar` takes."""
+    mappable = plt.cm.ScalarMappable(plt.Normalize(*ends), colours)
+    bar = np.ravel(axes)[0].figure.colorbar(mappable, ax=axes, **place)
+    bar.set_label(label)
+    bar.outline.set_visible(False)

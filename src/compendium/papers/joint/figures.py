@@ -10,7 +10,17 @@ from matplotlib.patches import Rectangle
 
 from attreval.methods import METHODS
 from compendium.papers.common.method_style import KINDS, MARKERS, kind_colour, method_markers, method_palette
-from compendium.papers.common.style import draw_nothing, label_ends, model_title, room_for, task_title, use_style
+from compendium.papers.common.style import (
+    bare,
+    colour_bar,
+    draw_nothing,
+    heat_map,
+    label_ends,
+    model_title,
+    room_for,
+    task_title,
+    use_style,
+)
 from compendium.papers.joint.across_models import DIFFER, TOO_FEW
 from compendium.papers.joint.correlations import POOLED
 from compendium.papers.joint.standing import MEAN, TRANSFORMERS
@@ -51,14 +61,14 @@ def draw_correlations(table: pd.DataFrame, itself: pd.DataFrame, granularity: st
     axes.set(xlim=(0, len(names)), ylim=(len(names), 0))
     axes.set_xticks(np.arange(len(names)) + 0.5, titles, rotation=35, ha="right")
     axes.set_yticks(np.arange(len(names)) + 0.5, titles)
-    _bare(axes)
-    _colour_bar(axes, colours, (-1, 1), "rank correlation of methods (tau-b)", shrink=0.7, pad=0.02)
+    bare(axes)
+    colour_bar(axes, colours, (-1, 1), "rank correlation of methods (tau-b)", shrink=0.7, pad=0.02)
     figure.tight_layout()
     return axes
 
 
 def draw_pareto(table: pd.DataFrame):
-    """Quality by evaluations requested, a row a run, a column a metric; undominated methods are filled, joined, named.
+    """Quality by evaluations requested, two rows a run, a panel a metric; undominated methods filled, joined and named.
 
     A colour is a kind of method; of undominated methods of one price and quality the first is named.
     """
@@ -67,9 +77,9 @@ def draw_pareto(table: pd.DataFrame):
     runs = pick_runs(part)
     if not runs:
         return draw_nothing("No run with a price is part of this profile.")
-    figure, grid = plt.subplots(len(runs), 4, figsize=(17.5, 3.3 * len(runs)), squeeze=False)
+    figure, grid = plt.subplots(2 * len(runs), 2, figsize=(9, 5.2 * len(runs)), squeeze=False)
     fronts = {}
-    for row, (task, model) in zip(grid, runs, strict=True):
+    for row, (task, model) in zip(grid.reshape(len(runs), 4), runs, strict=True):
         of_run = part[(part.task == task) & (part.model == model)]
         external = next((metric for metric in EXTERNAL if metric in set(of_run.metric)), EXTERNAL[-1])
         for axes, metric in zip(row, ("agreement", "nc", "ns", external), strict=True):
@@ -118,10 +128,10 @@ def draw_places(table: pd.DataFrame):
         sure = wide["verdict"][names].isin(["above", "below"]).to_numpy()
         titles = ["mean of these" if name == MEAN else JOINT[name].title for name in names]
         rows = [METHODS[m].title for m in wide.index]
-        _heat_map(axes, wide["place"][names].to_numpy(float), sure, colours, (0, 1), 0.8, rows, titles)
+        heat_map(axes, wide["place"][names].to_numpy(float), sure, colours, (0, 1), 0.8, rows, titles)
         axes.axvline(0.5, color="white", linewidth=3)
         axes.set_title(family, loc="left", fontsize=11, weight="bold")
-    _colour_bar(grid[:, 0], colours, (0, 100), "other methods beaten, in hundredths", shrink=0.4, pad=0.01)
+    colour_bar(grid[:, 0], colours, (0, 100), "other methods beaten, in hundredths", shrink=0.4, pad=0.01)
     return grid[0][0]
 
 
@@ -144,37 +154,9 @@ def draw_across(table: pd.DataFrame):
     named = [f"{task_title(task)}: {model_title(a)}, {model_title(b)}" for _, task, a, b in pairs]
     pale = np.where(verdicts == TOO_FEW, 0.3, 1.0)
     taus = wide["tau"][names].to_numpy(float)
-    _heat_map(axes, taus, verdicts == DIFFER, colours, (-1, 1), 0.7, named, titles, pale)
-    _colour_bar(axes, colours, (-100, 100), "rank correlation of methods, in hundredths", shrink=0.6, pad=0.01)
+    heat_map(axes, taus, verdicts == DIFFER, colours, (-1, 1), 0.7, named, titles, pale)
+    colour_bar(axes, colours, (-100, 100), "rank correlation of methods, in hundredths", shrink=0.6, pad=0.01)
     return axes
-
-
-def _heat_map(axes, values, bold, colours, ends, dark, rows, columns, alpha=1.0) -> None:
-    """(rows, columns) values in colour and, in hundredths, in words: white from `dark` of the scale outwards."""
-    axes.imshow(values, cmap=colours, vmin=ends[0], vmax=ends[1], aspect="auto", alpha=alpha)
-    strength = np.abs(values - np.mean(ends)) / (ends[1] - np.mean(ends)) * alpha
-    for at in map(tuple, np.argwhere(~np.isnan(values))):
-        style = {"weight": "bold" if bold[at] else "normal", "color": "white" if strength[at] > dark else "black"}
-        axes.text(*at[::-1], f"{100 * values[at]:.0f}", ha="center", va="center", fontsize=8, **style)
-    axes.set_xticks(range(len(columns)), columns, rotation=25, ha="left", fontsize=8.5)
-    axes.set_yticks(range(len(rows)), rows, fontsize=8.5)
-    axes.xaxis.tick_top()
-    _bare(axes)
-
-
-def _bare(axes):
-    """Axes of a heat map: neither ticks, nor grid, nor frame."""
-    axes.tick_params(length=0)
-    axes.grid(False)
-    sns.despine(ax=axes, left=True, bottom=True)
-
-
-def _colour_bar(axes, colours, ends: tuple[float, float], label: str, **place):
-    """One bar of colours beside one or more axes; place: what `Figure.colorbar` takes."""
-    mappable = plt.cm.ScalarMappable(plt.Normalize(*ends), colours)
-    bar = np.ravel(axes)[0].figure.colorbar(mappable, ax=axes, **place)
-    bar.set_label(label)
-    bar.outline.set_visible(False)
 
 
 def pick_runs(part: pd.DataFrame) -> list[tuple[str, str]]:

@@ -32,12 +32,13 @@ from compendium.papers.kamp2023.readings import SIX, Reading
 
 NOBODY = "nobody marked these texts"
 FEW = "fewer than two of the paper's six methods explain these texts"
+FEWEST = 5  # texts of a length; the mean of fewer says nothing
 KINDS = {  # the paper's three groups of pairs
     "Partition SHAP and LIME": ("#DE8F05", "s"),
     "other pairs": ("#029E73", "o"),
     "pairs with plain integrated gradients or Gradient x Input": ("#7A3E9D", "^"),
 }
-CELLS = {"annot": True, "square": True, "linewidths": 0.5, "annot_kws": {"size": 9}}
+CELLS = {"annot": True, "square": True, "linewidths": 0.5, "annot_kws": {"size": 8}}
 
 
 def figure_1(reading: Reading, rule: str = "released"):
@@ -108,17 +109,22 @@ def figure_3(matrices: dict[str, pd.DataFrame], k: int):
     """
     if not matrices:
         return draw_nothing(FEW)
+    matrices = {task: (100 * matrix).round() + 0.0 for task, matrix in matrices.items()}  # no -0
     upper = {task: matrix.where(np.triu(np.ones(matrix.shape, bool), 1)) for task, matrix in matrices.items()}
+    lower = {task: matrix.where(np.tril(np.ones(matrix.shape, bool), -1)) for task, matrix in matrices.items()}
     largest = max(np.nanmax(np.abs(matrix)) for matrix in upper.values())
-    below = {"cmap": "cividis", "vmin": 0.5, "vmax": 1.0}
+    ends = [np.nanmin([np.nanmin(m) for m in lower.values()]), np.nanmax([np.nanmax(m) for m in lower.values()])]
+    below = {"cmap": "cividis", "vmin": ends[0], "vmax": ends[1]}
     above = {"cmap": "PuOr_r", "vmin": -largest, "vmax": largest}
-    figure, panels = task_panels(matrices, 6.8, 5.8, layout="constrained", sharey=False)
+    figure, panels = task_panels(matrices, 4.6, 4.4, layout="constrained", sharey=False)
     for task, axes in panels.items():
-        lower = matrices[task].where(np.tril(np.ones(matrices[task].shape, bool), -1))
-        sns.heatmap(lower, fmt=".2f", cbar=False, ax=axes, **below, **CELLS)
-        sns.heatmap(upper[task], fmt="+.2f", cbar=False, ax=axes, **above, **CELLS)
+        sns.heatmap(lower[task], fmt=".0f", cbar=False, ax=axes, **below, **CELLS)
+        sns.heatmap(upper[task], fmt="+.0f", cbar=False, ax=axes, **above, **CELLS)
         finish_matrix(axes, task)
-    for shades, words in ((below, "below: agreement at dynamic k"), (above, f"above: minus agreement@{k}")):
+    for shades, words in (
+        (below, "below: agreement at dynamic k, in hundredths"),
+        (above, f"above: minus agreement@{k}"),
+    ):
         scale = plt.cm.ScalarMappable(plt.Normalize(shades["vmin"], shades["vmax"]), shades["cmap"])
         bar = {"location": "bottom", "shrink": 0.6, "aspect": 40, "pad": 0.02}
         figure.colorbar(scale, ax=list(panels.values()), label=words, **bar)
@@ -131,24 +137,31 @@ def figure_5(reading: Reading, rule: str = "released"):
 
 
 def figure_6(table: pd.DataFrame):
-    """Agreement of all six methods by k, a line a length, a panel a task (Fig. 6); dotted: random selections.
+    """Agreement of all six methods by k, a line a length with its texts, a panel a task (Fig. 6); dotted: random ones.
 
-    table: as groups.length_table makes it.
+    table: as groups.length_table makes it; lengths of fewer than FEWEST texts are left out.
     """
+    table = table[table.instances >= FEWEST]
     if table.empty:
         return draw_nothing("no text has one of the lengths that the profile asks for")
     lengths = sorted(table.length.unique())
-    colours = dict(zip(lengths, sns.color_palette("viridis", len(lengths)), strict=True))
-    figure, panels = task_panels(table.task.unique(), 5.2, 3.9)
+    colours = dict(zip(lengths, sns.color_palette("viridis", len(lengths) + 1), strict=False))  # the last is pale
+    figure, panels = task_panels(table.task.unique(), 4.4, 3.2)
+    ends = {task: [] for task in panels}
     for task, axes in panels.items():
-        part = table[table.task == task].groupby(["length", "k"])[["agreement", "chance"]].mean().reset_index()
-        for length, line in part.groupby("length"):
-            axes.plot(line.k, line.agreement, color=colours[length], marker="o", markersize=3, label=f"{length} tokens")
+        part = table[table.task == task].groupby(["length", "k"])[["agreement", "chance", "instances"]].mean()
+        for length, line in part.reset_index().groupby("length"):
+            axes.plot(line.k, line.agreement, color=colours[length], marker="o", markersize=3)
             axes.plot(line.k, line.chance, color=colours[length], linestyle=":", linewidth=1)
+            name = f"{length} tokens (n = {line.instances.iloc[0]:.0f})"
+            ends[task].append((name, line.k.iloc[-1], line.agreement.iloc[-1], colours[length]))
         axes.set(xlabel="k", title=task_title(task), ylim=(0, 1.03))
         spare_ticks(axes, table.k)
     figure.supylabel("agreement@k of all six methods")
-    return _shared_legend(figure, 4)
+    figure.tight_layout(w_pad=room_for(end[0] for part in ends.values() for end in part))
+    for task, axes in panels.items():
+        label_ends(axes, ends[task])
+    return figure.axes[0]
 
 
 def figure_predicted_k(table: pd.DataFrame):

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pandas as pd
-import seaborn as sns
 from matplotlib import pyplot as plt
 
 from attreval.core.alignment import overlap_shares
@@ -15,10 +14,10 @@ from attreval.metrics.pointing_game import find_games
 from compendium.config import Run
 from compendium.corpora import TASKS
 from compendium.papers.common.coloured_text import ColouredText
-from compendium.papers.common.method_style import MARKERS, method_looks, name_method
+from compendium.papers.common.method_style import method_looks, name_method
 from compendium.papers.common.runs import common_methods, load_attributions, load_tokens
 from compendium.papers.common.sample import to_explain
-from compendium.papers.common.style import draw_nothing, model_title, task_title, use_style
+from compendium.papers.common.style import draw_nothing, heat_map, model_title, task_title, use_style
 from compendium.papers.poerner2018.hits import affix_of, architecture_names, read_predictions
 from compendium.papers.poerner2018.tables import AGREEMENT, BLOCKS, NAMES
 from compendium.workflow.step import Step
@@ -30,6 +29,7 @@ WORDS = {
     "hit_feat": "predicted number",
 }
 SURE = ("H", "M")  # how surely a published number was read: high, medium
+FAR = 0.15  # from a published share of hits
 CONDITIONS = {"all": "", "correct": ", right predictions", "wrong": ", wrong predictions"}
 
 
@@ -50,61 +50,37 @@ def figure_3(step: Step) -> ColouredText:
     return shortest_example(step, BLOCKS["sentiment"].tasks, "qlstm", ["lrp", "limsse_probability"])
 
 
-def _distinct_colours(count: int) -> list:
-    """So many colours that the colour-blind tell apart; the palette's sixth resembles its fourth."""
-    palette = sns.color_palette("colorblind", 10)
-    return [palette[i] for i in (0, 1, 2, 3, 4, 7, 8, 9, 6, 5)][:count]
-
-
 def draw_table_2(table: pd.DataFrame):
-    """Table 2: a panel per experiment and measure, a row per method, a colour per architecture.
+    """Table 2: a panel per experiment and measure, a row per method, a column per architecture, hits in hundredths.
 
-    Filled marks are ours with their intervals, hollow ones the published values, without those that are hard to read
-    (L). table: of `tables.table_2`.
+    Bold: the published value, where it can be read with some certainty (not L), is more than FAR away. table: of
+    `tables.table_2`.
     """
     use_style()
     ours = table[table.ours.notna()]
-    kinds = ours[["experiment", "task", "metric", "condition"]].drop_duplicates().to_records(index=False).tolist()
+    kinds = list(ours.groupby(["experiment", "task", "metric", "condition"], sort=False))
     if not kinds:
         return draw_nothing(
             "This run has no task or method of the paper's Table 2; its own hits are in the table above."
         )
     names = list(dict.fromkeys(table.sort_values("row").method))
-    architectures = list(dict.fromkeys(ours.architecture))
-    published = set(table[table.published.notna() & table.confidence.isin(SURE)].architecture)
-    colours = dict(zip(architectures, _distinct_colours(len(architectures)), strict=True))
-    markers = dict(zip(architectures, MARKERS, strict=False))
-    figure, grid = _panels(len(kinds), (3.6, 0.36 * len(names) + 1.2), 2.4)
-    for axes, (experiment, task, metric, condition) in zip(grid.flat, kinds, strict=False):
-        part = table[(table.experiment == experiment) & (table.task == task)]
-        part = part[(part.metric == metric) & (part.condition == condition)]
-        for at, architecture in enumerate(architectures):
-            cells = part[part.architecture == architecture].set_index("method").reindex(names)
-            places = np.arange(len(names)) + (at - (len(architectures) - 1) / 2) * 0.8 / len(architectures)
-            colour, marker = colours[architecture], markers[architecture]
-            axes.hlines(places, cells.low, cells.high, color=colour, linewidth=1.2)
-            axes.plot(
-                cells.ours, places, marker, color=colour, markersize=5, label=f"{model_title(architecture)}, ours"
-            )
-            sure = cells.published.where(cells.confidence.isin(SURE))
-            style = {"markersize": 5, "markerfacecolor": "none", "alpha": 0.7}
-            label = f"{'' if architecture in published else '_'}{model_title(architecture)}, published"
-            axes.plot(sure, places, marker, color=colour, label=label, **style)
-        axes.set(
-            yticks=range(len(names)),
-            yticklabels=[name_method(NAMES.get(name, name)) for name in names],
-            xlim=(-0.02, 1.02),
-            xlabel=f"share of hits: {WORDS[metric]}",
+    width = min(4, len(kinds))
+    _, grid = _panels(len(kinds), (1.75, 0.2 * len(names) + 1.3), 2.0, width)
+    for axes, ((_, task, metric, condition), part) in zip(grid.flat, kinds, strict=False):
+        far = (part.ours - part.published).abs().where(part.confidence.isin(SURE)) > FAR
+        architectures = list(dict.fromkeys(part.architecture))
+        wide = part.assign(far=far).pivot(index="method", columns="architecture", values=["ours", "far"]).reindex(names)
+        values, bold = wide["ours"][architectures].to_numpy(float), wide["far"][architectures].eq(True).to_numpy()
+        rows = [name_method(NAMES.get(name, name)) for name in names]
+        heat_map(
+            axes, values, bold, "vlag_r", (0, 1), 0.8, rows, [model_title(name) for name in architectures], turn=90
         )
-        axes.set_title(f"{task_title(task)}{CONDITIONS[condition]}", fontsize=11)
-    grid[0][0].invert_yaxis()
-    figure.legend(*grid[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=min(4, len(architectures)))
+        axes.set_title(f"{task_title(task)}{CONDITIONS[condition]}\n{WORDS[metric]}".replace(", ", ",\n"), fontsize=9)
     return grid[0][0]
 
 
-def _panels(count: int, size: tuple[float, float], margin: float):
-    """A figure and its grid of panels of this size, three abreast, with a margin in its width for the legend."""
-    width = min(3, count)
+def _panels(count: int, size: tuple[float, float], margin: float, width: int):
+    """A figure and its grid of panels of this size, so many abreast, with a margin in its width for names."""
     height = -(-count // width)
     whole = (margin + size[0] * width, size[1] * height)
     figure, grid = plt.subplots(height, width, figsize=whole, sharey=True, squeeze=False, layout="constrained")
@@ -131,7 +107,7 @@ def draw_attractors(table: pd.DataFrame):
         return draw_nothing("no agreement sentences in this run")
     models, methods = list(dict.fromkeys(part.model)), list(dict.fromkeys(part.method))
     looks = method_looks(methods)
-    figure, panels = _panels(len(models), (3.4, 3.4), 3.2)
+    figure, panels = _panels(len(models), (3.4, 3.4), 3.2, min(3, len(models)))
     for axes, model in zip(panels.flat, models, strict=False):
         for method, (name, (colour, marker)) in zip(methods, looks.items(), strict=True):
             line = part[(part.model == model) & (part.method == method)].sort_values("attractors")

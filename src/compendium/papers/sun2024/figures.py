@@ -55,7 +55,7 @@ def figure_2(summary: pd.DataFrame):
     use_style()
     cells = list(dict.fromkeys(zip(summary.task, summary.model, strict=True)))
     properties = [name for name in LABELS if (summary.property == name).any()]
-    size = (3.2 + 3.0 * len(cells), 1.75 * len(properties) + 0.6)
+    size = (1.2 + 2.5 * len(cells), 1.75 * len(properties) + 0.6)
     figure, grid = plt.subplots(len(properties), len(cells), figsize=size, squeeze=False)
     techniques = [name for name in TECHNIQUES if (summary.technique == name).any()]
     for row, name in zip(grid, properties, strict=True):

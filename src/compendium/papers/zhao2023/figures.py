@@ -9,7 +9,7 @@ from matplotlib import pyplot as plt
 
 from attreval.methods import METHODS
 from attreval.metrics import FAITHFULNESS, METRICS
-from compendium.papers.common.method_style import KINDS, kind_colour, method_markers, method_palette
+from compendium.papers.common.method_style import method_markers, method_palette
 from compendium.papers.common.style import draw_nothing, label_ends, room_for, task_title, use_style
 from compendium.papers.zhao2023.protocol_changes import SHARES
 
@@ -98,41 +98,34 @@ def figure_3(table: pd.DataFrame):
 
 
 def draw_erasure_curves(curves: pd.DataFrame):
-    """Mean comprehensiveness and sufficiency by rationale ratio, a row a task, a line a method, named at its end.
+    """Mean comprehensiveness and sufficiency by rationale ratio with intervals, a row a task, a line a method.
 
-    A colour is a kind of method, random scores are dotted and have the band of their interval: what leaves it differs
-    from random scores. The other intervals are in the table.
+    Each is named at its end; random scores are dotted.
     """
     use_style()
-    tasks = list(dict.fromkeys(curves.task))
-    counts = [curves[curves.task == task].method.nunique() for task in tasks]
-    heights = [max(3.4, 0.16 * count) for count in counts]
-    size, ratios = (13.0, sum(heights) + 0.8), {"height_ratios": heights}
+    tasks, methods = list(dict.fromkeys(curves.task)), list(dict.fromkeys(curves.method))
+    colours, markers = method_palette(methods), method_markers(methods)
+    heights = [max(2.4, 0.19 * curves[curves.task == task].method.nunique()) for task in tasks]
+    size, ratios = (9.6, sum(heights) + 0.7 * len(tasks)), {"height_ratios": heights}
     figure, grid = plt.subplots(len(tasks), 2, figsize=size, sharex=True, squeeze=False, gridspec_kw=ratios)
     ends = {}
     for row, task in zip(grid, tasks, strict=True):
         for axes, (measure, label) in zip(row, RAW.items(), strict=True):
             for method, line in _mean_by_ratio(curves, task, measure).items():
-                colour = kind_colour(method)
-                if method == "random":
-                    look = {"color": colour, "linewidth": 2}
-                    _draw_band(axes, line.index, line["mean"], line.low, line.high, 0.2, ":", **look)
-                else:
-                    axes.plot(line.index, line["mean"], color=colour, linewidth=1.2)
-                end = (METHODS[method].title, line.index[-1], line["mean"].iloc[-1], colour)
-                ends.setdefault(axes, []).append(end)
-            axes.set_title(f"{task_title(task)}: {label}", fontsize=11)
+                name = METHODS[method].title
+                look, style = (
+                    {"color": colours[name], "marker": markers[name], "markersize": 4},
+                    ":" if method == "random" else "-",
+                )
+                _draw_band(axes, line.index, line["mean"], line.low, line.high, 0.1, style, **look)
+                ends.setdefault(axes, []).append((name, line.index[-1], line["mean"].iloc[-1], colours[name]))
+            axes.set_title(f"{task_title(task)}: {label}", fontsize=10)
         row[0].set_ylabel("drop in probability")
     for axes in grid[-1]:
         axes.set_xlabel("share of tokens in the rationale")
-    kinds = [kind for kind in KINDS if kind in {METHODS[m].kind for m in curves.method}]
-    handles = [
-        plt.Line2D([], [], color=KINDS[kind], label=kind, ls=":" if kind == "baseline" else "-") for kind in kinds
-    ]
-    figure.tight_layout(w_pad=room_for((METHODS[m].title for m in curves.method), 7.5))
-    figure.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, 0.01), ncols=len(kinds))
+    figure.tight_layout(w_pad=room_for(METHODS[m].title for m in methods))
     for axes, names in ends.items():
-        label_ends(axes, names, 7.5)
+        label_ends(axes, names)
     return grid[0][0]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import re
 
-from compendium.site.markdown import CONTROL
+from compendium.site.markdown import CONTROL, fence
 from compendium.site.notebook import Cell, Notebook
 
 ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -35,8 +35,6 @@ def outputs_markdown(cell: Cell, folder: str, assets: dict[str, bytes], streams:
             width = output.metadata.get(kind, {}).get("width")
             size = f"{{width={int(width)}}}" if width else ""
             blocks.append(f"![{_bracket_safe(cell.options.get('fig-alt', ''))}]({name}){size}")
-        elif "text/html" in data:
-            blocks.append(_html_block("".join(data["text/html"])))
         elif "text/markdown" in data:
             blocks.append("".join(data["text/markdown"]))
         elif "text/plain" in data:
@@ -49,24 +47,11 @@ def _bracket_safe(text: str) -> str:
     return re.sub(r"([\\\[\]`*_$<>@~^&])", r"\\\1", " ".join(str(text).split()))
 
 
-def _html_block(html: str) -> str:
-    """HTML output as a raw block, without the styles that pandas gives every table, and without scripts."""
-    html = re.sub(r"<(style scoped|script)\b.*?</(style|script)>", "", html, flags=re.S | re.I)
-    html = re.sub(r"""\s(?:border=(["']).*?\1|style="text-align: right;")""", "", html).strip()
-    return _fence(html, "=html")
-
-
 def _text_block(text: str, classes: str) -> str:
     """Printed text: terminal colours dropped, lines overwritten by a carriage return shown as they ended."""
     lines = [line.rstrip("\r").rsplit("\r", 1)[-1] for line in ANSI.sub("", "".join(text)).split("\n")]
     body = CONTROL.sub("\ufffd", "\n".join(lines).strip("\n"))
-    return _fence(body, " ".join(f".{name}" for name in classes.split())) if body.strip() else ""
-
-
-def _fence(body: str, attributes: str) -> str:
-    """A fenced block whose fence is longer than any run of backticks in it."""
-    ticks = "`" * max(3, 1 + max((len(run) for run in re.findall(r"`+", body)), default=0))
-    return f"{ticks}{{{attributes}}}\n{body}\n{ticks}"
+    return fence(body, " ".join(f".{name}" for name in classes.split())) if body.strip() else ""
 
 
 def notebook_markdown(notebook: Notebook, folder: str, assets: dict[str, bytes]) -> str:
@@ -79,7 +64,7 @@ def notebook_markdown(notebook: Notebook, folder: str, assets: dict[str, bytes])
                 source, titled = re.sub(r"^#\s+.*$", "", source, count=1, flags=re.M), True
             blocks.append(source)
             continue
-        code = _fence(cell.source, f".{notebook.language}") if cell.source else ""
+        code = fence(cell.source, f".{notebook.language}") if cell.source else ""
         shown = [block for block in (code, outputs_markdown(cell, folder, assets, streams=True)) if block]
         if shown:
             blocks.append(f"::::: {{#{cell.anchor} .cell}}\n\n" + "\n\n".join(shown) + "\n\n:::::")

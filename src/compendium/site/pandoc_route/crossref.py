@@ -33,7 +33,7 @@ class Numbering:
 
 @dataclass(frozen=True)
 class Float:
-    """A figure or table of a page. label: `Figure 1:`; sources: links to the notebooks that it comes from."""
+    """A figure or table of a page. label: `Figure 1:`."""
 
     name: str
     kind: str
@@ -41,7 +41,6 @@ class Float:
     label: str
     content: list
     caption: list
-    sources: list[pf.Link]
 
 
 def number(
@@ -129,17 +128,14 @@ def _find_float(element, state: Numbering) -> Float | None:
         raise ReportError(f"{place}: {name} holds no picture; embed a cell that draws one")
     if name.startswith("tbl-") and not any(holds(b, pf.Table) or "<table" in _raw_text(b) for b in content):
         raise ReportError(f"{place}: {name} holds no table; include one from paper/tables/ or embed a cell")
-    content, sources = _unwrap_embeds(content)
     _caption_as_alt_text(content, pf.stringify(caption).strip())
     label = f"{kind}\u00a0{state.numbers[name]}:"
-    return Float(name, kind, list(element.classes), label, content, list(caption.content), sources)
+    return Float(name, kind, list(element.classes), label, content, list(caption.content))
 
 
 def draw_float(found: Float) -> list:
-    """A figure or table in HTML: content, number and caption, and the notebook that it comes from."""
+    """A figure or table in HTML: content, number and caption."""
     words = [pf.Span(pf.Str(found.label), classes=["float-number"]), pf.Space, *found.caption]
-    for link in found.sources:
-        words += [pf.Space, pf.Span(pf.Str("Source:"), pf.Space, link, classes=["source"])]
     classes = html_escape(" ".join(["float", found.kind.lower(), *found.classes]), quote=True)
     return [
         pf.RawBlock(f'<figure id="{html_escape(found.name, quote=True)}" class="{classes}">', "html"),
@@ -155,21 +151,8 @@ def draw_float(found: Float) -> list:
 
 
 def wrap_embed(made: str, notebook: str, href: str) -> str:
-    """What an embedded cell shows, as Markdown, in a box that keeps the notebook it comes from; see unwrap_embeds."""
-    return f'::::: {{.embed notebook="{notebook}" href="{href}"}}\n{made}\n:::::'
-
-
-def _unwrap_embeds(blocks: list) -> tuple[list, list[pf.Link]]:
-    """Blocks without their embed wrappers, and one link for each notebook they come from."""
-    plain, links = [], {}
-    for block in blocks:
-        if isinstance(block, pf.Div) and "embed" in block.classes:
-            plain += list(block.content)
-            name = block.attributes["notebook"]
-            links.setdefault(name, pf.Link(pf.Str(name), url=block.attributes["href"]))
-        else:
-            plain.append(block)
-    return plain, list(links.values())
+    """What an embedded cell shows, as Markdown, in Quarto's box, to which paper/source.lua adds a link."""
+    return f'::::: {{.quarto-embed-nb-cell notebook="{notebook}" href="{href}"}}\n{made}\n:::::'
 
 
 def _caption_as_alt_text(blocks: list, text: str) -> None:
@@ -184,10 +167,7 @@ def _caption_as_alt_text(blocks: list, text: str) -> None:
 
 
 def _add_scrolling(element):
-    """Tables and display formulas in a box that scrolls sideways; embeds outside figures with a source line."""
-    if isinstance(element, pf.Div) and "embed" in element.classes:
-        content, links = _unwrap_embeds([element])
-        return [*content, pf.Div(pf.Plain(pf.Str("Source:"), pf.Space, *links), classes=["source"])]
+    """Tables and display formulas in a box that scrolls sideways."""
     if isinstance(element, pf.Math) and element.format == "DisplayMath":
         return pf.Span(element, classes=["formula"], attributes={"tabindex": "0", "role": "group"})
     is_table = isinstance(element, pf.Table) or (isinstance(element, pf.RawBlock) and "<table" in element.text)

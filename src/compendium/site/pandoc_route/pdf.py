@@ -29,7 +29,7 @@ def make_pdf(site: Site, source: Path) -> bytes:
 
     def embed(path: Path, label: str) -> str:
         made = outputs_markdown(read_notebook(path).cell(label), f"pictures/{path.stem}", pictures, streams=False)
-        return wrap_embed(made, path.stem, path.name)
+        return wrap_embed(made, path.name, path.name)
 
     page = expand(source, site.home, site.variables, embed)
     doc = pandoc.read(page.text, filters=site.filters)
@@ -72,8 +72,6 @@ def _take_picture(element, source: Path, page: Expanded, pictures: dict[str, byt
 def _draw_float(found: Float) -> list:
     """A figure or table in Typst: content, number and caption; the label is what references lead to."""
     words = [pf.Strong(pf.Str(found.label)), pf.Space, *found.caption]
-    if found.sources:
-        words += [pf.Space, pf.Str("Source:"), pf.Space, *found.sources[0].content]
     side = "top" if found.kind == "Table" else "bottom"
     return [
         pf.RawBlock(f'#figure(kind: "{found.kind}", supplement: none, numbering: none,', "typst"),
@@ -86,7 +84,7 @@ def _draw_float(found: Float) -> list:
 
 
 def _fit_page(element):
-    """Headings one level up again, embeds without their box, links to other pages as plain text.
+    """Headings one level up again, links to other pages as plain text.
 
     Pictures keep no size of their own: the template fits them into the page.
     """
@@ -94,8 +92,6 @@ def _fit_page(element):
         element.attributes.clear()
     if isinstance(element, pf.Header):
         element.level = max(1, element.level - 1)
-    if isinstance(element, pf.Div) and "embed" in element.classes:
-        return list(element.content)
     if isinstance(element, pf.Link) and not re.match(r"#|[a-z][a-z0-9+.-]*:", element.url):
         return list(element.content)
     return None

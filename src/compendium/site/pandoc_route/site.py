@@ -119,7 +119,7 @@ def _text_page(site: Site, source: Path, address: str, notebooks: list[Path], fi
             raise ReportError(f"cell {label!r} of notebook {notebook.name} shows nothing")
         files.update({posixpath.normpath(posixpath.join(posixpath.dirname(address), k)): v for k, v in assets.items()})
         link = f"{_relative(site.pages[path], address)}#{cell.anchor}"
-        return wrap_embed(made, notebook.name, link)
+        return wrap_embed(made, path.name, link)
 
     page = expand(source, site.home, site.variables, embed)
     doc = pandoc.read(page.text, filters=site.filters)
