@@ -1,5 +1,7 @@
 """Judges compared: tau-b against scipy and its definition, the bootstrap, prices and overlaps against slow twins."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -135,3 +137,48 @@ def test_overlap_of_nothing_and_of_different_texts():
         pareto.overlap_at_k(np.zeros(2), np.zeros(3), 1)
     with pytest.raises(ValueError, match="one cost a method"):
         pareto.pareto_front(np.zeros(2), np.zeros(3))
+
+
+RUNS, DRAWS = 19, 150  # pooled together, and of the texts
+
+
+def covered(methods, texts, tau, tails, rng):
+    """(runs,) and (pools,) whether nominal 95 % intervals hold the tau-b of true means, and their own estimate."""
+    worlds = RUNS * (20 if methods < 20 else 7)
+    shape = (worlds, texts, methods, 2)
+    rho = np.sin(np.pi * tau / 2)
+    true = rng.normal(size=(worlds, methods, 2)) @ np.linalg.cholesky([[1, rho], [rho, 1]]).T
+    noise = rng.standard_t(3, shape) / np.sqrt(3) if tails else rng.normal(size=shape)
+    if tails:  # and noise that is unequal
+        true /= np.sqrt(rng.chisquare(4, (worlds, methods, 1)) / 4)
+        noise *= rng.choice([0.4, 1, 1.4], (worlds, 1, methods, 2))
+    values = true[:, None] + noise + rng.normal(size=(worlds, texts, 1, 1))
+    weights = rng.multinomial(texts, np.full(texts, 1 / texts), DRAWS) / texts
+    drawn = (weights @ values.reshape(worlds, texts, -1)).reshape(worlds, DRAWS, methods, 2)
+    taus = rank_correlation.true_tau_b(values.mean(axis=1), drawn, rng)
+    truth = rank_correlation.tau_b(true[..., 0], true[..., 1])
+    single = [(float(np.median(one)), one) for one in taus]
+    runs = [(0.0, one, methods) for one in taus]
+    pooled = [rank_correlation.pool(runs[at : at + RUNS])[:2] for at in range(0, worlds, RUNS)]
+    assert all(low <= middle <= high for middle, one in single + pooled for low, high in [ends(one)])
+    truths = (truth, truth.reshape(-1, RUNS).mean(axis=1))
+    return [
+        [low <= t <= high for t, (_, one) in zip(of, found, strict=True) for low, high in [ends(one)]]
+        for of, found in zip(truths, (single, pooled), strict=True)
+    ]
+
+
+def ends(drawn):
+    return np.quantile(drawn, [0.025, 0.975])
+
+
+@pytest.mark.parametrize("texts", [20, 60, 300])
+def test_an_interval_of_rank_correlation_holds_the_truth_as_often_as_it_says(texts):
+    """The percentile bootstrap holds .00-.97 of these, and .00-.9 of those that are pooled."""
+    rng, cells = np.random.default_rng(texts), {}
+    for methods, tau, tails in product((12, 30), (0.5, 0.9), (False, True)):
+        cells[methods, tau, tails] = covered(methods, texts, tau, tails, rng)
+    said = {cell: [round(float(np.mean(held)), 3) for held in of] for cell, of in cells.items()}
+    single, pooled = (np.mean(np.concatenate(held)) for held in zip(*cells.values(), strict=True))
+    assert 0.92 <= single <= 0.98 and 0.92 <= pooled <= 0.98, f"{single:.3f}, {pooled:.3f} pooled; of each: {said}"
+    assert min(one for one, _ in said.values()) >= 0.89, said

@@ -81,6 +81,11 @@ def with_bounds(drawn: np.ndarray, confidence: float) -> list[float]:
     return [float(drawn[0]), *(float(bound) for bound in percentile_interval(drawn[1:], confidence))]
 
 
+def about_median(drawn: np.ndarray, confidence: float) -> list[float]:
+    """Median, lower and upper bound of (b,) numbers."""
+    return [float(bound) for part in (0, confidence) for bound in percentile_interval(drawn, part)][1:]
+
+
 def evaluate(sample: Sample, values: np.ndarray, statistic: Statistic, chosen: bool) -> np.ndarray:
     """(b,) values of a statistic; its first is that of the sample itself.
 

@@ -15,8 +15,8 @@ import numpy as np
 import pandas as pd
 
 from attreval.core.seeds import generator
-from attreval.metrics.rank_correlation import FEWEST, TIED, tau_b
-from compendium.papers.common.resampling import drawn_means, mean_of_known, with_bounds
+from attreval.metrics.rank_correlation import FEWEST, TIED, tau_b, true_tau_b
+from compendium.papers.common.resampling import about_median, drawn_means, mean_of_known
 from compendium.papers.common.verdicts import LEAST_TEXTS, adjust
 from compendium.papers.joint.correlations import JointScores
 from compendium.papers.joint.standing import family_of
@@ -46,7 +46,8 @@ def across_table(
             if len(methods) < FEWEST:
                 continue
             drawn = drawn_means(array, draws, "across models", task)
-            tau = with_bounds(tau_b(drawn[:, 0], drawn[:, 1]), confidence)
+            rng = generator("true means", task, granularity, metric, a, b)
+            tau = about_median(true_tau_b(drawn[0].T, drawn[1:].mT, rng), confidence)
             chance = lost_between(array, worlds, generator("models exchanged", task, granularity, metric, a, b))
             families = {family_of(models[name]) for name in (a, b)}
             family = families.pop() if len(families) == 1 else MIXED

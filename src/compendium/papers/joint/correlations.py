@@ -94,17 +94,19 @@ def correlation_table(scores: JointScores, confidence: float) -> pd.DataFrame:
     names of methods, the same in all runs, give as much; beyond_names: whether that is below the rate, too.
     """
     rows, names = [], sorted({method for drawn in scores.runs.values() for method in drawn.methods})
-    orders = generator("exchanged names").permuted(np.tile(np.arange(len(names)), (EXCHANGES, 1)), axis=1)
+    orders = np.tile(np.arange(len(names)), (1 + EXCHANGES, 1))
+    orders[1:] = generator("exchanged names").permuted(orders[1:], axis=1)
     for (a, b), granularity in product(combinations(JOINT, 2), GRANULARITIES):
         runs = {run: drawn for run, drawn in scores.runs.items() if run[2] == granularity and {a, b} <= {*drawn.means}}
-        taus = {run: correlate(drawn, a, b) for run, drawn in runs.items()}
+        taus = {run: correlate(drawn, a, b, names=run) for run, drawn in runs.items()}
         found = [(run, [runs[run]], *taus[run], 1) for run in runs]
         if runs:
             tau, draws, pooled = pool(list(taus.values()))
             found.append(((POOLED, POOLED, granularity), list(runs.values()), tau, draws, None, pooled))
         for run, read, tau, draws, methods, pooled in found:
             low, high = (float(bound) for bound in percentile_interval(draws, confidence))
-            p = (_p_of_sign(draws), p_of_names(tau, exchange_names(read, a, b, names, orders)))
+            seen, *exchanged = exchange_names(read, a, b, names, orders)
+            p = (_p_of_sign(draws), p_of_names(seen, np.array(exchanged)))
             rows.append((*run, a, b, tau, low, high, methods, pooled, *p, verdict(low, high)))
     columns = [*RUN, "metric_a", "metric_b", "tau", "low", "high", "methods", "runs", "p", "p_names", "verdict"]
     table = pd.DataFrame(rows, columns=columns).astype({"methods": "Int64"})

@@ -16,9 +16,9 @@ from attreval.core.seeds import generator
 from attreval.methods import METHODS
 from attreval.metrics import METRICS
 from attreval.metrics.pareto import overlap_at_k
-from attreval.metrics.rank_correlation import FEWEST, tau_b
+from attreval.metrics.rank_correlation import FEWEST, tau_b, true_means, true_tau_b
 from compendium.config import BootstrapSpec
-from compendium.papers.common.resampling import drawn_means, exchange_names, mean_of_known, with_bounds
+from compendium.papers.common.resampling import about_median, drawn_means, exchange_names, mean_of_known, with_bounds
 from compendium.papers.common.verdicts import LEAST_TEXTS, adjust
 from compendium.papers.joint.across_models import TOO_FEW
 from compendium.papers.joint.variants import ACCURACY, MASKED, METHOD, PLAIN, READINGS, STARTS
@@ -109,7 +109,9 @@ def methods_table(values: pd.DataFrame, step: Step) -> pd.DataFrame:
     rows = []
     for cell, part in values[values.method != "random"].groupby(["task", "model", "measure"], sort=False):
         raw, placed = (np.stack([*of.values()], axis=1) for of in _drawn_places(part, step.profile.bootstrap).values())
-        rows.append((*cell, raw.shape[1], *with_bounds(tau_b(raw, placed), step.profile.bootstrap.confidence)))
+        drawn = np.stack([raw, placed], axis=-1)
+        taus = true_tau_b(drawn[0], drawn[1:], generator("limits of true means", *cell))
+        rows.append((*cell, raw.shape[1], *about_median(taus, step.profile.bootstrap.confidence)))
     return pd.DataFrame(rows, columns=["task", "model", "measure", "methods", "tau", "low", "high"])
 
 
@@ -213,9 +215,11 @@ def moves_table(values: pd.DataFrame, step: Step) -> pd.DataFrame:
             continue
         drawn = drawn_means(array, settings.draws, "twins", cell[0])
         shift = (drawn[:, masked].mean(axis=1) - drawn[:, ~masked].mean(axis=1)).mean(axis=1)
-        found = [shift, *rank_correlations(drawn, drawn, masked)]
+        orders = true_means(drawn[0].T, drawn[1:].mT, generator("twins of true means", *cell)).mT
+        found = rank_correlations(orders, orders, masked)
         row = [*cell, METRICS[cell[2]].title, *array.shape[1:], len(array)]
-        row += [number for one in found for number in with_bounds(one, settings.confidence)]
+        row += with_bounds(shift, settings.confidence)
+        row += [number for one in found for number in about_median(one, settings.confidence)]
         row += halves(array, masked, generator("twins halved", *cell))
         worlds = exchange_names(array, settings.nulls, generator("twins exchanged", *cell)).mean(axis=1)
         rows.append((*row, *_by_chance(rank_correlations(drawn[:1], drawn[:1], masked), worlds, masked)))
