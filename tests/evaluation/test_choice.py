@@ -5,17 +5,23 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import pytest
 import torch
 from reference.models import Planted
 
 import attreval as av
+from attreval.evaluation import findings, run
 from attreval.evaluation.choice import gather_means, rank_methods
-from attreval.evaluation.findings import CONFIDENCE, conclude
 from attreval.metrics.rank_correlation import draw_judges
 
 FILLERS = ["the", "a", "film", "plot", "was", "is", "not", "very", "slow", "brave", "able", ".", ","]
 SIGNS = ("bad", "good")
-METHODS = ["lime", "occlusion_1", "gradient_x_input"]
+METHODS = ["lime", "gradient_x_input"]
+
+
+@pytest.fixture(autouse=True)
+def _few_draws(monkeypatch):
+    monkeypatch.setattr(findings, "DRAWS", 300)
 
 
 class Keyword(Planted):
@@ -57,31 +63,30 @@ def evaluated(model, seed, number, folder):
 
 def test_on_twenty_planted_models_the_truth_is_never_surely_beaten(tmp_path):
     for seed in range(20):
-        found = evaluated(Keyword(seed), seed, 32, tmp_path)
+        found = evaluated(Keyword(seed), seed, 30, tmp_path)
         truth = found.choice.set_index("method").loc["truth"]
         assert truth.leading and truth.above_random, (seed, found.choice)
         assert not found.settled or truth.equal, (seed, found.choice)
 
 
-def test_two_halves_of_one_corpus_say_the_same(tmp_path):
-    whole = evaluated(Keyword(0, noise=0.2), 0, 120, tmp_path)
-    facts = {name: getattr(whole, name) for name in ("title", "labels", "size", "dropped", "given", "seconds")}
-    same = 0
+def test_two_halves_of_one_corpus_say_the_same(tmp_path, monkeypatch):
+    monkeypatch.setattr(run, "FIRST", 80)
+    whole, same = evaluated(Keyword(0, noise=0.2), 0, 80, tmp_path), 0
+    told = ("title", "labels", "size", "dropped", "given", "seconds", "max_length")
+    facts = {name: getattr(whole, name) for name in told}
     for draw in range(20):
-        order, said = np.random.default_rng(draw).permutation(120), []
-        for half in (order[:60], order[60:]):
-            found = conclude(
-                [whole.judged[i] for i in half], [], [whole.rows[i] for i in half], facts | {"max_length": 64}
-            )
+        order, said = np.random.default_rng(draw).permutation(80), []
+        for half in (order[:40], order[40:]):
+            found = findings.conclude([whole.judged[i] for i in half], [], [whole.rows[i] for i in half], facts)
             said.append(found.best.method if found.settled else found.verdict)
         same += said[0] == said[1]
-    assert same >= 19
+    assert same >= 19 and whole.settled
 
 
 def test_of_equal_methods_none_is_named_the_winner_in_more_than_one_of_twenty_draws():
     """Samples grow as those of `evaluate_texts` do; a winner that any of them names counts."""
     names, named = ("random", "a", "b"), 0
-    for draw in range(100):
+    for draw in range(80):
         rng = np.random.default_rng(draw)
         shared = rng.standard_normal((200, 3))
         values = {
@@ -90,8 +95,8 @@ def test_of_equal_methods_none_is_named_the_winner_in_more_than_one_of_twenty_dr
         }
         for size in (50, 100, 200):
             drawn = draw_judges({metric: value[:, :size] for metric, value in values.items()}, names, 300, draw)
-            found = rank_methods(gather_means({"x": drawn}, "x", names, lambda method: 1.0), CONFIDENCE)
+            found = rank_methods(gather_means({"x": drawn}, "x", names, lambda method: 1.0), findings.CONFIDENCE)
             if found.settled[0]:
                 named += found.equal.sum() == 1
                 break
-    assert named <= 5
+    assert named <= 4

@@ -203,7 +203,8 @@ def certainty(found: Evaluation) -> str:
         f"difference below {MARGIN:.2f} is taken not to matter."
     )
     if found.settled:
-        nearest = found.choice[~found.choice.leading & (found.choice.method != RANDOM)].method.iloc[:1]
+        behind = ~found.choice.leading & found.choice.sound & (found.choice.method != RANDOM)
+        nearest = found.choice[behind].method.iloc[:1]
         others = f"; the next, {title(nearest.iloc[0])}, is surely behind the best" if len(nearest) else ""
         said += f" {sure} it misses the best by {best.shortfall:.2f} at most{others}."
     elif best.texts < LEAST_TEXTS:
