@@ -44,7 +44,7 @@ def load_language_model(
     silence_progress_bars()
     folder = find_model(folder)
     network = open_network(folder, speaks=True)
-    tokenizer = open_tokenizer(folder, network.get_input_embeddings().weight.shape[0])
+    tokenizer = open_tokenizer(folder, network)
     cap = getattr(network.config, "final_logit_softcapping", None)
     prompt = read_prompt(tokenizer, template, words, chat, str(folder), cap)
     prompt.attach(network, str(folder))
