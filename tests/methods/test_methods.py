@@ -1,6 +1,7 @@
 """Every explanation method against a slow twin, in float64, on texts of many lengths, side by side."""
 
 from dataclasses import replace
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from reference import erasures, gradients, models, surrogate
 from attreval.core.seeds import generator
 from attreval.methods import METHODS, lime, methods_for
 from attreval.methods import occlusion as erasure
-from attreval.methods.method import Budget, Method, UnitSettings
+from attreval.methods.method import Budget, Method, UnitSettings, WindowRule
 from attreval.models.scorer import Scorer
 
 VOCABULARY = [w for w in models.WORDS.split() if not w.startswith("##")]
@@ -75,16 +76,18 @@ def test_a_baseline_that_a_vocabulary_lacks_is_refused(tiny, exact):
         exact.converse([("x", talk_to)])
 
 
+@pytest.mark.parametrize("rule", get_args(WindowRule))
 @pytest.mark.parametrize("size", [1, 3, 7])
-@settings(max_examples=8)
+@settings(max_examples=4)
 @given(texts=several, target=st.integers(0, 2), budget=st.sampled_from([1, 60, 8192]))
-def test_occlusion_and_omission(tiny, size, texts, target, budget):
+def test_occlusion_and_omission(tiny, size, rule, texts, target, budget):
     tokens = [tiny.tokens(models.instance(*t)) for t in texts]
     scorer = Scorer(tiny, budget, "float64")
     network = tiny.at("float64")
     for fast, slow in ((erasure.occlusion(size), erasures.occlude), (erasure.omission(size), erasures.omit)):
-        for t, scores in zip(tokens, talk(scorer, tokens, target, fast), strict=True):
-            expected = erasures.erasure_scores(network, t, target, size, slow)
+        talks = ((fast.name, fast.converse(t, target, Budget(windows=rule), None)) for t in tokens)
+        for t, scores in zip(tokens, scorer.converse(talks), strict=True):
+            expected = erasures.erasure_scores(network, t, target, size, slow, rule)
             np.testing.assert_allclose(scores.values, expected, atol=1e-9)
 
 

@@ -13,7 +13,7 @@ from attreval.core.tables import write_instances
 from attreval.metrics import marks as people
 from attreval.texts.rows import Counts
 from compendium import config, corpora
-from compendium.corpora import vader
+from compendium.corpora import snli, table, vader
 from compendium.corpora.fetch import sources
 
 
@@ -50,12 +50,19 @@ def test_punctuation_inside_a_marked_word_is_not_marked(tiny):
     assert found["-"] == 0 and all(mark == 1 for piece, mark in found.items() if piece != "-")
 
 
-def test_an_emoji_that_the_tokenizer_does_not_know_counts_as_a_word(tiny):
+def test_a_highlighted_emoji_that_the_tokenizer_does_not_know_counts_as_a_word(tiny):
     """As in the authors' tokenizer, where it reads `[UNK]`; one that is in the vocabulary is punctuation."""
-    instance = marked("good \N{ROCKET} \N{GRINNING FACE} !", marks=[[1, 1, 1, 1]])
+    texts = {"Sentence1": "good \N{ROCKET} \N{ROCKET} \N{GRINNING FACE} !", "Sentence2": "bad"}
+    marks = {f"Sentence{part}_marked_{person}": texts[f"Sentence{part}"] for part in "12" for person in "123"}
+    marks["Sentence1_marked_2"] = "*good* \N{ROCKET} *\N{ROCKET}* *\N{GRINNING FACE}* *!*"
+    (row,) = snli.annotated_row({"pairID": "x", "gold_label": "neutral"} | texts | marks, "test", Counts())
+    words = table.words_of(row.segments)
+    evidence = row.evidence(row.segments, words)
+    instance = Instance("x", row.segments, row.label, words, "test", evidence)
     tokens = tiny.tokens(instance)
-    assert [tokens.texts[c] for c in tokens.content] == ["good", "[UNK]", "\N{GRINNING FACE}", "!"]
-    assert people.token_marks(instance, tokens).tolist() == [[1, 1, 0, 0]]
+    read = [tokens.texts[c] for c in tokens.content]
+    assert read == ["good", "[UNK]", "[UNK]", "\N{GRINNING FACE}", "!", "bad"]
+    assert people.token_marks(instance, tokens)[1].tolist() == [1, 0, 1, 0, 0, 0]
 
 
 def test_an_instance_that_nobody_marked_is_an_error(tiny):

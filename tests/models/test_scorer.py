@@ -372,7 +372,7 @@ def test_costs_of_methods_on_one_text(tiny):
         "partition_shap": 2 + 2 + 4 + 8,  # nothing and all; each split in as many contexts as its depth has
         **{f"gradient_simple_probability_{measure}": 1 for measure in ("l2", "dot")},
         **{f"gradient_integrated_{of}_{m}": 7 for of in ("logit", "probability") for m in ("l2", "dot")},
-        **{f"{word}_{size}": windows + 1 for word in ("occlusion", "omission") for size, windows in ((3, 2), (7, 1))},
+        **{f"{word}_{size}": windows + 1 for word in ("occlusion", "omission") for size, windows in ((3, 6), (7, 10))},
         **{f"limsse_{loss}": 4 + 3 + 2 + 1 for loss in ("class", "logit", "probability")},
         **{m: 1 for m in ("attention", "scaled_attention", "scaled_attention_squared", "attention_rollout")},
         **{m: 1 for m in ("lrp", "lrp_cp", "gim", "deeplift_complete")},

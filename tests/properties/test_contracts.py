@@ -159,9 +159,9 @@ def place_of_truth(model, one):
     return tokens, (tokens.ids[tokens.content] == model.tokenizer.convert_tokens_to_ids(models.SIGNAL)).astype(float)
 
 
-WIDE = ("occlusion_3", "occlusion_7", "omission_3", "omission_7")  # wide windows end in ties
+WIDE = ("occlusion_3", "occlusion_7", "omission_3", "omission_7")
 # the planted model has no layers to attend with or to propagate through, and none that captum could hook into
-BLIND = ("random", "last", *WIDE, "deeplift", "deeplift_released", "attention_head")
+BLIND = ("random", "last", "deeplift", "deeplift_released", "attention_head")
 BLIND += ("lrp", "lrp_cp", "gim", "deeplift_complete")
 BLIND += ("attention", "scaled_attention", "scaled_attention_squared", "attention_rollout", "value_zeroing")
 FEW = UnitSettings(shapley_samples=300)
@@ -176,6 +176,18 @@ def test_methods_find_the_planted_token(planted, method):
         scores = found.attributions[method].scores
         assert found.predicted == 1
         assert scores.argmax() == truth.argmax() and (scores == scores.max()).sum() == 1
+
+
+@pytest.mark.parametrize("rule, share", [("cut", 1.0), ("cut_right", 0.60), ("mean", 0.40), ("whole", 0.40)])
+def test_only_windows_cut_at_both_borders_always_find_a_planted_word(planted, rule, share):
+    """One of seven words decides, each once: whole windows of three words tie at borders, those of seven everywhere."""
+    places = [" ".join([*"abcdefg"[:p], models.SIGNAL, *"abcdefg"[p:6]]) for p in range(7)]
+    chances = []
+    for found in explain(Scorer(planted), [models.instance(t) for t in places], list(WIDE), Budget(windows=rule)):
+        _, truth = place_of_truth(planted, found.instance)
+        scores = [one.scores.round(6) for one in found.attributions.values()]
+        chances += [truth[s == s.max()].mean() for s in scores]
+    assert np.mean(chances) == pytest.approx(share, abs=0.005)
 
 
 def erasures(model, tokens, rows, ratios, name="x"):

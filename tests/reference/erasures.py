@@ -22,11 +22,17 @@ def omit(tokens, window):
     return tokens.ids[kept], tokens.segments[kept]
 
 
-def erasure_scores(network, tokens, target, size, erase):
-    """(n,) mean effects of windows, borders counted as if all windows were there."""
+def erasure_scores(network, tokens, target, size, erase, rule):
+    """(n,) mean effects of the windows that start at each place a rule allows; what does not exist counts 0."""
     content = [int(p) for p in tokens.content]
-    width = min(size, len(content))
-    windows = [content[i : i + width] for i in range(len(content) - width + 1)]
-    full = logits(network, tokens.ids, tokens.segments)[target]
-    effect = [full - logits(network, *erase(tokens, window))[target] for window in windows]
-    return np.array([sum(e for e, w in zip(effect, windows, strict=True) if p in w) / size for p in content])
+    n, full = len(content), logits(network, tokens.ids, tokens.segments)[target]
+    scores = []
+    for t in range(n):
+        starts = range(t - size + 1, t + 1)  # of the windows that hold t
+        if rule == "cut_right":
+            starts = [s for s in starts if s >= 0]
+        elif rule != "cut":
+            starts = [s for s in starts if s >= 0 and s + size <= n] if n >= size else [0]
+        effects = [full - logits(network, *erase(tokens, content[max(0, s) : s + size]))[target] for s in starts]
+        scores.append(sum(effects) / (len(effects) if rule == "mean" else size))
+    return np.array(scores)

@@ -26,6 +26,7 @@ Converse = Callable[[Tokens, int, "Budget", Rng], Conversation]
 SpanRule = Literal["louvain", "louvain_first_level", "greedy_modularity", "label_propagation", "strongest_link"]
 HeadChoice = Literal["per_class", "class_mean", "one_for_all"]
 PathBaseline = Literal["pad", "mask", "unknown", "zero", "mean"]
+WindowRule = Literal["cut", "cut_right", "mean", "whole"]
 NETWORKS = ("transformer", "recurrent", "quasi", "convolutional")
 FAMILIES = (*NETWORKS, "function")  # a function from texts to probabilities, of which nothing else can be asked
 ASKS_FOR = {  # by kind, what only a network has
@@ -88,6 +89,9 @@ class Budget(Section):
         limsse_sampling, limsse_solver: see methods.limsse.
         limsse_draw: another number gives other substrings.
         decomposition_output_gate: see questions.CellParts.
+        windows: of occlusion and omission at a text's borders. `cut`: as many windows hold a token there as elsewhere,
+            those that reach over a border cut short; `cut_right`: at the right border alone, what lacks at the left one
+            counts 0; `mean`: whole windows, of which a token's are averaged; `whole`: they alone, what lacks counts 0.
         units: what methods of units, pairs and spans go by.
     """
 
@@ -106,6 +110,7 @@ class Budget(Section):
     limsse_epochs: int = Field(default=1000, ge=1)
     limsse_draw: int = Field(default=0, ge=0)
     decomposition_output_gate: bool = True
+    windows: WindowRule = "cut"
     units: UnitSettings = UnitSettings()
 
 

@@ -1,9 +1,9 @@
 """Occlusion (Zeiler & Fergus 2014) and omission (Kadar et al. 2017): the class score when words are taken away.
 
-Omission shortens the text, occlusion masks in place. Every window of `size` content tokens next to each other is erased
-in turn; a token's score is the mean effect of the windows that hold it, counted as `size` windows also at the borders
-(Poerner et al. 2018, section 3.5).
-Letters used for shapes: L tokens, n content tokens, w windows.
+Omission shortens the text, occlusion masks in place. Windows of `size` content tokens next to each other are erased in
+turn; a token's score is the mean effect of the windows that hold it (Poerner et al. 2018, section 3.5). Which windows
+there are at the borders of a text is a rule of WindowRule.
+Letters used for shapes: n content tokens, w windows.
 """
 
 from __future__ import annotations
@@ -13,73 +13,75 @@ from collections.abc import Callable
 import numpy as np
 
 from attreval.core.records import Tokens
-from attreval.methods.method import Budget, Converse, Method, Rng, Scores, method
+from attreval.methods.method import Budget, Method, Rng, Scores, WindowRule, method
 from attreval.models.questions import Conversation, Evaluate, Windows
 
 SIZES = (1, 3, 7)  # of Poerner et al., in the order of their table
+Erase = Callable[[Tokens, np.ndarray], tuple[np.ndarray, np.ndarray]]  # ids and segments without some positions
 
 
-def windows(n: int, size: int) -> list[np.ndarray]:
-    """The windows of `size` neighbouring content tokens; one window of all tokens where there are fewer."""
-    size = min(size, n)
-    return [np.arange(start, start + size) for start in range(n - size + 1)]
+def windows(n: int, size: int, rule: WindowRule) -> list[np.ndarray]:
+    """The windows of `size` neighbouring content tokens, those that borders cut short first; see Budget.windows."""
+    first = 1 - size if rule == "cut" else 0
+    end = n if rule.startswith("cut") else max(1, n - size + 1)  # one window of all tokens where there are fewer
+    return sorted((np.arange(max(0, at), min(n, at + size)) for at in range(first, end)), key=len)
 
 
-def _share_effects(effects: np.ndarray, cut: list[np.ndarray], n: int, size: int) -> np.ndarray:
+def _share_effects(effects: np.ndarray, erased: list[np.ndarray], n: int, size: int, rule: WindowRule) -> np.ndarray:
     """(n,) token scores from (w,) window effects."""
-    scores = np.zeros(n)
-    for window, effect in zip(cut, effects, strict=True):
+    scores, held = np.zeros(n), np.zeros(n)
+    for window, effect in zip(erased, effects, strict=True):
         scores[window] += effect / size
-    return scores
+        held[window] += 1 / size
+    return scores / held if rule == "mean" else scores
 
 
-def _windowed(word: str, short: str, row: int, single: str, size: int, order: int) -> Callable[[Converse], Method]:
-    """The decorator of a method that erases windows of so many tokens.
+def _occlude(tokens: Tokens, window: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The tokens of a window become the mask token."""
+    ids = tokens.ids.copy()
+    ids[window] = tokens.mask_id
+    return ids, tokens.segments
+
+
+def _omit(tokens: Tokens, window: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The tokens of a window are deleted, the text gets shorter."""
+    return np.delete(tokens.ids, window), np.delete(tokens.segments, window)
+
+
+def _windowed(word: str, short: str, row: int, single: str, erase: Erase, size: int, order: int) -> Method:
+    """The method that erases windows of so many tokens.
 
     short, row: its name in Poerner et al. and its row, for windows of one token. single: the source of these.
     """
-    return method(
+
+    @method(
         f"{word} ({size})",
         name=f"{word.lower()}_{size}",
         source=single if size == 1 else "Poerner et al. 2018, 3.5",
         kind="perturbation",
-        evaluations="n + 1" if size == 1 else f"n - {size - 2}",
+        evaluations=f"n + {size}",
         order=order,
         in_papers={"poerner2018": (row + SIZES.index(size), f"{short}_{size}")},
     )
+    def converse(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
+        content = tokens.content
+        erased = windows(len(content), size, budget.windows)
+        rows = [(tokens.ids, tokens.segments), *(erase(tokens, content[window]) for window in erased)]
+        hint = Windows(tokens.ids, size, blank=erase is _occlude)
+        logits = (yield Evaluate(*map(list, zip(*rows, strict=True)), windows=hint))[:, target]
+        return Scores(_share_effects(logits[0] - logits[1:], erased, len(content), size, budget.windows))
+
+    return converse
 
 
 def occlusion(size: int, order: int = 0) -> Method:
     """Occlusion of windows of `size` tokens: erased tokens become the mask token."""
-
-    @_windowed("Occlusion", "occ", 12, "Zeiler & Fergus 2014", size, order)
-    def converse(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
-        content = tokens.content
-        cut = windows(len(content), size)
-        ids = np.repeat(tokens.ids[None], len(cut) + 1, axis=0)
-        for row, window in zip(ids[1:], cut, strict=True):
-            row[content[window]] = tokens.mask_id
-        hint = Windows(tokens.ids, size, blank=True)
-        logits = (yield Evaluate(ids, tokens.segments, windows=hint))[:, target]
-        return Scores(_share_effects(logits[0] - logits[1:], cut, len(content), size))
-
-    return converse
+    return _windowed("Occlusion", "occ", 12, "Zeiler & Fergus 2014", _occlude, size, order)
 
 
 def omission(size: int, order: int = 0) -> Method:
     """Omission of windows of `size` tokens: erased tokens are deleted, the text gets shorter."""
-
-    @_windowed("Omission", "omit", 9, "Kadar et al. 2017", size, order)
-    def converse(tokens: Tokens, target: int, budget: Budget, rng: Rng) -> Conversation:
-        content = tokens.content
-        cut = windows(len(content), size)
-        full = (yield Evaluate(tokens.ids[None], tokens.segments))[0, target]
-        kept = np.stack([np.delete(np.arange(len(tokens)), content[window]) for window in cut])
-        hint = Windows(tokens.ids, size, blank=False)
-        logits = (yield Evaluate(tokens.ids[kept], tokens.segments[kept], windows=hint))[:, target]
-        return Scores(_share_effects(full - logits, cut, len(content), size))
-
-    return converse
+    return _windowed("Omission", "omit", 9, "Kadar et al. 2017", _omit, size, order)
 
 
 ERASURES = (

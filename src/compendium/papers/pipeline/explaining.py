@@ -22,7 +22,6 @@ from compendium.papers.pipeline.other_choices import other_choices, tried_run
 from compendium.workflow.step import Step
 
 CHECKED = 3  # instances on which the faster precision is compared with the exact one
-FEW = 8  # texts on which other choices are tried
 
 
 @dataclass(frozen=True)
@@ -57,7 +56,7 @@ def explain_shard(step: Step) -> Shard:
         _write_marked_tokens(step, scorer.model, instances)
         for choice in other_choices(spec) if tried_run(step.profile) == run else ():
             if chosen := [method for method in choice.methods if method in every]:
-                part = explain(scorer, instances[:FEW], chosen, choice.budget, *how)
+                part = explain(scorer, instances[: choice.texts], chosen, choice.budget, *how)
                 _write(step, choice.part, part, with_tokens=False)
     precision = precision_table(scorer, instances, methods, spec, *how)
     return Shard(cost, _scaled_scores(explained[0]), instance_table(explained), precision)

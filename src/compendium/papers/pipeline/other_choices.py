@@ -1,26 +1,36 @@
-"""The choices in which the text and the code of Poerner et al. (2018) differ, to be explained under both."""
+"""The choices in which the text and the code of Poerner et al. (2018) differ, to be explained under each value."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from typing import get_args
 
 from attreval.methods import METHODS
 from attreval.methods.method import Budget
 from compendium.config import Profile, Run
-from compendium.config.variants import VARIANTS
 
-PAPER = "poerner2018"  # whose other choices are tried
+BEARS_UPON = {  # field of Budget: the names of the methods that it moves
+    "limsse_sampling": "limsse_.*",
+    "limsse_solver": "limsse_.*",
+    "decomposition_output_gate": "decomposition",
+    "windows": "(occlusion|omission)_[37]",
+}
 GATED = ("gru", "lstm", "qgru", "qlstm")  # architectures to which all methods of these choices apply
 
 
 @dataclass(frozen=True)
 class OtherChoice:
-    """field: of Budget. value: other than the profile's. methods: those that it bears upon. budget: with this value."""
+    """field: of Budget. value: other than the profile's. methods: those that it bears upon. budget: with this value.
+
+    texts: of the first shard, as many as are explained again, None for all.
+    """
 
     field: str
     value: object
     methods: tuple[str, ...]
     budget: Budget
+    texts: int | None
 
     @property
     def part(self) -> str:
@@ -29,21 +39,20 @@ class OtherChoice:
 
 
 def other_choices(budget: Budget) -> list[OtherChoice]:
-    """Each value that a variant of the paper gives to a field of Budget and that is not this budget's.
+    """Each value of the fields of BEARS_UPON that is not this budget's.
 
-    Text and released code differ in them; notebook 04 says how far that moves hits (papers.poerner2018.choices). A
-    field bears upon the methods that it is named after: limsse_solver upon limsse_class and limsse_logit.
+    Notebook 04 says how far that moves hits (papers.poerner2018.choices).
     """
-    settings = [pair for sections in VARIANTS[PAPER].values() for pair in sections["explain"].items()]
     return [
         OtherChoice(
             field,
             value,
-            tuple(name for name in METHODS if name.split("_")[0] == field.split("_")[0]),
+            tuple(name for name in METHODS if re.fullmatch(names, name)),
             budget.changed(**{field: value}),
+            None if field == "windows" else 8,
         )
-        for field in dict(settings)
-        for value in dict.fromkeys(value for name, value in settings if name == field)
+        for field, names in BEARS_UPON.items()
+        for value in get_args(Budget.model_fields[field].annotation) or (False, True)
         if value != getattr(budget, field)
     ]
 
