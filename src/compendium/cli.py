@@ -182,7 +182,7 @@ def claims(
     profile: ProfileName = "quick",
     as_json: Annotated[bool, typer.Option("--json", help="machine-readable")] = False,
 ):
-    """The scorecard: each claim with our value, what chance gives, a verdict, and how many texts would decide it."""
+    """The scorecard: each claim with our value, what chance gives, and a verdict."""
     from compendium.papers.common.claims import for_people, scorecard
 
     table = scorecard(_find_results(profile)[1].tables)

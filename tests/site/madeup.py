@@ -197,7 +197,7 @@ def make_claim(claim, at: int) -> dict:
     row |= {"claimed": say(claim.expect), "verdict": verdict}
     if verdict == UNTESTABLE:
         return row | {"reason": "3 texts of rotten_tomatoes decide nothing"}
-    row |= {"value": 0.2 + at / 100, "low": 0.1, "high": 0.5, "null_scores": 0.01, "texts": 40, "texts_needed": 60}
+    row |= {"value": 0.2 + at / 100, "low": 0.1, "high": 0.5, "null_scores": 0.01, "texts": 40}
     return row | {"corpus": "stand-in", "model": "stand-in", "metric": "as published"}
 
 

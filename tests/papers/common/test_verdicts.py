@@ -82,10 +82,13 @@ def test_p_values_count_the_draws_beyond_the_edge():
 def test_p_values_are_adjusted_among_those_that_are_known():
     found = adjust(np.array([0.01, np.nan, 0.04, 0.03]))
     np.testing.assert_allclose(found, [0.03, np.nan, 0.04, 0.04])
+    np.testing.assert_allclose(adjust(np.array([0.01, np.nan, 0.04, 0.9]), 9), [0.09, np.nan, 0.18, 1])
 
 
-def test_texts_that_would_decide_follow_the_square_root_law():
-    one = finding(0.1, -0.1, 0.3, texts=100)
-    assert one.texts_needed(Expectation(above=0), 0.95) == pytest.approx(400, abs=1)
-    assert finding(0.4, 0.2, 0.6, texts=100).texts_needed(Expectation(above=0), 0.95) == pytest.approx(25, abs=1)
-    assert finding(0.0, -0.2, 0.2).texts_needed(Expectation(above=0), 0.95) == np.inf
+def test_papers_that_are_adjusted_apart_keep_the_rate_over_all_claims():
+    """One paper of 3 claims, one of 60 with nothing to find: alone the first calls one in twenty worlds something."""
+    rng = np.random.default_rng(0)
+    worlds = [[rng.random(size) for size in (3, 60)] for _ in range(2000)]
+    wrong = [any((adjust(p, 63) <= 0.05).any() for p in papers) for papers in worlds]
+    assert np.mean([any((adjust(p) <= 0.05).any() for p in papers) for papers in worlds]) > 0.08
+    assert np.mean(wrong) <= 0.06

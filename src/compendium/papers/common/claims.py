@@ -17,7 +17,7 @@ from compendium import project
 from compendium.papers.common.verdicts import LEAST_TEXTS, VERDICTS, Expectation, Finding, adjust, decide, untested
 
 COLUMNS = ["claim", "paper", "where", "statement", "measure", "reported", "published", "claimed", "value"]
-COLUMNS += ["low", "high", "null_scores", "null_names", "null_p", "q", "texts", "models", "seeds", "texts_needed"]
+COLUMNS += ["low", "high", "null_scores", "null_names", "null_p", "q", "texts", "models", "seeds"]
 COLUMNS += ["corpus", "model", "metric", "basis", "verdict", "reason", "sequel"]
 Contrast = TypeVar("Contrast")
 
@@ -115,18 +115,20 @@ def score(
     found: Mapping[str, Finding],
     confidence: float = 0.95,
     published: Mapping[str, float] | None = None,
+    among: int | None = None,
 ) -> pd.DataFrame:
-    """One row a claim with our value, its nulls and a verdict; p-values are adjusted over the claims that are tested.
+    """One row a claim with our value, its nulls and a verdict; p-values are adjusted over the claims of all papers.
 
     found: by claim id. published: by claim id, the same number made from the paper's own tables, where they decide it.
+    among: how many claims there are in all; None: those of paper/claims.yml.
     """
     for given in (found, published or {}):
         if unknown := [name for name in given if name not in {claim.id for claim in claims}]:
             raise ValueError(f"values for a claim {unknown[0]!r} that paper/claims.yml does not have")
     findings = [untested(c.why_not) if c.why_not else _checked(found.get(c.id, untested("not run"))) for c in claims]
     p = [np.nan if f.reason else f.p(claim.expect) for claim, f in zip(claims, findings, strict=True)]
-    rows = []
-    for claim, finding, q in zip(claims, findings, adjust(np.array(p)), strict=True):
+    rows, adjusted = [], adjust(np.array(p), len(read_claims()) if among is None else among)
+    for claim, finding, q in zip(claims, findings, adjusted, strict=True):
         low, high = finding.interval(confidence)
         tested, null_means = not (finding.reason and np.isnan(finding.value)), finding.null_means()
         row = claim.model_dump(include={"paper", "where", "statement", "measure", "reported", "sequel"})
@@ -135,7 +137,6 @@ def score(
         row |= dict(zip(("null_scores", "null_names"), null_means, strict=True))
         row |= {name: getattr(finding, name) for name in ("texts", "models", "seeds", "corpus", "model", "basis")}
         row |= {"metric": finding.metric if tested else "", "reason": finding.reason}
-        row["texts_needed"] = finding.texts_needed(claim.expect, confidence) if tested else np.nan
         rows.append(row | {"verdict": decide(claim.expect, finding, q, confidence)})
     return pd.DataFrame(rows, columns=COLUMNS)
 
@@ -168,7 +169,7 @@ def scorecard(tables: Path) -> pd.DataFrame:
 
 
 def for_people(table: pd.DataFrame) -> str:
-    """A scorecard in words: by claim its verdict, our value, what chance gives, texts, how many would decide."""
+    """A scorecard in words: by claim its verdict, our value, what chance gives, and how many texts."""
     out = []
     for row in table.itertuples():
         why = f" ({row.reason})" if isinstance(row.reason, str) and row.reason else ""
@@ -179,10 +180,9 @@ def for_people(table: pd.DataFrame) -> str:
         said += [f"published {row.published:+.3f}"] if pd.notna(row.published) else []
         nulls = (("with random scores", row.null_scores), ("with exchanged names", row.null_names))
         said += [f"{name} {null:+.3f}" for name, null in nulls if pd.notna(null)]
-        need = f", about {row.texts_needed:,.0f} would decide" if np.isfinite(row.texts_needed) else ""
         own = "".join(
             f"; {name} {value}" for name in ("corpus", "model", "metric") if pd.notna(value := getattr(row, name))
         )
-        out.append(f"    {'; '.join(said)}; {row.texts:.0f} texts{need}{own}")
+        out.append(f"    {'; '.join(said)}; {row.texts:.0f} texts{own}")
     out += [f"{count:>4} {verdict}" for verdict, count in table.verdict.value_counts().items()]
     return "\n".join(out)

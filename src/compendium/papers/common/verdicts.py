@@ -23,7 +23,6 @@ REPRODUCED, CHANCE, DIRECTION, INCONCLUSIVE, CONTRADICTED, UNTESTABLE = VERDICTS
     "contradicted",
     "not testable here",
 )
-MOST_TEXTS = 1_000_000  # that anybody could take
 NULL_LEVEL = 0.05  # of null worlds that may reach what we have found
 
 
@@ -118,37 +117,29 @@ class Finding:
             return min(levels, key=lambda level: abs(level - expect.near), default=float("nan"))
         return (max if expect.above is not None else min)(levels, default=float("nan"))
 
-    def texts_needed(self, expect: Expectation, confidence: float) -> float:
-        """About how many texts a task would decide, by the variance that we saw; infinite where nobody has so many."""
-        low, high = self.interval(confidence)
-        edges = [edge for edge in expect.ends if np.isfinite(edge)]
-        far = min(abs(self.value - edge) for edge in edges)
-        if not np.isfinite(far) or not np.isfinite(high - low):
-            return float("nan")
-        if far == 0:
-            return float("inf")
-        need = np.ceil(self.texts * ((high - low) / 2 / far) ** 2)
-        return float(need) if need < MOST_TEXTS else float("inf")
-
 
 def untested(reason: str) -> Finding:
     """A claim that nothing here tests, and why."""
     return Finding(float("nan"), np.full(1, np.nan), reason=reason)
 
 
-def adjust(p: np.ndarray) -> np.ndarray:
-    """(c,) p-values at the false discovery rate of Benjamini & Hochberg (1995); NaN stays NaN and does not count."""
+def adjust(p: np.ndarray, among: int = 0) -> np.ndarray:
+    """(c,) p-values at the false discovery rate of Benjamini & Hochberg (1995); NaN stays NaN and does not count.
+
+    among: of how many these are a part that is adjusted alone. Each part then takes its share of the rate, so that the
+    parts together keep to it whatever the others find.
+    """
     from scipy.stats import false_discovery_control
 
     p, out = np.asarray(p, dtype=float), np.full(len(p), np.nan)
     known = ~np.isnan(p)
     if known.any():
-        out[known] = false_discovery_control(p[known])
+        out[known] = np.minimum(1, false_discovery_control(p[known]) * max(1, among / known.sum()))
     return out
 
 
 def decide(expect: Expectation, finding: Finding, q: float, confidence: float) -> str:
-    """One of VERDICTS. q: the p-value of the finding, adjusted for the claims that are tested beside it.
+    """One of VERDICTS. q: the p-value of the finding, adjusted for all claims of all papers.
 
     reproduced: the whole interval lies in the claimed range, q is small, and at most 5 % of null worlds support the
     claim as much. holds by chance too: the interval lies there, but more of them do. direction only: the value lies

@@ -6,7 +6,6 @@ Claims, values and verdicts are those of claims.json; reasons for what does not 
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -26,7 +25,6 @@ from compendium.papers.common.verdicts import (
     CONTRADICTED,
     DIRECTION,
     INCONCLUSIVE,
-    MOST_TEXTS,
     REPRODUCED,
     UNTESTABLE,
     VERDICTS,
@@ -141,34 +139,19 @@ def reason_of(row: dict, reason: Reason | None, turned: Sequence[dict] = ()) -> 
     if row["verdict"] == UNTESTABLE:
         parts.append(f"{row['reason']}." if row["reason"] else "nothing in this run tests it.")
     elif row["verdict"] == INCONCLUSIVE:
-        need = row["texts_needed"]
-        if need is not None and need <= row["texts"]:  # by the interval alone these would do
-            parts.append(
-                "The interval reaches about to the edge of the claimed range, which decides nothing "
-                f"(p = {row['q']:.2f}, adjusted for all claims that are tested)."
-            )
-        else:
-            decided = f"; about {need:,.0f} texts would decide" if _decidable(need) else ""
-            parts.append(f"The interval lies on both sides{decided}.")
+        parts.append(f"The interval lies on both sides, or near an edge (p = {row['q']:.2f}, adjusted).")
     elif row["verdict"] == CHANCE:
         nulls = (("random scores", row["null_scores"]), ("exchanged names", row["null_names"]))
         said = ", ".join(f"{name} {value:.3f}" for name, value in nulls if value is not None)
         parts.append(f"{row['null_p']:.0%} of worlds with nothing to find support it as much (on average: {said}).")
     elif row["verdict"] == DIRECTION:
-        parts.append(
-            "Beyond chance on the claimed side, but not surely in the range, adjusted for all claims that are tested."
-        )
+        parts.append("Beyond chance on the claimed side, but not surely in the range, after adjusting.")
     if reason is not None and reason.verdict == row["verdict"]:
         measured = (f"{one.what}, {one.how}: [{one.became()}](../{one.measured})" for one in reason.turned)
         parts.append(f"{reason.because} Changed: {'; '.join(measured)}.")
     if row["verdict"] == CONTRADICTED and turned:
         parts.append(say_turned(turned))
     return " ".join(parts) or NOT_FOUND
-
-
-def _decidable(need: float | None) -> bool:
-    """Whether a number of texts is one that somebody could take."""
-    return need is not None and math.isfinite(need) and need < MOST_TEXTS
 
 
 def _read(run: Results, name: str):
