@@ -139,7 +139,7 @@ def test_overlap_of_nothing_and_of_different_texts():
         pareto.pareto_front(np.zeros(2), np.zeros(3))
 
 
-RUNS, DRAWS = 19, 150  # pooled together, and of the texts
+RUNS, DRAWS = 19, 120  # pooled together, and of the texts
 
 
 def covered(methods, texts, tau, tails, rng):

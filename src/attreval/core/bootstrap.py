@@ -46,16 +46,11 @@ def bootstrap_mean(
         raise ValueError("a mean needs at least one instance; got none")
     if np.isinf(values).any():
         raise ValueError(f"a mean needs finite values; got {int(np.isinf(values).sum())} infinite ones")
-    mean, drawn = _draw_means(values, draws, *names)
-    low, high = percentile_interval(drawn, confidence)
-    shape = values.shape[1:]
-    return mean.reshape(shape), low.reshape(shape), high.reshape(shape)
-
-
-def _draw_means(values: np.ndarray, draws: int, *names: object) -> tuple[np.ndarray, np.ndarray]:
-    """(p,) means over instances, NaN left out, and (draws, p) means of instances drawn with replacement."""
     counts = draw_counts(generator("bootstrap", *names), len(values), draws)
     known = ~np.isnan(values)
     flat, weight = np.where(known, values, 0).reshape(len(values), -1), known.reshape(len(values), -1)
     with np.errstate(invalid="ignore"):
-        return flat.sum(axis=0) / weight.sum(axis=0), (counts @ flat) / (counts @ weight)
+        mean, drawn = flat.sum(axis=0) / weight.sum(axis=0), (counts @ flat) / (counts @ weight)
+    low, high = percentile_interval(drawn, confidence)
+    shape = values.shape[1:]
+    return mean.reshape(shape), low.reshape(shape), high.reshape(shape)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from attreval.core.bootstrap import draw_counts
+from attreval.core.bootstrap import draw_counts, mean_of_known
 from attreval.core.seeds import generator
 from attreval.metrics.metric import metric
 from attreval.metrics.scored_text import ScoredText
@@ -149,7 +149,7 @@ def exchange_names(runs: Sequence[Drawn], a: str, b: str, names: Sequence[str], 
                 sent = np.where(away, orders[draws, sent], sent)
             first, second = run.means[a][shared], run.means[b][shared]
             found.append(tau_b(np.broadcast_to(first, sent.shape), second[back[sent]]))
-    return _known_mean(np.stack(found)) if found else np.full(1, np.nan)
+    return mean_of_known(np.stack(found)) if found else np.full(1, np.nan)
 
 
 def p_of_names(tau: float, exchanged: np.ndarray) -> float:
@@ -165,7 +165,7 @@ def against_itself(values: np.ndarray, splits: int, rng: np.random.Generator) ->
 
     values: (S, N, m), NaN for what was not measured. NaN where methods or instances are fewer than FEWEST.
     """
-    of_text = _known_mean(values)  # (N, m)
+    of_text = mean_of_known(values)  # (N, m)
     of_text = of_text[:, ~np.isnan(of_text).all(axis=0)]
     texts, methods = of_text.shape
     if texts < FEWEST or methods < FEWEST:
@@ -173,17 +173,10 @@ def against_itself(values: np.ndarray, splits: int, rng: np.random.Generator) ->
     found = []
     for _ in range(splits):
         order = rng.permutation(texts)
-        halves = [_known_mean(of_text[half]) for half in (order[: texts // 2], order[texts // 2 :])]
+        halves = [mean_of_known(of_text[half]) for half in (order[: texts // 2], order[texts // 2 :])]
         found.append(tau_b(*halves))
     known = [tau for tau in found if not np.isnan(tau)]
     return float(np.mean(known)) if known else float("nan")
-
-
-def _known_mean(values: np.ndarray) -> np.ndarray:
-    """Means over the first axis of what is known; NaN where nothing is."""
-    known = ~np.isnan(values)
-    with np.errstate(invalid="ignore"):
-        return np.where(known, values, 0.0).sum(axis=0) / known.sum(axis=0)
 
 
 def pool(found: Sequence[tuple[float, np.ndarray, int]]) -> tuple[float, np.ndarray, int]:
@@ -194,7 +187,7 @@ def pool(found: Sequence[tuple[float, np.ndarray, int]]) -> tuple[float, np.ndar
     known = [(tau, drawn) for tau, drawn, _ in found if not np.isnan(tau)]
     if not known:
         return float("nan"), np.full(1, np.nan), 0
-    drawn = _known_mean(np.stack([drawn for _, drawn in known]))
+    drawn = mean_of_known(np.stack([drawn for _, drawn in known]))
     middle, widened = float(np.median(drawn)), np.sqrt(1 + SHARED * (len(known) - 1))
     return middle, np.clip(middle + widened * (drawn - middle), -1, 1), len(known)
 

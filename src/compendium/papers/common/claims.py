@@ -119,7 +119,8 @@ def score(
 ) -> pd.DataFrame:
     """One row a claim with our value, its nulls and a verdict; p-values are adjusted over the claims of all papers.
 
-    among: how many these are; None: those of paper/claims.yml. found: by claim id. published: by claim id, the same number made from the paper's own tables, where they decide it.
+    found: by claim id. published: by claim id, the same number made from the paper's own tables, where they decide it.
+    among: how many claims there are in all; None: those of paper/claims.yml.
     """
     for given in (found, published or {}):
         if unknown := [name for name in given if name not in {claim.id for claim in claims}]:
