@@ -242,10 +242,11 @@ def test_a_claim_is_measured_on_hits_and_one_without_columns_is_not_testable(tmp
     table = score([claim], {claim.id: one})
     assert table.verdict.tolist() == ["reproduced"]
     whole = pointing_claims(step, hits_of(columns), common=[])
-    assert whole.set_index("claim").verdict["lrp-over-gradient"] == "reproduced"
+    few = "a few hundred draws make nobody sure of one claim among those of all papers"
+    assert whole.set_index("claim").verdict["lrp-over-gradient"] == "direction only", few
     whole.to_csv(tmp_path / "04_poerner2018_claims.csv", index=False)
     numbers = read_numbers(tmp_path, read_declared_numbers(CHECKOUT / "paper" / "numbers.yml"))
-    assert numbers["claims.poerner2018.reproduced"] == "1" and numbers["claims.poerner2018.all"] == str(len(whole))
+    assert numbers["claims.poerner2018.direction_only"] == "1" and numbers["claims.poerner2018.all"] == str(len(whole))
     counts = whole.verdict.value_counts()
     assert counts.sum() == len(whole) and counts["not testable here"] > 10
     for verdict in VERDICTS:

@@ -115,19 +115,19 @@ def score(
     found: Mapping[str, Finding],
     confidence: float = 0.95,
     published: Mapping[str, float] | None = None,
-    among: int | None = None,
+    among: int = 0,
 ) -> pd.DataFrame:
     """One row a claim with our value, its nulls and a verdict; p-values are adjusted over the claims of all papers.
 
     found: by claim id. published: by claim id, the same number made from the paper's own tables, where they decide it.
-    among: how many claims there are in all; None: those of paper/claims.yml.
+    among: how many claims there are in all, if more.
     """
     for given in (found, published or {}):
         if unknown := [name for name in given if name not in {claim.id for claim in claims}]:
             raise ValueError(f"values for a claim {unknown[0]!r} that paper/claims.yml does not have")
     findings = [untested(c.why_not) if c.why_not else _checked(found.get(c.id, untested("not run"))) for c in claims]
     p = [np.nan if f.reason else f.p(claim.expect) for claim, f in zip(claims, findings, strict=True)]
-    rows, adjusted = [], adjust(np.array(p), len(read_claims()) if among is None else among)
+    rows, adjusted = [], adjust(np.array(p), among)
     for claim, finding, q in zip(claims, findings, adjusted, strict=True):
         low, high = finding.interval(confidence)
         tested, null_means = not (finding.reason and np.isnan(finding.value)), finding.null_means()

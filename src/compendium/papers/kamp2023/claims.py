@@ -138,7 +138,7 @@ def claims_table(measured: Mapping[Run, Found], confidence: float = 0.95) -> pd.
         enough = [finding for finding in tests if finding.texts >= LEAST_TEXTS]
         if tests:
             found[claim] = (enough or tests)[0]
-    return score(read_claims("kamp2023"), found, confidence, published_values())
+    return score(read_claims("kamp2023"), found, confidence, published_values(), len(read_claims()))
 
 
 def claims_by_run(measured: Mapping[Run, Found], confidence: float = 0.95) -> pd.DataFrame:
@@ -146,7 +146,7 @@ def claims_by_run(measured: Mapping[Run, Found], confidence: float = 0.95) -> pd
     parts = []
     columns = ["claim", "value", "low", "high", "null_scores", "null_names", "null_p", "q", "texts", "verdict"]
     for (task, model, seed), found in measured.items():
-        table = score(read_claims("kamp2023"), found, confidence)
+        table = score(read_claims("kamp2023"), found, confidence, among=len(read_claims()))
         parts.append(table[columns].assign(task=task, model=model, seed=seed))
     columns = ["claim", "task", "model", "seed", *columns[1:]]
     return pd.concat(parts, ignore_index=True)[columns] if parts else pd.DataFrame(columns=columns)

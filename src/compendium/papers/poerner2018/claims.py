@@ -44,7 +44,7 @@ def pointing_claims(step: Step, hits: pd.DataFrame, common: Iterable[tuple] | No
     found = {claim.id: claim_value(claim, columns, step) for claim in asked}
     found[SAME_WORD] = same_word(step, words_in_common(step) if common is None else common)
     published = {claim.id: value for claim in asked if np.isfinite(value := published_value(claim))}
-    return score(claims, found, step.profile.bootstrap.confidence, published)
+    return score(claims, found, step.profile.bootstrap.confidence, published, len(read_claims()))
 
 
 def claim_value(claim: Claim, columns: Sequence[Column], step: Step) -> Finding:

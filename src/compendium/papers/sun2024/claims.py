@@ -102,7 +102,7 @@ def claims_table(step: Step, values: pd.DataFrame, learned: pd.DataFrame | None 
         found[claim.id] = our_value(claim, values, step) if claim.contrast else trade_off(step, values)
         if unlearned and found[claim.id].reason and (claim.contrast or {}).get("property") == "simulatability":
             found[claim.id] = untested(unlearned)
-    return score(claims, found, step.profile.bootstrap.confidence, published_values())
+    return score(claims, found, step.profile.bootstrap.confidence, published_values(), len(read_claims()))
 
 
 def our_value(claim: Claim, values: pd.DataFrame, step: Step) -> Finding:
