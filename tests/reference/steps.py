@@ -4,17 +4,27 @@ from __future__ import annotations
 
 import json
 
+import pandas as pd
 from matplotlib import pyplot as plt
 
 from compendium import config
 from reference import CHECKOUT
 
 
+class Learned:
+    """Results of which every model is always right."""
+
+    def read_table(self, name, notebook, *run):
+        assert (name, notebook) == ("accuracy", "02_train")
+        right = dict.fromkeys(("accuracy", "accuracy_low", "accuracy_high", "macro_f1"), 1.0)
+        return pd.DataFrame([right | {"majority": 0.5}])
+
+
 class Recorder:
-    """What a study or a claim needs of a step: the smoke profile."""
+    """What a study or a claim needs of a step: the smoke profile, and models that have learned."""
 
     def __init__(self):
-        self.profile = config.load("smoke")
+        self.profile, self.results = config.load("smoke"), Learned()
 
 
 def run_cells(notebook: str, **given) -> None:

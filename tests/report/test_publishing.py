@@ -24,7 +24,7 @@ from PIL import Image
 from attreval.core.records import Instance
 from attreval.core.tables import write_csv, write_instances, write_json
 from compendium import config, corpora, project
-from compendium.papers.common.claims import Measured, Reason, read_claims, score
+from compendium.papers.common.claims import read_claims, score
 from compendium.site.publishing import proof
 from compendium.site.publishing.copying import shrink_png, shrink_svg
 from compendium.site.publishing.fidelity import fidelity_markdown, main_runs, reason_of
@@ -323,32 +323,20 @@ def test_tables_are_read_by_row_and_by_column(tmp_path):
 
 
 ROW = {"verdict": "contradicted", "reason": None, "texts": 3, "q": 0.06}
-ROW |= {"null_scores": 0.5, "null_names": None, "null_p": 0.2}
-TURNED = {"what": "metric", "how": "ties at half", "measured": "x.csv", "where": {"rule": "half"}, "value": "n"}
+ROW |= {"null_scores": 0.5, "null_names": None, "null_p": 0.2, "null_world": "random scores"}
 
 
-def test_reasons_belong_to_a_verdict(tmp_path, monkeypatch):
-    monkeypatch.setenv("ATTREVAL_HOME", str(tmp_path))
-    (tmp_path / "x.csv").write_text("rule,n,low,high\nhalf,0.1,0,0.2\nnone,0.3,0,0.5\n")
-    reason = Reason(profile="quick", verdict="contradicted", because="Ties.", turned=[TURNED])
-    assert reason_of(ROW, None) == "not yet found"
-    assert reason_of(ROW, reason) == "Ties. Changed: metric, ties at half: [0.100](../x.csv)."
-    assert Measured(**TURNED, low="low", high="high").became() == "0.100 [0.000, 0.200]"
-    assert reason_of(ROW | {"verdict": "reproduced"}, reason) == "–"
-    assert "(p = 0.06," in reason_of(ROW | {"verdict": "inconclusive"}, reason)
-    by_chance = reason_of(ROW | {"verdict": "holds by chance too"}, None)
-    assert by_chance.startswith("20% of worlds") and "(on average: random scores 0.500)" in by_chance
-
-
-@pytest.mark.parametrize(
-    ("wrong", "said"),
-    [({"measured": "y.csv"}, "y.csv is not in"), ({"where": {}}, "2 rows"), ({"value": "m"}, "column m")],
-)
-def test_a_cell_that_is_not_there_is_named(tmp_path, monkeypatch, wrong, said):
-    monkeypatch.setenv("ATTREVAL_HOME", str(tmp_path))
-    (tmp_path / "x.csv").write_text("rule,n,low,high\nhalf,0.1,0,0.2\nnone,0.3,0,0.5\n")
-    with pytest.raises(ValueError, match=said):
-        Measured(**TURNED | wrong).became()
+def test_reasons_are_what_turning_gave_and_what_the_null_gives():
+    turned = [{"what": "protocol", "how": "ties half", "value": 0.1, "low": 0.0, "high": 0.2, "holds": "open"}]
+    assert reason_of(ROW) == "not yet found"
+    assert "is open with protocol ties half (0.100 [0.000, 0.200])" in reason_of(ROW, turned)
+    assert reason_of(ROW | {"verdict": "reproduced"}) == "–"
+    edge = reason_of(ROW | {"verdict": "reproduced", "null_p": None, "null_world": "one that fails"})
+    assert edge == "The null is the edge of the range; beside it, random scores 0.500."
+    assert "about 4 texts would decide" in reason_of(ROW | {"verdict": "inconclusive"})
+    assert "(p = 0.06," in reason_of(ROW | {"verdict": "inconclusive", "texts": 4})
+    by_chance = reason_of(ROW | {"verdict": "holds by chance too"})
+    assert by_chance.startswith("20% of worlds with random scores") and "random scores 0.500)" in by_chance
 
 
 def test_every_claim_has_its_row_with_command_minutes_and_cell(home):

@@ -165,7 +165,7 @@ def _run_facts(profile: str, manifest: Path) -> dict[str, str]:
 
 def _count_verdicts(tables: Path) -> dict[str, str]:
     """How many claims of all papers got which verdict, as `run.claims...`; 0 where no notebook has judged any."""
-    found = scorecard(tables).verdict if any(tables.glob("[!.]*_claims.csv")) else pd.Series(dtype=str)
+    found = scorecard(tables, checks=False).verdict if any(tables.glob("[!.]*_claims.csv")) else pd.Series(dtype=str)
     counts = {verdict.replace(" ", "_"): (found == verdict).sum() for verdict in VERDICTS}
     return {f"run.claims_{name}": str(count) for name, count in counts.items()} | {"run.claims": str(len(found))}
 

@@ -163,9 +163,7 @@ def test_the_papers_claims_are_all_there_under_titles_of_their_own():
 
 
 GOOD = dict.fromkeys(("id", "title", "where", "statement", "measure", "reported"), "x")
-GOOD |= {"paper": "kamp2023", "expect": {"above": 0}}
-REASON = {"profile": "quick", "verdict": "contradicted", "because": "Ties."}
-REASON["turned"] = [{"what": "metric", "how": "h", "measured": "x.csv", "where": {"rule": "half"}, "value": "n"}]
+GOOD |= {"paper": "kamp2023", "expect": {"above": 0}, "null_world": "random scores"}
 
 
 def claims_of(folder, *changes):
@@ -183,8 +181,8 @@ def claims_of(folder, *changes):
         ([{"expect": {}}], "one of above, below, near"),
         ([{"expect": {"over": 0}}], "expect.over: unknown key; allowed are: above, below, near, within"),
         ([{"title": "x" * 37}], "claim x: title:"),
-        ([{"reasons": [REASON | {"verdict": "lost"}]}], "claim x: reasons.0.verdict: "),
-        ([{"reasons": [REASON | {"turned": []}]}], "claim x: reasons.0.turned: "),
+        ([{"null_world": "chance"}], "claim x: null_world: "),
+        ([{"kind": "padding"}], "claim x: kind: "),
         ([{}, {}], "'x' stands there twice"),
     ],
 )
@@ -215,7 +213,8 @@ def test_scores_say_what_they_rest_on(tmp_path):
     read = scorecard(tmp_path)
     assert read.claim.tolist() == ["x", "y", "z", "few"]
     words = for_people(read)
-    assert "ours +0.200 [+0.152, +0.248], claimed above 0; published +0.100; with random scores +0.000; 50" in words
+    ours = "ours +0.200 [+0.152, +0.248], claimed above 0; null: random scores"
+    assert f"{ours}; published +0.100; with random scores +0.000; 50" in words
     assert "not testable here: y, kamp2023 (no people)" in words and "nan" not in words
     assert words.splitlines()[-2:] == ["   3 not testable here", "   1 reproduced"]
     with pytest.raises(FileNotFoundError, match="run the profile first"):
@@ -242,11 +241,11 @@ def test_a_claim_is_measured_on_hits_and_one_without_columns_is_not_testable(tmp
     table = score([claim], {claim.id: one})
     assert table.verdict.tolist() == ["reproduced"]
     whole = pointing_claims(step, hits_of(columns), common=[])
-    few = "a few hundred draws make nobody sure of one claim among those of all papers"
-    assert whole.set_index("claim").verdict["lrp-over-gradient"] == "direction only", few
+    assert whole.set_index("claim").verdict["lrp-over-gradient"] == "reproduced"
     whole.to_csv(tmp_path / "04_poerner2018_claims.csv", index=False)
     numbers = read_numbers(tmp_path, read_declared_numbers(CHECKOUT / "paper" / "numbers.yml"))
-    assert numbers["claims.poerner2018.direction_only"] == "1" and numbers["claims.poerner2018.all"] == str(len(whole))
+    whole = whole[whole.kind == "conclusion"]
+    assert numbers["claims.poerner2018.reproduced"] == "1" and numbers["claims.poerner2018.all"] == str(len(whole))
     counts = whole.verdict.value_counts()
     assert counts.sum() == len(whole) and counts["not testable here"] > 10
     for verdict in VERDICTS:

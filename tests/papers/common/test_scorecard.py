@@ -41,7 +41,7 @@ def table(count=12, paper="kamp2023"):
 CLAIMS = [
     Claim(
         **{"id": f"c{at}", "title": f"Title {at}", "paper": "kamp2023", "where": "", "statement": "", "measure": ""},
-        **{"reported": "", "expect": {"above": 0}},
+        **{"reported": "", "expect": {"above": 0}, "null_world": "random scores"},
     )
     for at in range(12)
 ]

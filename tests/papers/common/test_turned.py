@@ -23,7 +23,8 @@ ABOVE = Expectation(above=0)
 
 
 def claim(name: str) -> Claim:
-    return Claim(id=name, title="", paper="sun2024", where="", statement=name, measure="", reported="", expect=ABOVE)
+    about = dict.fromkeys(("title", "where", "measure", "reported"), "")
+    return Claim(id=name, paper="sun2024", statement=name, expect=ABOVE, null_world="random scores", **about)
 
 
 def finding(value: float, spread: float = 0.01, texts: int = 50) -> Finding:

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from reference.steps import Learned
 
 from attreval.metrics.dynamic_k import CHOICES
 from compendium.config import Profile
@@ -65,6 +66,7 @@ def step(monkeypatch):
     )
     return SimpleNamespace(
         profile=profile,
+        results=Learned(),
         readings=texts,
         progress=lambda what: lambda *_: None,
     )

@@ -122,7 +122,7 @@ ORIGINALS = {
         ("sst2", "ag_news", "evidence_inference", "multirc"),
         ("bert-base-uncased", "scibert_scivocab_uncased", "roberta-base"),
     ),
-    "sun2024": Original(("snli", "fever"), ("bert-base-uncased", "bart-base"), code=False),
+    "sun2024": Original(("snli",), ("bert-base-uncased", "bart-base"), code=False),
 }
 
 

@@ -1,11 +1,14 @@
 """Verdicts: what may be concluded from a number, its interval, and what chance gives (one definition for all papers).
 
-A claim says in which range its number must lie. Two nulls say what the number is where there is nothing to find: with
-random scores of the same lengths, ties and signs, and with the names of the methods exchanged at random in each text.
+A claim says in which range its number must lie, and its null: what a world without the effect gives. Two nulls are
+made: random scores of the same lengths, ties and signs, and the names of the methods exchanged at random in each text.
+The others are the edge of the range itself: "no worse" fails in a world where it is worse, "all" in one where one
+fails, so that the interval and its p decide alone.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -23,6 +26,8 @@ REPRODUCED, CHANCE, DIRECTION, INCONCLUSIVE, CONTRADICTED, UNTESTABLE = VERDICTS
     "contradicted",
     "not testable here",
 )
+MADE = {"random scores": "null_scores", "exchanged names": "null_names"}  # nulls that are worlds, by column
+NULLS = (*MADE, "a worse one", "one that fails", "the other side")
 NULL_LEVEL = 0.05  # of null worlds that may reach what we have found
 
 
@@ -90,32 +95,25 @@ class Finding:
         inside = int(expect.holds(known).sum())
         return min(1.0, 2 * (min(inside, len(known) - inside) + 1) / (len(known) + 1))
 
-    def null_p(self, expect: Expectation) -> float:
-        """The larger share of null worlds, of the two kinds, that support the claim as much as we found; NaN without.
+    def null_p(self, expect: Expectation, null: str) -> float:
+        """The share of the null's worlds that support the claim as much as we found; NaN where the null is the edge.
 
         Of a range on one side: that reach at least our value. Of a range around a number: that lie in it.
         """
-        found = []
-        for worlds in (self.by_scores, self.by_names):
-            worlds = worlds[~np.isnan(worlds)]
-            if expect.near is not None:
-                as_much = expect.holds(worlds)
-            else:
-                as_much = worlds >= self.value - 1e-12 if expect.above is not None else worlds <= self.value + 1e-12
-            found += [(int(as_much.sum()) + 1) / (len(worlds) + 1)] if len(worlds) else []
-        return max(found, default=float("nan"))
-
-    def null_means(self) -> tuple[float, float]:
-        """What chance gives on average, with random scores and with exchanged names; NaN without such worlds."""
-        kinds = (self.by_scores, self.by_names)
-        return tuple(float("nan") if np.isnan(worlds).all() else float(np.nanmean(worlds)) for worlds in kinds)
-
-    def chance(self, expect: Expectation) -> float:
-        """What chance gives: the mean of that null which lies nearer to the claim; NaN without nulls."""
-        levels = [level for level in self.null_means() if not np.isnan(level)]
+        worlds = {"null_scores": self.by_scores, "null_names": self.by_names}.get(MADE.get(null), np.zeros(0))
+        worlds = worlds[~np.isnan(worlds)]
         if expect.near is not None:
-            return min(levels, key=lambda level: abs(level - expect.near), default=float("nan"))
-        return (max if expect.above is not None else min)(levels, default=float("nan"))
+            as_much = expect.holds(worlds)
+        else:
+            as_much = worlds >= self.value - 1e-12 if expect.above is not None else worlds <= self.value + 1e-12
+        return (int(as_much.sum()) + 1) / (len(worlds) + 1) if len(worlds) else float("nan")
+
+    def measures(self, expect: Expectation, null: str, confidence: float) -> dict:
+        """What a verdict rests on, beside the adjusted p: value, interval, what each null gives on average, null_p."""
+        low, high = self.interval(confidence)
+        means = (np.nan if np.isnan(w).all() else float(np.nanmean(w)) for w in (self.by_scores, self.by_names))
+        found = {"value": self.value, "low": low, "high": high, "reason": self.reason}
+        return found | dict(zip(MADE.values(), means, strict=True)) | {"null_p": self.null_p(expect, null)}
 
 
 def untested(reason: str) -> Finding:
@@ -123,48 +121,37 @@ def untested(reason: str) -> Finding:
     return Finding(float("nan"), np.full(1, np.nan), reason=reason)
 
 
-def adjust(p: np.ndarray, among: int = 0) -> np.ndarray:
-    """(c,) p-values at the false discovery rate of Benjamini & Hochberg (1995); NaN stays NaN and does not count.
-
-    among: of how many these are a part that is adjusted alone. Each part then takes its share of the rate, so that the
-    parts together keep to it whatever the others find.
-    """
+def adjust(p: np.ndarray) -> np.ndarray:
+    """(c,) p-values at the false discovery rate of Benjamini & Hochberg (1995); NaN stays NaN and does not count."""
     from scipy.stats import false_discovery_control
 
     p, out = np.asarray(p, dtype=float), np.full(len(p), np.nan)
     known = ~np.isnan(p)
     if known.any():
-        out[known] = np.minimum(1, false_discovery_control(p[known]) * max(1, among / known.sum()))
+        out[known] = false_discovery_control(p[known])
     return out
 
 
-def decide(expect: Expectation, finding: Finding, q: float, confidence: float) -> str:
-    """One of VERDICTS. q: the p-value of the finding, adjusted for all claims of all papers.
+def decide(expect: Expectation, null: str, row: Mapping, confidence: float) -> str:
+    """One of VERDICTS. null: of NULLS. row: `Finding.measures`, and q, its p adjusted for the claims tested beside it.
 
-    reproduced: the whole interval lies in the claimed range, q is small, and at most 5 % of null worlds support the
-    claim as much. holds by chance too: the interval lies there, but more of them do. direction only: the value lies
-    where it should, and the whole interval beyond what chance gives, but it reaches over the edge of the range, or does
-    after adjusting; of a range around a number, that it lies between chance and the range. contradicted: the whole
-    interval lies outside the range, and q is small. inconclusive: none of these.
+    reproduced: the whole interval lies in the claimed range, q is small, and at most 5 % of the null's worlds support
+    the claim as much. holds by chance too: the interval lies there, but more of them do. direction only: the value lies
+    where it should, and the whole interval beyond what the null gives, but it reaches over the edge of the range, or
+    does after adjusting; of a range around a number, that it lies between the null and the range. contradicted: the
+    whole interval lies outside the range, and q is small. inconclusive: none of these.
     """
-    if finding.reason or np.isnan(finding.value):
+    value, low, high = (row[name] for name in ("value", "low", "high"))
+    if (isinstance(row["reason"], str) and row["reason"]) or np.isnan(value):
         return UNTESTABLE
-    low, high = finding.interval(confidence)
-    sure, passes_null = q <= 1 - confidence + 1e-12, not finding.null_p(expect) > NULL_LEVEL
+    sure, passes_null = row["q"] <= 1 - confidence + 1e-12, not row["null_p"] > NULL_LEVEL
     if expect.holds(low) and expect.holds(high):
         if not passes_null:
             return CHANCE
         return REPRODUCED if sure else DIRECTION
-    if passes_null and _past_chance(expect, finding, low, high):
+    chance, (start, end) = row[MADE[null]] if null in MADE else np.nan, expect.ends
+    aside = (low > chance and chance < start) or (high < chance and chance > end)  # the whole interval, on its side
+    if passes_null and aside and (expect.near is not None or expect.holds(value)):
         return DIRECTION
-    start, end = expect.ends
     outside = high <= start or low >= end if expect.near is None else high < start or low > end
     return CONTRADICTED if outside and sure else INCONCLUSIVE
-
-
-def _past_chance(expect: Expectation, finding: Finding, low: float, high: float) -> bool:
-    """Whether the whole interval lies beyond what chance gives, on the side of the claim."""
-    chance, (start, end) = finding.chance(expect), expect.ends
-    if expect.near is None and not expect.holds(finding.value):
-        return False
-    return (low > chance and chance < start) or (high < chance and chance > end)

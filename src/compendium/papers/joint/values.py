@@ -55,7 +55,7 @@ def token_jobs(step: Step) -> list[tuple]:
     """What `score_instances` is to be called with, a few instances each; of runs whose model has learned its task."""
     profile = step.profile
     runs = pd.DataFrame(joint_runs(profile), columns=RUN)
-    learned = drop_unlearned(runs, unlearned_table(step, joint_runs(profile)))
+    learned = drop_unlearned(runs, unlearned_table(step, joint_runs(profile), of_papers=False))
     return [
         (step.results, profile, *run, start)
         for run in learned.itertuples(index=False, name=None)

@@ -18,19 +18,18 @@ from attreval.core.seeds import generator
 from compendium.config import AgreementSpec, BootstrapSpec, Profile, Run
 from compendium.papers.common.claims import Claim, read_claims, score
 from compendium.papers.common.contrasts import Cell, mean_difference
-from compendium.papers.common.runs import reported
+from compendium.papers.common.runs import reported, unlearned_table
 from compendium.papers.common.style import model_title, task_title
 from compendium.papers.common.turned import LEAST_NULLS, Turn, quick_draws, turned_table
 from compendium.papers.common.verdicts import CONTRADICTED, LEAST_TEXTS, Finding
 from compendium.papers.kamp2023.claim_statistics import (
     AT,
-    CHANCE,
-    DYNAMIC,
-    KS,
     NAMES,
+    SETTLED,
     Means,
     rank_correlation_of_k,
     statements,
+    trend,
     values_of,
 )
 from compendium.papers.kamp2023.readings import PEOPLE, SIX, Reading, read_runs, unsigned, voters
@@ -58,11 +57,6 @@ def values_and_worlds(readings: Sequence[Reading], spec: AgreementSpec, worlds: 
         rng = generator("null", "scores", "agreement", reading.instance)
         for world in range(worlds):
             null[world, at] = values_of(in_random_order(reading, rng), spec, (short, long))
-    by_people = null[:, :, AT[PEOPLE, SIX[0], DYNAMIC] : AT["k", SIX[0]]].reshape(
-        worlds, len(values), len(SIX), len(KS)
-    )
-    chance = by_people.mean(axis=(0, 2))  # (n, k): nobody in particular agrees with people
-    values[:, AT[CHANCE, DYNAMIC] :] = null[..., AT[CHANCE, DYNAMIC] :] = chance
     return values, null
 
 
@@ -118,7 +112,9 @@ def statistics_by_run(step: Step) -> dict[Run, Found]:
         if len(voters(readings)) < len(SIX):
             continue
         values, null = values_and_worlds(readings, profile.agreement, profile.bootstrap.nulls)
-        out[run] = findings_of(values, null, profile.agreement, profile, run)
+        void = "; ".join(unlearned_table(step, [run]).reason)
+        found = findings_of(values, null, profile.agreement, profile, run)
+        out[run] = {claim: replace(one, reason=void) for claim, one in found.items()}
         if (given := profile.explaining_of(run[0]).shap_evaluations) != SHAP_EVALUATIONS:
             metric = f"Partition SHAP of {given} evaluations, published {SHAP_EVALUATIONS}"
             out[run]["dynamic-k-shap"] = replace(out[run]["dynamic-k-shap"], metric=metric)
@@ -135,10 +131,10 @@ def claims_table(measured: Mapping[Run, Found], confidence: float = 0.95) -> pd.
     found = {}
     for claim in dict.fromkeys(claim for of_run in measured.values() for claim in of_run):
         tests = [measured[run][claim] for run in order if np.isfinite(measured[run][claim].value)]
-        enough = [finding for finding in tests if finding.texts >= LEAST_TEXTS]
+        enough = [finding for finding in tests if finding.texts >= LEAST_TEXTS and not finding.reason]
         if tests:
             found[claim] = (enough or tests)[0]
-    return score(read_claims("kamp2023"), found, confidence, published_values(), len(read_claims()))
+    return score(read_claims("kamp2023"), found, confidence, published_values())
 
 
 def claims_by_run(measured: Mapping[Run, Found], confidence: float = 0.95) -> pd.DataFrame:
@@ -146,7 +142,7 @@ def claims_by_run(measured: Mapping[Run, Found], confidence: float = 0.95) -> pd
     parts = []
     columns = ["claim", "value", "low", "high", "null_scores", "null_names", "null_p", "q", "texts", "verdict"]
     for (task, model, seed), found in measured.items():
-        table = score(read_claims("kamp2023"), found, confidence, among=len(read_claims()))
+        table = score(read_claims("kamp2023"), found, confidence)
         parts.append(table[columns].assign(task=task, model=model, seed=seed))
     columns = ["claim", "task", "model", "seed", *columns[1:]]
     return pd.concat(parts, ignore_index=True)[columns] if parts else pd.DataFrame(columns=columns)
@@ -158,10 +154,10 @@ def published_values() -> dict[str, float]:
     ours = table.assign(method=table.method.map(KAMP_METHODS))
     gains = ours.set_index(["method", "k"]).improvement_over_fixed_k
     k = reported("kamp_dynamic_k_means").set_index("method").mean_dynamic_k.rename(KAMP_METHODS)
-    steps = [gains[m, at] > gains[m, at + 1] for m in set(ours.method) for at in range(1, 5)]
+    mean_gains = gains.groupby("k").mean().loc[1:SETTLED].to_numpy()
     values = np.array([[k[name[1]] if name[0] == "k" else np.nan for name in NAMES]])
     return {
-        "improvement-shrinks": float(np.mean(steps)),
+        "improvement-shrinks": float(trend(mean_gains)),
         "dynamic-k-order": float(rank_correlation_of_k(Means(values))[0]),
         "dynamic-k-shap": float(k["partition_shap"]),
         "dynamic-k-plain-ig": float(k["integrated_gradients_plain"]),

@@ -12,6 +12,7 @@ import pandas as pd
 from attreval.methods import METHODS
 from compendium.config.contradictions import FAMILY
 from compendium.papers.common.claims import Claim, read_claims, score
+from compendium.papers.common.runs import drop_unlearned, unlearned_table
 from compendium.papers.common.turned import Turn, each_alone, quick_draws, turned_table
 from compendium.papers.common.verdicts import Expectation, Finding, untested
 from compendium.papers.poerner2018.contrasts import (
@@ -39,12 +40,13 @@ def pointing_claims(step: Step, hits: pd.DataFrame, common: Iterable[tuple] | No
 
     common: from `words_in_common`, which reads it from the run where it is not given.
     """
-    claims, columns = read_claims("poerner2018"), columns_of(hits)
+    learned = drop_unlearned(hits, unlearned_table(step, step.profile.explained_runs("pointing")))
+    claims, columns = read_claims("poerner2018"), columns_of(learned)
     asked = [claim for claim in claims if claim.contrast and not claim.why_not]
     found = {claim.id: claim_value(claim, columns, step) for claim in asked}
     found[SAME_WORD] = same_word(step, words_in_common(step) if common is None else common)
     published = {claim.id: value for claim in asked if np.isfinite(value := published_value(claim))}
-    return score(claims, found, step.profile.bootstrap.confidence, published, len(read_claims()))
+    return score(claims, found, step.profile.bootstrap.confidence, published)
 
 
 def claim_value(claim: Claim, columns: Sequence[Column], step: Step) -> Finding:

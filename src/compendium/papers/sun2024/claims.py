@@ -17,6 +17,7 @@ from scipy.stats import rankdata
 from compendium.papers.common.claims import Claim, read_claims, score
 from compendium.papers.common.contrasts import Cell, mean_difference
 from compendium.papers.common.resampling import exchange_names
+from compendium.papers.common.runs import unlearned_table
 from compendium.papers.common.turned import Turn, each_alone, quick_draws, turned_table
 from compendium.papers.common.verdicts import Expectation, Finding, untested
 from compendium.papers.sun2024.contrasts import (
@@ -91,6 +92,7 @@ def claims_table(step: Step, values: pd.DataFrame, learned: pd.DataFrame | None 
     learned: from `agents.agents_learned`; agents that have not learned say nothing of explanations.
     """
     claims, found, unlearned = read_claims("sun2024"), {}, ""
+    values, void = _of_learned(step, values)
     if learned is not None and not learned.learned.all():
         lost = learned[~learned.learned.astype(bool)].set_index(["task", "model"])
         unlearned = "; ".join(f"{task}, {model}: {reason}" for (task, model), reason in lost.reason.items())
@@ -102,7 +104,16 @@ def claims_table(step: Step, values: pd.DataFrame, learned: pd.DataFrame | None 
         found[claim.id] = our_value(claim, values, step) if claim.contrast else trade_off(step, values)
         if unlearned and found[claim.id].reason and (claim.contrast or {}).get("property") == "simulatability":
             found[claim.id] = untested(unlearned)
-    return score(claims, found, step.profile.bootstrap.confidence, published_values(), len(read_claims()))
+        elif void and found[claim.id].reason:
+            found[claim.id] = untested(void)
+    return score(claims, found, step.profile.bootstrap.confidence, published_values())
+
+
+def _of_learned(step: Step, values: pd.DataFrame) -> tuple[pd.DataFrame, str]:
+    """The rows of models that say something of the paper's claims, and why others do not."""
+    void = unlearned_table(step, step.profile.explained_runs("diagnosis"))
+    lost = values.set_index(["task", "model"]).index.isin(void.set_index(["task", "model"]).index)
+    return values[~lost], "; ".join(dict.fromkeys(void.reason))
 
 
 def our_value(claim: Claim, values: pd.DataFrame, step: Step) -> Finding:
@@ -186,7 +197,7 @@ def turned_claims(step: Step, values: pd.DataFrame, judged: pd.DataFrame) -> pd.
 
     See `turned_table`. values: from `contrast_values`. judged: from `claims_table`.
     """
-    settings = quick_draws(step.profile.bootstrap)
+    settings, values = quick_draws(step.profile.bootstrap), _of_learned(step, values)[0]
 
     def number(part: pd.DataFrame, asked: TypeContrast) -> Finding | None:
         found = contrast_types(part, asked, settings)

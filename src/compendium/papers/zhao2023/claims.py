@@ -258,7 +258,7 @@ def faithfulness_claims(step: Step, pairs: pd.DataFrame, curves: pd.DataFrame) -
     small = ", ".join(f"{task} has {n} texts" for task, n in sizes.items() if n < LEAST_TEXTS)
     why = f"no task of {LEAST_TEXTS} texts or more tests it" + (f"; {small}" if small else "")
     found = {claim.id: found.get(claim.id, untested(why)) for claim in claims}
-    return score(claims, found, step.profile.bootstrap.confidence, published_values(), len(read_claims()))
+    return score(claims, found, step.profile.bootstrap.confidence, published_values())
 
 
 def published_values() -> dict[str, float]:

@@ -1,6 +1,6 @@
 """docs/fidelity.md: every claim of the papers beside what the committed runs say of it, and why.
 
-Claims, values and verdicts are those of claims.json; reasons for what does not hold are in paper/claims.yml.
+Claims, values and verdicts are those of claims.json; reasons are what turning one thing at a time gave.
 """
 
 from __future__ import annotations
@@ -18,13 +18,14 @@ import nbformat
 from attreval.core.tables import read_csv, write_whole
 from compendium import project
 from compendium.corpora import TASKS
-from compendium.papers.common.claims import Reason, read_claims
+from compendium.papers.common.claims import CONCLUSION
 from compendium.papers.common.turned import say_turned
 from compendium.papers.common.verdicts import (
     CHANCE,
     CONTRADICTED,
     DIRECTION,
     INCONCLUSIVE,
+    MADE,
     REPRODUCED,
     UNTESTABLE,
     VERDICTS,
@@ -35,11 +36,6 @@ from compendium.workflow.steps import JUDGES
 
 NOT_FOUND = "not yet found"
 MAKES_CLAIMS = 'step.table("claims"'
-
-
-def read_reasons() -> dict[tuple[str, str], Reason]:
-    """The reasons of paper/claims.yml by claim and profile."""
-    return {(claim.id, reason.profile): reason for claim in read_claims() for reason in claim.reasons}
 
 
 def write_fidelity() -> Path:
@@ -55,7 +51,6 @@ def fidelity_markdown() -> str:
     runs = committed_runs()
     if not runs:
         raise FileNotFoundError("no run is committed: `attreval publish --profile quick` commits one")
-    reasons = read_reasons()
     claims = {profile: {row["claim"]: row for row in _read(run, "claims.json")} for profile, run in runs.items()}
     main = main_runs(claims)
     turned = {profile: read_turned(run) for profile, run in runs.items()}
@@ -63,10 +58,7 @@ def fidelity_markdown() -> str:
     shown = {
         name: row for paper, profile in main.items() for name, row in claims[profile].items() if row["paper"] == paper
     }
-    why = {
-        name: reason_of(row, reasons.get((name, main[row["paper"]])), turned[main[row["paper"]]].get(name, ()))
-        for name, row in shown.items()
-    }
+    why = {name: reason_of(row, turned[main[row["paper"]]].get(name, ())) for name, row in shown.items()}
     lines = [
         "# Claim by claim",
         "",
@@ -84,9 +76,10 @@ def fidelity_markdown() -> str:
         title, notebook, rule = PAPERS[paper]
         made = _made_by(runs[profile], notebook, profile, rule)
         lines += ["", f"## {title}", ""]
-        lines += ["| claim | published | ours | texts | verdict | reason | command | minutes | notebook and cell |"]
-        lines += ["|:--|:--|:--|--:|:--|:--|:--|--:|:--|"]
-        for row in (row for row in shown.values() if row["paper"] == paper):
+        lines += ["| claim | published | ours | null | texts | verdict | reason | command | minutes | notebook, cell |"]
+        lines += ["|:--|:--|:--|:--|--:|:--|:--|:--|--:|:--|"]
+        of_paper = [row for row in shown.values() if row["paper"] == paper]
+        for row in sorted(of_paper, key=lambda row: row["kind"] != CONCLUSION):
             verdict = row["verdict"]
             for other in (one for one in runs if one != profile):
                 there = claims[other].get(row["claim"], {}).get("verdict", UNTESTABLE)
@@ -96,8 +89,11 @@ def fidelity_markdown() -> str:
                 for made in elsewhere[profile]
                 if made["claim"] == row["claim"] and made["verdict"] != row["verdict"]
             )
-            said = f"{row['statement']} ({row['where']}; `{row['claim']}`)"
-            cells = [said, _published(row), _ours(row), _texts(row), verdict, why[row["claim"]], *made]
+            words = f" “{row['words']}”" if row["words"] else ""
+            kind = "" if row["kind"] == CONCLUSION else f"*{row['kind'].capitalize()}*: "
+            said = f"{kind}{row['statement']}{words} ({row['where']}; `{row['claim']}`)"
+            measured = (_published(row), _ours(row), row["null_world"], _texts(row))
+            cells = [said, *measured, verdict, why[row["claim"]], *made]
             lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     return "\n".join(lines) + "\n"
 
@@ -128,27 +124,24 @@ def read_turned(run: Results) -> dict[str, list[dict]]:
     return out
 
 
-def reason_of(row: dict, reason: Reason | None, turned: Sequence[dict] = ()) -> str:
+def reason_of(row: dict, turned: Sequence[dict] = ()) -> str:
     """Why a claim has its verdict, in words; a dash where it holds, `not yet found` where nobody knows.
 
     turned: of a contradicted claim, rows of `claims_turned`.
     """
+    nulls = {name: row[column] for name, column in MADE.items() if row[column] is not None}
+    said = ", ".join(f"{name} {value:.3f}" for name, value in nulls.items())
     if row["verdict"] == REPRODUCED:
-        return "–"
+        return f"The null is the edge of the range; beside it, {said}." if said and row["null_p"] is None else "–"
     parts = []
     if row["verdict"] == UNTESTABLE:
         parts.append(f"{row['reason']}." if row["reason"] else "nothing in this run tests it.")
     elif row["verdict"] == INCONCLUSIVE:
         parts.append(f"The interval lies on both sides, or near an edge (p = {row['q']:.2f}, adjusted).")
     elif row["verdict"] == CHANCE:
-        nulls = (("random scores", row["null_scores"]), ("exchanged names", row["null_names"]))
-        said = ", ".join(f"{name} {value:.3f}" for name, value in nulls if value is not None)
-        parts.append(f"{row['null_p']:.0%} of worlds with nothing to find support it as much (on average: {said}).")
+        parts.append(f"{row['null_p']:.0%} of worlds with {row['null_world']} support it as much (on average: {said}).")
     elif row["verdict"] == DIRECTION:
         parts.append("Beyond chance on the claimed side, but not surely in the range, after adjusting.")
-    if reason is not None and reason.verdict == row["verdict"]:
-        measured = (f"{one.what}, {one.how}: [{one.became()}](../{one.measured})" for one in reason.turned)
-        parts.append(f"{reason.because} Changed: {'; '.join(measured)}.")
     if row["verdict"] == CONTRADICTED and turned:
         parts.append(say_turned(turned))
     return " ".join(parts) or NOT_FOUND
@@ -160,9 +153,9 @@ def _read(run: Results, name: str):
 
 def _count(claims: dict[str, dict]) -> str:
     """How many claims have which verdict."""
-    found = [row["verdict"] for row in claims.values()]
+    found = [row["verdict"] for row in claims.values() if row["kind"] == CONCLUSION]
     counts = ", ".join(f"{found.count(verdict)} “{verdict}”" for verdict in VERDICTS if verdict in found)
-    return f"Verdicts on {len(found)} claims: {counts}."
+    return f"Verdicts on {len(found)} claims, beside {len(claims) - len(found)} checks: {counts}."
 
 
 def _describe(run: Results) -> str:
@@ -181,7 +174,9 @@ def _ours(row: dict) -> str:
     """Our value with its interval and the claimed range."""
     if row["value"] is None:
         return "–"
-    return f"{row['value']:.3f} [{row['low']:.3f}, {row['high']:.3f}]; claimed {row['claimed']}"
+    out = row["published"] is not None and not row["low"] <= row["published"] <= row["high"]
+    said = f"{row['value']:.3f} [{row['low']:.3f}, {row['high']:.3f}]; claimed {row['claimed']}"
+    return f"{said}; not the published value" if out else said
 
 
 def _texts(row: dict) -> str:
