@@ -96,6 +96,7 @@ def _by_type(part: pd.DataFrame, techniques: list[str]):
 
 def _name_techniques(axes, techniques: list[str]) -> None:
     """Name the techniques below their groups of dots."""
+    axes.tick_params(labelsize=9)
     axes.set(
         xticks=range(len(techniques)),
         xticklabels=[TECHNIQUE_TITLES[t] for t in techniques],
