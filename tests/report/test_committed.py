@@ -86,7 +86,7 @@ def test_committed_verdicts_are_what_the_claims_say_of_the_committed_numbers(run
             mean = row[MADE[claim.null_world]] if claim.null_world in MADE else np.nan
             ends = [end for end in claim.expect.ends if np.isfinite(end)]
             inside = claim.expect.holds(mean) and min(abs(mean - end) for end in ends) > 0.01
-            assert not inside, f"{claim.id}: {claim.null_world} give {mean}, which is claimed"
+            assert not inside or row["verdict"] == "not testable here", f"{claim.id}: {claim.null_world} give {mean}"
 
 
 def test_the_page_lists_what_has_no_reason_yet(runs):
