@@ -67,8 +67,9 @@ def _windowed(word: str, short: str, row: int, single: str, erase: Erase, size: 
         content = tokens.content
         erased = windows(len(content), size, budget.windows)
         rows = [(tokens.ids, tokens.segments), *(erase(tokens, content[window]) for window in erased)]
+        ids, segments = map(list, zip(*rows, strict=True))
         hint = Windows(tokens.ids, size, blank=erase is _occlude)
-        logits = (yield Evaluate(*map(list, zip(*rows, strict=True)), windows=hint))[:, target]
+        logits = (yield Evaluate(ids, segments, windows=hint))[:, target]
         return Scores(_share_effects(logits[0] - logits[1:], erased, len(content), size, budget.windows))
 
     return converse
