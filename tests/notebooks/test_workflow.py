@@ -85,7 +85,7 @@ def test_no_claim_has_drifted_from_the_committed_scorecard(finished):
     kept = pd.DataFrame(json.loads(CLAIMS.read_text(encoding="utf-8"))).set_index("claim")
     found = scorecard(finished.results / "tables").set_index("claim")
     assert list(found.index) == list(kept.index)
-    assert len(kept) > 50 and found.value.notna().mean() > 0.5
+    assert len(kept) > 50 and found.value.notna().mean() > 0.4  # models that learn nothing are void for a part
     for name in ("value", "low", "high"):
         ours, theirs = found[name].astype(float), kept[name].astype(float)
         assert list(ours.isna()) == list(theirs.isna()), name
