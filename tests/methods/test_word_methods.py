@@ -93,11 +93,11 @@ def test_occlusion_and_omission(kind, size, texts, target, budget):
         found = talk(model, tokens, f"{word}_{size}", target, token_budget=budget)
         for t, values in zip(tokens, found, strict=True):
             n, expected = len(t), np.zeros(len(t))
-            for start in range(max(1, n - size + 1)):
-                ids = t.ids.copy()
-                ids[start : start + size] = 0
-                ids = ids if word == "occlusion" else np.delete(t.ids, range(start, min(n, start + size)))
-                expected[start : start + size] += (logit(model, t.ids, target) - logit(model, ids, target)) / size
+            for start in range(1 - size, n):  # windows are cut at the borders
+                window, ids = slice(max(0, start), min(n, start + size)), t.ids.copy()
+                ids[window] = 0
+                ids = ids if word == "occlusion" else np.delete(t.ids, window)
+                expected[window] += (logit(model, t.ids, target) - logit(model, ids, target)) / size
             np.testing.assert_allclose(values, expected, atol=1e-9)
 
 

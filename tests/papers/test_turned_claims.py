@@ -110,7 +110,7 @@ def test_types_by_technique_and_model():
             about |= {"property": "sufficiency", "instance": f"x{at}", "chance": 0.5}
             for kind, value in (("token", 0.5), ("pair", 0.5), ("span", 0.5 + lead)):
                 rows.append(about | {"type": kind, "value": value})
-    step = SimpleNamespace(profile=SimpleNamespace(bootstrap=BOOTSTRAP))
+    step = SimpleNamespace(profile=SimpleNamespace(bootstrap=BOOTSTRAP, explained_runs=lambda judge: []))
     table = sun.turned_claims(step, pd.DataFrame(rows), contradicted("spans-most-sufficient"))
     values = {(row.what, row.how): row.value for row in table.itertuples()}
     sign = 1 if claim_sign() else -1
@@ -137,7 +137,7 @@ def test_techniques_against_one_rival_at_a_time():
         for at in range(40)
         for technique, share in shares.items()
     ]
-    step = SimpleNamespace(profile=SimpleNamespace(bootstrap=BOOTSTRAP))
+    step = SimpleNamespace(profile=SimpleNamespace(bootstrap=BOOTSTRAP, explained_runs=lambda judge: []))
     table = sun.turned_claims(step, pd.DataFrame(rows), contradicted("attention-comprehensive-on-encoders"))
     found = {(row.what, row.how): (row.value, row.holds) for row in table.itertuples()}
     assert found == {

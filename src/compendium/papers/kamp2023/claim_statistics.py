@@ -120,7 +120,8 @@ def rises_with_k(fit: Means, read: Means) -> np.ndarray:
     """Share of the pairs below the median at k = 1, chosen on other texts, that agree more at the largest k."""
     first = np.array([fit["pair", *p, 1] for p in PAIRS])
     low, rises = first < np.median(first, axis=0), [read["pair", *p, LARGE] > read["pair", *p, 1] for p in PAIRS]
-    return (low & np.array(rises)).sum(axis=0) / low.sum(axis=0)
+    found = (low & np.array(rises)).sum(axis=0) / np.maximum(low.sum(axis=0), 1)
+    return np.where(low.any(axis=0), found, np.nan)  # where all pairs agree alike, none is low
 
 
 def rises_with_k_for_people(means: Means) -> np.ndarray:
