@@ -33,8 +33,10 @@ def test_every_figure_of_the_paper_says_on_what_it_rests():
         for name, caption in re.findall(
             r"::: \{#(fig-[\w-]+)[^}]*\}(.*?)\n:::", path.read_text(encoding="utf-8"), re.S
         ):
-            assert re.search(r"var run\.(profile|sample_\w+) ", caption), f"{path.name}: {name} names no profile"
-            said = re.search(r"var run\.sample_|n = |texts|interval", caption)
+            assert re.search(r"var run\.(profile|(sample|texts)_\w+) ", caption), (
+                f"{path.name}: {name} names no profile"
+            )
+            said = re.search(r"var run\.(sample|texts)_|n = |texts|interval", caption)
             assert said, f"{path.name}: {name} does not say how many texts"
             found += 1
     assert found > 20
