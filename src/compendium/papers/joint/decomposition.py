@@ -1,0 +1,224 @@
+"""Judges or models: how much of an order of methods belongs to the methods, to the judge, to the model, or to both?
+
+What a metric gives each method on one model is a column of numbers, scaled to mean 0 and variance 1 over the methods;
+the variance that the texts make of it is taken off. Two columns share what they have in common. The correlation of two
+models under one metric holds what is the methods' own and what is particular to the judge; that of two judges on one
+model, the methods' own and what is particular to the model; where both differ, the methods' own alone is left. So three
+mean correlations are the variance components of the crossed design methods x judges x models (generalizability theory,
+Cronbach et al. 1972), with no need of balance. Two judges are two papers: metrics of one paper share their definition.
+Letters used for shapes: a, b models, j, k metrics, m methods, p pairs of models.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+import seaborn as sns
+from matplotlib import pyplot as plt
+from scipy.stats import norm
+
+from attreval.core.bootstrap import percentile_interval
+from attreval.core.seeds import generator
+from attreval.metrics.rank_correlation import FEWEST, TIED
+from compendium.papers.common.sentences import sentence
+from compendium.papers.common.style import draw_nothing, task_title, use_style
+from compendium.papers.joint.across_models import MIXED
+from compendium.papers.joint.standing import TRANSFORMERS, WORDS, family_of
+from compendium.papers.joint.values import JOINT
+
+LEAST_TOLD = 0.5  # of a column's variance: where the texts make more than the rest of it, the column is left out
+EXCHANGES = 999  # worlds in which models, or judges, exchange their names
+DEPENDABLE = 0.8  # the generalizability that is usually asked for
+READINGS = {
+    "all": (),
+    "right": ("agreement", "agreement_dynamic", "simplicity"),
+}  # left out: these do not ask what is right
+CORRELATIONS = ("same_judge", "same_model", "neither")
+SHARES = ("methods", "judge", "model", "both", "lead")
+KINDS = {WORDS: "recurrent and convolutional", TRANSFORMERS: "transformers", MIXED: "one of each family"}
+PARTS = {  # of a bar: label, colour
+    "methods": ("the methods alone", "#4477aa"),
+    "judge": ("with the judge", "#ee8866"),
+    "model": ("with the model", "#44bb99"),
+    "both": ("with both", "#bbbbbb"),
+}
+
+
+def decomposition_table(summary: pd.DataFrame, models: Mapping, draws: int, confidence: float) -> pd.DataFrame:
+    """One row a task, kind of two models and reading of the metrics: what an order of methods is made of.
+
+    Parameters
+    ----------
+    summary : DataFrame
+        Of `correlations.summary_table`: mean, low and high of each run, metric and method; random scores are left out.
+    models : mapping
+        Name -> config.ModelSpec.
+    draws, confidence
+        Of the intervals: models are drawn with replacement, and means by the noise of their texts.
+
+    Returns
+    -------
+    DataFrame
+        kind: the family of two models, or that they are one of each. same_judge, same_model, neither: mean correlation
+        of two models under one metric, of two judges on one model, of two judges on two models. methods, judge, model,
+        both: shares of the variance with the sum 1. lead: the judge's share less the model's. `_low`, `_high`: their
+        intervals. p_judge, p_model: how often names exchanged at random give as large a share. needed: orders of
+        different judges on different models whose mean is dependable (Spearman-Brown); infinite where nothing is
+        shared.
+    """
+    rows = []
+    told = summary[(summary.granularity == "tokens") & (summary.method != "random")]
+    for task, part in told.groupby("task", sort=False):
+        for reading, left_out in READINGS.items():
+            names, metrics, means, noise = _columns(part[~part.metric.isin(left_out)], confidence)
+            judges = np.array([JOINT[metric].judge for metric in metrics])
+            pairs = list(combinations(range(len(names)), 2))
+            kinds = np.array([_kind(*(models[names[at]] for at in pair)) for pair in pairs])
+            for kind in dict.fromkeys(kinds) if means.shape[-1] >= FEWEST and len(set(judges)) > 1 else ():
+                chosen = np.array(pairs)[kinds == kind]  # (p, 2)
+                rng = generator("decomposition", task, reading, kind)
+                found = _decompose(means, noise, judges, chosen, rng, draws, confidence)
+                about = {"models": len(np.unique(chosen)), "metrics": len(metrics), "methods": means.shape[-1]}
+                rows.append({"task": task, "reading": reading, "kind": kind, **about, **found})
+    return pd.DataFrame(rows)
+
+
+def share_variance(columns: np.ndarray, judges: np.ndarray, pairs: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """(3,) mean correlations: of one judge and two models, of one model and two judges, of two of both.
+
+    columns: (a, j, m), scaled; NaN where a column tells too little. weights: (p,) of pairs of models. Judges and pairs
+    of judges count alike, however many metrics they have.
+    """
+    flat = np.nan_to_num(columns).reshape(-1, columns.shape[-1])
+    grams = (flat @ flat.T / flat.shape[-1]).reshape(2 * columns.shape[:2]).transpose(0, 2, 1, 3)  # (a, b, j, k)
+    known = ~np.isnan(columns[..., 0])
+    there = known[:, None, :, None] & known[None, :, None, :]
+    size = np.array([(judges == judge).sum() for judge in judges])
+    apart = (judges[:, None] != judges) / np.outer(size, size)  # (j, k)
+    same = np.diag(1 / size)
+    a, b = pairs.T
+
+    def mean(first, second, weight):
+        held = there[first, second] * weight * weights[:, None, None]
+        return (grams[first, second] * held).sum() / held.sum() if held.any() else np.nan
+
+    return np.array([mean(a, b, same), (mean(a, a, apart) + mean(b, b, apart)) / 2, mean(a, b, apart)])
+
+
+def _decompose(means, noise, judges, pairs, rng, draws: int, confidence: float) -> dict[str, float]:
+    """The numbers of one row: see `decomposition_table`. means, noise: (a, j, m), of scaled columns; pairs: (p, 2)."""
+    every = np.ones(len(pairs))
+    found = share_variance(means, judges, pairs, every)
+    drawn = np.full((draws, len(found)), np.nan)
+    for at in range(draws):
+        times = np.bincount(rng.choice(np.unique(pairs), len(np.unique(pairs))), minlength=len(means))
+        if (weights := times[pairs].prod(axis=1)).any():
+            drawn[at] = share_variance(means + noise * rng.standard_normal(means.shape), judges, pairs, weights)
+    shares, bounds = _shares(found), percentile_interval(_shares(drawn), confidence)
+    out = dict(zip((*CORRELATIONS, *SHARES), map(float, (*found, *shares)), strict=True))
+    for side, bound in zip(("low", "high"), bounds, strict=True):
+        out |= {f"{name}_{side}": float(value) for name, value in zip(SHARES, bound, strict=True)}
+    for axis, name in enumerate(("model", "judge")):
+        at = SHARES.index(name)
+        worlds = [
+            _shares(share_variance(_exchange(means, axis, pairs, rng), judges, pairs, every)) for _ in range(EXCHANGES)
+        ]
+        out[f"p_{name}"] = float(np.mean([shares[at] - TIED <= world[at] for world in [*worlds, shares]]))
+    own = out["methods"]
+    return out | {"needed": DEPENDABLE * (1 - own) / ((1 - DEPENDABLE) * own) if own > 0 else float("inf")}
+
+
+def _shares(found: np.ndarray) -> np.ndarray:
+    """(..., 5) of SHARES from (..., 3) mean correlations."""
+    same_judge, same_model, neither = np.moveaxis(found, -1, 0)
+    judge, model = same_judge - neither, same_model - neither
+    return np.stack([neither, judge, model, 1 - neither - judge - model, judge - model], axis=-1)
+
+
+def _exchange(columns: np.ndarray, axis: int, pairs: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """The columns where models of the pairs exchange names under each metric (axis 0), or metrics on each model (1)."""
+    moving = np.unique(pairs)
+    a, j = len(moving), columns.shape[1]
+    at, metric = np.repeat(np.arange(a)[:, None], j, axis=1), np.repeat(np.arange(j)[None], a, axis=0)
+    if axis == 0:
+        at = rng.permuted(at, axis=0)
+    else:
+        metric = rng.permuted(metric, axis=1)
+    out = columns.copy()
+    out[moving] = columns[moving][at, metric]
+    return out
+
+
+def _columns(part: pd.DataFrame, confidence: float) -> tuple[list[str], list[str], np.ndarray, np.ndarray]:
+    """Models, metrics, (a, j, m) scaled means of the methods that all have, and their standard errors on that scale.
+
+    A column whose texts make more of its variance than LEAST_TOLD is NaN.
+    """
+    wide = part.pivot(index="method", columns=["model", "metric"], values=["mean", "low", "high"]).dropna()
+    names, metrics = (list(dict.fromkeys(part[column])) for column in ("model", "metric"))
+    full = pd.MultiIndex.from_product([["mean", "low", "high"], names, metrics])
+    mean, low, high = wide.reindex(columns=full).to_numpy().T.reshape(3, len(names), len(metrics), len(wide))
+    error = (high - low) / (2 * norm.ppf((1 + confidence) / 2))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        spread = np.nanvar(mean, axis=-1, keepdims=True)
+        true = spread - np.mean(error**2, axis=-1, keepdims=True) if len(wide) else spread
+        scale = np.sqrt(np.where(true > LEAST_TOLD * spread, true, np.nan))
+        return names, metrics, (mean - mean.mean(axis=-1, keepdims=True)) / scale, error / scale
+
+
+def _kind(first, second) -> str:
+    """The family of two models, or that they are one of each."""
+    families = {family_of(first), family_of(second)}
+    return families.pop() if len(families) == 1 else MIXED
+
+
+def draw_decomposition(table: pd.DataFrame):
+    """Bars of the shares of the variance, a row a task and kind of models; beside them judge less model."""
+    if table.empty:
+        return draw_nothing("No two models of a task went before two judges in this run.")
+    use_style()
+    rows = table[table.reading == "all"].sort_values("kind", key=lambda kinds: kinds == MIXED, kind="stable")
+    names = [f"{task_title(row.task)}\n{row.models} models, {KINDS[row.kind]}" for row in rows.itertuples()]
+    figure, (left, right) = plt.subplots(
+        1, 2, figsize=(10, 0.6 * len(rows) + 1.5), sharey=True, width_ratios=(3, 1.3), layout="constrained"
+    )
+    start = np.zeros(len(rows))
+    for name, (label, colour) in PARTS.items():
+        width = rows[name].clip(lower=0).to_numpy()
+        bars = left.barh(names, width, left=start, color=colour, label=label)
+        left.bar_label(bars, [f"{share:.2f}" if share >= 0.06 else "" for share in width], label_type="center")
+        start += width
+    left.set(xlabel="share of the variance", xlim=(0, start.max()))
+    figure.legend(ncols=4, loc="outside upper center", frameon=False)
+    right.errorbar(
+        rows.lead, names, xerr=[rows.lead - rows.lead_low, rows.lead_high - rows.lead], fmt="o", color="black"
+    )
+    right.axvline(0, color="0.6", linewidth=1)
+    right.set(xlabel="judge less model")
+    left.invert_yaxis()
+    sns.despine(figure)
+    return left
+
+
+@sentence
+def say_decomposition(table: pd.DataFrame) -> str:
+    """Whether judges or models make more of an order of methods, within a family of models and between two."""
+    rows = table[table.reading == "all"].assign(mixed=lambda found: found.kind == MIXED)
+    said = []
+    for mixed, part in rows.groupby("mixed", sort=True):
+        where = "from one family of models to the other" if mixed else "within a family of models"
+        said.append(
+            f"{where} the judge makes {_span(part.judge)} of the variance of an order of methods and the model "
+            f"{_span(part.model)} ({(part.lead_low > 0).sum()} of {len(part)} comparisons surely more by the judge, "
+            f"{(part.lead_high < 0).sum()} surely more by the model)"
+        )
+    return "; ".join(said)
+
+
+def _span(values: pd.Series) -> str:
+    """`0.20`, or `0.19 to 0.55`."""
+    ends = [f"{max(value, 0):.2f}" for value in (values.min(), values.max())]
+    return " to ".join(dict.fromkeys(ends))
