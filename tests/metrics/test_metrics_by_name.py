@@ -13,7 +13,8 @@ BLIND = {"monotonicity", "monotonicity_ranks", "sparseness"}
 @pytest.mark.parametrize("name", ASKED)
 def test_the_truth_comes_before_random_and_reversed_scores(name):
     """Contract 7, in the mean over two worlds."""
-    few = {"texts": 6, "draws": 2, "worlds": ("one", "additive"), "explainers": ("oracle", "random", "reversed")}
+    few = {"texts": 3, "draws": 1} if METRICS[name].disturbs else {"texts": 6, "draws": 2}  # disturbed texts are dear
+    few |= {"worlds": ("one", "additive"), "explainers": ("oracle", "random", "reversed")}
     found = separation(evaluate({name: METRICS[name]}, **few), 20, 0.95).groupby("explainer").separation.mean()
     assert (min(found["random"], found["reversed"]) > 0.6) == (name not in BLIND), found.to_dict()
     assert bool(METRICS[name].blind) == (name in BLIND)

@@ -43,8 +43,8 @@ WHAT_IT_IS = {  # needs of METRICS that explanations at hand do not meet, in wor
     "metrics": "values of several metrics, not explanations",
     "truth": "models whose truth is planted",
     "texts": "several texts: it compares what a method says of one with what it says of the others",
-    "neighbours": "scores of slightly disturbed texts by the same methods: give neighbours=",
-    "randomised": "scores by the same methods of models with weights drawn anew: give randomised=",
+    "neighbours": "scores of slightly disturbed texts: give neighbours=, as from attreval.api.other_scores",
+    "randomised": "scores by models with weights drawn anew: give randomised=, as from attreval.api.other_scores",
     "infill": "what writes erased tokens anew: give infill=, as from attreval.models.infilling",
 }
 
