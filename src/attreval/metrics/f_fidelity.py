@@ -3,8 +3,8 @@
 Erasing all that an explanation holds makes a text that the model has never seen. So of the s highest-scored tokens only
 a random half goes, and at most a tenth of the text (at least one token); likewise of the others. The paper averages
 over sizes s, and fine-tunes the model on texts that lost random tokens. That belongs to the model and is not done here:
-given a model that was trained so (`models.masking`), this is F-Fidelity; of another model it is what the paper calls
-R-Fidelity, with a bound. 50 evaluations a method each.
+given a model that was trained so (`models.masking`), this is F-Fidelity; of another model it is random removal with a
+bound, without the fine-tuning. The half, the tenth and the sizes are ours. 50 evaluations a method each.
 Letters used for shapes: n tokens that may be erased, m texts.
 """
 
