@@ -33,8 +33,8 @@ def test_the_method_of_the_guide_explains_a_text(written, tiny, texts):
 
 def test_the_metric_of_the_guide_finds_a_planted_truth(written):
     verdict = written["verdicts"].iloc[0]
-    assert verdict.metric == "relevance_mass" and verdict.random > 0.5
-    assert written["relevance_mass"].about == "The share of positive scores that lies where the evidence must be."
+    assert verdict.metric == "squared_mass" and verdict.random > 0.5
+    assert written["squared_mass"].about == "The share of squared positive scores that lies where the evidence must be."
 
 
 def test_the_builder_of_the_guide_yields_rows(written, tmp_path):

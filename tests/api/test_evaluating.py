@@ -33,6 +33,7 @@ TEXTS = [
     "slow slow good plot is not a film",
 ]
 LIMITED = [name for name, metric in METRICS.items() if metric.by_name]
+BESIDE = {"marks", "neighbours", "randomised", "infill"}  # what metrics need and these texts alone do not offer
 METHODS = ["integrated_gradients", "occlusion_1", "gradient_l1"]
 
 
@@ -246,7 +247,32 @@ def test_word_models_are_evaluated(architecture):
 
 
 def test_what_a_text_allows_is_asked_by_name_and_bounds_every_method(tiny, found):
-    table = av.evaluate(tiny, found, [*LIMITED, "comprehensiveness"], draws=20)
-    assert list(table.metric.unique()) == [*LIMITED, "comprehensiveness"]
-    shares = table[table.metric.isin(LIMITED)]
-    assert shares["mean"].between(-1e-6, 1 + 1e-6).all() and shares["mean"].nunique() > 4
+    limited = [name for name in LIMITED if not BESIDE & set(METRICS[name].needs)]
+    table = av.evaluate(tiny, found, [*limited, "comprehensiveness"], draws=20)
+    assert list(table.metric.unique()) == [*limited, "comprehensiveness"]
+    for name, part in table.groupby("metric"):
+        low, high = METRICS[name].range
+        assert part["mean"].between(low - 1e-6, high + 1e-6).all() and part["mean"].nunique() > 1, name
+
+
+def test_scores_of_other_texts_and_models_and_an_infiller_are_taken_where_they_are_given(tiny, found):
+    """Marks as well: every metric that is asked by name has a value then, random scores among the methods."""
+    rng, lengths = np.random.default_rng(0), [len(one.tokens.content) for one in found]
+    others = [{m: rng.standard_normal((3, n)) for m in METHODS} for n in lengths]
+    asked = [name for name in LIMITED if BESIDE & set(METRICS[name].needs)]
+    given = {"neighbours": others, "randomised": others, "infill": lambda t, kept: np.where(kept, t.ids, t.mask_id)}
+    marks = [[(4, 8)] if isinstance(text, str) else [(0, 4, 9)] for text in TEXTS]
+    table = av.evaluate(tiny, found, asked, marks, draws=10, **given)
+    assert set(table.metric) == set(asked) and (table.n == len(TEXTS)).all()
+    assert all(part.method.tolist() == [*METHODS, "random"] for _, part in table.groupby("metric"))
+    with pytest.raises(ValueError, match="neighbours are given of each of 4 texts; got 3"):
+        av.evaluate(tiny, found, asked, marks, **given | {"neighbours": others[1:]})
+    for need in ("neighbours", "randomised", "infill"):
+        name = next(name for name in asked if need in METRICS[name].needs)
+        with pytest.raises(ValueError, match=f"the metric '{name}' needs .*{need}="):
+            av.evaluate(tiny, found, name)
+
+
+def test_what_is_not_named_asks_no_more_than_before(table):
+    """The defaults are those of the papers: a metric of another source joins a table where somebody names it."""
+    assert not {"deletion", "infidelity", "pi_soft_nc", "vote", "sparseness"} & set(table.metric)

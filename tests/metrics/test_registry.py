@@ -136,23 +136,23 @@ from compendium.site.reference.cards import metrics_markdown
 from attreval.metrics.separation import separation
 
 names = list(METRICS)
-assert names.index("relevance_mass") == names.index("manual") + 1, "a new metric stands at the end of its judge"
+assert names.index("squared_mass") == names.index("relevance_rank") + 1, "a new metric stands at the end of its judge"
 tiny = models.tiny_model()
 found = av.explain(tiny, ["the film was good", "a bad plot"], ["occlusion_1", "gradient_l1"])
 table = av.evaluate(tiny, found, marks=[[0, 0, 0, 1], [0, 1, 0]], draws=5)
-rows = table[table.metric == "relevance_mass"]
+rows = table[table.metric == "squared_mass"]
 assert rows.method.tolist() == ["occlusion_1", "gradient_l1", "random"] and rows["mean"].between(0, 1).all()
-(listed,) = [row for row in list_metrics() if row["name"] == "relevance_mass"]
+(listed,) = [row for row in list_metrics() if row["name"] == "squared_mass"]
 assert listed["python"] == "evaluate" and set(listed["computed"].values()) == {"attreval.evaluate"}
-assert "{#metric-relevance_mass}" in metrics_markdown([])
-cells = separation(evaluate({"relevance_mass": PLANTED_METRICS["relevance_mass"]}, 4, 1), 20, 0.95)
-assert planted.verdict_table(cells).title.tolist() == ["Relevance mass"]
+assert "{#metric-squared_mass}" in metrics_markdown([])
+cells = separation(evaluate({"squared_mass": PLANTED_METRICS["squared_mass"]}, 4, 1), 20, 0.95)
+assert planted.verdict_table(cells).title.tolist() == ["Squared mass"]
 marks = Evidence(marks=np.array([[0.0, 0, 0, 1]]))
 both = models.instance("the film was good", evidence=marks), models.instance("a plot")
 texts = [ScoredText(one, tiny.tokens(one), {"lime": np.ones(len(tiny.tokens(one).content))}, 0) for one in both]
 of_marked, of_bare = values.ask_metrics(Scorer(tiny), [], texts)
-assert [value for _, metric, value in of_marked if metric == "relevance_mass"] == [0.25]
-assert "relevance_mass" not in {metric for _, metric, _ in of_bare}
+assert [value for _, metric, value in of_marked if metric == "squared_mass"] == [0.25]
+assert "squared_mass" not in {metric for _, metric, _ in of_bare}
 print("everywhere")
 """
 
@@ -160,7 +160,7 @@ print("everywhere")
 def test_the_guides_metric_is_one_file_and_reported_everywhere(tmp_path):
     guide = (CHECKOUT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     (code,) = [block for block in re.findall(r"```python\n(.*?)```", guide, re.DOTALL) if "@metric(" in block]
-    (tmp_path / "relevance_mass.py").write_text(code, encoding="utf-8")
+    (tmp_path / "squared_mass.py").write_text(code, encoding="utf-8")
     given = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, (CHECKOUT / "src", CHECKOUT / "tests")))}
     words = [sys.executable, "-c", ONE_FILE, str(tmp_path)]
     done = subprocess.run(words, capture_output=True, text=True, check=False, env=given)

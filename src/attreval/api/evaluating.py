@@ -6,7 +6,8 @@ scores count a tie as half, so that chance is one half.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ from attreval.api.explanation import RANDOM, Explanation
 from attreval.api.explanations import Explanations
 from attreval.api.loading import check_model
 from attreval.core.bootstrap import bootstrap_mean
-from attreval.core.records import Instance
+from attreval.core.records import Instance, Tokens
 from attreval.core.seeds import generator
 from attreval.metrics import EVALUATED, METRICS
 from attreval.metrics.erasure import predicted_class
@@ -41,6 +42,10 @@ WHAT_IT_IS = {  # needs of METRICS that explanations at hand do not meet, in wor
     "models": "the same explanations of models trained with other seeds",
     "metrics": "values of several metrics, not explanations",
     "truth": "models whose truth is planted",
+    "texts": "several texts: it compares what a method says of one with what it says of the others",
+    "neighbours": "scores of slightly disturbed texts: give neighbours=, as from attreval.api.other_scores",
+    "randomised": "scores by models with weights drawn anew: give randomised=, as from attreval.api.other_scores",
+    "infill": "what writes erased tokens anew: give infill=, as from attreval.models.infilling",
 }
 
 
@@ -55,6 +60,9 @@ def evaluate(
     confidence: float = 0.95,
     seed: int = 0,
     each_text: bool = False,
+    neighbours: Sequence[Mapping[str, np.ndarray]] | None = None,
+    randomised: Sequence[Mapping[str, np.ndarray]] | None = None,
+    infill: Callable[[Tokens, np.ndarray], np.ndarray] | None = None,
 ) -> pd.DataFrame:
     """A table of COLUMNS: of each metric and method the mean over texts, and a percentile bootstrap interval of it.
 
@@ -64,6 +72,8 @@ def evaluate(
     k: tokens that agreement selects where their number is fixed. draws: of the bootstrap, the same texts for all that
     is compared. seed: of these, of random scores, ties and masks. each_text: a table of TEXT_COLUMNS instead, a row a
     text (by its place), method and metric, NaN where there is no value.
+    neighbours, randomised: of each text by method, (k, n) scores of k slightly disturbed texts, and (l, n) by models
+    whose weights were drawn anew layer by layer. infill: writes erased tokens anew (`attreval.models.infilling`).
 
     `random`, scores without meaning, is always among the methods. Agreement is the mean over the other methods, random
     scores not among them. direction: what is better. n: texts with a value; erasure has none where another class than
@@ -77,13 +87,18 @@ def evaluate(
         raise ValueError("there is no explanation to evaluate")
     if k < 1 or draws < 1 or not 0 < confidence < 1:
         raise ValueError(f"k and draws are 1 or more, confidence between 0 and 1; got {k}, {draws}, {confidence}")
+    for name, given in (("neighbours", neighbours), ("randomised", randomised)):
+        if given is not None and len(given) != len(explanations):
+            raise ValueError(f"{name} are given of each of {len(explanations)} texts; got {len(given)}")
     if marks is not None and len(marks := list(marks)) != len(explanations):
         raise ValueError(f"marks are given of each of {len(explanations)} texts, None for none; got {len(marks)}")
     methods = [m for m in explanations.methods if m != RANDOM]
     if not methods:
         raise ValueError("no method explained every text, so there is nothing to compare with random scores")
     contrast = any(one.against for one in explanations)
-    wanted = find_metrics(metrics, methods, marks is not None, contrast)
+    beside = {"neighbours": neighbours, "randomised": randomised, "infill": infill, "texts": explanations[1:] or None}
+    there = [need for need, given in beside.items() if given is not None]
+    wanted = find_metrics(metrics, methods, marks is not None, contrast, there)
     disturbing = [name for name in wanted if METRICS[name].disturbs]
     if disturbing and hasattr(model, "refusal") and (refused := model.refusal("entry")):
         # where nothing can be disturbed there is hard erasure still; a metric that is named is an error
@@ -92,10 +107,12 @@ def evaluate(
                 f"the metric {disturbing[0]!r} disturbs vectors that enter a model; of this one: {refused}"
             )
         wanted = [name for name in wanted if name not in disturbing]
-    texts = [
-        _scored_text(one, explanations, mark_instance(one.instance, marks[at] if marks else None, at), k, seed)
-        for at, one in enumerate(explanations)
-    ]
+    texts: list[ScoredText] = []
+    for at, one in enumerate(explanations):
+        marked = mark_instance(one.instance, marks[at] if marks else None, at)
+        text = _scored_text(one, explanations, marked, k, seed)
+        near, drawn = (_with_random(text, given[at] if given else None) for given in (neighbours, randomised))
+        texts.append(replace(text, neighbours=near, randomised=drawn, infill=infill, texts=texts))
     _ask_model(model, explanations, texts, [name for name in wanted if "model" in METRICS[name].needs])
     order = [*methods, RANDOM]
     by_metric = {
@@ -116,20 +133,27 @@ def evaluate(
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
-def find_metrics(names: str | Sequence[str] | None, methods: Sequence[str], marked: bool, contrast: bool) -> list[str]:
+def find_metrics(
+    names: str | Sequence[str] | None,
+    methods: Sequence[str],
+    marked: bool,
+    contrast: bool,
+    beside: Collection[str] = (),
+) -> list[str]:
     """The metrics that are meant, each once; all that can be asked, but those asked by name, where none is named.
 
     Args:
         methods: That are judged, without random scores.
         marked: Whether marks are given.
         contrast: Whether two classes are told apart.
+        beside: What else of NEEDS is given.
 
     Raises:
         ValueError: For an unknown metric, with the nearest, and for one that needs what is not there.
     """
     if names is None:
         usual = [name for name in EVALUATED if not METRICS[name].by_name]
-        return [name for name in usual if not _missing(name, methods, marked, contrast)]
+        return [name for name in usual if not _missing(name, methods, marked, contrast, beside)]
     other_names, found = {other: one.name for one in METRICS.values() for other in one.also}, []
     for name in [names] if isinstance(names, str) else names:
         plain = str(name).strip().lower().replace("-", "_").replace(" ", "_")
@@ -138,7 +162,7 @@ def find_metrics(names: str | Sequence[str] | None, methods: Sequence[str], mark
             near = get_close_matches(plain, [*METRICS, *other_names], n=2)
             hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
             raise ValueError(f"unknown metric {name!r}{hint or ';'} `attreval list metrics` lists all")
-        if missing := _missing(plain, methods, marked, contrast):
+        if missing := _missing(plain, methods, marked, contrast, beside):
             raise ValueError(f"the metric {name!r} needs {missing}")
         found.append(plain)
     if not found:
@@ -146,9 +170,9 @@ def find_metrics(names: str | Sequence[str] | None, methods: Sequence[str], mark
     return list(dict.fromkeys(found))
 
 
-def _missing(name: str, methods: Sequence[str], marked: bool, contrast: bool) -> str:
+def _missing(name: str, methods: Sequence[str], marked: bool, contrast: bool, beside: Collection[str]) -> str:
     """What a metric needs and is not given, in words; empty where it has all."""
-    there = {"scores", "model", "random", *["marks"] * marked, *["rivals"] * (len(methods) > 1)}
+    there = {"scores", "model", "random", *["marks"] * marked, *["rivals"] * (len(methods) > 1), *beside}
     if missing := [need for need in METRICS[name].needs if need not in there]:
         return WHAT_IT_IS[missing[0]]
     if METRICS[name].notebook:
@@ -170,6 +194,14 @@ def _scored_text(one: Explanation, explanations: Explanations, marked: Instance,
         scores[RANDOM] = generator(*names, RANDOM).standard_normal(len(content))
     target = None if one.against else explanations.labels.index(one.target)
     return ScoredText(marked, one.tokens, scores, target, names, Settings(k=k))
+
+
+def _with_random(text: ScoredText, given: Mapping[str, np.ndarray] | None) -> dict[str, np.ndarray]:
+    """Scores by method, with random ones that are drawn anew where none are given; empty where nothing is."""
+    if not given:
+        return {}
+    drawn = generator(*text.names, RANDOM, "others").standard_normal(np.shape(next(iter(given.values()))))
+    return {RANDOM: drawn, **given}
 
 
 def _value_of(text: ScoredText, name: str, method: str) -> float:

@@ -66,7 +66,7 @@ def explain(
     check_unit(unit)
     names, every = find_methods(methods, model.family), asks_for_all(methods)
     rival = None if against is None else find_class(model.labels, against)
-    spending = _spend(budget, samples, unit)
+    spending = find_budget(budget, samples, unit)
     segments = read_segments(texts)
     asked = list(zip(segments, _find_goals(model.labels, target, len(segments)), strict=True))
     often = Counter(asked)  # in the order of the texts
@@ -127,7 +127,7 @@ class _Count:
             self.notify(self.done, self.of, self.evaluations)
 
 
-def _spend(budget: Budget | None, samples: int | None, unit: str) -> Budget:
+def find_budget(budget: Budget | None, samples: int | None, unit: str) -> Budget:
     """The budget with the number of samples and the unit in it."""
     spending = budget or Budget()
     check_samples(samples)

@@ -51,11 +51,17 @@ class Erasure:
     target: int
 
 
-def rank_tokens(scores: np.ndarray, rng: np.random.Generator | None = None) -> np.ndarray:
-    """(n,) indices by falling score; ties in random order, or lowest index first where rng is None."""
+def finite(scores: np.ndarray) -> np.ndarray:
+    """(n,) scores as float64. ValueError where one is no finite number."""
     scores = np.asarray(scores, dtype=float)
     if not np.isfinite(scores).all():
         raise ValueError(f"scores must be finite; got {scores[~np.isfinite(scores)][0]}")
+    return scores
+
+
+def rank_tokens(scores: np.ndarray, rng: np.random.Generator | None = None) -> np.ndarray:
+    """(n,) indices by falling score; ties in random order, or lowest index first where rng is None."""
+    scores = finite(scores)
     tie = np.arange(len(scores)) if rng is None else rng.permutation(len(scores))
     return np.lexsort((tie, -scores))
 

@@ -3,7 +3,7 @@
 Every token's vector loses entries at random: for Soft-NS an entry stays with the token's normalised score a as its
 probability, for Soft-NC with 1 - a. The paper does not say how scores become probabilities. With any rule that lets the
 mean of a differ between methods, methods are also compared by how much text they keep at all; `calibrated` and `rank`
-give every method the same mean.
+give every method the same mean, which Huang & Chan (2026, arXiv 2601.03089) propose as well: see `pi_soft`.
 Letters used for shapes: L tokens, n content tokens, s draws, K classes.
 """
 
@@ -21,6 +21,7 @@ from attreval.metrics.erasure import (
     Erasure,
     ask_ends,
     faithfulness,
+    finite,
     fit_scores,
     normalised_comprehensiveness,
     normalised_sufficiency,
@@ -33,7 +34,7 @@ EDGE = 1e-3  # how close to 0 and 1 a score may come before its log-odds are shi
 SOURCE = "Zhao & Aletras 2023, section 3.2"
 BLIND = "min-max: an explanation with few high scores keeps and removes less than random scores do"
 soft = partial(faithfulness, higher_is_better=True, disturbs=True)
-equal = partial(soft, source=f"after {SOURCE}", joint=True)
+equal = partial(soft, source=f"after {SOURCE}; Huang & Chan 2026, at a rate of one half", joint=True)
 
 
 @dataclass(frozen=True)
@@ -116,9 +117,7 @@ def to_unit_interval(scores: np.ndarray, norm: str, keep_rate: float = 0.5) -> n
     from 0 to 1, equal scores sharing their mean, 1/2 for one token. calibrated: minmax, its log-odds shifted so that
     the mean is keep_rate. ValueError for another name or scores that are not finite.
     """
-    scores = np.asarray(scores, dtype=float)
-    if not np.isfinite(scores).all():
-        raise ValueError(f"scores must be finite; got {scores[~np.isfinite(scores)][0]}")
+    scores = finite(scores)
     if norm == "minmax":
         low, high = scores.min(), scores.max()
         return (scores - low) / (high - low) if high > low else np.full(len(scores), 0.5)
@@ -168,12 +167,16 @@ def soft_values(erasure: Erasure, found: SoftProbabilities) -> SoftValues:
     )
 
 
-def ask_soft(text: ScoredText, method: str, norm: Norm) -> Conversation:
-    """The conversation that softly erases by one method's scores, once a text and norm: returns SoftValues."""
+def ask_soft(text: ScoredText, method: str, norm: Norm, keep_rate: float | None = None) -> Conversation:
+    """The conversation that softly erases by one method's scores, once a text, norm and rate: returns SoftValues.
+
+    keep_rate: the mean that `calibrated` brings strengths to; None takes the protocol's.
+    """
     hard = yield from ask_ends(text, method)
     protocol, names = replace(text.settings.protocol, norm=norm), text.names_of(method)
+    protocol = protocol if keep_rate is None else replace(protocol, keep_rate=keep_rate)
     talk = soft_erase(text.tokens, text.scores[method], hard.target, names, protocol, text.settings.query)
-    return soft_values(hard, (yield from text.once(("soft", method, norm), talk)))
+    return soft_values(hard, (yield from text.once(("soft", method, norm, protocol.keep_rate), talk)))
 
 
 @soft(

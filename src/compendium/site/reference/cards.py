@@ -42,6 +42,10 @@ NEEDS = {
     "models": "models of several training seeds",
     "metrics": "values of metrics",
     "truth": "a truth that was planted",
+    "texts": "other texts, explained by the same method",
+    "neighbours": "scores of the same text, slightly disturbed",
+    "randomised": "scores by models whose weights were drawn anew",
+    "infill": "a masked language model that writes erased tokens anew",
 }
 NO_JUDGE = "Metrics of no single paper"
 

@@ -1,0 +1,105 @@
+"""Scores that max-sensitivity and parameter randomisation read beside those that are judged.
+
+Of each text the same methods explain the same class again, of texts in which one token is masked, or of models whose
+weights are shuffled layer by layer. `evaluate` takes what comes back as `neighbours=` and `randomised=`.
+Letters used for shapes: n content tokens, k neighbours, l models.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from attreval.api.explaining import find_budget
+from attreval.api.explanation import Explanation
+from attreval.api.explanations import Explanations
+from attreval.core.records import Cost, Tokens
+from attreval.core.seeds import generator
+from attreval.methods import METHODS
+from attreval.methods.method import Budget
+from attreval.methods.run import attribution
+from attreval.models.classifier import Classifier
+from attreval.models.questions import choose_start
+from attreval.models.scorer import Scorer
+
+Others = list[dict[str, np.ndarray]]
+
+
+def explain_neighbours(
+    model: Classifier, explanations: Explanations, count: int = 4, budget: Budget | None = None, seed: int = 0
+) -> Others:
+    """Scores of each text with one token masked, drawn `count` times: of each text by method (k, n).
+
+    A neighbour costs what an explanation does. Of a text of fewer tokens each is masked once. Methods that METHODS does
+    not hold are left out.
+    """
+    out = []
+    for one in explanations:
+        drawn = generator("neighbours", seed, one.instance.id).permutation(one.tokens.content)[:count]
+        masked = [np.where(np.arange(len(one.tokens)) == at, one.tokens.mask_id, one.tokens.ids) for at in drawn]
+        near = [replace(one.tokens, ids=ids) for ids in masked]
+        out.append(_score(model, explanations, one, near, budget, ("neighbour", seed)))
+    return out
+
+
+def explain_randomised(
+    model: Classifier, explanations: Explanations, layers: int = 4, budget: Budget | None = None, seed: int = 0
+) -> Others:
+    """Scores by models whose weights are shuffled, from the last layers down to all: of each text by method (l, n).
+
+    The network's modules are parted into so many groups; the first model has the last group's weights shuffled, each
+    within its own tensor, the second those of the last two, and so on. ValueError for a model without a network.
+    """
+    if not hasattr(model, "network"):
+        raise ValueError("weights are drawn anew of a network; this model is a function of texts")
+    found: list[list[dict[str, np.ndarray]]] = []
+    for depth in range(1, layers + 1):
+        other = shuffle_weights(model, depth / layers, seed)
+        names = ("randomised", seed, depth)
+        found.append([_score(other, explanations, one, [one.tokens], budget, names) for one in explanations])
+    return [{m: np.concatenate([of[at][m] for of in found]) for m in found[0][at]} for at in range(len(explanations))]
+
+
+def shuffle_weights(model: Any, share: float, seed: int = 0) -> Any:
+    """A copy of a model with the weights of a share of its modules, the last ones, shuffled within each tensor."""
+    import torch
+
+    other = copy.copy(model)
+    other.network = copy.deepcopy(model.network)
+    if hasattr(other, "copies"):
+        other.copies = {}
+    holders = [module for module in other.network.modules() if list(module.parameters(recurse=False))]
+    first, rng = len(holders) - round(share * len(holders)), generator("shuffled", seed)
+    with torch.no_grad():
+        for module in holders[::-1][: len(holders) - first]:
+            for weights in module.parameters(recurse=False):
+                order = torch.from_numpy(rng.permutation(weights.numel())).to(weights.device)
+                weights.copy_(weights.flatten()[order].view_as(weights))
+    return other
+
+
+def _score(
+    model: Classifier,
+    explanations: Explanations,
+    one: Explanation,
+    texts: Sequence[Tokens],
+    budget: Budget | None,
+    names: tuple,
+) -> dict[str, np.ndarray]:
+    """By method the scores of several readings of one text, for the class that was explained."""
+    scorer, spending, target = Scorer(model), find_budget(budget, None, one.unit), explanations.labels.index(one.target)
+    if spending.path_baseline == "auto":
+        spending = spending.changed(path_baseline=choose_start(model, one.tokens.pad_id, one.tokens.mask_id))
+    out = {}
+    for method in (m for m in explanations.methods if m in METHODS and METHODS[m].given is None):
+        talks = [
+            (method, METHODS[method].converse(tokens, target, spending, generator(*names, one.instance.id, method, at)))
+            for at, tokens in enumerate(texts)
+        ]
+        made = [attribution(one.instance, one.tokens, method, target, s, Cost()) for s in scorer.converse(talks)]
+        out[method] = np.array([record.on_tokens(len(one.tokens))[one.tokens.content] for record in made])
+    return out

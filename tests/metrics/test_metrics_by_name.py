@@ -1,0 +1,24 @@
+"""Metrics that are asked by name alone, on planted models: each puts the truth first, but for those known not to."""
+
+import pytest
+
+from attreval.metrics import EVALUATED, METRICS
+from attreval.metrics.planted.measures import OFFERED, evaluate
+from attreval.metrics.separation import separation
+
+ASKED = [name for name, one in METRICS.items() if one.by_name and not one.planted and set(one.needs) <= OFFERED]
+BLIND = {"monotonicity", "monotonicity_ranks", "sparseness"}
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_the_truth_comes_before_random_and_reversed_scores(name):
+    """Contract 7, in the mean over two worlds."""
+    few = {"texts": 3, "draws": 1} if METRICS[name].disturbs else {"texts": 6, "draws": 2}  # disturbed texts are dear
+    few |= {"worlds": ("one", "additive"), "explainers": ("oracle", "random", "reversed")}
+    found = separation(evaluate({name: METRICS[name]}, **few), 20, 0.95).groupby("explainer").separation.mean()
+    assert (min(found["random"], found["reversed"]) > 0.6) == (name not in BLIND), found.to_dict()
+    assert bool(METRICS[name].blind) == (name in BLIND)
+
+
+def test_there_are_many_and_forty_metrics_have_a_direction_and_can_be_asked():
+    assert len(ASKED) > 20 and len([name for name in EVALUATED if METRICS[name].sign]) >= 40

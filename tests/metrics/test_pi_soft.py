@@ -1,0 +1,74 @@
+"""Soft erasure over many rates: a slow twin, equal means at every rate, and the two at one half."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from reference import models, softness, walks
+from reference.faithfulness import probability
+from sklearn.metrics import auc
+
+from attreval.core.seeds import seed_of
+from attreval.metrics import METRICS
+from attreval.metrics.pi_soft import RATES, area_over
+from attreval.metrics.protocol import Protocol, find_layout
+from attreval.metrics.scored_text import ScoredText, Settings
+from attreval.metrics.soft_erasure import token_importances
+from attreval.models.scorer import Scorer
+
+few = st.sampled_from([-1.0, 0.0, 0.5, 2.0])
+NAMES = ("pi_soft_nc", "pi_soft_ns")
+
+
+def ask(scorer, text, *names):
+    return scorer.converse((name, METRICS[name].ask(text, "m")) for name in names)
+
+
+@settings(max_examples=6)
+@given(scores=st.lists(few, min_size=1, max_size=4))
+def test_both_equal_their_twin(tiny, scores):
+    instance = models.instance(" ".join(["good", "film", "bad", "slow"][: len(scores)]))
+    text = ScoredText(instance, tiny.tokens(instance), {"m": np.array(scores)}, names=("t",))
+    text = ScoredText(**vars(text) | {"settings": Settings(protocol=Protocol(draws=1)), "found": {}})
+    found = ask(Scorer(tiny, precision="float64"), text, *NAMES)
+    tokens, network, content = text.tokens, tiny.at("float64"), text.tokens.content
+    k = int(Scorer(tiny, precision="float64").logits([(tokens.ids, tokens.segments)])[0].argmax())
+    full, none = (probability(network, tokens, gone, k) for gone in (set(), set(range(len(tokens)))))
+    values = []
+    for rate in RATES:
+        pair = []
+        for kept, at in (("1-a", 0), ("a", 1)):
+            strengths, chances = np.ones(len(tokens)), np.array(softness.importance(scores, "calibrated", rate))
+            strengths[content] = chances if kept == "a" else 1 - chances
+            p = softness.probability(network, tokens, strengths, seed_of("soft", "t", "m", kept, 0), "keep", k)
+            pair.append(softness.soft_values(full, none, p)[at])
+        values.append(pair)
+    wanted = [walks.area(RATES, list(column)) / 0.8 for column in zip(*values, strict=True)]
+    np.testing.assert_allclose(found, wanted, atol=1e-6)
+    assert area_over([row[0] for row in values]) == pytest.approx(auc(RATES, [row[0] for row in values]) / 0.8)
+
+
+@given(scores=st.lists(st.floats(-5, 5), min_size=1, max_size=12), rate=st.sampled_from(RATES))
+def test_every_explanation_keeps_the_rate_on_average(tiny, scores, rate):
+    tokens = tiny.tokens(models.instance(" ".join(["good"] * len(scores))))
+    row = token_importances(tokens, find_layout(tokens, Protocol()), np.array(scores), "calibrated", rate)
+    assert row[tokens.content].mean() == pytest.approx(rate, abs=1e-6)
+
+
+def test_one_half_is_what_equal_means_ask(tiny, exact, monkeypatch):
+    from attreval.metrics import pi_soft
+
+    instance = models.instance("the film was very good")
+    monkeypatch.setattr(pi_soft, "RATES", (0.5,))
+    monkeypatch.setattr(pi_soft, "area_over", lambda values: values[0])
+    text = ScoredText(instance, tiny.tokens(instance), {"m": np.array([1.0, 5.0, 2.0, 0.0, 3.0])})
+    half = ask(exact, text, *NAMES)
+    equal = ask(exact, text, "soft_nc_equal", "soft_ns_equal")
+    assert half == equal
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_nan_is_refused(tiny, exact, name):
+    instance = models.instance("good film")
+    with pytest.raises(ValueError, match="scores must be finite"):
+        ask(exact, ScoredText(instance, tiny.tokens(instance), {"m": np.array([np.nan, 1.0])}), name)
