@@ -93,7 +93,7 @@ def notebook(
 ):
     """Run one notebook with typed parameters; the executed copy goes to results/<profile>/notebooks."""
     from compendium.config import path_of
-    from compendium.workflow.processes import end_with_parent
+    from compendium.workflow.machine import end_with_parent
     from compendium.workflow.run_notebook import run_notebook
 
     if os.environ.get("ATTREVAL_IN_WORKFLOW"):

@@ -108,7 +108,7 @@ class Results:
         return self.root / "models" / run_name(task, model, seed)
 
     def parts(self, step: str) -> Path:
-        """The folder of what a step that has not ended has finished; see workflow.kept."""
+        """The folder of what a step that has not ended has finished; see workflow.parallel."""
         return self.root / "parts" / step
 
     def agent(self, task: str, model: str, seed: int, *kind: object) -> Path:

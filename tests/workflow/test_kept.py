@@ -14,8 +14,8 @@ from reference import models
 from compendium import project
 from compendium.config import Profile
 from compendium.project import Results
-from compendium.workflow import kept
-from compendium.workflow.kept import kept_or_made, parts_of
+from compendium.workflow import parallel as kept
+from compendium.workflow.parallel import kept_or_made, parts_of
 from compendium.workflow.step import Step
 
 

@@ -5,7 +5,7 @@ import re
 from reference import CHECKOUT
 
 from compendium import config
-from compendium.workflow.samples import describe_samples
+from compendium.workflow.manifest import describe_samples
 
 
 def test_each_judge_names_its_models_texts_and_seeds():

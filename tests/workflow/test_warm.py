@@ -147,7 +147,7 @@ def test_the_command_of_a_run(tmp_path):
 
 
 def test_it_can_be_turned_off(monkeypatch):
-    monkeypatch.setenv(warm.SOCKET, "0")
+    monkeypatch.setenv(warm.SWITCH, "0")
     with warm.warm_process(1) as nothing:
         assert nothing is None
 

@@ -35,7 +35,7 @@ from compendium.site.reference.cards import methods_markdown, metrics_markdown
 from compendium.site.reference.python import python_markdown
 from compendium.site.tables import read_declarations, table_markdown
 from compendium.site.titles import html_with_titles, in_words
-from compendium.workflow.samples import JUDGES
+from compendium.workflow.manifest import JUDGES
 
 NOT_RECORDED = "not recorded"
 

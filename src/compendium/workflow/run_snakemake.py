@@ -15,11 +15,10 @@ from pathlib import Path
 
 from attreval.core.tables import sweep_parts
 from compendium import config, corpora, project
-from compendium.workflow.machine import count_processors
-from compendium.workflow.processes import end_with_parent
+from compendium.workflow.machine import count_processors, end_with_parent
 from compendium.workflow.run_notebook import MARK
 from compendium.workflow.staleness import stamp_path
-from compendium.workflow.warm import SOCKET, WarmProcess, warm_process
+from compendium.workflow.warm import WarmProcess, warm_process
 
 DRY = re.compile(r"--dry-?run|-[^\W\dcjsdCTo]*n\w*")  # also among short words without a value, such as -np
 ELSEWHERE = ("--profile", "--workflow-profile", "--executor", "-e")  # words after which steps may run elsewhere
@@ -100,20 +99,15 @@ def run_workflow(
 
 def _run_reported(command: list[str], log: Path, report: ProgressReport, warm: WarmProcess | None) -> int:
     """Run snakemake, let the report read each line, and keep all in the log; give its exit status."""
-    # steps call `attreval`: the warm one's, or that which is found where this Python is
-    path = [*([str(warm.path.parent)] if warm else []), str(Path(sys.executable).parent), os.environ.get("PATH", "")]
-    given = {"PATH": os.pathsep.join(path), "ATTREVAL_HOME": str(project.home()), "ATTREVAL_IN_WORKFLOW": MARK}
-    given |= {SOCKET: str(warm.path)} if warm else {}
+    # steps call `attreval` and start kernels: the warm ones, or those that are found where this Python is
+    own = [str(warm.folder)] if warm else []
+    given = {"ATTREVAL_HOME": str(project.home()), "ATTREVAL_IN_WORKFLOW": MARK}
+    for name, places in (("PATH", [*own, str(Path(sys.executable).parent)]), ("JUPYTER_PATH", own)):
+        given[name] = os.pathsep.join([*places, *filter(None, [os.environ.get(name)])])
+    options = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True, "preexec_fn": end_with_parent}
     with (
         log.open("w", encoding="utf-8") as handle,
-        subprocess.Popen(
-            command,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            env=os.environ | given,
-            preexec_fn=end_with_parent,
-        ) as process,
+        subprocess.Popen(command, env=os.environ | given, **options) as process,
     ):
         for line in process.stdout:
             handle.write(line)
@@ -167,7 +161,7 @@ class ProgressReport:
             print(line.removeprefix(MARK), flush=True)
             if "failed" in line or "error" in line.lower():
                 self.errors.append(line.removeprefix(MARK))
-        elif found := re.match(r"\s+log: (\S+) \(check log file", line):  # of a step on another machine
+        elif found := re.match(r"\s+log: (?:.*, )?(\S+) \(check log file", line):  # of a step on another machine
             self.errors += read_errors(Path(found[1]))
         elif (found := re.match(r"total\s+(\d+)", line)) and not self.steps:
             self.steps = int(found[1])
@@ -181,5 +175,5 @@ class ProgressReport:
 
     def explain_failure(self, log: Path) -> str:
         """What to tell a person whose run failed."""
-        lines = self.errors or [line for line in self.tail if line.strip()][-12:]
+        lines = list(dict.fromkeys(self.errors)) or [line for line in self.tail if line.strip()][-12:]
         return "the workflow stopped:\n  " + "\n  ".join(lines) + f"\nThe whole log is {log}"
