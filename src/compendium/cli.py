@@ -139,8 +139,8 @@ def render(
 def _find_results(profile: str, committed: bool = False):
     """(name, results, whether they are this machine's): of a run here, else those that are committed, if asked so."""
     from compendium import config, project
-    from compendium.site.publishing.places import committed as place_of
-    from compendium.site.publishing.places import committed_runs
+    from compendium.site.publishing.committed import committed as place_of
+    from compendium.site.publishing.committed import committed_runs
 
     name = config.load(profile).name
     results = project.results(name)

@@ -9,8 +9,7 @@ from attreval.cli import app
 from compendium import project
 from compendium.site.markdown import ReportError
 from compendium.site.pictures import NOT_HERE
-from compendium.site.publishing.links import LEAD
-from compendium.site.publishing.places import committed
+from compendium.site.publishing.committed import LEAD, committed
 from compendium.site.staging import stage
 
 

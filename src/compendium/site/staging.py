@@ -30,7 +30,7 @@ from compendium.site.notebook import read_notebook
 from compendium.site.numbers import read_declared_numbers, read_numbers
 from compendium.site.other_runs import other_runs
 from compendium.site.pictures import draw_prices, draw_scorecards
-from compendium.site.publishing.links import without_links
+from compendium.site.publishing.committed import without_links
 from compendium.site.reference.cards import methods_markdown, metrics_markdown
 from compendium.site.reference.python import python_markdown
 from compendium.site.tables import read_declarations, table_markdown

@@ -98,8 +98,8 @@ class Step:
     def side_by_side(self, work: Callable[..., Any], jobs: list[tuple], what: str, of_models: bool = True) -> list[Any]:
         """What `work(*job)` gives for each job, in order, in as many processes as the profile says.
 
-        Finished jobs are kept until the step ends, so that an interrupted one goes on; see workflow.parallel. what: for the
-        display of progress.
+        Finished jobs are kept until the step ends, so that an interrupted one goes on; see workflow.parallel. what: for
+        the display of progress.
         """
         if not jobs:
             return []

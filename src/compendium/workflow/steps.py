@@ -312,7 +312,6 @@ STEPS = (
         settings=lambda graph: [graph.sections("meta", "bootstrap")],
     ),
 )
-JUDGES = {step.notebook: step.judge for step in STEPS if step.judge}  # notebook -> the judge whose runs it reads
 
 
 def expected_steps(profile: Profile) -> list[str]:

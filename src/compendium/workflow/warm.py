@@ -1,4 +1,4 @@
-"""Warm processes: one process imports what every step needs, and each step, and each notebook's kernel, is a fork of it.
+"""Warm processes: one process imports what every step needs, and each step, and each kernel, is a fork of it.
 
 Starting Python and importing torch, pandas and papermill costs a step eight seconds, twice what a small one computes.
 A fork shares nothing that is written: what a step does is what it would do in a process of its own. In a run, the

@@ -5,7 +5,6 @@ Claims, values and verdicts are those of claims.json; reasons are what turning o
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -18,24 +17,35 @@ import nbformat
 from attreval.core.tables import read_csv, write_whole
 from compendium import project
 from compendium.corpora import TASKS
+from compendium.papers.common import verdicts
 from compendium.papers.common.claims import CONCLUSION
 from compendium.papers.common.turned import say_turned
-from compendium.papers.common.verdicts import (
-    CHANCE,
-    CONTRADICTED,
-    DIRECTION,
-    INCONCLUSIVE,
-    MADE,
-    REPRODUCED,
-    UNTESTABLE,
-    VERDICTS,
-)
 from compendium.project import Results, step_name
-from compendium.site.publishing.places import PAPERS, committed_runs, read_elsewhere
-from compendium.workflow.steps import JUDGES
+from compendium.site.publishing.committed import committed_runs, read_elsewhere, read_json
+from compendium.workflow.steps import STEPS
 
 NOT_FOUND = "not yet found"
 MAKES_CLAIMS = 'step.table("claims"'
+PAPERS = {  # title, notebook, rule of workflow/Snakefile
+    "poerner2018": ("Poerner, Schütze and Roth (2018)", "04_poerner2018", "pointing_game"),
+    "kamp2023": ("Kamp, Beinborn and Fokkens (2023)", "05_kamp2023", "agreement"),
+    "zhao2023": ("Zhao and Aletras (2023)", "06_zhao2023", "faithfulness"),
+    "sun2024": ("Sun, Atanasova and Augenstein (2024)", "07_sun2024", "diagnosis"),
+}
+HEAD = """# Claim by claim
+
+Written by `attreval publish` from the committed runs and from `paper/claims.yml`, never by hand. {runs} {count} No \
+reason yet: {unknown}. [The notebooks' page](notebooks.md#verdicts) says what the verdicts mean.
+
+*Published*: the number made from the paper's own tables where they decide it, else what the paper says. *Ours*: the \
+value with its interval, followed by the range that the claim asks for. *Minutes*: processor time of the notebook \
+alone and, after the slash, with all training and explaining that it rests on. A `+` after a commit: with uncommitted \
+files beside it; each step's own commit is in the run's `manifest.json`.
+"""
+COLUMNS = """
+| claim | published | ours | null | texts | verdict | reason | command | minutes | notebook, cell |
+|:--|:--|:--|:--|--:|:--|:--|:--|--:|:--|
+"""
 
 
 def write_fidelity() -> Path:
@@ -51,51 +61,26 @@ def fidelity_markdown() -> str:
     runs = committed_runs()
     if not runs:
         raise FileNotFoundError("no run is committed: `attreval publish --profile quick` commits one")
-    claims = {profile: {row["claim"]: row for row in _read(run, "claims.json")} for profile, run in runs.items()}
+    claims = {profile: {row["claim"]: row for row in read_json(run, "claims.json")} for profile, run in runs.items()}
     main = main_runs(claims)
+    rows = [row for paper, profile in main.items() for row in claims[profile].values() if row["paper"] == paper]
     turned = {profile: read_turned(run) for profile, run in runs.items()}
-    elsewhere = {profile: read_elsewhere(run) for profile, run in runs.items()}
-    shown = {
-        name: row for paper, profile in main.items() for name, row in claims[profile].items() if row["paper"] == paper
-    }
-    why = {name: reason_of(row, turned[main[row["paper"]]].get(name, ())) for name, row in shown.items()}
-    lines = [
-        "# Claim by claim",
-        "",
-        "Written by `attreval publish` from the committed runs and from `paper/claims.yml`, never by hand. "
-        f"{_name_runs(runs, main)} {_count(shown)} "
-        f"No reason yet: {list(why.values()).count(NOT_FOUND)}. "
-        "[The notebooks' page](notebooks.md#verdicts) says what the verdicts mean.",
-        "",
-        "*Published*: the number made from the paper's own tables where they decide it, else what the paper says. "
-        "*Ours*: the value with its interval, followed by the range that the claim asks for. *Minutes*: processor "
-        "time of the notebook alone and, after the slash, with all training and explaining that it rests on. A `+` "
-        "after a commit: with uncommitted files beside it; each step's own commit is in the run's `manifest.json`.",
-    ]
+    why = {row["claim"]: reason_of(row, turned[main[row["paper"]]].get(row["claim"], ())) for row in rows}
+    unknown = list(why.values()).count(NOT_FOUND)
+    text = HEAD.format(runs=_name_runs(runs, main), count=_count(rows), unknown=unknown)
     for paper, profile in main.items():
         title, notebook, rule = PAPERS[paper]
         made = _made_by(runs[profile], notebook, profile, rule)
-        lines += ["", f"## {title}", ""]
-        lines += ["| claim | published | ours | null | texts | verdict | reason | command | minutes | notebook, cell |"]
-        lines += ["|:--|:--|:--|:--|--:|:--|:--|:--|--:|:--|"]
-        of_paper = [row for row in shown.values() if row["paper"] == paper]
-        for row in sorted(of_paper, key=lambda row: row["kind"] != CONCLUSION):
-            verdict = row["verdict"]
-            for other in (one for one in runs if one != profile):
-                there = claims[other].get(row["claim"], {}).get("verdict", UNTESTABLE)
-                verdict += f" ({other}: {there})" if there != row["verdict"] else ""
-            verdict += "".join(
-                f" (on {made['processor']}: {made['verdict'].removesuffix(' here')})"
-                for made in elsewhere[profile]
-                if made["claim"] == row["claim"] and made["verdict"] != row["verdict"]
-            )
+        text += f"\n## {title}\n{COLUMNS}"
+        for row in sorted((row for row in rows if row["paper"] == paper), key=lambda row: row["kind"] != CONCLUSION):
+            other = {name: claims[name].get(row["claim"], {}) for name in runs if name != profile}
+            verdict = _verdict(row, other, read_elsewhere(runs[profile]))
             words = f" “{row['words']}”" if row["words"] else ""
             kind = "" if row["kind"] == CONCLUSION else f"*{row['kind'].capitalize()}*: "
             said = f"{kind}{row['statement']}{words} ({row['where']}; `{row['claim']}`)"
-            measured = (_published(row), _ours(row), row["null_world"], _texts(row))
-            cells = [said, *measured, verdict, why[row["claim"]], *made]
-            lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
-    return "\n".join(lines) + "\n"
+            cells = [said, *_measured(row), verdict, why[row["claim"]], *made]
+            text += "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |\n"
+    return text
 
 
 def main_runs(claims: Mapping[str, Mapping[str, dict]]) -> dict[str, str]:
@@ -106,13 +91,22 @@ def main_runs(claims: Mapping[str, Mapping[str, dict]]) -> dict[str, str]:
 
 
 def _name_runs(runs: Mapping[str, Results], main: Mapping[str, str]) -> str:
-    """Which run judges which papers."""
+    """Which run judges which papers, with its commit, date and time."""
     said = []
     for profile in dict.fromkeys(main.values()):
+        facts = read_json(runs[profile], "manifest.json")
+        made = f"published at commit `{facts['commit']}`, {facts['date']}"
         papers = [PAPERS[paper][0] for paper in main if main[paper] == profile]
-        said.append(f"profile `{profile}`, {_describe(runs[profile])}")
+        said.append(f"profile `{profile}`, {made}, {facts['processor_seconds'] / 60:,.0f} processor minutes")
         said[-1] += f" ({'; '.join(papers)})" if len(papers) < len(main) else ""
     return f"Run: {said[0]}." if len(said) == 1 else f"Runs: {', and '.join(said)}."
+
+
+def _count(rows: Sequence[dict]) -> str:
+    """How many claims have which verdict."""
+    found = [row["verdict"] for row in rows if row["kind"] == CONCLUSION]
+    counts = ", ".join(f"{found.count(name)} “{name}”" for name in verdicts.VERDICTS if name in found)
+    return f"Verdicts on {len(found)} claims, beside {len(rows) - len(found)} checks: {counts}."
 
 
 def read_turned(run: Results) -> dict[str, list[dict]]:
@@ -129,67 +123,53 @@ def reason_of(row: dict, turned: Sequence[dict] = ()) -> str:
 
     turned: of a contradicted claim, rows of `claims_turned`.
     """
-    nulls = {name: row[column] for name, column in MADE.items() if row[column] is not None}
+    nulls = {name: row[column] for name, column in verdicts.MADE.items() if row[column] is not None}
     said = ", ".join(f"{name} {value:.3f}" for name, value in nulls.items())
-    if row["verdict"] == REPRODUCED:
-        return f"The null is the edge of the range; beside it, {said}." if said and row["null_p"] is None else "–"
-    parts = []
-    if row["verdict"] == UNTESTABLE:
-        parts.append(f"{row['reason']}." if row["reason"] else "nothing in this run tests it.")
-    elif row["verdict"] == INCONCLUSIVE:
-        parts.append(f"The interval lies on both sides, or near an edge (p = {row['q']:.2f}, adjusted).")
-    elif row["verdict"] == CHANCE:
-        parts.append(f"{row['null_p']:.0%} of worlds with {row['null_world']} support it as much (on average: {said}).")
-    elif row["verdict"] == DIRECTION:
-        parts.append("Beyond chance on the claimed side, but not surely in the range, after adjusting.")
-    if row["verdict"] == CONTRADICTED and turned:
-        parts.append(say_turned(turned))
-    return " ".join(parts) or NOT_FOUND
+    match row["verdict"]:
+        case verdicts.REPRODUCED:
+            return f"The null is the edge of the range; beside it, {said}." if said and row["null_p"] is None else "–"
+        case verdicts.UNTESTABLE:
+            return f"{row['reason']}." if row["reason"] else "nothing in this run tests it."
+        case verdicts.INCONCLUSIVE:
+            return f"The interval lies on both sides, or near an edge (p = {row['q']:.2f}, adjusted)."
+        case verdicts.CHANCE:
+            return f"{row['null_p']:.0%} of worlds with {row['null_world']} support it as much (on average: {said})."
+        case verdicts.DIRECTION:
+            return "Beyond chance on the claimed side, but not surely in the range, after adjusting."
+    return say_turned(turned) if turned else NOT_FOUND
 
 
-def _read(run: Results, name: str):
-    return json.loads((run.root / name).read_text(encoding="utf-8"))
+def _verdict(row: dict, others: Mapping[str, dict], elsewhere: Sequence[dict]) -> str:
+    """The verdict, and what other runs and other machines say where that differs."""
+    said = row["verdict"]
+    for profile, other in others.items():
+        there = other.get("verdict", verdicts.UNTESTABLE)
+        said += f" ({profile}: {there})" if there != row["verdict"] else ""
+    for other in elsewhere:
+        if other["claim"] == row["claim"] and other["verdict"] != row["verdict"]:
+            said += f" (on {other['processor']}: {other['verdict'].removesuffix(' here')})"
+    return said
 
 
-def _count(claims: dict[str, dict]) -> str:
-    """How many claims have which verdict."""
-    found = [row["verdict"] for row in claims.values() if row["kind"] == CONCLUSION]
-    counts = ", ".join(f"{found.count(verdict)} “{verdict}”" for verdict in VERDICTS if verdict in found)
-    return f"Verdicts on {len(found)} claims, beside {len(claims) - len(found)} checks: {counts}."
-
-
-def _describe(run: Results) -> str:
-    """Commit, date and time of a run."""
-    facts = _read(run, "manifest.json")
-    made = f"published at commit `{facts['commit']}`, {facts['date']}"
-    return f"{made}, {facts['processor_seconds'] / 60:,.0f} processor minutes"
-
-
-def _published(row: dict) -> str:
-    """The published value, or what the paper says."""
-    return f"{row['published']:.3f}" if row["published"] is not None else row["reported"]
-
-
-def _ours(row: dict) -> str:
-    """Our value with its interval and the claimed range."""
-    if row["value"] is None:
-        return "–"
-    out = row["published"] is not None and not row["low"] <= row["published"] <= row["high"]
-    said = f"{row['value']:.3f} [{row['low']:.3f}, {row['high']:.3f}]; claimed {row['claimed']}"
-    return f"{said}; not the published value" if out else said
-
-
-def _texts(row: dict) -> str:
-    return f"{row['texts']:.0f}" if row["value"] is not None else "–"
+def _measured(row: dict) -> tuple[str, str, str, str]:
+    """The published value or what the paper says; ours with its interval and the claimed range; null; texts."""
+    published, value = row["published"], row["value"]
+    reported = f"{published:.3f}" if published is not None else row["reported"]
+    if value is None:
+        return reported, "–", row["null_world"], "–"
+    ours = f"{value:.3f} [{row['low']:.3f}, {row['high']:.3f}]; claimed {row['claimed']}"
+    if published is not None and not row["low"] <= published <= row["high"]:
+        ours += "; not the published value"
+    return reported, ours, row["null_world"], f"{row['texts']:.0f}"
 
 
 def _made_by(run: Results, notebook: str, profile: str, rule: str) -> list[str]:
     """Command, minutes, and notebook with the heading of the cell, of all claims of a paper."""
-    facts = _read(run, "manifest.json")
-    steps = facts["steps"]
-    own = steps[notebook]["processor_seconds"] if notebook in steps else 0.0
-    whole = own + sum(steps[name]["processor_seconds"] for name in steps_before(facts, notebook))
-    minutes = f"{own / 60:.1f} / {whole / 60:.0f}" if notebook in steps else "–"
+    facts = read_json(run, "manifest.json")
+    seconds = {name: step["processor_seconds"] for name, step in facts["steps"].items()}
+    own, minutes = seconds.get(notebook), "–"
+    if own is not None:
+        minutes = f"{own / 60:.1f} / {(own + sum(map(seconds.get, steps_before(facts, notebook)))) / 60:.0f}"
     heading = heading_above(notebook, MAKES_CLAIMS)
     link = f"../results/reference/{run.root.name}/notebooks/{notebook}.ipynb#{quote(heading.replace(' ', '-'))}"
     return [f"`attreval run --profile {profile} -- --until {rule}`", minutes, f"[{notebook}, {heading}]({link})"]
@@ -200,12 +180,12 @@ def steps_before(facts: Mapping[str, Any], notebook: str) -> list[str]:
 
     The manifest is read as plain data: the schema of profiles may have changed since the run was made.
     """
-    judge, tasks = JUDGES[notebook], facts["settings"]["tasks"]
+    judge = next(step.judge for step in STEPS if step.notebook == notebook)
     explaining = ("07_sun2024_explanations", "07_sun2024_agents") if judge == "diagnosis" else ("03_explain",)
     explained, trained = [], set()
     for name, record in facts["steps"].items():
         task, model, seed = (record.get("parameters", {}).get(key) for key in ("task", "model", "seed"))
-        spec = tasks.get(task, {})
+        spec = facts["settings"]["tasks"].get(task, {})
         judges = spec.get("of_model", {}).get(model, {}).get("judges", spec.get("judges", ()))
         if record.get("notebook") in explaining and judge in judges:
             explained.append(name)

@@ -1,24 +1,58 @@
-"""attreval publish: a whole run's tables, figures, claims, manifest and notebooks, into the repository."""
+"""attreval publish: a whole run's tables, figures, claims, manifest and notebooks, into the repository.
+
+They are smaller there, without corpus texts, and with nothing of the machine.
+"""
 
 from __future__ import annotations
 
+import base64
+import io
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
+
+import nbformat
 
 from attreval.core.tables import write_json
 from compendium import config, project
 from compendium.config import Profile
 from compendium.project import Results
-from compendium.site.publishing.copying import DIGITS, LONG_BYTES, OF_TEXTS, copy_figures, copy_notebooks, copy_tables
+from compendium.site.pictures import draw_note
+from compendium.site.publishing.committed import (
+    ELSEWHERE,
+    SOURCE,
+    claims_json,
+    committed,
+    read_elsewhere,
+    without_links,
+    write_links,
+)
 from compendium.site.publishing.fidelity import write_fidelity
-from compendium.site.publishing.links import write_links
-from compendium.site.publishing.places import ELSEWHERE, claims_json, committed, read_elsewhere
-from compendium.site.publishing.proof import check_folder, written
-from compendium.site.publishing.quotes import corpus_texts, find_quotes, printed_by_papers
+from compendium.site.publishing.quotes import (
+    check_folder,
+    corpus_texts,
+    find_quotes,
+    outputs_of,
+    printed_by_papers,
+    written,
+)
 from compendium.site.replace_folder import replace_folder
 from compendium.workflow.manifest import make_manifest
 from compendium.workflow.steps import expected_steps
+
+LONG_BYTES = 50_000  # from here on a table's numbers are cut to so many digits
+DIGITS = 6
+MOST_BYTES = 6_000_000  # of a table with all digits; about half of that is committed
+OF_TEXTS = ("_instances", "_predictions")  # large tables that no number, figure or claim of the site is made from
+LONG_NUMBER = re.compile(r"(?<![\w#.-])-?\d+\.\d{3,}(?:e-?\d+)?(?![\w.])")
+COLOURS = 128
+KEPT = ("text/html", "text/markdown", "text/plain", "image/png")
+OF_THE_RUN = ("papermill", "execution", "widgets", "vscode", "ExecuteTime")
+LINK = re.compile(r"(?<=\]\()\.\./([^)]+)(?=\))")
+UP = "../../../.."  # the project folder, as seen from a committed notebook
+SHOWS_TEXT = "This figure shows a text of a corpus; it is left out of the committed copy."
+Quoted = Mapping[str, list[str]]  # place, as quotes.written names it -> ids of the texts that it quotes
 
 
 def publish(profile: str) -> Path:
@@ -40,8 +74,8 @@ def publish(profile: str) -> Path:
     make_manifest(profile)
     exempt = printed_by_papers(settings)
     files = [*run.notebooks.glob("[!.]*.ipynb"), *run.tables.glob("[!.]*.csv"), *run.figures.glob("[!.]*.svg")]
-    pieces = {where: text for path in sorted(files) if _is_read(path) for where, text in written(path).items()}
-    quoted = find_quotes(pieces, corpus_texts(settings), exempt)
+    pieces = [written(path) for path in sorted(files) if not path.stem.endswith(OF_TEXTS)]
+    quoted = find_quotes({where: text for one in pieces for where, text in one.items()}, corpus_texts(settings), exempt)
     place.root.parent.mkdir(parents=True, exist_ok=True)
     with replace_folder(place.root) as folder:
         copy = Results(folder)
@@ -50,23 +84,14 @@ def publish(profile: str) -> Path:
         manifest = json.loads((run.root / "manifest.json").read_text(encoding="utf-8")) | {"left_out": left_out}
         write_json(folder / "manifest.json", manifest)
         (folder / "claims.json").write_text(claims_json(copy.tables), encoding="utf-8")
-        if there := [row for row in read_elsewhere(place) if row["processor"] not in _processor(manifest)]:
+        processor = manifest.get("machine", {}).get("processor", "")
+        if there := [row for row in read_elsewhere(place) if row["processor"] not in processor]:
             write_json(folder / ELSEWHERE, there)
-        (folder / "README.md").write_text(_describe(settings.name, manifest), encoding="utf-8")
+        (folder / "README.md").write_text(_describe(settings.name, left_out), encoding="utf-8")
         check_folder(folder, corpus_texts(settings), exempt)
     write_fidelity()
     write_links()
     return place.root
-
-
-def _is_read(path: Path) -> bool:
-    """Whether a file may be committed at all; of tables of single texts nobody asks what they quote."""
-    return not path.stem.endswith(OF_TEXTS)
-
-
-def _processor(manifest: Mapping) -> str:
-    """The processor that a run was made on."""
-    return manifest.get("machine", {}).get("processor", "")
 
 
 def missing_steps(profile: Profile, run: Results) -> list[str]:
@@ -81,23 +106,139 @@ def missing_steps(profile: Profile, run: Results) -> list[str]:
     return [step for step in expected_steps(profile) if not is_whole(step)]
 
 
-def _describe(profile: str, manifest: Mapping) -> str:
+def copy_tables(run: Results, copy: Results, quoted: Quoted) -> list[str]:
+    """Copy the tables that are small enough and quote nothing; say which are left out."""
+    copy.tables.mkdir()
+    said = []
+    for path in sorted(run.tables.glob("[!.]*.csv")):
+        size = path.stat().st_size
+        if path.stem.endswith(OF_TEXTS):
+            said.append(f"table {path.name}: a row for each single text")
+        elif size > MOST_BYTES:
+            said.append(f"table {path.name}: {size / 1e6:.1f} MB")
+        elif path.name in quoted:
+            said.append(f"table {path.name}: words of {_name(quoted[path.name])}")
+        else:
+            text = path.read_text(encoding="utf-8")
+            if size > LONG_BYTES:
+                text = LONG_NUMBER.sub(lambda found: f"{float(found[0]):.{DIGITS}g}", text)
+            (copy.tables / path.name).write_text(text, encoding="utf-8")
+    return said
+
+
+def copy_figures(run: Results, copy: Results, quoted: Quoted) -> tuple[set[bytes], list[str]]:
+    """Copy the figures that show no text; give the bytes of these PNGs, and what is left out.
+
+    A PNG without its SVG cannot be read, and is left out.
+    """
+    copy.figures.mkdir()
+    shown, said = set(), []
+    for path in sorted(run.figures.glob("[!.]*.png")):
+        svg = path.with_suffix(".svg")
+        if not svg.exists():
+            said.append(f"figure {path.stem}: it has no SVG in which its words are told")
+        elif svg.name in quoted:
+            said.append(f"figure {path.stem}: words of {_name(quoted[svg.name])}")
+        else:
+            shown.add(path.read_bytes())
+            (copy.figures / path.name).write_bytes(shrink_png(path.read_bytes()))
+            (copy.figures / svg.name).write_text(shrink_svg(svg.read_text(encoding="utf-8")), encoding="utf-8")
+    return shown, said
+
+
+def shrink_png(data: bytes, part: int = 1) -> bytes:
+    """The same picture with few colours, on white, without anything said about it. part: 2 makes it half as wide."""
+    from PIL import Image
+
+    shown = Image.open(io.BytesIO(data)).convert("RGBA")
+    page = Image.new("RGBA", shown.size, "white")
+    page.alpha_composite(shown)
+    small = page.convert("RGB").reduce(part)
+    small = small.quantize(COLOURS, method=Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
+    out = io.BytesIO()
+    small.save(out, "png", optimize=True)
+    return out.getvalue()
+
+
+def shrink_svg(text: str) -> str:
+    """The same picture with two digits behind each point, and without names that nothing uses."""
+    text = re.sub(r"(?<![\w#.-])-?\d+\.\d{3,}", lambda found: f"{float(found[0]):.2f}".rstrip("0").rstrip("."), text)
+    used = set(re.findall(r"#([\w-]+)", text))
+    return re.sub(r' id="([^"]*)"', lambda found: found[0] if found[1] in used else "", text)
+
+
+def copy_notebooks(run: Results, copy: Results, quoted: Quoted, shown: set[bytes]) -> list[str]:
+    """Copy the executed notebooks; say which of their outputs are left out. shown: the PNGs that are committed."""
+    copy.notebooks.mkdir()
+    said = []
+    for path in sorted(run.notebooks.glob("[!.]*.ipynb")):
+        node, more = clean_notebook(path, quoted, shown)
+        nbformat.write(node, copy.notebooks / path.name)
+        said += more
+    return said
+
+
+def clean_notebook(path: Path, quoted: Quoted, shown: set[bytes]):
+    """An executed notebook as it is committed, and what was left out of it, in words.
+
+    A picture that is no committed figure of the run cannot be shown to hold no text, and is left out.
+    """
+    node, said = nbformat.read(path, as_version=4), []
+    for place, output in outputs_of(node, path.stem):
+        if place in quoted:
+            _say_left_out(output, _name(quoted[place]))
+            said.append(f"{place}: words of {_name(quoted[place])}")
+        elif "data" in output:
+            output.data = {kind: held for kind, held in output.data.items() if kind in KEPT}
+            if "image/png" in output.data:
+                data = base64.b64decode(output.data["image/png"])
+                if data not in shown:
+                    said.append(f"{place}: its picture")
+                    data, output.metadata = draw_note(SHOWS_TEXT, dpi=200), {}
+                output.data["image/png"] = base64.b64encode(shrink_png(data, part=2)).decode()  # as wide as it is shown
+    for holder in (node, *node.cells):
+        for name in OF_THE_RUN:
+            holder.metadata.pop(name, None)
+    for cell in node.cells:
+        if cell.cell_type == "markdown":
+            cell.source = LINK.sub(lambda found: f"{UP}/{found[1]}", without_links(cell.source))
+        elif cell.cell_type == "code":
+            cell.outputs = [one for one in cell.outputs if one.get("name") != "stderr"]
+    source = path.stem.partition("-")[0]
+    node.cells[0].source += f"\n\n{SOURCE} [notebooks/{source}.ipynb]({UP}/notebooks/{source}.ipynb)"
+    return node, said
+
+
+def _say_left_out(output, names: str) -> None:
+    """Put the ids of texts in the place of an output that shows them."""
+    if output.output_type == "stream":
+        output.text = f"[words of {names}]\n"
+    elif output.output_type == "error":
+        output.ename, output.evalue, output.traceback = "left out", f"[words of {names}]", []
+    else:
+        html = f"<p><em>Not in the committed copy: words of <code>{names}</code>.</em></p>"
+        output.data = {"text/html": html, "text/plain": f"Not in the committed copy: words of {names}."}
+        output.metadata = {}
+
+
+def _name(texts: list[str]) -> str:
+    """The ids of quoted texts, three of them if there are many."""
+    return ", ".join(texts[:3]) + (f" and {len(texts) - 3} more" if len(texts) > 3 else "")
+
+
+def _describe(profile: str, left_out: list[str]) -> str:
     """README.md of a committed run."""
     kinds = " and ".join(f"`*{kind}.csv`" for kind in OF_TEXTS)
-    lines = [
-        f"# The committed run of profile `{profile}`",
-        "",
-        f"Written by `attreval publish --profile {profile}`, never by hand. `notebooks/` holds the executed "
-        "notebooks, `tables/` and `figures/` what they wrote, `claims.json` the verdicts, `manifest.json` "
-        "versions, corpora with their hashes, seeds, machine, durations and evaluations. Verdicts with their reasons: "
-        "[docs/fidelity.md](../../../docs/fidelity.md).",
-        "",
-        f"Tables of more than {LONG_BYTES // 1000} kB keep {DIGITS} digits of each fraction; those with a row for each "
-        f"single text ({kinds}) are left out.",
-        "",
-        "No sentence of any corpus is here but examples that the papers print. Left out, or with ids in place of texts "
-        "(`attreval fetch` brings them):",
-        "",
-        *(f"- {line}" for line in manifest["left_out"] or ["nothing"]),
-    ]
-    return "\n".join(lines) + "\n"
+    return f"""# The committed run of profile `{profile}`
+
+Written by `attreval publish --profile {profile}`, never by hand. `notebooks/` holds the executed notebooks, `tables/` \
+and `figures/` what they wrote, `claims.json` the verdicts, `manifest.json` versions, corpora with their hashes, \
+seeds, machine, durations and evaluations. Verdicts with their reasons: [docs/fidelity.md](../../../docs/fidelity.md).
+
+Tables of more than {LONG_BYTES // 1000} kB keep {DIGITS} digits of each fraction; those with a row for each single \
+text ({kinds}) are left out.
+
+No sentence of any corpus is here but examples that the papers print. Left out, or with ids in place of texts \
+(`attreval fetch` brings them):
+
+""" + "".join(f"- {line}\n" for line in left_out or ["nothing"])
