@@ -139,8 +139,8 @@ def render(
 def _find_results(profile: str, committed: bool = False):
     """(name, results, whether they are this machine's): of a run here, else those that are committed, if asked so."""
     from compendium import config, project
-    from compendium.site.publishing.committed import committed as place_of
-    from compendium.site.publishing.committed import committed_runs
+    from compendium.site.committed import committed as place_of
+    from compendium.site.committed import committed_runs
 
     name = config.load(profile).name
     results = project.results(name)
@@ -154,7 +154,7 @@ def _find_results(profile: str, committed: bool = False):
 @plain_errors
 def publish(profile: ProfileName = "quick"):
     """Copy a whole run into results/reference, without any corpus text; write docs/fidelity.md and links to it."""
-    from compendium.site.publishing.publish import publish
+    from compendium.site.publish import publish
 
     print(publish(profile))
 

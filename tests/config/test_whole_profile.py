@@ -9,7 +9,7 @@ from reference.profiles import TASK, TINY
 
 from compendium import config
 from compendium.config import Profile
-from compendium.config.variants import VARIANTS
+from compendium.config.reading import VARIANTS
 from compendium.workflow.manifest import describe_samples
 
 WORDS = {"architecture": "gru", "hidden": 4}

@@ -9,7 +9,7 @@ import pytest
 
 from compendium.site.markdown import ReportError
 from compendium.site.pandoc_route import pandoc
-from compendium.site.pandoc_route.crossref import number
+from compendium.site.pandoc_route.pandoc import number
 
 FIGURE = "::: {#fig-%s}\n![](p.png)\n\nCaption of %s.\n:::\n\n"
 TABLE = "::: {#tbl-%s}\n| a | b |\n|---|--:|\n| 1 | 2 |\n\nCaption of %s.\n:::\n\n"

@@ -10,9 +10,8 @@ import pytest
 from reference import CHECKOUT
 
 from compendium.site.markdown import ReportError, raw_html
-from compendium.site.notebook import read_notebook
+from compendium.site.notebook import notebook_markdown, outputs_markdown, read_notebook
 from compendium.site.pandoc_route import pandoc
-from compendium.site.pandoc_route.cells import notebook_markdown, outputs_markdown
 
 V4 = nbformat.v4
 PNG = base64.b64encode(b"\x89PNG not really").decode()

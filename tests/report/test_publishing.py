@@ -25,11 +25,11 @@ from attreval.core.records import Instance
 from attreval.core.tables import write_csv, write_instances, write_json
 from compendium import config, corpora, project
 from compendium.papers.common.claims import read_claims, score
-from compendium.site.publishing import quotes as proof
-from compendium.site.publishing.committed import ELSEWHERE, LEAD, committed, write_links
-from compendium.site.publishing.fidelity import fidelity_markdown, main_runs, reason_of
-from compendium.site.publishing.publish import publish, shrink_png, shrink_svg
-from compendium.site.publishing.quotes import WINDOW, find_quotes, letters
+from compendium.site import quotes as proof
+from compendium.site.committed import ELSEWHERE, LEAD, committed, write_links
+from compendium.site.fidelity import fidelity_markdown, main_runs, reason_of
+from compendium.site.publish import publish, shrink_png, shrink_svg
+from compendium.site.quotes import WINDOW, find_quotes, letters
 from compendium.workflow.steps import expected_steps
 
 SECRET = "Forty purple herons waited 3 long minutes before the lighthouse keeper's unlikely supper."
@@ -254,9 +254,7 @@ def test_which_tables_are_committed(home):
 def test_what_is_left_names_file_and_place_and_nothing_is_committed(home, monkeypatch):
     before = publish("quick")
     kept = sorted(path.name for path in before.rglob("*"))
-    monkeypatch.setattr(
-        "compendium.site.publishing.publish.clean_notebook", lambda path, *_: (nbformat.read(path, 4), [])
-    )
+    monkeypatch.setattr("compendium.site.publish.clean_notebook", lambda path, *_: (nbformat.read(path, 4), []))
     with pytest.raises(ValueError, match=r"names a machine:\n  \w+.ipynb: /home/somebody"):
         publish("quick")
     monkeypatch.setattr(proof, "machine_facts", lambda files: [])

@@ -7,9 +7,9 @@ from typer.testing import CliRunner
 
 from attreval.cli import app
 from compendium import project
+from compendium.site.committed import LEAD, committed
 from compendium.site.markdown import ReportError
 from compendium.site.pictures import NOT_HERE
-from compendium.site.publishing.committed import LEAD, committed
 from compendium.site.staging import stage
 
 

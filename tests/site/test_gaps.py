@@ -8,11 +8,10 @@ import madeup
 import pytest
 from inventory import inventory
 
-from compendium.site.gaps import allows_gaps
 from compendium.site.markdown import ReportError
 from compendium.site.pictures import NOT_HERE
 from compendium.site.rendering import render
-from compendium.site.staging import stage
+from compendium.site.staging import allows_gaps, stage
 
 
 @pytest.fixture(scope="module")

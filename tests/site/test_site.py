@@ -19,7 +19,7 @@ from compendium.site.pandoc_route import site as site_module
 from compendium.site.pandoc_route.site import build, read_site
 from compendium.site.rendering import render
 from compendium.site.staging import stage
-from compendium.site.titles import titles
+from compendium.site.tables import titles
 
 
 def pages(home):

@@ -34,7 +34,7 @@ Run = tuple[str, str, int]  # task, model, seed
 class Profile(Section):
     """One profile, whole. threads: of a process; workers: processes of a step that judges.
 
-    variants: the reading of a paper that is followed where text and released code part, see config.variants; loading a
+    variants: the reading of a paper that is followed where text and released code part, see config.reading; loading a
     profile fills in what it says. left_out: the optional tasks that are not at hand; loading a profile sets it.
     corpora: files of one's own, tasks like any other; attributions: files of scores that were made elsewhere, whose
     methods stand beside ours. Making a profile changes nothing outside it: config.load makes these known first, and so

@@ -18,7 +18,7 @@ import numpy as np
 from attreval.core.records import Evidence, Instance
 from attreval.core.tables import read_instances
 from attreval.texts.rows import Counts, Row
-from compendium.corpora.splits import by_share, same_text, share_of
+from compendium.corpora.building import by_share, same_text, share_of
 
 NOUNS = {"NN": 0, "NNS": 1}
 VERBS = {"VBZ": 0, "VBP": 1}

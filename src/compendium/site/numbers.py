@@ -15,8 +15,7 @@ import yaml
 from compendium.project import SafeLoader
 from compendium.site.markdown import ReportError, hint, with_minus
 from compendium.site.pictures import NOT_HERE
-from compendium.site.tables import MISSING, format_fields, format_row, read_matching
-from compendium.site.titles import titles_by_kind
+from compendium.site.tables import MISSING, format_fields, format_row, read_matching, titles_by_kind
 
 KEYS = ("table", "where", "highest", "lowest", "column", "text", "take", "label", "format", "otherwise")
 TAKES = ("value", "first", "count", "sum", "mean", "min", "max", "distinct", "list")

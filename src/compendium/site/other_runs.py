@@ -6,8 +6,8 @@ import json
 
 from compendium.papers.common.verdicts import UNTESTABLE
 from compendium.project import Results
+from compendium.site.committed import claims_json, committed_runs
 from compendium.site.markdown import pipe_table, with_minus
-from compendium.site.publishing.committed import claims_json, committed_runs
 
 ALONE = "No other run is committed."
 

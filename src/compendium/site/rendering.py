@@ -8,11 +8,10 @@ import subprocess
 from pathlib import Path
 
 from compendium import project
-from compendium.project import Results
+from compendium.project import Results, replace_folder
 from compendium.site.markdown import ReportError
 from compendium.site.pandoc_route.pdf import make_pdf
 from compendium.site.pandoc_route.site import build, staged_site
-from compendium.site.replace_folder import replace_folder
 from compendium.site.staging import stage
 
 ROUTES = ("auto", "quarto", "pandoc")

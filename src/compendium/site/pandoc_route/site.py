@@ -15,10 +15,9 @@ import panflute as pf
 
 from compendium import project
 from compendium.site.markdown import ReportError, hint
-from compendium.site.notebook import read_notebook
+from compendium.site.notebook import notebook_markdown, outputs_markdown, read_notebook
 from compendium.site.pandoc_route import pandoc
-from compendium.site.pandoc_route.cells import notebook_markdown, outputs_markdown
-from compendium.site.pandoc_route.crossref import number, wrap_embed
+from compendium.site.pandoc_route.pandoc import number, wrap_embed
 from compendium.site.pandoc_route.shortcodes import SHORTCODE, Expanded, Line, expand, fill
 
 

@@ -17,9 +17,8 @@ import nbformat
 from attreval.core.tables import write_json
 from compendium import config, project
 from compendium.config import Profile
-from compendium.project import Results
-from compendium.site.pictures import draw_note
-from compendium.site.publishing.committed import (
+from compendium.project import Results, replace_folder
+from compendium.site.committed import (
     ELSEWHERE,
     SOURCE,
     claims_json,
@@ -28,8 +27,9 @@ from compendium.site.publishing.committed import (
     without_links,
     write_links,
 )
-from compendium.site.publishing.fidelity import write_fidelity
-from compendium.site.publishing.quotes import (
+from compendium.site.fidelity import write_fidelity
+from compendium.site.pictures import draw_note
+from compendium.site.quotes import (
     check_folder,
     corpus_texts,
     find_quotes,
@@ -37,7 +37,6 @@ from compendium.site.publishing.quotes import (
     printed_by_papers,
     written,
 )
-from compendium.site.replace_folder import replace_folder
 from compendium.workflow.manifest import make_manifest
 from compendium.workflow.steps import expected_steps
 

