@@ -10,9 +10,9 @@ import io
 import json
 import subprocess
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
-from html import escape as html_escape
+from html import escape
 from importlib import resources
 from pathlib import Path
 
@@ -89,20 +89,6 @@ def convert(doc: pf.Doc, arguments: list[str], bibliography: Path | None) -> str
 KINDS = {"fig": "Figure", "tbl": "Table", "sec": "Section"}
 
 
-@dataclass
-class Numbering:
-    """The numbers given so far in one page. where: the `file:line` of an identifier, for messages."""
-
-    where: Callable[[str], str]
-    numbers: dict[str, str] = field(default_factory=dict)
-
-    def define(self, identifier: str, number: str) -> None:
-        """Note the number of an identifier; twice the same identifier is an error."""
-        if identifier in self.numbers:
-            raise ReportError(f"{self.where(identifier)}: {identifier!r} is defined twice")
-        self.numbers[identifier] = number
-
-
 @dataclass(frozen=True)
 class Float:
     """A figure or table of a page. label: `Figure 1:`."""
@@ -120,50 +106,55 @@ def number(
 ) -> dict[str, str]:
     """Number sections, figures and tables of a page in place, link references; return number by identifier.
 
-    draw: the blocks of a figure or table, in place of HTML; the rest then stays as it is in pandoc's tree.
+    where: the `file:line` of an identifier, for messages. draw: the blocks of a figure or table, in place of HTML; the
+    rest then stays as it is in pandoc's tree.
     Raises ReportError for a reference to nothing, and a figure without picture, rows or caption.
     """
-    state = Numbering(where)
-    _number_headings(doc, state, number_sections)
+    numbers: dict[str, str] = {}
+    counters = [0] * 6
     count = dict.fromkeys(KINDS, 0)
 
-    def floats(element, doc):
-        if isinstance(element, pf.Div):
-            kind = element.identifier.partition("-")[0]
-            if kind in ("fig", "tbl") and element.identifier.startswith(f"{kind}-"):
-                count[kind] += 1
-                state.define(element.identifier, str(count[kind]))
-
-    # In reading order, though panflute walks from the leaves up: figures and tables do not nest.
-    doc.walk(floats)
-    doc.walk(lambda element, doc: _link_reference(element, state))
-    doc.walk(lambda element, doc: (draw or draw_float)(found) if (found := _find_float(element, state)) else None)
-    if not draw:
-        doc.walk(lambda element, doc: _add_scrolling(element))
-    return state.numbers
-
-
-def _number_headings(doc: pf.Doc, state: Numbering, shown: bool) -> None:
-    """Number headings as 1, 1.1, ... and move all one level down: the first level is the page's title."""
-    counters = [0] * 6
+    def define(identifier: str, number: str) -> None:
+        if identifier in numbers:
+            raise ReportError(f"{where(identifier)}: {identifier!r} is defined twice")
+        numbers[identifier] = number
 
     def heading(element, doc):
+        """Number a heading as 1, 1.1, ... and move it one level down: the first level is the page's title."""
         if not isinstance(element, pf.Header):
             return
-        if shown and "unnumbered" not in element.classes:
+        if number_sections and "unnumbered" not in element.classes:
             counters[element.level - 1] += 1
             counters[element.level :] = [0] * (6 - element.level)
             text = ".".join(str(n) for n in counters[: element.level])
             if element.identifier.startswith("sec-"):
-                state.define(element.identifier, text)
+                define(element.identifier, text)
             mark = pf.Span(pf.Str(text), classes=["header-section-number"])
             element.content = [mark, pf.Space, *element.content]
         element.level = min(element.level + 1, 6)
 
+    def floats(element, doc):
+        kind, dash, _ = element.identifier.partition("-") if isinstance(element, pf.Div) else ("", "", "")
+        if kind in ("fig", "tbl") and dash:
+            count[kind] += 1
+            define(element.identifier, str(count[kind]))
+
+    def drawn(element, doc):
+        if isinstance(element, pf.Div) and element.identifier in numbers:
+            return (draw or draw_float)(_read_float(element, numbers[element.identifier], where))
+        return None
+
+    # In reading order, though panflute walks from the leaves up: figures and tables do not nest.
     doc.walk(heading)
+    doc.walk(floats)
+    doc.walk(lambda element, doc: _link_reference(element, numbers, where))
+    doc.walk(drawn)
+    if not draw:
+        doc.walk(_add_scrolling)
+    return numbers
 
 
-def _link_reference(element, state: Numbering):
+def _link_reference(element, numbers: dict[str, str], where: Callable[[str], str]):
     """`@fig-x` as a link `Figure 1`; `-@fig-x` as its number; several in one bracket with commas between."""
     if not isinstance(element, pf.Cite):
         return None
@@ -171,51 +162,47 @@ def _link_reference(element, state: Numbering):
     if not ours:
         return None
     if len(ours) < len(element.citations):
-        raise ReportError(f"{state.where('@' + ours[0].id)}: one bracket mixes works and @{ours[0].id}; use two")
+        raise ReportError(f"{where('@' + ours[0].id)}: one bracket mixes works and @{ours[0].id}; use two")
     inlines = []
     for citation in ours:
-        name = citation.id
-        kind = KINDS[name.partition("-")[0]]
-        if name not in state.numbers:
-            same = [known for known in state.numbers if known.partition("-")[0] == name.partition("-")[0]]
-            raise ReportError(f"{state.where('@' + name)}: @{name} refers to no {kind.lower()}; {hint(name, same)}")
-        text = state.numbers[name] if citation.mode == "SuppressAuthor" else f"{kind}\u00a0{state.numbers[name]}"
+        name, prefix = citation.id, citation.id.partition("-")[0]
+        if name not in numbers:
+            same = [known for known in numbers if known.partition("-")[0] == prefix]
+            raise ReportError(f"{where('@' + name)}: @{name} refers to no {KINDS[prefix].lower()}; {hint(name, same)}")
+        text = numbers[name] if citation.mode == "SuppressAuthor" else f"{KINDS[prefix]}\u00a0{numbers[name]}"
+        inlines += [pf.Str(","), pf.Space] if inlines else []
         link = pf.Link(pf.Str(text), url=f"#{name}", classes=["xref"])
-        inlines += [pf.Str(","), pf.Space, *citation.prefix, link] if inlines else [*citation.prefix, link]
-        inlines += citation.suffix
+        inlines += [*citation.prefix, link, *citation.suffix]
     return inlines
 
 
-def _find_float(element, state: Numbering) -> Float | None:
-    """The figure or table that an element is, if it is a numbered one; pictures get its caption as alternative text."""
-    if not isinstance(element, pf.Div) or element.identifier not in state.numbers:
-        return None
+def _read_float(element: pf.Div, number: str, where: Callable[[str], str]) -> Float:
+    """The figure or table that a div is; its pictures get its caption as alternative text."""
     name = element.identifier
-    kind, place = KINDS[name.partition("-")[0]], state.where(name)
-    blocks = list(element.content)
-    if not blocks or not isinstance(blocks[-1], pf.Para) or holds(blocks[-1], pf.Image):
+    kind, place = KINDS[name.partition("-")[0]], where(name)
+    *content, caption = element.content or [None]
+    if not isinstance(caption, pf.Para) or _parts(caption, pf.Image):
         raise ReportError(f"{place}: {name} has no caption; the last paragraph of its div must be the caption")
-    *content, caption = blocks
-    if name.startswith("fig-") and not holds(pf.Div(*content), pf.Image):
+    parts = [part for block in content for part in _parts(block, pf.Image | pf.Table | pf.RawBlock)]
+    pictures = [part for part in parts if isinstance(part, pf.Image)]
+    if kind == "Figure" and not pictures:
         raise ReportError(f"{place}: {name} holds no picture; embed a cell that draws one")
-    if name.startswith("tbl-") and not any(holds(b, pf.Table) or "<table" in _raw_text(b) for b in content):
+    if kind == "Table" and not any(isinstance(p, pf.Table) or "<table" in getattr(p, "text", "") for p in parts):
         raise ReportError(f"{place}: {name} holds no table; include one from paper/tables/ or embed a cell")
-    _caption_as_alt_text(content, pf.stringify(caption).strip())
-    label = f"{kind}\u00a0{state.numbers[name]}:"
-    return Float(name, kind, list(element.classes), label, content, list(caption.content))
+    for picture in pictures:
+        if not pf.stringify(picture).strip():
+            picture.content = [pf.Str(pf.stringify(caption).strip())]
+    return Float(name, kind, list(element.classes), f"{kind}\u00a0{number}:", content, list(caption.content))
 
 
 def draw_float(found: Float) -> list:
     """A figure or table in HTML: content, number and caption."""
     words = [pf.Span(pf.Str(found.label), classes=["float-number"]), pf.Space, *found.caption]
-    classes = html_escape(" ".join(["float", found.kind.lower(), *found.classes]), quote=True)
+    classes = escape(" ".join(["float", found.kind.lower(), *found.classes]))
+    attributes = {"tabindex": "0", "role": "group"} if found.kind == "Table" else {}
     return [
-        pf.RawBlock(f'<figure id="{html_escape(found.name, quote=True)}" class="{classes}">', "html"),
-        pf.Div(
-            *found.content,
-            classes=["scroll"],
-            attributes={"tabindex": "0", "role": "group"} if found.kind == "Table" else {},
-        ),
+        pf.RawBlock(f'<figure id="{escape(found.name)}" class="{classes}">', "html"),
+        pf.Div(*found.content, classes=["scroll"], attributes=attributes),
         pf.RawBlock("<figcaption>", "html"),
         pf.Plain(*words),
         pf.RawBlock("</figcaption></figure>", "html"),
@@ -227,36 +214,19 @@ def wrap_embed(made: str, notebook: str, href: str) -> str:
     return f'::::: {{.quarto-embed-nb-cell notebook="{notebook}" href="{href}"}}\n{made}\n:::::'
 
 
-def _caption_as_alt_text(blocks: list, text: str) -> None:
-    """Give pictures that have no description of their own the caption as alternative text."""
-
-    def fill(element, doc):
-        if isinstance(element, pf.Image) and not pf.stringify(element).strip():
-            element.content = [pf.Str(text)]
-
-    for block in blocks:
-        block.walk(fill)
-
-
-def _add_scrolling(element):
+def _add_scrolling(element, doc):
     """Tables and display formulas in a box that scrolls sideways."""
+    attributes = {"tabindex": "0", "role": "group"}
     if isinstance(element, pf.Math) and element.format == "DisplayMath":
-        return pf.Span(element, classes=["formula"], attributes={"tabindex": "0", "role": "group"})
+        return pf.Span(element, classes=["formula"], attributes=attributes)
     is_table = isinstance(element, pf.Table) or (isinstance(element, pf.RawBlock) and "<table" in element.text)
     if is_table and "scroll" not in getattr(element.parent, "classes", []):
-        return pf.Div(element, classes=["scroll"], attributes={"tabindex": "0", "role": "group"})
+        return pf.Div(element, classes=["scroll"], attributes=attributes)
     return None
 
 
-def holds(element, kind) -> bool:
-    """Whether an element is or contains one of a kind."""
+def _parts(element, kinds) -> list:
+    """The elements of some kinds that an element is or contains."""
     found = []
-    element.walk(lambda e, doc: found.append(e) if isinstance(e, kind) else None)
-    return bool(found)
-
-
-def _raw_text(element) -> str:
-    """The raw HTML in an element."""
-    found = []
-    element.walk(lambda e, doc: found.append(e.text) if isinstance(e, pf.RawBlock) else None)
-    return "".join(found)
+    element.walk(lambda e, doc: found.append(e) if isinstance(e, kinds) else None)
+    return found
