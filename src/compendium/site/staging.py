@@ -11,7 +11,6 @@ import base64
 import json
 import re
 import shutil
-from dataclasses import dataclass
 from pathlib import Path
 
 import nbformat
@@ -27,33 +26,30 @@ from compendium.papers.common.verdicts import VERDICTS
 from compendium.project import Results
 from compendium.site.api_page import python_markdown
 from compendium.site.cards import methods_markdown, metrics_markdown
-from compendium.site.committed import without_links
+from compendium.site.committed import other_runs, without_links
 from compendium.site.markdown import ReportError, escape, raw_html
 from compendium.site.notebook import read_notebook
 from compendium.site.numbers import read_declared_numbers, read_numbers
-from compendium.site.other_runs import other_runs
 from compendium.site.pictures import NOT_HERE, draw_note, draw_prices, draw_scorecards
 from compendium.site.tables import html_with_titles, in_words, read_declarations, table_markdown
 from compendium.workflow.manifest import JUDGES
 
+# the text is written for these: what is missing in them is an error, in a run of one's own it is named
+WRITTEN_FOR = ("smoke", "quick", "reference", "paper")
+EMBED = re.compile(r"\{\{<\s*embed\s+\S*?([\w-]+)\.ipynb#([\w-]+)\s*>\}\}")
+VARIABLE = re.compile(r"\{\{<\s*var\s+(\S+)\s*>\}\}")
+MISSING_TABLE = f"| |\n|:--|\n| This table is {NOT_HERE}. |\n"
 NOT_RECORDED = "not recorded"
 
 
-@dataclass(frozen=True)
-class Staged:
-    """What was staged: notebook and table files, and the number texts by dotted key."""
-
-    notebooks: tuple[Path, ...]
-    tables: tuple[Path, ...]
-    variables: dict[str, str]
-
-
-def stage(profile: str, results: Results | None = None) -> Staged:
+def stage(profile: str, results: Results | None = None) -> dict[str, str]:
     """Copy a profile's notebooks, tables and numbers to where the pages read them; remove stale ones.
+
+    Gives the texts of numbers by dotted key.
 
     results: those of `results/<profile>` where not given; a committed copy has all but single explained texts.
     Raises ReportError where the profile has no results, or where paper/tables.yml asks for a table or column
-    that is not there; for a profile of one's own, and a committed copy, such gaps are filled, see site.gaps.
+    that is not there; for a profile of one's own, and a committed copy, such gaps are filled, see below.
     """
     home, own = project.home(), project.results(profile)
     results = results or own
@@ -72,14 +68,18 @@ def stage(profile: str, results: Results | None = None) -> Staged:
     tables = {path.name: path for folder in folders for path in sorted(folder.glob("[!.]*.csv"))}
     copies = {path.name: _for_readers(path) for path in sources}
     if gaps:
-        pages = read_pages(home)
-        variables |= missing_numbers(pages, variables)
+        paths = [home / "index.qmd", *sorted((home / "paper").rglob("*.qmd"))]
+        pages = "\n\n".join(path.read_text(encoding="utf-8") for path in paths if path.exists())
+        variables = dict.fromkeys(VARIABLE.findall(pages), NOT_HERE) | variables
         copies = with_missing_cells(pages, copies)
-    texts = {
-        f"_{name}.md": _write_table(name, declared, tables, variables, gaps)
-        for name, declared in read_declarations(home / "paper" / "tables.yml").items()
-    }
-    texts |= {"_notebooks.md": _notebook_list(sources), "_other-runs.md": beside}
+    texts = {"_notebooks.md": _notebook_list(sources), "_other-runs.md": beside}
+    for name, declared in read_declarations(home / "paper" / "tables.yml").items():
+        try:
+            texts[f"_{name}.md"] = table_markdown(name, declared, tables, variables)
+        except ReportError:
+            if not gaps:
+                raise
+            texts[f"_{name}.md"] = MISSING_TABLE
     drawn = draw_scorecards(results.tables, home / "paper" / "figures")
     drawn += draw_prices(folders[0] / "benchmark_accuracy.csv", home / "paper" / "figures")
     _remove_others(home / "paper" / "figures", {path.name for path in drawn})
@@ -93,11 +93,7 @@ def stage(profile: str, results: Results | None = None) -> Staged:
     with write_whole(home / "_variables.yml") as part:
         part.write_text(yaml.safe_dump(nest(variables), allow_unicode=True, width=10_000), encoding="utf-8")
     write_page(results)
-    return Staged(
-        tuple(home / "paper" / "notebooks" / name for name in copies),
-        tuple(home / "paper" / "tables" / name for name in sorted(texts)),
-        variables,
-    )
+    return variables
 
 
 def reference_pages(bibliography: Path) -> dict[str, str]:
@@ -108,18 +104,6 @@ def reference_pages(bibliography: Path) -> dict[str, str]:
         "_methods.md": methods_markdown(works),
         "_metrics.md": metrics_markdown(works),
     }
-
-
-def _write_table(
-    name: str, declared: dict, tables: dict[str, Path], variables: dict[str, str], gaps_allowed: bool
-) -> str:
-    """A declared table as Markdown; where the run does not have it, an error, or a table that says so."""
-    try:
-        return table_markdown(name, declared, tables, variables)
-    except ReportError:
-        if not gaps_allowed:
-            raise
-        return MISSING_TABLE
 
 
 def _for_readers(path: Path) -> str:
@@ -192,26 +176,9 @@ def _notebook_list(paths: list[Path]) -> str:
     return "\n".join(lines) + "\n"
 
 
-WRITTEN_FOR = ("smoke", "quick", "reference", "paper")
-EMBED = re.compile(r"\{\{<\s*embed\s+\S*?([\w-]+)\.ipynb#([\w-]+)\s*>\}\}")
-VARIABLE = re.compile(r"\{\{<\s*var\s+(\S+)\s*>\}\}")
-MISSING_TABLE = f"| |\n|:--|\n| This table is {NOT_HERE}. |\n"
-
-
 def allows_gaps(profile: str) -> bool:
     """Whether a run of this profile may be without what the text asks for."""
     return profile not in WRITTEN_FOR
-
-
-def read_pages(home: Path) -> str:
-    """The text of all pages, one after the other."""
-    pages = [home / "index.qmd", *sorted((home / "paper").rglob("*.qmd"))]
-    return "\n\n".join(page.read_text(encoding="utf-8") for page in pages if page.exists())
-
-
-def missing_numbers(pages: str, there: dict[str, str]) -> dict[str, str]:
-    """A text for each number that the pages name and the run does not have."""
-    return {key: NOT_HERE for key in VARIABLE.findall(pages) if key not in there}
 
 
 def with_missing_cells(pages: str, notebooks: dict[str, str]) -> dict[str, str]:
