@@ -13,6 +13,7 @@ from attreval.cli.app import CATALOGUES, app, plain_errors, print_rows
 
 CATALOGUES.append("compendium.catalogue")
 ProfileName = Annotated[str, typer.Option("--profile", "-p", help="a name from config/, or the path of a .yaml file")]
+AsJson = Annotated[bool, typer.Option("--json", help="machine-readable")]
 
 
 @app.command()
@@ -55,24 +56,20 @@ def run(
     from compendium.workflow.run_snakemake import is_dry, run_workflow
 
     settings = load(profile)
-    name = settings.name
     if profile.endswith((".yaml", ".yml")):
         profile = str(path_of(profile))  # steps run from the project folder, not from here
-    print(f"profile {name}: looking what is to do", flush=True)
+    print(f"profile {settings.name}: looking what is to do", flush=True)
     for task in settings.left_out:
         print(f"left out: {task}, whose files are not at hand; ATTREVAL_CORPORA can name a folder that has them")
     if not run_workflow(profile, cores, extra=context.args):
         print("nothing to do: results and site are up to date")
     if not is_dry(context.args):
-        print(f"results: {project.results(name).root}\nsite:    {project.home() / '_site' / 'index.html'}")
+        print(f"results: {project.results(settings.name).root}\nsite:    {project.home() / '_site' / 'index.html'}")
 
 
 @app.command()
 @plain_errors
-def plan(
-    profile: ProfileName = "quick",
-    as_json: Annotated[bool, typer.Option("--json", help="machine-readable")] = False,
-):
+def plan(profile: ProfileName = "quick", as_json: AsJson = False):
     """Evaluations, tokens, processor time and memory of each step of a profile, before anything of it runs."""
     from compendium.config import load
     from compendium.planning.plan import make_plan
@@ -80,9 +77,9 @@ def plan(
     found = make_plan(load(profile), notify=lambda step: print(f"measuring: {step}", file=sys.stderr))
     if as_json:
         print(json.dumps(found.to_json(), indent=1, ensure_ascii=False))
-        return
-    print_rows(found.table())
-    print("\n".join(found.notes()))
+    else:
+        print_rows(found.table())
+        print("\n".join(found.notes()))
 
 
 @app.command()
@@ -122,9 +119,7 @@ def _read_value(name: str, text: str):
 def render(
     profile: ProfileName = "quick",
     route: Annotated[str, typer.Option(help="auto, quarto or pandoc")] = "auto",
-    committed: Annotated[
-        bool, typer.Option("--committed", help="of the committed run, as happens where there is no other")
-    ] = False,
+    committed: Annotated[bool, typer.Option(help="the committed run, as happens where there is no other")] = False,
 ):
     """Stage a profile's notebooks, tables and numbers, and render the site into _site/."""
     from compendium.site.rendering import render
@@ -139,15 +134,14 @@ def render(
 def _find_results(profile: str, committed: bool = False):
     """(name, results, whether they are this machine's): of a run here, else those that are committed, if asked so."""
     from compendium import config, project
-    from compendium.site.committed import committed as place_of
-    from compendium.site.committed import committed_runs
+    from compendium.site import committed as runs
 
     name = config.load(profile).name
     results = project.results(name)
-    if not committed and (any(results.steps.glob("*.json")) or name not in committed_runs()):
+    if not committed and (any(results.steps.glob("*.json")) or name not in runs.committed_runs()):
         return name, results, True
     print(f"the committed run of {name}, without what shows single texts: the explorer, examples", file=sys.stderr)
-    return name, place_of(name), False
+    return name, runs.committed(name), False
 
 
 @app.command()
@@ -178,18 +172,15 @@ def explore(profile: ProfileName = "quick"):
 
 @app.command()
 @plain_errors
-def claims(
-    profile: ProfileName = "quick",
-    as_json: Annotated[bool, typer.Option("--json", help="machine-readable")] = False,
-):
+def claims(profile: ProfileName = "quick", as_json: AsJson = False):
     """The scorecard: each claim with our value, what chance gives, and a verdict."""
     from compendium.papers.common.claims import for_people, scorecard
 
     table = scorecard(_find_results(profile)[1].tables)
     if as_json:
         print(table.to_json(orient="records", indent=1, force_ascii=False))
-        return
-    print(for_people(table))
+    else:
+        print(for_people(table))
 
 
 @app.command()
@@ -198,5 +189,4 @@ def doctor():
     """Say what this machine has, and what follows."""
     from compendium.workflow.doctor import examine
 
-    for line in examine():
-        print(line)
+    print("\n".join(examine()))

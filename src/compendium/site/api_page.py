@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable
-from textwrap import dedent
+from textwrap import dedent, indent
 from typing import Annotated, Any, get_args, get_origin
 
 import attreval
@@ -77,16 +77,12 @@ def constants(function: Callable) -> str:
 def signature(name: str, called: Callable) -> str:
     """`name(argument: type = default, ...) -> type` as Python writes it, an argument a line where one line is short."""
     found = inspect.signature(called)
-    arguments, keyword_only = [], False
-    for parameter in found.parameters.values():
-        if parameter.name in ("self", "cls"):
-            continue
-        if parameter.kind is parameter.KEYWORD_ONLY and not keyword_only:
-            arguments.append("*")
-            keyword_only = True
-        arguments.append(_argument(parameter))
-    given = found.return_annotation
-    returned = "" if given is inspect.Signature.empty or inspect.isclass(called) else f" -> {_type(given)}"
+    given = [one for one in found.parameters.values() if one.name not in ("self", "cls")]
+    arguments = [_argument(one) for one in given]
+    if keyword_only := [at for at, one in enumerate(given) if one.kind is one.KEYWORD_ONLY]:
+        arguments.insert(keyword_only[0], "*")
+    unknown = found.return_annotation is inspect.Signature.empty or inspect.isclass(called)
+    returned = "" if unknown else f" -> {_type(found.return_annotation)}"
     line = f"{name}({', '.join(arguments)}){returned}"
     if len(line) <= WIDTH:
         return line
@@ -94,19 +90,14 @@ def signature(name: str, called: Callable) -> str:
 
 
 def _argument(parameter: inspect.Parameter) -> str:
-    """One argument with its type and default."""
-    text = parameter.name
+    """One argument with its type and default; of a record of settings, whose own are told elsewhere, its type alone."""
+    text, default = parameter.name, parameter.default
     if parameter.annotation is not inspect.Parameter.empty:
         text += f": {_type(parameter.annotation)}"
-    if parameter.default is inspect.Parameter.empty:
+    if default is inspect.Parameter.empty:
         return text
-    default = f"{type(parameter.default).__name__}()" if _has_fields(parameter.default) else repr(parameter.default)
-    return f"{text} = {'...' if default.startswith('<') else default}"
-
-
-def _has_fields(value: Any) -> bool:
-    """Whether a value is a record of settings, whose own defaults are told elsewhere."""
-    return hasattr(type(value), "model_fields")
+    shown = f"{type(default).__name__}()" if hasattr(type(default), "model_fields") else repr(default)
+    return f"{text} = {'...' if shown.startswith('<') else shown}"
 
 
 def _type(annotation: Any) -> str:
@@ -136,33 +127,42 @@ def public_names() -> dict[str, Any]:
 def python_markdown() -> str:
     """The page's body: functions, what they give, the records that they take, and the registries."""
     offered = public_names()
-    functions = {name: one for name, one in offered.items() if not inspect.isclass(one)}
-    classes = {name: one for name, one in offered.items() if inspect.isclass(one)}
-    blocks = ["# Functions", *(_function(f"attreval.{name}", name, one) for name, one in functions.items())]
-    blocks += ["# What they give", *(_class(name, one) for name, one in classes.items())]
-    blocks += ["# Registries and their records", *_registries(), *(_record(one) for one in RECORDS)]
-    return "\n\n".join(blocks) + "\n"
+    functions = [_function(name, one) for name, one in offered.items() if not inspect.isclass(one)]
+    classes = [_class(name, one) for name, one in offered.items() if inspect.isclass(one)]
+    blocks = ["# Functions", *functions, "# What they give", *classes, "# Registries and their records"]
+    blocks += [_registry("METHODS", METHODS, Method, "methods"), _registry("METRICS", METRICS, Metric, "metrics")]
+    return "\n\n".join([*blocks, *map(_record, RECORDS)]) + "\n"
 
 
-def _function(shown: str, name: str, function: Any) -> str:
+def _section(name: str, *blocks: str) -> str:
+    """A section that others can link to, of those blocks that are not empty."""
+    return "\n\n".join(filter(None, [f"## {name} {{#api-{name}}}", *blocks]))
+
+
+def _function(name: str, function: Any) -> str:
     """A section of a function."""
-    parts = [f"## {name} {{#api-{name}}}", _listing(signature(shown, function)), describe(function.__doc__)]
-    return "\n\n".join([*parts, *filter(None, [constants(function)])])
-
-
-def _listing(text: str) -> str:
-    return f"```python\n{text}\n```"
+    listing = f"```python\n{signature(f'attreval.{name}', function)}\n```"
+    return _section(name, listing, describe(function.__doc__), constants(function))
 
 
 def _class(name: str, documented: type) -> str:
     """A section of a class that users are given: what it is, and its members."""
-    return "\n\n".join(
-        [
-            f"## {name} {{#api-{name}}}",
-            describe(documented.__doc__),
-            *(_member(name, one, member) for one, member in public_members(documented).items()),
-        ]
-    )
+    members = [_member(name, one, member) for one, member in public_members(documented).items()]
+    return _section(name, describe(documented.__doc__), *members)
+
+
+def _record(documented: type) -> str:
+    """A section of a record that users fill in."""
+    name = documented.__name__
+    lines = f"from {documented.__module__} import {name}\n\n{signature(name, documented)}"
+    return _section(name, f"```python\n{lines}\n```", describe(documented.__doc__))
+
+
+def _registry(name: str, registry: Any, record: type, page: str) -> str:
+    """What METHODS or METRICS is, with the way to its cards."""
+    kind = record.__name__
+    told = f"`from attreval.{page} import {name}`: name to [{code(kind)}](#api-{kind}), {len(registry)} of them"
+    return _section(name, f"{told}; each has a [card]({page}.qmd).")
 
 
 def public_members(documented: type) -> dict[str, Any]:
@@ -180,30 +180,5 @@ def _member(owner: str, name: str, member: Any) -> str:
     shown = signature(name, function)
     if isinstance(member, property):
         shown = name + shown.removeprefix(f"{name}()").replace(" -> ", ": ")
-    blocks = describe(function.__doc__)
-    told = "\n\n".join(filter(None, [blocks, constants(function)]))
-    indented = "\n".join(f"    {line}" if line else "" for line in told.splitlines()).lstrip()
-    return f"[{code(' '.join(shown.split()))}]{{#api-{owner}-{name}}}\n:   {indented}"
-
-
-def _record(documented: type) -> str:
-    """A section of a record that users fill in."""
-    name = documented.__name__
-    listing = _listing(f"from {documented.__module__} import {name}\n\n{signature(name, documented)}")
-    return "\n\n".join([f"## {name} {{#api-{name}}}", listing, describe(documented.__doc__)])
-
-
-def _registries() -> list[str]:
-    """What METHODS and METRICS are, with the way to their cards."""
-    rows = (("METHODS", METHODS, Method, "methods"), ("METRICS", METRICS, Metric, "metrics"))
-    return [
-        f"## {name} {{#api-{name}}}\n\n"
-        f"`from {_home_of(record)} import {name}`: name to [{code(record.__name__)}](#api-{record.__name__}), "
-        f"{len(registry)} of them; each has a [card]({page}.qmd)."
-        for name, registry, record, page in rows
-    ]
-
-
-def _home_of(record: type) -> str:
-    """The module that a registry of such records is imported from."""
-    return "attreval.methods" if record is Method else "attreval.metrics"
+    told = "\n\n".join(filter(None, [describe(function.__doc__), constants(function)]))
+    return f"[{code(' '.join(shown.split()))}]{{#api-{owner}-{name}}}\n:   {indent(told, '    ').lstrip()}"

@@ -35,15 +35,10 @@ class Graph:
     @cached_property
     def asked_anew(self) -> list[Run]:
         """The runs whose models notebook 08 asks questions that no earlier notebook has asked."""
-        spec, explained = self.profile.joint, self.profile.explained_runs()
-        budgets = [run for run in explained if run[0] in spec.budgets.tasks]
-        return [
-            *self.joint,
-            *budgets,
-            *self.profile.first_runs(spec.limits.tasks),
-            *self.from_baselines,
-            *self.profile.twin_runs(),
-        ]
+        given, spec = self.profile, self.profile.joint
+        budgets = [run for run in given.explained_runs() if run[0] in spec.budgets.tasks]
+        limits = given.first_runs(spec.limits.tasks)
+        return [*self.joint, *budgets, *limits, *self.from_baselines, *given.twin_runs()]
 
     @cached_property
     def from_baselines(self) -> list[Run]:
@@ -118,13 +113,14 @@ class Graph:
 
     @cached_property
     def _claims(self) -> list[dict]:
+        """All claims. What a claim is called, and why it does not hold, decides nothing."""
         path = project.home() / "paper" / "claims.yml"
-        return project.read_yaml(path) if path.exists() else []
+        found = project.read_yaml(path) if path.exists() else []
+        return [{key: claim[key] for key in claim if key not in ("title", "reasons")} for claim in found]
 
     def claims(self, paper: str) -> list[dict]:
-        """What a paper claims. What a claim is called, and why it does not hold, decides nothing."""
-        of_paper = [claim for claim in self._claims if claim["paper"] == paper]
-        return [{key: claim[key] for key in claim if key not in ("title", "reasons")} for claim in of_paper]
+        """What a paper claims."""
+        return [claim for claim in self._claims if claim["paper"] == paper]
 
     def sections(self, *names: str) -> dict[str, Any]:
         """These sections of the profile, and how many threads its sums are taken by."""
@@ -141,10 +137,6 @@ class Graph:
 
     def training(self, task: str, model: str) -> list[dict]:
         """What decides over the weights of a model."""
-        rows = {"train_rows", "dev_rows", "test_rows", "also_train"}
-        given = self.profile
-        return [
-            given.training_of(task, model).model_dump(),
-            given.models[model].model_dump(),
-            given.task_of(task, model).model_dump(include=rows),
-        ]
+        given, rows = self.profile, {"train_rows", "dev_rows", "test_rows", "also_train"}
+        used = given.task_of(task, model).model_dump(include=rows)
+        return [given.training_of(task, model).model_dump(), given.models[model].model_dump(), used]
