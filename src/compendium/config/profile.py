@@ -83,9 +83,8 @@ class Profile(Section):
                     raise ValueError(
                         f"task {task!r} cannot also train on {other!r}; it can on: {', '.join(fit) or 'none'}"
                     )
-            _check_keys(f"task {task!r}", "training", spec.training, TrainingSpec)
-            _check_keys(f"task {task!r}", "explain", spec.explain, ExplainSpec)
-            _check_keys(f"task {task!r}", "faithfulness", spec.faithfulness, FaithfulnessSpec)
+            for part, schema in (("explain", ExplainSpec), ("faithfulness", FaithfulnessSpec)):
+                _check_keys(f"task {task!r}", part, getattr(spec, part), schema)
             for model in spec.models:
                 _check_keys(f"model {model!r}", "training", self.models[model].training, TrainingSpec)
                 _check_keys(f"task {task!r}", "training", self.task_of(task, model).training, TrainingSpec)
