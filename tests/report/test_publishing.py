@@ -307,12 +307,6 @@ def test_a_machine_is_told_by_its_paths(tmp_path, monkeypatch):
     assert [line[:4] for line in proof.machine_facts(sorted(tmp_path.iterdir()))] == ["0.md", "1.md"]
 
 
-def test_a_picture_that_cannot_be_read_is_not_committed(tmp_path):
-    (tmp_path / "a.png").write_bytes(draw("words")[0])
-    with pytest.raises(ValueError, match=r"no SVG tells what is written on a\.png"):
-        proof.check_folder(tmp_path, texts(), [])
-
-
 def test_tables_are_read_by_row_and_by_column(tmp_path):
     (tmp_path / "a.csv").write_text('x,y\n1,"b, c"\n2,d\n2,d\n')
     assert proof.written(tmp_path / "a.csv") == {"a.csv": ["x y 1 b, c 2 d 2 d", "x 1 2", "y b, c d"]}

@@ -185,8 +185,12 @@ def clean_notebook(path: Path, quoted: Quoted, shown: set[bytes]):
     node, said = nbformat.read(path, as_version=4), []
     for place, output in outputs_of(node, path.stem):
         if place in quoted:
-            _say_left_out(output, _name(quoted[place]))
-            said.append(f"{place}: words of {_name(quoted[place])}")
+            names = _name(quoted[place])
+            html = f"<p><em>Not in the committed copy: words of <code>{names}</code>.</em></p>"
+            told = {"text/html": html, "text/plain": f"Not in the committed copy: words of {names}."}
+            output.clear()
+            output.update(nbformat.v4.new_output("display_data", told))
+            said.append(f"{place}: words of {names}")
         elif "data" in output:
             output.data = {kind: held for kind, held in output.data.items() if kind in KEPT}
             if "image/png" in output.data:
@@ -206,18 +210,6 @@ def clean_notebook(path: Path, quoted: Quoted, shown: set[bytes]):
     source = path.stem.partition("-")[0]
     node.cells[0].source += f"\n\n{SOURCE} [notebooks/{source}.ipynb]({UP}/notebooks/{source}.ipynb)"
     return node, said
-
-
-def _say_left_out(output, names: str) -> None:
-    """Put the ids of texts in the place of an output that shows them."""
-    if output.output_type == "stream":
-        output.text = f"[words of {names}]\n"
-    elif output.output_type == "error":
-        output.ename, output.evalue, output.traceback = "left out", f"[words of {names}]", []
-    else:
-        html = f"<p><em>Not in the committed copy: words of <code>{names}</code>.</em></p>"
-        output.data = {"text/html": html, "text/plain": f"Not in the committed copy: words of {names}."}
-        output.metadata = {}
 
 
 def _name(texts: list[str]) -> str:

@@ -153,8 +153,6 @@ def check_folder(folder: Path, texts: Iterable[Text], exempt: Iterable[str]) -> 
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     if told := machine_facts(files):
         raise ValueError("not to be committed, since it names a machine:\n  " + "\n  ".join(told))
-    if mute := [path.name for path in files if path.suffix == ".png" and not path.with_suffix(".svg").exists()]:
-        raise ValueError(f"not to be committed, since no SVG tells what is written on {', '.join(mute)}")
     pieces = {f"{path.parent.name}/{place}": text for path in files for place, text in written(path).items()}
     if quoted := find_quotes(pieces, texts, exempt):
         lines = [f"{place} quotes {', '.join(names[:3])}" for place, names in quoted.items()]
