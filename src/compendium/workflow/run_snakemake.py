@@ -54,14 +54,12 @@ def discard_incomplete(folder: project.Results) -> list[str]:
     return broken
 
 
-def run_workflow(
-    profile: str, cores: int | None = None, targets: Sequence[str] = (), extra: Sequence[str] = ()
-) -> bool:
+def run_workflow(profile: str, cores: int | None = None, extra: Sequence[str] = ()) -> bool:
     """Bring a profile's results and the site up to date; False where there was nothing to do.
 
-    cores: None takes what the machine gives this process, or what the profile of a cluster says. targets: files or
-    rules, the site where empty. extra: words passed on to snakemake; a dry run changes nothing, and may stand beside a
-    run that is at work. Raises WorkflowFailed where a step fails.
+    cores: None takes what the machine gives this process, or what the profile of a cluster says. extra: words passed on
+    to snakemake; a dry run changes nothing, and may stand beside a run that is at work. Raises WorkflowFailed where a
+    step fails.
     """
     settings = config.load(profile)
     folder, dry = project.results(settings.name), is_dry(extra)
@@ -79,7 +77,7 @@ def run_workflow(
         command = [
             *(sys.executable, "-m", "snakemake", "--snakefile", str(project.home() / "workflow" / "Snakefile")),
             *("--directory", str(project.home()), "--config", f"profile={profile}", *name_cores(cores, extra)),
-            *("--rerun-incomplete", "--nolock", "--nocolor", *extra, "--", *targets),
+            *("--rerun-incomplete", "--nolock", "--nocolor", *extra),
         ]
         log = folder.root / "logs" / ("dry_run.log" if dry else "snakemake.log")
         log.parent.mkdir(parents=True, exist_ok=True)
