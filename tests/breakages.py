@@ -148,7 +148,7 @@ quotes.py test_publishing.py
 - range(len(stream) - size + 1)
 + range(len(stream) - size)
 # stale-pages: notebooks and tables of an earlier run stay on the site
-staging.py test_site.py::test_staging_again_removes_what_is_stale
+rendering.py test_site.py::test_staging_again_removes_what_is_stale
 - elif path.name not in keep:
 + elif path.name in keep:
 """

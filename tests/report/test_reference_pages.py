@@ -20,7 +20,7 @@ from attreval.metrics.metric import JUDGES, NEEDS
 from compendium.site import cards
 from compendium.site.api_page import RECORDS, code, constants, describe, inline, public_members, public_names, signature
 from compendium.site.pandoc_route import pandoc
-from compendium.site.staging import reference_pages
+from compendium.site.rendering import reference_pages
 
 BIBLIOGRAPHY = CHECKOUT / "paper" / "references.bib"
 HOSTILE = [

@@ -10,7 +10,7 @@ from compendium import project
 from compendium.site.committed import LEAD, committed
 from compendium.site.markdown import ReportError
 from compendium.site.pictures import NOT_HERE
-from compendium.site.staging import stage
+from compendium.site.rendering import stage
 
 
 @pytest.fixture

@@ -10,8 +10,7 @@ from inventory import inventory
 
 from compendium.site.markdown import ReportError
 from compendium.site.pictures import NOT_HERE
-from compendium.site.rendering import render
-from compendium.site.staging import allows_gaps, stage
+from compendium.site.rendering import allows_gaps, render, stage
 
 
 @pytest.fixture(scope="module")

@@ -17,8 +17,7 @@ from compendium.site.markdown import ReportError
 from compendium.site.pandoc_route import pdf
 from compendium.site.pandoc_route import site as site_module
 from compendium.site.pandoc_route.site import build, read_site
-from compendium.site.rendering import render
-from compendium.site.staging import stage
+from compendium.site.rendering import render, stage
 from compendium.site.tables import titles
 
 

@@ -1,6 +1,6 @@
 """Numbers of the text: paper/numbers.yml says for each key which cell of which table it is, and how it is printed.
 
-A key whose table the run does not have, or in which no row matches, is left out; see site.gaps for what follows.
+A key whose table the run does not have, or in which no row matches, is left out; see site.rendering for what follows.
 """
 
 from __future__ import annotations
