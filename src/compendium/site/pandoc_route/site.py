@@ -11,6 +11,7 @@ from importlib import resources
 from pathlib import Path
 from urllib.parse import quote, unquote
 
+import pandas as pd
 import panflute as pf
 
 from compendium import project
@@ -64,7 +65,8 @@ def read_site(home: Path, variables: dict[str, str]) -> Site:
         if not found and "*" not in pattern:
             raise ReportError(f"_quarto.yml: project.render lists {pattern!r}, which is not there")
         pages |= {path: path.relative_to(home).with_suffix(".html").as_posix() for path in found}
-    return Site(home, config, {key: str(text) for key, text in _flatten(variables)}, pages)
+    flat = {key: str(text) for row in pd.json_normalize(variables).to_dict("records") for key, text in row.items()}
+    return Site(home, config, flat, pages)
 
 
 def staged_site(home: Path) -> Site:
@@ -73,15 +75,6 @@ def staged_site(home: Path) -> Site:
     if not staged.exists():
         raise ReportError(f"{staged} is not there: stage a profile first (attreval render --profile NAME)")
     return read_site(home, project.read_yaml(staged) or {})
-
-
-def _flatten(tree: dict, above: str = "") -> list[tuple[str, str]]:
-    """Nested mappings as (dotted key, text) pairs."""
-    pairs = []
-    for key, value in tree.items():
-        name = f"{above}{key}"
-        pairs += _flatten(value, f"{name}.") if isinstance(value, dict) else [(name, value)]
-    return pairs
 
 
 def build(home: Path) -> dict[str, bytes]:
