@@ -26,6 +26,8 @@ import traceback
 from collections.abc import Iterator
 from pathlib import Path
 
+from ipykernel.kernelspec import get_kernel_dict
+
 from attreval.core.tables import write_json
 from compendium.workflow.machine import end_with_parent, thread_variables
 
@@ -43,8 +45,8 @@ class WarmProcess:
         command = folder / "attreval"
         command.write_text(f'#!/bin/sh\nexec {shlex.join([*ask, "attreval.cli"])} "$@"\n', encoding="utf-8")
         command.chmod(0o755)
-        kernel = {"display_name": "Python 3", "language": "python"}
-        kernel["argv"] = [*ask, "ipykernel_launcher", "-f", "{connection_file}"]
+        kernel = get_kernel_dict()  # python -m ipykernel_launcher ...
+        kernel["argv"] = [*ask, *kernel["argv"][kernel["argv"].index("-m") + 1 :]]
         write_json(folder / "kernels" / "python3" / "kernel.json", kernel)
         self.fixed = thread_variables(threads) | {"PYTHONHASHSEED": "0"}
         self.process: subprocess.Popen | None = None
