@@ -126,29 +126,29 @@ core/tables.py core/test_tables.py
 -         os.replace(part, path)
 +         yield path
 # parts-of-other-settings: after a changed parameter an interrupted step goes on with parts made by the old one
-workflow/kept.py workflow/test_kept.py
-- said = [profile.model_dump_json(), *(
-+ said = [*(
+workflow/parallel.py workflow/test_parallel.py
+- "\n".join([profile.model_dump_json(), *said])
++ "\n".join(said)
 # imports-of-imports: a changed module that is imported by way of another does not make a step stale
 compendium/imports.py workflow/test_staleness.py
 - todo += _imported(path.read_text(encoding="utf-8"))[0]
 + todo += []
 # var-missing: a number that is not there is silently left out of the text
-shortcodes.py test_shortcodes.py
+shortcodes.py test_pandoc.py
 -     if argument not in variables:
 -         raise ReportError(f"no number {argument!r} in _variables.yml; {hint(argument, variables)}")
 -     return variables[argument]
 +     return variables.get(argument, "")
 # float-numbers: tables are numbered on from the figures, and references to them are wrong
-crossref.py test_crossref.py
+pandoc.py test_pandoc.py
 - str(count[kind])
 + str(sum(count.values()))
 # quote-at-the-end: words of a corpus are committed where they end what is written
 quotes.py test_publishing.py
-- range(len(stream) - WINDOW + 1)
-+ range(len(stream) - WINDOW)
+- range(len(stream) - size + 1)
++ range(len(stream) - size)
 # stale-pages: notebooks and tables of an earlier run stay on the site
-staging.py test_site.py::test_staging_again_removes_what_is_stale
+rendering.py test_site.py::test_staging_again_removes_what_is_stale
 - elif path.name not in keep:
 + elif path.name in keep:
 """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compendium import config, corpora
-from compendium.workflow import parameters
+from compendium.workflow.parameters import NOTEBOOKS
 
 
 def list_corpora() -> list[dict]:
@@ -14,44 +14,29 @@ def list_corpora() -> list[dict]:
 
 def list_models() -> list[dict]:
     """Models that the profiles define."""
-    return [
-        {
-            "profile": profile,
-            "name": name,
-            "architecture": spec.architecture,
-            "from": spec.weights or "scratch" + (f", {spec.embeddings} embeddings" if spec.embeddings else ""),
-            "max_length": spec.max_length,
-        }
-        for profile in config.profiles()
-        for name, spec in config.load(profile).models.items()
-    ]
+    rows = []
+    for profile in config.profiles():
+        for name, spec in config.load(profile).models.items():
+            start = spec.weights or "scratch" + (f", {spec.embeddings} embeddings" if spec.embeddings else "")
+            row = {"profile": profile, "name": name, "architecture": spec.architecture, "from": start}
+            rows.append(row | {"max_length": spec.max_length})
+    return rows
 
 
 def list_notebooks() -> list[dict]:
     """Notebooks and what they may be given."""
-    return [
-        {"name": name, "parameters": [f"{key} = {field.default!r}" for key, field in schema.model_fields.items()]}
-        for name, schema in parameters.NOTEBOOKS.items()
-    ]
+    given = {name: schema.model_fields.items() for name, schema in NOTEBOOKS.items()}
+    return [{"name": name, "parameters": [f"{k} = {f.default!r}" for k, f in of]} for name, of in given.items()]
 
 
 def list_profiles() -> list[dict]:
     """Profiles with their tasks and methods."""
+    found = map(config.load, config.profiles())
     return [
-        {
-            "name": profile.name,
-            "tasks": list(profile.tasks),
-            "models": list(profile.models),
-            "methods": len(profile.explain.methods),
-            "threads": profile.threads,
-        }
-        for profile in map(config.load, config.profiles())
+        {"name": one.name, "tasks": list(one.tasks), "models": list(one.models)}
+        | {"methods": len(one.explain.methods), "threads": one.threads}
+        for one in found
     ]
 
 
-CATALOGUES = {
-    "corpora": list_corpora,
-    "models": list_models,
-    "notebooks": list_notebooks,
-    "profiles": list_profiles,
-}
+CATALOGUES = {"corpora": list_corpora, "models": list_models, "notebooks": list_notebooks, "profiles": list_profiles}

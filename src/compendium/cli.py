@@ -13,6 +13,7 @@ from attreval.cli.app import CATALOGUES, app, plain_errors, print_rows
 
 CATALOGUES.append("compendium.catalogue")
 ProfileName = Annotated[str, typer.Option("--profile", "-p", help="a name from config/, or the path of a .yaml file")]
+AsJson = Annotated[bool, typer.Option("--json", help="machine-readable")]
 
 
 @app.command()
@@ -28,8 +29,8 @@ def fetch(
     """
     from compendium import config, corpora
     from compendium.corpora.fetch.fetching import with_tables
+    from compendium.workflow.graph import write_stamps
     from compendium.workflow.run_notebook import with_mark
-    from compendium.workflow.staleness import write_stamps
 
     tasks, names = list(task or []), list(weights or [])
     settings = config.load(profile or "quick") if profile or not (tasks or names) else None
@@ -55,24 +56,20 @@ def run(
     from compendium.workflow.run_snakemake import is_dry, run_workflow
 
     settings = load(profile)
-    name = settings.name
     if profile.endswith((".yaml", ".yml")):
         profile = str(path_of(profile))  # steps run from the project folder, not from here
-    print(f"profile {name}: looking what is to do", flush=True)
+    print(f"profile {settings.name}: looking what is to do", flush=True)
     for task in settings.left_out:
         print(f"left out: {task}, whose files are not at hand; ATTREVAL_CORPORA can name a folder that has them")
     if not run_workflow(profile, cores, extra=context.args):
         print("nothing to do: results and site are up to date")
     if not is_dry(context.args):
-        print(f"results: {project.results(name).root}\nsite:    {project.home() / '_site' / 'index.html'}")
+        print(f"results: {project.results(settings.name).root}\nsite:    {project.home() / '_site' / 'index.html'}")
 
 
 @app.command()
 @plain_errors
-def plan(
-    profile: ProfileName = "quick",
-    as_json: Annotated[bool, typer.Option("--json", help="machine-readable")] = False,
-):
+def plan(profile: ProfileName = "quick", as_json: AsJson = False):
     """Evaluations, tokens, processor time and memory of each step of a profile, before anything of it runs."""
     from compendium.config import load
     from compendium.planning.plan import make_plan
@@ -80,9 +77,9 @@ def plan(
     found = make_plan(load(profile), notify=lambda step: print(f"measuring: {step}", file=sys.stderr))
     if as_json:
         print(json.dumps(found.to_json(), indent=1, ensure_ascii=False))
-        return
-    print_rows(found.table())
-    print("\n".join(found.notes()))
+    else:
+        print_rows(found.table())
+        print("\n".join(found.notes()))
 
 
 @app.command()
@@ -93,7 +90,7 @@ def notebook(
 ):
     """Run one notebook with typed parameters; the executed copy goes to results/<profile>/notebooks."""
     from compendium.config import path_of
-    from compendium.workflow.processes import end_with_parent
+    from compendium.workflow.machine import end_with_parent
     from compendium.workflow.run_notebook import run_notebook
 
     if os.environ.get("ATTREVAL_IN_WORKFLOW"):
@@ -122,9 +119,7 @@ def _read_value(name: str, text: str):
 def render(
     profile: ProfileName = "quick",
     route: Annotated[str, typer.Option(help="auto, quarto or pandoc")] = "auto",
-    committed: Annotated[
-        bool, typer.Option("--committed", help="of the committed run, as happens where there is no other")
-    ] = False,
+    committed: Annotated[bool, typer.Option(help="the committed run, as happens where there is no other")] = False,
 ):
     """Stage a profile's notebooks, tables and numbers, and render the site into _site/."""
     from compendium.site.rendering import render
@@ -139,22 +134,21 @@ def render(
 def _find_results(profile: str, committed: bool = False):
     """(name, results, whether they are this machine's): of a run here, else those that are committed, if asked so."""
     from compendium import config, project
-    from compendium.site.publishing.places import committed as place_of
-    from compendium.site.publishing.places import committed_runs
+    from compendium.site import committed as runs
 
     name = config.load(profile).name
     results = project.results(name)
-    if not committed and (any(results.steps.glob("*.json")) or name not in committed_runs()):
+    if not committed and (any(results.steps.glob("*.json")) or name not in runs.committed_runs()):
         return name, results, True
     print(f"the committed run of {name}, without what shows single texts: the explorer, examples", file=sys.stderr)
-    return name, place_of(name), False
+    return name, runs.committed(name), False
 
 
 @app.command()
 @plain_errors
 def publish(profile: ProfileName = "quick"):
     """Copy a whole run into results/reference, without any corpus text; write docs/fidelity.md and links to it."""
-    from compendium.site.publishing.publish import publish
+    from compendium.site.publish import publish
 
     print(publish(profile))
 
@@ -178,25 +172,57 @@ def explore(profile: ProfileName = "quick"):
 
 @app.command()
 @plain_errors
-def claims(
-    profile: ProfileName = "quick",
-    as_json: Annotated[bool, typer.Option("--json", help="machine-readable")] = False,
-):
+def claims(profile: ProfileName = "quick", as_json: AsJson = False):
     """The scorecard: each claim with our value, what chance gives, and a verdict."""
     from compendium.papers.common.claims import for_people, scorecard
 
     table = scorecard(_find_results(profile)[1].tables)
     if as_json:
         print(table.to_json(orient="records", indent=1, force_ascii=False))
-        return
-    print(for_people(table))
+    else:
+        print(for_people(table))
 
 
 @app.command()
 @plain_errors
 def doctor():
     """Say what this machine has, and what follows."""
-    from compendium.workflow.doctor import examine
+    import shutil
+    from importlib.metadata import version
+    from pathlib import Path
 
-    for line in examine():
-        print(line)
+    import pypandoc
+    import torch
+
+    from attreval.models.placing import pick_device, pick_precision
+    from compendium import config, corpora, project
+    from compendium.workflow.machine import count_processors
+
+    device = pick_device()
+    free = shutil.disk_usage(project.home()).free / 1e9
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9
+    quarto = shutil.which("quarto")
+    browser = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    folder = os.environ.get("ATTREVAL_CORPORA")
+    given = f"ATTREVAL_CORPORA = {folder}" if folder else "ATTREVAL_CORPORA is not set"
+    read = "read from there" if folder and Path(folder).is_dir() else "external corpora come from their own addresses"
+    tables = [task for task in corpora.TASKS if corpora.table_path(task).exists()]
+    ran = [p for p in config.profiles() if (project.results(p).root / "manifest.json").exists()]
+    found = [
+        ("python", f"{sys.version.split()[0]}, torch {torch.__version__}", f"attreval {version('attreval')}"),
+        (
+            "device",
+            f"{device.type}, {count_processors()} processors",
+            f"training and sampled methods run in {pick_precision('auto', device)}",
+        ),
+        ("memory", f"{memory:.0f} GB", "enough" if memory >= 8 else "the quick profile wants 8 GB"),
+        ("disk", f"{free:.0f} GB free", "enough" if free >= 5 else "quick wants about 5 GB: make room first"),
+        ("quarto", quarto or "not here", "renders the site" if quarto else "`attreval render` goes through pandoc"),
+        ("pandoc", pypandoc.get_pandoc_version(), "the route without quarto"),
+        ("browser", browser or "not here", f"site tests in a browser {'run' if browser else 'are skipped'}"),
+        ("corpora", given, read),
+        ("tables", ", ".join(tables) or "none made yet", "`attreval fetch --task NAME` makes one"),
+        ("results", ", ".join(ran) or "none yet", "`attreval run --profile quick` makes them"),
+    ]
+    for name, there, follows in found:
+        print(f"{name:<10} {there:<44} {follows}")

@@ -30,7 +30,7 @@ def closure(sources: Iterable[str], leave_out: Sequence[str] = ()) -> list[Path]
         seen.add(module)
         parts, last = module.split("."), None
         for i in range(1, len(parts) + 1):  # importing a.b.c runs a and a.b as well
-            path = _file_of(".".join(parts[:i]))
+            path = _find(_folder(".".join(parts[:i])))
             last = path or last
             if path and path not in found:
                 found.add(path)
@@ -45,12 +45,8 @@ def closure(sources: Iterable[str], leave_out: Sequence[str] = ()) -> list[Path]
 def _members(folder: str) -> list[str]:
     """The modules of a folder that import a decorator: a function named like its module (`metric.metric`)."""
     modules = {f"{folder}.{path.stem}": path.read_text(encoding="utf-8") for path in _folder(folder).glob("[!_]*.py")}
-    return [module for module, text in modules.items() if any(map(_is_decorator, _imported(text)[0]))]
-
-
-def _is_decorator(name: str) -> bool:
-    """Whether an imported name is that of a function in the module of this name."""
-    return name.split(".")[-1:] == name.split(".")[-2:-1]
+    names = {module: [name.split(".") for name in _imported(text)[0]] for module, text in modules.items()}
+    return [module for module, of in names.items() if any(parts[-1:] == parts[-2:-1] for parts in of)]
 
 
 def code_digest(files: Iterable[Path]) -> str:
@@ -115,12 +111,7 @@ def _folder(package: str) -> Path:
     return PACKAGES[root].joinpath(*rest)
 
 
-def _file_of(module: str) -> Path | None:
-    """The file of a module, None where the name is not a module (but a function in one, say)."""
-    return _find(_folder(module))
-
-
 @cache
 def _find(path: Path) -> Path | None:
-    """The module or package of this path without an ending, if there is one."""
+    """The file of the module or package of this path; None where the name is none (but a function in one, say)."""
     return next((found for found in (path.with_suffix(".py"), path / "__init__.py") if found.exists()), None)

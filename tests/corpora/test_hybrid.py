@@ -9,7 +9,7 @@ from reference.models import instance
 from attreval.core.tables import read_about, read_instances, write_instances
 from attreval.texts.rows import Counts
 from compendium import corpora
-from compendium.corpora import hybrid, newsgroups
+from compendium.corpora import hybrid, topics
 from compendium.corpora.table import make_table
 
 KINDS = ("tide", "loom", "kiln")  # each class has its own word, so a sentence gives its class away
@@ -114,7 +114,7 @@ def test_tasks_are_fetched_behind_the_tables_they_are_made_from():
 def test_relevant_words_meet_words_by_both_rules():
     text = "X-rays of a diodes resistor ray amplifier"
     made = instance(text)
-    marks = newsgroups.mark_words(["rays", "diode", "resistors"])(made.segments, made.words).marks
+    marks = topics.mark_words(["rays", "diode", "resistors"])(made.segments, made.words).marks
     words = made.word_texts()
     by_rule = [{word for word, marked in zip(words, row, strict=True) if marked} for row in marks]
     assert by_rule[0] >= {"diodes"} and "resistor" not in by_rule[0] and "ray" not in by_rule[0]
@@ -143,9 +143,9 @@ def test_posts_with_lists_are_found_in_the_archive(tmp_path):
     }.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / f"{name}.json").write_text(json.dumps({"article": name, "words": words}))
-    sources = {f"mohseni/{group}": tmp_path / group for group in newsgroups.GROUPS}
+    sources = {f"mohseni/{group}": tmp_path / group for group in topics.GROUPS}
     counts = Counts()
-    rows = list(newsgroups.build_manual_newsgroups(sources | {"newsgroups/20news-bydate.tar.gz": archive}, counts))
+    rows = list(topics.build_manual_newsgroups(sources | {"newsgroups/20news-bydate.tar.gz": archive}, counts))
     assert [(row.id, row.label) for row in rows] == [("manual_newsgroups/test/sci.med/1", 13)]
     assert counts.dropped == {"an empty list": 1, "a list whose post is not in the official test part": 1}
     words = instance(*rows[0].segments)

@@ -11,7 +11,7 @@ from compendium import corpora
 from compendium.corpora import TASKS
 from compendium.corpora.fetch.fetching import with_tables
 from compendium.corpora.own_tasks import register
-from compendium.workflow.staleness import folder_stamp, stamp_path, write_stamps
+from compendium.workflow.graph import folder_stamp, stamp_path, write_stamps
 
 LINES = [
     (f"A {word} film {n}. It was {word}.", label) for n in range(8) for word, label in (("good", "1"), ("bad", "0"))

@@ -259,7 +259,7 @@ def test_the_whole_corpus_is_parsed_to_its_end_with_its_own_vocabulary(tmp_path,
     for name, path in sources.items():
         write_instances(path, [instance(f"a {name}{at} loaves are", name=f"{at}", split="test") for at in range(9)], {})
     monkeypatch.setattr(sv, "load_parser", lambda folder: Parser())
-    monkeypatch.setattr(sv, "SIZES", {"agreement_whole": sv.Size(None, 3)})
+    monkeypatch.setattr(sv, "SIZES", {"agreement_whole": (None, 3)})
     rows = list(sv.build_agreement_whole(sources | {sv.PARSER: tmp_path}, Counts()))
     assert len(rows) == 18 and all(row.id.startswith(f"agreement_whole/{row.split}/") for row in rows)
     assert sorted({word for row in rows for word in row.segments[0].split()}) == ["DT", "a", "bbc0", "loaves"]
@@ -273,7 +273,7 @@ def test_the_parsed_corpus_is_cut_split_by_beginning_and_free_of_repeats(tmp_pat
         rows += [instance("never reached loaves are", name="late", split="test")]
         write_instances(path, rows, {})
     monkeypatch.setattr(sv, "load_parser", lambda folder: Parser())
-    monkeypatch.setattr(sv, "SIZES", {"agreement_parsed": sv.Size(21, 3_000)})
+    monkeypatch.setattr(sv, "SIZES", {"agreement_parsed": (21, 3_000)})
     counts = Counts()
     rows = list(sv.build_agreement_parsed(texts | {sv.PARSER: tmp_path}, counts))
     assert {row.segments for row in rows} == {("the loaves",), ("a oven a loaves",)}

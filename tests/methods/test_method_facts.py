@@ -189,7 +189,7 @@ attreval.methods.__path__.append(sys.argv[1])  # as if the file lay in the packa
 import attreval as av
 from attreval.catalogue import list_methods
 from attreval.methods import METHODS, methods_for
-from compendium.site.reference.cards import methods_markdown
+from compendium.site.cards import methods_markdown
 from reference import models
 
 assert list(METHODS)[-2:] == ["gradients_combined", "gradient_max"], "a new method stands at the end"

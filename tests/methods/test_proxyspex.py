@@ -21,7 +21,7 @@ from attreval.methods.method import Budget, UnitSettings
 from attreval.methods.run import explain
 from attreval.models.scorer import Scorer
 from compendium.papers.sun2024 import oracle
-from compendium.site.reference import cards
+from compendium.site import cards
 
 NAMES = ("proxyspex", "proxyspex_spans")
 INSTALL = "pip install 'attreval[interactions]'"

@@ -13,7 +13,7 @@ from attreval.core.runs import consecutive_runs
 from attreval.core.units import find_units
 from attreval.metrics.unified.gold import read_gold
 from attreval.texts.rows import Counts
-from compendium.corpora.spanex import build_spanex_fever, build_spanex_snli, inside
+from compendium.corpora.snli import build_spanex_fever, build_spanex_snli, inside
 from compendium.corpora.table import words_of
 from compendium.corpora.tasks import TASKS
 

@@ -13,7 +13,7 @@ from attreval.core.tables import write_instances
 from attreval.metrics import marks as people
 from attreval.texts.rows import Counts
 from compendium import config, corpora
-from compendium.corpora import snli, table, vader
+from compendium.corpora import reviews, snli, table
 from compendium.corpora.fetch import sources
 
 
@@ -105,7 +105,7 @@ def rated_sources(tmp_path):
 
 def test_rated_sentences_are_marked_on_the_side_of_their_label_and_unknown_to_the_model(rated_sources):
     counts = Counts()
-    rows = list(vader.build_rated_movies(rated_sources, counts))
+    rows = list(reviews.build_rated_movies(rated_sources, counts))
     assert [row.id for row in rows] == ["rated_movies/test/1", "rated_movies/test/2"]
     positive, negative = (row.evidence(row.segments, row.words).marks.tolist() for row in rows)
     assert positive == [[0, 1, 0, 0], [0, 0, 0, 0]] and negative == [[0, 0, 0, 1], [0, 1, 0, 1]]
@@ -125,7 +125,7 @@ def test_rated_sentences_are_marked_on_the_side_of_their_label_and_unknown_to_th
     ],
 )
 def test_a_known_text_is_recognised_in_another_spelling_and_inside_another(text, held):
-    assert vader.Known(["the whole story of a dog"]).holds(text) == held
+    assert reviews.Known(["the whole story of a dog"]).holds(text) == held
 
 
 ROWS = {"models": ["tiny"], "train_rows": 4, "dev_rows": 2, "test_rows": 2, "explain_rows": 1}

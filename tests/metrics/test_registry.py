@@ -132,7 +132,7 @@ from attreval.metrics.planted.measures import PLANTED_METRICS, evaluate
 from attreval.metrics.scored_text import ScoredText
 from attreval.models.scorer import Scorer
 from compendium.papers.joint import planted, values
-from compendium.site.reference.cards import metrics_markdown
+from compendium.site.cards import metrics_markdown
 from attreval.metrics.separation import separation
 
 names = list(METRICS)

@@ -10,8 +10,8 @@ import pytest
 import yaml
 from reference import CHECKOUT
 
+from compendium.workflow.graph import code_of, notebook_modules
 from compendium.workflow.parameters import NOTEBOOKS
-from compendium.workflow.staleness import code_of, notebook_modules
 
 DEMO = CHECKOUT / "notebooks" / "00_demo.ipynb"  # of the library alone: no step, no profile
 PATHS = sorted({*DEMO.parent.glob("*.ipynb")} - {DEMO})

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from compendium.config import Profile
-from compendium.config.variants import apply_variants
+from compendium.config.reading import apply_variants
 from compendium.papers.zhao2023.erasure import ROW, VALUES
 from reference.profiles import TASK, TINY
 

@@ -16,17 +16,15 @@ from compendium.config import load
 from compendium.corpora.fetch.fetching import with_tables
 from compendium.papers.common.claims import OF_THE_CLAIM, read_claims, scorecard
 from compendium.papers.common.verdicts import MADE, decide
-from compendium.site.publishing.fidelity import (
+from compendium.site.committed import LEAD, claims_json, committed_runs, link_line
+from compendium.site.fidelity import (
     NOT_FOUND,
     PAPERS,
     fidelity_markdown,
     read_turned,
     reason_of,
 )
-from compendium.site.publishing.links import LEAD, link_line
-from compendium.site.publishing.places import claims_json, committed_runs
-from compendium.site.publishing.proof import check_folder, machine_facts
-from compendium.site.publishing.quotes import corpus_texts, printed_by_papers
+from compendium.site.quotes import check_folder, corpus_texts, machine_facts, printed_by_papers
 from compendium.workflow.steps import STEPS
 
 MOST_BYTES = 30_000_000

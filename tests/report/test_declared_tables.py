@@ -10,7 +10,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compendium.site import staging
+from compendium.site import rendering
 from compendium.site import tables as tabulating
 from compendium.site.markdown import ReportError, escape, pipe_table
 from compendium.site.pandoc_route import pandoc
@@ -245,14 +245,14 @@ def test_wrong_declarations_are_named(tmp_path, change, message):
 
 
 def test_numbers_nest_and_conflicts_are_named():
-    assert staging.nest({"a.b": "1", "a.c.d": "x_y"}) == {"a": {"b": "1", "c": {"d": "x\\_y"}}}
+    assert rendering.nest({"a.b": "1", "a.c.d": "x_y"}) == {"a": {"b": "1", "c": {"d": "x\\_y"}}}
     for keys in (["a", "a.b"], ["a.b", "a.b.c"]):
         with pytest.raises(ReportError, match="is itself a number"):
-            staging.nest(dict.fromkeys(keys, "1"))
+            rendering.nest(dict.fromkeys(keys, "1"))
 
 
 def test_numbers_keep_their_last_zero_through_the_file(tmp_path):
-    tree = yaml.safe_load(yaml.safe_dump(staging.nest({"a.x": "0.10", "a.y": "1e3", "a.z": "no"})))
+    tree = yaml.safe_load(yaml.safe_dump(rendering.nest({"a.x": "0.10", "a.y": "1e3", "a.z": "no"})))
     assert tree == {"a": {"x": "0.10", "y": "1e3", "z": "no"}}
 
 

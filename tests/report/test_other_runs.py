@@ -10,7 +10,7 @@ import pytest
 from reference import CHECKOUT
 
 from compendium.project import Results
-from compendium.site.other_runs import ALONE, other_runs
+from compendium.site.committed import ALONE, other_runs
 from compendium.site.pictures import NO_LIMIT, draw_prices, time_to_accuracy
 
 RUN = CHECKOUT / "results" / "reference" / "quick"

@@ -25,13 +25,11 @@ from attreval.core.records import Instance
 from attreval.core.tables import write_csv, write_instances, write_json
 from compendium import config, corpora, project
 from compendium.papers.common.claims import read_claims, score
-from compendium.site.publishing import proof
-from compendium.site.publishing.copying import shrink_png, shrink_svg
-from compendium.site.publishing.fidelity import fidelity_markdown, main_runs, reason_of
-from compendium.site.publishing.links import LEAD, write_links
-from compendium.site.publishing.places import ELSEWHERE, committed
-from compendium.site.publishing.publish import publish
-from compendium.site.publishing.quotes import WINDOW, find_quotes, letters
+from compendium.site import quotes as proof
+from compendium.site.committed import ELSEWHERE, LEAD, committed, write_links
+from compendium.site.fidelity import fidelity_markdown, main_runs, reason_of
+from compendium.site.publish import publish, shrink_png, shrink_svg
+from compendium.site.quotes import WINDOW, find_quotes, letters
 from compendium.workflow.steps import expected_steps
 
 SECRET = "Forty purple herons waited 3 long minutes before the lighthouse keeper's unlikely supper."
@@ -256,9 +254,7 @@ def test_which_tables_are_committed(home):
 def test_what_is_left_names_file_and_place_and_nothing_is_committed(home, monkeypatch):
     before = publish("quick")
     kept = sorted(path.name for path in before.rglob("*"))
-    monkeypatch.setattr(
-        "compendium.site.publishing.copying.clean_notebook", lambda path, *_: (nbformat.read(path, 4), [])
-    )
+    monkeypatch.setattr("compendium.site.publish.clean_notebook", lambda path, *_: (nbformat.read(path, 4), []))
     with pytest.raises(ValueError, match=r"names a machine:\n  \w+.ipynb: /home/somebody"):
         publish("quick")
     monkeypatch.setattr(proof, "machine_facts", lambda files: [])
@@ -309,12 +305,6 @@ def test_a_machine_is_told_by_its_paths(tmp_path, monkeypatch):
     ):
         (tmp_path / f"{at}.md").write_text(text)
     assert [line[:4] for line in proof.machine_facts(sorted(tmp_path.iterdir()))] == ["0.md", "1.md"]
-
-
-def test_a_picture_that_cannot_be_read_is_not_committed(tmp_path):
-    (tmp_path / "a.png").write_bytes(draw("words")[0])
-    with pytest.raises(ValueError, match=r"no SVG tells what is written on a\.png"):
-        proof.check_folder(tmp_path, texts(), [])
 
 
 def test_tables_are_read_by_row_and_by_column(tmp_path):

@@ -17,11 +17,10 @@ from attreval.methods import METHODS
 from attreval.methods.method import FAMILIES, KINDS, Budget, Method
 from attreval.metrics import METRICS
 from attreval.metrics.metric import JUDGES, NEEDS
+from compendium.site import cards
+from compendium.site.api_page import RECORDS, code, constants, describe, inline, public_members, public_names, signature
 from compendium.site.pandoc_route import pandoc
-from compendium.site.reference import cards
-from compendium.site.reference.docstrings import code, constants, describe, inline, signature
-from compendium.site.reference.python import RECORDS, public_members, public_names
-from compendium.site.staging import reference_pages
+from compendium.site.rendering import reference_pages
 
 BIBLIOGRAPHY = CHECKOUT / "paper" / "references.bib"
 HOSTILE = [

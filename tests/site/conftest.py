@@ -10,7 +10,7 @@ import madeup
 import pytest
 from browsing import BROWSER, FLAGS
 
-from compendium.site.publishing.places import committed
+from compendium.site.committed import committed
 from compendium.site.rendering import render
 
 

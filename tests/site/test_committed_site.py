@@ -7,11 +7,10 @@ from typer.testing import CliRunner
 
 from attreval.cli import app
 from compendium import project
+from compendium.site.committed import LEAD, committed
 from compendium.site.markdown import ReportError
 from compendium.site.pictures import NOT_HERE
-from compendium.site.publishing.links import LEAD
-from compendium.site.publishing.places import committed
-from compendium.site.staging import stage
+from compendium.site.rendering import stage
 
 
 @pytest.fixture
@@ -33,9 +32,9 @@ def clone(tmp_path, monkeypatch):
 
 
 def test_the_committed_run_is_staged_without_links_to_its_other_copies(clone):
-    staged = stage("quick", committed("quick"))
-    assert staged.notebooks and staged.tables and staged.variables["run.profile"] == "quick"
-    assert not any(LEAD in path.read_text(encoding="utf-8") for path in staged.notebooks)
+    assert stage("quick", committed("quick"))["run.profile"] == "quick"
+    notebooks = [path.read_text(encoding="utf-8") for path in (clone / "paper" / "notebooks").glob("*.ipynb")]
+    assert notebooks and not any(LEAD in text for text in notebooks)
     assert "no explained texts here" in (clone / "explorer.html").read_text(encoding="utf-8")
     assert not (clone / "results" / "quick").exists()
 
@@ -51,8 +50,9 @@ def test_what_is_newer_than_the_committed_run_is_named(clone):
     node = nbformat.read(notebook, as_version=4)
     node.cells = [cell for cell in node.cells if "label: places" not in cell.source]
     nbformat.write(node, notebook)
-    staged = stage("quick", old)
-    texts = {path.name: path.read_text(encoding="utf-8") for path in (*staged.tables, *staged.notebooks)}
+    stage("quick", old)
+    paths = [path for folder in ("tables", "notebooks") for path in (clone / "paper" / folder).iterdir()]
+    texts = {path.name: path.read_text(encoding="utf-8") for path in paths}
     assert NOT_HERE in texts["_joint-pareto.md"] and NOT_HERE not in texts["_joint-random.md"]
     assert "#| label: places" in texts["08_joint.ipynb"] and NOT_HERE in texts["08_joint.ipynb"]
     old.root.rename(clone / "results" / "quick")

@@ -8,7 +8,7 @@ from bs4 import BeautifulSoup
 import attreval
 from attreval.methods import METHODS
 from attreval.metrics import METRICS
-from compendium.site.staging import stage
+from compendium.site.rendering import stage
 
 PAGES = {
     "methods": [f"method-{name}" for name in METHODS],

@@ -140,6 +140,9 @@ def test_without_a_warm_process_the_client_runs_the_module_itself(tmp_path):
 
 def test_the_command_of_a_run(tmp_path):
     process = warm.WarmProcess(tmp_path, 1)
+    kernel = json.loads((tmp_path / "kernels" / "python3" / "kernel.json").read_text())
+    asked = [str(warm.CLIENT), str(tmp_path / "socket"), "ipykernel_launcher", "-f", "{connection_file}"]
+    assert kernel["argv"][-5:] == asked
     done = subprocess.run([tmp_path / "attreval", "list", "--help"], capture_output=True, text=True, timeout=WAIT)
     assert done.returncode == 0, "nobody listens: it starts cold"
     assert "Usage" in done.stdout
@@ -147,7 +150,7 @@ def test_the_command_of_a_run(tmp_path):
 
 
 def test_it_can_be_turned_off(monkeypatch):
-    monkeypatch.setenv(warm.SOCKET, "0")
+    monkeypatch.setenv(warm.SWITCH, "0")
     with warm.warm_process(1) as nothing:
         assert nothing is None
 

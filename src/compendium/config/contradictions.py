@@ -18,15 +18,15 @@ FAMILY = {"gru": "recurrent", "lstm": "recurrent", "qgru": "quasi", "qlstm": "qu
 
 def check_judges(profile, task: str) -> None:
     """Raise ValueError where a task's judges, models and ways to explain do not fit together."""
-    spec, explain = profile.tasks[task], profile.explaining_of(task)
-    for model in spec.models:
+    explain = profile.explaining_of(task)
+    for model in profile.tasks[task].models:
         used = profile.task_of(task, model)
+        family = FAMILY.get(profile.models[model].architecture, "transformer")
         if used.explain_rows and set(used.judges) - {"diagnosis"}:
-            _check_target(task, used.judges, explain.target)
-            _check_methods(profile, task, model)
+            _check_explaining(task, model, family, used.judges, explain)
             _check_parts(f"task {task!r}: explain.shards", explain.shards, "explain_rows", used.explain_rows)
         if "diagnosis" in used.judges:
-            _check_diagnosis(profile, task, model)
+            _check_diagnosis(profile.diagnosis, task, model, family)
 
 
 def check_more_than_random(profile) -> None:
@@ -62,56 +62,49 @@ def check_twins(profile) -> None:
             kind = "masked" if model in twins.masked else "plain"
             raise ValueError(f"joint.masked: {model!r} is a {kind} twin; give it training.masked to match")
         first = twins.plain[0]
-        for what, one, other in zip(
-            ("model", "rows", "training"), *(_upbringing(profile, task, m) for m in (first, model)), strict=True
-        ):
-            if one != other:
-                raise ValueError(
-                    f"joint.masked: twins on task {task!r} differ in `masked` alone; the {what} of {first!r} is {one}, "
-                    f"that of {model!r} is {other}"
-                )
+        ours, theirs = (_upbringing(profile, task, name) for name in (first, model))
+        for what in (what for what in ours if ours[what] != theirs[what]):
+            raise ValueError(
+                f"joint.masked: twins on task {task!r} differ in `masked` alone; the {what} of {first!r} is "
+                f"{ours[what]}, that of {model!r} is {theirs[what]}"
+            )
 
 
-def _upbringing(profile, task: str, model: str) -> tuple[dict, dict, dict]:
+def _upbringing(profile, task: str, model: str) -> dict[str, dict]:
     """All that makes a trained model but its name and whether it is masked."""
-    rows = profile.task_of(task, model).model_dump(include={"train_rows", "dev_rows", "also_train"})
-    training = profile.training_of(task, model).model_dump(exclude={"masked"})
-    return profile.models[model].model_dump(exclude={"training"}), rows, training
+    return {
+        "model": profile.models[model].model_dump(exclude={"training"}),
+        "rows": profile.task_of(task, model).model_dump(include={"train_rows", "dev_rows", "also_train"}),
+        "training": profile.training_of(task, model).model_dump(exclude={"masked"}),
+    }
 
 
-def _check_target(task: str, judges: list[str], target: str) -> None:
-    """Raise ValueError where a judge of the predicted class is given explanations of another."""
-    for judge in [name for name in judges if name in OF_THE_PREDICTED and target != "predicted"]:
+def _check_explaining(task: str, model: str, family: str, judges: list[str], explain) -> None:
+    """Raise ValueError where a judge of the predicted class is given another, or no method applies to a model."""
+    for judge in [name for name in judges if name in OF_THE_PREDICTED and explain.target != "predicted"]:
         raise ValueError(
-            f"task {task!r} has the judge {judge!r} and explain.target {target!r}: {OF_THE_PREDICTED[judge]}. Give the "
-            f"task `explain: {{target: predicted}}`, or take {judge!r} from its judges"
+            f"task {task!r} has the judge {judge!r} and explain.target {explain.target!r}: {OF_THE_PREDICTED[judge]}. "
+            f"Give the task `explain: {{target: predicted}}`, or take {judge!r} from its judges"
         )
-
-
-def _check_methods(profile, task: str, model: str) -> None:
-    """Raise ValueError where no method of a task applies to one of its models."""
-    family = FAMILY.get(profile.models[model].architecture, "transformer")
-    methods = profile.explaining_of(task).methods
-    if not any(family in METHODS[name].families for name in methods):
+    if not any(family in METHODS[name].families for name in explain.methods):
         raise ValueError(
-            f"task {task!r} is explained by {', '.join(methods)}, of which none applies to its model {model!r} "
+            f"task {task!r} is explained by {', '.join(explain.methods)}, of which none applies to its model {model!r} "
             f"({family}); these do: {', '.join(methods_for(family))}"
         )
 
 
-def _check_diagnosis(profile, task: str, model: str) -> None:
+def _check_diagnosis(spec, task: str, model: str, family: str) -> None:
     """Raise ValueError for a task of one text, a technique that does not apply to a model, and parts without any."""
     if len(TASKS[task].segments) < 2:
         fit = [name for name, known in TASKS.items() if len(known.segments) == 2]
         raise ValueError(f"task {task!r} has one text; diagnosis needs two, as in: {', '.join(fit)}")
-    family = FAMILY.get(profile.models[model].architecture, "transformer")
-    for technique in profile.diagnosis.techniques:
+    for technique in spec.techniques:
         if not all(family in METHODS[name].families for name in TECHNIQUES[technique].values()):
             raise ValueError(
                 f"task {task!r} has the judge 'diagnosis', whose technique {technique!r} does not apply to the model "
                 f"{model!r} ({family}); give the task a transformer, or leave it out of diagnosis.techniques"
             )
-    _check_parts("diagnosis.parts", profile.diagnosis.parts, "diagnosis.rows", profile.diagnosis.rows)
+    _check_parts("diagnosis.parts", spec.parts, "diagnosis.rows", spec.rows)
 
 
 def _check_parts(what: str, parts: int, of: str, rows: int) -> None:

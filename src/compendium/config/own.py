@@ -106,10 +106,8 @@ def make_known(settings: Mapping[str, Any]) -> None:
         check_run_name("corpora", str(name))
         for spec in _valid(CorpusSpec, [given]):
             columns = Columns(**{field: getattr(spec, field) for field in Columns.__dataclass_fields__})
-            prefer = _classes_of_reader(settings, name)
-            register(
-                name, Path(spec.file), columns, spec.labels, spec.title, spec.licence, prefer, spec.hybrid_sentences
-            )
+            about = (spec.labels, spec.title, spec.licence, _classes_of_reader(settings, name), spec.hybrid_sentences)
+            register(name, Path(spec.file), columns, *about)
 
 
 def _valid(schema: type[Section], given: Any) -> list:
@@ -159,11 +157,10 @@ def resolve_paths(found: dict[str, Any], folder: Path) -> dict[str, Any]:
 
     Raises ValueError for a model's folder that is not there, or holds no model; the nearest folders are named.
     """
-    models, corpora = found.get("models"), found.get("corpora")
     changed = dict(found)
-    if isinstance(models, dict):
+    if isinstance(models := found.get("models"), dict):
         changed["models"] = {name: _with_folders(name, spec, folder) for name, spec in models.items()}
-    if isinstance(corpora, dict):
+    if isinstance(corpora := found.get("corpora"), dict):
         changed["corpora"] = {name: _with_file(spec, folder) for name, spec in corpora.items()}
     if isinstance(given := found.get("attributions"), list):
         changed["attributions"] = [_with_file({"file": x} if isinstance(x, str) else x, folder) for x in given]
@@ -179,10 +176,8 @@ def _with_file(spec: Any, folder: Path) -> Any:
 
 def _with_folders(model: str, spec: Any, folder: Path) -> Any:
     """The entry of a model with absolute folders."""
-    if not isinstance(spec, dict):
-        return spec
-    given = {key: spec[key] for key in FROM_FOLDERS if isinstance(spec.get(key), str)}
-    return spec | {key: find_folder(f"models.{model}.{key}", value, folder) for key, value in given.items()}
+    given = [key for key in FROM_FOLDERS if isinstance(spec, dict) and isinstance(spec.get(key), str)]
+    return spec | {key: find_folder(f"models.{model}.{key}", spec[key], folder) for key in given} if given else spec
 
 
 def find_folder(where: str, given: str, folder: Path) -> str:

@@ -34,7 +34,7 @@ Run = tuple[str, str, int]  # task, model, seed
 class Profile(Section):
     """One profile, whole. threads: of a process; workers: processes of a step that judges.
 
-    variants: the reading of a paper that is followed where text and released code part, see config.variants; loading a
+    variants: the reading of a paper that is followed where text and released code part, see config.reading; loading a
     profile fills in what it says. left_out: the optional tasks that are not at hand; loading a profile sets it.
     corpora: files of one's own, tasks like any other; attributions: files of scores that were made elsewhere, whose
     methods stand beside ours. Making a profile changes nothing outside it: config.load makes these known first, and so
@@ -83,9 +83,8 @@ class Profile(Section):
                     raise ValueError(
                         f"task {task!r} cannot also train on {other!r}; it can on: {', '.join(fit) or 'none'}"
                     )
-            _check_keys(f"task {task!r}", "training", spec.training, TrainingSpec)
-            _check_keys(f"task {task!r}", "explain", spec.explain, ExplainSpec)
-            _check_keys(f"task {task!r}", "faithfulness", spec.faithfulness, FaithfulnessSpec)
+            for part, schema in (("explain", ExplainSpec), ("faithfulness", FaithfulnessSpec)):
+                _check_keys(f"task {task!r}", part, getattr(spec, part), schema)
             for model in spec.models:
                 _check_keys(f"model {model!r}", "training", self.models[model].training, TrainingSpec)
                 _check_keys(f"task {task!r}", "training", self.task_of(task, model).training, TrainingSpec)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from compendium.corpora.fetch import FetchError
-from compendium.corpora.fetch.lock import Package, packages
 from compendium.corpora.fetch.pretrained import WEIGHTS, glove, resolve_weights, vectors_file, weights
 from compendium.corpora.tasks import TASKS, Task, known_task, table_path
 
@@ -17,14 +16,12 @@ __all__ = [
     "TASKS",
     "WEIGHTS",
     "FetchError",
-    "Package",
     "Task",
     "at_hand",
     "evidence_tasks",
     "fetch",
     "glove",
     "load",
-    "packages",
     "resolve_weights",
     "table_path",
     "vectors_file",

@@ -16,9 +16,8 @@ import numpy as np
 
 from attreval.core.records import Evidence
 from attreval.texts.rows import Counts, Row
+from compendium.corpora.building import by_share, json_lines, same_text
 from compendium.corpora.fetch import FetchError
-from compendium.corpora.reading import json_lines
-from compendium.corpora.splits import by_share, same_text
 from compendium.corpora.tasks import TASKS
 
 SHARES = {"train": 0.85, "dev": 0.15}

@@ -9,6 +9,7 @@ of that verb and number is dropped and counted.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 from attreval.core.tables import read_instances
@@ -31,17 +32,8 @@ TEXT, GOLD = "linzen/subj_agr_filtered.text", "linzen/subj_agr_filtered.gold"
 END = "<eos>"
 
 
-def build_agreement_ud(sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
-    """Rows of all parts, all in test; rare are the words that are rare to the model of agreement_parsed."""
-    return _ud_rows("agreement_ud", "agreement_parsed", sources, counts)
-
-
-def build_agreement_ud_whole(sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
-    """The same to the model of agreement_whole."""
-    return _ud_rows("agreement_ud_whole", "agreement_whole", sources, counts)
-
-
 def _ud_rows(task: str, parent: str, sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
+    """Rows of all parts, all in test; rare are the words that are rare to the model of the parent task."""
     known = vocabulary_of(read_instances(sources[parent]))
     seen: set[str] = set()
     for part in PARTS:
@@ -66,17 +58,8 @@ def _read_trees(path: Path) -> Iterator[Sentence]:
             )
 
 
-def build_agreement_linzen(sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
-    """Rows of all sentences, all in test; rare are the words that are rare to the model of agreement_parsed."""
-    return _linzen_rows("agreement_linzen", "agreement_parsed", sources, counts)
-
-
-def build_agreement_linzen_whole(sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
-    """The same to the model of agreement_whole."""
-    return _linzen_rows("agreement_linzen_whole", "agreement_whole", sources, counts)
-
-
 def _linzen_rows(task: str, parent: str, sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
+    """Rows of all sentences, all in test; rare are the words that are rare to the model of the parent task."""
     known = vocabulary_of(read_instances(sources[parent]))
     lines = sources[TEXT].read_text(encoding="utf-8").splitlines()
     gold = sources[GOLD].read_text(encoding="utf-8").splitlines()
@@ -119,3 +102,9 @@ def _parse_words(parser, texts: list[list[str]]) -> Iterator[Sentence]:
 
     for document in parser.pipe(map(whole, texts), batch_size=64):
         yield next(read_sentences(document))
+
+
+build_agreement_ud = partial(_ud_rows, "agreement_ud", "agreement_parsed")
+build_agreement_ud_whole = partial(_ud_rows, "agreement_ud_whole", "agreement_whole")
+build_agreement_linzen = partial(_linzen_rows, "agreement_linzen", "agreement_parsed")
+build_agreement_linzen_whole = partial(_linzen_rows, "agreement_linzen_whole", "agreement_whole")

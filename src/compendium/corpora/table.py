@@ -17,7 +17,7 @@ from attreval import __version__
 from attreval.core.records import Evidence, Instance
 from attreval.texts.rows import Counts, Row
 from attreval.texts.words import writable
-from compendium.corpora.splits import in_order
+from compendium.corpora.building import in_order
 from compendium.corpora.tasks import Task, table_path
 
 STEP = 10_000

@@ -26,10 +26,10 @@ class Task:
     name: str
     title: str
     labels: tuple[str, ...]
-    segments: tuple[str, ...]
     module: str
     licence: str
     source: str
+    segments: tuple[str, ...] = ("text",)
     packages: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     optional: tuple[str, ...] = ()

@@ -55,26 +55,22 @@ def gather_page(results: Results, most: int = MOST_TEXTS, most_bytes: int = MOST
     """
     manifest = results.root / "manifest.json"
     facts = json.loads(manifest.read_text(encoding="utf-8")) if manifest.exists() else {}
-    about = {
-        "profile": str(facts.get("profile") or results.root.name),
-        "attreval": str(facts.get("attreval") or ""),
-        "date": str(facts.get("date") or "")[:10],
-        "commit": str(facts.get("commit") or "")[:12],
-    }
+    lengths = {"attreval": None, "date": 10, "commit": 12}
+    about = {"profile": str(facts.get("profile") or results.root.name)}
+    about |= {name: str(facts.get(name) or "")[:length] for name, length in lengths.items()}
     if not facts.get("settings"):
         return pack_page([], {}, about, Profile.model_construct().agreement, [])
     make_known(facts["settings"])
     profile = Profile.model_validate(facts["settings"], extra="ignore")
     runs, gaps = find_runs(results, profile)
-    turns = take_turns({run: len(instances) for run, instances in runs.items()}, most)
+    counts = {run: len(instances) for run, instances in runs.items()}
+    turns = take_turns(counts, most)
     values = read_values_of_instances(results)
     found = {}
     for run, instances in runs.items():
         chosen = [instances[place] for other, place in turns if other == run]
         found |= {(run, text.instance.id): text for text in read_texts(results, profile, run, chosen, values)}
-    names = [(run, runs[run][place].id) for run, place in turns]
-    texts = [found[name] for name in names if name in found]
-    counts = {run: len(instances) for run, instances in runs.items()}
+    texts = [found[name] for run, place in turns if (name := (run, runs[run][place].id)) in found]
     return pack_page(texts, read_means(results, values), about, profile.agreement, gaps, counts, most_bytes)
 
 

@@ -102,7 +102,8 @@ def read_texts(
     typed = _load_if_there(load_typed_attributions, results, profile, run)
     borrowed = borrowed_evidence(run[0]) if typed else {}
     predictions = _read_predictions(results, profile, run)
-    agreement = _read_text_agreement(results, run)
+    sentences = _of_run(_read_table(results.tables / "05_kamp2023_sentences.csv"), run).to_dict("records")
+    agreement = {row["instance"]: {n: row[n] for n in TEXT_AGREEMENT if pd.notna(row[n])} for row in sentences}
     metrics: dict[str, dict[str, dict[str, float]]] = {}
     for row in _of_run(values, run).itertuples():
         metrics.setdefault(row.instance, {}).setdefault(row.measure, {})[row.method] = row.value
@@ -167,9 +168,8 @@ def read_means(results: Results, values: pd.DataFrame) -> dict[Run, dict]:
 
 
 def _of_run(table: pd.DataFrame, run: Run) -> pd.DataFrame:
-    """The rows of a run."""
-    task, model, seed = run
-    return table[(table.task == task) & (table.model == model) & (table.seed == seed)]
+    """The rows of a run; none of an empty table."""
+    return table[(table[RUN] == run).all(axis=1)] if len(table) else table
 
 
 def _load_if_there(load: Callable[..., dict], results: Results, profile: Profile, run: Run) -> dict:
@@ -212,13 +212,6 @@ def _read_predictions(results: Results, profile: Profile, run: Run) -> dict[str,
     steps += [("03_explain", *run, shard) for shard in range(profile.explaining_of(run[0]).shards)]
     rows = [row for step in steps for row in _read_table(results.table("instances", *step)).to_dict("records")]
     return {row["instance"]: (int(row["predicted"]), float(row.get("probability", np.nan))) for row in rows}
-
-
-def _read_text_agreement(results: Results, run: Run) -> dict[str, dict[str, float]]:
-    """Agreement of the six methods, and of people, on each text of a run."""
-    table = _read_table(results.tables / "05_kamp2023_sentences.csv")
-    rows = _of_run(table, run).to_dict("records") if len(table) else []
-    return {row["instance"]: {n: row[n] for n in TEXT_AGREEMENT if pd.notna(row[n])} for row in rows}
 
 
 def _read_table(path: Path) -> pd.DataFrame:

@@ -1,14 +1,14 @@
 """What a profile will cost, before anything of it runs: evaluations, tokens, processor time and memory of each step.
 
-The steps are those of workflow.steps; each method says what it asks of a text (Method.cost), this machine how fast it
+The steps are those of workflow.steps; each method says what it asks of a text (Method.cost); this machine how fast it
 is (planning.speed). Rough where it must be: a text is as long as its task's are on average, what several methods ask
 alike is counted for each, and what asks no model (tables, intervals, figures) costs its step's start alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 
 import numpy as np
@@ -20,12 +20,12 @@ from attreval.metrics.normalised_aopc import EXACT
 from compendium import corpora
 from compendium.config import Profile, TrainingSpec
 from compendium.config.contradictions import FAMILY
-from compendium.planning.speed import GRADIENT, Speed, shape_of, start_seconds
+from compendium.planning.speed import BATCH_TOKENS, GRADIENT, Speed, shape_of, start_seconds
+from compendium.workflow.step import set_threads
 from compendium.workflow.steps import STEPS, Graph
 
 NEEDED = 24  # nodes at which a path meets its sum, on average over MiniLM's texts, whatever it begins with
-SUBWORDS = 1.25  # of a word
-SPECIAL = 3  # tokens around texts
+SUBWORDS, SPECIAL = 1.25, 3  # of a word; tokens around texts
 LOOKED_AT = 2000  # instances whose words are counted
 # mean words of a text where its table is not at hand, from the tables of `quick` and the papers' tables of data
 WORDS = {
@@ -35,6 +35,7 @@ WORDS = {
     **{"hybrid_newsgroups": 250, "hybrid_yelp": 160, "manual_newsgroups": 250},
 }
 OTHERWISE = 100  # of a corpus of one's own that has not been read
+COUNTS = ("texts", "evaluations", "gradients", "tokens")
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class Row:
     task: str = ""
     model: str = ""
     steps: int = 1
-    texts: int = 0
+    texts: float = 0
     evaluations: float = 0
     gradients: float = 0
     tokens: float = 0
@@ -57,8 +58,7 @@ class Row:
 
     def plus(self, other: Row, times: float = 1) -> Row:
         """The same with so many times as much of another's work."""
-        summed = ("texts", "evaluations", "gradients", "tokens", "seconds")
-        sums = {name: getattr(self, name) + times * getattr(other, name) for name in summed}
+        sums = {name: getattr(self, name) + times * getattr(other, name) for name in (*COUNTS, "seconds")}
         return replace(self, **sums, memory=max(self.memory, other.memory))
 
 
@@ -82,65 +82,53 @@ class Plan:
 
     def to_json(self) -> dict:
         """The plan as plain values; seconds and GiB are rounded."""
-        given = self.profile
-        counts = ("texts", "evaluations", "gradients", "tokens")
-        rounded = [{name: round(getattr(row, name)) for name in counts} for row in self.rows]
-        rows = [
-            vars(row) | counted | {"seconds": round(row.seconds, 1), "memory": round(row.memory, 2)}
-            for row, counted in zip(self.rows, rounded, strict=True)
-        ]
-        hours = {"processor_hours": round(self.processor_hours, 3), "wall_hours": round(self.wall_hours, 3)}
-        about = {"profile": given.name, "workers": given.workers, "threads": given.threads, "made_up": self.made_up}
-        return about | hours | {"rows": rows}
+        digits = dict.fromkeys(COUNTS) | {"seconds": 1, "memory": 2}
+        rows = [asdict(row) | {name: round(getattr(row, name), to) for name, to in digits.items()} for row in self.rows]
+        hours = {name: round(getattr(self, name), 3) for name in ("processor_hours", "wall_hours")}
+        given = {"profile": self.profile.name, "workers": self.profile.workers, "threads": self.profile.threads}
+        return given | {"made_up": self.made_up} | hours | {"rows": rows}
 
     def table(self) -> list[dict[str, str]]:
         """Its rows for people, and their sum."""
         total = Row("all", steps=sum(row.steps for row in self.rows))
         for row in self.rows:
             total = total.plus(row)
-        counts = ("steps", "texts", "evaluations", "gradients", "tokens")
         return [
             {"step": row.notebook, "task": row.task, "model": row.model}
-            | {name: f"{round(getattr(row, name)):,}" for name in counts}
+            | {name: f"{round(getattr(row, name)):,}" for name in ("steps", *COUNTS)}
             | {"minutes": f"{row.seconds / 60:.1f}", "GiB": f"{row.memory:.1f}"}
             for row in [*self.rows, total]
         ]
 
     def notes(self) -> list[str]:
         """What the table does not say."""
-        given = self.profile
         out = [
             f"{self.processor_hours:.2f} processor hours; {self.wall_hours:.2f} hours on a core for each of "
-            f"{given.workers} workers x {given.threads} threads, if none waits",
+            f"{self.profile.workers} workers x {self.profile.threads} threads, if none waits",
             "at most: what several methods ask alike is counted for each and computed once, no training stops early; "
             f"paths that may grow take {NEEDED} nodes. What asks no model, downloads and the site are not in it",
         ]
         if self.made_up:
-            names = ", ".join(self.made_up)
-            out.append(f"lengths declared, since their tables are not at hand (attreval fetch): {names}")
+            out.append(
+                f"lengths declared, since their tables are not at hand (attreval fetch): {', '.join(self.made_up)}"
+            )
         return out
 
 
-def make_plan(profile: Profile, notify: Callable[[str], None] | None = None) -> Plan:
+def make_plan(profile: Profile, notify: Callable[[str], None] = lambda step: None) -> Plan:
     """The plan of a profile. notify: is told which step is looked at.
 
     ValueError for weights whose shape is not known here.
     """
-    from compendium.workflow.step import set_threads
-
     set_threads(profile.threads)
     graph, counting, rows = Graph(profile), Counting(profile), []
-    for step in STEPS:
-        runs = step.runs(graph)
-        if not runs:
-            continue
-        if notify:
-            notify(step.notebook)
-        counted = list(counting.rows(step.rule))
+    for step in (step for step in STEPS if step.runs(graph)):
+        notify(step.notebook)
+        counted = counting.rows(step.rule)
         if not step.fields:  # one step for all tasks and models
-            counted = [Row(step.notebook), *(replace(row, steps=0) for row in counted)]
+            counted = [Row(""), *(replace(row, steps=0) for row in counted)]
         for row in counted:
-            alike = [run for run in runs if run[:2] == (row.task, row.model)]
+            alike = [run for run in step.runs(graph) if run[:2] == (row.task, row.model)]
             steps = len(alike) if step.fields else row.steps
             started = steps * start_seconds() * (profile.workers if step.side_by_side else 1)
             rows.append(replace(row, notebook=step.notebook, steps=steps, seconds=row.seconds + started))
@@ -167,6 +155,10 @@ class Counting:
         """One of FAMILIES."""
         return FAMILY.get(self.profile.models[model].architecture, FAMILIES[0])
 
+    def applying(self, methods: Iterable[str], model: str) -> list[str]:
+        """Those of some methods that apply to a model."""
+        return [name for name in methods if self.family(model) in METHODS[name].families]
+
     def lengths(self, task: str, model: str, most: int | None = None) -> tuple[int, int]:
         """(L, n): tokens of a text as a model reads it, and those that are scored."""
         transformer, limit = self.family(model) == "transformer", self.profile.models[model].max_length
@@ -175,23 +167,21 @@ class Counting:
         length = round(min(content + special, limit, most or limit))
         return length, max(1, length - special)
 
-    def rows(self, rule: str) -> Iterator[Row]:
+    def rows(self, rule: str) -> list[Row]:
         """What the steps of one rule ask, by task and model."""
         given = self.profile
-        count = getattr(self, f"_{rule}", None)
-        runs = {
-            "train": given.trained_runs,
-            "explain": given.explained_runs,
-            "faithfulness": lambda: given.explained_runs("faithfulness"),
-            "joint": given.explained_runs,
-        }.get(rule, lambda: given.explained_runs("diagnosis"))
-        if rule == "seeds":
-            yield from [self._seeds()] if given.seed_study else []
-        elif count:
-            runs = runs()
-            for task, model in dict.fromkeys(run[:2] for run in runs):
-                seeds = sum(run[:2] == (task, model) for run in runs)
-                yield Row("", task, model).plus(count(task, model), seeds)
+        count, runs = {
+            "train": (self._train, given.trained_runs()),
+            "explain": (self._explain, given.explained_runs()),
+            "seeds": (self._seeds, [(given.seed_study.task, given.seed_study.model, 1)] if given.seed_study else []),
+            "faithfulness": (self._faithfulness, given.explained_runs("faithfulness")),
+            "explain_types": (self._explain_types, given.explained_runs("diagnosis")),
+            "agents": (self._agents, given.explained_runs("diagnosis")),
+            "diagnosis": (self._diagnosis, given.explained_runs("diagnosis")),
+            "joint": (self._joint, given.explained_runs()),
+        }.get(rule, (None, []))
+        pairs = [run[:2] for run in runs]
+        return [Row("", *pair).plus(count(*pair), pairs.count(pair)) for pair in dict.fromkeys(pairs)]
 
     def asked(self, task: str, model: str, texts: float, evaluations: float, gradients: float = 0) -> Row:
         """So many evaluations of each of some texts, so many of them with a gradient."""
@@ -199,14 +189,14 @@ class Counting:
         passes = evaluations + (GRADIENT - 1) * gradients
         seconds = texts * passes * length * speed.seconds(length)
         counts = (texts * evaluations, texts * gradients, texts * evaluations * length)
-        return Row("", task, model, 0, texts, *counts, seconds, speed.memory(False, 1024))
+        return Row("", task, model, 0, texts, *counts, seconds, speed.memory(False, BATCH_TOKENS))
 
     def explained(self, task: str, model: str, texts: float, methods: Iterable[str], budget: Budget) -> Row:
         """Texts that are predicted, and explained by those of some methods that apply."""
         length, content = self.lengths(task, model)
         layers = shape_of(self.profile.models[model])[0] if self.family(model) == "transformer" else 1
-        chosen = [METHODS[name] for name in methods if self.family(model) in METHODS[name].families]
-        costs = {method.name: method.cost(length, content, settled(budget), layers) for method in chosen}
+        chosen, budget = dict.fromkeys(self.applying(methods, model)), settled(budget)
+        costs = {name: METHODS[name].cost(length, content, budget, layers) for name in chosen}
         sloped = sum(cost for name, cost in costs.items() if METHODS[name].kind in ("gradient", "propagation"))
         return self.asked(task, model, texts, 1 + sum(costs.values()), sloped)
 
@@ -214,9 +204,9 @@ class Counting:
         """A training on so many rows, checked on so many and tested on so many."""
         train, dev, test = rows
         speed, (length, _) = self.speed(model), self.lengths(task, model, spec.tokens)
-        own = self.asked(task, model, train * spec.epochs, 1, 1)
-        own = replace(own, texts=train, tokens=train * spec.epochs * length)
-        own = replace(own, seconds=GRADIENT * own.tokens * speed.seconds(length, spec.batch_rows))
+        tokens = train * spec.epochs * length
+        own = replace(self.asked(task, model, train * spec.epochs, 1, 1), tokens=tokens)
+        own = replace(own, seconds=GRADIENT * tokens * speed.seconds(length, spec.batch_rows))
         checked = (dev * spec.epochs * spec.evaluations_per_epoch if train else 0) + test
         own = replace(own.plus(self.asked(task, model, checked, 1)), texts=train)
         return replace(own, memory=speed.memory(bool(train), spec.batch_rows * length)) if train else own
@@ -225,27 +215,25 @@ class Counting:
         spec = self.profile.task_of(task, model)
         more = sum(also.rows * max(1, len(also.around_marks)) for also in spec.also_train.values())
         train = spec.train_rows + more if spec.train_rows else 0
-        rows = (train, spec.dev_rows, spec.test_rows)
-        return self.trained(task, model, rows, self.profile.training_of(task, model))
+        return self.trained(task, model, (train, spec.dev_rows, spec.test_rows), self.profile.training_of(task, model))
 
     def _explain(self, task: str, model: str) -> Row:
         spec = self.profile.explaining_of(task)
         texts = self.profile.rows_explained(task, model) + len(self.profile.tasks[task].examples)
         return self.explained(task, model, texts, spec.methods, spec)
 
-    def _seeds(self) -> Row:
-        study, given = self.profile.seed_study, self.profile
-        rows, spec = (study.train_rows, study.dev_rows, study.test_rows), given.study_explaining()
-        one = self.trained(study.task, study.model, rows, given.study_training())
-        one = one.plus(self.explained(study.task, study.model, study.explain_rows, spec.methods, spec))
-        return Row("", study.task, study.model).plus(one, len(study.seeds))
+    def _seeds(self, task: str, model: str) -> Row:
+        study, spec = self.profile.seed_study, self.profile.study_explaining()
+        rows = (study.train_rows, study.dev_rows, study.test_rows)
+        one = self.trained(task, model, rows, self.profile.study_training())
+        one = one.plus(self.explained(task, model, study.explain_rows, spec.methods, spec))
+        return Row("", task, model).plus(one, len(study.seeds))
 
     def erased(self, task: str, model: str, texts: float) -> Row:
         """Texts erased by the scores of each method: hard at every ratio in two ways, soft in as many draws."""
-        spec, soft = self.profile.faithfulness_of(task), self.profile.faithfulness_of(task).methods
-        methods = [m for m in self.profile.explaining_of(task).methods if self.family(model) in METHODS[m].families]
-        methods = list(dict.fromkeys(["random", *methods]))
-        hard, softly = 2 * len(spec.ratios) * len(methods), 2 * spec.draws * len([m for m in methods if m in soft])
+        spec = self.profile.faithfulness_of(task)
+        methods = {"random", *self.applying(self.profile.explaining_of(task).methods, model)}
+        hard, softly = 2 * len(spec.ratios) * len(methods), 2 * spec.draws * len(methods & set(spec.methods))
         return self.asked(task, model, texts, 2 + hard + softly)
 
     def _faithfulness(self, task: str, model: str) -> Row:
@@ -258,15 +246,14 @@ class Counting:
         return replace(own, texts=texts)
 
     def _explain_types(self, task: str, model: str) -> Row:
-        spec, budget = self.profile.diagnosis, self.profile.explaining_of(task)
-        budget = budget.changed(units=self.profile.diagnosis.units)
-        of = {
-            name: [m for t in names for m in TECHNIQUES[t].values()]
-            for name, names in (("all", spec.techniques), ("agents", spec.agents.techniques))
-        }
-        own = self.explained(task, model, spec.rows, of["all"], budget)
-        own = own.plus(self.explained(task, model, max(0, spec.agents.rows - spec.rows), of["agents"], budget))
-        return own.plus(self.asked(task, model, spec.oracle.rows, 2**spec.oracle.units))
+        spec = self.profile.diagnosis
+        budget = self.profile.explaining_of(task).changed(units=spec.units)
+        own = self.asked(task, model, spec.oracle.rows, 2**spec.oracle.units)
+        more = max(0, spec.agents.rows - spec.rows)
+        for techniques, rows in ((spec.techniques, spec.rows), (spec.agents.techniques, more)):
+            methods = [method for technique in techniques for method in TECHNIQUES[technique].values()]
+            own = own.plus(self.explained(task, model, rows, methods, budget))
+        return own
 
     def _agents(self, task: str, model: str) -> Row:
         """A training a condition and seed, and one without explanations; these make texts about twice as long."""
@@ -287,13 +274,11 @@ class Counting:
         """What no earlier step has asked, sampled methods at growing budgets, and orders of short texts."""
         spec, given = self.profile.joint, self.profile
         own = self.erased(task, model, spec.asked_of(task, given.rows_explained(task, model)))
-        if given.first_explained(task)[1] == model:
-            for name in spec.budgets.tasks.get(task, ()):
-                for size in spec.budgets.sizes_of.get(task, spec.budgets.sizes):
-                    budget = METHODS[name].limited(given.explaining_of(task), size)
-                    own = own.plus(self.explained(task, model, spec.budgets.rows, [name], budget), spec.budgets.seeds)
-        orders = 2 ** min(spec.limits.words, EXACT)
-        own = own.plus(self.asked(task, model, spec.limits.tasks.get(task, 0), orders))
+        for name in spec.budgets.tasks.get(task, ()) if given.first_explained(task)[1] == model else ():
+            for size in spec.budgets.sizes_of.get(task, spec.budgets.sizes):
+                budget = METHODS[name].limited(given.explaining_of(task), size)
+                own = own.plus(self.explained(task, model, spec.budgets.rows, [name], budget), spec.budgets.seeds)
+        own = own.plus(self.asked(task, model, spec.limits.tasks.get(task, 0), 2 ** min(spec.limits.words, EXACT)))
         return replace(own, texts=spec.rows_of(task, given.rows_explained(task, model)))
 
 

@@ -1,6 +1,6 @@
 """How fast this machine is: processor seconds a token of a model, measured on a network of its shape, and its memory.
 
-The weights are random, so nothing has to be fetched. A pass that takes a gradient counts as three (GRADIENT).
+The weights are random, so nothing has to be fetched.
 """
 
 from __future__ import annotations
@@ -20,10 +20,9 @@ from attreval.models.placing import freeze, pick_device
 from attreval.models.words.classifier import Network, Sizes
 from compendium.config import ModelSpec
 
-WORDS = 30522  # of the vocabularies of BERT and MPNet, which have nearly the same size
-EOS = 102
+VOCABULARY, EOS = 30522, 102  # of BERT, whose size MPNet's nearly has
 KNOWN = {"minilm": (6, 384, 12), "mpnet": (12, 768, 12)}  # weights of the registry: layers, hidden, heads
-GRADIENT = 3  # a forward pass, and a backward pass that is about twice as long
+GRADIENT = 3  # passes that one with a gradient counts as: forward, and backward, which is about twice as long
 LEAST, REPEATS = 0.25, 3  # processor seconds that a rate is measured for, and how often at least
 BATCH_TOKENS = 1024  # of the batch that is measured
 GIB, KEPT = 2**30, 16  # KEPT: floats a token, layer and unit of width that a backward pass keeps, about
@@ -52,6 +51,13 @@ def shape_of(spec: ModelSpec) -> tuple[int, int, int]:
         ) from None
 
 
+class _Tokenizer(SimpleNamespace):
+    """The few ids that a network's configuration asks of a tokenizer."""
+
+    def __len__(self) -> int:
+        return VOCABULARY
+
+
 def build_random(spec: ModelSpec) -> torch.nn.Module:
     """A network of the shape that a profile gives to a model, of two classes, with random weights."""
     if spec.architecture not in ("transformer", "encoder_decoder"):
@@ -64,14 +70,8 @@ def build_random(spec: ModelSpec) -> torch.nn.Module:
 
     layers, hidden, heads = shape_of(spec)
     sizes = {"num_hidden_layers": layers, "hidden_size": hidden, "num_attention_heads": heads, "num_labels": 2}
-    return freeze(BertForSequenceClassification(BertConfig(vocab_size=WORDS, intermediate_size=4 * hidden, **sizes)))
-
-
-class _Tokenizer(SimpleNamespace):
-    """The few ids that a network's configuration asks of a tokenizer."""
-
-    def __len__(self) -> int:
-        return WORDS
+    wide = BertConfig(vocab_size=VOCABULARY, intermediate_size=4 * hidden, **sizes)
+    return freeze(BertForSequenceClassification(wide))
 
 
 class Speed:
@@ -82,15 +82,12 @@ class Speed:
         self.depth, self.width = (1, spec.hidden) if self.words else shape_of(spec)[:2]
         self.network = build_random(spec).to(pick_device(device))
         self.weights = sum(p.numel() for p in self.network.parameters())
-        self.known: dict[tuple[int, int], float] = {}
+        self.measure = cache(self._measure)
 
     def seconds(self, length: int, rows: int | None = None) -> float:
         """Of one token in a forward pass over rows of so many. rows: of a batch; as many as a ledger takes if None."""
         length = 2 ** round(float(np.log2(max(1, min(length, self.spec.max_length)))))  # of about a length, one rate
-        rows = min(rows or BATCH_TOKENS, max(1, BATCH_TOKENS // length))
-        if (length, rows) not in self.known:
-            self.known[length, rows] = self._measure(length, rows)
-        return self.known[length, rows]
+        return self.measure(length, min(rows or BATCH_TOKENS, max(1, BATCH_TOKENS // length)))
 
     def _measure(self, length: int, rows: int) -> float:
         """The median of some passes; the first warms up."""

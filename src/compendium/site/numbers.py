@@ -1,11 +1,11 @@
 """Numbers of the text: paper/numbers.yml says for each key which cell of which table it is, and how it is printed.
 
-A key whose table the run does not have, or in which no row matches, is left out; see site.gaps for what follows.
+A key whose table the run does not have, or in which no row matches, is left out; see site.rendering for what follows.
 """
 
 from __future__ import annotations
 
-import operator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,20 +15,11 @@ import yaml
 from compendium.project import SafeLoader
 from compendium.site.markdown import ReportError, hint, with_minus
 from compendium.site.pictures import NOT_HERE
-from compendium.site.tables import MISSING, format_fields, format_row, read_matching
-from compendium.site.titles import titles_by_kind
+from compendium.site.tables import MISSING, format_fields, format_row, read_matching, titles_by_kind
 
 KEYS = ("table", "where", "highest", "lowest", "column", "text", "take", "label", "format", "otherwise")
 TAKES = ("value", "first", "count", "sum", "mean", "min", "max", "distinct", "list")
-COMPARISONS = {
-    ">=": operator.ge,
-    "<=": operator.le,
-    ">": operator.gt,
-    "<": operator.lt,
-    "=": operator.eq,
-    "not": operator.ne,
-}
-UNKNOWN = NOT_HERE
+SIGNS = {">=": "ge", "<=": "le", ">": "gt", "<": "lt", "=": "eq", "not": "ne"}
 
 
 class _Unique(SafeLoader):
@@ -66,16 +57,13 @@ def read_declared_numbers(path: Path) -> dict[str, dict[str, Any]]:
 def read_numbers(tables: Path, declared: dict[str, dict[str, Any]]) -> dict[str, str]:
     """The text of each declared number that the tables of a run have. tables: the folder of its CSV files."""
     files = {path.name: path for path in tables.glob("[!.]*.csv")}
-    frames: dict[str, pd.DataFrame | None] = {}
-    texts = {}
-    for key, given in declared.items():
-        name = given["table"]
-        if name not in frames:
-            frames[name] = read_matching(files, [f"{name}.csv"])[1]
-        if frames[name] is not None:
-            text = number_text(f"{key} ({name})", frames[name], given)
-            texts |= {} if text is None else {key: text}
-    return texts
+    frame_of = cache(lambda name: read_matching(files, [f"{name}.csv"])[1])
+    texts = {
+        key: number_text(f"{key} ({given['table']})", frame_of(given["table"]), given)
+        for key, given in declared.items()
+        if frame_of(given["table"]) is not None
+    }
+    return {key: text for key, text in texts.items() if text is not None}
 
 
 def number_text(key: str, frame: pd.DataFrame, given: dict[str, Any]) -> str | None:
@@ -92,32 +80,18 @@ def number_text(key: str, frame: pd.DataFrame, given: dict[str, Any]) -> str | N
     take = given.get("take", "value")
     if take == "count":
         return f"{len(frame):,}"
-    if "text" in given:
-        return _one_row(key, frame, given)
-    cells = frame[given["column"]]
     if take in ("list", "distinct"):
-        names = list(dict.fromkeys(_label(value, given) for value in cells.dropna()))
+        names = list(dict.fromkeys(_label(value, given) for value in frame[given["column"]].dropna()))
         return f"{len(names):,}" if take == "distinct" else ", ".join(names) or given.get("otherwise", "none")
     if frame.empty:
         return given.get("otherwise")
-    if take == "value":
-        _check_one(key, frame, given)
-    return _print(key, cells.iloc[0] if take in ("value", "first") else getattr(cells, take)(), given)
-
-
-def _one_row(key: str, frame: pd.DataFrame, given: dict[str, Any]) -> str | None:
-    """A format string filled with the one row that matches."""
-    if frame.empty:
-        return given.get("otherwise")
-    _check_one(key, frame, given)
-    text = format_row(given["text"], frame.iloc[0].to_dict(), {})
-    return given.get("otherwise", UNKNOWN) if text == MISSING else text
-
-
-def _check_one(key: str, frame: pd.DataFrame, given: dict[str, Any]) -> None:
-    """Raise ReportError where several rows match."""
-    if len(frame) > 1:
+    if take == "value" and len(frame) > 1:
         raise ReportError(f"{key}: {len(frame)} rows match {given.get('where', {})}; one is wanted, or `take`")
+    if "text" in given:
+        text = format_row(given["text"], frame.iloc[0].to_dict(), {})
+        return given.get("otherwise", NOT_HERE) if text == MISSING else text
+    cells = frame[given["column"]]
+    return _print(key, cells.iloc[0] if take in ("value", "first") else getattr(cells, take)(), given)
 
 
 def _matches(column: pd.Series, wanted: Any) -> pd.Series:
@@ -130,15 +104,15 @@ def _matches(column: pd.Series, wanted: Any) -> pd.Series:
     sign, _, operand = wanted.partition(" ") if isinstance(wanted, str) else ("", "", "")
     if sign == "not" and (column == wanted).any():
         raise ReportError(f"{column.name} has the value {wanted!r}; write '= {wanted}' where it is meant")
-    if sign in COMPARISONS and operand:
-        return COMPARISONS[sign](column, float(operand) if pd.api.types.is_numeric_dtype(column) else operand)
+    if sign in SIGNS and operand:
+        return getattr(column, SIGNS[sign])(float(operand) if pd.api.types.is_numeric_dtype(column) else operand)
     return column.astype(str) == str(wanted) if isinstance(wanted, str) else column == wanted
 
 
 def _print(key: str, value: Any, given: dict[str, Any]) -> str:
     """A cell as text. format: as Python has it; `.1%` with a space before the sign; `p` for a p-value."""
     if pd.isna(value):
-        return given.get("otherwise", UNKNOWN)
+        return given.get("otherwise", NOT_HERE)
     spec = given.get("format", "")
     if isinstance(value, str):
         return _label(value, given)

@@ -1,24 +1,211 @@
-"""The site, by Quarto where it is installed, else by pandoc: same pages, same sources. The PDF is always by pandoc."""
+"""The site: one profile's notebooks, tables and numbers are put where pages look for them, then the pages rendered.
+
+The places are fixed (paper/notebooks/, paper/tables/, paper/figures/, paper/reference/, _variables.yml): paths in a
+page cannot be parameters. The explorer's page is made here too, since both routes copy it as it is; and the pages that
+come from the package's own docstrings and registries, which say the same in every profile. Quarto renders where it is
+installed, else pandoc: same pages, same sources. The PDF is always by pandoc.
+"""
 
 from __future__ import annotations
 
+import base64
+import json
 import re
 import shutil
 import subprocess
 from pathlib import Path
 
+import nbformat
+import pandas as pd
+import yaml
+
+import attreval
+from attreval.core.tables import write_whole
 from compendium import project
-from compendium.project import Results
-from compendium.site.markdown import ReportError
+from compendium.explorer.page import write_page
+from compendium.papers.common.claims import scorecard
+from compendium.papers.common.verdicts import VERDICTS
+from compendium.project import Results, replace_folder
+from compendium.site.api_page import python_markdown
+from compendium.site.cards import methods_markdown, metrics_markdown
+from compendium.site.committed import other_runs, without_links
+from compendium.site.markdown import ReportError, escape, raw_html
+from compendium.site.notebook import read_notebook
+from compendium.site.numbers import read_declared_numbers, read_numbers
 from compendium.site.pandoc_route.pdf import make_pdf
 from compendium.site.pandoc_route.site import build, staged_site
-from compendium.site.replace_folder import replace_folder
-from compendium.site.staging import stage
+from compendium.site.pictures import NOT_HERE, draw_note, draw_prices, draw_scorecards
+from compendium.site.tables import html_with_titles, in_words, read_declarations, table_markdown
+from compendium.workflow.manifest import JUDGES
 
+# the text is written for these: what is missing in them is an error, in a run of one's own it is named
+WRITTEN_FOR = ("smoke", "quick", "reference", "paper")
+EMBED = re.compile(r"\{\{<\s*embed\s+\S*?([\w-]+)\.ipynb#([\w-]+)\s*>\}\}")
+VARIABLE = re.compile(r"\{\{<\s*var\s+(\S+)\s*>\}\}")
+MISSING_TABLE = f"| |\n|:--|\n| This table is {NOT_HERE}. |\n"
 ROUTES = ("auto", "quarto", "pandoc")
 PDF = "paper/attreval.pdf"
 # A page that is opened as a file may load none; without them it works the same wherever it lies.
 MODULES = re.compile(rb'<script\b[^>]*\btype="module"[^>]*></script>\s*')
+NOT_RECORDED = "not recorded"
+
+
+def stage(profile: str, results: Results | None = None) -> dict[str, str]:
+    """Copy a profile's notebooks, tables and numbers to where the pages read them; remove stale ones.
+
+    Gives the texts of numbers by dotted key.
+
+    results: those of `results/<profile>` where not given; a committed copy has all but single explained texts.
+    Raises ReportError where the profile has no results, or where paper/tables.yml asks for a table or column
+    that is not there; for a profile of one's own, and a committed copy, the gaps say so.
+    """
+    home, own = project.home(), project.results(profile)
+    results = results or own
+    gaps = allows_gaps(profile) or results.root != own.root
+    sources = sorted(path for path in results.notebooks.glob("*.ipynb") if path.name[0] != ".")
+    if not sources:
+        raise ReportError(
+            f"profile {profile!r} has no executed notebooks in {results.notebooks}; "
+            f"make them with: attreval run --profile {profile}"
+        )
+    variables = _run_facts(profile, results.root / "manifest.json")
+    variables |= read_numbers(results.tables, read_declared_numbers(home / "paper" / "numbers.yml"))
+    variables |= _count_verdicts(results.tables)
+    variables["run.others"], beside = other_runs(profile, results)
+    folders = (home / "results" / "reference" / "benchmark", results.tables)  # no run measures what `make bench` does
+    tables = {path.name: path for folder in folders for path in sorted(folder.glob("[!.]*.csv"))}
+    copies = {path.name: _for_readers(path) for path in sources}
+    if gaps:
+        paths = [home / "index.qmd", *sorted((home / "paper").rglob("*.qmd"))]
+        pages = "\n\n".join(path.read_text(encoding="utf-8") for path in paths if path.exists())
+        variables = dict.fromkeys(VARIABLE.findall(pages), NOT_HERE) | variables
+        copies = with_missing_cells(pages, copies)
+    texts = {"_notebooks.md": _notebook_list(sources), "_other-runs.md": beside}
+    for name, declared in read_declarations(home / "paper" / "tables.yml").items():
+        try:
+            texts[f"_{name}.md"] = table_markdown(name, declared, tables, variables)
+        except ReportError:
+            if not gaps:
+                raise
+            texts[f"_{name}.md"] = MISSING_TABLE
+    drawn = draw_scorecards(results.tables, home / "paper" / "figures")
+    drawn += draw_prices(folders[0] / "benchmark_accuracy.csv", home / "paper" / "figures")
+    _remove_others(home / "paper" / "figures", {path.name for path in drawn})
+
+    reference = reference_pages(home / "paper" / "references.bib")
+    for folder, made in (("notebooks", copies), ("tables", texts), ("reference", reference)):
+        for name, text in made.items():
+            with write_whole(home / "paper" / folder / name) as part:
+                part.write_text(text, encoding="utf-8")
+        _remove_others(home / "paper" / folder, set(made))
+    with write_whole(home / "_variables.yml") as part:
+        part.write_text(yaml.safe_dump(nest(variables), allow_unicode=True, width=10_000), encoding="utf-8")
+    write_page(results)
+    return variables
+
+
+def reference_pages(bibliography: Path) -> dict[str, str]:
+    """The parts of the reference pages, by file name. bibliography: the BibTeX file whose works may be cited."""
+    works = re.findall(r"^@\w+\{\s*([^,\s]+)", bibliography.read_text(encoding="utf-8"), re.MULTILINE)
+    return {
+        "_api.md": python_markdown(),
+        "_methods.md": methods_markdown(works),
+        "_metrics.md": metrics_markdown(works),
+    }
+
+
+def _for_readers(path: Path) -> str:
+    """An executed notebook with titles in its tables, without what belongs to the machine that ran it, or links."""
+    node = nbformat.read(path, as_version=4)
+    for holder in (node, *node.cells):
+        for name in ("papermill", "execution"):
+            holder.metadata.pop(name, None)
+    for cell in node.cells:
+        if cell.cell_type == "markdown":
+            cell.source = without_links(cell.source)
+        if "outputs" in cell:
+            cell.outputs = [o for o in cell.outputs if (o.output_type, o.get("name")) != ("stream", "stderr")]
+            for output in cell.outputs:
+                if html := output.get("data", {}).pop("text/html", None):  # for HTML, Quarto loads scripts from afar
+                    output.data["text/markdown"] = raw_html(html_with_titles("".join(html)))
+    return nbformat.writes(node)
+
+
+def _remove_others(folder: Path, keep: set[str]) -> None:
+    """Remove what an earlier stage left in a staged folder: files not in `keep`, and folders."""
+    for path in folder.iterdir():
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        elif path.name not in keep:
+            path.unlink()
+
+
+def _run_facts(profile: str, manifest: Path) -> dict[str, str]:
+    """The `run` group: profile, version, commit, date and samples of the run, from its manifest."""
+    facts = json.loads(manifest.read_text(encoding="utf-8")) if manifest.exists() else {}
+    samples = {judge: in_words(facts.get("samples", {}).get(judge, NOT_RECORDED)) for judge in JUDGES}
+    return {
+        "run.profile": profile,
+        "run.version": str(facts.get("attreval") or attreval.__version__),
+        "run.commit": str(facts.get("commit") or NOT_RECORDED)[:12],
+        "run.date": str(facts.get("date") or NOT_RECORDED)[:10],
+        **{f"run.sample_{judge}": text for judge, text in samples.items()},
+        **{f"run.texts_{judge}": text.partition(" Intervals:")[0] for judge, text in samples.items()},
+    }
+
+
+def _count_verdicts(tables: Path) -> dict[str, str]:
+    """How many claims of all papers got which verdict, as `run.claims...`; 0 where no notebook has judged any."""
+    found = scorecard(tables, checks=False).verdict if any(tables.glob("[!.]*_claims.csv")) else pd.Series(dtype=str)
+    counts = {verdict.replace(" ", "_"): (found == verdict).sum() for verdict in VERDICTS}
+    return {f"run.claims_{name}": str(count) for name, count in counts.items()} | {"run.claims": str(len(found))}
+
+
+def nest(variables: dict[str, str]) -> dict:
+    """Dotted keys as nested mappings, texts escaped: both routes read a variable as Markdown."""
+    tree: dict = {}
+    for key, text in sorted(variables.items()):
+        *groups, last = key.split(".")
+        place = tree
+        for group in groups:
+            place = place.setdefault(group, {})
+            if not isinstance(place, dict):
+                raise ReportError(f"{key!r} lies inside {group!r}, which is itself a number")
+        if last in place:
+            raise ReportError(f"{key!r} is a number and a group of numbers at once")
+        place[last] = escape(text)
+    return tree
+
+
+def _notebook_list(paths: list[Path]) -> str:
+    """A Markdown list of links to the executed notebooks, relative to paper/."""
+    titles = [(path.stem, read_notebook(path).title) for path in paths]
+    lines = [f"- [{escape(stem)}](notebooks/{stem}.ipynb): {escape(title)}" for stem, title in titles]
+    return "\n".join(lines) + "\n"
+
+
+def allows_gaps(profile: str) -> bool:
+    """Whether a run of this profile may be without what the text asks for."""
+    return profile not in WRITTEN_FOR
+
+
+def with_missing_cells(pages: str, notebooks: dict[str, str]) -> dict[str, str]:
+    """Notebooks as JSON, by file name, with each cell that pages embed; one that the run does not have says so."""
+    out = dict(notebooks)
+    for stem, label in dict.fromkeys(EMBED.findall(pages)):
+        name = f"{stem}.ipynb"
+        if re.search(rf"#\| label: {label}\b(?!-)", notebooks.get(name, "")):
+            continue
+        title = nbformat.v4.new_markdown_cell(f"# {stem}: {NOT_HERE}", id="title")
+        node = nbformat.reads(out[name], as_version=4) if name in out else nbformat.v4.new_notebook(cells=[title])
+        data = {
+            "image/png": base64.b64encode(draw_note(f"This figure is {NOT_HERE}.")).decode(),
+            "text/plain": f"This figure is {NOT_HERE}.",
+        }
+        output = nbformat.v4.new_output("display_data", data)
+        node.cells.append(nbformat.v4.new_code_cell(f"#| label: {label}", id=label, outputs=[output]))
+        out[name] = nbformat.writes(node)
+    return out
 
 
 def render(profile: str, route: str = "auto", results: Results | None = None) -> Path:

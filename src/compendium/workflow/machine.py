@@ -1,10 +1,13 @@
-"""What a step ran on: the commit, hardware and operating system, in words that name no host and no user."""
+"""The machine that steps run on, in words that name no host and no user, and what every process of a run asks of it."""
 
 from __future__ import annotations
 
+import ctypes
 import os
 import platform
+import signal
 import subprocess
+import sys
 from functools import cache
 from pathlib import Path
 
@@ -13,14 +16,30 @@ from compendium import project
 TOLD = ("avx2", "avx512f", "avx512_bf16", "amx_bf16")  # instructions that decide how fast models are
 
 
+def end_with_parent() -> None:
+    """Ask the kernel (Linux) to end this process when its parent dies, so that a killed run leaves nothing behind."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None, use_errno=True).prctl(1, signal.SIGKILL)
+
+
+def thread_variables(threads: int) -> dict[str, str]:
+    """The environment in which libraries start with so many threads."""
+    names = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+    tokenizers = os.environ.get("TOKENIZERS_PARALLELISM", "false")
+    return dict.fromkeys(names, str(threads)) | {"TOKENIZERS_PARALLELISM": tokenizers}
+
+
 @cache
 def commit() -> str:
     """The commit of the checkout, with `+` where files differ from it; empty outside a repository."""
-    try:
-        run = lambda *words: subprocess.run(  # noqa: E731
+
+    def git(*words: str) -> str:
+        return subprocess.run(
             ["git", *words], cwd=project.home(), capture_output=True, text=True, check=True
         ).stdout.strip()
-        return run("rev-parse", "--short=10", "HEAD") + ("+" if run("status", "--porcelain") else "")
+
+    try:
+        return git("rev-parse", "--short=10", "HEAD") + ("+" if git("status", "--porcelain") else "")
     except (OSError, subprocess.CalledProcessError):
         return ""
 
@@ -33,10 +52,14 @@ def count_processors() -> int:
 @cache
 def describe_machine() -> dict[str, str | int | float]:
     """System, processor, its instructions of TOLD, cores that this process may use, memory in GB, any accelerators."""
+    system = f"{platform.system()} {platform.release().partition('-')[0]}"  # without what the kernel's builder added
+    if hasattr(platform, "freedesktop_os_release") and Path("/etc/os-release").exists():
+        system = f"{platform.freedesktop_os_release()['PRETTY_NAME']}, {system}"
+    flags = _told("flags").split()
     found: dict[str, str | int | float] = {
-        "system": _system(),
-        "processor": _processor(),
-        "instructions": _instructions(),
+        "system": system,
+        "processor": f"{_told('model name') or platform.processor() or 'unknown'} ({platform.machine()})",
+        "instructions": " ".join(name for name in TOLD if name in flags),
         "cores": count_processors(),
     }
     if "SC_PHYS_PAGES" in os.sysconf_names:
@@ -45,26 +68,6 @@ def describe_machine() -> dict[str, str | int | float]:
         lines = [line for card in cards for line in card.read_text().splitlines() if line.startswith("Model:")]
         found["accelerator"] = ", ".join(line.partition(":")[2].strip() for line in lines)
     return found
-
-
-def _system() -> str:
-    """The operating system by its name and kernel; what a kernel's builder added to its number is left out."""
-    kernel = f"{platform.system()} {platform.release().partition('-')[0]}"
-    try:
-        return f"{platform.freedesktop_os_release()['PRETTY_NAME']}, {kernel}"
-    except OSError:
-        return kernel
-
-
-def _processor() -> str:
-    """The processor by its maker's name where the system tells it, else its kind."""
-    return f"{_told('model name') or platform.processor() or 'unknown'} ({platform.machine()})"
-
-
-def _instructions() -> str:
-    """Those of TOLD that the processor has, joined by spaces."""
-    flags = _told("flags").split()
-    return " ".join(name for name in TOLD if name in flags)
 
 
 def _told(field: str) -> str:

@@ -1,15 +1,21 @@
-"""What was run, with which code, data and seeds, and what it took: results/<profile>/manifest.json."""
+"""What was run, with which code, data and seeds, and what it took: results/<profile>/manifest.json.
+
+It also holds samples: how many texts, by which models, a judge's figures rest on, as a sentence for their captions.
+"""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import get_args
 
 from attreval import __version__
 from attreval.core.tables import read_about, write_json
 from compendium import config, corpora, project
+from compendium.config import Judge, Profile
 from compendium.workflow.machine import commit, describe_machine
-from compendium.workflow.samples import describe_samples
+
+JUDGES = get_args(Judge)
 
 
 def make_manifest(profile: str) -> Path:
@@ -22,22 +28,50 @@ def make_manifest(profile: str) -> Path:
             f"profile {settings.name!r} has no results yet: `attreval run --profile {profile}` makes them"
         )
     tables = {task: corpora.table_path(task) for task in settings.read_tasks()}
-    about = {task: read_about(path) for task, path in tables.items() if path.exists()}
     path = folder.root / "manifest.json"
-    write_json(
-        path,
-        {
-            "profile": settings.name,
-            "attreval": __version__,
-            "commit": commit(),
-            "date": max((s["finished"] for s in steps), default="")[:10],
-            "seconds": round(sum(s["seconds"] for s in steps), 1),
-            "processor_seconds": round(sum(s["processor_seconds"] for s in steps), 1),
-            "machine": describe_machine(),  # that this manifest was written on; each step names its own
-            "samples": describe_samples(settings),
-            "settings": settings.model_dump(),
-            "corpora": about,
-            "steps": {s["step"]: s for s in steps},
-        },
-    )
+    facts = {
+        "profile": settings.name,
+        "attreval": __version__,
+        "commit": commit(),
+        "date": max(s["finished"] for s in steps)[:10],
+        "seconds": round(sum(s["seconds"] for s in steps), 1),
+        "processor_seconds": round(sum(s["processor_seconds"] for s in steps), 1),
+        "machine": describe_machine(),  # that this manifest was written on; each step names its own
+        "samples": describe_samples(settings),
+        "settings": settings.model_dump(),
+        "corpora": {task: read_about(table) for task, table in tables.items() if table.exists()},
+        "steps": {s["step"]: s for s in steps},
+    }
+    write_json(path, facts)
     return path
+
+
+def describe_samples(profile: Profile) -> dict[str, str]:
+    """For each judge: the profile, its models and numbers of texts by task, seeds, and what intervals are."""
+    return {judge: _describe_sample(profile, judge) for judge in JUDGES}
+
+
+def _describe_sample(profile: Profile, judge: str) -> str:
+    """The sentence of one judge."""
+    found: dict[tuple[str, int], dict[str, None]] = {}
+    runs = profile.explained_runs(judge)
+    for task, model, _ in runs:
+        rows = profile.diagnosis.rows if judge == "diagnosis" else profile.rows_explained(task, model)
+        found.setdefault((task, rows), {})[model] = None
+    parts: dict[str, list[str]] = {}
+    for (task, rows), models in found.items():
+        parts.setdefault(_enumerate_words(list(models)), []).append(f"{rows} ({corpora.TASKS[task].short})")
+    if not parts:
+        return f"Profile {profile.name}: no texts."
+    seeds = len({seed for *_, seed in runs})
+    texts = "; ".join(f"{models} on n = {_enumerate_words(counts)} texts" for models, counts in parts.items())
+    share = f"{profile.bootstrap.confidence:.0%}".replace("%", " %")
+    seeded = f"{seeds} seed{'s' if seeds > 1 else ''}"
+    if judge == "agreement" and seeds > 1 and profile.agreement.runs == "lowest_apd":
+        seeded = f"of {seeded} the run with the lowest average pairwise difference"
+    return f"Profile {profile.name}: {texts}; {seeded}. Intervals: {share} bootstrap over texts."
+
+
+def _enumerate_words(words: list[str]) -> str:
+    """Words with commas, and `and` before the last."""
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)

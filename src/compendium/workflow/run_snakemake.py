@@ -15,11 +15,10 @@ from pathlib import Path
 
 from attreval.core.tables import sweep_parts
 from compendium import config, corpora, project
-from compendium.workflow.machine import count_processors
-from compendium.workflow.processes import end_with_parent
+from compendium.workflow.graph import stamp_path
+from compendium.workflow.machine import count_processors, end_with_parent
 from compendium.workflow.run_notebook import MARK
-from compendium.workflow.staleness import stamp_path
-from compendium.workflow.warm import SOCKET, WarmProcess, warm_process
+from compendium.workflow.warm import WarmProcess, warm_process
 
 DRY = re.compile(r"--dry-?run|-[^\W\dcjsdCTo]*n\w*")  # also among short words without a value, such as -np
 ELSEWHERE = ("--profile", "--workflow-profile", "--executor", "-e")  # words after which steps may run elsewhere
@@ -55,14 +54,12 @@ def discard_incomplete(folder: project.Results) -> list[str]:
     return broken
 
 
-def run_workflow(
-    profile: str, cores: int | None = None, targets: Sequence[str] = (), extra: Sequence[str] = ()
-) -> bool:
+def run_workflow(profile: str, cores: int | None = None, extra: Sequence[str] = ()) -> bool:
     """Bring a profile's results and the site up to date; False where there was nothing to do.
 
-    cores: None takes what the machine gives this process, or what the profile of a cluster says. targets: files or
-    rules, the site where empty. extra: words passed on to snakemake; a dry run changes nothing, and may stand beside a
-    run that is at work. Raises WorkflowFailed where a step fails.
+    cores: None takes what the machine gives this process, or what the profile of a cluster says. extra: words passed on
+    to snakemake; a dry run changes nothing, and may stand beside a run that is at work. Raises WorkflowFailed where a
+    step fails.
     """
     settings = config.load(profile)
     folder, dry = project.results(settings.name), is_dry(extra)
@@ -80,7 +77,7 @@ def run_workflow(
         command = [
             *(sys.executable, "-m", "snakemake", "--snakefile", str(project.home() / "workflow" / "Snakefile")),
             *("--directory", str(project.home()), "--config", f"profile={profile}", *name_cores(cores, extra)),
-            *("--rerun-incomplete", "--nolock", "--nocolor", *extra, "--", *targets),
+            *("--rerun-incomplete", "--nolock", "--nocolor", *extra),
         ]
         log = folder.root / "logs" / ("dry_run.log" if dry else "snakemake.log")
         log.parent.mkdir(parents=True, exist_ok=True)
@@ -100,20 +97,15 @@ def run_workflow(
 
 def _run_reported(command: list[str], log: Path, report: ProgressReport, warm: WarmProcess | None) -> int:
     """Run snakemake, let the report read each line, and keep all in the log; give its exit status."""
-    # steps call `attreval`: the warm one's, or that which is found where this Python is
-    path = [*([str(warm.path.parent)] if warm else []), str(Path(sys.executable).parent), os.environ.get("PATH", "")]
-    given = {"PATH": os.pathsep.join(path), "ATTREVAL_HOME": str(project.home()), "ATTREVAL_IN_WORKFLOW": MARK}
-    given |= {SOCKET: str(warm.path)} if warm else {}
+    # steps call `attreval` and start kernels: the warm ones, or those that are found where this Python is
+    own = [str(warm.folder)] if warm else []
+    given = {"ATTREVAL_HOME": str(project.home()), "ATTREVAL_IN_WORKFLOW": MARK}
+    for name, places in (("PATH", [*own, str(Path(sys.executable).parent)]), ("JUPYTER_PATH", own)):
+        given[name] = os.pathsep.join([*places, *filter(None, [os.environ.get(name)])])
+    options = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True, "preexec_fn": end_with_parent}
     with (
         log.open("w", encoding="utf-8") as handle,
-        subprocess.Popen(
-            command,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            env=os.environ | given,
-            preexec_fn=end_with_parent,
-        ) as process,
+        subprocess.Popen(command, env=os.environ | given, **options) as process,
     ):
         for line in process.stdout:
             handle.write(line)
@@ -167,7 +159,7 @@ class ProgressReport:
             print(line.removeprefix(MARK), flush=True)
             if "failed" in line or "error" in line.lower():
                 self.errors.append(line.removeprefix(MARK))
-        elif found := re.match(r"\s+log: (\S+) \(check log file", line):  # of a step on another machine
+        elif found := re.match(r"\s+log: (?:.*, )?(\S+) \(check log file", line):  # of a step on another machine
             self.errors += read_errors(Path(found[1]))
         elif (found := re.match(r"total\s+(\d+)", line)) and not self.steps:
             self.steps = int(found[1])
@@ -181,5 +173,5 @@ class ProgressReport:
 
     def explain_failure(self, log: Path) -> str:
         """What to tell a person whose run failed."""
-        lines = self.errors or [line for line in self.tail if line.strip()][-12:]
+        lines = list(dict.fromkeys(self.errors)) or [line for line in self.tail if line.strip()][-12:]
         return "the workflow stopped:\n  " + "\n  ".join(lines) + f"\nThe whole log is {log}"

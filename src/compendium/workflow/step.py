@@ -28,9 +28,8 @@ from attreval.core.spent import seconds_of
 from attreval.core.tables import write_csv, write_json, write_values, write_whole
 from compendium import config, project
 from compendium.workflow import parameters
-from compendium.workflow.kept import kept_or_made, parts_of
-from compendium.workflow.parallel import map_side_by_side
-from compendium.workflow.processes import thread_variables
+from compendium.workflow.machine import thread_variables
+from compendium.workflow.parallel import kept_or_made, map_side_by_side, parts_of
 
 VERSIONS = ("torch", "transformers", "captum", "shap", "numpy", "pandas", "scikit-learn", "pyarrow", "papermill")
 
@@ -99,8 +98,8 @@ class Step:
     def side_by_side(self, work: Callable[..., Any], jobs: list[tuple], what: str, of_models: bool = True) -> list[Any]:
         """What `work(*job)` gives for each job, in order, in as many processes as the profile says.
 
-        Finished jobs are kept until the step ends, so that an interrupted one goes on; see workflow.kept. what: for the
-        display of progress.
+        Finished jobs are kept until the step ends, so that an interrupted one goes on; see workflow.parallel. what: for
+        the display of progress.
         """
         if not jobs:
             return []
@@ -125,13 +124,17 @@ class Step:
     def progress(self, what: str) -> Callable[..., None]:
         """A callback (done, of, words=None) that shows how far a loop is: a bar, or a line in the workflow's log."""
         log = os.environ.get("ATTREVAL_PROGRESS")
-        if log:
-            return lambda done, of, words=None: _report_progress(Path(log), words or what, done, of)
-        from tqdm.auto import tqdm
+        if not log:
+            from tqdm.auto import tqdm
 
-        bar = tqdm(desc=what)
+            bar = tqdm(desc=what)
 
         def show(done, of, words=None):
+            if log:
+                line = {"what": words or what, "done": done, "of": of, "at": time.time()}
+                with Path(log).open("a", encoding="utf-8") as handle:
+                    handle.write(json.dumps(line) + "\n")
+                return
             bar.total, bar.n = of, done
             bar.set_description(words or what, refresh=False)
             bar.refresh()
@@ -158,35 +161,30 @@ class Step:
             "files": sorted(str(path.relative_to(self.results.root)) for path in set(self.files)),
         }
         path = self.results.record(self.name)
-        _drop_stale(self.results.root, path, record["files"])
+        if path.exists():  # what an earlier run of the step wrote and this one did not is out of date
+            for name in set(json.loads(path.read_text(encoding="utf-8"))["files"]) - set(record["files"]):
+                (self.results.root / name).unlink(missing_ok=True)
         write_json(path, record | self.notes)
         shutil.rmtree(self.results.parts(self.name), ignore_errors=True)
         shown = [*dict.fromkeys(self.files), path]
         return pd.DataFrame({"written": [f"{p.relative_to(self.results.root.parent)}" for p in shown]})
 
 
-def _drop_stale(root: Path, record: Path, files: list[str]) -> None:
-    """Remove what an earlier run of the same step wrote and this one did not: it is out of date."""
-    if record.exists():
-        for name in set(json.loads(record.read_text(encoding="utf-8"))["files"]) - set(files):
-            (root / name).unlink(missing_ok=True)
+def check_run(notebook: str, given: dict[str, Any]) -> tuple[parameters.Parameters, config.Profile]:
+    """The checked parameters of a notebook run, and its profile.
 
-
-def _report_progress(log: Path, what: str, done: int, of: int) -> None:
-    """Say how far a loop is: one JSON line, appended."""
-    with log.open("a", encoding="utf-8") as handle:
-        handle.write(json.dumps({"what": what, "done": done, "of": of, "at": time.time()}) + "\n")
+    Raises ValueError for an unknown or mistyped parameter, an unknown profile, task, model, seed or shard.
+    """
+    checked = parameters.check(notebook, given)
+    profile = config.load(checked.profile)
+    if isinstance(checked, parameters.OneModel):
+        check_choice(profile, checked, notebook)
+    return checked, profile
 
 
 def begin(notebook: str, namespace: dict[str, Any]) -> Step:
-    """Start a notebook run from the notebook's own globals(): check its parameters, load its profile, set the threads.
-
-    Raises ValueError for an unknown or mistyped parameter, an unknown profile, task, model or seed.
-    """
-    given = parameters.check(notebook, parameters.read_namespace(namespace))
-    profile = config.load(given.profile)
-    if isinstance(given, parameters.OneModel):
-        check_choice(profile, given, notebook)
+    """Start a notebook run from the notebook's own globals(), with what check_run raises; set threads and display."""
+    given, profile = check_run(notebook, parameters.read_namespace(namespace))
     set_threads(profile.threads)
     set_display()
     warnings.filterwarnings("ignore", message="IProgress not found")  # without widgets, bars are text: no harm done

@@ -17,9 +17,8 @@ from compendium import project
 from compendium.config.profile import Profile, Run
 from compendium.corpora import TASKS
 from compendium.project import Results, step_name
-from compendium.workflow.graph import Graph
+from compendium.workflow.graph import Graph, notebook_digest
 from compendium.workflow.parameters import NOTEBOOKS
-from compendium.workflow.staleness import notebook_digest
 
 TASK_FACTS = ("title", "labels", "segments", "trained_on", "evidence_from", "splits")  # of TASKS, that steps read
 # what training imports with the models, and never runs: a test traces trainings of all architectures
@@ -62,10 +61,6 @@ class Step:
         """The parameters that tell its runs apart; none where it runs once."""
         return NOTEBOOKS[self.notebook].identity
 
-    def names(self, graph: Graph) -> list[str]:
-        """The names of its runs."""
-        return [step_name(self.notebook, *run) for run in self.runs(graph)]
-
     def read_files(self, graph: Graph, *run: Any) -> list[str]:
         """Every file that one run reads."""
         return [str(project.home() / "notebooks" / f"{self.notebook}.ipynb"), *map(str, self.reads(graph, *run))]
@@ -87,6 +82,11 @@ class Step:
         return notebook_digest(self.notebook, self.not_run)
 
 
+def _runs(judge: str) -> Callable[[Graph], list[Run]]:
+    """The explained runs of a judge."""
+    return lambda graph: graph.profile.explained_runs(judge)
+
+
 def _once(graph: Graph) -> list[tuple]:
     """The runs of a step that every profile has, once."""
     return [()]
@@ -97,11 +97,6 @@ def _judging(judge: str) -> Callable[[Graph], list[tuple]]:
     return lambda graph: [()] if graph.profile.explained_runs(judge) else []
 
 
-def _runs(judge: str) -> Callable[[Graph], list[Run]]:
-    """The explained runs of a judge."""
-    return lambda graph: graph.profile.explained_runs(judge)
-
-
 def _read_train(graph: Graph, task: str, model: str, seed: int) -> list[Path]:
     also = graph.profile.task_of(task, model).also_train
     return [*graph.tables([task, *also]), *graph.pretrained([model])]
@@ -109,11 +104,6 @@ def _read_train(graph: Graph, task: str, model: str, seed: int) -> list[Path]:
 
 def _read_explaining(graph: Graph, *run: Any) -> list[Path]:
     return [*graph.tables(run[:1]), *graph.trained([run[:3]])]
-
-
-def _read_overview(graph: Graph) -> list[Path]:
-    explained = graph.executed("03_explain", graph.shards(graph.profile.explained_runs()))
-    return [*graph.executed("02_train", graph.profile.trained_runs()), *explained]
 
 
 def _read_judged(paper: str, judge: str, trained: bool = False) -> Callable[[Graph], list[Path]]:
@@ -136,10 +126,7 @@ def _judged_settings(paper: str, judge: str, *more: str) -> Callable[[Graph], li
 
 def _read_agreement(graph: Graph) -> list[Path]:
     chosen = graph.profile.agreement.runs == "lowest_apd" and graph.several_seeds
-    return [
-        *_read_judged("kamp", "agreement")(graph),
-        *(graph.executed("05_kamp2023_seeds") if chosen else []),
-    ]
+    return [*_read_judged("kamp", "agreement")(graph), *(graph.executed("05_kamp2023_seeds") if chosen else [])]
 
 
 def _read_seeds(graph: Graph) -> list[Path]:
@@ -160,10 +147,6 @@ def _erasure(graph: Graph, runs: Iterable[Run]) -> list[dict]:
     return [graph.profile.faithfulness_of(run[0]).model_dump() for run in runs]
 
 
-def _read_agents(graph: Graph, *run: Any) -> list[Path]:
-    return [*graph.typed_explanations([run]), *graph.trained([run])]
-
-
 def _agent_settings(graph: Graph, task: str, model: str, seed: int) -> list:
     training = graph.profile.training_of(graph.profile.read_by(task), model).model_dump()
     return [graph.sections("diagnosis", "bootstrap"), graph.explaining([(task, model, seed)]), training]
@@ -176,17 +159,13 @@ def _read_diagnosis(graph: Graph) -> list[Path]:
 
 
 def _read_joint(graph: Graph) -> list[Path]:
-    runs = graph.asked_anew
-    stored = graph.explanations(dict.fromkeys([*graph.joint, *graph.from_baselines]))
-    before = [
-        step for step in STEPS if step.rule in ("pointing_game", "faithfulness", "explain_types", "agents", "diagnosis")
-    ]
+    runs, before = graph.asked_anew, ("pointing_game", "faithfulness", "explain_types", "agents", "diagnosis")
     return [
-        *stored,
+        *graph.explanations(dict.fromkeys([*graph.joint, *graph.from_baselines])),
         *graph.trained(runs),
         *graph.tables_of(runs),
         *graph.executed("03_explain", graph.shards(graph.joint)),
-        *(path for step in before for path in graph.executed(step.notebook, step.runs(graph))),
+        *(path for s in STEPS if s.rule in before for path in graph.executed(s.notebook, s.runs(graph))),
     ]
 
 
@@ -226,7 +205,10 @@ STEPS = (
         "overview",
         "03_overview",
         runs=_once,
-        reads=_read_overview,
+        reads=lambda graph: [
+            *graph.executed("02_train", graph.profile.trained_runs()),
+            *graph.executed("03_explain", graph.shards(graph.profile.explained_runs())),
+        ],
         settings=lambda graph: [graph.sections("tasks")],
     ),
     Step(
@@ -281,7 +263,7 @@ STEPS = (
         "agents",
         "07_sun2024_agents",
         runs=_runs("diagnosis"),
-        reads=_read_agents,
+        reads=lambda graph, *run: [*graph.typed_explanations([run]), *graph.trained([run])],
         settings=_agent_settings,
         asks=True,
     ),
@@ -312,10 +294,9 @@ STEPS = (
         settings=lambda graph: [graph.sections("meta", "bootstrap")],
     ),
 )
-JUDGES = {step.notebook: step.judge for step in STEPS if step.judge}  # notebook -> the judge whose runs it reads
 
 
 def expected_steps(profile: Profile) -> list[str]:
     """The name of every step of a whole run, in the order of STEPS."""
     graph = Graph(profile)
-    return [name for step in STEPS for name in step.names(graph)]
+    return [step_name(step.notebook, *run) for step in STEPS for run in step.runs(graph)]

@@ -1,8 +1,9 @@
-"""Warm processes: one process imports what every step needs, and each step is a fork of it.
+"""Warm processes: one process imports what every step needs, and each step, and each kernel, is a fork of it.
 
 Starting Python and importing torch, pandas and papermill costs a step eight seconds, twice what a small one computes.
-A fork shares nothing that is written: what a step does is what it would do in a process of its own. The command
-`attreval` of a run is workflow/warm_client.py, which asks for a fork, hands over its open files, and waits.
+A fork shares nothing that is written: what a step does is what it would do in a process of its own. In a run, the
+command `attreval` and the kernel `python3` are workflow/warm_client.py, which asks for a fork, hands over its open
+files, and waits.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ import json
 import os
 import random
 import runpy
-import select
 import shlex
 import signal
 import socket
@@ -26,29 +26,35 @@ import traceback
 from collections.abc import Iterator
 from pathlib import Path
 
-from compendium.workflow.processes import end_with_parent, thread_variables
+from ipykernel.kernelspec import get_kernel_dict
+
+from attreval.core.tables import write_json
+from compendium.workflow.machine import end_with_parent, thread_variables
 
 CLIENT = Path(__file__).with_name("warm_client.py")
-SOCKET = "ATTREVAL_WARM"  # where the warm process listens; `0` turns it off
+SWITCH = "ATTREVAL_WARM"  # `0` turns warm processes off
 LIBRARIES = ("torch", "transformers", "papermill", "ipykernel.kernelapp", "scipy.stats", "sklearn.linear_model")
 
 
 class WarmProcess:
-    """The warm process of a run of the workflow, and a folder with a command `attreval` that asks it."""
+    """The warm process of a run of the workflow, and a folder with a command and a kernel that ask it."""
 
     def __init__(self, folder: Path, threads: int):
-        self.path = folder / "socket"
-        words = shlex.join([sys.executable, "-I", "-S", str(CLIENT), str(self.path), "attreval.cli"])
+        self.folder, self.socket = folder, folder / "socket"
+        ask = [sys.executable, "-I", "-S", str(CLIENT), str(self.socket)]
         command = folder / "attreval"
-        command.write_text(f'#!/bin/sh\nexec {words} "$@"\n', encoding="utf-8")
+        command.write_text(f'#!/bin/sh\nexec {shlex.join([*ask, "attreval.cli"])} "$@"\n', encoding="utf-8")
         command.chmod(0o755)
+        kernel = get_kernel_dict()  # python -m ipykernel_launcher ...
+        kernel["argv"] = [*ask, *kernel["argv"][kernel["argv"].index("-m") + 1 :]]
+        write_json(folder / "kernels" / "python3" / "kernel.json", kernel)
         self.fixed = thread_variables(threads) | {"PYTHONHASHSEED": "0"}
         self.process: subprocess.Popen | None = None
 
     def start(self) -> None:
         """Start it, unless it has been; until it listens, commands start as they would without it."""
         if self.process is None:
-            words = [sys.executable, "-m", "compendium.workflow.warm", str(self.path)]
+            words = [sys.executable, "-m", "compendium.workflow.warm", str(self.socket)]
             given = os.environ | self.fixed
             self.process = subprocess.Popen(words, env=given, stdin=subprocess.DEVNULL, preexec_fn=end_with_parent)
 
@@ -65,7 +71,7 @@ def warm_process(threads: int) -> Iterator[WarmProcess | None]:
 
     threads: of a step.
     """
-    if sys.platform != "linux" or os.environ.get(SOCKET) == "0":
+    if sys.platform != "linux" or os.environ.get(SWITCH) == "0":
         yield None
         return
     with tempfile.TemporaryDirectory(prefix="attreval-") as folder:
@@ -90,56 +96,29 @@ def serve(path: str) -> None:
             client, _ = listener.accept()
             if not os.fork():
                 listener.close()
-                os._exit(attend(client))
+                attend(client)
             client.close()
 
 
-def attend(client: socket.socket) -> int:
-    """In a fork: run in another what a client asks for, and say its status; where the client goes, end it."""
-    end_with_parent()
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    request, files = receive(client)
-    if request is None:
-        return 1
-    process = os.fork()
-    if not process:
-        client.close()
-        become(request, files)
-    for number in files:
-        os.close(number)
-    ended = os.pidfd_open(process)
-    if ended not in select.select([client, ended], [], [])[0]:  # the client has gone
-        os.kill(process, signal.SIGKILL)
-    code = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
-    with contextlib.suppress(OSError):
-        client.sendall(b"%d" % (code if code >= 0 else 128 - code))
-    return 0
+def attend(client: socket.socket) -> None:
+    """In a fork: run the module that a client asks for as `python -m` would, and tell its status; never return.
 
-
-def receive(client: socket.socket) -> tuple[dict | None, list[int]]:
-    """A request and its open files; None where the client has ended before it said all."""
-    head, files, _, _ = socket.recv_fds(client, 8, 3)
-    with client.makefile("rb") as stream:
-        body = stream.read(int.from_bytes(head, "big")) if len(head) == 8 else b""
-    if len(files) == 3 and body.endswith(b"}"):
-        return json.loads(body), files
-    for number in files:
-        os.close(number)
-    return None, []
-
-
-def become(request: dict, files: list[int]) -> None:
-    """In a fork: run the module as `python -m` would, with the client's files, folder and environment; never return."""
+    The files, folder and environment are the client's. Where the client ends before, so does this.
+    """
     status = 1
     try:
         end_with_parent()
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.default_int_handler)
+        head, files, _, _ = socket.recv_fds(client, 8, 3)
+        request = json.loads(client.makefile("rb").read(int.from_bytes(head, "big")))
+        threading.Thread(target=_end_with, args=(client,), daemon=True).start()
         for place, number in enumerate(files):
             os.dup2(number, place)
             os.close(number)
         os.environ.clear()
         os.environ.update(request["environment"])
-        os.environ.pop("JPY_PARENT_PID", None)  # a kernel would look for its parent, which is this process's
+        os.environ.pop("JPY_PARENT_PID", None)  # a kernel would look for its parent, which is the client's
         os.chdir(request["folder"])
         random.seed()
         if "numpy" in sys.modules:
@@ -154,35 +133,32 @@ def become(request: dict, files: list[int]) -> None:
     except BaseException:
         traceback.print_exc()
     finally:
-        with contextlib.suppress(Exception):
-            finish()
+        with contextlib.suppress(Exception):  # what an interpreter does when it ends
+            threading._shutdown()
+            atexit._run_exitfuncs()
+            sys.stdout.flush()
+            sys.stderr.flush()
+            client.sendall(b"%d" % status)
         os._exit(status)
 
 
-def finish() -> None:
-    """What an interpreter does when it ends: threads joined, exit functions called, output written."""
-    threading._shutdown()
-    atexit._run_exitfuncs()
-    for stream in (sys.stdout, sys.stderr):
-        stream.flush()
-
-
-def import_all(notebooks: Path) -> None:
-    """Import libraries, and the modules of this package that notebooks name; what cannot be imported is left out."""
-    from compendium.imports import closure, module_name
-    from compendium.workflow.staleness import code_of
-
-    files = closure([code_of(path) for path in sorted(notebooks.glob("*.ipynb"))])
-    for name in (*LIBRARIES, *map(module_name, files)):
-        with contextlib.suppress(ImportError):  # an optional extra: the step itself says so
-            importlib.import_module(name)
+def _end_with(client: socket.socket) -> None:
+    """Wait until a client ends, which says no more, and end with it."""
+    with contextlib.suppress(OSError):
+        client.recv(1)
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 def main() -> None:
-    """The warm process itself."""
+    """The warm process itself: import libraries and the modules of the packages that notebooks name, then serve."""
     from compendium import project
+    from compendium.imports import closure, module_name
+    from compendium.workflow.graph import code_of
 
-    import_all(project.home() / "notebooks")
+    files = closure([code_of(path) for path in sorted((project.home() / "notebooks").glob("*.ipynb"))])
+    for name in (*LIBRARIES, *map(module_name, files)):
+        with contextlib.suppress(ImportError):  # an optional extra: the step itself says so
+            importlib.import_module(name)
     # a fork of a process with threads may inherit their locks; jemalloc sees to its own
     others = [path for path in Path("/proc/self/task").glob("*/comm") if not path.read_text().startswith("jemalloc")]
     if len(others) == 1:

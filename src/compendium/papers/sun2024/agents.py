@@ -23,7 +23,7 @@ from compendium.papers.common.runs import RUN, load_typed_attributions
 from compendium.papers.common.trained_models import load_model
 from compendium.papers.sun2024.properties import SHOWN_PAIRS, rank_types, shown_features
 from compendium.papers.sun2024.tables import of_agents
-from compendium.workflow.kept import kept_or_made
+from compendium.workflow.parallel import kept_or_made
 from compendium.workflow.step import Step
 
 Condition = tuple[str, str, str]  # technique, type of explanation, form

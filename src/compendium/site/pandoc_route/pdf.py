@@ -13,10 +13,9 @@ import panflute as pf
 import typst
 
 from compendium.site.markdown import ReportError
-from compendium.site.notebook import read_notebook
+from compendium.site.notebook import outputs_markdown, read_notebook
 from compendium.site.pandoc_route import pandoc
-from compendium.site.pandoc_route.cells import outputs_markdown
-from compendium.site.pandoc_route.crossref import Float, number, wrap_embed
+from compendium.site.pandoc_route.pandoc import Float, number, wrap_embed
 from compendium.site.pandoc_route.shortcodes import Expanded, expand
 from compendium.site.pandoc_route.site import Site
 

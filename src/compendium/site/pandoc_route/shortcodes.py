@@ -7,7 +7,7 @@ that is rendered, or to the project where it starts with a slash), `var`, and `e
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,65 +42,72 @@ class Expanded:
         return next((line.place for line in self.lines if word.search(line.text)), "?")
 
 
+class PlacedError(ReportError):
+    """A ReportError whose message already starts with its file and line."""
+
+
 def expand(page: Path, home: Path, variables: Mapping[str, str], embed: Callable[[Path, str], str]) -> Expanded:
     """Fill in the shortcodes of a page. `embed(notebook path, label)` gives the Markdown of a cell's outputs.
 
     Raises ReportError (file and line first) for an unknown shortcode, key, file, notebook or label, and for
     files that include each other.
     """
-    return Expanded(tuple(_expand_file(page, (), page, home, variables, embed)))
 
+    def below(path: Path) -> str:
+        return path.relative_to(home).as_posix()
 
-def _expand_file(path, above, page, home, variables, embed) -> list[Line]:
-    """The lines of one file; `above`: the files that include it, outermost first."""
-    lines = []
-    for number, text in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-        place = f"{path.relative_to(home).as_posix()}:{number}"
-        try:
-            alone = SHORTCODE.fullmatch(text.strip())
-            if alone and alone.group(1) == "include":
-                lines += include(alone.group(2), path, above, page, home, variables, embed)
-            elif alone and alone.group(1) == "embed":
-                lines += [Line(made, place) for made in _embed_cell(alone.group(2), page, home, embed).splitlines()]
-            else:
-                lines.append(Line(SHORTCODE.sub(lambda found: fill(found, variables), text), place))
-        except PlacedError:
-            raise
-        except ReportError as error:
-            raise PlacedError(f"{place}: {error}") from None
-    return lines
+    def resolve(address: str) -> Path:
+        address = address.strip("\"'")
+        path = (home / address.lstrip("/") if address.startswith("/") else page.parent / address).resolve()
+        if not path.is_relative_to(home):
+            raise ReportError(f"{address!r} leads out of the project")
+        return path
 
+    def read(path: Path, above: tuple[Path, ...]) -> Iterator[Line]:
+        """The lines of one file; above: the files that include it, outermost first."""
+        for number, text in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            place = f"{below(path)}:{number}"
+            try:
+                found = SHORTCODE.fullmatch(text.strip())
+                name, argument = found.groups() if found else ("", "")
+                if name == "include":
+                    yield from include(argument, (*above, path))
+                elif name == "embed":
+                    yield from (Line(made, place) for made in embed_cell(argument).splitlines())
+                else:
+                    yield Line(SHORTCODE.sub(lambda found: fill(found, variables), text), place)
+            except PlacedError:
+                raise
+            except ReportError as error:
+                raise PlacedError(f"{place}: {error}") from None
 
-class PlacedError(ReportError):
-    """A ReportError whose message already starts with its file and line."""
+    def include(argument: str, chain: tuple[Path, ...]) -> Iterator[Line]:
+        """The lines of an included file, with an empty line after them."""
+        target = resolve(argument)
+        if target in chain:
+            names = map(below, (*chain[chain.index(target) :], target))
+            raise ReportError(f"files include each other: {' -> '.join(names)}")
+        if not target.is_file():
+            siblings = [file.name for file in target.parent.glob("*") if file.is_file()]
+            raise ReportError(
+                f"include of {argument!r}: no file {below(target)} (paths are relative to the page, "
+                f"{below(page)}); in that folder {hint(target.name, siblings)}"
+            )
+        yield from read(target, chain)
+        yield Line("", f"{below(target)}:end")
 
+    def embed_cell(argument: str) -> str:
+        """The Markdown of an embedded cell."""
+        address, _, label = argument.partition("#")
+        if not label:
+            raise ReportError(f"embed of {argument!r} names no cell; write notebook.ipynb#label")
+        notebook = resolve(address)
+        if not notebook.is_file():
+            names = [file.name for file in notebook.parent.glob("*.ipynb")]
+            raise ReportError(f"embed of {argument!r}: no notebook {below(notebook)}; {hint(notebook.name, names)}")
+        return embed(notebook, label)
 
-def include(argument, path, above, page, home, variables, embed) -> list[Line]:
-    """The lines of an included file, with an empty line after them."""
-    target = resolve(argument, page, home)
-    chain = (*above, path)
-    if target in chain:
-        names = [file.relative_to(home).as_posix() for file in (*chain[chain.index(target) :], target)]
-        raise ReportError(f"files include each other: {' -> '.join(names)}")
-    if not target.is_file():
-        siblings = [file.name for file in target.parent.glob("*") if file.is_file()] if target.parent.is_dir() else []
-        raise ReportError(
-            f"include of {argument!r}: no file {below(target, home)} (paths are relative to the page, "
-            f"{page.relative_to(home).as_posix()}); in that folder {hint(target.name, siblings)}"
-        )
-    return [*_expand_file(target, chain, page, home, variables, embed), Line("", f"{below(target, home)}:end")]
-
-
-def _embed_cell(argument, page, home, embed) -> str:
-    """The Markdown of an embedded cell."""
-    address, _, label = argument.partition("#")
-    if not label:
-        raise ReportError(f"embed of {argument!r} names no cell; write notebook.ipynb#label")
-    notebook = resolve(address, page, home)
-    if not notebook.is_file():
-        names = [file.name for file in notebook.parent.glob("*.ipynb")]
-        raise ReportError(f"embed of {argument!r}: no notebook {below(notebook, home)}; {hint(notebook.name, names)}")
-    return embed(notebook, label)
+    return Expanded(tuple(read(page, ())))
 
 
 def fill(found: re.Match, variables: Mapping[str, str]) -> str:
@@ -113,18 +120,3 @@ def fill(found: re.Match, variables: Mapping[str, str]) -> str:
     if argument not in variables:
         raise ReportError(f"no number {argument!r} in _variables.yml; {hint(argument, variables)}")
     return variables[argument]
-
-
-def resolve(address: str, page: Path, home: Path) -> Path:
-    """A path as a page writes it: from the project with a leading slash, from the page's folder otherwise."""
-    address = address.strip("\"'")
-    path = home / address.lstrip("/") if address.startswith("/") else page.parent / address
-    path = Path(path.as_posix()).resolve()
-    if not path.is_relative_to(home):
-        raise ReportError(f"{address!r} leads out of the project")
-    return path
-
-
-def below(path: Path, home: Path) -> str:
-    """A path below the project, for messages."""
-    return path.relative_to(home).as_posix()

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Collection
+from collections.abc import Iterable
 from dataclasses import dataclass
 from html import escape
 from importlib import resources
 from pathlib import Path
 from urllib.parse import quote, unquote
 
+import pandas as pd
 import panflute as pf
 
 from compendium import project
 from compendium.site.markdown import ReportError, hint
-from compendium.site.notebook import read_notebook
+from compendium.site.notebook import notebook_markdown, outputs_markdown, read_notebook
 from compendium.site.pandoc_route import pandoc
-from compendium.site.pandoc_route.cells import notebook_markdown, outputs_markdown
-from compendium.site.pandoc_route.crossref import number, wrap_embed
+from compendium.site.pandoc_route.pandoc import number, wrap_embed
 from compendium.site.pandoc_route.shortcodes import SHORTCODE, Expanded, Line, expand, fill
 
 
@@ -65,7 +65,8 @@ def read_site(home: Path, variables: dict[str, str]) -> Site:
         if not found and "*" not in pattern:
             raise ReportError(f"_quarto.yml: project.render lists {pattern!r}, which is not there")
         pages |= {path: path.relative_to(home).with_suffix(".html").as_posix() for path in found}
-    return Site(home, config, {key: str(text) for key, text in _flatten(variables)}, pages)
+    flat = {key: str(text) for row in pd.json_normalize(variables).to_dict("records") for key, text in row.items()}
+    return Site(home, config, flat, pages)
 
 
 def staged_site(home: Path) -> Site:
@@ -74,15 +75,6 @@ def staged_site(home: Path) -> Site:
     if not staged.exists():
         raise ReportError(f"{staged} is not there: stage a profile first (attreval render --profile NAME)")
     return read_site(home, project.read_yaml(staged) or {})
-
-
-def _flatten(tree: dict, above: str = "") -> list[tuple[str, str]]:
-    """Nested mappings as (dotted key, text) pairs."""
-    pairs = []
-    for key, value in tree.items():
-        name = f"{above}{key}"
-        pairs += _flatten(value, f"{name}.") if isinstance(value, dict) else [(name, value)]
-    return pairs
 
 
 def build(home: Path) -> dict[str, bytes]:
@@ -128,7 +120,15 @@ def _text_page(site: Site, source: Path, address: str, notebooks: list[Path], fi
     number(doc, page.where, bool(numbered))
     pandoc.check_citations(doc, site.bibliography, page.where, strict=True)
     _fix_links(doc, site, source, address, page)
-    _check_pictures(doc, source.relative_to(site.home).as_posix(), files, page)
+
+    def check_picture(element, doc):
+        if isinstance(element, pf.Image) and not re.match(r"[a-z][a-z0-9+.-]*:", element.url):
+            target = posixpath.normpath(posixpath.join(posixpath.dirname(address), unquote(element.url)))
+            if target not in files:
+                there = [name for name in files if posixpath.dirname(name) == posixpath.dirname(target)]
+                raise ReportError(f"{page.where(element.url)}: no picture {target}; {hint(target, there)}")
+
+    doc.walk(check_picture)
     toc = bool(meta.get("toc", site.html.get("toc", False)))
     return pandoc.write(doc, frame(site, source, address), site.bibliography, toc)
 
@@ -144,7 +144,12 @@ def _notebook_page(site: Site, source: Path, address: str, notebooks: list[Path]
     page = Expanded(tuple(Line(text, name) for text in markdown.splitlines()))
     pandoc.check_citations(doc, site.bibliography, page.where, strict=False)
     number(doc, page.where, number_sections=False)
-    _describe_pictures(doc, notebook.name)
+
+    def describe(element, doc):
+        if isinstance(element, pf.Image) and not pf.stringify(element).strip():
+            element.content = [pf.Str(f"Output of the cell above, notebook {notebook.name}")]
+
+    doc.walk(describe)
     _fix_links(doc, site, source, address, page)
     doc.metadata["title"] = pf.MetaInlines(*pandoc.read(notebook.title).content[0].content)
     at = notebooks.index(source)
@@ -165,46 +170,26 @@ def _relative(target: str, page: str) -> str:
     return posixpath.relpath(target, posixpath.dirname(page) or ".")
 
 
-def _describe_pictures(doc: pf.Doc, name: str) -> None:
-    """Pictures on a notebook's page that say nothing about themselves get at least their origin."""
-
-    def fill_in(element, doc):
-        if isinstance(element, pf.Image) and not pf.stringify(element).strip():
-            element.content = [pf.Str(f"Output of the cell above, notebook {name}")]
-
-    doc.walk(fill_in)
-
-
 def _fix_links(doc: pf.Doc, site: Site, source: Path, address: str, page: Expanded) -> None:
     """Links to sources (.qmd, .ipynb) become links to their pages; a link to no page is an error."""
 
     def fix(element, doc):
         if not isinstance(element, pf.Link) or re.match(r"[a-z][a-z0-9+.-]*:|#|//", element.url):
             return
-        path, _, anchor = element.url.partition("#")
+        path, hash_, anchor = element.url.partition("#")
         if not path.endswith((".qmd", ".ipynb")):
             return
         target = (site.home / path.lstrip("/") if path.startswith("/") else source.parent / path).resolve()
         if target not in site.pages:
-            known = [p.relative_to(site.home).as_posix() for p in site.pages]
-            raise ReportError(f"{page.where(path)}: link to {path!r}, which is no page; {hint(path, known)}")
-        element.url = _relative(site.pages[target], address) + (f"#{anchor}" if anchor else "")
+            raise ReportError(f"{page.where(path)}: link to {path!r}, which is no page; {_known(path, site)}")
+        element.url = _relative(site.pages[target], address) + hash_ + anchor
 
     doc.walk(fix)
 
 
-def _check_pictures(doc: pf.Doc, source: str, files: Collection[str], page: Expanded) -> None:
-    """Raise ReportError for a picture that is no file of the site. source: the page's path below the project."""
-
-    def check(element, doc):
-        if not isinstance(element, pf.Image) or re.match(r"[a-z][a-z0-9+.-]*:", element.url):
-            return
-        target = posixpath.normpath(posixpath.join(posixpath.dirname(source), unquote(element.url)))
-        if target not in files:
-            there = [name for name in files if posixpath.dirname(name) == posixpath.dirname(target)]
-            raise ReportError(f"{page.where(element.url)}: no picture {target}; {hint(target, there)}")
-
-    doc.walk(check)
+def _known(name: str, site: Site, more: Iterable[str] = ()) -> str:
+    """The end of an error message: the sources of pages, and other files, that come near a name."""
+    return hint(name, [*(path.relative_to(site.home).as_posix() for path in site.pages), *more])
 
 
 def frame(site: Site, source: Path, address: str) -> dict[str, str]:
@@ -215,6 +200,7 @@ def frame(site: Site, source: Path, address: str) -> dict[str, str]:
     parts = list(footer.values()) if isinstance(footer, dict) else [footer]
     filled = [SHORTCODE.sub(lambda found: fill(found, site.variables), part) for part in parts if isinstance(part, str)]
     styles = ["assets/site.css", *_as_list(site.html.get("css"))]
+    kind = "notebook" if source.suffix == ".ipynb" else source.stem if source.parent == site.home else "paper"
     variables = {
         "nav": items,
         "site-title": escape(website["title"]),
@@ -222,11 +208,7 @@ def frame(site: Site, source: Path, address: str) -> dict[str, str]:
         "page-footer": pandoc.run(["-f", "markdown", "-t", "html5"], "\n\n".join(filled)).strip(),
         "styles": "".join(f'<link rel="stylesheet" href="{_relative(style, address)}">' for style in styles),
         "lang": site.config.get("lang", "en"),
-        "page-class": "notebook"
-        if source.suffix == ".ipynb"
-        else source.stem
-        if source.parent == site.home
-        else "paper",
+        "page-class": kind,
     }
     if website.get("favicon"):
         # Inside the page: browsers would otherwise ask for a file beside it.
@@ -243,7 +225,8 @@ def _navigation_item(item: dict, site: Site, source: Path, address: str) -> str:
     target = site.home / item["href"]
     addresses = site.pages | {site.home / name: name for name in site.resources}
     if target not in addresses:
-        known = [p.relative_to(site.home).as_posix() for p in addresses]
-        raise ReportError(f"_quarto.yml: navbar links to {item['href']!r}; {hint(item['href'], known)}")
+        raise ReportError(
+            f"_quarto.yml: navbar links to {item['href']!r}; {_known(item['href'], site, site.resources)}"
+        )
     here = ' aria-current="page"' if target == source else ""
     return f'<li><a href="{_relative(addresses[target], address)}"{here}>{escape(item["text"])}</a></li>'

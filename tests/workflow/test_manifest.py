@@ -1,11 +1,23 @@
-"""What the captions say of models, numbers of texts, seeds and intervals."""
+"""The manifest: the machine is told without a name of a host or user; captions say on what figures rest."""
 
+import getpass
+import os
+import platform
 import re
 
 from reference import CHECKOUT
 
 from compendium import config
-from compendium.workflow.samples import describe_samples
+from compendium.workflow.machine import describe_machine
+from compendium.workflow.manifest import describe_samples
+
+
+def test_hardware_and_system_are_told_and_nobody_is_named():
+    found = describe_machine()
+    assert {"system", "processor", "cores"} <= set(found) and platform.system() in found["system"]
+    assert 1 <= found["cores"] <= os.cpu_count() and platform.machine() in found["processor"]
+    said = " ".join(map(str, found.values())).lower()
+    assert platform.node().lower() not in said.split() and getpass.getuser().lower() not in said.split()
 
 
 def test_each_judge_names_its_models_texts_and_seeds():

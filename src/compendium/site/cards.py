@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from attreval.api.coverage import LEVELS
 from attreval.catalogue import list_methods, list_metrics
 from attreval.metrics.metric import JUDGES
+from compendium.site.api_page import code, inline
 from compendium.site.markdown import escape
-from compendium.site.reference.docstrings import code, inline
 
 WORK = re.compile(r"([A-Z][\w'’-]+(?: [A-Z][\w'’-]+)?)(?: & [A-Z][\w'’-]+| et al\.)? (\d{4}[a-z]?)")
 KIND_TITLES = {

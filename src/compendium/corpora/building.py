@@ -1,11 +1,38 @@
-"""Which instance goes into which split? Hashes of names and texts decide, the same everywhere."""
+"""What builders share: how files of corpora are read, and which instance goes into which split.
+
+Hashes of names and texts decide over splits, the same everywhere.
+"""
 
 from __future__ import annotations
 
+import csv
+import json
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 
 from attreval.core.seeds import seed_of
+
+
+def json_lines(path: Path) -> Iterator[dict]:
+    """The JSON objects of a file with one on each line."""
+    with path.open(encoding="utf-8") as handle:
+        yield from map(json.loads, handle)
+
+
+def csv_rows(path: Path) -> Iterator[dict[str, str]]:
+    """The rows of a comma-separated file by the column names of its header."""
+    with path.open(encoding="utf-8", newline="") as handle:
+        yield from csv.DictReader(handle)
+
+
+def decode(content: bytes) -> str:
+    """Text from UTF-8, or from Windows-1252 where it is not: a few old files write their pound signs so."""
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError:
+        return content.decode("cp1252")
+
 
 SPLITS = ("train", "dev", "test")
 

@@ -1,34 +1,108 @@
-"""The files of a run as they are committed: smaller, without corpus texts, and with nothing of the machine."""
+"""attreval publish: a whole run's tables, figures, claims, manifest and notebooks, into the repository.
+
+They are smaller there, without corpus texts, and with nothing of the machine.
+"""
 
 from __future__ import annotations
 
 import base64
-import csv
 import io
+import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
 
 import nbformat
 
-from compendium.project import Results
+from attreval.core.tables import write_json
+from compendium import config, project
+from compendium.config import Profile
+from compendium.project import Results, replace_folder
+from compendium.site.committed import (
+    ELSEWHERE,
+    SOURCE,
+    claims_json,
+    committed,
+    read_elsewhere,
+    without_links,
+    write_links,
+)
+from compendium.site.fidelity import write_fidelity
 from compendium.site.pictures import draw_note
-from compendium.site.publishing.links import SOURCE, without_links
-from compendium.site.publishing.proof import outputs_of
+from compendium.site.quotes import (
+    check_folder,
+    corpus_texts,
+    find_quotes,
+    outputs_of,
+    printed_by_papers,
+    written,
+)
+from compendium.workflow.manifest import make_manifest
+from compendium.workflow.steps import expected_steps
 
 LONG_BYTES = 50_000  # from here on a table's numbers are cut to so many digits
 DIGITS = 6
 MOST_BYTES = 6_000_000  # of a table with all digits; about half of that is committed
 OF_TEXTS = ("_instances", "_predictions")  # large tables that no number, figure or claim of the site is made from
-FRACTION = re.compile(rf"-?\d+\.\d{{{DIGITS},}}(e-?\d+)?")
-LONG_NUMBER = re.compile(r"(?<![\w#.-])-?\d+\.\d{3,}")
+LONG_NUMBER = re.compile(r"(?<![\w#.-])-?\d+\.\d{3,}(?:e-?\d+)?(?![\w.])")
 COLOURS = 128
 KEPT = ("text/html", "text/markdown", "text/plain", "image/png")
 OF_THE_RUN = ("papermill", "execution", "widgets", "vscode", "ExecuteTime")
 LINK = re.compile(r"(?<=\]\()\.\./([^)]+)(?=\))")
 UP = "../../../.."  # the project folder, as seen from a committed notebook
 SHOWS_TEXT = "This figure shows a text of a corpus; it is left out of the committed copy."
-Quoted = Mapping[str, list[str]]  # place, as proof.written names it -> ids of the texts that it quotes
+Quoted = Mapping[str, list[str]]  # place, as quotes.written names it -> ids of the texts that it quotes
+
+
+def publish(profile: str) -> Path:
+    """Copy a profile's whole run into results/reference, without any corpus text; write docs/fidelity.md and links.
+
+    The folder changes as a whole, and only if nothing in it quotes a corpus. Gives the folder.
+
+    Raises:
+        ValueError: steps of the run are missing, or something in it is quoted; the message says which, and where.
+        FileNotFoundError: a task's table is not there to compare with.
+    """
+    settings = config.load(profile)
+    run, place = project.results(settings.name), committed(settings.name)
+    if missing := missing_steps(settings, run):
+        raise ValueError(
+            f"the run of {settings.name!r} is not whole; these steps are missing: {', '.join(missing)}. "
+            f"`attreval run --profile {profile}` makes them"
+        )
+    make_manifest(profile)
+    exempt = printed_by_papers(settings)
+    files = [*run.notebooks.glob("[!.]*.ipynb"), *run.tables.glob("[!.]*.csv"), *run.figures.glob("[!.]*.svg")]
+    pieces = [written(path) for path in sorted(files) if not path.stem.endswith(OF_TEXTS)]
+    quoted = find_quotes({where: text for one in pieces for where, text in one.items()}, corpus_texts(settings), exempt)
+    place.root.parent.mkdir(parents=True, exist_ok=True)
+    with replace_folder(place.root) as folder:
+        copy = Results(folder)
+        shown, figures = copy_figures(run, copy, quoted)
+        left_out = [*copy_tables(run, copy, quoted), *figures, *copy_notebooks(run, copy, quoted, shown)]
+        manifest = json.loads((run.root / "manifest.json").read_text(encoding="utf-8")) | {"left_out": left_out}
+        write_json(folder / "manifest.json", manifest)
+        (folder / "claims.json").write_text(claims_json(copy.tables), encoding="utf-8")
+        processor = manifest.get("machine", {}).get("processor", "")
+        if there := [row for row in read_elsewhere(place) if row["processor"] not in processor]:
+            write_json(folder / ELSEWHERE, there)
+        (folder / "README.md").write_text(_describe(settings.name, left_out), encoding="utf-8")
+        check_folder(folder, corpus_texts(settings), exempt)
+    write_fidelity()
+    write_links()
+    return place.root
+
+
+def missing_steps(profile: Profile, run: Results) -> list[str]:
+    """Steps of a whole run whose record, executed notebook or files are not there."""
+
+    def is_whole(step: str) -> bool:
+        if not (run.record(step).exists() and run.executed(step).exists()):
+            return False
+        files = json.loads(run.record(step).read_text(encoding="utf-8"))["files"]
+        return all((run.root / name).exists() for name in files)
+
+    return [step for step in expected_steps(profile) if not is_whole(step)]
 
 
 def copy_tables(run: Results, copy: Results, quoted: Quoted) -> list[str]:
@@ -44,19 +118,11 @@ def copy_tables(run: Results, copy: Results, quoted: Quoted) -> list[str]:
         elif path.name in quoted:
             said.append(f"table {path.name}: words of {_name(quoted[path.name])}")
         else:
-            data = path.read_bytes()
-            (copy.tables / path.name).write_bytes(_with_fewer_digits(data) if size > LONG_BYTES else data)
+            text = path.read_text(encoding="utf-8")
+            if size > LONG_BYTES:
+                text = LONG_NUMBER.sub(lambda found: f"{float(found[0]):.{DIGITS}g}", text)
+            (copy.tables / path.name).write_text(text, encoding="utf-8")
     return said
-
-
-def _with_fewer_digits(table: bytes) -> bytes:
-    """A CSV table whose fractions have as many digits as a long table keeps."""
-    out = io.StringIO()
-    rows = csv.reader(io.StringIO(table.decode(), newline=""))
-    csv.writer(out, lineterminator="\n").writerows(
-        [f"{float(cell):.{DIGITS}g}" if FRACTION.fullmatch(cell) else cell for cell in row] for row in rows
-    )
-    return out.getvalue().encode()
 
 
 def copy_figures(run: Results, copy: Results, quoted: Quoted) -> tuple[set[bytes], list[str]]:
@@ -95,7 +161,7 @@ def shrink_png(data: bytes, part: int = 1) -> bytes:
 
 def shrink_svg(text: str) -> str:
     """The same picture with two digits behind each point, and without names that nothing uses."""
-    text = LONG_NUMBER.sub(lambda found: f"{float(found[0]):.2f}".rstrip("0").rstrip("."), text)
+    text = re.sub(r"(?<![\w#.-])-?\d+\.\d{3,}", lambda found: f"{float(found[0]):.2f}".rstrip("0").rstrip("."), text)
     used = set(re.findall(r"#([\w-]+)", text))
     return re.sub(r' id="([^"]*)"', lambda found: found[0] if found[1] in used else "", text)
 
@@ -119,8 +185,12 @@ def clean_notebook(path: Path, quoted: Quoted, shown: set[bytes]):
     node, said = nbformat.read(path, as_version=4), []
     for place, output in outputs_of(node, path.stem):
         if place in quoted:
-            _say_left_out(output, _name(quoted[place]))
-            said.append(f"{place}: words of {_name(quoted[place])}")
+            names = _name(quoted[place])
+            html = f"<p><em>Not in the committed copy: words of <code>{names}</code>.</em></p>"
+            told = {"text/html": html, "text/plain": f"Not in the committed copy: words of {names}."}
+            output.clear()
+            output.update(nbformat.v4.new_output("display_data", told))
+            said.append(f"{place}: words of {names}")
         elif "data" in output:
             output.data = {kind: held for kind, held in output.data.items() if kind in KEPT}
             if "image/png" in output.data:
@@ -142,18 +212,24 @@ def clean_notebook(path: Path, quoted: Quoted, shown: set[bytes]):
     return node, said
 
 
-def _say_left_out(output, names: str) -> None:
-    """Put the ids of texts in the place of an output that shows them."""
-    if output.output_type == "stream":
-        output.text = f"[words of {names}]\n"
-    elif output.output_type == "error":
-        output.ename, output.evalue, output.traceback = "left out", f"[words of {names}]", []
-    else:
-        html = f"<p><em>Not in the committed copy: words of <code>{names}</code>.</em></p>"
-        output.data = {"text/html": html, "text/plain": f"Not in the committed copy: words of {names}."}
-        output.metadata = {}
-
-
 def _name(texts: list[str]) -> str:
     """The ids of quoted texts, three of them if there are many."""
     return ", ".join(texts[:3]) + (f" and {len(texts) - 3} more" if len(texts) > 3 else "")
+
+
+def _describe(profile: str, left_out: list[str]) -> str:
+    """README.md of a committed run."""
+    kinds = " and ".join(f"`*{kind}.csv`" for kind in OF_TEXTS)
+    return f"""# The committed run of profile `{profile}`
+
+Written by `attreval publish --profile {profile}`, never by hand. `notebooks/` holds the executed notebooks, `tables/` \
+and `figures/` what they wrote, `claims.json` the verdicts, `manifest.json` versions, corpora with their hashes, \
+seeds, machine, durations and evaluations. Verdicts with their reasons: [docs/fidelity.md](../../../docs/fidelity.md).
+
+Tables of more than {LONG_BYTES // 1000} kB keep {DIGITS} digits of each fraction; those with a row for each single \
+text ({kinds}) are left out.
+
+No sentence of any corpus is here but examples that the papers print. Left out, or with ids in place of texts \
+(`attreval fetch` brings them):
+
+""" + "".join(f"- {line}\n" for line in left_out or ["nothing"])
