@@ -18,8 +18,7 @@ import nbformat
 from attreval.core.tables import read_csv, write_whole
 from compendium import project
 from compendium.corpora import TASKS
-from compendium.papers.common.claims import CONCLUSION
-from compendium.papers.common.turned import say_turned
+from compendium.papers.common.claims import CONCLUSION, say_turned
 from compendium.papers.common.verdicts import (
     CHANCE,
     CONTRADICTED,
