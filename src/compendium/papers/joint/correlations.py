@@ -151,7 +151,7 @@ def pooled_table(table: pd.DataFrame) -> pd.DataFrame:
     part = table[(table.task == POOLED) & (table.verdict != "not measured")]
     a, b = ([JOINT[name] for name in part[end]] for end in ("metric_a", "metric_b"))
     found = part.assign(title_a=[one.title for one in a], title_b=[one.title for one in b])
-    found = found.assign(pair=found.title_a + " and " + found.title_b)
+    found["pair"] = [f"{one.title} and {other.title}" for one, other in zip(a, b, strict=True)]
     found["between"] = np.array([one.judge != other.judge for one, other in zip(a, b, strict=True)], dtype=bool)
     numbers = ["tau", "low", "high", "runs", "verdict", "beyond_names", "between"]
     return found[["granularity", "title_a", "title_b", "pair", *numbers]]

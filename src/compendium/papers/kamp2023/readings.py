@@ -21,8 +21,8 @@ from attreval.metrics.dynamic_k import PEAK_RULES, local_maxima, select
 from attreval.metrics.human_agreement import agreement_with_share, selection_with_share
 from attreval.metrics.marks import relevance, token_marks
 from compendium.config import AgreementSpec, Profile, Run
-from compendium.papers.common.runs import RUN, examples, kept_for_run, load_attributions, load_tokens, to_explain
-from compendium.papers.common.tables import mean_low_high, spell
+from compendium.papers.common.runs import examples, kept_for_run, load_attributions, load_tokens, to_explain
+from compendium.papers.common.tables import mean_low_high, table_of
 from compendium.project import Results
 from compendium.workflow.step import Step
 
@@ -130,16 +130,15 @@ def by_run(columns: str) -> Callable[[Callable[..., Iterable[tuple]]], Callable[
     """
 
     def decorate(rows: Callable[..., Iterable[tuple]]) -> Callable[[Step], pd.DataFrame]:
+        @table_of(f"task model seed {columns}")
         @wraps(rows)
-        def made(step: Step) -> pd.DataFrame:
-            runs, found = agreement_runs(step), []
-            show = step.progress(rows.__name__.replace("_", " "))
+        def of_all_runs(step: Step) -> Iterator[tuple]:
+            runs, show = agreement_runs(step), step.progress(rows.__name__.replace("_", " "))
             for done, (run, readings) in enumerate(read_runs(step), start=1):
-                found += [(*run, *row) for row in rows(step, run, readings)]
+                yield from ((*run, *row) for row in rows(step, run, readings))
                 show(done, len(runs))
-            return pd.DataFrame(found, columns=[*RUN, *spell(columns)])
 
-        return made
+        return of_all_runs
 
     return decorate
 

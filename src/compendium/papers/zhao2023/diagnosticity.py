@@ -78,11 +78,6 @@ def judge(pairs: pd.DataFrame, protocol: Protocol, metrics: Sequence[str]) -> pd
     return pairs.assign(**found)
 
 
-def methods_of(pairs: pd.DataFrame) -> list[str]:
-    """The methods of the pairs, and random scores."""
-    return [*dict.fromkeys(pairs.method), "random"]
-
-
 def texts_by_task(pairs: pd.DataFrame) -> pd.DataFrame:
     """One row a task: its texts in the main run, how many it needs at least, and whether it has them."""
     texts = count_texts(pairs[pairs.setting == "main"], sort=False)

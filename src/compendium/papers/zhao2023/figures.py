@@ -37,12 +37,12 @@ def _draw_methods(grid, curves: pd.DataFrame, measures: dict[str, str], methods:
     grid: (tasks, measures) of panels.
     """
     looks, ends = method_looks(methods), {axes: [] for axes in grid.flat}
-    by = curves.groupby(["task", "measure", "method", "ratio"], sort=False)[["mean", "low", "high"]].mean()
+    by = curves.groupby(["task", "measure", "method", "ratio"])[["mean", "low", "high"]].mean()
     for row, task in zip(grid, dict.fromkeys(curves.task), strict=True):
         for axes, (measure, title) in zip(row, measures.items(), strict=True):
             lines = by.loc[task, measure]
             for method in (m for m in methods if m in lines.index):
-                line, look = lines.loc[method].sort_index(), looks[method] | {"markersize": 4}
+                line, look = lines.loc[method], looks[method] | {"markersize": 4}
                 look |= {"linestyle": ":" if method == "random" else "-"}
                 draw_curve(axes, line.index, line["mean"], line.low, line.high, **look)
                 ends[axes].append((look["label"], line.index[-1], line["mean"].iloc[-1], look["color"]))

@@ -188,22 +188,19 @@ def drivers_table(values: pd.DataFrame, step: Step) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def largest_drivers(table: pd.DataFrame) -> pd.DataFrame:
+@table_of("metric change title diagnosticity before moved texts together lowest_title lowest published gap_left")
+def largest_drivers(table: pd.DataFrame) -> Iterator[tuple]:
     """One row a metric: the single change that lowers it most, what all changes together reach, and the published mean.
 
     table: of `drivers_table`; changes that not all tasks know are passed over, since theirs are other texts. gap_left:
     by how much the lowest setting is still above the published value.
     """
-    rows = []
     table = table[table.tasks == table.tasks.max()] if len(table) else table
     for metric in HARD if len(table) else ():
         together = table.change.isin(TOGETHER)
         single, joined = table[~together & (table.change != "none")], table[together]
         most = single.loc[single[f"{metric}_change"].idxmin()]
-        lowest = table.loc[table[metric].idxmin()]
-        row = {"metric": metric, "change": most.change, "title": most.title, "diagnosticity": most[metric]}
-        row |= {"before": most[f"{metric}_before"], "moved": most[f"{metric}_change"], "texts": most.texts}
-        row |= {"together": joined[metric].min(), "lowest_title": lowest.title, "lowest": lowest[metric]}
-        row |= {"published": most[f"{metric}_published"], "gap_left": lowest[metric] - most[f"{metric}_published"]}
-        rows.append(row)
-    return pd.DataFrame(rows)
+        lowest, published = table.loc[table[metric].idxmin()], most[f"{metric}_published"]
+        alone = (most[metric], most[f"{metric}_before"], most[f"{metric}_change"], most.texts)
+        ends = (joined[metric].min(), lowest.title, lowest[metric], published, lowest[metric] - published)
+        yield metric, most.change, most.title, *alone, *ends
