@@ -20,7 +20,7 @@ from attreval.methods.coalitions import all_coalitions
 from attreval.methods.method import Budget, UnitSettings
 from attreval.methods.run import explain
 from attreval.models.scorer import Scorer
-from compendium.papers.sun2024 import oracle
+from compendium.papers.sun2024 import explanations
 from compendium.site import cards
 
 NAMES = ("proxyspex", "proxyspex_spans")
@@ -131,12 +131,12 @@ def test_short_texts_are_exact(tiny, texts, which, unit):
 
 def test_the_oracle_asks_it_of_values_that_it_knows():
     n, values = 7, np.random.default_rng(2).random(2**7)
-    exact = oracle.proxyspex_from_values(values, 2**n, np.random.default_rng(0))
+    exact = explanations.proxyspex_from_values(values, 2**n, np.random.default_rng(0))
     np.testing.assert_allclose(exact, coalitions.faithful_banzhaf(values, n), atol=1e-10)
     seed = int(np.random.default_rng(0).integers(2**31))
     drawn = proxyspex.draw_uniform(n, 100, seed)
     of_drawn = np.array([coalitions.play(values, np.flatnonzero(row).tolist()) for row in drawn])
-    found = oracle.proxyspex_from_values(values, 100, np.random.default_rng(0))
+    found = explanations.proxyspex_from_values(values, 100, np.random.default_rng(0))
     np.testing.assert_array_equal(found, proxyspex.fit_interactions(drawn, of_drawn, seed))
 
 

@@ -15,7 +15,7 @@ from attreval.methods.coalitions import draw_coalitions, fit_values
 from attreval.methods.kernel_shap import shapley_values
 from attreval.methods.method import Budget, UnitSettings
 from attreval.models.scorer import Scorer
-from compendium.papers.sun2024 import oracle
+from compendium.papers.sun2024 import explanations
 
 sizes = st.integers(2, 5)
 seeds = st.integers(0, 999)
@@ -44,7 +44,7 @@ def test_all_coalitions_give_exact_bivariate_values(n, seed, constant):
     values = random_game(n, seed, constant)
     found = bivariate_values(*enumerated(n, values))
     np.testing.assert_allclose(found, coalitions.bivariate(values, n), atol=1e-10)
-    exact = oracle.bivariate_from_values(values, len(values), np.random.default_rng(0))
+    exact = explanations.bivariate_from_values(values, len(values), np.random.default_rng(0))
     np.testing.assert_allclose(found, exact, atol=1e-10)
 
 
@@ -75,17 +75,19 @@ def test_what_j_brings_and_what_it_does_not_is_what_i_brings(n, seed):
 def test_an_additive_game_shares_each_unit_in_half(n, seed, offset):
     """Even a sample of coalitions says so exactly, since every one of them comes with its complement."""
     single = np.random.default_rng(seed).random(n)
-    values = offset + oracle.all_coalitions(n) @ single
+    values = offset + explanations.all_coalitions(n) @ single
     half = np.tile(single[:, None] / 2, (1, n)) * ~np.eye(n, dtype=bool)
     for samples in (2**n, 50):
-        found = oracle.bivariate_from_values(values, samples, np.random.default_rng(seed))
+        found = explanations.bivariate_from_values(values, samples, np.random.default_rng(seed))
         np.testing.assert_allclose(found, half, atol=1e-9)
 
 
 @given(n=sizes, seed=seeds, constant=st.booleans())
 def test_interactions(n, seed, constant):
     values = random_game(n, seed, constant)
-    np.testing.assert_allclose(oracle.shapley_interactions(values), coalitions.interactions(values, n), atol=1e-10)
+    np.testing.assert_allclose(
+        explanations.shapley_interactions(values), coalitions.interactions(values, n), atol=1e-10
+    )
 
 
 @given(n=st.integers(2, 6))
@@ -142,7 +144,7 @@ def test_the_shap_library():
             rows = np.asarray(rows, float)
             return np.tanh(0.7 * rows @ a + np.einsum("ri,ij,rj->r", rows, b, rows))
 
-        values = game(oracle.all_coalitions(n))
+        values = game(explanations.all_coalitions(n))
         exact = shapley_values(*enumerated(n, values))
         np.testing.assert_allclose(library_values(game, n, 2**n, seed), exact, atol=1e-6)
         masks, weights = draw_coalitions(n, 200, np.random.default_rng(seed))

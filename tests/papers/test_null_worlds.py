@@ -19,8 +19,7 @@ from compendium.papers.common.claims import read_claims
 from compendium.papers.common.verdicts import MADE, REPRODUCED, decide
 from compendium.papers.kamp2023 import claims as kamp
 from compendium.papers.kamp2023.readings import SIX, Reading
-from compendium.papers.poerner2018.claims import claim_value
-from compendium.papers.poerner2018.contrasts import NOTHING, Column, MethodContrast
+from compendium.papers.poerner2018.claims import NOTHING, Column, MethodContrast, claim_value
 from compendium.papers.sun2024 import claims as sun
 from compendium.papers.zhao2023 import claims as zhao
 
@@ -142,7 +141,8 @@ def test_claims_on_agreement_are_not_reproduced_by_noise():
 
     def findings(rng, _):
         values = kamp.values_and_worlds(noise(rng), spec, 1)[0]
-        return kamp.findings_of(values, null, spec, PROFILE, ("noise", "m", int(values[0, 0] * 1e6)))
+        run = ("noise", "m", int(values[0, 0] * 1e6))
+        return kamp.findings_of(values, null, PROFILE, run, BOOTSTRAP, spec.fixed_k)
 
     reproduced, tested = count_reproduced("kamp2023", findings)
     assert (tested == WORLDS).all() and len(tested) >= 8

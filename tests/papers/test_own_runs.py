@@ -13,12 +13,10 @@ from reference.profiles import TASK, TINY
 from attreval.core.records import Attribution, Evidence
 from compendium import corpora
 from compendium.config import Profile
-from compendium.papers.common.sample import marked_corpus
+from compendium.papers.common.runs import marked_corpus
 from compendium.papers.kamp2023 import (
     agreement,
-    dynamic_k,
     figures,
-    people,
     readings,
     sentences,
     tables,
@@ -59,8 +57,6 @@ def explained_by(monkeypatch, texts, model, methods):
     found = [make_reading(i, tokens[i.id], records[i.id]) for i in texts]
     monkeypatch.setattr(readings, "read_run", lambda step, run: found)
     monkeypatch.setattr(readings, "agreement_runs", lambda step: [RUN])
-    monkeypatch.setattr(agreement, "agreement_runs", lambda step: [RUN])
-    monkeypatch.setattr(agreement, "load_attributions", lambda *_: records)
     return tokens, records
 
 
@@ -77,8 +73,8 @@ def test_agreement_of_few_methods_is_told_and_drawn_as_far_as_it_goes(step, monk
         shown = [text.get_text() for text in figure.texts]
         assert ("fewer than two methods explain the texts" in shown) == (len(methods) == 1)
     six = [m for m in methods if m in readings.SIX]
-    compared = dynamic_k.dynamic_against_fixed(step)
-    improved = tables.with_published_improvement(dynamic_k.improvement_table(step, compared))
+    compared = agreement.dynamic_against_fixed(step)
+    improved = tables.with_published_improvement(agreement.improvement_table(step, compared))
     wide = tables.table_1(improved)
     assert list(wide.columns)[:2] == ["task", "method"] and wide.to_csv(index=False).startswith("task,method")
     told, lengths = agreement.sentence_table(step), agreement.length_table(step)
@@ -87,8 +83,8 @@ def test_agreement_of_few_methods_is_told_and_drawn_as_far_as_it_goes(step, monk
     said = sentences.summary_table(
         step,
         **{"agreement": pairs, "groups": agreement.group_table(step), "lengths": lengths, "dynamic": compared},
-        **{"with_people": people.human_agreement_table(step), "dynamic_k": dynamic_k.dynamic_k_table(step)},
-        predicted_k=people.predicted_k_table(step),
+        **{"with_people": tables.human_agreement_table(step), "dynamic_k": agreement.dynamic_k_table(step)},
+        predicted_k=tables.predicted_k_table(step),
     )
     assert {"shown_k", "fixed_k"} <= set(said.quantity)
 
@@ -108,12 +104,12 @@ def test_marks_on_some_texts_only_are_described_for_these(step, monkeypatch, tin
     else:
         splits = {"dev": list(texts[:2]), "test": [mark(texts[2]), *([texts[3]] if on == "some texts" else [])]}
     monkeypatch.setattr(corpora, "load", lambda task, split: splits[split])
-    monkeypatch.setattr(people, "read_about", lambda path: {"dropped": {}})
+    monkeypatch.setattr(tables, "read_about", lambda path: {"dropped": {}})
     marked = [i for part in splits.values() for i in part if len(i.evidence.marks)]
     assert marked_corpus("snli") == marked
     tokens, _ = explained_by(monkeypatch, marked, tiny, ["lime", "gradient_l1"])
-    monkeypatch.setattr(people, "load_tokens", lambda *_: tokens)
-    table = people.annotation_table(step).set_index("quantity").value
+    monkeypatch.setattr(tables, "load_tokens", lambda *_: tokens)
+    table = tables.annotation_table(step).set_index("quantity").value
     assert table["instances"] == len(marked) and table["words_mean"] == 1
     assert ("words_1" in table) == (on != "other people")  # two people are not those of another text
 

@@ -16,7 +16,7 @@ from compendium.papers.common.claims import read_claims
 from compendium.papers.kamp2023 import claims as kamp
 from compendium.papers.kamp2023.readings import SIX, Reading
 from compendium.papers.poerner2018 import claims as poerner
-from compendium.papers.poerner2018.contrasts import Column, MethodContrast, contrast_methods
+from compendium.papers.poerner2018.claims import Column, MethodContrast, contrast_methods
 from compendium.papers.sun2024 import claims as sun
 from compendium.papers.zhao2023 import claims as zhao
 

@@ -25,12 +25,15 @@ from compendium import corpora
 from compendium.config import Profile, Run
 from compendium.papers.common.runs import (
     RUN,
+    borrowed_evidence,
+    evaluated_instances,
     load_attributions,
     load_tokens,
     load_typed_attributions,
     load_typed_tokens,
+    to_explain,
+    with_evidence,
 )
-from compendium.papers.common.sample import borrowed_evidence, evaluated_instances, to_explain, with_evidence
 from compendium.papers.kamp2023.readings import PEOPLE
 from compendium.papers.poerner2018.hits import affix_of
 from compendium.project import Results

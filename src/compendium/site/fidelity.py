@@ -18,8 +18,7 @@ from attreval.core.tables import read_csv, write_whole
 from compendium import project
 from compendium.corpora import TASKS
 from compendium.papers.common import verdicts
-from compendium.papers.common.claims import CONCLUSION
-from compendium.papers.common.turned import say_turned
+from compendium.papers.common.claims import CONCLUSION, say_turned
 from compendium.project import Results, step_name
 from compendium.site.committed import committed_runs, read_elsewhere, read_json
 from compendium.workflow.steps import STEPS

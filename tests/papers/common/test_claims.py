@@ -19,8 +19,15 @@ from compendium import corpora
 from compendium.config import BootstrapSpec
 from compendium.papers.common.claims import for_people, read_claims, score, scorecard
 from compendium.papers.common.verdicts import VERDICTS, Finding
-from compendium.papers.poerner2018.claims import claim_value, pointing_claims
-from compendium.papers.poerner2018.contrasts import CONDITIONS_OF, NOTHING, MethodContrast, columns_of, contrast_methods
+from compendium.papers.poerner2018.claims import (
+    CONDITIONS_OF,
+    NOTHING,
+    MethodContrast,
+    claim_value,
+    columns_of,
+    contrast_methods,
+    pointing_claims,
+)
 from compendium.papers.poerner2018.same_word import same_word
 from compendium.site.numbers import read_declared_numbers, read_numbers
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from compendium.papers.common.resampling import best_of, draw, evaluate, exchange_names, least_of, means, spread
+from compendium.papers.common.contrasts import best_of, draw, evaluate, exchange_names, least_of, means, spread
 
 
 def sample_of(n, draws=1, name="x"):

@@ -10,17 +10,17 @@ from matplotlib import pyplot as plt
 
 from attreval.methods import METHODS
 from compendium.papers.common import method_style
-from compendium.papers.common.method_style import method_looks, method_markers, method_palette
+from compendium.papers.common.method_style import method_looks
 from compendium.papers.common.style import label_ends, room_for, spread
 
 
 def test_no_two_methods_look_alike():
     looks = method_looks(METHODS)
-    assert len(set(looks.values())) == len(looks) == len(METHODS)
+    assert len({(look["color"], look["marker"]) for look in looks.values()}) == len(looks) == len(METHODS)
     hashed = {name: method_style.OWN.get(name) or method_style._hashed_look(name, 0) for name in METHODS}
-    assert list(hashed.values()) == list(looks.values()), "give a method whose look is another's one of OWN"
-    assert method_palette(["lime"]) == {"LIME": looks["LIME"][0]}
-    assert method_markers(["lime"]) == {"LIME": looks["LIME"][1]}
+    found = {name: (look["color"], look["marker"]) for name, look in looks.items()}
+    assert hashed == found, "give a method whose look is another's one of OWN"
+    assert method_looks(["lime"]) == {"lime": looks["lime"]} and looks["lime"]["label"] == "LIME"
 
 
 @pytest.mark.parametrize("at", [0, 20])
@@ -28,15 +28,14 @@ def test_a_further_method_recolours_nobody(monkeypatch, at):
     before, names = method_looks(METHODS), list(METHODS)
     more = dict.fromkeys([*names[:at], "a_new_one", *names[at:]], METHODS["lime"])
     monkeypatch.setattr(method_style, "METHODS", {name: METHODS.get(name, METHODS["lime"]) for name in more})
-    assert {title: look for title, look in method_looks(names).items()} == before
+    assert method_looks(names) == before
 
 
 def test_scores_made_elsewhere_look_like_no_method():
     names = [f"mine_{at}" for at in range(60)]
     looks = method_looks([*METHODS, *names])
-    assert (
-        len(set(looks.values())) == len(METHODS) + 60 and looks["mine 3"] == method_looks([*METHODS, *names])["mine 3"]
-    )
+    assert len({(look["color"], look["marker"]) for look in looks.values()}) == len(METHODS) + 60
+    assert looks["mine_3"] == method_looks([*METHODS, *names])["mine_3"] and looks["mine_3"]["label"] == "mine 3"
 
 
 PLACES = st.lists(st.floats(-2, 3, allow_nan=False), max_size=12)

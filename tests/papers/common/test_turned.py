@@ -6,15 +6,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from compendium.papers.common.claims import Claim, score
-from compendium.papers.common.turned import (
+from compendium.papers.common.claims import (
     FEW,
     INSIDE,
     OPEN,
     OUTSIDE,
+    Claim,
     Turn,
-    decide,
+    holds,
     say_turned,
+    score,
     turned_table,
 )
 from compendium.papers.common.verdicts import Expectation, Finding
@@ -46,7 +47,7 @@ def finding(value: float, spread: float = 0.01, texts: int = 50) -> Finding:
     ],
 )
 def test_an_interval_is_inside_outside_or_neither(expect, ends, texts, then):
-    assert decide(Expectation(**expect), *ends, texts) == then
+    assert holds(Expectation(**expect), *ends, texts) == then
 
 
 def test_only_contradicted_claims_are_turned_and_only_what_changes_them():

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from reference.rank_correlation import halved
 
 from compendium.papers.common.sentences import NOTHING
-from compendium.papers.joint import across_models, sentences
+from compendium.papers.joint import sentences, standing
 from compendium.papers.joint.correlations import JointScores
 from compendium.papers.joint.figures import draw_across
 
@@ -34,7 +34,7 @@ def planted(texts=40, noise=0.3, turned=False, metrics=("nc", "ns"), seeds=(1,),
 
 
 def table_of(scores, models=MODELS):
-    return across_models.across_table(scores, models, 100, 0.95, 199)
+    return standing.across_table(scores, models, 100, 0.95, 199)
 
 
 @pytest.mark.parametrize("seeds", [(1,), (1, 2)])
@@ -45,9 +45,9 @@ def test_models_that_differ_by_one_metric_and_not_by_another(seeds):
     assert table.lost["nc"] == pytest.approx(1.2) and table.within["ns"] == table.across["ns"] == 1
     assert (table.methods == len(METHODS) - 1).all() and (table.texts == 40).all()  # random is left out
     assert table.low["ns"] <= 1 and table.high["nc"] < 0.5
-    by_metric = across_models.across_by_metric(table.reset_index())
+    by_metric = standing.across_by_metric(table.reset_index())
     assert by_metric.metric.tolist() == ["ns", "nc"] and by_metric.differ.tolist() == [0, 1]
-    pair = across_models.across_by_pair(table.reset_index()).iloc[0]
+    pair = standing.across_by_pair(table.reset_index()).iloc[0]
     assert (pair.metrics, pair.texts, pair.tau, pair.differ, pair.family) == (
         2,
         40,
@@ -89,14 +89,14 @@ def test_nothing_to_compare(values):
         "three methods": frame[frame.method.isin(METHODS[:4])],
     }[values]
     table = table_of(JointScores(kept, {}))
-    assert table.empty and across_models.across_by_metric(table).empty and across_models.across_by_pair(table).empty
-    assert sentences.say_across(table, across_models.across_by_metric(table)) == NOTHING
+    assert table.empty and standing.across_by_metric(table).empty and standing.across_by_pair(table).empty
+    assert sentences.say_across(table, standing.across_by_metric(table)) == NOTHING
     assert draw_across(table) is not None
 
 
 def test_a_pair_of_two_families_is_named_so():
     models = MODELS | {"b": SimpleNamespace(architecture="gru")}
-    assert set(table_of(planted(), models).family) == {across_models.MIXED}
+    assert set(table_of(planted(), models).family) == {standing.MIXED}
 
 
 values = st.floats(-2, 2).map(lambda x: round(x, 1))
@@ -107,7 +107,7 @@ values = st.floats(-2, 2).map(lambda x: round(x, 1))
 def test_the_fast_worlds_are_the_slow_ones(data, n, m):
     array = np.array(data.draw(st.lists(values, min_size=2 * n * m, max_size=2 * n * m))).reshape(n, 2, m)
     rng = np.random.default_rng(5)
-    halves, heads = across_models.cut_texts(n, rng)[:3], rng.random((4, n)) < 0.5
-    fast = across_models.halved(array, halves, np.where(heads, -1, 1))
+    halves, heads = standing.cut_texts(n, rng)[:3], rng.random((4, n)) < 0.5
+    fast = standing.halved(array, halves, np.where(heads, -1, 1))
     slow = np.array([halved(array, halves, of_world) for of_world in heads]).T
     np.testing.assert_allclose(fast, slow, atol=1e-9)

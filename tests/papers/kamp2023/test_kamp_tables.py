@@ -19,9 +19,7 @@ from compendium.papers.kamp2023 import (
     agreement,
     claim_statistics,
     claims,
-    dynamic_k,
     figures,
-    people,
     profiles,
     readings,
     seeds,
@@ -73,8 +71,8 @@ def step(monkeypatch):
 
 
 def test_dynamic_against_fixed(step):
-    table = dynamic_k.dynamic_against_fixed(step)
-    assert len(table) == 21 * dynamic_k.COMPARED
+    table = agreement.dynamic_against_fixed(step)
+    assert len(table) == 21 * agreement.COMPARED
     one = table[(table.a == "lime") & (table.b == "gradient_l1") & (table.k == 3)].iloc[0]
     spec = step.profile.agreement
     dynamic = [r.agreement_at_peaks(("lime", "gradient_l1"), spec) for r in step.readings]
@@ -83,7 +81,7 @@ def test_dynamic_against_fixed(step):
     assert one.difference == pytest.approx(np.nanmean(np.subtract(dynamic, fixed)))
     assert one.difference_low <= one.difference <= one.difference_high and one.instances == 6
     assert (table[table.b == PEOPLE].instances == 5).all()  # one text is marked by nobody
-    matrix = dynamic_k.dynamic_matrices(table, 3)["snli"]
+    matrix = agreement.dynamic_matrices(table, 3)["snli"]
     assert matrix.loc["Gradient (L1)", "LIME"] == pytest.approx(one.dynamic)
     assert matrix.loc["LIME", "Gradient (L1)"] == pytest.approx(one.difference)
     assert list(matrix)[-1] == "People" and np.isnan(np.diag(matrix)).all()
@@ -93,9 +91,9 @@ def test_dynamic_against_fixed(step):
 def test_table_1_adds_up_a_methods_pairs(step, way):
     settings = step.profile.agreement.model_copy(update={"improvement": way})
     step.profile = step.profile.model_copy(update={"agreement": settings})
-    compared = dynamic_k.dynamic_against_fixed(step)
-    table = dynamic_k.improvement_table(step, compared)
-    assert len(table) == 6 * dynamic_k.IMPROVED
+    compared = agreement.dynamic_against_fixed(step)
+    table = agreement.improvement_table(step, compared)
+    assert len(table) == 6 * agreement.IMPROVED
     inside = compared[(compared.k == 2) & (compared.b != PEOPLE) & ((compared.a == "lime") | (compared.b == "lime"))]
     assert len(inside) == 5
     expected = {"positive": sum(d for d in inside.difference if d > 0), "signed": sum(inside.difference)}
@@ -108,7 +106,7 @@ def test_table_1_adds_up_a_methods_pairs(step, way):
 
 
 def test_peaks_are_counted_beside_the_published(step):
-    table = tables.with_published_k(dynamic_k.dynamic_k_table(step))
+    table = tables.with_published_k(agreement.dynamic_k_table(step))
     assert list(table.voter) == [*SIX, PEOPLE]
     counts = [len(CHOICES["released"](r.scores["lime"])) for r in step.readings]
     row = table.set_index("voter").loc["lime"]
@@ -141,10 +139,10 @@ def test_the_summary_says_who_is_highest_and_lowest(step):
     found = {
         "groups": agreement.group_table(step),
         "lengths": agreement.length_table(step),
-        "with_people": people.human_agreement_table(step),
-        "dynamic": dynamic_k.dynamic_against_fixed(step),
-        "dynamic_k": dynamic_k.dynamic_k_table(step),
-        "predicted_k": people.predicted_k_table(step),
+        "with_people": tables.human_agreement_table(step),
+        "dynamic": agreement.dynamic_against_fixed(step),
+        "dynamic_k": agreement.dynamic_k_table(step),
+        "predicted_k": tables.predicted_k_table(step),
     }
     table = sentences.summary_table(step, agreement=pd.DataFrame(pairs, columns=columns), **found)
     by_name = table.set_index(["task", "quantity"])
@@ -167,7 +165,7 @@ def test_the_summary_says_who_is_highest_and_lowest(step):
 
 
 def test_agreement_with_people(step):
-    table = people.human_agreement_table(step)
+    table = tables.human_agreement_table(step)
     assert set(table.method) == {*SIX, "random"} and (table.instances == 5).all() and (table.unmarked == 1).all()
     reading = step.readings[3]
     spec = step.profile.agreement.model_copy(update={"people": "share"})
@@ -177,7 +175,7 @@ def test_agreement_with_people(step):
 
 
 def test_k_from_a_profile_against_peoples(step):
-    table = people.predicted_k_table(step)
+    table = tables.predicted_k_table(step)
     assert len(table) == 6 * (len(CHOICES) - 1) + 2
     marked = step.readings[1:]
     given = np.array([r.marks.sum(axis=1).mean() for r in marked])
@@ -191,23 +189,23 @@ def test_k_from_a_profile_against_peoples(step):
 
 
 def test_phrases_against_peoples(step):
-    table = people.phrase_table(step)
+    table = tables.phrase_table(step)
     assert set(table.selection) == {"fixed", "peaks", "phrases", "own"}
     fixed = table[table.selection == "fixed"]
     assert (fixed.tokens == step.profile.agreement.fixed_k).all() and table.f1.between(0, 1).all()
     marks = np.array([[1, 1, 0, 0], [1, 0, 0, 0], [1, 0, 0, 1]])
-    assert people.majority(marks).tolist() == [True, False, False, False]
-    assert people.majority(np.eye(3)).tolist() == [True] * 3  # no majority: what anybody marks
-    own, others = people.each_against_others(marks)[0]
+    assert tables.majority(marks).tolist() == [True, False, False, False]
+    assert tables.majority(np.eye(3)).tolist() == [True] * 3  # no majority: what anybody marks
+    own, others = tables.each_against_others(marks)[0]
     assert own.tolist() == [True, True, False, False] and others.tolist() == [True, False, False, True]
 
 
 def test_what_small_choices_move(step):
-    ties = dynamic_k.tie_table(step)
+    ties = agreement.tie_table(step)
     assert len(ties) == 21 and (ties.farthest >= 0).all()
-    signs = dynamic_k.sign_table(step)
+    signs = agreement.sign_table(step)
     assert set(signs.method) == set(SIX) - {"gradient_l1"} and list(signs.sign[:2]) == ["signed", "unsigned"]
-    rules = dynamic_k.rule_table(step)
+    rules = agreement.rule_table(step)
     by_rule = rules.groupby("rule").k.mean()
     assert by_rule["paper"] <= by_rule["around"] <= by_rule["released"] <= by_rule["plateau_ends"]
 
@@ -310,8 +308,8 @@ def test_without_people_claims_about_them_are_not_testable(step, monkeypatch):
     table = claims.claims_table(claims.statistics_by_run(step)).set_index("claim")
     untested_claims = table.index[table.verdict == "not testable here"]
     assert set(untested_claims) == {c for c in table.index if "people" in c or c == "advantage-vanishes"}
-    with_people = people.human_agreement_table(step)
-    assert with_people.empty and people.predicted_k_table(step).empty and people.phrase_table(step).empty
+    with_people = tables.human_agreement_table(step)
+    assert with_people.empty and tables.predicted_k_table(step).empty and tables.phrase_table(step).empty
     assert figures.figure_2b(with_people).texts[0].get_text() == "nobody marked these texts"
 
 
@@ -345,7 +343,7 @@ def test_tables_are_of_the_run_of_lowest_difference_where_the_profile_says_so(st
     assert set(agreement.group_table(step).seed) == {1, 2}
     step = two_seeds(step, monkeypatch, "lowest_apd")
     assert readings.agreement_runs(step) == [("snli", "tiny", 2)]
-    for made in (agreement.group_table, dynamic_k.dynamic_k_table, people.human_agreement_table, dynamic_k.rule_table):
+    for made in (agreement.group_table, agreement.dynamic_k_table, tables.human_agreement_table, agreement.rule_table):
         assert set(made(step).seed) == {2}
     assert {run[2] for run in claims.statistics_by_run(step)} == {2}
     one = step.profile.model_dump()
@@ -367,11 +365,9 @@ def test_ties_are_broken_alike_in_the_table_of_all_pairs_and_in_the_others(step,
     for reading in step.readings:
         for method in reading.scores:
             reading.scores[method][:] = np.round(reading.scores[method])
-    records = {r.instance: {m: SimpleNamespace(scores=s) for m, s in r.scores.items()} for r in step.readings}
-    monkeypatch.setattr(agreement, "load_attributions", lambda *run: records)
     step.results = None
     table = agreement.agreement_table(step).set_index(["method_a", "method_b", "k"]).agreement
-    fixed = dynamic_k.dynamic_against_fixed(step)
+    fixed = agreement.dynamic_against_fixed(step)
     fixed = fixed[fixed.b != PEOPLE].set_index(["a", "b", "k"]).fixed
     expected = step.profile.agreement.model_copy(update={"ties": "expectation"})
     for a, b in (("lime", "gradient_l1"), ("partition_shap", "lime")):
@@ -386,9 +382,9 @@ def test_ties_are_broken_alike_in_the_table_of_all_pairs_and_in_the_others(step,
 def test_the_fixed_k_of_the_profile_is_the_one_of_every_table(step):
     settings = step.profile.agreement.model_copy(update={"fixed_k": 12})
     step.profile = step.profile.model_copy(update={"agreement": settings})
-    compared = dynamic_k.dynamic_against_fixed(step)
+    compared = agreement.dynamic_against_fixed(step)
     assert compared.k.max() == 12  # one more than the ten that are always compared
-    matrix, shown = dynamic_k.dynamic_matrices(compared, 12)["snli"], compared[compared.k == 12]
+    matrix, shown = agreement.dynamic_matrices(compared, 12)["snli"], compared[compared.k == 12]
     pair = shown[(shown.a == "partition_shap") & (shown.b == "lime")].iloc[0]
     assert matrix.loc["Partition SHAP", "LIME"] == pytest.approx(pair.difference)
 
@@ -407,8 +403,8 @@ def test_spread_is_the_distance_over_the_least_run(step):
 
 
 def test_figures_show_what_they_are_given(step):
-    compared = dynamic_k.dynamic_against_fixed(step)
-    axes = figures.figure_3(dynamic_k.dynamic_matrices(compared, 4), 4)
+    compared = agreement.dynamic_against_fixed(step)
+    axes = figures.figure_3(agreement.dynamic_matrices(compared, 4), 4)
     assert len(axes.texts) == 2 * 21
     assert not {text.get_text() for text in axes.texts} & {"-0", ""}
     lengths = agreement.length_table(step)
@@ -416,7 +412,7 @@ def test_figures_show_what_they_are_given(step):
     assert named == {"8 tokens (n = 5)", "10 tokens (n = 5)"}
     (words,) = figures.figure_6(lengths.assign(instances=4)).texts  # the mean of so few says nothing
     assert words.get_text().startswith("no text has")
-    assert {p.get_label() for p in figures.figure_2b(people.human_agreement_table(step)).lines} >= {"LIME", "Random"}
+    assert {p.get_label() for p in figures.figure_2b(tables.human_agreement_table(step)).lines} >= {"LIME", "Random"}
     reading = step.readings[0]
     bars = profiles.draw_profile(reading, "lime").patches
     chosen = set(CHOICES["released"](reading.scores["lime"]))
@@ -425,7 +421,7 @@ def test_figures_show_what_they_are_given(step):
     } == chosen
     assert profiles.draw_spans(reading, "lime").get_title(loc="left").startswith("each token")
     assert figures.kind_of("lime", "partition_shap") == "Partition SHAP and LIME"
-    assert figures.figure_predicted_k(people.predicted_k_table(step)).get_yticklabels()
+    assert figures.figure_predicted_k(tables.predicted_k_table(step)).get_yticklabels()
 
 
 def test_an_unknown_published_table_names_those_there_are():

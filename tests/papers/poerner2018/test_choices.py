@@ -13,7 +13,7 @@ from attreval.methods.method import Budget
 from compendium import config
 from compendium.config.reading import VARIANTS
 from compendium.papers.pipeline.other_choices import other_choices, tried_run
-from compendium.papers.poerner2018 import choices, hits, same_word
+from compendium.papers.poerner2018 import hits, same_word
 
 
 def test_every_field_of_the_variants_and_every_rule_of_windows_is_tried_at_every_other_value():
@@ -49,7 +49,7 @@ def test_choices_are_tried_on_a_gated_model_that_reads_short_texts():
 def test_ties_move_hits_as_far_as_they_must(step):  # noqa: F811
     """Gradient norms tie on all words but the key; 3 of 7, 3 of 6 and 2 of 4 of these are evidence."""
     played = hits.pointing_hits(step)
-    found = choices.choice_table(step, played).set_index(["choice", "value"])
+    found = hits.choice_table(step, played).set_index(["choice", "value"])
     row = found.loc["ties", "first"]
     assert row.largest == pytest.approx((4 / 7 - 3 / 6 + 2 / 4) / 3) and row.method == "gradient_l2"
     assert (row.texts, row.methods, row.on, row.instead_of) == (3, 3, "all stored scores", "expectation")
@@ -59,14 +59,14 @@ def test_ties_move_hits_as_far_as_they_must(step):  # noqa: F811
 
 def test_a_choice_that_was_explained_again_is_compared_on_those_texts_alone(step, monkeypatch):  # noqa: F811
     run, played = ("hybrid_bbc", "cnn", 1), hits.pointing_hits(step)
-    monkeypatch.setattr(choices, "tried_run", lambda profile: run)
+    monkeypatch.setattr(hits, "tried_run", lambda profile: run)
     (exact,) = [one for one in other_choices(Budget()) if one.value == "exact"]
     some = models.instance("a key b . c d e .", name="doc-0")
     wrong = np.array([0, -1, 0, 0, 5, 0, 0, 0.0])
     places = tuple((i,) for i in range(len(wrong)))
     path = step.results.attributions(*run, exact.part)
     write_attributions(path, [Attribution(some.id, "lrp", 0, "token", places, wrong)])
-    found = choices.choice_table(step, played).set_index(["choice", "value"]).loc["limsse_solver", "exact"]
+    found = hits.choice_table(step, played).set_index(["choice", "value"]).loc["limsse_solver", "exact"]
     assert (found.change, found.largest, found.moved, found.texts, found.methods) == (-1, -1, 1, 1, 1)
     assert found.on == "1 texts of cnn, hybrid_bbc" and found.instead_of == "descent"
 

@@ -17,7 +17,8 @@ from attreval.metrics.unified.simulatability import (
     read_marks,
     weighted_f1,
 )
-from compendium.papers.sun2024.agents import LEARNED_COLUMNS, UNINFORMED_COLUMNS, agents_learned
+from compendium.config import BootstrapSpec
+from compendium.papers.sun2024.agents import agents_learned
 
 MARKS = Marks((900,), (901,), (902,), (903,), tuple((910 + r,) for r in range(9)), 3)
 OPEN, CLOSE, WITHIN, BETWEEN = 900, 901, 902, 903
@@ -123,15 +124,15 @@ def said(right, texts=120, seeds=(1,), model="tiny"):
         labels = np.arange(texts) % 3
         own = np.where(rng.random(texts) < right, labels, rng.integers(0, 3, texts))
         rows += [("t", model, 1, agent, f"i{i}", labels[i], own[i]) for i in range(texts)]
-    return pd.DataFrame(rows, columns=UNINFORMED_COLUMNS)
+    return pd.DataFrame(rows, columns=["task", "model", "seed", "agent_seed", "instance", "label", "predicted"])
 
 
 def test_agents_that_guess_have_not_learned_and_say_so():
     frame = pd.concat([said(0.6, model="good"), said(0.0, model="guessing")])
-    found = agents_learned(frame, 400, 0.95).set_index("model")
+    found = agents_learned(frame, BootstrapSpec(draws=400)).set_index("model")
     assert found.learned.to_dict() == {"good": True, "guessing": False} and found.reason["good"] == ""
     assert found.reason["guessing"].startswith("agents") and "chance 0.33)" in found.reason["guessing"]
-    stuck = agents_learned(said(0.5).assign(predicted=0), 100, 0.95).iloc[0]
+    stuck = agents_learned(said(0.5).assign(predicted=0), BootstrapSpec(draws=100)).iloc[0]
     assert not stuck.learned and stuck.f1 == pytest.approx(stuck.majority) and "not learned (F1 0.17" in stuck.reason
     assert found.uniform.to_numpy() == pytest.approx(1 / 3) and found.majority.to_numpy() == pytest.approx(1 / 6)
     one = said(0.6)
@@ -143,7 +144,7 @@ def test_seeds_of_agents_widen_the_interval():
     """One agent has learned and two have not: texts alone would not show that the mean is unsure."""
     mixed = pd.concat([said(0.9, seeds=(1,)), said(0.0, seeds=(2, 3))])
     alike = said(0.3, seeds=(1, 2, 3))
-    wide, narrow = (agents_learned(frame, 400, 0.95).iloc[0] for frame in (mixed, alike))
+    wide, narrow = (agents_learned(frame, BootstrapSpec(draws=400)).iloc[0] for frame in (mixed, alike))
     assert wide.agents == narrow.agents == 3 and wide.high - wide.low > 2 * (narrow.high - narrow.low)
     assert not wide.learned and wide.reason.startswith("agents are not surely better than chance")
 
@@ -153,11 +154,12 @@ def test_uniform_guessing_is_what_many_draws_give(counts):
     """Of the classes that the model predicts: where it never predicts one, no agent would draw it."""
     labels = np.repeat([0, 1, 2], counts)
     frame = said(0.0, texts=1000).assign(label=labels)
-    found = agents_learned(frame, 10, 0.9).iloc[0]
+    found = agents_learned(frame, BootstrapSpec(draws=10, confidence=0.9)).iloc[0]
     some = np.unique(labels)
     draws = [f1_score(labels, np.random.default_rng(s).choice(some, 1000), average="macro") for s in range(60)]
     assert found.uniform == pytest.approx(np.mean(draws), abs=0.01)
 
 
 def test_no_agents_no_rows():
-    assert list(agents_learned(said(0.5).iloc[:0], 10, 0.9)) == LEARNED_COLUMNS
+    empty = agents_learned(said(0.5).iloc[:0], BootstrapSpec(draws=10, confidence=0.9))
+    assert empty.empty and list(empty)[-2:] == ["learned", "reason"]

@@ -24,7 +24,7 @@ from attreval.methods.techniques import TECHNIQUES, TYPES
 from compendium import config, corpora
 from compendium.config import AgentsSpec, BootstrapSpec, DiagnosisSpec, ModelSpec, Profile
 from compendium.papers.common.claims import read_claims
-from compendium.papers.common.sample import with_evidence
+from compendium.papers.common.runs import with_evidence
 from compendium.papers.sun2024 import claims as sun_claims
 from compendium.papers.sun2024 import properties as sun_properties
 from compendium.papers.sun2024 import tables as sun_tables

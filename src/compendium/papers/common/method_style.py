@@ -37,8 +37,11 @@ def kind_colour(method: str) -> str:
     return KINDS.get(METHODS[method].kind, "#000000")
 
 
-def method_looks(methods: Iterable[str]) -> dict[str, tuple[tuple, str]]:
-    """Colour and marker by method title. Of scores made elsewhere, those that would look like a method move on."""
+def method_looks(methods: Iterable[str]) -> dict[str, dict]:
+    """By method the `color`, `marker` and `label` (its title) that plots take: told apart without colour, too.
+
+    Of scores made elsewhere, those that would look like a method move on.
+    """
     methods, looks = list(methods), {}
     for name in dict.fromkeys([*METHODS, *methods]):
         look, step = OWN.get(name) or _hashed_look(name, 0), 0
@@ -46,7 +49,7 @@ def method_looks(methods: Iterable[str]) -> dict[str, tuple[tuple, str]]:
             step += 1
             look = _hashed_look(name, step)
         looks[name] = look
-    return {name_method(name): looks[name] for name in methods}
+    return {m: {"color": looks[m][0], "marker": looks[m][1], "label": name_method(m)} for m in methods}
 
 
 def _hashed_look(name: str, step: int) -> tuple[tuple, str]:
@@ -54,13 +57,3 @@ def _hashed_look(name: str, step: int) -> tuple[tuple, str]:
     digest = hashlib.sha256(f"{SALT} {name}".encode()).digest()
     colour = digest[0] + step // len(MARKERS)
     return COLOURS[colour % len(COLOURS)], MARKERS[(digest[1] + step) % len(MARKERS)]
-
-
-def method_palette(methods: Iterable[str]) -> dict[str, tuple]:
-    """A colour for each method title."""
-    return {title: colour for title, (colour, _) in method_looks(methods).items()}
-
-
-def method_markers(methods: Iterable[str]) -> dict[str, str]:
-    """A marker for each method title, so that lines can be told apart without colour."""
-    return {title: marker for title, (_, marker) in method_looks(methods).items()}

@@ -1,20 +1,24 @@
-"""What is stored about a run (task, model, seed), and what the papers report. Models: `trained_models`."""
+"""What is stored about a run (task, model, seed), the instances of a profile, and what the papers report.
+
+Instances are the first of a table, whose order is random and never changes, so everybody has the same ones. Models:
+`trained_models`."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import wraps
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from attreval.core.records import Attribution, Tokens
+from attreval.core.records import Attribution, Instance, Tokens
 from attreval.core.tables import read_by_instance
 from attreval.core.token_tables import read_tokens
 from attreval.methods import METHODS
-from compendium import project
+from compendium import corpora, project
 from compendium.config import Judge, Profile, Run
 from compendium.project import Results
 from compendium.workflow.step import Step
@@ -117,18 +121,6 @@ def read_shards(step: Step, table: str, judge: Judge | None = None, gaps: bool =
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=RUN)
 
 
-def void_because(found: pd.Series, task: str) -> str:
-    """Why a model's explanations say nothing of the papers' claims on a task; empty where they do.
-
-    found: the row of its table `accuracy`. That it is not surely above the most frequent class is no matter here.
-    """
-    measure, published = PUBLISHED.get(task, ("accuracy", 0.0))
-    if task in OTHER_LABELS:
-        return f"{task}: {OTHER_LABELS[task]}"
-    ours = found.get(measure, np.nan)
-    return f"{task}: {measure} {ours:.2f}, published {published:.2f}" if ours < published - MOST_BELOW else ""
-
-
 def unlearned_table(step: Step, runs: Iterable[Run], of_papers: bool = True) -> pd.DataFrame:
     """One row for each run whose explanations are no evidence for or against a method, with the `reason`.
 
@@ -139,9 +131,16 @@ def unlearned_table(step: Step, runs: Iterable[Run], of_papers: bool = True) -> 
     for task, model, seed in runs:
         trained = step.profile.read_by(task)
         found = step.results.read_table("accuracy", "02_train", trained, model, seed).iloc[0]
-        reason = "" if found.accuracy_low > found.majority else f"{task}: no better than the most frequent class"
-        if reason := reason or (void_because(found, trained) if of_papers else ""):
-            rows.append((task, model, seed, *found[ACCURACY], reason))
+        measure, published = PUBLISHED.get(trained, ("accuracy", 0.0))
+        if not found.accuracy_low > found.majority:
+            reason = f"{task}: no better than the most frequent class"
+        elif of_papers and trained in OTHER_LABELS:
+            reason = f"{trained}: {OTHER_LABELS[trained]}"
+        elif of_papers and (ours := found.get(measure, np.nan)) < published - MOST_BELOW:
+            reason = f"{trained}: {measure} {ours:.2f}, published {published:.2f}"
+        else:
+            continue
+        rows.append((task, model, seed, *found[ACCURACY], reason))
     return pd.DataFrame(rows, columns=[*RUN, *ACCURACY, "reason"])
 
 
@@ -149,3 +148,49 @@ def drop_unlearned(frame: pd.DataFrame, unlearned: pd.DataFrame) -> pd.DataFrame
     """The table without the rows of these runs, or the whole table where that would leave nothing."""
     kept = frame[~frame.set_index(RUN).index.isin(unlearned.set_index(RUN).index)]
     return kept if len(kept) else frame
+
+
+def to_explain(
+    profile: Profile, task: str, model: str, shard: int | None = None, rows: int | None = None
+) -> list[Instance]:
+    """The test instances on which a profile explains a model, or those of one shard."""
+    chosen = corpora.load(task, "test", rows or profile.rows_explained(task, model))
+    return chosen if shard is None else chosen[shard :: profile.explaining_of(task).shards]
+
+
+def evaluated_instances(profile: Profile, task: str) -> list[Instance]:
+    """The test instances that the diagnosis looks at."""
+    return corpora.load(task, "test", profile.diagnosis.rows)
+
+
+def marked_corpus(task: str) -> list[Instance]:
+    """All of a task's dev and test instances that people have marked, as far as it has these splits."""
+    splits = [split for split in ("dev", "test") if split in corpora.TASKS[task].splits]
+    return [i for split in splits for i in corpora.load(task, split) if len(i.evidence.marks)]
+
+
+def examples(task: str, wanted: list[str]) -> list[Instance]:
+    """The test instances of these ids, in this order. Raises ValueError where there is no such instance."""
+    found = {instance.id: instance for instance in corpora.load(task, "test")} if wanted else {}
+    if missing := [name for name in wanted if name not in found]:
+        raise ValueError(
+            f"task {task!r} has no test instance {missing[0]!r}; ids look like {next(iter(found), 'none')!r}"
+        )
+    return [found[name] for name in wanted]
+
+
+def borrowed_evidence(task: str) -> dict[tuple[str, ...], Instance]:
+    """The instances of the tasks that carry what people marked in this one's texts, by their texts."""
+    marked = {}
+    for annotated in reversed(corpora.evidence_tasks(task)):  # the preferred one overwrites
+        if corpora.table_path(annotated).exists():
+            marked |= {i.segments: i for i in corpora.load(annotated, "test")}
+    return marked
+
+
+def with_evidence(instance: Instance, marked: dict[tuple[str, ...], Instance]) -> Instance:
+    """The instance with what people marked in the same texts elsewhere, unless it has its own."""
+    own = instance.evidence
+    if own.marks.size or own.interactions or instance.segments not in marked:
+        return instance
+    return replace(instance, evidence=marked[instance.segments].evidence)

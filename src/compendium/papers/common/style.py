@@ -87,16 +87,35 @@ def name_run(row: pd.Series) -> str:
     return f"{task_title(row.task)} ({model_title(row.model)})"
 
 
-def task_panels(tasks: Iterable[str], width: float, height: float, sharey: bool = True, **more):
-    """A figure and one panel a task, by task, two in a row."""
+def task_panels(tasks: Iterable, width: float, height: float, columns: int = 2, margin: float = 0.0, **more):
+    """A figure and, by task (or what else has one), a panel; so many in a row, with a margin in inches for names."""
     use_style()
     tasks = list(tasks)
-    columns, rows = min(2, len(tasks)), -(-len(tasks) // 2)
-    size = (width * columns, height * rows)
-    figure, grid = plt.subplots(rows, columns, figsize=size, sharey=sharey, squeeze=False, **more)
-    for axes in grid.ravel()[len(tasks) :]:
+    columns, rows = min(columns, len(tasks)), -(-len(tasks) // columns)
+    more = {"figsize": (margin + width * columns, height * rows), "sharey": True, "squeeze": False} | more
+    figure, grid = plt.subplots(rows, columns, **more)
+    for axes in grid.flat[len(tasks) :]:
         axes.set_axis_off()
-    return figure, dict(zip(tasks, grid.ravel(), strict=False))
+    return figure, dict(zip(tasks, grid.flat, strict=False))
+
+
+def draw_curve(axes, x, middle, low, high, alpha: float = 0.1, **look) -> None:
+    """A curve with a band for its interval. look: of the curve, with its `color`."""
+    axes.plot(x, middle, **look)
+    axes.fill_between(x, low, high, color=look["color"], alpha=alpha, linewidth=0)
+
+
+def legend_below(figure, columns: int, y: float = 0.02, **more):
+    """One legend below all panels, each entry once. more: further handles, by label. Gives the first panel."""
+    entries = {}
+    for axes in figure.axes:
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+            entries.setdefault(label, handle)
+    entries |= more
+    place = {"loc": "upper center", "bbox_to_anchor": (0.5, y)}
+    figure.legend(entries.values(), entries.keys(), ncols=columns, **place)
+    figure.tight_layout()
+    return figure.axes[0]
 
 
 def spare_ticks(axes, ks) -> None:
@@ -147,6 +166,14 @@ def label_ends(axes, ends: Iterable[tuple[str, float, float, object]], size: flo
         joint = [x + 0.012, 1.015, 1.045]
         axes.plot(joint, [y, y, place], color=colour, linewidth=0.6, alpha=0.7, transform=axes.transAxes, clip_on=False)
         axes.text(1.055, place, name, color=colour, fontsize=size, va="center", transform=axes.transAxes)
+
+
+def name_ends(figure, ends: dict, size: float = 8.0):
+    """Lay panels out with room for names, and write them; ends: by panel, of `label_ends`. Gives the first panel."""
+    figure.tight_layout(w_pad=room_for((end[0] for of_panel in ends.values() for end in of_panel), size))
+    for axes, of_panel in ends.items():
+        label_ends(axes, of_panel, size)
+    return figure.axes[0]
 
 
 def heat_map(axes, values, bold, colours, ends, dark, rows, columns, alpha=1.0, turn=25) -> None:

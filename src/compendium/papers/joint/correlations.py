@@ -6,6 +6,7 @@ texts), and what it rests on: the mean that each metric gives each method, and w
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations, product
 
@@ -26,6 +27,7 @@ from attreval.metrics.rank_correlation import (
     pool,
     verdict,
 )
+from compendium.papers.common.tables import table_of
 from compendium.papers.common.verdicts import adjust
 from compendium.papers.joint.values import JOINT, read_unified_values, score_instances, token_jobs
 from compendium.workflow.step import Step
@@ -66,15 +68,14 @@ def draw_runs(values: pd.DataFrame, draws: int) -> dict[tuple[str, str, str], Dr
     }
 
 
-def summary_table(scores: JointScores, confidence: float) -> pd.DataFrame:
+@table_of("task model granularity method metric better mean low high n")
+def summary_table(scores: JointScores, confidence: float) -> Iterator[tuple]:
     """One row a run, method and metric: mean, interval, n (texts times seeds), what the metric itself finds better."""
-    rows = []
     for run, drawn in scores.runs.items():
         for metric, means in drawn.means.items():
             better, bounds = JOINT[metric].turned or "higher", percentile_interval(drawn.drawn[metric], confidence)
             found = zip(drawn.methods, means, *bounds, drawn.counts[metric], strict=True)
-            rows += [(*run, method, metric, better, *numbers) for method, *numbers in found if numbers[-1]]
-    return pd.DataFrame(rows, columns=[*RUN, "method", "metric", "better", "mean", "low", "high", "n"])
+            yield from ((*run, method, metric, better, *numbers) for method, *numbers in found if numbers[-1])
 
 
 def counts_table(values: pd.DataFrame) -> pd.DataFrame:
@@ -150,48 +151,49 @@ def pooled_table(table: pd.DataFrame) -> pd.DataFrame:
     part = table[(table.task == POOLED) & (table.verdict != "not measured")]
     a, b = ([JOINT[name] for name in part[end]] for end in ("metric_a", "metric_b"))
     found = part.assign(title_a=[one.title for one in a], title_b=[one.title for one in b])
-    apart = [one.judge != other.judge for one, other in zip(a, b, strict=True)]
     found["pair"] = [f"{one.title} and {other.title}" for one, other in zip(a, b, strict=True)]
-    found["between"] = np.array(apart, dtype=bool)
+    found["between"] = np.array([one.judge != other.judge for one, other in zip(a, b, strict=True)], dtype=bool)
     numbers = ["tau", "low", "high", "runs", "verdict", "beyond_names", "between"]
     return found[["granularity", "title_a", "title_b", "pair", *numbers]]
 
 
-def judges_table(pooled: pd.DataFrame) -> pd.DataFrame:
+def _by_granularity(pooled: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+    """The rows of each granularity, whether it has any or not."""
+    for granularity in GRANULARITIES:
+        yield granularity, pooled[pooled.granularity == granularity]
+
+
+@table_of("granularity within between agree contradict open highest_pair highest")
+def judges_table(pooled: pd.DataFrame) -> Iterator[tuple]:
     """One row a granularity: pairs of one judge's metrics (`within`), of two judges' (`between`), and what these do.
 
     highest, highest_pair: of two judges'.
     """
-    rows = []
-    for granularity in GRANULARITIES:
-        part = pooled[pooled.granularity == granularity]
+    for granularity, part in _by_granularity(pooled):
         apart = part[part.between].sort_values("tau", ascending=False, kind="stable")
         counts = [int((apart.verdict == word).sum()) for word in VERDICTS[:3]]
         first = (apart.pair.iloc[0], apart.tau.iloc[0]) if len(apart) else ("", float("nan"))
-        rows.append((granularity, len(part) - len(apart), len(apart), *counts, *first))
-    columns = ["granularity", "within", "between", "agree", "contradict", "open", "highest_pair", "highest"]
-    return pd.DataFrame(rows, columns=columns)
+        yield granularity, len(part) - len(apart), len(apart), *counts, *first
 
 
-def verdict_table(pooled: pd.DataFrame) -> pd.DataFrame:
+@table_of("granularity verdict count pairs")
+def verdict_table(pooled: pd.DataFrame) -> Iterator[tuple]:
     """One row a granularity and verdict: how many pairs of metrics, and which, the strongest first."""
-    rows = []
-    for granularity, word in product(GRANULARITIES, VERDICTS[:3]):
-        part = pooled[(pooled.granularity == granularity) & (pooled.verdict == word)]
-        rows.append((granularity, word, len(part), _list_pairs(part)))
-    return pd.DataFrame(rows, columns=["granularity", "verdict", "count", "pairs"])
+    for granularity, part in _by_granularity(pooled):
+        for word in VERDICTS[:3]:
+            said = part[part.verdict == word]
+            yield granularity, word, len(said), _list_pairs(said)
 
 
-def chance_table(pooled: pd.DataFrame) -> pd.DataFrame:
+@table_of("granularity told beyond chance")
+def chance_table(pooled: pd.DataFrame) -> Iterator[tuple]:
     """One row a granularity: how many pairs are told from zero by their texts, and of these by exchanged names, too.
 
     chance: the pairs that are told by their texts alone, the strongest first.
     """
-    rows = []
-    for granularity in GRANULARITIES:
-        told = pooled[(pooled.granularity == granularity) & pooled.verdict.isin(VERDICTS[:2])]
-        rows.append((granularity, len(told), int(told.beyond_names.sum()), _list_pairs(told[~told.beyond_names])))
-    return pd.DataFrame(rows, columns=["granularity", "told", "beyond", "chance"])
+    for granularity, part in _by_granularity(pooled):
+        told = part[part.verdict.isin(VERDICTS[:2])]
+        yield granularity, len(told), int(told.beyond_names.sum()), _list_pairs(told[~told.beyond_names])
 
 
 def _list_pairs(pooled: pd.DataFrame) -> str:

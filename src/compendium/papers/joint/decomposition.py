@@ -25,8 +25,7 @@ from attreval.core.seeds import generator
 from attreval.metrics.rank_correlation import FEWEST, TIED
 from compendium.papers.common.sentences import sentence
 from compendium.papers.common.style import draw_nothing, task_title, use_style
-from compendium.papers.joint.across_models import MIXED
-from compendium.papers.joint.standing import TRANSFORMERS, WORDS, family_of
+from compendium.papers.joint.standing import MIXED, TRANSFORMERS, WORDS, family_of
 from compendium.papers.joint.values import JOINT
 
 LEAST_TOLD = 0.5  # of a column's variance: where the texts make more than the rest of it, the column is left out

@@ -9,21 +9,22 @@ from matplotlib import pyplot as plt
 from matplotlib.patches import Rectangle
 
 from attreval.methods import METHODS
-from compendium.papers.common.method_style import KINDS, MARKERS, kind_colour, method_markers, method_palette
+from compendium.papers.common.method_style import KINDS, MARKERS, kind_colour, method_looks
 from compendium.papers.common.style import (
     bare,
     colour_bar,
+    draw_curve,
     draw_nothing,
     heat_map,
-    label_ends,
+    legend_below,
     model_title,
-    room_for,
+    name_ends,
+    task_panels,
     task_title,
     use_style,
 )
-from compendium.papers.joint.across_models import DIFFER, TOO_FEW
 from compendium.papers.joint.correlations import POOLED
-from compendium.papers.joint.standing import MEAN, TRANSFORMERS
+from compendium.papers.joint.standing import DIFFER, MEAN, TOO_FEW, TRANSFORMERS
 from compendium.papers.joint.values import JOINT
 from compendium.papers.joint.variant_tables import STABLE
 
@@ -78,13 +79,17 @@ def draw_pareto(table: pd.DataFrame):
     if not runs:
         return draw_nothing("No run with a price is part of this profile.")
     figure, grid = plt.subplots(2 * len(runs), 2, figsize=(9, 5.2 * len(runs)), squeeze=False)
-    fronts = {}
+    ends = {}
     for row, (task, model) in zip(grid.reshape(len(runs), 4), runs, strict=True):
         of_run = part[(part.task == task) & (part.model == model)]
         external = next((metric for metric in EXTERNAL if metric in set(of_run.metric)), EXTERNAL[-1])
         for axes, metric in zip(row, ("agreement", "nc", "ns", external), strict=True):
             cell = of_run[of_run.metric == metric]
-            front = fronts[axes] = cell[cell.undominated].sort_values(["requested", "quality"])
+            front = cell[cell.undominated].sort_values(["requested", "quality"])
+            ends[axes] = [
+                (METHODS[one.method].title, one.requested, one.quality, kind_colour(one.method))
+                for one in front.drop_duplicates(["requested", "quality"]).itertuples()
+            ]
             axes.step(front.requested, front.quality, where="post", color="#999999", linewidth=1, zorder=1)
             colours = np.array([kind_colour(method) for method in cell.method])
             filled = cell.undominated.to_numpy(bool)
@@ -100,12 +105,7 @@ def draw_pareto(table: pd.DataFrame):
     kinds = [kind for kind in KINDS if kind in {METHODS[m].kind for m in part.method}]
     handles = [plt.Line2D([], [], color=KINDS[kind], marker="o", linestyle="", label=kind) for kind in kinds]
     figure.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, 0.01), ncols=len(kinds), fontsize=9)
-    figure.tight_layout(w_pad=room_for((METHODS[m].title for front in fronts.values() for m in front.method), 7))
-    for axes, front in fronts.items():
-        named = front.drop_duplicates(["requested", "quality"])
-        ends = [(METHODS[r.method].title, r.requested, r.quality, kind_colour(r.method)) for r in named.itertuples()]
-        label_ends(axes, ends, 7)
-    return grid[0][0]
+    return name_ends(figure, ends, 7)
 
 
 def draw_places(table: pd.DataFrame):
@@ -138,7 +138,7 @@ def draw_places(table: pd.DataFrame):
 def draw_across(table: pd.DataFrame):
     """Pairs of models by metrics: tau-b of the two orders of methods, in hundredths; token explanations.
 
-    table: of `across_models.across_table`. Bold: models that differ; pale: too few texts to say.
+    table: of `standing.across_table`. Bold: models that differ; pale: too few texts to say.
     """
     part = table[table.granularity == "tokens"]
     if part.empty:
@@ -183,46 +183,35 @@ def draw_budgets(overlaps: pd.DataFrame):
             # compared with itself, the largest budget says nothing
             line = line.iloc[:-1] if name == "to_largest" else line
             where = f"{METHODS[method].title} ({task_title(task)}, {model_title(model)})"
-            axes.plot(line.requested, line[name], color=colours[at], marker=MARKERS[at % len(MARKERS)], label=where)
-            band = {"color": colours[at], "alpha": 0.08, "linewidth": 0}
-            axes.fill_between(line.requested, line[f"{name}_low"], line[f"{name}_high"], **band)
+            look = {"color": colours[at], "marker": MARKERS[at % len(MARKERS)], "label": where}
+            draw_curve(
+                axes, line.requested, *(line[end] for end in (name, f"{name}_low", f"{name}_high")), 0.08, **look
+            )
         axes.axhline(STABLE, color="#666666", linestyle=":", linewidth=1)
         axes.set(xscale="log", ylim=(0, 1.03), xlabel="evaluations asked for", title=title)
         axes.set_xticks(sizes := sorted(set(overlaps.budget)), [f"{size:,}" for size in sizes])
         axes.minorticks_off()
     panels[0].set_ylabel(f"overlap of the top {overlaps.k.iloc[0]} tokens")
-    figure.legend(*panels[0].get_legend_handles_labels(), loc="upper center", bbox_to_anchor=(0.5, 0.01), ncols=2)
-    figure.tight_layout()
-    return panels[0]
+    return legend_below(figure, 2, 0.01)
 
 
 def draw_masked(table: pd.DataFrame):
     """A panel a task, metric and way to erase: the mean of each method, plain model by masked twin, with intervals."""
-    use_style()
     if not len(table):
         return draw_nothing("No models with masked twins are part of this profile.")
-    cells = list(table.groupby(["task", "metric", "erased"], sort=False))
-    methods = [m for m in METHODS if m in set(table.method)]
-    colours, markers = method_palette(methods), method_markers(methods)
-    columns = min(5, len(cells))
-    lines = -(-len(cells) // columns)
-    figure, grid = plt.subplots(lines, columns, figsize=(2.5 * columns, 2.7 * lines), squeeze=False)
-    for axes, ((task, _, erased), part) in zip(grid.flat, cells, strict=False):
+    looks = method_looks(m for m in METHODS if m in set(table.method))
+    cells = dict(list(table.groupby(["task", "metric", "erased"], sort=False)))
+    figure, panels = task_panels(cells, 2.5, 2.7, 5, sharey=False)
+    for (task, metric, erased), axes in panels.items():
+        part = cells[task, metric, erased]
         for row in part.itertuples():
-            title = METHODS[row.method].title
             across = [[row.plain - row.plain_low], [row.plain_high - row.plain]]
             up = [[row.masked - row.masked_low], [row.masked_high - row.masked]]
-            style = {"color": colours[title], "marker": markers[title], "linestyle": "", "markersize": 5}
-            axes.errorbar(row.plain, row.masked, xerr=across, yerr=up, elinewidth=0.6, label=title, **style)
+            style = {"linestyle": "", "markersize": 5, "elinewidth": 0.6} | looks[row.method]
+            axes.errorbar(row.plain, row.masked, xerr=across, yerr=up, **style)
         ends = [min(part.plain_low.min(), part.masked_low.min()), max(part.plain_high.max(), part.masked_high.max())]
         axes.plot(ends, ends, color="#999999", linewidth=0.8, zorder=0)
         axes.set_title(f"{part.title.iloc[0]}\n{task_title(task)}, {erased}", fontsize=9)
-    for axes in grid.flat[len(cells) :]:
-        axes.set_visible(False)
-    for axes in grid[-1]:
-        axes.set_xlabel("plain", fontsize=9)
-    for row in grid:
-        row[0].set_ylabel("masked", fontsize=9)
-    figure.legend(*grid[0][0].get_legend_handles_labels(), loc="upper center", bbox_to_anchor=(0.5, 0.01), ncols=4)
-    figure.tight_layout()
-    return grid[0][0]
+    figure.supxlabel("plain", fontsize=9)
+    figure.supylabel("masked", fontsize=9)
+    return legend_below(figure, 4, 0.01)

@@ -7,8 +7,7 @@ import pandas as pd
 from compendium.papers.common.method_style import name_method
 from compendium.papers.common.sentences import of_row, sentence
 from compendium.papers.common.style import name_run, task_title
-from compendium.papers.joint.across_models import DIFFER, TOO_FEW
-from compendium.papers.joint.standing import MEAN
+from compendium.papers.joint.standing import DIFFER, MEAN, TOO_FEW
 
 
 @sentence

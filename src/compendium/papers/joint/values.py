@@ -21,8 +21,16 @@ from attreval.metrics.erasure import predicted_class
 from attreval.metrics.metric import Metric
 from attreval.metrics.scored_text import RANDOM, ScoredText, Settings, without_asking
 from compendium.config import Profile, Run
-from compendium.papers.common.runs import RUN, common_methods, drop_unlearned, load_records_once, unlearned_table
-from compendium.papers.common.sample import borrowed_evidence, to_explain, with_evidence
+from compendium.papers.common.runs import (
+    RUN,
+    borrowed_evidence,
+    common_methods,
+    drop_unlearned,
+    load_records_once,
+    to_explain,
+    unlearned_table,
+    with_evidence,
+)
 from compendium.papers.common.trained_models import open_run
 from compendium.papers.zhao2023.erasure import random_scores
 from compendium.papers.zhao2023.settings import query_segment, rule_protocol

@@ -11,16 +11,17 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
-from attreval.core.bootstrap import bootstrap_mean, draw_counts, percentile_interval
+from attreval.core.bootstrap import draw_counts, percentile_interval
 from attreval.core.seeds import generator
 from attreval.methods import METHODS
 from attreval.metrics import METRICS
 from attreval.metrics.pareto import overlap_at_k
 from attreval.metrics.rank_correlation import FEWEST, tau_b, true_means, true_tau_b
 from compendium.config import BootstrapSpec
-from compendium.papers.common.resampling import about_median, drawn_means, exchange_names, mean_of_known, with_bounds
+from compendium.papers.common.contrasts import about_median, drawn_means, exchange_names, mean_of_known, with_bounds
+from compendium.papers.common.tables import mean_low_high, spell, table_of
 from compendium.papers.common.verdicts import LEAST_TEXTS, adjust
-from compendium.papers.joint.across_models import TOO_FEW
+from compendium.papers.joint.standing import TOO_FEW
 from compendium.papers.joint.variants import ACCURACY, MASKED, METHOD, PLAIN, READINGS, STARTS
 from compendium.workflow.step import Step
 
@@ -30,21 +31,17 @@ PLACES = ("raw", "normalised")
 CELL = ["task", "erased", "metric"]
 
 
-def _bounded(*names: str) -> list[str]:
-    """The columns of numbers with their intervals."""
-    return [f"{name}{end}" for name in names for end in ("", "_low", "_high")]
+COMPARED = f"{PLAIN}± {MASKED}± difference±"
 
 
-COMPARED = _bounded(PLAIN, MASKED, "difference")
-
-
-def overlap_table(values: pd.DataFrame, step: Step) -> pd.DataFrame:
+@table_of("task model method k budget requested instances to_largest± between±")
+def overlap_table(values: pd.DataFrame, step: Step) -> Iterator[tuple]:
     """One row a run, method and budget: overlap of the top tokens, with its interval over texts.
 
     to_largest: with what the same seed gives at the largest budget; between: of two seeds at this budget, NaN for a
     method that draws nothing. values: of `variants.measure_budgets`.
     """
-    settings, k, rows = step.profile.bootstrap, step.profile.agreement.fixed_k, []
+    settings, k = step.profile.bootstrap, step.profile.agreement.fixed_k
     for (task, model, method), part in values.groupby(["task", "model", "method"], sort=False):
         by = part.set_index(["budget", "seed", "instance"]).scores.to_dict()
         sizes, seeds, ids = (list(part[name].unique()) for name in ("budget", "seed", "instance"))
@@ -52,29 +49,26 @@ def overlap_table(values: pd.DataFrame, step: Step) -> pd.DataFrame:
         for size in sizes:
             ends = [[overlap_at_k(by[size, s, i], by[max(sizes), s, i], k) for s in seeds] for i in ids]
             pairs = [[overlap_at_k(by[size, a, i], by[size, b, i], k) for a, b in combinations(seeds, 2)] for i in ids]
-            row = [task, model, method, k, size, part[part.budget == size].requested.mean(), len(ids)]
+            numbers = []
             for overlaps in (ends, pairs if pairs[0] else [[np.nan]] * len(ids)):
                 of_text = np.mean(overlaps, axis=1)
                 bounds = percentile_interval(counts @ of_text / len(ids), settings.confidence)
-                row += [of_text.mean(), *map(float, bounds)]
-            rows.append(row)
-    columns = ["task", "model", "method", "k", "budget", "requested", "instances", *_bounded("to_largest", "between")]
-    return pd.DataFrame(rows, columns=columns)
+                numbers += [of_text.mean(), *map(float, bounds)]
+            yield task, model, method, k, size, part[part.budget == size].requested.mean(), len(ids), *numbers
 
 
-def stability_table(overlaps: pd.DataFrame) -> pd.DataFrame:
+@table_of("task model method stable_from seeds_agree_from threshold")
+def stability_table(overlaps: pd.DataFrame) -> Iterator[tuple]:
     """One row a run and method: the budgets from which on its top tokens overlap by STABLE, in words.
 
     stable_from: with those of the largest budget, which itself cannot tell; seeds_agree_from: those of two seeds.
     `more than` the largest budget where none of those tried is enough.
     """
-    rows = []
     for (task, model, method), part in overlaps.groupby(["task", "model", "method"], sort=False):
         part = part.sort_values("budget")
-        sizes, stable, agree = part.budget.to_numpy(), part.to_largest >= STABLE, part.between >= STABLE
-        agree_from = _lasting(sizes, agree.to_numpy()) if METHODS[method].stochastic else "draws nothing"
-        rows.append((task, model, method, _lasting(sizes, stable.to_numpy()[:-1]), agree_from, STABLE))
-    return pd.DataFrame(rows, columns=["task", "model", "method", "stable_from", "seeds_agree_from", "threshold"])
+        sizes, stable, agree = (part[name].to_numpy() for name in ("budget", "to_largest", "between"))
+        agree_from = _lasting(sizes, agree >= STABLE) if METHODS[method].stochastic else "draws nothing"
+        yield task, model, method, _lasting(sizes, stable[:-1] >= STABLE), agree_from, STABLE
 
 
 def _lasting(sizes: np.ndarray, holds: np.ndarray) -> str:
@@ -83,58 +77,52 @@ def _lasting(sizes: np.ndarray, holds: np.ndarray) -> str:
     return f"{sizes[: len(holds)][lasting][0]:,}" if lasting.any() else f"more than {sizes[-1]:,}"
 
 
-def limits_table(values: pd.DataFrame, step: Step) -> pd.DataFrame:
+@table_of("task model measure method least greatest texts told exact raw± normalised±")
+def limits_table(values: pd.DataFrame, step: Step) -> Iterator[tuple]:
     """One row a task, model, measure and method: mean limits over texts, mean area as it is and between the limits.
 
     exact: the share of texts whose limits are those of all orders. told: texts whose limits are apart. Texts are drawn
     alike for all models of a task. values: of `variants.measure_limits`.
     """
-    rows = []
     for cell, part in values.groupby(["task", "model", "measure"], sort=False):
         told = part[part.normalised.notna()].instance.nunique()
         of_texts = (part.least.mean(), part.greatest.mean(), part.instance.nunique(), told, part.exact.mean())
         drawn = _drawn_places(part, step.profile.bootstrap)
         for method in drawn["raw"]:
             numbers = [with_bounds(of[method], step.profile.bootstrap.confidence) for of in drawn.values()]
-            rows.append((*cell, method, *of_texts, *np.ravel(numbers)))
-    first = ["task", "model", "measure", "method", "least", "greatest", "texts", "told", "exact"]
-    return pd.DataFrame(rows, columns=[*first, *_bounded(*PLACES)])
+            yield *cell, method, *of_texts, *np.ravel(numbers)
 
 
-def methods_table(values: pd.DataFrame, step: Step) -> pd.DataFrame:
+@table_of("task model measure methods tau low high")
+def methods_table(values: pd.DataFrame, step: Step) -> Iterator[tuple]:
     """One row a task, model and measure: how alike methods are ranked by raw and by normalised means (tau-b).
 
     Random scores are left out.
     """
-    rows = []
     for cell, part in values[values.method != "random"].groupby(["task", "model", "measure"], sort=False):
         raw, placed = (np.stack([*of.values()], axis=1) for of in _drawn_places(part, step.profile.bootstrap).values())
         drawn = np.stack([raw, placed], axis=-1)
         taus = true_tau_b(drawn[0], drawn[1:], generator("limits of true means", *cell))
-        rows.append((*cell, raw.shape[1], *about_median(taus, step.profile.bootstrap.confidence)))
-    return pd.DataFrame(rows, columns=["task", "model", "measure", "methods", "tau", "low", "high"])
+        yield *cell, raw.shape[1], *about_median(taus, step.profile.bootstrap.confidence)
 
 
-def models_table(values: pd.DataFrame, step: Step) -> pd.DataFrame:
+@table_of("task measure method model_a model_b raw± normalised± turned")
+def models_table(values: pd.DataFrame, step: Step) -> Iterator[tuple]:
     """One row a task, measure, method and pair of models: the difference of their means, raw and normalised.
 
     turned: whether the two differences name different models as the more faithful one; `surely` where both intervals
     leave out zero as well.
     """
-    settings, rows = step.profile.bootstrap, []
+    settings = step.profile.bootstrap
     for (task, measure), part in values.groupby(["task", "measure"], sort=False):
         drawn = {model: _drawn_places(of, settings) for model, of in part.groupby("model", sort=False)}
         for a, b in combinations(drawn, 2):
             for method in (m for m in drawn[a]["raw"] if m in drawn[b]["raw"]):
                 gaps = [drawn[a][name][method] - drawn[b][name][method] for name in PLACES]
-                rows.append(
-                    (task, measure, method, a, b, *np.ravel([with_bounds(g, settings.confidence) for g in gaps]))
-                )
-    columns = ["task", "measure", "method", "model_a", "model_b", *_bounded(*PLACES)]
-    table = pd.DataFrame(rows, columns=columns)
-    sure = ((table.raw_low * table.raw_high) > 0) & ((table.normalised_low * table.normalised_high) > 0)
-    turned = table.raw * table.normalised < 0
-    return table.assign(turned=np.select([turned & sure, turned], ["surely", "turned"], ""))
+                raw, placed = (with_bounds(gap, settings.confidence) for gap in gaps)
+                sure = raw[1] * raw[2] > 0 and placed[1] * placed[2] > 0
+                turned = ("surely" if sure else "turned") if raw[0] * placed[0] < 0 else ""
+                yield task, measure, method, a, b, *raw, *placed, turned
 
 
 def turned_table(models: pd.DataFrame) -> pd.DataFrame:
@@ -154,29 +142,26 @@ def _drawn_places(part: pd.DataFrame, settings: BootstrapSpec) -> dict[str, dict
     return out
 
 
-def baselines_table(values: pd.DataFrame, step: Step) -> pd.DataFrame:
+@table_of("task model metric title baseline mean low high difference± moves texts")
+def baselines_table(values: pd.DataFrame, step: Step) -> Iterator[tuple]:
     """One row a task, metric and baseline: the mean, and its difference from padding on the same texts.
 
     moves: whether the difference's interval leaves out zero. values: of `variants.measure_baselines`.
     """
-    settings, rows = step.profile.bootstrap, []
     for (task, model, metric), part in values.groupby(["task", "model", "metric"], sort=False):
         by = part.pivot(index="instance", columns="baseline", values="value").dropna()
         title = METRICS[metric].title if metric in METRICS else "Missed of the sum owed"
         for start in STARTS if len(by) else ():
-            row = [task, model, metric, title, start]
-            for numbers in (by[start], by[start] - by["pad"]):
-                row += map(float, bootstrap_mean(numbers, settings.draws, settings.confidence, METHOD, task))
-            rows.append((*row, bool(np.prod(row[-2:]) > 0), len(by)))
-    columns = ["task", "model", "metric", "title", "baseline", "mean", "low", "high", *_bounded("difference")]
-    return pd.DataFrame(rows, columns=[*columns, "moves", "texts"])
+            both = (by[start], by[start] - by["pad"])
+            own, moved = (mean_low_high(numbers, step.profile.bootstrap, METHOD, task) for numbers in both)
+            yield task, model, metric, title, start, *own, *moved, bool(np.prod(moved[1:]) > 0), len(by)
 
 
 def accuracy_table(values: pd.DataFrame, step: Step) -> pd.DataFrame:
     """One row a task and reading of its texts: mean accuracy of plain and of masked twins, and the difference."""
     found = _compared(values[values.metric == ACCURACY], step).rename(columns={"erased": "reading"})
     found = found.sort_values("reading", key=lambda names: names.map(READINGS.index), kind="stable", ignore_index=True)
-    return found[["task", "reading", "models", "texts", *COMPARED]]
+    return found.drop(columns=["metric", "method"])
 
 
 def values_table(values: pd.DataFrame, step: Step) -> pd.DataFrame:
@@ -186,17 +171,17 @@ def values_table(values: pd.DataFrame, step: Step) -> pd.DataFrame:
     return found.drop(columns="models")
 
 
-def _compared(values: pd.DataFrame, step: Step) -> pd.DataFrame:
+@table_of(f"task erased metric method models texts {COMPARED}")
+def _compared(values: pd.DataFrame, step: Step) -> Iterator[tuple]:
     """One row a task, way to erase, metric and method: the mean of plain and of masked twins, and the difference."""
-    settings, rows = step.profile.bootstrap, []
+    settings = step.profile.bootstrap
     for cell, methods, masked, array in _cells(values):
         drawn = drawn_means(array, settings.draws, "twins", cell[0])
         plain, other = drawn[:, ~masked].mean(axis=1), drawn[:, masked].mean(axis=1)
         for at, method in enumerate(methods):
             of_method = (plain[:, at], other[:, at], (other - plain)[:, at])
             numbers = np.ravel([with_bounds(some, settings.confidence) for some in of_method])
-            rows.append((*cell, method, len(masked), len(array), *numbers))
-    return pd.DataFrame(rows, columns=[*CELL, "method", "models", "texts", *COMPARED])
+            yield *cell, method, len(masked), len(array), *numbers
 
 
 def moves_table(values: pd.DataFrame, step: Step) -> pd.DataFrame:
@@ -222,9 +207,13 @@ def moves_table(values: pd.DataFrame, step: Step) -> pd.DataFrame:
         row += [number for one in found for number in about_median(one, settings.confidence)]
         row += halves(array, masked, generator("twins halved", *cell))
         worlds = exchange_names(array, settings.nulls, generator("twins exchanged", *cell)).mean(axis=1)
-        rows.append((*row, *_by_chance(rank_correlations(drawn[:1], drawn[:1], masked), worlds, masked)))
-    counts = ["title", "models", "methods", "texts", *_bounded("shift", "across", "within", "lost")]
-    table = pd.DataFrame(rows, columns=[*CELL, *counts, "halves_within", "halves_across", "by_chance", "p"])
+        (across,), _, (lost,) = rank_correlations(drawn[:1], drawn[:1], masked)
+        low, _, losses = rank_correlations(worlds, worlds, masked)
+        chance, ours, found = (-low, -across, low) if np.isnan(lost) else (losses, lost, losses)
+        p = (1 + int((chance >= ours - 1e-12).sum())) / (1 + len(chance))
+        rows.append((*row, float(mean_of_known(found)), p))
+    columns = "title models methods texts shift± across± within± lost± halves_within halves_across by_chance p"
+    table = pd.DataFrame(rows, columns=[*CELL, *spell(columns)])
     table["q"] = adjust(table.p.to_numpy())
     said = np.where(table.q <= 1 - settings.confidence + 1e-12, "moves", "no more than by chance")
     return table.assign(verdict=np.where(table.texts < LEAST_TEXTS, TOO_FEW, said))
@@ -255,15 +244,6 @@ def halves(array: np.ndarray, masked: np.ndarray, rng: np.random.Generator, cuts
     one, other = (array[part].mean(axis=1) for part in (cut[:, :half], cut[:, half:]))  # (cuts, t, m)
     own = mean_of_known(tau_b(one, other).ravel())
     return float(own), float(mean_of_known(rank_correlations(one, other, masked)[0]))
-
-
-def _by_chance(found: tuple[np.ndarray, ...], worlds: np.ndarray, masked: np.ndarray) -> tuple[float, float]:
-    """(mean of the exchanged worlds, p): of what is lost, or of low correlations where no kind has two twins."""
-    across, _, lost = (numbers[0] for numbers in found)
-    of_worlds = rank_correlations(worlds, worlds, masked)
-    chance, ours = (-of_worlds[0], -across) if np.isnan(lost) else (of_worlds[2], lost)
-    p = (1 + int((chance >= ours - 1e-12).sum())) / (1 + len(chance))
-    return float(mean_of_known(of_worlds[0 if np.isnan(lost) else 2])), p
 
 
 def _cells(values: pd.DataFrame) -> Iterator[tuple[tuple, list[str], np.ndarray, np.ndarray]]:

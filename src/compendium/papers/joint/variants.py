@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any, get_args
 
 import pandas as pd
@@ -24,8 +25,13 @@ from attreval.metrics.normalised_aopc import MEASURES, areas_in_limits
 from attreval.metrics.rank_correlation import tau_b
 from compendium import corpora
 from compendium.config import Profile, Run
-from compendium.papers.common.runs import common_methods, load_records_once
-from compendium.papers.common.sample import borrowed_evidence, to_explain, with_evidence
+from compendium.papers.common.runs import (
+    borrowed_evidence,
+    common_methods,
+    load_records_once,
+    to_explain,
+    with_evidence,
+)
 from compendium.papers.common.trained_models import open_run
 from compendium.papers.joint.values import OF_TOKENS, ask_metrics, score_text
 from compendium.papers.zhao2023.erasure import HARD_MEASURES, ErasureInput, ask_erasure, erasure_values
@@ -195,8 +201,13 @@ def _of_twin(opened: Opened, part: Part) -> Iterator[tuple]:
             yield role, one.id, reading, "", ACCURACY, float(yes)
     texts = texts[: twins.rows][slice(*part)]
     explained = opened.explain(texts, spec.methods, opened.budget, ("twins", task, seed))
-    cases = [case for one in explained for case in _erasures(opened.profile, task, seed, one)]
-    query = query_segment(task)
+    cases, query, protocol = [], query_segment(task), rule_protocol(opened.profile, task, "equal_means")
+    for one in explained:
+        for (method, record), (erased, changes) in product(one.attributions.items(), ERASED.items()):
+            names, changed = ("twins", task, seed, one.instance.id, method), replace(protocol, **changes)
+            soft = erased == "padding"
+            case = ErasureInput(erased, method, "own", record.scores, changed, names, soft=soft)
+            cases.append((one.instance.id, one.tokens, case))
     found = opened.scorer.converse((case.method, ask_erasure(tokens, case, query)) for _, tokens, case in cases)
     for (instance, _, case), (hard, soft) in zip(cases, found, strict=True):
         for stored in HARD_MEASURES:
@@ -204,17 +215,6 @@ def _of_twin(opened: Opened, part: Part) -> Iterator[tuple]:
             yield role, instance, case.setting, case.method, STORED[stored].name, value
         for metric, value in zip(SOFT, erasure_values(hard, soft)[2:4], strict=True) if case.soft else ():
             yield role, instance, IN_PART, case.method, metric, value
-
-
-def _erasures(profile: Profile, task: str, seed: int, one) -> Iterator[tuple]:
-    """(instance, tokens, ErasureInput) of a text for each method and token put; the draws are the same for twins."""
-    protocol = rule_protocol(profile, task, "equal_means")
-    for method, record in one.attributions.items():
-        names = ("twins", task, seed, one.instance.id, method)
-        for erased, changes in ERASED.items():
-            changed, soft = replace(protocol, **changes), erased == "padding"
-            case = ErasureInput(erased, method, "own", record.scores, changed, names, soft=soft)
-            yield one.instance.id, one.tokens, case
 
 
 def measure_baselines(step: Step) -> pd.DataFrame:

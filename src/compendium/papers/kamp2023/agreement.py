@@ -1,32 +1,56 @@
-"""agreement@k of pairs and of groups of methods (Kamp et al. 2023, section 3 and appendix C).
+"""agreement@k of pairs and of groups of methods, at one k for all and at dynamic k (Kamp et al. 2023).
 
-How far do they select the same tokens, for each k, in each sentence, and how much of that is its length?
+How far do they select the same tokens, for each k, in each sentence, and how much of that is its length? Does a k of
+each profile's own bring methods, and people, closer together? Ties, the sign of scores and the rule of dynamic k are
+tried as the paper and its released code have them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import combinations
 
 import numpy as np
 import pandas as pd
 from scipy.stats import hypergeom
 
-from attreval.core.bootstrap import bootstrap_mean
 from attreval.methods import METHODS
 from attreval.methods.method import KINDS
-from attreval.metrics.agreement import agreement_at_k, agreement_of
-from compendium.papers.common.runs import common_methods, load_attributions
-from compendium.papers.kamp2023.readings import PEOPLE, SIX, agreement_runs, read_runs, tie_breaker, voters
-from compendium.workflow.step import Step
+from attreval.metrics.agreement import agreement_of
+from attreval.metrics.dynamic_k import PEAK_RULES
+from compendium.papers.common.runs import RUN
+from compendium.papers.common.tables import table_of
+from compendium.papers.kamp2023.readings import (
+    PEOPLE,
+    SIX,
+    UNSIGNED,
+    by_run,
+    marked,
+    mean_with_interval,
+    shared_readings,
+    voter_title,
+    voters,
+    voters_and_people,
+)
 
 LENGTHS = (10, 15, 20, 25, 30, 35, 40)  # tokens of the texts of Figure 6
 LOW = ("integrated_gradients_plain", "gradient_x_input")  # methods whose pairs agree least in the paper
+BY_TOKEN = [name for name, method in METHODS.items() if method.level == "token"]
+GROUPS = {"all six": SIX} | {kind: [m for m in SIX if METHODS[m].kind == kind] for kind in ("perturbation", "gradient")}
+COMPARED = 10  # the largest fixed k that dynamic k is compared with, where the profile fixes no larger one
+IMPROVED = 5  # and the largest of the paper's Table 1
 
 
-def mean_with_interval(step: Step, values: np.ndarray, run: tuple) -> tuple:
-    """Means over instances, lower and upper bounds; instances are drawn alike in every table of a run."""
-    settings = step.profile.bootstrap
-    return bootstrap_mean(values, settings.draws, settings.confidence, "agreement", *run)
+PAIR_KINDS = (  # the paper's three groups of pairs, the one that agrees most first
+    "Partition SHAP and LIME",
+    "other pairs",
+    "pairs with plain integrated gradients or Gradient x Input",
+)
+
+
+def kind_of(a: str, b: str) -> str:
+    """Which of the paper's three groups a pair of the six methods is in."""
+    return PAIR_KINDS[0 if {a, b} == {"partition_shap", "lime"} else 2 if {a, b} & set(LOW) else 1]
 
 
 def group_of(a: str, b: str) -> str:
@@ -37,33 +61,18 @@ def group_of(a: str, b: str) -> str:
     return f"both {first}" if first == second else f"{first} and {second}"
 
 
-def agreement_table(step: Step) -> pd.DataFrame:
+@by_run("method_a method_b group k agreement low high instances")
+def agreement_table(step, run, readings) -> Iterator[tuple]:
     """One row a task, model, seed, pair of methods and k: mean agreement@k over instances with its interval."""
-    profile, rows = step.profile, []
-    spec, runs = profile.agreement, agreement_runs(step)
-    show = step.progress("agreeing")
-    for done, (task, model, seed) in enumerate(runs):
-        records = load_attributions(step.results, profile, task, model, seed)
-        ks = range(1, spec.largest_k + 1)
-        for a, b in combinations(common_methods(records), 2):
-            pair = (a, b) if spec.ties == "expectation" else _in_voting_order(a, b)
-            values = np.array(
-                [
-                    [agreement_at_k([r[m].scores for m in pair], k, tie_breaker(spec, name, k, pair)) for k in ks]
-                    for name, r in records.items()
-                ]
-            )
-            mean, low, high = mean_with_interval(step, values, (task, model, seed))
-            for i, k in enumerate(ks):
-                rows.append((task, model, seed, a, b, group_of(a, b), k, mean[i], low[i], high[i], len(values)))
-        show(done + 1, len(runs))
-    columns = ["task", "model", "seed", "method_a", "method_b", "group", "k", "agreement", "low", "high", "instances"]
-    return pd.DataFrame(rows, columns=columns)
-
-
-def _in_voting_order(*pair: str) -> list[str]:
-    """A pair in the order in which tables of the paper's six methods draw for their ties, so that all draw alike."""
-    return sorted(pair, key=lambda name: SIX.index(name) if name in SIX else len(SIX))
+    spec = step.profile.agreement
+    ks = range(1, spec.largest_k + 1)
+    for a, b in combinations(voters(readings, BY_TOKEN), 2):
+        # at random, ties are broken in the order in which the tables of the paper's six methods break them
+        pair = (a, b) if spec.ties == "expectation" else sorted((a, b), key=[*SIX, *BY_TOKEN].index)
+        by_name = sorted(readings, key=lambda r: r.instance)  # the order that this table's draws are made for
+        values = [[r.agreement_at_k(pair, k, spec) for k in ks] for r in by_name]
+        for k, found in zip(ks, mean_with_interval(step, values, run).T, strict=True):
+            yield a, b, group_of(a, b), k, *found, len(readings)
 
 
 def most_methods(table: pd.DataFrame) -> pd.DataFrame:
@@ -74,75 +83,70 @@ def most_methods(table: pd.DataFrame) -> pd.DataFrame:
 
 def matrix_at_k(table: pd.DataFrame, k: int) -> dict[str, pd.DataFrame]:
     """By task, methods by methods, mean agreement at one k (or the largest there is); the diagonal is 1."""
+    return _matrices(table[table.k == min(k, table.k.max())], ["method_a", "method_b"], "agreement", "agreement", 1.0)
+
+
+def dynamic_matrices(compared: pd.DataFrame, k: int) -> dict[str, pd.DataFrame]:
+    """By task, voters by voters: agreement at dynamic k below the diagonal, its difference from a fixed k above."""
+    return _matrices(compared[compared.k == min(k, compared.k.max())], ["a", "b"], "dynamic", "difference", np.nan)
+
+
+def _matrices(table: pd.DataFrame, pair: list[str], below: str, above: str, diagonal: float) -> dict[str, pd.DataFrame]:
+    """By task, voters by voters: one mean number of each pair below the diagonal, and one above."""
     out = {}
-    for task, part in table[table.k == min(k, table.k.max())].groupby("task", sort=False):
-        names = list(dict.fromkeys([*part.method_a, *part.method_b]))
-        matrix = pd.DataFrame(np.eye(len(names)), index=names, columns=names)
-        for (a, b), value in part.groupby(["method_a", "method_b"]).agreement.mean().items():
-            matrix.loc[a, b] = matrix.loc[b, a] = value
-        out[task] = matrix.rename(index=lambda m: METHODS[m].title, columns=lambda m: METHODS[m].title)
+    for task, part in table.groupby("task", sort=False):
+        names = list(dict.fromkeys(part[pair].to_numpy().T.ravel()))
+        matrix = pd.DataFrame(np.where(np.eye(len(names)), diagonal, np.nan), index=names, columns=names)
+        for (one, other), pair_rows in part.groupby(pair, sort=False):
+            matrix.loc[other, one], matrix.loc[one, other] = pair_rows[below].mean(), pair_rows[above].mean()
+        out[task] = matrix.rename(index=voter_title, columns=voter_title)
     return out
 
 
-GROUPS = {"all six": SIX} | {kind: [m for m in SIX if METHODS[m].kind == kind] for kind in ("perturbation", "gradient")}
-
-
-def group_table(step) -> pd.DataFrame:
+@by_run("group voters k agreement low high instances")
+def group_table(step, run, readings) -> Iterator[tuple]:
     """One row a run, group of methods and k: mean agreement of the whole group; k 0 stands for dynamic k."""
-    spec, rows = step.profile.agreement, []
-    for run, readings in read_runs(step):
-        ks = range(1, spec.largest_k + 1)
-        for group, among in GROUPS.items():
-            names = voters(readings, among)
-            if len(names) < 2:
-                continue
-            values = np.array(
-                [[r.agreement_at_peaks(names, spec), *(r.agreement_at_k(names, k, spec) for k in ks)] for r in readings]
-            )
-            mean, low, high = mean_with_interval(step, values, run)
-            rows += [(*run, group, len(names), k, mean[k], low[k], high[k], len(readings)) for k in (0, *ks)]
-    columns = ["task", "model", "seed", "group", "voters", "k", "agreement", "low", "high", "instances"]
-    return pd.DataFrame(rows, columns=columns)
+    spec = step.profile.agreement
+    ks = range(1, spec.largest_k + 1)
+    for group, among in GROUPS.items():
+        names = voters(readings, among)
+        if len(names) > 1:
+            values = [
+                [r.agreement_at_peaks(names, spec), *(r.agreement_at_k(names, k, spec) for k in ks)] for r in readings
+            ]
+            for k, found in zip((0, *ks), mean_with_interval(step, values, run).T, strict=True):
+                yield group, len(names), k, *found, len(readings)
 
 
-def sentence_table(step) -> pd.DataFrame:
+@by_run("instance tokens methods methods_dynamic people with_people")
+def sentence_table(step, run, readings) -> Iterator[tuple]:
     """One row a run and instance: tokens, agreement of all six at the fixed and at dynamic k, of people, with them.
 
     with_people: mean over methods, at the fixed k. people: agreement of each person's own tokens.
     """
-    spec, rows = step.profile.agreement, []
-    for run, readings in read_runs(step):
-        names = voters(readings)
-        if not names:
-            continue
-        for r in readings:
-            people, together = np.nan, np.nan
-            if r.marked:
-                people = agreement_of(list(r.marks > 0))
-                together = np.mean([r.agreement_at_k((m, PEOPLE), spec.fixed_k, spec) for m in names])
-            found = (r.agreement_at_k(names, spec.fixed_k, spec), r.agreement_at_peaks(names, spec), people, together)
-            rows.append((*run, r.instance, len(r.tokens), *found))
-    columns = ["task", "model", "seed", "instance", "tokens", "methods", "methods_dynamic", "people", "with_people"]
-    return pd.DataFrame(rows, columns=columns)
+    spec, names = step.profile.agreement, voters(readings)
+    for r in readings if names else ():
+        people, together = np.nan, np.nan
+        if r.marked:
+            people = agreement_of(list(r.marks > 0))
+            together = np.mean([r.agreement_at_k((m, PEOPLE), spec.fixed_k, spec) for m in names])
+        own = (r.agreement_at_k(names, spec.fixed_k, spec), r.agreement_at_peaks(names, spec))
+        yield r.instance, len(r.tokens), *own, people, together
 
 
-def length_table(step) -> pd.DataFrame:
+@by_run("length k agreement chance instances")
+def length_table(step, run, readings) -> Iterator[tuple]:
     """One row a run, length and k: agreement of all six on texts of so many tokens (Kamp et al. 2023, appendix C).
 
     chance: what as many random selections would reach in expectation. Lengths that no text has are left out.
     """
-    spec, rows = step.profile.agreement, []
-    for run, readings in read_runs(step):
-        names = voters(readings)
-        for length in LENGTHS if names else ():
-            inside = [r for r in readings if abs(len(r.tokens) - length) <= spec.length_tolerance]
-            if not inside:
-                continue
-            for k in range(1, spec.largest_k + 1):
-                values = [r.agreement_at_k(names, k, spec) for r in inside]
-                by_chance = [chance_agreement(len(r.tokens), k, len(names)) for r in inside]
-                rows.append((*run, length, k, np.mean(values), np.mean(by_chance), len(inside)))
-    return pd.DataFrame(rows, columns=["task", "model", "seed", "length", "k", "agreement", "chance", "instances"])
+    spec, names = step.profile.agreement, voters(readings)
+    for length in LENGTHS if names else ():
+        inside = [r for r in readings if abs(len(r.tokens) - length) <= spec.length_tolerance]
+        for k in range(1, spec.largest_k + 1) if inside else ():
+            values = [r.agreement_at_k(names, k, spec) for r in inside]
+            by_chance = [chance_agreement(len(r.tokens), k, len(names)) for r in inside]
+            yield length, k, np.mean(values), np.mean(by_chance), len(inside)
 
 
 def chance_agreement(n: int, k: int, m: int) -> float:
@@ -161,3 +165,100 @@ def chance_agreement(n: int, k: int, m: int) -> float:
         sizes = grown
     reached = np.flatnonzero(sizes)
     return float((sizes[reached] * k / reached).sum())
+
+
+@by_run("a b k dynamic low high fixed difference± instances undefined")
+def dynamic_against_fixed(step, run, readings) -> Iterator[tuple]:
+    """One row a run, pair of voters (methods, people) and fixed k: agreement at dynamic k, at that k, the difference.
+
+    difference: dynamic minus fixed, over the instances where dynamic agreement is defined; undefined counts the others,
+    where neither voter has a peak. Instances that nobody marked do not count for people.
+    """
+    spec = step.profile.agreement
+    ks = range(1, max(COMPARED, spec.fixed_k) + 1)
+    for pair in combinations(voters_and_people(readings), 2):
+        used = shared_readings(readings, *pair)
+        dynamic = np.array([r.agreement_at_peaks(pair, spec) for r in used])
+        fixed = np.array([[r.agreement_at_k(pair, k, spec) for k in ks] for r in used])
+        both = np.column_stack([dynamic, dynamic[:, None] - fixed])
+        own, *differences = mean_with_interval(step, both, run).T
+        for k, of_k, difference in zip(ks, fixed.T, differences, strict=True):
+            yield *pair, k, *own, of_k.mean(), *difference, len(used), np.isnan(dynamic).sum()
+
+
+@table_of("task model seed method k improvement least most")
+def improvement_table(step, compared: pd.DataFrame) -> Iterator[tuple]:
+    """One row a run, method and fixed k: what dynamic k improves over the method's pairs (Kamp et al. 2023, Table 1).
+
+    The released code ends before its last step; `agreement.improvement` names what is done with a method's pairs.
+    """
+    pairs = compared[(compared.b != PEOPLE) & (compared.k <= IMPROVED)]
+    add = {
+        "positive": lambda differences: differences.clip(lower=0).sum(),
+        "signed": lambda differences: differences.sum(),
+        "mean": lambda differences: differences.mean(),
+    }[step.profile.agreement.improvement]
+    for run, part in pairs.groupby(RUN, sort=False):
+        for method in dict.fromkeys([*part.a, *part.b]):
+            for k, inside in part[(part.a == method) | (part.b == method)].groupby("k"):
+                yield *run, method, k, add(inside.difference), inside.difference.min(), inside.difference.max()
+
+
+@by_run("voter k low high sd without instances")
+def dynamic_k_table(step, run, readings) -> Iterator[tuple]:
+    """One row a run and voter: mean and spread of dynamic k, and the share of instances without any peak."""
+    for voter in voters_and_people(readings):
+        used = shared_readings(readings, voter)
+        counts = np.array([r.peaks(voter, step.profile.agreement).sum() for r in used])
+        yield voter, *mean_with_interval(step, counts, run), counts.std(), (counts == 0).mean(), len(used)
+
+
+@by_run("a b expected drawn draws_sd farthest instances")
+def tie_table(step, run, readings) -> Iterator[tuple]:
+    """One row a run and pair of voters at the fixed k: by expectation, and by random tie-breaks as the released code.
+
+    draws_sd: of the data set's mean over draws. farthest: the largest distance of a draw from the expectation.
+    """
+    spec = step.profile.agreement.model_copy(update={"ties": "expectation", "people": "top_k"})
+    for pair in combinations(voters_and_people(readings), 2):
+        used = shared_readings(readings, *pair)
+        exact, *draws = (
+            np.mean([r.agreement_at_k(pair, spec.fixed_k, spec, draw) for r in used])
+            for draw in (None, *range(spec.tie_draws))
+        )
+        yield *pair, exact, np.mean(draws), np.std(draws), np.abs(draws - exact).max(), len(used)
+
+
+@by_run("method sign fixed dynamic people_fixed people_dynamic k instances")
+def sign_table(step, run, readings) -> Iterator[tuple]:
+    """One row a run, signed method and sign: agreement with the other methods and with people, signed or by size.
+
+    The others vote as they are. The paper ranks by signed scores everywhere; `unsigned` ranks by their sizes.
+    """
+    spec, names = step.profile.agreement, voters(readings)
+
+    def agree(pairs: list[tuple[str, str]], readings: list) -> tuple[float, float]:
+        fixed = [r.agreement_at_k(pair, spec.fixed_k, spec) for r in readings for pair in pairs]
+        dynamic = [r.agreement_at_peaks(pair, spec) for r in readings for pair in pairs]
+        return (np.mean(fixed), np.nanmean(dynamic)) if readings else (np.nan, np.nan)
+
+    for method in (name for name in names if METHODS[name].signed):
+        for sign, voter in (("signed", method), ("unsigned", f"{method}{UNSIGNED}")):
+            with_others = agree([(voter, other) for other in names if other != method], readings)
+            with_people = agree([(voter, PEOPLE)], marked(readings))
+            k = np.mean([r.peaks(voter, spec).sum() for r in readings])
+            yield method, sign, *with_others, *with_people, k, len(readings)
+
+
+@by_run("rule voter k without agreement instances")
+def rule_table(step, run, readings) -> Iterator[tuple]:
+    """One row a run, rule of dynamic k and voter: mean k, share without a peak, agreement with the others."""
+    names = voters(readings)
+    for rule in PEAK_RULES:
+        spec = step.profile.agreement.model_copy(update={"peaks": rule})
+        for voter in names:
+            counts = np.array([r.peaks(voter, spec).sum() for r in readings])
+            pairs = [(voter, other) for other in names if other != voter]
+            agreed = np.array([r.agreement_at_peaks(pair, spec) for r in readings for pair in pairs])
+            mean = np.nanmean(agreed) if np.isfinite(agreed).any() else np.nan
+            yield rule, voter, counts.mean(), (counts == 0).mean(), mean, len(readings)

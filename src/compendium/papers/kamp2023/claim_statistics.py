@@ -1,14 +1,15 @@
 """The numbers behind the claims of Kamp et al. (2023): of one text, and each claim's statistic of their means.
 
-Claims about an order are counted as the share of comparisons that come out as the paper says. Letters used for shapes:
-p numbers a text, b the sample and its draws, or null worlds.
+What each statistic is in words stands in paper/claims.yml, as `measure`. Claims about an order are counted as the share
+of comparisons that come out as the paper says. Letters used for shapes: p numbers a text, b the sample and its draws,
+or null worlds.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 from scipy.stats import rankdata
@@ -16,14 +17,14 @@ from scipy.stats import rankdata
 from attreval.metrics.chunks import chosen_chunks, find_chunks
 from attreval.metrics.pairwise_agreement import pairwise_agreement, pairwise_agreement_of
 from compendium.config import AgreementSpec
-from compendium.papers.common.resampling import best_of, least_of
+from compendium.papers.common.contrasts import best_of, least_of
 from compendium.papers.common.runs import reported
 from compendium.papers.kamp2023.agreement import LOW
 from compendium.papers.kamp2023.readings import PEOPLE, SIX, Reading
 from compendium.papers.kamp2023.tables import KAMP_METHODS
 
 SHAP, LIME, GRADIENT, INPUT, PLAIN, PATH = SIX
-STRONG = (SHAP, LIME, GRADIENT)
+STRONG, WEAK = (SHAP, LIME, GRADIENT), (INPUT, PLAIN, PATH)
 SMALL = 5  # the largest of small k
 LARGE = 10  # the largest k compared
 SETTLED = 5  # the k above which the paper sees no improvement
@@ -37,18 +38,26 @@ NAMES += [("k", m) for m in SIX] + [("rise", "short"), ("rise", "long"), (SPANS,
 AT = {name: at for at, name in enumerate(NAMES)}
 
 
-@dataclass(frozen=True)
-class Means:
+class Means(NamedTuple):
     """(b, p) means, found by the NAMES of the numbers."""
 
     values: np.ndarray
 
-    def __getitem__(self, name: tuple) -> np.ndarray:
+    def of(self, *name) -> np.ndarray:
+        """(b,) means of one number."""
         return self.values[:, AT[name]]
 
+    def mean(self, names: Iterable[tuple]) -> np.ndarray:
+        """(b,) the mean of several."""
+        return np.mean([self.of(*name) for name in names], axis=0)
 
-@dataclass(frozen=True)
-class Statement:
+    def gain(self, method: str, k: int) -> np.ndarray:
+        """(b,) by how much dynamic k raises the mean agreement of a method's pairs over a fixed k."""
+        mine = [p for p in PAIRS if method in p]
+        return np.mean([self.of("pair", *p, DYNAMIC) - self.of("pair", *p, k) for p in mine], axis=0)
+
+
+class Statement(NamedTuple):
     """What a claim is decided by: a statistic of the means; of those to choose by and those to read where `chosen`.
 
     named: whether it says something of methods by their names; what no name decides, or that one method is like
@@ -101,85 +110,20 @@ def share_above(differences: Iterable[np.ndarray]) -> np.ndarray:
     return np.where(np.isnan(found).any(axis=0), np.nan, (found > 0).mean(axis=0))
 
 
-def highest_pair(means: Means) -> np.ndarray:
-    """Share of pairs and small k at which Partition SHAP and LIME agree more than the pair."""
-    others = [p for p in PAIRS if p != (SHAP, LIME)]
-    ks = range(1, SMALL + 1)
-    return share_above(means["pair", SHAP, LIME, k] - means["pair", *other, k] for k in ks for other in others)
-
-
-def three_groups(k: int) -> Callable[[Means], np.ndarray]:
-    """Share of comparisons in which a pair without the two weak methods agrees more than one with them."""
-    others = [p for p in PAIRS if p not in LOW_PAIRS]
-    return lambda means: share_above(
-        means["pair", *other, k] - means["pair", *low, k] for low in LOW_PAIRS for other in others
-    )
-
-
 def rises_with_k(fit: Means, read: Means) -> np.ndarray:
     """Share of the pairs below the median at k = 1, chosen on other texts, that agree more at the largest k."""
-    first = np.array([fit["pair", *p, 1] for p in PAIRS])
-    low, rises = first < np.median(first, axis=0), [read["pair", *p, LARGE] > read["pair", *p, 1] for p in PAIRS]
-    found = (low & np.array(rises)).sum(axis=0) / np.maximum(low.sum(axis=0), 1)
+    first = np.array([fit.of("pair", *p, 1) for p in PAIRS])
+    rises = np.array([read.of("pair", *p, LARGE) > read.of("pair", *p, 1) for p in PAIRS])
+    low = first < np.median(first, axis=0)
+    found = (low & rises).sum(axis=0) / np.maximum(low.sum(axis=0), 1)
     return np.where(low.any(axis=0), found, np.nan)  # where all pairs agree alike, none is low
-
-
-def rises_with_k_for_people(means: Means) -> np.ndarray:
-    """Share of methods that agree more with people at the largest k than at 1."""
-    return share_above(means[PEOPLE, m, LARGE] - means[PEOPLE, m, 1] for m in SIX)
-
-
-def _with_people(methods: Iterable[str], k: int) -> Callable[[Means], np.ndarray]:
-    return lambda means: np.mean([means[PEOPLE, m, k] for m in methods], axis=0)
-
-
-def highest_lines(k: int) -> Callable[[Means, Means], np.ndarray]:
-    """Lead of the weaker perturbation method over the strongest other in agreeing with people; chosen apart."""
-
-    def lead(fit: Means, read: Means) -> np.ndarray:
-        weaker, strongest = (
-            tuple(np.stack([means[PEOPLE, m, k] for m in methods], axis=1) for means in (fit, read))
-            for methods in ((SHAP, LIME), (GRADIENT, INPUT, PLAIN, PATH))
-        )
-        return least_of(*weaker) - best_of(*strongest)
-
-    return lead
-
-
-def _with_methods(methods: Iterable[str], k: int) -> Callable[[Means], np.ndarray]:
-    pairs = [[p for p in PAIRS if m in p] for m in methods]
-    return lambda means: np.mean([means["pair", *p, k] for mine in pairs for p in mine], axis=0)
-
-
-def advantage(of: Callable, better: tuple[str, ...], worse: tuple[str, ...], k: int) -> Callable[[Means], np.ndarray]:
-    """Mean agreement of some methods less that of others; of: with whom."""
-    return lambda means: of(better, k)(means) - of(worse, k)(means)
-
-
-def vanishes(of: Callable, k: int) -> Callable[[Means], np.ndarray]:
-    """The advantage of the strong methods at k, less twice the size of what is left of it at dynamic k."""
-    weak = tuple(m for m in SIX if m not in STRONG)
-    fixed, dynamic = (advantage(of, STRONG, weak, at) for at in (k, DYNAMIC))
-    return lambda means: fixed(means) - 2 * np.abs(dynamic(means))
-
-
-def among_the_highest(k: int) -> Callable[[Means], np.ndarray]:
-    """Share of the other five methods that agree less with people than Vanilla Gradient does."""
-    others = [m for m in SIX if m != GRADIENT]
-    return lambda means: share_above(means[PEOPLE, GRADIENT, k] - means[PEOPLE, m, k] for m in others)
-
-
-def gain(method: str, k: int) -> Callable[[Means], np.ndarray]:
-    """By how much dynamic k raises the mean agreement of a method's pairs over a fixed k."""
-    mine = [p for p in PAIRS if method in p]
-    return lambda means: np.mean([means["pair", *p, DYNAMIC] - means["pair", *p, k] for p in mine], axis=0)
 
 
 def rank_correlation_of_k(means: Means) -> np.ndarray:
     """Spearman's correlation of our six mean dynamic k with the published ones."""
     theirs = reported("kamp_dynamic_k_means")
     theirs = dict(zip(theirs.method.map(KAMP_METHODS), theirs.mean_dynamic_k, strict=True))
-    ours = rankdata([means["k", m] for m in SIX], axis=0)
+    ours = rankdata([means.of("k", m) for m in SIX], axis=0)
     theirs = rankdata([theirs[m] for m in SIX])
     ours, theirs = ours - ours.mean(axis=0), theirs - theirs.mean()
     with np.errstate(invalid="ignore"):
@@ -192,40 +136,69 @@ def trend(gains: np.ndarray) -> np.ndarray:
     return np.tensordot(ks, gains, axes=1) / (ks**2).sum()
 
 
-def gain_trend(means: Means) -> np.ndarray:
-    """The trend over k, up to 5, of the mean improvement of the two weak methods."""
-    return trend(np.array([np.mean([gain(m, k)(means) for m in LOW], axis=0) for k in range(1, SETTLED + 1)]))
-
-
-def gain_above_five(fit: Means, read: Means) -> np.ndarray:
-    """The largest improvement of the two weak methods over any k above 5, chosen on other texts."""
-    ways = [gain(m, k) for m in LOW for k in range(SETTLED + 1, LARGE + 1)]
-    return best_of(*(np.stack([way(means) for way in ways], axis=1) for means in (fit, read)))
-
-
-def gain_of_spans(means: Means) -> np.ndarray:
-    """Mean agreement of all pairs at dynamic k on chunks of the text, less that on tokens."""
-    return means[SPANS, DYNAMIC] - np.mean([means["pair", *p, DYNAMIC] for p in PAIRS], axis=0)
-
-
 def statements(k: int) -> dict[str, Statement]:
     """By claim, what decides it; k: the fixed k that dynamic k is set against."""
+
+    def best_pair(means: Means) -> np.ndarray:
+        others, ks = [p for p in PAIRS if p != (SHAP, LIME)], range(1, SMALL + 1)
+        return share_above(means.of("pair", SHAP, LIME, at) - means.of("pair", *p, at) for at in ks for p in others)
+
+    def three_groups(means: Means) -> np.ndarray:
+        high = [p for p in PAIRS if p not in LOW_PAIRS]
+        return share_above(means.of("pair", *p, k) - means.of("pair", *low, k) for low in LOW_PAIRS for p in high)
+
+    def highest_lines(fit: Means, read: Means) -> np.ndarray:
+        weaker, strongest = (
+            [np.stack([means.of(PEOPLE, m, k) for m in methods], axis=1) for means in (fit, read)]
+            for methods in ((SHAP, LIME), (GRADIENT, *WEAK))
+        )
+        return least_of(*weaker) - best_of(*strongest)
+
+    def vanishes(names_of: Callable[[str, int], list[tuple]]) -> Callable[[Means], np.ndarray]:
+        def left(means: Means) -> np.ndarray:
+            fixed, dynamic = (
+                means.mean(n for m in STRONG for n in names_of(m, at))
+                - means.mean(n for m in WEAK for n in names_of(m, at))
+                for at in (k, DYNAMIC)
+            )
+            return fixed - 2 * np.abs(dynamic)
+
+        return left
+
+    def best_gain(fit: Means, read: Means) -> np.ndarray:
+        ways = [(m, at) for m in LOW for at in range(SETTLED + 1, LARGE + 1)]
+        return best_of(*(np.stack([means.gain(*way) for way in ways], axis=1) for means in (fit, read)))
+
+    def gains_of_low(means: Means) -> np.ndarray:
+        return np.array([np.mean([means.gain(m, at) for m in LOW], axis=0) for at in range(1, SETTLED + 1)])
+
+    of_gradient = [m for m in SIX if m != GRADIENT]
     return {
-        "shap-lime-agree-most": Statement(highest_pair),
-        "three-groups": Statement(three_groups(k)),
+        "shap-lime-agree-most": Statement(best_pair),
+        "three-groups": Statement(three_groups),
         "agreement-rises-with-k": Statement(rises_with_k, chosen=True, named=False),
-        "perturbation-nearer-to-people": Statement(highest_lines(k), chosen=True, of_people=True),
-        "gradient-competitive-with-people": Statement(among_the_highest(k), of_people=True),
-        "people-agreement-rises-with-k": Statement(rises_with_k_for_people, named=False, of_people=True),
-        "dynamic-k-helps-plain-ig": Statement(gain(PLAIN, k)),
-        "dynamic-k-helps-gradient-x-input": Statement(gain(INPUT, k)),
-        "advantage-vanishes": Statement(vanishes(_with_people, k), of_people=True),
-        "advantage-among-methods-vanishes": Statement(vanishes(_with_methods, k)),
+        "perturbation-nearer-to-people": Statement(highest_lines, chosen=True, of_people=True),
+        "gradient-competitive-with-people": Statement(
+            lambda x: share_above(x.of(PEOPLE, GRADIENT, k) - x.of(PEOPLE, m, k) for m in of_gradient), of_people=True
+        ),
+        "people-agreement-rises-with-k": Statement(
+            lambda x: share_above(x.of(PEOPLE, m, LARGE) - x.of(PEOPLE, m, 1) for m in SIX),
+            named=False,
+            of_people=True,
+        ),
+        "dynamic-k-helps-plain-ig": Statement(lambda x: x.gain(PLAIN, k)),
+        "dynamic-k-helps-gradient-x-input": Statement(lambda x: x.gain(INPUT, k)),
+        "advantage-vanishes": Statement(vanishes(lambda m, at: [(PEOPLE, m, at)]), of_people=True),
+        "advantage-among-methods-vanishes": Statement(
+            vanishes(lambda m, at: [("pair", *p, at) for p in PAIRS if m in p])
+        ),
         "dynamic-k-order": Statement(rank_correlation_of_k),
-        "dynamic-k-shap": Statement(lambda means: means["k", SHAP]),
-        "dynamic-k-plain-ig": Statement(lambda means: means["k", PLAIN]),
-        "improvement-shrinks": Statement(gain_trend, named=False),
-        "no-improvement-above-five": Statement(gain_above_five, chosen=True, named=False),
-        "spans-smooth-differences": Statement(gain_of_spans, named=False),
-        "length-bias": Statement(lambda means: means["rise", "short"] - means["rise", "long"], named=False),
+        "dynamic-k-shap": Statement(lambda x: x.of("k", SHAP)),
+        "dynamic-k-plain-ig": Statement(lambda x: x.of("k", PLAIN)),
+        "improvement-shrinks": Statement(lambda x: trend(gains_of_low(x)), named=False),
+        "no-improvement-above-five": Statement(best_gain, chosen=True, named=False),
+        "spans-smooth-differences": Statement(
+            lambda x: x.of(SPANS, DYNAMIC) - x.mean(("pair", *p, DYNAMIC) for p in PAIRS), named=False
+        ),
+        "length-bias": Statement(lambda x: x.of("rise", "short") - x.of("rise", "long"), named=False),
     }

@@ -16,11 +16,10 @@ import pandas as pd
 
 from attreval.core.seeds import generator
 from compendium.config import AgreementSpec, BootstrapSpec, Profile, Run
-from compendium.papers.common.claims import Claim, read_claims, score
+from compendium.papers.common.claims import LEAST_NULLS, Claim, Turn, quick_draws, read_claims, score, turned_table
 from compendium.papers.common.contrasts import Cell, mean_difference
-from compendium.papers.common.runs import reported, unlearned_table
+from compendium.papers.common.runs import RUN, reported, unlearned_table
 from compendium.papers.common.style import model_title, task_title
-from compendium.papers.common.turned import LEAST_NULLS, Turn, quick_draws, turned_table
 from compendium.papers.common.verdicts import CONTRADICTED, LEAST_TEXTS, Finding
 from compendium.papers.kamp2023.claim_statistics import (
     AT,
@@ -84,36 +83,30 @@ def with_exchanged_names(values: np.ndarray, worlds: int, rng: np.random.Generat
 
 
 def findings_of(
-    values: np.ndarray,
-    null: np.ndarray,
-    spec: AgreementSpec,
-    profile: Profile,
-    run: Run,
-    settings: BootstrapSpec | None = None,
+    values: np.ndarray, null: np.ndarray, profile: Profile, run: Run, settings: BootstrapSpec, fixed_k: int
 ) -> Found:
     """By claim: our number with its draws and null worlds. values: (n, p) of the run's texts; null: (j, n, p)."""
-    settings, out = settings or profile.bootstrap, {}
     renamed = with_exchanged_names(values, settings.nulls, generator("null", "names", "agreement", *run))
-    people = ~np.isnan(values[:, AT[PEOPLE, SIX[0], 1]])
     about = (*run[:2], values, range(len(values)), [0] * len(values))
-    basis = f"{task_title(run[0])}, {run[1]}, seed {run[-1]}: {len(values)} texts"
-    for claim, asked in statements(spec.fixed_k).items():
+    basis, out = f"{task_title(run[0])}, {run[1]}, seed {run[-1]}: {len(values)} texts", {}
+    for claim, asked in statements(fixed_k).items():
         nulls = (lambda *_: null, (lambda *_: renamed) if asked.named else None)
         cell = Cell(*about, asked.number, asked.chosen, *nulls, drawn_by=("agreement", *run))
         found = mean_difference([cell], settings).finding_for("kamp2023", profile, basis)
-        out[claim] = replace(found, texts=int(people.sum())) if asked.of_people else found
+        marked = int((~np.isnan(values[:, AT[PEOPLE, SIX[0], 1]])).sum())
+        out[claim] = replace(found, texts=marked) if asked.of_people else found
     return out
 
 
 def statistics_by_run(step: Step) -> dict[Run, Found]:
     """By run that explains by all six methods, and claim: our value, its draws, its nulls, and what it rests on."""
     out, profile = {}, step.profile
+    spec, settings = profile.agreement, profile.bootstrap
     for run, readings in read_runs(step):
         if len(voters(readings)) < len(SIX):
             continue
-        values, null = values_and_worlds(readings, profile.agreement, profile.bootstrap.nulls)
+        found = findings_of(*values_and_worlds(readings, spec, settings.nulls), profile, run, settings, spec.fixed_k)
         void = "; ".join(unlearned_table(step, [run]).reason)
-        found = findings_of(values, null, profile.agreement, profile, run)
         out[run] = {claim: replace(one, reason=void) for claim, one in found.items()}
         if (given := profile.explaining_of(run[0]).shap_evaluations) != SHAP_EVALUATIONS:
             metric = f"Partition SHAP of {given} evaluations, published {SHAP_EVALUATIONS}"
@@ -127,7 +120,7 @@ def claims_table(measured: Mapping[Run, Found], confidence: float = 0.95) -> pd.
     A claim is decided on the first run that can test it: on the paper's texts where the profile has them, and on runs
     of enough texts before others.
     """
-    order = sorted(measured, key=lambda run: (*(run[0] != task for task in PREFERRED), list(measured).index(run)))
+    order = sorted(measured, key=lambda run: [run[0] != task for task in PREFERRED])
     found = {}
     for claim in dict.fromkeys(claim for of_run in measured.values() for claim in of_run):
         tests = [measured[run][claim] for run in order if np.isfinite(measured[run][claim].value)]
@@ -139,12 +132,12 @@ def claims_table(measured: Mapping[Run, Found], confidence: float = 0.95) -> pd.
 
 def claims_by_run(measured: Mapping[Run, Found], confidence: float = 0.95) -> pd.DataFrame:
     """One row a claim and run, with the verdict that this run alone would give."""
-    parts = []
-    columns = ["claim", "value", "low", "high", "null_scores", "null_names", "null_p", "q", "texts", "verdict"]
-    for (task, model, seed), found in measured.items():
-        table = score(read_claims("kamp2023"), found, confidence)
-        parts.append(table[columns].assign(task=task, model=model, seed=seed))
-    columns = ["claim", "task", "model", "seed", *columns[1:]]
+    columns = ["value", "low", "high", "null_scores", "null_names", "null_p", "q", "texts", "verdict"]
+    columns = ["claim", *RUN, *columns]
+    claims = read_claims("kamp2023")
+    parts = [
+        score(claims, found, confidence).assign(**dict(zip(RUN, run, strict=True))) for run, found in measured.items()
+    ]
     return pd.concat(parts, ignore_index=True)[columns] if parts else pd.DataFrame(columns=columns)
 
 
@@ -188,15 +181,11 @@ def turned_claims(step: Step, measured: Mapping[Run, Found], judged: pd.DataFram
 def by_protocol(step: Step, run: Run, readings: Sequence[Reading]) -> dict[str, Found]:
     """The findings of a run at other fixed k, by the other rule of peaks, and on scores without their signs."""
     profile, spec, settings = step.profile, step.profile.agreement, quick_draws(step.profile.bootstrap)
-    other_ks = {f"{k} tokens as the fixed k": k for k in FIXED if k != spec.fixed_k and k <= spec.largest_k}
-    other_peaks = {f"dynamic k {title}": rule for rule, title in PEAKS.items() if rule != spec.peaks}
-
-    def find(readings: Sequence[Reading], rule: str, ks: Mapping[str, int]) -> dict[str, Found]:
-        one = spec.changed(peaks=rule)
-        values, null = values_and_worlds(readings, one, LEAST_NULLS)
-        return {how: findings_of(values, null, one.changed(fixed_k=k), profile, run, settings) for how, k in ks.items()}
-
-    out = find(readings, spec.peaks, other_ks)
-    for how, rule in other_peaks.items():
-        out |= find(readings, rule, {how: spec.fixed_k})
-    return out | find([unsigned(one) for one in readings], spec.peaks, {"scores without their signs": spec.fixed_k})
+    own, out = spec.fixed_k, {}
+    ways = [(readings, spec.peaks, {f"{k} tokens as the fixed k": k for k in FIXED if own != k <= spec.largest_k})]
+    ways += [(readings, rule, {f"dynamic k {title}": own}) for rule, title in PEAKS.items() if rule != spec.peaks]
+    ways.append(([unsigned(one) for one in readings], spec.peaks, {"scores without their signs": own}))
+    for texts, rule, ks in ways:
+        found = values_and_worlds(texts, spec.changed(peaks=rule), LEAST_NULLS)
+        out |= {how: findings_of(*found, profile, run, settings, k) for how, k in ks.items()}
+    return out

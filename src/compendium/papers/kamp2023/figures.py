@@ -14,31 +14,37 @@ from scipy.cluster.hierarchy import leaves_list, linkage
 from scipy.spatial.distance import squareform
 
 from attreval.methods import METHODS
-from compendium.papers.common.method_style import MARKERS, method_markers, method_palette
+from compendium.papers.common.method_style import MARKERS, method_looks
 from compendium.papers.common.style import (
+    colour_bar,
+    draw_curve,
     draw_nothing,
     finish_matrix,
-    label_ends,
+    legend_below,
     model_title,
-    room_for,
+    name_ends,
     spare_ticks,
     task_panels,
     task_title,
     use_style,
 )
-from compendium.papers.kamp2023.agreement import LOW
+from compendium.papers.kamp2023.agreement import PAIR_KINDS, kind_of
 from compendium.papers.kamp2023.profiles import draw_profile, draw_spans
 from compendium.papers.kamp2023.readings import SIX, Reading
 
 NOBODY = "nobody marked these texts"
 FEW = "fewer than two of the paper's six methods explain these texts"
+ONE_METHOD = "fewer than two methods explain the texts"
 FEWEST = 5  # texts of a length; the mean of fewer says nothing
-KINDS = {  # the paper's three groups of pairs
-    "Partition SHAP and LIME": ("#DE8F05", "s"),
-    "other pairs": ("#029E73", "o"),
-    "pairs with plain integrated gradients or Gradient x Input": ("#7A3E9D", "^"),
-}
-CELLS = {"annot": True, "square": True, "linewidths": 0.5, "annot_kws": {"size": 8}}
+KINDS = dict(zip(PAIR_KINDS, (("#DE8F05", "s"), ("#029E73", "o"), ("#7A3E9D", "^")), strict=True))
+GROUPS = {
+    "both perturbation": ("#D55E00", "s"),
+    "both gradient": ("#0072B2", "o"),
+    "gradient and perturbation": ("#009E73", "^"),
+    "with attention or propagation": ("#CC79A7", "D"),
+    "with random": ("#888888", "x"),
+}  # of pairs of methods, by their kinds
+CELLS = {"annot": True, "square": True, "linewidths": 0.5}
 
 
 def figure_1(reading: Reading, rule: str = "released"):
@@ -60,24 +66,21 @@ def figure_2a(table: pd.DataFrame):
     if six.empty:
         return draw_nothing(FEW)
     figure, panels = task_panels(six.task.unique(), 5.2, 3.9)
+    means = six.groupby(["task", "method_a", "method_b", "k"], sort=False).agreement.mean().reset_index()
+    for (task, a, b), pair in means.groupby(["task", "method_a", "method_b"], sort=False):
+        kind = kind_of(a, b)
+        colour, marker = KINDS[kind]
+        panels[task].plot(pair.k, pair.agreement, color=colour, marker=marker, markersize=4, linewidth=1.3, label=kind)
+    return _finish_curves(figure, panels, means.k, 1, "agreement@k", ylim=(0.48, 1.02))
+
+
+def _finish_curves(figure, panels: dict, ks, columns: int, what: str, **limits):
+    """Titles, ticks and one legend of curves over k, a panel a task."""
     for task, axes in panels.items():
-        part = six[six.task == task].groupby(["method_a", "method_b", "k"], sort=False).agreement.mean().reset_index()
-        for (a, b), pair in part.groupby(["method_a", "method_b"], sort=False):
-            kind = kind_of(a, b)
-            colour, marker = KINDS[kind]
-            axes.plot(pair.k, pair.agreement, color=colour, marker=marker, markersize=4, linewidth=1.3, label=kind)
-        axes.set(xlabel="k", title=task_title(task), ylim=(0.48, 1.02))
-        spare_ticks(axes, part.k)
-    figure.supylabel("agreement@k")
-    return _shared_legend(figure, 1)
-
-
-def kind_of(a: str, b: str) -> str:
-    """Which of the paper's three groups a pair of the six methods is in."""
-    one, other, low = KINDS
-    if {a, b} == {"partition_shap", "lime"}:
-        return one
-    return low if {a, b} & set(LOW) else other
+        axes.set(xlabel="k", title=task_title(task), **limits)
+        spare_ticks(axes, ks)
+    figure.supylabel(what)
+    return legend_below(figure, columns)
 
 
 def figure_2b(table: pd.DataFrame):
@@ -88,46 +91,38 @@ def figure_2b(table: pd.DataFrame):
     if table.empty:
         return draw_nothing(NOBODY)
     figure, panels = task_panels(table.task.unique(), 5.4, 4.2)
-    methods = list(table.method.unique())
-    palette, markers = method_palette(methods), method_markers(methods)
-    for task, axes in panels.items():
-        part = table[table.task == task].groupby(["method", "k"], sort=False)[["agreement", "low", "high"]].mean()
-        for method, line in part.reset_index().groupby("method", sort=False):
-            name = METHODS[method].title
-            axes.plot(line.k, line.agreement, color=palette[name], marker=markers[name], markersize=4, label=name)
-            axes.fill_between(line.k, line.low, line.high, color=palette[name], alpha=0.12, linewidth=0)
-        axes.set(xlabel="k", title=task_title(task))
-        spare_ticks(axes, table.k)
-    figure.supylabel("agreement@k with people")
-    return _shared_legend(figure, 4)
+    looks = method_looks(table.method.unique())
+    means = table.groupby(["task", "method", "k"], sort=False)[["agreement", "low", "high"]].mean().reset_index()
+    for (task, method), line in means.groupby(["task", "method"], sort=False):
+        draw_curve(panels[task], line.k, line.agreement, line.low, line.high, 0.12, markersize=4, **looks[method])
+    return _finish_curves(figure, panels, table.k, 4, "agreement@k with people")
 
 
 def figure_3(matrices: dict[str, pd.DataFrame], k: int):
     """Agreement at dynamic k below the diagonal, its difference from a fixed k above, a panel a task (Fig. 3).
 
-    matrices: voters by voters, by task, as dynamic_k.dynamic_matrices makes them.
+    matrices: voters by voters, by task, as agreement.dynamic_matrices makes them.
     """
     if not matrices:
         return draw_nothing(FEW)
-    matrices = {task: (100 * matrix).round() + 0.0 for task, matrix in matrices.items()}  # no -0
-    upper = {task: matrix.where(np.triu(np.ones(matrix.shape, bool), 1)) for task, matrix in matrices.items()}
-    lower = {task: matrix.where(np.tril(np.ones(matrix.shape, bool), -1)) for task, matrix in matrices.items()}
-    largest = max(np.nanmax(np.abs(matrix)) for matrix in upper.values())
-    ends = [np.nanmin([np.nanmin(m) for m in lower.values()]), np.nanmax([np.nanmax(m) for m in lower.values()])]
-    below = {"cmap": "cividis", "vmin": ends[0], "vmax": ends[1]}
-    above = {"cmap": "PuOr_r", "vmin": -largest, "vmax": largest}
     figure, panels = task_panels(matrices, 4.6, 4.4, layout="constrained", sharey=False)
-    for task, axes in panels.items():
-        sns.heatmap(lower[task], fmt=".0f", cbar=False, ax=axes, **below, **CELLS)
-        sns.heatmap(upper[task], fmt="+.0f", cbar=False, ax=axes, **above, **CELLS)
-        finish_matrix(axes, task)
-    for shades, words in (
-        (below, "below: agreement at dynamic k, in hundredths"),
-        (above, f"above: minus agreement@{k}"),
+    matrices = {task: (100 * matrix).round() + 0.0 for task, matrix in matrices.items()}  # no -0
+    upper, lower = (
+        {task: matrix.where(half(np.ones(matrix.shape, bool), side)) for task, matrix in matrices.items()}
+        for half, side in ((np.triu, 1), (np.tril, -1))
+    )
+    largest = max(np.nanmax(np.abs(matrix)) for matrix in upper.values())
+    least, most = (end([end(matrix) for matrix in lower.values()]) for end in (np.nanmin, np.nanmax))
+    for parts, shades, ends, digits, words in (
+        (lower, "cividis", (least, most), ".0f", "below: agreement at dynamic k, in hundredths"),
+        (upper, "PuOr_r", (-largest, largest), "+.0f", f"above: minus agreement@{k}"),
     ):
-        scale = plt.cm.ScalarMappable(plt.Normalize(shades["vmin"], shades["vmax"]), shades["cmap"])
-        bar = {"location": "bottom", "shrink": 0.6, "aspect": 40, "pad": 0.02}
-        figure.colorbar(scale, ax=list(panels.values()), label=words, **bar)
+        look = {"cmap": shades, "vmin": ends[0], "vmax": ends[1], "fmt": digits, "cbar": False}
+        for task, axes in panels.items():
+            sns.heatmap(parts[task], ax=axes, annot_kws={"size": 8}, **look, **CELLS)
+            finish_matrix(axes, task)
+        place = {"location": "bottom", "shrink": 0.6, "aspect": 40, "pad": 0.02}
+        colour_bar(list(panels.values()), shades, ends, words, **place)
     return figure.axes[0]
 
 
@@ -139,7 +134,7 @@ def figure_5(reading: Reading, rule: str = "released"):
 def figure_6(table: pd.DataFrame):
     """Agreement of all six methods by k, a line a length with its texts, a panel a task (Fig. 6); dotted: random ones.
 
-    table: as groups.length_table makes it; lengths of fewer than FEWEST texts are left out.
+    table: as agreement.length_table makes it; lengths of fewer than FEWEST texts are left out.
     """
     table = table[table.instances >= FEWEST]
     if table.empty:
@@ -147,21 +142,19 @@ def figure_6(table: pd.DataFrame):
     lengths = sorted(table.length.unique())
     colours = dict(zip(lengths, sns.color_palette("viridis", len(lengths) + 1), strict=False))  # the last is pale
     figure, panels = task_panels(table.task.unique(), 4.4, 3.2)
-    ends = {task: [] for task in panels}
+    ends = {axes: [] for axes in panels.values()}
+    means = table.groupby(["task", "length", "k"])[["agreement", "chance", "instances"]].mean().reset_index()
+    for (task, length), line in means.groupby(["task", "length"]):
+        axes, colour = panels[task], colours[length]
+        axes.plot(line.k, line.agreement, color=colour, marker="o", markersize=3)
+        axes.plot(line.k, line.chance, color=colour, linestyle=":", linewidth=1)
+        name = f"{length} tokens (n = {line.instances.iloc[0]:.0f})"
+        ends[axes].append((name, line.k.iloc[-1], line.agreement.iloc[-1], colour))
     for task, axes in panels.items():
-        part = table[table.task == task].groupby(["length", "k"])[["agreement", "chance", "instances"]].mean()
-        for length, line in part.reset_index().groupby("length"):
-            axes.plot(line.k, line.agreement, color=colours[length], marker="o", markersize=3)
-            axes.plot(line.k, line.chance, color=colours[length], linestyle=":", linewidth=1)
-            name = f"{length} tokens (n = {line.instances.iloc[0]:.0f})"
-            ends[task].append((name, line.k.iloc[-1], line.agreement.iloc[-1], colours[length]))
         axes.set(xlabel="k", title=task_title(task), ylim=(0, 1.03))
         spare_ticks(axes, table.k)
     figure.supylabel("agreement@k of all six methods")
-    figure.tight_layout(w_pad=room_for(end[0] for part in ends.values() for end in part))
-    for task, axes in panels.items():
-        label_ends(axes, ends[task])
-    return figure.axes[0]
+    return name_ends(figure, ends)
 
 
 def figure_predicted_k(table: pd.DataFrame):
@@ -171,20 +164,16 @@ def figure_predicted_k(table: pd.DataFrame):
     figure, panels = task_panels(table.task.unique(), 5.8, 4.4)
     rules = list(table.rule.unique())
     names = {"one_for_all": "one k for all, from people", "quarter": "a quarter of the tokens"}
-    methods = [m for m in table.method.unique() if m in METHODS]
-    palette, markers = method_palette(methods), method_markers(methods)
+    looks = method_looks(m for m in table.method.unique() if m in METHODS)
     for task, axes in panels.items():
         part = table[table.task == task].groupby(["rule", "method"], sort=False).error.mean().reset_index()
-        means = part.groupby("rule", sort=False).error.mean()
-        axes.barh(range(len(rules)), means[rules], color="#DDDDDD", height=0.75)
+        axes.barh(range(len(rules)), part.groupby("rule").error.mean()[rules], color="#DDDDDD", height=0.75)
         for method, line in part[part.method.isin(METHODS)].groupby("method", sort=False):
-            name = METHODS[method].title
-            places = [rules.index(rule) for rule in line.rule]
-            axes.plot(line.error, places, linestyle="none", marker=markers[name], color=palette[name], label=name)
+            axes.plot(line.error, [rules.index(rule) for rule in line.rule], linestyle="none", **looks[method])
         axes.set(xlabel="mean error of k, in tokens", title=task_title(task))
         axes.set_yticks(range(len(rules)), [names.get(rule, rule.replace("_", " ")) for rule in rules])
         axes.invert_yaxis()
-    return _shared_legend(figure, 3)
+    return legend_below(figure, 3)
 
 
 def figure_seeds(table: pd.DataFrame):
@@ -214,27 +203,6 @@ def figure_seeds(table: pd.DataFrame):
     return axes
 
 
-def _shared_legend(figure, columns: int):
-    """One legend below all panels, each entry once; the first panel."""
-    entries = {}
-    for axes in figure.axes:
-        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
-            entries.setdefault(label, handle)
-    figure.tight_layout()
-    figure.legend(entries.values(), entries.keys(), loc="upper center", bbox_to_anchor=(0.5, 0.02), ncols=columns)
-    return figure.axes[0]
-
-
-GROUPS = {
-    "both perturbation": ("#D55E00", "s"),
-    "both gradient": ("#0072B2", "o"),
-    "gradient and perturbation": ("#009E73", "^"),
-    "with attention or propagation": ("#CC79A7", "D"),
-    "with random": ("#888888", "x"),
-}  # of pairs of methods, by their kinds
-ONE_METHOD = "fewer than two methods explain the texts"
-
-
 def figure_all_pairs(table: pd.DataFrame):
     """Mean agreement@k of each kind of pair, a panel a task.
 
@@ -246,7 +214,7 @@ def figure_all_pairs(table: pd.DataFrame):
     lines = table.groupby(["task", "group", "method_a", "method_b", "k"], sort=False).agreement.mean().reset_index()
     lines["group"] = lines.group.where(lines.group.isin(list(GROUPS)), "with attention or propagation")
     figure, panels = task_panels(lines.task.unique(), 6.8, 3.8, sharey=False)
-    ends = {task: [] for task in panels}
+    ends = {axes: [] for axes in panels.values()}
     for task, axes in panels.items():
         for group, (colour, marker) in GROUPS.items():
             inside = lines[(lines.task == task) & (lines.group == group)]
@@ -254,16 +222,13 @@ def figure_all_pairs(table: pd.DataFrame):
                 continue
             by_k = inside.groupby("k").agreement
             mean, low, high = by_k.mean(), by_k.quantile(0.1), by_k.quantile(0.9)
-            axes.plot(mean.index, mean, color=colour, linewidth=2.2, marker=marker, markersize=5)
-            axes.fill_between(mean.index, low, high, color=colour, alpha=0.13, linewidth=0)
+            look = {"color": colour, "linewidth": 2.2, "marker": marker, "markersize": 5}
+            draw_curve(axes, mean.index, mean, low, high, 0.13, **look)
             pairs = inside.groupby(["method_a", "method_b"]).ngroups
-            ends[task].append((f"{group} ({pairs})", mean.index[-1], mean.iloc[-1], colour))
+            ends[axes].append((f"{group} ({pairs})", mean.index[-1], mean.iloc[-1], colour))
         axes.set(xlabel="k", ylabel="agreement@k", title=task_title(task), ylim=(0.48, 1.02))
         spare_ticks(axes, lines.k)
-    figure.tight_layout(w_pad=room_for((end[0] for part in ends.values() for end in part), 8.5))
-    for task, axes in panels.items():
-        label_ends(axes, ends[task], 8.5)
-    return figure.axes[0]
+    return name_ends(figure, ends, 8.5)
 
 
 def figure_pair_matrix(matrices: dict[str, pd.DataFrame], k: int):
@@ -282,9 +247,9 @@ def figure_pair_matrix(matrices: dict[str, pd.DataFrame], k: int):
         order = similar_beside(matrix)
         shown = 100 * matrix.loc[order, order].iloc[1:, :-1]
         above = np.triu(np.ones(shown.shape, bool), 1)
-        look = {"cmap": "cividis", "vmin": 50, "vmax": 100, "annot": True, "fmt": ".0f", "annot_kws": {"size": 9}}
+        look = {"cmap": "cividis", "vmin": 50, "vmax": 100, "fmt": ".0f", "annot_kws": {"size": 9}}
         bar = {"label": f"agreement@{k}, in hundredths", "shrink": 0.6}
-        sns.heatmap(shown, mask=above, ax=axes, square=True, linewidths=0.5, cbar_kws=bar, **look)
+        sns.heatmap(shown, mask=above, ax=axes, cbar_kws=bar, **look, **CELLS)
         finish_matrix(axes, task)
     return grid[0][0]
 

@@ -5,8 +5,9 @@ What do methods and people select of one text, and how far do they agree?
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import wraps
 
 import numpy as np
 import pandas as pd
@@ -20,8 +21,8 @@ from attreval.metrics.dynamic_k import PEAK_RULES, local_maxima, select
 from attreval.metrics.human_agreement import agreement_with_share, selection_with_share
 from attreval.metrics.marks import relevance, token_marks
 from compendium.config import AgreementSpec, Profile, Run
-from compendium.papers.common.runs import kept_for_run, load_attributions, load_tokens
-from compendium.papers.common.sample import examples, to_explain
+from compendium.papers.common.runs import examples, kept_for_run, load_attributions, load_tokens, to_explain
+from compendium.papers.common.tables import mean_low_high, table_of
 from compendium.project import Results
 from compendium.workflow.step import Step
 
@@ -122,20 +123,40 @@ def read_runs(step: Step) -> Iterator[tuple[Run, list[Reading]]]:
         yield run, read_run(step, run)
 
 
-def read_examples(step: Step, run: Run) -> list[Reading]:
-    """The instances of a run that the profile wants to show; none where it names none."""
-    wanted = step.profile.tasks[run[0]].examples
-    if not wanted:
-        return []
-    tokens = load_tokens(step.results, step.profile, *run, "examples")
-    records = read_by_instance(step.results.attributions(*run, "examples"))
-    return [make_reading(i, tokens[i.id], records[i.id]) for i in examples(run[0], wanted)]
+def by_run(columns: str) -> Callable[[Callable[..., Iterable[tuple]]], Callable[[Step], pd.DataFrame]]:
+    """Decorate (step, run, readings) -> rows: it gives the table of all runs, whose columns follow those of the run.
+
+    columns: as of `common.tables.table_of`.
+    """
+
+    def decorate(rows: Callable[..., Iterable[tuple]]) -> Callable[[Step], pd.DataFrame]:
+        @table_of(f"task model seed {columns}")
+        @wraps(rows)
+        def of_all_runs(step: Step) -> Iterator[tuple]:
+            runs, show = agreement_runs(step), step.progress(rows.__name__.replace("_", " "))
+            for done, (run, readings) in enumerate(read_runs(step), start=1):
+                yield from ((*run, *row) for row in rows(step, run, readings))
+                show(done, len(runs))
+
+        return of_all_runs
+
+    return decorate
+
+
+def mean_with_interval(step: Step, values, run: Run) -> np.ndarray:
+    """(3, ...) means over instances and the ends of their intervals; draws are the same in all tables of a run."""
+    return mean_low_high(values, step.profile.bootstrap, "agreement", *run)
 
 
 def first_examples(step: Step) -> list[Reading]:
-    """The examples of the first run that has some; where none has, the first text that the profile explains."""
+    """The instances that the profile wants to show, of the first run that has some; else the first that it explains."""
     runs = agreement_runs(step)
-    return next((found for run in runs if (found := read_examples(step, run))), None) or read_run(step, runs[0])[:1]
+    for run in (run for run in runs if step.profile.tasks[run[0]].examples):
+        tokens = load_tokens(step.results, step.profile, *run, "examples")
+        records = read_by_instance(step.results.attributions(*run, "examples"))
+        wanted = examples(run[0], step.profile.tasks[run[0]].examples)
+        return [make_reading(i, tokens[i.id], records[i.id]) for i in wanted]
+    return read_run(step, runs[0])[:1]
 
 
 def voters(readings: Sequence[Reading], among: Sequence[str] = SIX) -> list[str]:

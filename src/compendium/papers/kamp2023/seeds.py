@@ -8,7 +8,7 @@ its models are trained and explained here, each seed by itself, so that they may
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 import numpy as np
@@ -51,9 +51,7 @@ def apd_table(step) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=COLUMNS)
 
 
-def align(
-    runs: list[dict[tuple[str, str], np.ndarray]],
-) -> tuple[list[tuple[str, str]], list[list[np.ndarray]]]:
+def align(runs: list[dict[tuple[str, str], np.ndarray]]) -> tuple[list[tuple[str, str]], list[list[np.ndarray]]]:
     """(instance, method) of what all runs have, in one order; and the profiles of each run in that order."""
     keys = sorted(set.intersection(*(set(run) for run in runs)))
     return keys, [[run[key] for key in keys] for run in runs]
@@ -65,21 +63,17 @@ def _profiles_of(records: list[Attribution]) -> dict[tuple[str, str], np.ndarray
     return {(r.instance, r.method): r.scores for r in six or records}
 
 
-def seeds_of_tasks(step) -> list[tuple[str, str, list[tuple]]]:
+def seeds_of_tasks(step) -> Iterator[tuple[str, str, list[tuple]]]:
     """(task, model, [(seed, accuracy, profiles)]) of every task that trains a model with several seeds."""
-    profile, out = step.profile, []
-    for (task, model), runs in groupby(profile.explained_runs("agreement"), key=lambda run: run[:2]):
-        seeds = [seed for _, _, seed in runs]
-        if len(seeds) < 2:
-            continue
-        found = []
-        for seed in seeds:
-            loaded = load_attributions(step.results, profile, task, model, seed)
+    for (task, model), runs in groupby(step.profile.explained_runs("agreement"), key=lambda run: run[:2]):
+        seeds, found = [run[2] for run in runs], []
+        for seed in seeds if len(seeds) > 1 else ():
+            loaded = load_attributions(step.results, step.profile, task, model, seed)
             records = [record for by_method in loaded.values() for record in by_method.values()]
-            tested = step.results.read_table("accuracy", "02_train", profile.read_by(task), model, seed)
+            tested = step.results.read_table("accuracy", "02_train", step.profile.read_by(task), model, seed)
             found.append((seed, float(tested.accuracy[0]), _profiles_of(records)))
-        out.append((task, model, found))
-    return out
+        if found:
+            yield task, model, found
 
 
 def seeds_of_study(step) -> list[tuple[str, str, list[tuple]]]:
@@ -88,19 +82,14 @@ def seeds_of_study(step) -> list[tuple[str, str, list[tuple]]]:
     if study is None:
         return []
     jobs = [(step.results, step.profile, seed) for seed in study.seeds]
-    found = step.side_by_side(train_and_explain, jobs, "training and explaining, by seed", of_models=False)
-    accuracies, explained = zip(*found, strict=True)
-    paths = [study_path(step.results, study, seed) for seed in study.seeds]
-    for path, records in zip(paths, explained, strict=True):
+    made = step.side_by_side(train_and_explain, jobs, "training and explaining, by seed", of_models=False)
+    found = []
+    for seed, (accuracy, records) in zip(study.seeds, made, strict=True):
+        path = step.results.attributions(f"{STUDY}_{study.task}", study.model, seed, "all")
         write_attributions(path, records)
-    step.files += paths
-    profiles = [_profiles_of(read_attributions(path)) for path in paths]
-    return [(study.task, study.model, list(zip(study.seeds, accuracies, profiles, strict=True)))]
-
-
-def study_path(results: Results, study, seed: int):
-    """Where the attributions of one seed lie."""
-    return results.attributions(f"{STUDY}_{study.task}", study.model, seed, "all")
+        step.files.append(path)
+        found.append((seed, accuracy, _profiles_of(read_attributions(path))))
+    return [(study.task, study.model, found)]
 
 
 def train_and_explain(results: Results, profile: Profile, seed: int) -> tuple[float, list[Attribution]]:
@@ -138,25 +127,23 @@ def spread_table(step, apd: pd.DataFrame) -> pd.DataFrame:
     main: the profile's study of seeds, or else the first task with several. apd: as `apd_table` makes it. chance, p:
     see `order_table`. stays: share of draws of texts in which the chosen run is the least. surely: runs above it.
     """
-    profile, rows = step.profile, []
+
+    def found(study: str, task: str, model: str, apd: pd.Series) -> dict:
+        ends = {"least": apd.min(), "most": apd.max(), "spread": spread(apd.to_numpy())}
+        return {"study": study, "task": task, "model": model, "runs": len(apd)} | ends
+
+    profile, study, rows = step.profile, step.profile.seed_study, []
     by_study = list(apd.groupby(["task", "model"], sort=False))
-    main = (profile.seed_study.task, profile.seed_study.model) if profile.seed_study else by_study[0][0]
+    main = (study.task, study.model) if study else by_study[0][0]
     for (task, model), part in by_study:
-        is_study = profile.seed_study is not None and (task, model) == main
-        trained = profile.seed_study if is_study else profile.tasks[profile.read_by(task)]
-        explained = profile.seed_study if is_study else profile.tasks[task]
-        row = {"study": "main" if (task, model) == main else "other", "task": task, "model": model}
-        row |= _spread(part.apd) | {"train_rows": trained.train_rows, "explain_rows": explained.explain_rows}
-        row |= {"chance": part.chance.iloc[0], "p": part.p.iloc[0], "stays": part.least[part.chosen].iloc[0]}
+        own = study if (task, model) == main and study else None
+        row = found("main" if (task, model) == main else "other", task, model, part.apd)
+        row |= {"train_rows": (own or profile.tasks[profile.read_by(task)]).train_rows}
+        row |= {"explain_rows": (own or profile.tasks[task]).explain_rows, "chance": part.chance.iloc[0]}
+        row |= {"p": part.p.iloc[0], "stays": part.least[part.chosen].iloc[0]}
         rows.append(row | {"surely": int((part.low > 0).sum())})
-    published = {"study": "published", "task": "esnli", "model": "DistilBERT"}
-    rows.append(published | _spread(reported("kamp_table2_apd").apd))
+    rows.append(found("published", "esnli", "DistilBERT", reported("kamp_table2_apd").apd))
     return pd.DataFrame(rows).astype({name: "Int64" for name in ("train_rows", "explain_rows", "surely")})
-
-
-def _spread(apd: pd.Series) -> dict[str, float]:
-    """How many, the least, the largest, and by which share of the least the largest exceeds it."""
-    return {"runs": len(apd), "least": apd.min(), "most": apd.max(), "spread": spread(apd.to_numpy())}
 
 
 def order_table(differences: np.ndarray, instances: Sequence[str], settings: BootstrapSpec, *names) -> pd.DataFrame:

@@ -6,8 +6,7 @@ table that its section shows.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import pandas as pd
@@ -15,7 +14,7 @@ import pandas as pd
 from compendium.config.judges import AgreementSpec
 from compendium.papers.common.sentences import Sentence, of_row, sentence
 from compendium.papers.common.style import task_title
-from compendium.papers.kamp2023.agreement import LOW
+from compendium.papers.kamp2023.agreement import PAIR_KINDS, kind_of
 from compendium.papers.kamp2023.readings import PEOPLE, SIX, Reading, voter_title
 
 Row = tuple[str, str, str, float]
@@ -38,7 +37,8 @@ def summary_table(step, **tables: pd.DataFrame) -> pd.DataFrame:
     for task, part in _by_task(tables.get("groups"), fixed):
         rows += _mean(task, "all_six", part.agreement[part.group == "all six"])
     for task, part in _by_task(tables.get("lengths")):
-        rises = part.groupby("length").apply(rise_with_k, include_groups=False)
+        by_k = part.pivot_table(index="length", columns="k", values="agreement")
+        rises = (by_k.iloc[:, -1] - by_k.iloc[:, 0]) / max(1, by_k.shape[1] - 1)  # with each k
         for word, length in (("short", rises.index.min()), ("long", rises.index.max())):
             rows += [(task, word, "", length), (task, f"{word}_rise", "", rises[length])]
     for task, part in _by_task(tables.get("with_people"), fixed):
@@ -56,12 +56,6 @@ def summary_table(step, **tables: pd.DataFrame) -> pd.DataFrame:
         errors = part.groupby("rule", sort=False).error.mean().drop("one_for_all")
         rows.append((task, "best_rule", errors.idxmin().replace("_", " "), errors.min()))
     return pd.DataFrame(rows, columns=["task", "quantity", "name", "value"])
-
-
-def rise_with_k(part: pd.DataFrame) -> float:
-    """By how much agreement rises with each k, from k = 1 to the largest; 0 where there is one k only."""
-    by_k = part.groupby("k").agreement.mean()
-    return float((by_k.iloc[-1] - by_k.iloc[0]) / max(1, len(by_k) - 1))
 
 
 def _by_task(table: pd.DataFrame | None, k: int | None = None) -> Iterator[tuple[str, pd.DataFrame]]:
@@ -101,14 +95,26 @@ def _tell(summary: pd.DataFrame, said: str, more: str = "", first: bool = True) 
     return "; ".join(shown[:1] if first else shown)
 
 
-@sentence
-def say_pairs(summary: pd.DataFrame) -> str:
-    """Which pairs agree most and least at one k on the first task, beside what pairs with random scores reach."""
-    said = (
-        "At k = {shown_k.value:.0f} on {task}, {pairs_highest.name} agree most, {pairs_highest.value:.2f}, and "
-        "{pairs_lowest.name} least, {pairs_lowest.value:.2f}"
-    )
-    return _tell(summary, said, "; pairs with random scores reach {pairs_random.value:.2f}")
+def _of_summary(said: str, more: str = "", first: bool = True) -> Callable[[pd.DataFrame], Sentence]:
+    """A sentence of `summary` alone, see `_tell`."""
+    return sentence(lambda summary: _tell(summary, said, more, first))
+
+
+say_pairs = _of_summary(
+    "At k = {shown_k.value:.0f} on {task}, {pairs_highest.name} agree most, {pairs_highest.value:.2f}, and "
+    "{pairs_lowest.name} least, {pairs_lowest.value:.2f}",
+    "; pairs with random scores reach {pairs_random.value:.2f}",
+)
+say_lengths = _of_summary(
+    "on {task} each further token raises agreement by {short_rise.value:.3f} in texts of about {short.value:.0f} "
+    "tokens and by {long_rise.value:.3f} in texts of about {long.value:.0f}",
+    first=False,
+)
+say_with_people = _of_summary(
+    "At k = {shown_k.value:.0f} on {task}, {people_highest.name} agrees most with people, {people_highest.value:.2f}, "
+    "and {people_lowest.name} least, {people_lowest.value:.2f}",
+    "; random scores reach {people_random.value:.2f}",
+)
 
 
 @sentence
@@ -117,37 +123,17 @@ def say_three_groups(agreement: pd.DataFrame, k: int) -> str:
     part = agreement[(agreement.k == k) & agreement.method_a.isin(SIX) & agreement.method_b.isin(SIX)]
     if part.empty:
         return ""
-    part = part.assign(kind=[_group(a, b) for a, b in zip(part.method_a, part.method_b, strict=True)])
-    apart = []
-    for _, of_task in part.groupby("task", sort=False):
-        groups = [values.agreement for _, values in of_task.groupby("kind")]  # those that the task has
-        apart.append(all(upper.min() > lower.max() for upper, lower in pairwise(groups)))
-    most, least = _ends(part[part.task == part.task.iloc[0]], "agreement")
+    kinds = [kind_of(*pair) for pair in zip(part.method_a, part.method_b, strict=True)]
+    by_kind = part.groupby(["task", pd.Categorical(kinds, PAIR_KINDS)], sort=True, observed=True).agreement
+    ends = by_kind.agg(["min", "max"])  # of those groups that a task has, the one that agrees most first
+    apart = [(of["min"].iloc[:-1] > of["max"].shift(-1).iloc[:-1]).all() for _, of in ends.groupby(level=0)]
+    of_first = part[part.task == part.task.iloc[0]]
+    most, least = (of_first.loc[at] for at in (of_first.agreement.idxmax(), of_first.agreement.idxmin()))
     return (
         f"At k = {k} the three groups are separate, in the paper's order, in {sum(apart)} of {len(apart)} tasks; on "
         f"{task_title(most.task)} pairs range from {of_row(most, 'agreement')} ({_pair(most)}) to "
         f"{of_row(least, 'agreement')} ({_pair(least)})."
     )
-
-
-@sentence
-def say_lengths(summary: pd.DataFrame) -> str:
-    """How fast agreement rises with k in the shortest and in the longest texts of each task."""
-    said = (
-        "on {task} each further token raises agreement by {short_rise.value:.3f} in texts of about {short.value:.0f} "
-    )
-    said += "tokens and by {long_rise.value:.3f} in texts of about {long.value:.0f}"
-    return _tell(summary, said, first=False)
-
-
-@sentence
-def say_with_people(summary: pd.DataFrame) -> str:
-    """Which method agrees most with people at one k, which least, and what random scores reach."""
-    said = (
-        "At k = {shown_k.value:.0f} on {task}, {people_highest.name} agrees most with people, "
-        "{people_highest.value:.2f}, and {people_lowest.name} least, {people_lowest.value:.2f}"
-    )
-    return _tell(summary, said, "; random scores reach {people_random.value:.2f}")
 
 
 @sentence
@@ -172,8 +158,7 @@ def say_predicted_k(summary: pd.DataFrame, predicted: pd.DataFrame) -> str:
 def say_spread(summary: pd.DataFrame) -> str:
     """How far apart pairs lie at a fixed and at dynamic k, by task."""
     shown = _tell(summary, "{spread_fixed.value:.2f} and {spread_dynamic.value:.2f} on {task}", first=False)
-    said = "The pair that agrees most is above the one that agrees least, at fixed and dynamic k, by"
-    return shown and f"{said} {shown}"
+    return shown and f"The pair that agrees most is above the one that agrees least, at fixed and dynamic k, by {shown}"
 
 
 @sentence
@@ -278,13 +263,3 @@ def say_seeds(spread: pd.DataFrame) -> str:
 def _pair(row: pd.Series, a: str = "method_a", b: str = "method_b") -> str:
     """The two voters of a row."""
     return f"{voter_title(row[a])} and {voter_title(row[b])}"
-
-
-def _ends(part: pd.DataFrame, column: str) -> tuple[pd.Series, pd.Series]:
-    """The rows with the highest and the lowest value."""
-    return part.loc[part[column].idxmax()], part.loc[part[column].idxmin()]
-
-
-def _group(a: str, b: str) -> int:
-    """Which of the paper's three groups a pair is in, the one that agrees most first."""
-    return 0 if {a, b} == {"partition_shap", "lime"} else 2 if {a, b} & set(LOW) else 1

@@ -1,13 +1,28 @@
-"""The tables of Kamp et al. (2023) by their own numbers, their data and their models, beside the published values."""
+"""What people marked, and the tables of Kamp et al. (2023) by their own numbers, beside the published values.
+
+Do methods put forward what people marked (section 3 and Figure 2b), and does a profile predict how much people would
+mark? Agreement with people, k and phrases without them, and the paper's data and models."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pandas as pd
+from scipy.stats import spearmanr
 
+from attreval.core.runs import true_runs
+from attreval.core.seeds import generator
+from attreval.core.tables import read_about
 from attreval.methods import methods_in
+from attreval.metrics.agreement import agreement_of, draw_top_k
+from attreval.metrics.dynamic_k import CHOICES, quarter
+from attreval.metrics.marks import overlap, spaced_marks, token_marks
+from attreval.metrics.phrases import find_phrases, phrase_f1, phrase_tokens
 from compendium import corpora
-from compendium.papers.common.runs import reported
+from compendium.papers.common.runs import load_tokens, marked_corpus, reported
+from compendium.papers.common.tables import table_of
+from compendium.papers.kamp2023.readings import PEOPLE, by_run, marked, mean_with_interval, read_runs, voters
 from compendium.workflow.step import Step
 
 KAMP_METHODS = methods_in("kamp2023")  # the published tables' names, and ours
@@ -18,15 +33,11 @@ def table_1(improvement: pd.DataFrame) -> pd.DataFrame:
 
     improvement: as `with_published_improvement` makes it. Columns: task, method, k1, k2, ...
     """
-    parts = [(task, part) for task, part in improvement.groupby("task", sort=False)]
     theirs = improvement.dropna(subset="published").drop_duplicates(["method", "k"])
-    parts.append(("published", theirs.assign(improvement=theirs.published)))
-    rows = []
-    for task, part in parts:
-        for method, inside in part.groupby("method", sort=False):
-            by_k = inside.groupby("k").improvement.mean()
-            rows.append({"task": task, "method": method} | {f"k{k}": value for k, value in by_k.items()})
-    return pd.DataFrame(rows) if rows else pd.DataFrame(columns=["task", "method"])  # a table without columns is no csv
+    theirs = theirs.assign(task="published", improvement=theirs.published)
+    both = pd.concat([improvement, theirs])
+    wide = both.pivot_table(index=["task", "method"], columns="k", values="improvement", sort=False)
+    return wide.sort_index(axis=1).add_prefix("k").rename_axis(columns=None).reset_index()
 
 
 def with_published_improvement(improvement: pd.DataFrame) -> pd.DataFrame:
@@ -107,3 +118,126 @@ def _measure(step: Step, runs: list[tuple[str, str, int]]) -> dict[str, float]:
     found["train_rows_after_drop"] = float(np.mean([table.train_rows.iloc[0] for table in trained]))
     found["macro_f1_test"] = float(np.mean([table.macro_f1.iloc[0] for table in trained]))
     return found
+
+
+FEW = 5  # people who are named one by one
+NONE = "none"  # the method of a rule that looks at no scores
+
+
+@by_run("method k agreement low high instances unmarked")
+def human_agreement_table(step, run, every) -> Iterator[tuple]:
+    """One row a run, method and k: mean agreement@k with people (Kamp et al. 2023, Fig. 2b); random as the floor.
+
+    unmarked: instances left out because nobody marked a word of them that the model reads.
+    """
+    spec, readings = step.profile.agreement, marked(every)
+    ks = range(1, spec.largest_k + 1)
+    for method in [*voters(readings), *voters(readings, ("random",))] if readings else ():
+        values = [[r.agreement_at_k((method, PEOPLE), k, spec) for k in ks] for r in readings]
+        for k, found in zip(ks, mean_with_interval(step, values, run).T, strict=True):
+            yield method, k, *found, len(readings), len(every) - len(readings)
+
+
+def annotation_table(step) -> pd.DataFrame:
+    """One row a task and quantity: how much each person marks and how far all agree, over dev and test.
+
+    words are parted by white space, as the annotators saw them; tokens are the model's. Dropped rows are those whose
+    marks did not fit their text. published: what the released code of Kamp et al. (2023) notes of e-SNLI.
+    """
+    names = {f"highlighted_tokens_annotator{person}_devtest": f"words_{person}" for person in (1, 2, 3)}
+    names |= {"annotator_mean_IoU": "words_shared_by_all", "annotator_intersection_over_min": "words_shared_over_least"}
+    theirs = reported("kamp_dataset_stats").rename(columns={"value": "published"})
+    theirs = theirs[theirs.quantity.isin(names)].assign(task="esnli", quantity=lambda t: t.quantity.map(names))
+    return _ours(step).merge(theirs[["task", "quantity", "published"]], on=["task", "quantity"], how="left")
+
+
+@table_of("task quantity value")
+def _ours(step) -> Iterator[tuple]:
+    """What `annotation_table` says of our corpora."""
+    for task in dict.fromkeys(run[0] for run, readings in read_runs(step) if marked(readings)):
+        run = next(run for run in step.profile.explained_runs("agreement") if run[0] == task)
+        tokens = load_tokens(step.results, step.profile, *run, "marked")
+        instances = marked_corpus(task)
+        marks = [spaced_marks(i) for i in instances]
+        dropped = read_about(corpora.table_path(task))["dropped"]
+        yield task, "instances", len(instances)
+        yield task, "dropped", sum(count for reason, count in dropped.items() if "does not fit" in reason)
+        by_text = [m.sum(axis=1) for m in marks]
+        same_people = len({len(m) for m in marks}) == 1
+        means = np.mean(by_text, axis=0) if same_people else np.array([np.mean([m.mean() for m in by_text])])
+        if same_people and len(means) <= FEW:
+            yield from ((task, f"words_{person}", mean) for person, mean in enumerate(means, 1))
+        for word, pick in (("fewest", min), ("mean", np.mean), ("most", max)):
+            yield task, f"words_{word}", pick(means)
+        for unit, found in (("words", marks), ("tokens", [token_marks(i, tokens[i.id]) for i in instances])):
+            shared, over_least = np.nanmean([overlap(m) for m in found], axis=0)
+            yield task, f"{unit}_shared_by_all", shared
+            yield task, f"{unit}_shared_over_least", over_least
+
+
+@by_run("method rule k people_k bias± error± correlation instances")
+def predicted_k_table(step, run, every) -> Iterator[tuple]:
+    """One row a run, method and rule: the k it predicts from a profile alone, against how many tokens people mark.
+
+    people_k: mean over people. bias: mean of k minus people's; error: mean size of that; correlation: Spearman's.
+    The rules of method `none` see no scores: a quarter of the tokens, and one k for all, people's mean.
+    """
+    if not (readings := marked(every)):
+        return
+    given = np.array([(r.marks > 0).sum(axis=1).mean() for r in readings])
+    found = {
+        (method, rule): [len(choose(r.scores[method])) for r in readings]
+        for method in voters(readings)
+        for rule, choose in CHOICES.items()
+        if choose is not quarter
+    }
+    found[NONE, "quarter"] = [len(quarter(np.arange(len(r.tokens)))) for r in readings]
+    found[NONE, "one_for_all"] = np.full(len(readings), given.mean())
+    for names, chosen in found.items():
+        apart = np.array(chosen) - given
+        errors = mean_with_interval(step, np.column_stack([apart, np.abs(apart)]), run).T.ravel()
+        rank = spearmanr(chosen, given).statistic if np.ptp(chosen) and np.ptp(given) else np.nan
+        yield *names, np.mean(chosen), given.mean(), *errors, rank, len(readings)
+
+
+@by_run("method selection tokens± phrases± agreement± f1± instances")
+def phrase_table(step, run, every) -> Iterator[tuple]:
+    """One row a run, method and way to select: its size, and how well it meets the tokens and phrases that people mark.
+
+    selection: `fixed` (the top k), `peaks`, `phrases` (runs above the mean around peaks). People's tokens are those
+    that at least half of them mark, their phrases the runs of these. method `people`: each person against the others.
+    """
+    spec, readings = step.profile.agreement, marked(every)
+    ways = {
+        "fixed": lambda r, m: draw_top_k(r.scores[m], spec.fixed_k, generator("phrases", r.instance, m)),
+        "peaks": lambda r, m: r.peaks(m, spec),
+        "phrases": lambda r, m: phrase_tokens(find_phrases(r.scores[m]), len(r.tokens)),
+    }
+    if not readings:
+        return
+    for method in voters(readings):
+        for way, select in ways.items():
+            values = [selection_scores(select(r, method), majority(r.marks)) for r in readings]
+            yield method, way, *mean_with_interval(step, values, run).T.ravel(), len(readings)
+    among_people = [[selection_scores(*pair) for pair in each_against_others(r.marks)] for r in readings]
+    values = [np.nanmean(scores, axis=0) for scores in among_people]
+    yield PEOPLE, "own", *mean_with_interval(step, values, run).T.ravel(), len(readings)
+
+
+def majority(marks: np.ndarray) -> np.ndarray:
+    """(n,) bool, what at least half of the people mark; what anybody marks where there is no such token."""
+    share = (marks > 0).mean(axis=0)
+    return share >= 0.5 if (share >= 0.5).any() else share > 0
+
+
+def each_against_others(marks: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+    """What each person marks, beside the majority of the others; those without a mark on either side are left out."""
+    pairs = [(marks[i] > 0, majority(np.delete(marks, i, axis=0))) for i in range(len(marks)) if len(marks) > 1]
+    pairs = [(own, others) for own, others in pairs if own.any() and others.any()]
+    return pairs or [(np.zeros(marks.shape[1], bool), np.zeros(marks.shape[1], bool))]
+
+
+def selection_scores(selection: np.ndarray, given: np.ndarray) -> tuple[float, float, float, float]:
+    """Tokens and phrases selected, agreement with the given tokens, F1 of the phrases."""
+    phrases = true_runs(selection)
+    return int(selection.sum()), len(phrases), agreement_of([selection, given]), phrase_f1(phrases, true_runs(given))

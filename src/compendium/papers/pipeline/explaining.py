@@ -16,7 +16,7 @@ from attreval.methods.method import Budget
 from attreval.methods.run import Explained, explain
 from attreval.models.placing import pick_precision
 from attreval.models.scorer import Scorer
-from compendium.papers.common.sample import examples, marked_corpus, to_explain
+from compendium.papers.common.runs import examples, marked_corpus, to_explain
 from compendium.papers.common.trained_models import load_model
 from compendium.papers.pipeline.other_choices import other_choices, tried_run
 from compendium.workflow.step import Step

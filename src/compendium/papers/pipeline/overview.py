@@ -43,43 +43,25 @@ def task_table(step: Step, cost: pd.DataFrame) -> pd.DataFrame:
     """
     explained = read_shards(step, "instances", gaps=True)
     precision, shards = read_shards(step, "precision"), read_shards(step, "cost")
-    rows = []
+    rows, gaps = [], ("truncated", "accuracy", "gap_max", "gap_share_max")
     for task in dict.fromkeys(cost.task):
-        part, spent = explained[explained.task == task], cost[cost.task == task]
-        sampled = precision[precision.task == task]
+        part, texts = (of[of.task == task] for of in (explained, explained.drop_duplicates(["task", "instance"])))
+        spent, sampled = cost[cost.task == task], precision[precision.task == task]
         row = {"task": task, "also_trained_on": _also_trained_on(step.profile, task)}
-        rows.append(
-            row
-            | (_of_texts(part) if len(part) else _of_predictions(shards[shards.task == task]))
-            | {
-                "reused_share": spent.reused.sum() / spent.requested.sum(),
-                "sampled_precision": ", ".join(dict.fromkeys(sampled.precision)),
-                "sampled_correlation": sampled.correlation.mean(),
-            }
-        )
+        if len(part):
+            row |= {"instances": len(texts), "tokens_mean": texts.tokens.mean()}
+            found = ((texts.dropped > 0).sum(), (part.predicted == part.label).mean())
+            row |= dict(zip(gaps, (*found, part.gap.max(), part.gap_share.max()), strict=True))
+        else:  # how many texts its models were asked to predict, and how long they are: of the model with most
+            asked = shards[(shards.task == task) & (shards.method == "prediction")]
+            sums = asked.assign(tokens=asked.requested_tokens * asked.instances).groupby("model", sort=False)
+            most = sums[["instances", "tokens"]].sum().nlargest(1, "instances").iloc[0]
+            row |= {"instances": int(most.instances), "tokens_mean": most.tokens / most.instances}
+            row |= dict.fromkeys(gaps, float("nan"))
+        row["reused_share"] = spent.reused.sum() / spent.requested.sum()
+        row["sampled_precision"] = ", ".join(dict.fromkeys(sampled.precision))
+        rows.append(row | {"sampled_correlation": sampled.correlation.mean()})
     return pd.DataFrame(rows)
-
-
-def _of_texts(part: pd.DataFrame) -> dict[str, float]:
-    """What a task's tables of single texts say."""
-    texts = part.drop_duplicates("instance")
-    return {
-        "instances": len(texts),
-        "tokens_mean": texts.tokens.mean(),
-        "truncated": (texts.dropped > 0).sum(),
-        "accuracy": (part.predicted == part.label).mean(),
-        "gap_max": part.gap.max(),
-        "gap_share_max": part.gap_share.max(),
-    }
-
-
-def _of_predictions(shards: pd.DataFrame) -> dict[str, float]:
-    """How many texts a task's models were asked to predict, and how long they are: of the model with most."""
-    asked = shards[shards.method == "prediction"]
-    sums = asked.assign(tokens=asked.requested_tokens * asked.instances).groupby("model", sort=False)
-    most = sums[["instances", "tokens"]].sum().nlargest(1, "instances").iloc[0]
-    rest = dict.fromkeys(("truncated", "accuracy", "gap_max", "gap_share_max"), float("nan"))
-    return {"instances": int(most.instances), "tokens_mean": most.tokens / most.instances} | rest
 
 
 def _also_trained_on(profile: Profile, task: str) -> str:

@@ -1,32 +1,180 @@
-"""Claims of Poerner et al. (2018), section 5: which hold here? Each compares methods by their hits."""
+"""Claims of Poerner et al. (2018), section 5: do some methods hit more often than others, over models and games?
+
+A cell is one task, model, game and kind of prediction: a column of Table 2 of Poerner et al. (2018). In each cell one
+group of methods is set against another; the difference is averaged over cells."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
-from functools import cache
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from typing import Literal
 
 import numpy as np
 import pandas as pd
 
 from attreval.methods import METHODS
+from attreval.metrics.pointing_game import BASELINES
+from compendium.config import BootstrapSpec
 from compendium.config.contradictions import FAMILY
-from compendium.papers.common.claims import Claim, read_claims, score
+from compendium.papers.common.claims import Claim, Turn, each_alone, quick_draws, read_claims, score, turned_table
+from compendium.papers.common.contrasts import Cell, Difference, best_of, exchange_names, mean_difference
 from compendium.papers.common.runs import drop_unlearned, unlearned_table
-from compendium.papers.common.turned import Turn, each_alone, quick_draws, turned_table
 from compendium.papers.common.verdicts import Expectation, Finding, untested
-from compendium.papers.poerner2018.contrasts import (
-    NOTHING,
-    Column,
-    MethodContrast,
-    columns_asked,
-    columns_of,
-    contrast_methods,
-    groups,
-)
 from compendium.papers.poerner2018.same_word import same_word, words_in_common
 from compendium.papers.poerner2018.tables import NAMES, published_table_2
 from compendium.workflow.step import Step
+
+CONDITIONS_OF = {"hybrid": ("all",), "manual": ("all",), "hit_target": ("correct",), "hit_feat": ("correct", "wrong")}
+CHOSEN_FOR_ATTRACTORS = ("agreement_linzen", "agreement_linzen_whole")  # no sample of sentences as they are
+NOTHING = ("nothing",)  # that hits are set against
+Pick = Literal["mean", "best", "worst column"]
+
+
+@dataclass(frozen=True)
+class MethodContrast:
+    """One group of methods against another.
+
+    better, worse: methods; an empty `worse` stands for all others except baselines, and `nothing` for no comparison:
+    the hits of `better` as they are. pick: how a group becomes one number. `worst column`: the share of comparisons of
+    a method of `better` with one of `worse` that it wins, by how far each falls behind the best method in its worst
+    column. games, architectures, tasks: which cells; None takes all except tasks that were chosen for their attractors.
+    less_games: games whose difference is subtracted from that of the others.
+    """
+
+    better: tuple[str, ...]
+    worse: tuple[str, ...] = ()
+    pick: Pick = "mean"
+    games: tuple[str, ...] | None = None
+    architectures: tuple[str, ...] | None = None
+    tasks: tuple[str, ...] | None = None
+    less_games: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of Table 2 on our data: (n, methods) hits, (n, methods) words that share the top score, (n,) words."""
+
+    task: str
+    model: str
+    architecture: str
+    metric: str
+    condition: str
+    methods: tuple[str, ...]
+    hits: np.ndarray
+    tied: np.ndarray
+    words: np.ndarray
+    texts: tuple
+    seeds: tuple
+
+    def random_hits(self, worlds: int, rng: np.random.Generator) -> np.ndarray:
+        """(j, n, methods) hits of each method's own scores in a random order: as many words share the highest score.
+
+        Baselines stay as they are; random's hit is the share of words that are evidence.
+        """
+        evidence = np.rint(self.hits[:, self.methods.index("random")] * self.words).astype(int)
+        own = [at for at, method in enumerate(self.methods) if method not in BASELINES]
+        top = np.minimum(np.nan_to_num(self.tied[:, own], nan=1).astype(int).clip(1), self.words[:, None])
+        given = (evidence[:, None], (self.words - evidence)[:, None], top)
+        out = np.repeat(self.hits[None], worlds, axis=0)
+        drawn = rng.hypergeometric(*given, size=(worlds, *top.shape)) / top
+        out[:, :, own] = np.where(np.isnan(self.hits[:, own]), np.nan, drawn)
+        return out
+
+
+def columns_of(hits: pd.DataFrame) -> list[Column]:
+    """One column for each task, model, game and kind of prediction.
+
+    hits: rows of `pointing_game.play` with task, model, seed and `architecture`; discarded texts are left out.
+    """
+    out, rows = [], ["seed", "instance"]
+    kept = hits[hits.discarded == ""]
+    for (task, model, metric), part in kept.groupby(["task", "model", "metric"], sort=False):
+        wide = part.pivot_table(index=rows, columns="method", values=["hit", "tied"], aggfunc="mean", sort=False)
+        about = part.drop_duplicates(rows).set_index(rows).reindex(wide.index)
+        for condition in CONDITIONS_OF[metric]:
+            chosen = np.full(len(about), True) if condition == "all" else about.correct == (condition == "correct")
+            chosen = np.asarray(chosen, dtype=bool)
+            if chosen.any():
+                values = (wide[name].to_numpy()[chosen] for name in ("hit", "tied"))
+                seeds, texts = (tuple(wide.index.get_level_values(name)[chosen]) for name in rows)
+                named = (task, model, part.architecture.iloc[0], metric, condition, tuple(wide["hit"].columns))
+                out.append(Column(*named, *values, about.words.to_numpy(dtype=int)[chosen], texts, seeds))
+    return out
+
+
+def contrast_methods(columns: Sequence[Column], asked: MethodContrast, settings: BootstrapSpec) -> Difference | None:
+    """The difference that a contrast asks for; None where no column has both of its groups."""
+    chosen = columns_asked(columns, asked)
+    if asked.tasks is None:
+        chosen = [c for c in chosen if c.task not in CHOSEN_FOR_ATTRACTORS]
+    names = [name for name in dict.fromkeys(n for c in chosen for n in c.methods) if name not in BASELINES]
+    cells = []
+    for column in chosen:
+        better, worse = groups(column.methods, asked)
+        if better and (worse or asked.worse == NOTHING):
+            difference = _difference(column.methods, names, better, worse, asked.pick)
+            about = (column.task, column.model, column.hits, column.texts, column.seeds, difference)
+            at = [at for at, n in enumerate(column.methods) if n not in BASELINES or n in asked.worse]
+            nulls = (column.random_hits, partial(exchange_names, column.hits, at=at))
+            nulls = (None, None) if asked.worse == NOTHING else nulls
+            cells.append(Cell(*about, asked.pick != "mean", *nulls, part=column.metric))
+    if asked.pick == "worst column":
+        return mean_difference(cells, settings, partial(_comparisons_won, names=names, asked=asked))
+    if asked.less_games:
+        return mean_difference(cells, settings, partial(_less_games, asked=asked))
+    return mean_difference(cells, settings)
+
+
+def columns_asked(columns: Sequence[Column], asked: MethodContrast) -> list[Column]:
+    """Those of the tasks, architectures and games that a contrast names."""
+    games = None if asked.games is None else asked.games + asked.less_games
+    wanted = {"task": asked.tasks, "architecture": asked.architectures, "metric": games}
+    return [c for c in columns if all(v is None or getattr(c, name) in v for name, v in wanted.items())]
+
+
+def groups(methods: Sequence[str], asked: MethodContrast) -> tuple[list[int], list[int]]:
+    """The positions of the two groups among the methods."""
+    others = [n for n in methods if n not in asked.better and n not in BASELINES]
+    better = [at for at, name in enumerate(methods) if name in asked.better]
+    worse = [at for at, name in enumerate(methods) if name in (asked.worse or others)]
+    return better, worse
+
+
+def _difference(methods: Sequence[str], names: list[str], better: list[int], worse: list[int], pick: Pick):
+    """The statistic of a cell: one group's mean or best minus the other's, or how far each method is behind."""
+
+    def mean(fit, read):
+        return read[:, better].mean(axis=1) - (read[:, worse].mean(axis=1) if worse else 0)
+
+    def best(fit, read):
+        return best_of(fit[:, better], read[:, better]) - best_of(fit[:, worse], read[:, worse])
+
+    def behind(fit, read):
+        own = [at for at, name in enumerate(methods) if name not in BASELINES]
+        out = np.full((len(read), len(names)), np.nan)
+        top = best_of(fit[:, own], read[:, own])
+        out[:, [names.index(methods[at]) for at in own]] = read[:, own] - top[:, None]
+        return out
+
+    return {"mean": mean, "best": best, "worst column": behind}[pick]
+
+
+def _comparisons_won(behind: np.ndarray, _: list[Cell], names: list[str], asked: MethodContrast) -> np.ndarray:
+    """(b,) share of comparisons that `better` wins in the worst column, of (cells, b, names); a tie is half a win."""
+    worst = np.where(np.isnan(behind), np.inf, behind).min(axis=0)
+    better, worse = groups(names, asked)
+    lead = worst[:, better, None] - worst[:, None, worse]
+    return ((lead > 0) + 0.5 * (lead == 0)).mean(axis=(1, 2))
+
+
+def _less_games(drawn: np.ndarray, cells: list[Cell], asked: MethodContrast) -> np.ndarray:
+    """(b,) the mean over cells minus that over the cells of `less_games`; NaN where either has no cell."""
+    taken_off = np.array([cell.part in asked.less_games for cell in cells])
+    if taken_off.all() or not taken_off.any():
+        return np.full(drawn.shape[1], np.nan)
+    return drawn[~taken_off].mean(axis=0) - drawn[taken_off].mean(axis=0)
+
 
 SAME_WORD = "lrp-is-gradient-on-cnn"
 TASK_OF = {"yelp hybrid": "hybrid_yelp", "20newsgroups hybrid": "hybrid_newsgroups"}

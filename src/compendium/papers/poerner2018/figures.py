@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pandas as pd
-from matplotlib import pyplot as plt
 
 from attreval.core.alignment import overlap_shares
 from attreval.methods import METHODS
@@ -15,9 +14,8 @@ from compendium.config import Run
 from compendium.corpora import TASKS
 from compendium.papers.common.coloured_text import ColouredText
 from compendium.papers.common.method_style import method_looks, name_method
-from compendium.papers.common.runs import common_methods, load_attributions, load_tokens
-from compendium.papers.common.sample import to_explain
-from compendium.papers.common.style import draw_nothing, heat_map, model_title, task_title, use_style
+from compendium.papers.common.runs import common_methods, load_attributions, load_tokens, to_explain
+from compendium.papers.common.style import draw_curve, draw_nothing, heat_map, model_title, task_panels, task_title
 from compendium.papers.poerner2018.hits import affix_of, architecture_names, read_predictions
 from compendium.papers.poerner2018.tables import AGREEMENT, BLOCKS, NAMES
 from compendium.workflow.step import Step
@@ -56,17 +54,16 @@ def draw_table_2(table: pd.DataFrame):
     Bold: the published value, where it can be read with some certainty (not L), is more than FAR away. table: of
     `tables.table_2`.
     """
-    use_style()
     ours = table[table.ours.notna()]
-    kinds = list(ours.groupby(["experiment", "task", "metric", "condition"], sort=False))
+    kinds = dict(list(ours.groupby(["experiment", "task", "metric", "condition"], sort=False)))
     if not kinds:
         return draw_nothing(
             "This run has no task or method of the paper's Table 2; its own hits are in the table above."
         )
     names = list(dict.fromkeys(table.sort_values("row").method))
-    width = min(4, len(kinds))
-    _, grid = _panels(len(kinds), (1.75, 0.2 * len(names) + 1.3), 2.0, width)
-    for axes, ((_, task, metric, condition), part) in zip(grid.flat, kinds, strict=False):
+    figure, panels = task_panels(kinds, 1.75, 0.2 * len(names) + 1.3, 4, 2.0, layout="constrained")
+    for kind, axes in panels.items():
+        (_, task, metric, condition), part = kind, kinds[kind]
         far = (part.ours - part.published).abs().where(part.confidence.isin(SURE)) > FAR
         architectures = list(dict.fromkeys(part.architecture))
         wide = part.assign(far=far).pivot(index="method", columns="architecture", values=["ours", "far"]).reindex(names)
@@ -76,17 +73,7 @@ def draw_table_2(table: pd.DataFrame):
             axes, values, bold, "vlag_r", (0, 1), 0.8, rows, [model_title(name) for name in architectures], turn=90
         )
         axes.set_title(f"{task_title(task)}{CONDITIONS[condition]}\n{WORDS[metric]}".replace(", ", ",\n"), fontsize=9)
-    return grid[0][0]
-
-
-def _panels(count: int, size: tuple[float, float], margin: float, width: int):
-    """A figure and its grid of panels of this size, so many abreast, with a margin in its width for names."""
-    height = -(-count // width)
-    whole = (margin + size[0] * width, size[1] * height)
-    figure, grid = plt.subplots(height, width, figsize=whole, sharey=True, squeeze=False, layout="constrained")
-    for axes in grid.flat[count:]:
-        axes.set_visible(False)
-    return figure, grid
+    return figure.axes[0]
 
 
 FEW = 5  # texts; the mean of fewer says nothing
@@ -100,28 +87,24 @@ def draw_attractors(table: pd.DataFrame):
     Bands are intervals; the share of right predictions is black. Points of fewer than FEW texts are left out.
     table: of `hits.attractor_table`, one task.
     """
-    use_style()
     table = table[(table.instances >= FEW) & (table.metric == "hit_target")]
     part = table[(table.condition == "correct") & table.method.isin(SHOWN)]
     if not len(part):
         return draw_nothing("no agreement sentences in this run")
-    models, methods = list(dict.fromkeys(part.model)), list(dict.fromkeys(part.method))
-    looks = method_looks(methods)
-    figure, panels = _panels(len(models), (3.4, 3.4), 3.2, min(3, len(models)))
-    for axes, model in zip(panels.flat, models, strict=False):
-        for method, (name, (colour, marker)) in zip(methods, looks.items(), strict=True):
+    looks = method_looks(dict.fromkeys(part.method))
+    figure, panels = task_panels(dict.fromkeys(part.model), 3.4, 3.4, 3, 3.2, layout="constrained")
+    for model, axes in panels.items():
+        for method, look in looks.items():
             line = part[(part.model == model) & (part.method == method)].sort_values("attractors")
-            axes.plot(line.attractors, line.accuracy, label=name, color=colour, marker=marker, markersize=4)
-            axes.fill_between(line.attractors, line.low, line.high, color=colour, alpha=0.08, linewidth=0)
+            draw_curve(axes, line.attractors, line.accuracy, line.low, line.high, 0.08, markersize=4, **look)
         whole = table[(table.model == model) & (table.condition == "all")]
         right = whole.groupby("attractors").right.first()
         axes.plot(right.index, right, color="black", linewidth=2, linestyle="--", label="model's predictions")
         axes.set(title=model_title(whole.architecture.iloc[0]), xlabel="attractors", ylim=(-0.02, 1.02))
         axes.set(xticks=sorted(part.attractors.unique()))
-    for row in panels:
-        row[0].set_ylabel(f"share of hits: {WORDS['hit_target']}")
-    figure.legend(*panels[0][0].get_legend_handles_labels(), loc="outside right upper")
-    return panels[0][0]
+    figure.supylabel(f"share of hits: {WORDS['hit_target']}")
+    figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside right upper")
+    return figure.axes[0]
 
 
 def shortest_example(

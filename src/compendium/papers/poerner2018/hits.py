@@ -1,23 +1,37 @@
-"""The pointing game of Poerner et al. (2018): how often each method's highest word is evidence, on every model."""
+"""The pointing game of Poerner et al. (2018): how often each method's highest word is evidence, on every model.
+
+And how much hits depend on choices in which the paper's text, its code and this study differ: ties, affixes, the
+sampling and the solver of LIMSSE, and the output gate of decomposition."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import get_args
 
 import numpy as np
 import pandas as pd
 
 from attreval.core.records import Attribution
+from attreval.core.tables import read_by_instance
 from attreval.metrics import pointing_game
+from attreval.metrics.pointing_game import BASELINES, Affix, Ties
 from compendium.config import PointingSpec, Profile
 from compendium.corpora import TASKS
-from compendium.papers.common.runs import common_methods, load_attributions, load_tokens, read_shards, reported
-from compendium.papers.common.sample import to_explain
+from compendium.papers.common.runs import (
+    common_methods,
+    load_attributions,
+    load_tokens,
+    read_shards,
+    reported,
+    to_explain,
+)
+from compendium.papers.common.tables import table_of
+from compendium.papers.pipeline.other_choices import other_choices, tried_run
 from compendium.papers.poerner2018.tables import BLOCKS, NAMES, TASKS_OF
 from compendium.workflow.step import Step
 
 NORMS = tuple(ours for paper, ours in NAMES.items() if paper.endswith("_L2"))  # the weak methods of the paper
 KEPT = ["task", "model", "method", "accuracy", "low", "high", "random", "instances"]  # of what is no better than chance
-BLOCK_COLUMNS = ["block", "task", "instances", "discarded", "right", "random", "last", "norms", "best_method", "best"]
-BLOCK_COLUMNS += ["cells", "beat_random", "exceptions"]
 
 
 def pointing_hits(step: Step) -> pd.DataFrame:
@@ -108,38 +122,28 @@ def no_better_than_random(summary: pd.DataFrame) -> pd.DataFrame:
     return rest[rest.low <= rest.random][KEPT].reset_index(drop=True)
 
 
-def block_table(summary: pd.DataFrame) -> pd.DataFrame:
+@table_of("block task instances discarded right random last norms best_method best cells beat_random exceptions")
+def block_table(summary: pd.DataFrame) -> Iterator[dict]:
     """One row per block that the text discusses (see tables.BLOCKS), empty where the profile has no task of it.
 
     discarded, right: shares, means over models. random, last, norms (mean of gradient norms), best: mean hits over
     models. cells: methods (no norm, no baseline) that are compared with chance on hybrid documents, over all of the
     block's tasks and models; exceptions: those of `no_better_than_random`; beat_random: the others.
     """
-    rows = []
     exceptions = no_better_than_random(summary)
     tested = summary[(summary.metric == "hybrid") & ~summary.method.isin([*NORMS, *pointing_game.BASELINES])]
     for name, block in BLOCKS.items():
         task, part = block.task(summary)
         cells, below = (int(table.task.isin(block.tasks).sum()) for table in (tested, exceptions))
         row = {"block": name, "task": task, "cells": cells, "beat_random": cells - below, "exceptions": below}
-        rows.append(row | (_hits_of_block(part) if task else {}))
-    return pd.DataFrame(rows, columns=BLOCK_COLUMNS)
-
-
-def _hits_of_block(part: pd.DataFrame) -> dict:
-    """What `block_table` says of the rows of one task, game and condition."""
-    means = part.groupby("method", sort=False).accuracy.mean()
-    explained = means.drop(list(pointing_game.BASELINES), errors="ignore")
-    once = part.drop_duplicates("model")
-    best = {"best_method": explained.idxmax(), "best": explained.max()} if len(explained) else {}
-    return best | {
-        "instances": part.instances.max(),
-        "discarded": once.discarded.mean(),
-        "right": once.right.mean(),
-        "random": means.get("random"),
-        "last": means.get("last"),
-        "norms": means.reindex(list(NORMS)).mean(),
-    }
+        if task:
+            means = part.groupby("method", sort=False).accuracy.mean()
+            explained = means.drop(list(pointing_game.BASELINES), errors="ignore")
+            row |= {"best_method": explained.idxmax(), "best": explained.max()} if len(explained) else {}
+            row |= {"instances": part.instances.max(), **part.drop_duplicates("model")[["discarded", "right"]].mean()}
+            row |= {"random": means.get("random"), "last": means.get("last")}
+            row["norms"] = means.reindex(list(NORMS)).mean()
+        yield row
 
 
 TRAINED_ON = {  # their experiment -> the task of their models, as the table of accuracies has it
@@ -148,18 +152,20 @@ TRAINED_ON = {  # their experiment -> the task of their models, as the table of 
     "20newsgroups manual": "20newsgroups",
     "morphosyntactic agreement": "morphosyntactic_agreement",
 }
-COLUMNS = ["task", "experiment", "trained_on", "model", "architecture", "accuracy", "published", "ours_less_published"]
-COLUMNS += ["discarded", "published_low", "published_high"]
 
 
-def accuracy_beside_published(step: Step, summary: pd.DataFrame) -> pd.DataFrame:
+@table_of(
+    "task experiment trained_on model architecture accuracy published ours_less_published discarded published_low "
+    "published_high"
+)
+def accuracy_beside_published(step: Step, summary: pd.DataFrame) -> Iterator[tuple]:
     """One row per explained task and model: test accuracy and share of discarded texts, ours and theirs.
 
     accuracy: of the trained model on its own test split, mean over seeds; discarded: of the explained texts.
     published_low, published_high: the published range of discards, over models. NaN where the paper has no such cell.
     summary: of hits.accuracy_table.
     """
-    profile, rows = step.profile, []
+    profile = step.profile
     accuracy = reported("poerner_task_accuracy").set_index("task")
     discards = reported("poerner_discards").set_index("experiment")
     experiments = {task: name for name, tasks in TASKS_OF.items() for task in tasks}
@@ -175,5 +181,70 @@ def accuracy_beside_published(step: Step, summary: pd.DataFrame) -> pd.DataFrame
         part = summary[(summary.task == task) & (summary.model == model) & (summary.condition == "all")]
         ends = discards.reindex([experiment])[["low", "high"]].iloc[0]
         discarded = part.discarded.mean()
-        rows.append((task, experiment, trained_on, model, architecture, own, theirs, own - theirs, discarded, *ends))
-    return pd.DataFrame(rows, columns=COLUMNS)
+        yield task, experiment, trained_on, model, architecture, own, theirs, own - theirs, discarded, *ends
+
+
+KEYS = ["task", "model", "seed", "instance", "metric", "method"]
+
+
+@table_of("choice value instead_of game texts methods change largest method moved on")
+def choice_table(step: Step, hits: pd.DataFrame) -> Iterator[tuple]:
+    """One row per choice, value other than the profile's, and game: how much it changes the share of hits.
+
+    change: mean over methods and models. largest: of one method, over models. moved: share of the explanations whose
+    expected hit changes. on: whether all stored scores were looked at, or a few texts explained again. hits: of
+    pointing_hits.
+    """
+    yield from _judged_otherwise(step, hits)
+    yield from _explained_otherwise(step, hits)
+
+
+def _judged_otherwise(step: Step, hits: pd.DataFrame) -> Iterator[tuple]:
+    """Rows of the choices that need no model: all runs are played again by the other rule."""
+    spec, predictions = step.profile.pointing, read_predictions(step)
+    runs = step.profile.explained_runs("pointing")
+    manual = {task for task in hits[hits.metric == "manual"].task.unique() if TASKS[task].mark_rules}
+    for choice, values, asked in (
+        ("ties", get_args(Ties), runs),
+        ("affix", get_args(Affix), [run for run in runs if run[0] in manual]),
+    ):
+        for value in values:
+            own = getattr(spec, choice)
+            if value != own:
+                other = spec.changed(**{choice: value})
+                rows = [row for run in asked for row in play_run(step, run, predictions, other)]
+                yield from _compare(choice, value, own, hits, pd.DataFrame(rows), "all stored scores")
+
+
+def _explained_otherwise(step: Step, hits: pd.DataFrame) -> Iterator[tuple]:
+    """Rows of the choices for which notebook 03 has explained a few texts again."""
+    run = tried_run(step.profile)
+    if run is None:
+        return
+    predictions, budget = read_predictions(step), step.profile.explaining_of(run[0])
+    for choice in other_choices(budget):
+        path = step.results.attributions(*run, choice.part)
+        if path.exists():
+            records = read_by_instance(path)
+            rows = play_run(step, run, predictions, step.profile.pointing, records)
+            on = f"{len(records)} texts of {run[1]}, {run[0]}"
+            yield from _compare(choice.field, choice.value, getattr(budget, choice.field), hits, pd.DataFrame(rows), on)
+
+
+def _compare(choice: str, value, own, hits: pd.DataFrame, other: pd.DataFrame, on: str) -> Iterator[tuple]:
+    """A row per game: how hits of the same explanations differ between two values of a choice."""
+    if not len(other):
+        yield (choice, value, own, "manual", 0, 0, np.nan, np.nan, "", np.nan, "no task of this profile is judged so")
+        return
+    columns = [*KEYS, "hit", "discarded"]
+    both = hits[columns].merge(other[columns], on=KEYS, suffixes=("", "_other"))
+    both = both[(both.discarded == "") & (both.discarded_other == "") & ~both.method.isin(BASELINES)]
+    for game, part in both.groupby("metric", sort=False):
+        change = part.hit_other - part.hit
+        if choice == "affix" and game != "manual":
+            continue
+        by_method = change.groupby(part.method).mean()
+        most = by_method.abs().idxmax()
+        texts = len(part.drop_duplicates(["task", "instance"]))
+        moved = float((change.abs() > 1e-12).mean())
+        yield (choice, value, own, game, texts, len(by_method), change.mean(), by_method[most], most, moved, on)

@@ -17,10 +17,8 @@ from attreval.core.bootstrap import bootstrap_mean
 from attreval.core.records import Attribution, Instance, Tokens
 from attreval.metrics.pointing_game import BASELINES
 from compendium.config import Run
-from compendium.papers.common.contrasts import Cell, mean_difference
-from compendium.papers.common.resampling import exchange_names
-from compendium.papers.common.runs import RUN, common_methods, load_attributions, load_tokens
-from compendium.papers.common.sample import to_explain
+from compendium.papers.common.contrasts import Cell, exchange_names, mean_difference
+from compendium.papers.common.runs import RUN, common_methods, load_attributions, load_tokens, to_explain
 from compendium.papers.common.verdicts import Finding, untested
 from compendium.papers.poerner2018.hits import architecture_names
 from compendium.workflow.step import Step

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
 
 from attreval.methods import METHODS, methods_in
@@ -61,19 +62,14 @@ def published_table_2() -> pd.DataFrame:
     values = reported("poerner_table2").melt("method", var_name="column", value_name="published")
     sure = reported("poerner_table2_confidence").melt("method", var_name="column", value_name="confidence")
     about = reported("poerner_table2_columns").rename(columns={"task_method": "architecture"})
-    kinds = [_metric_of(row.experiment, row.metric) for row in about.itertuples()]
-    about = about.assign(metric=[m for m, _ in kinds], condition=[c for _, c in kinds])
+    asked = about.experiment.str.contains("agreement")  # `hit_feat, f(X)!=y(X)`: hit_feat where predictions are wrong
+    right = np.where(about.metric.str.contains("!="), "wrong", "correct")
+    metrics = about.metric.str.split(",").str[0].where(asked, about.experiment.str.split().str[-1])
+    about = about.assign(metric=metrics, condition=np.where(asked, right, "all"))
     order = {name: at for at, name in enumerate(dict.fromkeys(values.method))}
     joined = values.merge(sure, on=["method", "column"]).merge(about, on="column")
     joined = joined.assign(confidence=joined.confidence.replace("-", ""), row=joined.method.map(order))
     return joined[[*CELL, "published", "confidence"]]
-
-
-def _metric_of(experiment: str, said: str) -> tuple[str, str]:
-    """Our metric and condition of a column: hit_feat and wrong for `hit_feat, f(X)!=y(X)`."""
-    if "agreement" not in experiment:
-        return experiment.split()[-1], "all"
-    return said.split(",")[0], "wrong" if "!=" in said else "correct"
 
 
 def table_2(summary: pd.DataFrame) -> pd.DataFrame:

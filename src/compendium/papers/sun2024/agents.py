@@ -6,6 +6,7 @@ Do explanations help an agent to predict what the model predicts? See metrics.un
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 
@@ -18,8 +19,9 @@ from attreval.core.seeds import generator
 from attreval.core.units import find_units
 from attreval.metrics.unified.simulatability import agreement_f1, bootstrap_gain, inform, read_marks, weighted_f1
 from compendium import corpora
-from compendium.config import TrainingSpec
+from compendium.config import BootstrapSpec, TrainingSpec
 from compendium.papers.common.runs import RUN, load_typed_attributions
+from compendium.papers.common.tables import table_of
 from compendium.papers.common.trained_models import load_model
 from compendium.papers.sun2024.properties import SHOWN_PAIRS, rank_types, shown_features
 from compendium.papers.sun2024.tables import of_agents
@@ -29,9 +31,6 @@ from compendium.workflow.step import Step
 Condition = tuple[str, str, str]  # technique, type of explanation, form
 UNINFORMED = ("none", "none", "none")
 CONDITION = ["technique", "type", "form"]
-UNINFORMED_COLUMNS = [*RUN, "agent_seed", "instance", "label", "predicted"]
-LEARNED_COLUMNS = ["task", "model", "f1", "low", "high", "majority", "uniform", "chance", "tested", "agents", "learned"]
-LEARNED_COLUMNS += ["reason"]
 
 
 @dataclass(frozen=True)
@@ -68,7 +67,12 @@ def simulate(step: Step) -> Simulation:
     run = (given.task, given.model, given.seed)
     agents, predictions, uninformed = [], [], []
     if settings.rows:
-        train, dev, test = _split(agent_inputs(step), settings.split)
+        inputs = agent_inputs(step)
+        first, second = np.cumsum([round(share * len(inputs)) for share in settings.split[:2]])
+        train, dev, test = parts = inputs[:first], inputs[first:second], inputs[second:]
+        if not all(parts):
+            said = f"{len(inputs)} instances cannot be split {settings.split} for agents"
+            raise ValueError(f"{said}; raise diagnosis.agents.rows")
         predicted = _train_agents(step, (train, dev, test))
         labels = np.array([one.label for one in test])
         for condition, by_seed in predicted.items():
@@ -87,17 +91,8 @@ def simulate(step: Step) -> Simulation:
     return Simulation(
         pd.DataFrame(agents, columns=[*RUN, *CONDITION, "f1", "gain", "low", "high", "train", "tested"]),
         pd.DataFrame(predictions, columns=[*RUN, "instance", *CONDITION, "correct"]),
-        pd.DataFrame(uninformed, columns=UNINFORMED_COLUMNS),
+        pd.DataFrame(uninformed, columns=[*RUN, "agent_seed", "instance", "label", "predicted"]),
     )
-
-
-def _split(inputs: list[AgentInput], shares: tuple[float, float, float]) -> list[list[AgentInput]]:
-    """The inputs that agents train on, are stopped on and are tested on, in this order."""
-    first, second = np.cumsum([round(share * len(inputs)) for share in shares[:2]])
-    parts = [inputs[:first], inputs[first:second], inputs[second:]]
-    if not all(parts):
-        raise ValueError(f"{len(inputs)} instances cannot be split {shares} for agents; raise diagnosis.agents.rows")
-    return parts
 
 
 def agent_inputs(step: Step) -> list[AgentInput]:
@@ -165,11 +160,11 @@ def _train_agent(step: Step, sets: list[list], condition: Condition, seed: int) 
 
 def learned_table(step: Step) -> pd.DataFrame:
     """Whether the agents of every evaluated run have learned; see agents_learned."""
-    bootstrap, uninformed = step.profile.bootstrap, of_agents(step, "uninformed")
-    return agents_learned(uninformed, bootstrap.draws, bootstrap.confidence)
+    return agents_learned(of_agents(step, "uninformed"), step.profile.bootstrap)
 
 
-def agents_learned(uninformed: pd.DataFrame, draws: int, confidence: float) -> pd.DataFrame:
+@table_of("task model f1 low high majority uniform chance tested agents learned reason")
+def agents_learned(uninformed: pd.DataFrame, settings: BootstrapSpec) -> Iterator[tuple]:
     """Whether agents have learned what they are to simulate: one row per task and model; `reason` is empty if so.
 
     uninformed: rows of Simulation.uninformed, of any runs. f1: macro F1 of the agents without explanations, mean over
@@ -177,28 +172,22 @@ def agents_learned(uninformed: pd.DataFrame, draws: int, confidence: float) -> p
     always saying the most frequent class (majority) and drawing one of those that the model ever predicts (uniform).
     Agents have learned where the whole interval lies above chance.
     """
-    rows = []
     for (task, model), part in uninformed.groupby(["task", "model"], sort=False):
         runs = [run.set_index("instance") for _, run in part.groupby(["seed", "agent_seed"], sort=False)]
         names = sorted(set.intersection(*(set(run.index) for run in runs)))
         said = [(run.predicted.loc[names].to_numpy(), run.label.loc[names].to_numpy()) for run in runs]
         f1 = float(np.mean([agreement_f1(own, labels) for own, labels in said]))
         rng = generator("agents learned", task, model)
-        weights = draw_counts(rng, len(names), draws)
+        weights = draw_counts(rng, len(names), settings.draws)
         by_run = np.column_stack([weighted_f1(own, labels, weights) for own, labels in said])
-        shares = draw_counts(rng, len(runs), draws) / len(runs)  # 1 where there is but one run
-        low, high = map(float, percentile_interval((by_run * shares).sum(axis=1), confidence))
+        shares = draw_counts(rng, len(runs), settings.draws) / len(runs)  # 1 where there is but one run
+        low, high = map(float, percentile_interval((by_run * shares).sum(axis=1), settings.confidence))
         most = [np.full(len(names), np.bincount(labels).argmax()) for _, labels in said]
         majority = float(np.mean([agreement_f1(own, labels) for own, (_, labels) in zip(most, said, strict=True)]))
-        uniform = float(np.mean([_uniform_f1(labels) for _, labels in said]))
+        # of guessing uniformly among the K classes that occur, from expected counts: the mean of 2 p / (K p + 1)
+        shares = [np.unique(labels, return_counts=True)[1] / len(labels) for _, labels in said]
+        uniform = float(np.mean([np.mean(2 * p / (len(p) * p + 1)) for p in shares]))
         chance = max(majority, uniform)
         fault = "have not learned" if f1 <= chance else "are not surely better than chance"
         reason = "" if low > chance else f"agents {fault} (F1 {f1:.2f} [{low:.2f}, {high:.2f}], chance {chance:.2f})"
-        rows.append((task, model, f1, low, high, majority, uniform, chance, len(names), len(runs), not reason, reason))
-    return pd.DataFrame(rows, columns=LEARNED_COLUMNS)
-
-
-def _uniform_f1(labels: np.ndarray) -> float:
-    """Macro F1 of guessing uniformly among the K classes that occur, from expected counts: mean of 2 p / (K p + 1)."""
-    shares = np.unique(labels, return_counts=True)[1] / len(labels)
-    return float(np.mean(2 * shares / (len(shares) * shares + 1)))
+        yield task, model, f1, low, high, majority, uniform, chance, len(names), len(runs), not reason, reason

@@ -8,17 +8,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy.stats import rankdata
 
-from compendium.papers.common.claims import Claim, read_claims, score
-from compendium.papers.common.contrasts import Cell, mean_difference
-from compendium.papers.common.resampling import exchange_names
+from compendium.papers.common.claims import Claim, Turn, each_alone, quick_draws, read_claims, score, turned_table
+from compendium.papers.common.contrasts import Cell, exchange_names, mean_difference
 from compendium.papers.common.runs import unlearned_table
-from compendium.papers.common.turned import Turn, each_alone, quick_draws, turned_table
+from compendium.papers.common.tables import table_of
 from compendium.papers.common.verdicts import Expectation, Finding, untested
 from compendium.papers.sun2024.contrasts import (
     TypeContrast,
@@ -161,11 +161,11 @@ def _asked_of_published(ask: Callable, cells: pd.DataFrame) -> dict[str, Any]:
     return {c.id: ask(cells, c.ask(TypeContrast)) for c in read_claims("sun2024") if c.contrast}
 
 
-def published_claims() -> pd.DataFrame:
+@table_of("claim held cells holds_in")
+def published_claims() -> Iterator[tuple]:
     """In how many cells of the paper's own tables each claim holds (0 of 0 where they do not show it)."""
-    counts = _asked_of_published(count_cells, published_cells())
-    rows = [(name, held, shown, f"{held} of {shown}") for name, (held, shown) in counts.items()]
-    return pd.DataFrame(rows, columns=["claim", "held", "cells", "holds_in"])
+    for name, (held, shown) in _asked_of_published(count_cells, published_cells()).items():
+        yield name, held, shown, f"{held} of {shown}"
 
 
 def published_values() -> dict[str, float]:
@@ -176,20 +176,18 @@ def published_values() -> dict[str, float]:
     return {name: v for name, v in _asked_of_published(mean_of_cells, cells).items() if not np.isnan(v)}
 
 
-def combined_table(step: Step, values: pd.DataFrame) -> pd.DataFrame:
+@table_of("property against difference low high better_in cells")
+def combined_table(step: Step, values: pd.DataFrame) -> Iterator[tuple]:
     """Do the combined explanations, which are ours, beat spans and tokens? One row per property and rival.
 
     Differences are turned so that higher is better; better_in: in how many cells they are above 0.
     """
-    bootstrap, rows = step.profile.bootstrap, []
-    for name in dict.fromkeys(values.property):
-        forms = ("symbol",) if name == "simulatability" else None
-        for other in ("span", "token"):
-            asked = TypeContrast(name, "combined", (other,), forms=forms)
-            if found := contrast_types(values, asked, bootstrap):
-                interval = found.finding.interval(bootstrap.confidence)
-                rows.append((name, other, found.finding.value, *interval, found.positive, found.cells))
-    return pd.DataFrame(rows, columns=["property", "against", "difference", "low", "high", "better_in", "cells"])
+    bootstrap = step.profile.bootstrap
+    for name, other in product(dict.fromkeys(values.property), ("span", "token")):
+        asked = TypeContrast(name, "combined", (other,), forms=("symbol",) if name == "simulatability" else None)
+        if found := contrast_types(values, asked, bootstrap):
+            interval = found.finding.interval(bootstrap.confidence)
+            yield name, other, found.finding.value, *interval, found.positive, found.cells
 
 
 def turned_claims(step: Step, values: pd.DataFrame, judged: pd.DataFrame) -> pd.DataFrame:

@@ -16,8 +16,7 @@ import pandas as pd
 
 from attreval.metrics import METRICS
 from compendium.config import BootstrapSpec
-from compendium.papers.common.contrasts import Cell, Difference, mean_difference
-from compendium.papers.common.resampling import best_of, exchange_names, least_of
+from compendium.papers.common.contrasts import Cell, Difference, best_of, exchange_names, least_of, mean_difference
 from compendium.papers.sun2024.tables import PROPERTIES
 
 CHANCE = "random"

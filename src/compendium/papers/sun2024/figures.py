@@ -11,7 +11,7 @@ from matplotlib import pyplot as plt
 
 from attreval.api.show.colours import css
 from attreval.methods.techniques import TECHNIQUES, TYPES
-from compendium.papers.common.style import model_title, task_title, use_style
+from compendium.papers.common.style import legend_below, model_title, task_panels, task_title, use_style
 from compendium.papers.sun2024.tables import TECHNIQUE_TITLES, TYPE_TITLES
 
 LOOKS = {"token": ("#0072B2", "o"), "pair": ("#D55E00", "s"), "span": ("#009E73", "^"), "combined": ("#CC79A7", "D")}
@@ -77,11 +77,7 @@ def figure_2(summary: pd.DataFrame):
         row[0].set_ylabel(LABELS[name], fontsize=9)
     for axes, (task, model) in zip(grid[0], cells, strict=True):
         axes.set_title(f"{task_title(task)}, {model_title(model)}", fontsize=11)
-    handles, labels = _legend(grid)
-    handles, labels = [*handles, plt.Line2D([], [], color=GREY, linewidth=1.4)], [*labels, "random"]
-    figure.legend(handles, labels, loc="upper center", bbox_to_anchor=(0.5, 0.01), ncols=3, frameon=False)
-    figure.tight_layout()
-    return grid[0][0]
+    return legend_below(figure, 3, 0.01, random=plt.Line2D([], [], color=GREY, linewidth=1.4))
 
 
 def _by_type(part: pd.DataFrame, techniques: list[str]):
@@ -104,34 +100,21 @@ def _name_techniques(axes, techniques: list[str]) -> None:
     )
 
 
-def _legend(grid) -> tuple[list, list]:
-    """Handles and labels of every type that any panel shows."""
-    found = {}
-    for axes in grid.flat:
-        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
-            found.setdefault(label, handle)
-    return list(found.values()), list(found)
-
-
 def gain_figure(agents: pd.DataFrame):
     """Gain of every agent over the one without explanations, in points of F1, with intervals; a panel per form.
 
     agents: of agents.simulate.
     """
-    use_style()
     informed = agents[agents.form != "none"]
     forms = list(dict.fromkeys(informed.form)) or ["symbol"]
     techniques = [name for name in TECHNIQUES if (informed.technique == name).any()]
-    figure, panels = plt.subplots(1, len(forms), figsize=(3.4 * len(forms) + 1, 3.2), sharey=True, squeeze=False)
-    for axes, form in zip(panels[0], forms, strict=True):
+    figure, panels = task_panels(forms, 3.4, 3.2, len(forms), 1)
+    for form, axes in panels.items():
         for at, some, title, (tint, marker) in _by_type(informed[informed.form == form], techniques):
             reach = np.abs(np.stack([some.gain - some.low, some.high - some.gain]))
             axes.errorbar(at, some.gain, reach, color=tint, marker=marker, linestyle="", label=title, capsize=2)
         axes.axhline(0, color=GREY, linewidth=1)
         _name_techniques(axes, techniques)
         axes.set(title=f"explanation as {form}")
-    panels[0][0].set_ylabel("gain in F1, points")
-    handles, labels = _legend(panels)
-    figure.legend(handles, labels, loc="upper center", bbox_to_anchor=(0.5, 0.02), ncols=4)
-    figure.tight_layout()
-    return panels[0][0]
+    panels[forms[0]].set_ylabel("gain in F1, points")
+    return legend_below(figure, 4)

@@ -22,6 +22,7 @@ from attreval.metrics.unified.ranking import Feature, units_in
 from attreval.metrics.unified.simulatability import agreement_f1, weighted_f1
 from compendium.config import Profile
 from compendium.papers.common.runs import load_typed_attributions, load_typed_tokens
+from compendium.papers.common.tables import table_of
 from compendium.papers.sun2024.explanations import HEAD_CHOICES, load_head_attributions
 from compendium.papers.sun2024.properties import rank_types, shown_features
 from compendium.papers.sun2024.tables import model_family
@@ -31,11 +32,13 @@ from compendium.workflow.step import Step
 BINS = 6  # of the places in each part of the input
 FOLDS = 5
 NONE = "-"  # the head's choice of a technique that has no heads
-COLUMNS = ["task", "model", "kind", "seed", "technique", "type", "head_choice", "instances", "majority", "lengths"]
-COLUMNS += ["positions", "low", "high", "beyond_lengths", "beyond_low", "beyond_high", "head", "agents_gain"]
 
 
-def leak_table(step: Step, agents: pd.DataFrame) -> pd.DataFrame:
+@table_of(
+    "task model kind seed technique type head_choice instances majority lengths positions low high beyond_lengths "
+    "beyond_low beyond_high head agents_gain"
+)
+def leak_table(step: Step, agents: pd.DataFrame) -> Iterator[dict]:
     """One row per run, technique, type (and choice of the head): the macro F1 of telling the class without words.
 
     majority: always the most frequent class. lengths: from the numbers of units in both parts. positions: from these
@@ -43,19 +46,18 @@ def leak_table(step: Step, agents: pd.DataFrame) -> pd.DataFrame:
     agents_gain: what agents gain that are shown the same explanation as symbols, in points of F1. NaN where nothing is
     known, or where fewer than two classes are predicted at least twice. agents: of `tables.of_agents`.
     """
-    profile, rows = step.profile, []
+    profile = step.profile
     symbols = agents[agents.form == "symbol"] if len(agents) else agents
     gains = symbols.groupby(["task", "model", "seed", "technique", "type"]).gain.mean() if len(symbols) else {}
     runs = profile.explained_runs("diagnosis")
     show = step.progress("measuring leaks")
-    for done, run in enumerate(runs):
+    for done, run in enumerate(runs, start=1):
         for key, found in _leaks_of_run(step.results, profile, run):
             technique, kind, choice = key
             gain = gains.get((*run, technique, kind), np.nan) if choice in (NONE, HEAD_CHOICES[0]) else np.nan
             row = dict(zip(("task", "model", "seed", "technique", "type", "head_choice"), (*run, *key), strict=True))
-            rows.append(row | {"kind": model_family(profile.models[run[1]]), "agents_gain": gain} | found)
-        show(done + 1, len(runs))
-    return pd.DataFrame(rows, columns=COLUMNS)
+            yield row | {"kind": model_family(profile.models[run[1]]), "agents_gain": gain} | found
+        show(done, len(runs))
 
 
 def _leaks_of_run(results: Results, profile: Profile, run: tuple) -> Iterator[tuple[tuple[str, str, str], dict]]:
@@ -116,8 +118,8 @@ def measure_leak(
     beyond = drawn - weighted_f1(by_length, classes, weights)
     found |= {"positions": agreement_f1(guessed, classes), "lengths": agreement_f1(by_length, classes)}
     found["beyond_lengths"] = found["positions"] - found["lengths"]
-    found |= dict(zip(("low", "high"), map(float, percentile_interval(drawn, confidence)), strict=True))
-    found |= dict(zip(("beyond_low", "beyond_high"), map(float, percentile_interval(beyond, confidence)), strict=True))
+    for name, of in (("", drawn), ("beyond_", beyond)):
+        found[f"{name}low"], found[f"{name}high"] = map(float, percentile_interval(of, confidence))
     if heads is not None:
         one_hot = (heads[:, None] == np.unique(heads)).astype(float)
         found["head"] = agreement_f1(predict_class(one_hot, classes), classes)

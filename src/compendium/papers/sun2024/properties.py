@@ -30,8 +30,13 @@ from attreval.metrics.unified.ranking import (
     units_in,
 )
 from compendium.config import Profile
-from compendium.papers.common.runs import RUN, load_typed_attributions
-from compendium.papers.common.sample import borrowed_evidence, evaluated_instances, with_evidence
+from compendium.papers.common.runs import (
+    RUN,
+    borrowed_evidence,
+    evaluated_instances,
+    load_typed_attributions,
+    with_evidence,
+)
 from compendium.papers.common.trained_models import open_run
 from compendium.project import Results
 from compendium.workflow.step import Step
@@ -287,12 +292,10 @@ def values_by_instance(properties: Properties, predictions: pd.DataFrame) -> pd.
         (entropy.rename(columns={"entropy": "complexity"}), ("complexity",)),
         (informed.rename(columns={"correct": "simulatability"}), ("simulatability",)),
     )
-    return pd.concat([_means_by_method(*part) for part in parts], ignore_index=True)
-
-
-def _means_by_method(frame: pd.DataFrame, measures: tuple[str, ...]) -> pd.DataFrame:
-    """One row per instance, method and measure: the mean over all that a table distinguishes besides; no NaN."""
-    methods = [TECHNIQUES.get(t, {}).get(kind, "random") for t, kind in zip(frame.technique, frame.type, strict=True)]
-    named = frame.assign(method=methods)
-    means = named.groupby([*TEXT, "method"], sort=False)[list(measures)].mean().reset_index()
-    return means.melt([*TEXT, "method"], list(measures), "measure", "value").dropna(subset="value")
+    out = []
+    for frame, measures in parts:
+        kinds = zip(frame.technique, frame.type, strict=True)
+        named = frame.assign(method=[TECHNIQUES.get(t, {}).get(kind, "random") for t, kind in kinds])
+        means = named.groupby([*TEXT, "method"], sort=False)[list(measures)].mean().reset_index()
+        out.append(means.melt([*TEXT, "method"], list(measures), "measure", "value").dropna(subset="value"))
+    return pd.concat(out, ignore_index=True)

@@ -5,16 +5,16 @@ What do the four properties say of each type of explanation? Means over instance
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import product
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from attreval.core.bootstrap import bootstrap_mean
 from compendium.papers.common.runs import RUN, reported
-from compendium.papers.sun2024.oracle import mean_closeness
+from compendium.papers.common.tables import mean_low_high, table_of
+from compendium.papers.sun2024.explanations import mean_closeness
 from compendium.papers.sun2024.properties import RANDOM, Properties
 from compendium.workflow.step import Step
 
@@ -84,28 +84,23 @@ def exact_value_means(step: Step) -> pd.DataFrame:
     return mean_closeness(table, RUN).assign(units=table.units.mean())
 
 
-def measured_means(properties: Properties, name: str, step: Step) -> pd.DataFrame:
+@table_of("task model seed technique type measure mean low high instances")
+def measured_means(properties: Properties, name: str, step: Step) -> Iterator[tuple]:
     """Means over instances with bootstrap intervals, one row per run, technique, type and measure of MEASURES.
 
     name: `faithfulness` (share of changed predictions and mean drop in probability, eq. 4: draws are averaged for each
     k, then over k), `agreement` (average precision of units and of interactions, eq. 12), `complexity` (entropy, the
     entropy of random scores, and the highest possible one, eq. 21). Measures without values have no row.
     """
-    rows, bootstrap = [], step.profile.bootstrap
-    values = mean_over_k(properties.changes) if name == "faithfulness" else getattr(properties, name)
+    values = getattr(properties, "changes" if name == "faithfulness" else name)
+    if name == "faithfulness":
+        for keys in ([*CELL, "instance", "k"], [*CELL, "instance"]):
+            values = values.groupby(keys, sort=False)[CHANGED].mean().reset_index()
     for key, part in values.groupby(CELL, sort=False):
         for measure in MEASURES[name]:
             known = part[measure].dropna()
             if len(known):
-                found = bootstrap_mean(known.to_numpy(), bootstrap.draws, bootstrap.confidence, "diagnosis", *key[:3])
-                rows.append((*key, measure, *map(float, found), len(known)))
-    return pd.DataFrame(rows, columns=[*CELL, "measure", "mean", "low", "high", "instances"])
-
-
-def mean_over_k(changes: pd.DataFrame) -> pd.DataFrame:
-    """One row per instance, technique and type: draws averaged for each k, then over k."""
-    by_k = changes.groupby([*CELL, "instance", "k"], sort=False)[CHANGED].mean().reset_index()
-    return by_k.groupby([*CELL, "instance"], sort=False)[CHANGED].mean().reset_index()
+                yield *key, measure, *mean_low_high(known, step.profile.bootstrap, "diagnosis", *key[:3]), len(known)
 
 
 def span_rule_means(rules: pd.DataFrame) -> pd.DataFrame:
@@ -163,40 +158,33 @@ def _chance(name: str, key: tuple[str, str, str, str], means: pd.Series) -> floa
     return float(means.get((task, model, "random", RANDOM), np.nan) if np.isnan(as_many) else as_many)
 
 
-def tables_1_and_2(step: Step, properties: Properties, agents: pd.DataFrame) -> pd.DataFrame:
+@table_of("task model f1 explained with_spans annotated agents_train agents_tested")
+def tables_1_and_2(step: Step, properties: Properties, agents: pd.DataFrame) -> Iterator[tuple]:
     """One row per task and model: macro F1 on test beside the published one, and each property's number of instances.
 
     with_spans: instances in which every technique finds a pair of spans.
     """
     published = reported("sun_base_f1")
     published = published.set_index(["dataset", published.model.map(FAMILIES)]).test_f1
-    rows, settings = [], step.profile.diagnosis
-    for task, model in dict.fromkeys((task, model) for task, model, _ in step.profile.explained_runs("diagnosis")):
-        seeds = step.profile.tasks[task].seeds
-        trained = [step.results.read_table("accuracy", "02_train", step.profile.read_by(task), model, s) for s in seeds]
+    profile, settings = step.profile, step.profile.diagnosis
+    for task, model in dict.fromkeys(run[:2] for run in profile.explained_runs("diagnosis")):
+        seeds = profile.tasks[task].seeds
+        trained = [step.results.read_table("accuracy", "02_train", profile.read_by(task), model, s) for s in seeds]
         f1 = 100 * float(np.mean([table.macro_f1.iloc[0] for table in trained]))
-        theirs = published.get((CORPORA.get(task, task), model_family(step.profile.models[model])), np.nan)
+        theirs = published.get((CORPORA.get(task, task), model_family(profile.models[model])), np.nan)
         complexity, agreement, own = (
             table[(table.task == task) & (table.model == model)]
             for table in (properties.complexity, properties.agreement, agents)
         )
-        complete = complexity.groupby("instance").technique.nunique() == len(settings.techniques)
-        rows.append(
-            {
-                "task": task,
-                "model": model,
-                "f1": f"{f1:.1f}" + ("" if np.isnan(theirs) else f" [{theirs:.1f}]"),
-                "explained": settings.rows,
-                "with_spans": int(complete.sum()),
-                "annotated": int(agreement.dropna(subset=["token"]).instance.nunique()),
-                "agents_train": int(own.train.max()) if len(own) else 0,
-                "agents_tested": int(own.tested.max()) if len(own) else 0,
-            }
-        )
-    return pd.DataFrame(rows)
+        with_spans = (complexity.groupby("instance").technique.nunique() == len(settings.techniques)).sum()
+        annotated = agreement.dropna(subset=["token"]).instance.nunique()
+        of_agents = (own.train.max(), own.tested.max()) if len(own) else (0, 0)
+        shown = f"{f1:.1f}" + ("" if np.isnan(theirs) else f" [{theirs:.1f}]")
+        yield task, model, shown, settings.rows, with_spans, annotated, *of_agents
 
 
-def beside_published(summary: pd.DataFrame, models: dict, names: Iterable[str] = PROPERTIES) -> pd.DataFrame:
+@table_of(f"property task model technique {' '.join(TYPE_TITLES)} chance")
+def beside_published(summary: pd.DataFrame, models: dict, names: Iterable[str] = PROPERTIES) -> Iterator[tuple]:
     """One row per property, task, model and technique; a column per type: our value, the published one in brackets.
 
     The published value is the paper's for the same corpus, family of models and technique: agreement from Tables 3-6,
@@ -206,7 +194,6 @@ def beside_published(summary: pd.DataFrame, models: dict, names: Iterable[str] =
     cell = ["technique", "type", "property"]
     published = published_cells().query("form != 'text'").set_index(["task", "kind", *cell]).value
     ours = summary.set_index(["task", "model", *cell])
-    rows = []
     asked = dict.fromkeys(zip(summary.task, summary.model, summary.technique, strict=True))
     for name, (task, model, technique) in product(names, asked):
         there = (CORPORA.get(task, task), model_family(models[model]), technique)
@@ -214,8 +201,7 @@ def beside_published(summary: pd.DataFrame, models: dict, names: Iterable[str] =
         theirs = published.reindex([(*there, kind, name) for kind in TYPE_TITLES])
         cells = [_format(name, *both) for both in zip(own.value, theirs, strict=True)]
         chance = _format(name, own.chance.iloc[list(TYPE_TITLES).index("span")])
-        rows.append((name, task, model, TECHNIQUE_TITLES[technique], *cells, chance))
-    return pd.DataFrame(rows, columns=["property", "task", "model", "technique", *TYPE_TITLES, "chance"])
+        yield name, task, model, TECHNIQUE_TITLES[technique], *cells, chance
 
 
 def _format(name: str, value: float, published: float = np.nan) -> str:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from attreval.metrics import FAITHFULNESS
-from compendium.papers.common.resampling import best_of, least_of, spread
+from compendium.papers.common.contrasts import best_of, least_of, mean_of_known, spread
 from compendium.papers.zhao2023.settings import published_dataset
 
 NC, SOFT_NC, NS, SOFT_NS = range(len(FAITHFULNESS))
@@ -50,6 +51,11 @@ class Cells:
 Statistic = Callable[[Cells, Cells], np.ndarray | None]  # cells to choose by, cells to read -> (b,); None: cannot tell
 
 
+def least(leads: Callable[[Cells], np.ndarray]) -> Statistic:
+    """The least of several (b, c) leads, chosen on other texts."""
+    return lambda fit, read: least_of(leads(fit), leads(read))
+
+
 def mean_difference(soft: int, hard: int) -> Statistic:
     """Mean of one metric less that of another."""
     return lambda _, cells: (cells.values[..., soft] - cells.values[..., hard]).mean(axis=(1, 2))
@@ -62,14 +68,10 @@ def share_of_cells(_: Cells, cells: Cells) -> np.ndarray:
     return ((leads > 0) + 0.5 * (leads == 0)).mean(axis=(1, 2))
 
 
-def comprehensiveness_lead(fit: Cells, read: Cells) -> np.ndarray:
-    """NC - NS or Soft-NC - Soft-NS of a method, the least of all."""
-
-    def leads(cells: Cells) -> np.ndarray:
-        means = cells.by_method
-        return np.concatenate([means[..., NC] - means[..., NS], means[..., SOFT_NC] - means[..., SOFT_NS]], axis=1)
-
-    return least_of(leads(fit), leads(read))
+def comprehensiveness_leads(cells: Cells) -> np.ndarray:
+    """NC - NS and Soft-NC - Soft-NS of each method."""
+    means = cells.by_method
+    return np.concatenate([means[..., NC] - means[..., NS], means[..., SOFT_NC] - means[..., SOFT_NS]], axis=1)
 
 
 def sd_over_methods_gap(fit: Cells, read: Cells) -> np.ndarray:
@@ -86,14 +88,12 @@ def tasks_over_methods(fit: Cells, read: Cells) -> np.ndarray:
 def topic_trade_off(fit: Cells, read: Cells) -> np.ndarray | None:
     """By how much AG leads all other tasks in Soft-NC and trails them in Soft-NS, the lesser of the two."""
     at = read.stands_for(("AG",))[:1]
-    if not at or len(read.tasks) < 2:
-        return None
 
     def leads(cells: Cells) -> np.ndarray:
         own, rest = cells.by_task[:, at], np.delete(cells.by_task, at, axis=1)
         return np.concatenate([own[..., SOFT_NC] - rest[..., SOFT_NC], rest[..., SOFT_NS] - own[..., SOFT_NS]], axis=1)
 
-    return least_of(leads(fit), leads(read))
+    return least(leads)(fit, read) if at and len(read.tasks) > 1 else None
 
 
 def deeplift_lead(metric: int, over: str) -> Statistic:
@@ -161,8 +161,7 @@ def lead_of_the_first(fit: Cells, read: Cells) -> np.ndarray:
     return least_of(*leads)
 
 
-@dataclass(frozen=True)
-class Statement:
+class Statement(NamedTuple):
     """What a claim is decided by. exchanged: the names that decide nothing where there is nothing to find: those of
     `methods`, of `hard and soft` measures, of `comprehensiveness and sufficiency`, or of `tasks`. chosen: the statistic
     chooses something, and so is cross-fitted."""
@@ -171,13 +170,18 @@ class Statement:
     exchanged: str
     chosen: bool = False
 
+    def number(self, world: list[tuple[Cells, Cells]]) -> np.ndarray | None:
+        """(b,) of the cells of all texts, or, where it chooses, cross-fitted; None where these cells cannot tell."""
+        found = [self.statistic(*cells) for cells in (world[1:] if self.chosen else world[:1])]
+        return None if found[0] is None else mean_of_known(np.stack(found)) if self.chosen else found[0]
+
 
 STATEMENTS: dict[str, Statement] = {
     "soft-nc-over-nc": Statement(mean_difference(SOFT_NC, NC), "hard and soft"),
     "soft-ns-over-ns": Statement(mean_difference(SOFT_NS, NS), "hard and soft"),
     "soft-in-16-of-18": Statement(share_of_cells, "hard and soft"),
     "comprehensiveness-over-sufficiency": Statement(
-        comprehensiveness_lead, "comprehensiveness and sufficiency", chosen=True
+        least(comprehensiveness_leads), "comprehensiveness and sufficiency", chosen=True
     ),
     "soft-varies-less-over-methods": Statement(sd_over_methods_gap, "hard and soft", chosen=True),
     "tasks-matter-more-than-methods": Statement(tasks_over_methods, "tasks", chosen=True),

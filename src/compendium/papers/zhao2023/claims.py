@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from itertools import chain
 
 import numpy as np
@@ -17,10 +18,8 @@ from attreval.core.seeds import generator
 from attreval.metrics import FAITHFULNESS
 from attreval.metrics.diagnosticity import wins
 from attreval.metrics.protocol import Protocol
-from compendium.papers.common.claims import Claim, read_claims, score
-from compendium.papers.common.contrasts import standing
-from compendium.papers.common.resampling import FOLDS, Sample, draw, mean_of_known, means
-from compendium.papers.common.turned import Turn, each_alone, turned_table
+from compendium.papers.common.claims import Claim, Turn, each_alone, read_claims, score, turned_table
+from compendium.papers.common.contrasts import FOLDS, Sample, draw, means, standing
 from compendium.papers.common.verdicts import LEAST_TEXTS, Finding, untested
 from compendium.papers.zhao2023.claim_statistics import (
     NC,
@@ -88,28 +87,23 @@ def values_by_task(
     counts = part.groupby("method", sort=False).task.nunique()
     methods = list(counts.index[counts == part.task.nunique()])
     metrics = list(FAITHFULNESS) if len(settings) == 1 else [FAITHFULNESS[SOFT_NC], FAITHFULNESS[SOFT_NS]]
-    out, both = [], [*metrics, *(f"{metric}_rival" for metric in metrics)]
+    both, out = [*metrics, *(f"{metric}_rival" for metric in metrics)], []
     for task in compared_tasks(part.task):
-        mine = part[(part.task == task) & part.method.isin(methods)]
-        wide = {
-            setting: one.pivot_table(index=TEXT, columns="method", values=both, sort=False, aggfunc="first")
-            for setting, one in mine.groupby("setting", sort=False)
-        }
-        if len(wide) < len(settings):
+        mine, tables = part[(part.task == task) & part.method.isin(methods)], []
+        for _, one in sorted(mine.groupby("setting"), key=lambda found: settings.index(found[0])):
+            wide = one.pivot_table(index=TEXT, columns="method", values=both, sort=False, aggfunc="first")
+            for metric in metrics:
+                rival = wide[f"{metric}_rival"].bfill(axis=1).iloc[:, 0]
+                tables.append(wide[metric].reindex(columns=methods).assign(rival=rival).dropna(subset=methods))
+        if len(tables) < len(settings) * len(metrics):
             continue
-        own = [wide[setting][metric].reindex(columns=methods) for setting in settings for metric in metrics]
-        rivals = [
-            wide[setting][f"{metric}_rival"].bfill(axis=1).iloc[:, 0] for setting in settings for metric in metrics
-        ]
-        rows = own[0].dropna().index
-        for table in own[1:]:
-            rows = rows.intersection(table.dropna().index, sort=False)
+        rows = reduce(lambda left, right: left.intersection(right, sort=False), (table.index for table in tables))
         if not len(rows):
             continue
-        values = np.stack([np.column_stack([o.loc[rows], r.loc[rows]]) for o, r in zip(own, rivals, strict=True)], -1)
         known = list_settings(step.profile, task)
         rules = [known[setting].protocol for setting in settings for _ in metrics]
         names = (tuple(rows.get_level_values(name)) for name in ("instance", "model", "seed"))
+        values = np.stack([table.loc[rows].to_numpy() for table in tables], axis=-1)
         out.append(TaskValues(task, *names, values, rules, _curves_of(curves, rows, methods)))
     enough = [one for one in out if len(set(one.texts)) >= LEAST_TEXTS]
     return enough or out, tuple(methods)
@@ -144,12 +138,12 @@ class Numbers:
 
     def finding(self, statement: Statement, basis: str = "", nulls: bool = True) -> Finding | None:
         """The value, draws and, unless they are not wanted, nulls; None where these tasks and methods cannot tell."""
-        drawn = _number(self.drawn, statement)
+        drawn = statement.number(self.drawn)
         if drawn is None:
             return None
         names, models = [task.task for task in self.tasks], {model for task in self.tasks for model in task.models}
         chance = [
-            np.array([_number(world, statement)[0] for world in self._worlds(kind)] if nulls else [])
+            np.array([statement.number(world)[0] for world in self._worlds(kind)] if nulls else [])
             for kind in ("scores", statement.exchanged)
         ]
         return Finding(
@@ -198,7 +192,10 @@ class Numbers:
         change places in half of the texts.
         """
         if kind in ("scores", "methods"):
-            return [task.won(_places(*task.values.shape[:2], kind, rng)) for task in self.tasks]
+            fixed = 1 if kind == "methods" else 0  # the rival, which is last, keeps its place
+            orders = [rng.random((len(t.values), t.values.shape[1] - fixed)).argsort(axis=1) for t in self.tasks]
+            orders = [np.pad(order, ((0, 0), (0, fixed)), constant_values=order.shape[1]) for order in orders]
+            return [task.won(order) for task, order in zip(self.tasks, orders, strict=True)]
         if kind == "tasks":
             sizes = [len(of_task[0]) for of_task in self.base]
             order = rng.permutation(sum(sizes))
@@ -210,19 +207,6 @@ class Numbers:
             other = won[..., [SWAPS[kind][k] for k in range(won.shape[-1])]]
             swapped.append((np.where(flip[:, None, None], other, won), *more))
         return swapped
-
-
-def _places(n: int, m: int, kind: str, rng: np.random.Generator) -> np.ndarray:
-    """(n, m) who stands in whose place in each text: anybody, or the methods among themselves, the rival being last."""
-    if kind == "scores":
-        return rng.random((n, m)).argsort(axis=1)
-    return np.concatenate([rng.random((n, m - 1)).argsort(axis=1), np.full((n, 1), m - 1)], axis=1)
-
-
-def _number(world: list[tuple[Cells, Cells]], statement: Statement) -> np.ndarray | None:
-    """(b,) a statement's number; cross-fitted where it chooses. None where these cells cannot tell."""
-    found = [statement.statistic(*cells) for cells in (world[1:] if statement.chosen else world[:1])]
-    return None if found[0] is None else mean_of_known(np.stack(found)) if statement.chosen else found[0]
 
 
 def claim_findings(step: Step, pairs: pd.DataFrame, curves: pd.DataFrame) -> dict[str, Finding]:

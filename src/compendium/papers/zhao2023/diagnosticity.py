@@ -6,18 +6,19 @@ scores become strengths of soft erasure, who the rival is, and what a tie counts
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
-from attreval.core.bootstrap import bootstrap_mean, draw_counts, percentile_interval
+from attreval.core.bootstrap import draw_counts, percentile_interval
 from attreval.core.seeds import generator
 from attreval.metrics import FAITHFULNESS, HARD_OF, METRICS
 from attreval.metrics.diagnosticity import average_cells, chance_level, compare, sign_flip_test, tied, wins
 from attreval.metrics.protocol import Protocol
 from compendium.config import Profile
+from compendium.papers.common.tables import mean_low_high, table_of
 from compendium.papers.common.verdicts import LEAST_TEXTS, adjust
 from compendium.papers.zhao2023.erasure import HARD_MEASURES, ROW, ErasureValues
 from compendium.papers.zhao2023.settings import RULES, compared_tasks, list_settings, published_dataset, rule_setting
@@ -77,11 +78,6 @@ def judge(pairs: pd.DataFrame, protocol: Protocol, metrics: Sequence[str]) -> pd
     return pairs.assign(**found)
 
 
-def methods_of(pairs: pd.DataFrame) -> list[str]:
-    """The methods of the pairs, and random scores."""
-    return [*dict.fromkeys(pairs.method), "random"]
-
-
 def texts_by_task(pairs: pd.DataFrame) -> pd.DataFrame:
     """One row a task: its texts in the main run, how many it needs at least, and whether it has them."""
     texts = count_texts(pairs[pairs.setting == "main"], sort=False)
@@ -126,15 +122,14 @@ def mean_with_interval(
     return mean_of_texts(pairs, numbers), float(low), float(high)
 
 
-def diagnosticity_cells(pairs: pd.DataFrame, step: Step, setting: str = "main") -> pd.DataFrame:
+@table_of("task method metric diagnosticity low high instances")
+def diagnosticity_cells(pairs: pd.DataFrame, step: Step, setting: str = "main") -> Iterator[tuple]:
     """One row a task, method and metric: diagnosticity with its interval, over all models and seeds (Table 6)."""
-    rows, spec = [], step.profile.bootstrap
     for (task, method), cell in pairs[pairs.setting == setting].groupby(["task", "method"], sort=False):
         # models and seeds of one instance are averaged first: the interval is over instances
         wide = cell.groupby("instance", sort=False)[WINS].mean().to_numpy()
-        mean, low, high = bootstrap_mean(wide, spec.draws, spec.confidence, "diagnosticity", task)
-        rows += [(task, method, m, mean[i], low[i], high[i], len(wide)) for i, m in enumerate(FAITHFULNESS)]
-    return pd.DataFrame(rows, columns=["task", "method", "metric", "diagnosticity", "low", "high", "instances"])
+        found = mean_low_high(wide, step.profile.bootstrap, "diagnosticity", task).T
+        yield from ((task, method, metric, *of, len(wide)) for metric, of in zip(FAITHFULNESS, found, strict=True))
 
 
 def summary_table(pairs: pd.DataFrame, step: Step, by: str, setting: str = "main") -> pd.DataFrame:
@@ -164,7 +159,8 @@ def summary_table(pairs: pd.DataFrame, step: Step, by: str, setting: str = "main
                 row |= {"difference": value - means.loc[name, hard], "p": p}
                 row |= {"rank_sum": test.rank_sum, "paired": test.paired, "pairs": test.pairs}
             rows.append(row)
-    return with_discovery_rate(pd.DataFrame(rows, columns=[by, *SUMMARY]))
+    table = pd.DataFrame(rows, columns=[by, *SUMMARY])
+    return table.assign(q=adjust(table.p.to_numpy(float)))
 
 
 def _wide_cells(pairs: pd.DataFrame) -> pd.DataFrame:
@@ -174,26 +170,21 @@ def _wide_cells(pairs: pd.DataFrame) -> pd.DataFrame:
     return cells.set_axis(list(FAITHFULNESS), axis="columns").reset_index()
 
 
-def with_discovery_rate(table: pd.DataFrame) -> pd.DataFrame:
-    """The table with q: its column p adjusted over all its rows (Benjamini and Hochberg 1995), NaN where p is."""
-    return table.assign(q=adjust(table.p.to_numpy(float)))
-
-
 def mean_diagnosticity(pairs: pd.DataFrame) -> pd.Series:
     """Diagnosticity of each metric: mean over the methods of a task, then over tasks."""
     return pairs.groupby(["task", "method"])[WINS].mean().groupby("task").mean().mean()
 
 
-def diagnosticity_by_ratio(erased: ErasureValues, pairs: pd.DataFrame, step: Step) -> pd.DataFrame:
+@table_of("task metric ratio diagnosticity low high")
+def diagnosticity_by_ratio(erased: ErasureValues, pairs: pd.DataFrame, step: Step) -> Iterator[tuple]:
     """One row a task, hard metric and ratio: diagnosticity, mean over methods, with its interval (Figure 3).
 
     Soft metrics have one value a task: their rows have no ratio.
     """
-    rows, spec, keys = [], step.profile.bootstrap, [*ROW[:-1], "ratio"]
+    keys = [*ROW[:-1], "ratio"]
 
-    def add(task: str, metric: str, ratio: float, won: pd.Series) -> None:
-        found = bootstrap_mean(won.to_numpy(), spec.draws, spec.confidence, "diagnosticity", task)
-        rows.append((task, metric, ratio, *map(float, found)))
+    def interval(task: str, won: pd.Series, instances: pd.Series) -> np.ndarray:
+        return mean_low_high(won.groupby(instances, sort=False).mean(), step.profile.bootstrap, "diagnosticity", task)
 
     own = erased.curves[erased.curves.method.isin(list(dict.fromkeys(pairs.method)))]
     random = erased.curves[erased.curves.method == "random"].drop(columns="method")
@@ -202,12 +193,11 @@ def diagnosticity_by_ratio(erased: ErasureValues, pairs: pd.DataFrame, step: Ste
     protocols = {task: list_settings(step.profile, task)["main"].protocol for task in dict.fromkeys(erased.curves.task)}
     for metric, name in HARD.items():
         for (task, ratio), part in both.groupby(["task", "ratio"], sort=False):
-            part = part.assign(win=wins(part[name], part[f"{name}_rival"], protocols[task]))
-            add(task, metric, ratio, part.groupby("instance", sort=False).win.mean())
+            won = pd.Series(wins(part[name], part[f"{name}_rival"], protocols[task]), part.index)
+            yield task, metric, ratio, *interval(task, won, part.instance)
     for task, part in pairs[pairs.setting == "main"].groupby("task", sort=False):
         for metric in HARD_OF:
-            add(task, metric, np.nan, part.groupby("instance", sort=False)[f"win_{metric}"].mean())
-    return pd.DataFrame(rows, columns=["task", "metric", "ratio", "diagnosticity", "low", "high"])
+            yield task, metric, np.nan, *interval(task, part[f"win_{metric}"], part.instance)
 
 
 def values_by_instance(erased: ErasureValues, pairs: pd.DataFrame) -> pd.DataFrame:
@@ -267,10 +257,9 @@ def _summarise(pairs: pd.DataFrame, by: Sequence[str], step: Step) -> pd.DataFra
     for (rule, *key), part in pairs.groupby(["rule", *by], sort=False):
         counts = count_texts(part)
         for metric in FAITHFULNESS:
-            value, low, high = mean_with_interval(part, part[f"win_{metric}"], step, "rules")
+            found = mean_with_interval(part, part[f"win_{metric}"], step, "rules")
             ties, chance = (mean_of_texts(part, part[f"{name}_{metric}"]) for name in ("tie", "chance"))
-            found = (value, low, high, ties, chance, value - chance, counts.sum(), counts.min())
-            rows.append((*key, rule, metric, *found))
+            rows.append((*key, rule, metric, *found, ties, chance, found[0] - chance, counts.sum(), counts.min()))
     return pd.DataFrame(rows, columns=[*by, "rule", "metric", *NUMBERS])
 
 
@@ -296,6 +285,6 @@ def what_remains(by_rule: pd.DataFrame, step: Step) -> pd.DataFrame:
                 row[f"{name}_chance"] = mean_of_texts(part, part[f"chance_{metric}"])
             row["above_chance"] = row["difference"] - row["soft_chance"] + row["hard_chance"]
             rows.append(row | {"tasks": len(counts), "texts": counts.sum(), "least": counts.min()})
-    table = with_discovery_rate(pd.DataFrame(rows))
-    sign = np.where(table.difference > 0, "above", "below")
-    return table.assign(holds=np.where(table.q < SURE, sign, "not surely apart from"))
+    table = pd.DataFrame(rows)
+    q, sign = adjust(table.p.to_numpy(float)), np.where(table.difference > 0, "above", "below")
+    return table.assign(q=q, holds=np.where(q < SURE, sign, "not surely apart from"))

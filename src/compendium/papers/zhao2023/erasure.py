@@ -19,8 +19,7 @@ from attreval.metrics.erasure import Erasure, erase
 from attreval.metrics.protocol import Protocol, find_layout
 from attreval.metrics.soft_erasure import SoftProbabilities, soft_erase, soft_values
 from compendium.config import Profile
-from compendium.papers.common.runs import RUN, common_methods, load_records_once
-from compendium.papers.common.sample import to_explain
+from compendium.papers.common.runs import RUN, common_methods, load_records_once, to_explain
 from compendium.papers.common.trained_models import open_run
 from compendium.papers.zhao2023.settings import Setting, list_settings, query_segment
 from compendium.project import Results
@@ -97,7 +96,10 @@ def _evaluate_part(results: Results, profile: Profile, task: str, model: str, se
         known.setdefault("random", random_scores(tokens, *names))
         target = next(iter(records[instance.id].values())).target
         inputs = list_inputs(scorer, profile, task, at, tokens, known, target, names)
-        conversations = ((_ledger_account(one), ask_erasure(tokens, one, query)) for one in inputs)
+        conversations = (
+            (one.method if one.setting == "main" else f"control: {one.setting}", ask_erasure(tokens, one, query))
+            for one in inputs
+        )
         for one, (hard, probabilities) in zip(inputs, scorer.converse(conversations), strict=True):
             if one.setting == "main":
                 curves += [
@@ -128,18 +130,19 @@ def list_inputs(
         every = name == "main" and not setting.methods  # the released code knows only its own methods
         chosen = known if every else {m: known[m] for m in soft}
         scores = _scores_in_setting(scorer, tokens, target, budget, chosen, setting, names, query)
-        inputs += _inputs_of_setting(name, setting, scores, names, soft)
+        protocol = setting.protocol
+        for calls, (m, own) in enumerate(scores.items()):  # numbers computed so far
+            drawn_by, asked = (*names, setting.methods.get(m, m)), setting.soft and m in soft
+            inputs.append(ErasureInput(name, m, "own", own, protocol, drawn_by, asked, calls * len(protocol.ratios)))
+        for m in [m for m in scores if m in soft and m != "random"] if setting.permuted else ():
+            permuted = generator("permuted", *names, m).permutation(scores[m])
+            inputs.append(ErasureInput(name, m, "permuted", permuted, protocol, (*names, m, "permuted")))
     return inputs
 
 
 def random_scores(tokens: Tokens, *names: object) -> np.ndarray:
     """The scores that the method `random` gives, where it was not among those that explained."""
     return generator("explain", *names, "random").standard_normal(len(tokens.content))
-
-
-def _ledger_account(given: ErasureInput) -> str:
-    """Where the evaluations of one input are booked."""
-    return given.method if given.setting == "main" else f"control: {given.setting}"
 
 
 def ask_erasure(tokens: Tokens, given: ErasureInput, query: int | None):
@@ -182,17 +185,3 @@ def _scores_in_setting(
         for m in asked
     )
     return known | {m: scores.values for m, scores in zip(asked, found, strict=True)}
-
-
-def _inputs_of_setting(name: str, setting: Setting, scores: dict, names: tuple, soft: list[str]) -> list[ErasureInput]:
-    """The inputs of one setting: every method, random scores, and where wanted permutations of each method's scores."""
-    protocol = setting.protocol
-    inputs = []
-    for at, (m, own) in enumerate(scores.items()):
-        drawn_by, calls = (*names, setting.methods.get(m, m)), at * len(protocol.ratios)  # numbers computed so far
-        inputs.append(ErasureInput(name, m, "own", own, protocol, drawn_by, setting.soft and m in soft, calls))
-    for m in [m for m in scores if m in soft and m != "random"] if setting.permuted else ():
-        order = generator("permuted", *names, m)
-        permuted = order.permutation(scores[m])
-        inputs.append(ErasureInput(name, m, "permuted", permuted, protocol, (*names, m, "permuted")))
-    return inputs

@@ -7,10 +7,17 @@ import pandas as pd
 import seaborn as sns
 from matplotlib import pyplot as plt
 
-from attreval.methods import METHODS
 from attreval.metrics import FAITHFULNESS, METRICS
-from compendium.papers.common.method_style import method_markers, method_palette
-from compendium.papers.common.style import draw_nothing, label_ends, room_for, task_title, use_style
+from compendium.papers.common.method_style import method_looks
+from compendium.papers.common.style import (
+    draw_curve,
+    draw_nothing,
+    legend_below,
+    name_ends,
+    task_panels,
+    task_title,
+    use_style,
+)
 from compendium.papers.zhao2023.protocol_changes import SHARES
 
 LOOKS = {  # a metric has one colour and marker in every figure; soft ones are filled
@@ -24,27 +31,23 @@ RAW = {"comprehensiveness": "comprehensiveness, higher is better", "sufficiency"
 HALF = {"y": 0.5, "color": "#888888", "linestyle": "--", "linewidth": 1}  # what a coin would get
 
 
-def _draw_band(axes, x, middle, low, high, alpha: float, style: str = "-", **look) -> None:
-    """A line with its interval."""
-    axes.plot(x, middle, style, **look)
-    axes.fill_between(x, low, high, color=look["color"], alpha=alpha, linewidth=0)
+def _draw_methods(grid, curves: pd.DataFrame, measures: dict[str, str], methods: list[str]) -> dict:
+    """Each measure by ratio, means over models and seeds: a line a method, random scores dotted; the ends of the lines.
 
-
-def _mean_by_ratio(curves: pd.DataFrame, task: str, measure: str) -> dict[str, pd.DataFrame]:
-    """By method its mean, low and high at each ratio, over models and seeds."""
-    part = curves[(curves.task == task) & (curves.measure == measure)]
-    return {
-        method: line.groupby("ratio")[["mean", "low", "high"]].mean()
-        for method, line in part.groupby("method", sort=False)
-    }
-
-
-def _finish(figure, axes, height: float, columns: int):
-    """Put the legend of a panel below the figure, and give that panel."""
-    place = {"loc": "upper center", "bbox_to_anchor": (0.5, height)}
-    figure.legend(*axes.get_legend_handles_labels(), **place, ncols=columns)
-    figure.tight_layout()
-    return axes
+    grid: (tasks, measures) of panels.
+    """
+    looks, ends = method_looks(methods), {axes: [] for axes in grid.flat}
+    by = curves.groupby(["task", "measure", "method", "ratio"])[["mean", "low", "high"]].mean()
+    for row, task in zip(grid, dict.fromkeys(curves.task), strict=True):
+        for axes, (measure, title) in zip(row, measures.items(), strict=True):
+            lines = by.loc[task, measure]
+            for method in (m for m in methods if m in lines.index):
+                line, look = lines.loc[method], looks[method] | {"markersize": 4}
+                look |= {"linestyle": ":" if method == "random" else "-"}
+                draw_curve(axes, line.index, line["mean"], line.low, line.high, **look)
+                ends[axes].append((look["label"], line.index[-1], line["mean"].iloc[-1], look["color"]))
+            axes.set_title(f"{task_title(task)}: {title}", fontsize=10)
+    return ends
 
 
 def figure_2(curves: pd.DataFrame, methods: list[str]):
@@ -53,24 +56,15 @@ def figure_2(curves: pd.DataFrame, methods: list[str]):
     curves: of `tables.erasure_curves`. methods: those to draw, random scores dotted.
     """
     use_style()
-    tasks = list(dict.fromkeys(curves.task))
-    colours, markers = method_palette(methods), method_markers(methods)
-    nothing = pd.DataFrame(columns=["mean", "low", "high"], dtype=float)
-    size = (2.5 * len(tasks) + 0.8, 5.4)
-    figure, grid = plt.subplots(2, len(tasks), figsize=size, sharex=True, sharey="row", squeeze=False)
-    for row, (measure, title) in zip(grid, NORMALISED.items(), strict=True):
-        for axes, task in zip(row, tasks, strict=True):
-            lines = _mean_by_ratio(curves, task, measure)
-            for method in methods:
-                line, name = lines.get(method, nothing), METHODS[method].title
-                look = {"color": colours[name], "marker": markers[name], "markersize": 4, "label": name}
-                style = ":" if method == "random" else "-"
-                _draw_band(axes, line.index, line["mean"], line.low, line.high, 0.08, style, **look)
-            axes.set_title(f"{task_title(task)}: {title}", fontsize=10)
+    tasks = curves.task.nunique()
+    size = (2.5 * tasks + 0.8, 5.4)
+    figure, grid = plt.subplots(2, tasks, figsize=size, sharex=True, sharey="row", squeeze=False)
+    _draw_methods(grid.T, curves, NORMALISED, methods)
+    for row, title in zip(grid, NORMALISED.values(), strict=True):
         row[0].set_ylabel(f"mean {title}")
     for axes in grid[-1]:
         axes.set_xlabel("size of the rationale")
-    return _finish(figure, grid[0][0], 0.01, 3)
+    return legend_below(figure, 3, 0.01)
 
 
 def figure_3(table: pd.DataFrame):
@@ -78,23 +72,21 @@ def figure_3(table: pd.DataFrame):
 
     table: of `diagnosticity.diagnosticity_by_ratio`. The dashed grey line is what a coin would get.
     """
-    use_style()
     tasks = list(dict.fromkeys(table.task))
-    size = (2.5 * len(tasks) + 0.8, 3.2)
-    figure, panels = plt.subplots(1, len(tasks), figsize=size, sharey=True, squeeze=False)
-    for axes, task in zip(panels[0], tasks, strict=True):
+    figure, panels = task_panels(tasks, 2.5, 3.2, len(tasks), 0.8)
+    for task, axes in panels.items():
         part = table[table.task == task]
         axes.axhline(**HALF)
         for metric in FAITHFULNESS:
             line, look = part[part.metric == metric], LOOKS[metric] | {"label": METRICS[metric].title}
             if line.ratio.notna().any():
-                _draw_band(axes, line.ratio, line.diagnosticity, line.low, line.high, 0.1, **look)
+                draw_curve(axes, line.ratio, line.diagnosticity, line.low, line.high, **look)
             elif len(line):
                 level, ends = line.iloc[0], [part.ratio.min(), part.ratio.max()]
-                _draw_band(axes, ends, [level.diagnosticity] * 2, level.low, level.high, 0.1, linewidth=2.4, **look)
+                draw_curve(axes, ends, [level.diagnosticity] * 2, level.low, level.high, linewidth=2.4, **look)
         axes.set(title=task_title(task), xlabel="size of the rationale", ylim=(-0.02, 1.02))
-    panels[0][0].set_ylabel("diagnosticity")
-    return _finish(figure, panels[0][0], 0.02, 4)
+    panels[tasks[0]].set_ylabel("diagnosticity")
+    return legend_below(figure, 4)
 
 
 def draw_erasure_curves(curves: pd.DataFrame):
@@ -103,30 +95,15 @@ def draw_erasure_curves(curves: pd.DataFrame):
     Each is named at its end; random scores are dotted.
     """
     use_style()
-    tasks, methods = list(dict.fromkeys(curves.task)), list(dict.fromkeys(curves.method))
-    colours, markers = method_palette(methods), method_markers(methods)
-    heights = [max(2.4, 0.19 * curves[curves.task == task].method.nunique()) for task in tasks]
-    size, ratios = (9.6, sum(heights) + 0.7 * len(tasks)), {"height_ratios": heights}
-    figure, grid = plt.subplots(len(tasks), 2, figsize=size, sharex=True, squeeze=False, gridspec_kw=ratios)
-    ends = {}
-    for row, task in zip(grid, tasks, strict=True):
-        for axes, (measure, label) in zip(row, RAW.items(), strict=True):
-            for method, line in _mean_by_ratio(curves, task, measure).items():
-                name = METHODS[method].title
-                look, style = (
-                    {"color": colours[name], "marker": markers[name], "markersize": 4},
-                    ":" if method == "random" else "-",
-                )
-                _draw_band(axes, line.index, line["mean"], line.low, line.high, 0.1, style, **look)
-                ends.setdefault(axes, []).append((name, line.index[-1], line["mean"].iloc[-1], colours[name]))
-            axes.set_title(f"{task_title(task)}: {label}", fontsize=10)
+    heights = [max(2.4, 0.19 * count) for count in curves.groupby("task", sort=False).method.nunique()]
+    size, ratios = (9.6, sum(heights) + 0.7 * len(heights)), {"height_ratios": heights}
+    figure, grid = plt.subplots(len(heights), 2, figsize=size, sharex=True, squeeze=False, gridspec_kw=ratios)
+    ends = _draw_methods(grid, curves, RAW, list(dict.fromkeys(curves.method)))
+    for row in grid:
         row[0].set_ylabel("drop in probability")
     for axes in grid[-1]:
         axes.set_xlabel("share of tokens in the rationale")
-    figure.tight_layout(w_pad=room_for(METHODS[m].title for m in methods))
-    for axes, names in ends.items():
-        label_ends(axes, names)
-    return grid[0][0]
+    return name_ends(figure, ends)
 
 
 def draw_changes(table: pd.DataFrame):
@@ -160,12 +137,10 @@ def draw_keep_rates(pairs: pd.DataFrame, settings: dict[str, str]):
     pairs: of `diagnosticity.pair_with_rivals`. settings: those to draw, with their titles, a panel each. A line is the
     share of wins in bins of the difference in what Soft-NS keeps, or Soft-NC removes; where these are all zero, a dot.
     """
-    use_style()
     settings = {name: title for name, title in settings.items() if (pairs.setting == name).any()}
     edges = np.linspace(-0.5, 0.5, 6)
-    size = (2.6 * len(settings), 3.0)
-    _, panels = plt.subplots(1, len(settings), figsize=size, sharey=True, squeeze=False, layout="constrained")
-    for axes, (setting, title) in zip(panels[0], settings.items(), strict=True):
+    figure, panels = task_panels(settings, 2.6, 3.0, len(settings), layout="constrained")
+    for setting, axes in panels.items():
         part = pairs[pairs.setting == setting]
         for metric, share in SHARES.items():
             look = LOOKS[metric] | {"label": METRICS[metric].title}
@@ -178,9 +153,9 @@ def draw_keep_rates(pairs: pd.DataFrame, settings: dict[str, str]):
             if -1 in wins.index:
                 axes.plot(0, wins.loc[-1, "mean"], markersize=8, **look)
         axes.axhline(**HALF)
-        axes.set_title(title, fontsize=10)
+        axes.set_title(settings[setting], fontsize=10)
         axes.set(xlabel="keeps (removes) more by", xlim=(-0.55, 0.55), ylim=(-0.02, 1.02))
-    panels[0][0].set_ylabel("share of wins")
-    panels[0][0].legend()
+    figure.axes[0].set_ylabel("share of wins")
+    figure.axes[0].legend()
     sns.despine()
-    return panels[0][0]
+    return figure.axes[0]

@@ -7,6 +7,8 @@ hard erasure alone, by one change at a time and by several together.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 import numpy as np
 import pandas as pd
 
@@ -14,6 +16,7 @@ from attreval.metrics import FAITHFULNESS, HARD_OF
 from attreval.metrics.protocol import HARD as DRIVERS
 from attreval.metrics.protocol import TOGETHER
 from compendium.papers.common.runs import load_attributions, reported
+from compendium.papers.common.tables import table_of
 from compendium.papers.zhao2023.diagnosticity import (
     HARD,
     count_texts,
@@ -30,37 +33,42 @@ from compendium.workflow.step import Step
 SHARES = {"soft_ns": "keep_rate", "soft_nc": "drop_rate"}  # how much of a text each soft metric keeps, or removes
 
 
-def changes_table(pairs: pd.DataFrame, step: Step) -> pd.DataFrame:
+def _moved(part: pd.DataFrame, base: pd.DataFrame, metrics: Sequence[str], step: Step, name: str) -> tuple:
+    """The pairs of a change beside those of the base, their counts, and each metric's change with its interval.
+
+    The change is the mean over tasks of the means over texts; texts of each task are drawn with replacement.
+    """
+    both = part.merge(base, on=ROW, suffixes=("", "_base"), validate="one_to_one")
+    texts, row = count_texts(both), {}
+    for m in metrics:
+        found = mean_with_interval(both, lead(both, m, f"{m}_base"), step, name)
+        row |= dict(zip((f"{m}_change", f"{m}_low", f"{m}_high"), found, strict=True))
+    return both, {"tasks": len(texts), "texts": texts.sum(), "least": texts.min()}, row
+
+
+@table_of("setting title pairs tasks texts least " + " ".join(f"{m} {m}_change {m}_low {m}_high" for m in FAITHFULNESS))
+def changes_table(pairs: pd.DataFrame, step: Step) -> Iterator[dict]:
     """One row a setting: mean diagnosticities on the control instances, and how far they are from the main protocol's.
 
     A change that does not apply to every task is compared on the tasks that it applies to. low, high: of the change of
-    each metric, which is the mean over tasks of the means over texts; texts of each task are drawn with replacement.
-    texts, least: of all tasks, and of the smallest. Empty where the profile has no control instances.
+    each metric. texts, least: of all tasks, and of the smallest. Empty where the profile has no control instances.
     """
     titles = {
         name: change.title for task in step.profile.tasks for name, change in list_changes(step.profile, task).items()
     }
-    base, rows = pairs[pairs.setting == "control"], []
+    base = pairs[pairs.setting == "control"]
     for setting, part in pairs[pairs.setting.isin(set(titles) - {"control"})].groupby("setting", sort=False):
-        both = part.merge(base, on=ROW, suffixes=("", "_base"), validate="one_to_one")
-        texts, means = count_texts(both), mean_diagnosticity(both)
-        row = {"setting": setting, "title": titles[setting], "pairs": len(both), "tasks": len(texts)}
-        row |= {"texts": texts.sum(), "least": texts.min()}
-        for m in FAITHFULNESS:
-            change, low, high = mean_with_interval(both, lead(both, m, f"{m}_base"), step, "changes")
-            row |= {m: means[f"win_{m}"], f"{m}_change": change, f"{m}_low": low, f"{m}_high": high}
-        rows.append(row)
-    names = [name for m in FAITHFULNESS for name in (m, f"{m}_change", f"{m}_low", f"{m}_high")]
-    return pd.DataFrame(rows, columns=["setting", "title", "pairs", "tasks", "texts", "least", *names])
+        both, counts, moved = _moved(part, base, FAITHFULNESS, step, "changes")
+        means = mean_diagnosticity(both).rename(lambda win: win.removeprefix("win_"))
+        yield {"setting": setting, "title": titles[setting], "pairs": len(both)} | counts | moved | dict(means)
 
 
-def largest_changes(changes: pd.DataFrame) -> pd.DataFrame:
+@table_of("metric setting title diagnosticity change")
+def largest_changes(changes: pd.DataFrame) -> Iterator[tuple]:
     """One row a metric: the change of protocol that moves its mean diagnosticity most. changes: of `changes_table`."""
-    rows = []
     for metric in FAITHFULNESS if len(changes) else ():
         most = changes.loc[changes[f"{metric}_change"].abs().idxmax()]
-        rows.append((metric, most.setting, most.title, most[metric], most[f"{metric}_change"]))
-    return pd.DataFrame(rows, columns=["metric", "setting", "title", "diagnosticity", "change"])
+        yield metric, most.setting, most.title, most[metric], most[f"{metric}_change"]
 
 
 def keep_rate_table(pairs: pd.DataFrame) -> pd.DataFrame:
@@ -72,9 +80,10 @@ def keep_rate_table(pairs: pd.DataFrame) -> pd.DataFrame:
     """
     rows = []
     for (setting, method), part in pairs.groupby(["setting", "method"], sort=False):
-        row = {"setting": setting, "method": method, "keep_rate": part.keep_rate.mean()}
-        row |= {"rival_keep_rate": part.keep_rate_rival.mean(), "drop_rate": part.drop_rate.mean()}
-        row |= {"rival_drop_rate": part.drop_rate_rival.mean(), "pairs": len(part)}
+        row = {"setting": setting, "method": method}
+        for rate in ("keep_rate", "drop_rate"):
+            row |= {rate: part[rate].mean(), f"rival_{rate}": part[f"{rate}_rival"].mean()}
+        row["pairs"] = len(part)
         for metric in HARD_OF:
             row |= {f"follows_{metric[-2:]}": _follows(part, metric), metric: part[f"win_{metric}"].mean()}
         rows.append(row)
@@ -165,39 +174,33 @@ def drivers_table(values: pd.DataFrame, step: Step) -> pd.DataFrame:
         part = pairs[pairs.setting == HARD_PREFIX + name]
         if not len(part):
             continue
-        both = part.merge(base, on=ROW, suffixes=("", "_base"), validate="one_to_one")
-        counts = count_texts(both)
-        row = {"change": name, "title": change.title, "tasks": len(counts), "texts": counts.sum()}
-        row |= {"least": counts.min(), "full": mean_of_texts(part, part.full)}
+        both, counts, moved = _moved(part, base, list(HARD), step, "drivers")
+        row = {"change": name, "title": change.title} | counts | {"full": mean_of_texts(part, part.full)}
         row["no_room"] = mean_of_texts(part, (part.full - part.erased < 1e-8).astype(float))
-        for metric in HARD:
-            moved, low, high = mean_with_interval(both, lead(both, metric, f"{metric}_base"), step, "drivers")
-            row[metric] = mean_of_texts(both, both[f"win_{metric}"])
-            row[f"{metric}_before"] = mean_of_texts(both, both[f"win_{metric}_base"])
-            row |= {f"{metric}_change": moved, f"{metric}_low": low, f"{metric}_high": high}
-            row |= {f"{metric}_ties": mean_of_texts(part, part[f"tie_{metric}"])}
-            row |= {f"{metric}_chance": mean_of_texts(part, part[f"chance_{metric}"])}
-            row[f"{metric}_published"] = theirs[metric.upper()]
+        for m in HARD:
+            row |= {m: mean_of_texts(both, both[f"win_{m}"])}
+            row |= {f"{m}_before": mean_of_texts(both, both[f"win_{m}_base"])}
+            row |= {key: moved[key] for key in (f"{m}_change", f"{m}_low", f"{m}_high")}
+            row |= {f"{m}_ties": mean_of_texts(part, part[f"tie_{m}"])}
+            row |= {f"{m}_chance": mean_of_texts(part, part[f"chance_{m}"])}
+            row[f"{m}_published"] = theirs[m.upper()]
         rows.append(row)
     return pd.DataFrame(rows)
 
 
-def largest_drivers(table: pd.DataFrame) -> pd.DataFrame:
+@table_of("metric change title diagnosticity before moved texts together lowest_title lowest published gap_left")
+def largest_drivers(table: pd.DataFrame) -> Iterator[tuple]:
     """One row a metric: the single change that lowers it most, what all changes together reach, and the published mean.
 
     table: of `drivers_table`; changes that not all tasks know are passed over, since theirs are other texts. gap_left:
     by how much the lowest setting is still above the published value.
     """
-    rows = []
     table = table[table.tasks == table.tasks.max()] if len(table) else table
     for metric in HARD if len(table) else ():
         together = table.change.isin(TOGETHER)
         single, joined = table[~together & (table.change != "none")], table[together]
         most = single.loc[single[f"{metric}_change"].idxmin()]
-        lowest = table.loc[table[metric].idxmin()]
-        row = {"metric": metric, "change": most.change, "title": most.title, "diagnosticity": most[metric]}
-        row |= {"before": most[f"{metric}_before"], "moved": most[f"{metric}_change"], "texts": most.texts}
-        row |= {"together": joined[metric].min(), "lowest_title": lowest.title, "lowest": lowest[metric]}
-        row |= {"published": most[f"{metric}_published"], "gap_left": lowest[metric] - most[f"{metric}_published"]}
-        rows.append(row)
-    return pd.DataFrame(rows)
+        lowest, published = table.loc[table[metric].idxmin()], most[f"{metric}_published"]
+        alone = (most[metric], most[f"{metric}_before"], most[f"{metric}_change"], most.texts)
+        ends = (joined[metric].min(), lowest.title, lowest[metric], published, lowest[metric] - published)
+        yield metric, most.change, most.title, *alone, *ends

@@ -11,12 +11,11 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from attreval.core.alignment import to_words
-from attreval.core.bootstrap import bootstrap_mean
 from attreval.methods import METHODS, methods_in
 from attreval.metrics import FAITHFULNESS, METRICS
 from compendium import corpora
-from compendium.papers.common.runs import RUN, load_attributions, load_tokens, reported
-from compendium.papers.common.sample import to_explain
+from compendium.papers.common.runs import RUN, load_attributions, load_tokens, reported, to_explain
+from compendium.papers.common.tables import mean_low_high, table_of
 from compendium.papers.zhao2023.diagnosticity import diagnosticity_cells, summary_table
 from compendium.papers.zhao2023.erasure import HARD_MEASURES, random_scores
 from compendium.papers.zhao2023.settings import RULES, published_dataset
@@ -43,9 +42,8 @@ def area_over_curve(curves: pd.DataFrame, step: Step) -> pd.DataFrame:
 
     Raises ArithmeticError where a mean is not a number.
     """
-    keys = [*RUN, "method"]
-    over_ratios = curves.groupby([*keys, "instance"], sort=False)[list(HARD_MEASURES)].mean().reset_index()
-    area = _means(over_ratios, step, keys)
+    over_ratios = curves.groupby([*RUN, "method", "instance"], sort=False)[list(HARD_MEASURES)].mean().reset_index()
+    area = _means(over_ratios, step, [*RUN, "method"])
     if not np.isfinite(area["mean"]).all():
         raise ArithmeticError("a mean of erasure measures is not a number; see the curves of the notebook")
     return area
@@ -53,28 +51,26 @@ def area_over_curve(curves: pd.DataFrame, step: Step) -> pd.DataFrame:
 
 def _means(values: pd.DataFrame, step: Step, keys: list[str]) -> pd.DataFrame:
     """Means over instances with bootstrap intervals, one row a combination of keys and a measure."""
-    spec, rows = step.profile.bootstrap, []
+    rows = []
     for key, part in values.groupby(keys, sort=False):
-        wide = part[list(HARD_MEASURES)].to_numpy()
-        mean, low, high = bootstrap_mean(wide, spec.draws, spec.confidence, "erasure", *key[:3])
-        rows += [(*key, name, mean[i], low[i], high[i], len(part)) for i, name in enumerate(HARD_MEASURES)]
+        found = mean_low_high(part[list(HARD_MEASURES)], step.profile.bootstrap, "erasure", *key[:3]).T
+        rows += [(*key, measure, *of, len(part)) for measure, of in zip(HARD_MEASURES, found, strict=True)]
     return pd.DataFrame(rows, columns=[*keys, "measure", "mean", "low", "high", "instances"])
 
 
-def best_methods(area: pd.DataFrame) -> pd.DataFrame:
+@table_of("task measure method mean random instances")
+def best_methods(area: pd.DataFrame) -> Iterator[tuple]:
     """One row a task and measure: the method that it puts first, over models and seeds, and what random scores get.
 
     Lower sufficiency is better. area: of `area_over_curve`.
     """
-    rows = []
     for task, part in area.groupby("task", sort=False):
         for measure in HARD_MEASURES[:2]:
             means = part[part.measure == measure].groupby("method", sort=False)["mean"].mean()
             others = METRICS[measure].sign * means.drop("random", errors="ignore")
             if len(others):  # else nothing but random scores explained
                 best = others.idxmax()
-                rows.append((task, measure, best, means[best], means.get("random", np.nan), part.instances.max()))
-    return pd.DataFrame(rows, columns=["task", "measure", "method", "mean", "random", "instances"])
+                yield task, measure, best, means[best], means.get("random", np.nan), part.instances.max()
 
 
 def published_cells() -> pd.DataFrame:
@@ -90,32 +86,21 @@ def _trained(step: Step, published: pd.DataFrame) -> Iterator[tuple[str, str, st
         yield task, model, name, published.set_index("dataset").reindex([name]).iloc[0]
 
 
-def table_1(step: Step) -> pd.DataFrame:
+@table_of(
+    "task model train_rows test_rows explained words_mean classes f1 f1_sd seeds dataset published_f1 published_words"
+)
+def table_1(step: Step) -> Iterator[tuple]:
     """Data and models: a row a task and model with sizes, mean words, classes, macro F1 over seeds, published F1."""
-    rows, runs = [], step.profile.explained_runs("faithfulness")
+    profile, runs = step.profile, step.profile.explained_runs("faithfulness")
     for task, model, name, theirs in _trained(step, reported("zhao_table1_data")):
-        reader = step.profile.read_by(task)
-        seeds = [seed for t, m, seed in runs if (t, m) == (task, model)]
-        scores = pd.concat([step.results.read_table("accuracy", "02_train", reader, model, seed) for seed in seeds])
+        trained, seeds = (profile.read_by(task), model), [run[2] for run in runs if run[:2] == (task, model)]
+        tables = [step.results.read_table("accuracy", "02_train", *trained, seed) for seed in seeds]
+        scores, f1 = pd.concat(tables), 100 * pd.concat(tables).macro_f1
         words = pq.read_table(corpora.table_path(task), columns=["words"], filters=[("split", "=", "test")])["words"]
-        rows.append(
-            {
-                "task": task,
-                "model": model,
-                "train_rows": int(scores.train_rows.iloc[0]),
-                "test_rows": int(scores.test_rows.iloc[0]),
-                "explained": step.profile.rows_explained(task, model),
-                "words_mean": float(pc.mean(pc.list_value_length(words)).as_py()),
-                "classes": len(corpora.TASKS[task].labels),
-                "f1": float(100 * scores.macro_f1.mean()),
-                "f1_sd": float(100 * scores.macro_f1.std(ddof=0)),
-                "seeds": len(seeds),
-                "dataset": name,
-                "published_f1": float(theirs.f1_mean),
-                "published_words": float(theirs.avg_len_words),
-            }
-        )
-    return pd.DataFrame(rows)
+        length, classes = pc.mean(pc.list_value_length(words)).as_py(), len(corpora.TASKS[task].labels)
+        rows = (scores.train_rows.iloc[0], scores.test_rows.iloc[0], profile.rows_explained(task, model))
+        ours = (*rows, length, classes, f1.mean(), f1.std(ddof=0), len(tables))
+        yield task, model, *ours, name, theirs.f1_mean, theirs.avg_len_words
 
 
 def table_2(pairs: pd.DataFrame, step: Step) -> pd.DataFrame:
@@ -176,28 +161,19 @@ def _read_example(step: Step, one: pd.Series) -> tuple[tuple[str, ...], dict[str
     return tuple(words), scores, [False] * len(words)
 
 
-def table_5(step: Step) -> pd.DataFrame:
+@table_of(
+    "task model weights max_length batch learning_rate epochs dataset published_model published_batch published_rate "
+    "published_epochs"
+)
+def table_5(step: Step) -> Iterator[tuple]:
     """Training: a row a task and model with the weights it starts from and how it is trained, beside the published."""
-    rows = []
     for task, model, name, theirs in _trained(step, reported("zhao_table5_hyperparameters")):
         spec, used = step.profile.models[model], step.profile.training_of(step.profile.read_by(task), model)
-        rows.append(
-            {
-                "task": task,
-                "model": model,
-                "weights": spec.weights or f"{spec.architecture}, from scratch",
-                "max_length": spec.max_length,
-                "batch": used.batch_rows,
-                "learning_rate": used.learning_rate,
-                "epochs": used.epochs,
-                "dataset": name,
-                "published_model": theirs.model,
-                "published_batch": theirs.batch_size,
-                "published_rate": theirs.lr_model,
-                "published_epochs": theirs.epochs,
-            }
+        weights = spec.weights or f"{spec.architecture}, from scratch"
+        yield (
+            *(task, model, weights, spec.max_length, used.batch_rows, used.learning_rate, used.epochs),
+            *(name, theirs.model, theirs.batch_size, theirs.lr_model, theirs.epochs),
         )
-    return pd.DataFrame(rows)
 
 
 def table_6(pairs: pd.DataFrame, step: Step) -> pd.DataFrame:

@@ -1,0 +1,42 @@
+"""What tables are made with: rows under named columns, and means with their intervals over texts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import wraps
+
+import numpy as np
+import pandas as pd
+
+from attreval.core.bootstrap import bootstrap_mean
+from compendium.config import BootstrapSpec
+
+
+def table_of(columns: str) -> Callable[[Callable[..., Iterable]], Callable[..., pd.DataFrame]]:
+    """Decorate a function that gives rows, tuples or dicts: it gives their table, with all columns if there is no row.
+
+    columns: their names; `x±` stands for `x x_low x_high`, a number and the ends of its interval.
+    """
+
+    def decorate(rows: Callable[..., Iterable]) -> Callable[..., pd.DataFrame]:
+        @wraps(rows)
+        def made(*given, **named) -> pd.DataFrame:
+            return pd.DataFrame(list(rows(*given, **named)), columns=spell(columns))
+
+        return made
+
+    return decorate
+
+
+def spell(columns: str) -> list[str]:
+    """The names of columns, each `x±` spelled out."""
+    out = []
+    for name in columns.split():
+        number = name.removesuffix("±")
+        out += [name] if number == name else [number, f"{number}_low", f"{number}_high"]
+    return out
+
+
+def mean_low_high(values, settings: BootstrapSpec, *names: object) -> np.ndarray:
+    """(3, ...) mean of (n, ...) values over texts, and the ends of its interval; see `bootstrap_mean`."""
+    return np.stack(bootstrap_mean(values, settings.draws, settings.confidence, *names))
