@@ -11,10 +11,10 @@ import seaborn as sns
 from matplotlib import pyplot as plt
 from matplotlib.patches import Rectangle
 
-from attreval.metrics.planted.measures import LIMITED_METRICS, PLANTED_METRICS
-from attreval.metrics.planted.raised import raised_verdicts
-from attreval.metrics.planted.worlds import WORLDS
 from attreval.metrics.separation import metric_verdicts
+from attreval.trial.measure import LIMITED_METRICS, PLANTED_METRICS
+from attreval.trial.raised import raised_verdicts
+from attreval.trial.worlds.planted import PLANTED_WORLDS as WORLDS
 from compendium.papers.common.sentences import of_row, sentence
 from compendium.papers.common.style import use_style
 
@@ -71,7 +71,7 @@ def constant_table(cells: pd.DataFrame) -> pd.DataFrame:
 def raised_by_metric(table: pd.DataFrame) -> pd.DataFrame:
     """One row a metric: whether it falls for a model that answers erased texts to its liking, those that do first.
 
-    table: of metrics.planted.raised.raised_table.
+    table: of trial.raised.raised_table.
     """
     found = raised_verdicts(table)
     order = found.verdict.map({"falls for it": 0, "moves": 1, "resists": 2}).sort_values(kind="stable").index
