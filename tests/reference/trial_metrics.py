@@ -28,7 +28,7 @@ def broken(change, name):
     def made(text, method):
         scores = np.roll(text.scores[method], 1) if change == "off by one" else text.scores[method]
         value = yield from METRICS["nc"].function(replace(text, scores={method: scores}, found={}), method)
-        return {"off by one": value, "sign": -value, "normalised away": value / (value or 1.0)}[change]
+        return {"off by one": value, "sign": -value, "normalised away": (value - value) / max(1e-9, value)}[change]
 
     return made
 

@@ -24,6 +24,9 @@ def trial(
     texts: Annotated[int | None, typer.Option(help="texts of each world; else 30", min=8)] = None,
     seed: Annotated[int | None, typer.Option(help="of the worlds; else drawn anew", min=0)] = None,
     out: Annotated[Path | None, typer.Option(help="write an .html page; else trial.html, `-` for none")] = None,
+    board: Annotated[
+        Path | None, typer.Option(help="write a submission for the board (board/README.md), a .jsonl")
+    ] = None,
     export: Annotated[
         Path | None, typer.Option(help="only write the worlds' texts (texts.jsonl) into a folder")
     ] = None,
@@ -32,6 +35,8 @@ def trial(
     """May a metric be trusted? Try it, or attributions of your own, in worlds whose truth is known."""
     if out is not None and out.suffix != ".html" and str(out) != "-":
         raise ValueError(f"a trial is kept as .html; got {str(out)!r}")
+    if board is not None and board.suffix != ".jsonl":
+        raise ValueError(f"a submission is a .jsonl; got {str(board)!r}")
     if export is not None and (file or metric or attributions):
         raise ValueError("--export only writes texts; leave out the metrics and --attributions")
     import torch
@@ -66,6 +71,11 @@ def trial(
         ]
     )
     print("", *headline(result), sep="\n")
+    if board is not None:
+        from attreval.trial.board import write_submission
+
+        write_submission(board, result)
+        print(f"submission: {board}")
     if str(out) != "-":
         page = out or Path("trial.html")
         with write_whole(page) as part:

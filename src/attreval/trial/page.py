@@ -50,8 +50,8 @@ def make_page(result: Result) -> str:
         f'<p class="note">{escape(READING)}</p>',
         "<h2>The verdicts, and why</h2>",
         _verdicts(result),
-        '<p class="note">Score: mean AUC over random scores, the reverse and misleading explanations. Tau: of the value '
-        "with the share of truth in degraded explanations. Evaluations: that it asks for, a text. Texts: on "
+        '<p class="note">Score: mean AUC over random scores, the reverse and misleading ones. Tau: of the value '
+        "with the share of truth in degraded explanations. Evaluations: asked for, a text. Texts: on "
         "which it decides in every world.</p>",
         "<h2>Use these, for this question</h2>",
         f'<p class="note">{escape(RULE)} Stays: the share of worlds any one of which can be left out.</p>',

@@ -204,19 +204,19 @@ def _worst_reason(part: pd.DataFrame) -> str:
 
 RULE = (
     "Of the metrics that answer a question: those that surely put the truth before random scores and before its "
-    "reverse in the most worlds, as a share of those where they can be asked and in more than half; of these the ones "
-    f"whose mean AUC over random scores, the reverse and misleading explanations is within {NEAR} of the best; the "
-    f"cheapest first, at most {MOST}."
+    "reverse in more than half of the worlds, and fail in at most one world more than the best of them; of these the "
+    f"ones whose mean AUC over random scores, the reverse and misleading explanations is within {NEAR} of the best; "
+    f"the cheapest first, at most {MOST}."
 )
 
 
 def choose(matrix: pd.DataFrame, metrics: Mapping[str, Metric]) -> dict[str, list[str]]:
     """Question -> the metrics on the short list, by RULE."""
     table = verdict_table(matrix, metrics)
-    table = table[table.passed > table.worlds / 2].assign(share=table.passed / table.worlds)
+    table = table[table.passed > table.worlds / 2].assign(failed=table.worlds - table.passed)
     out = {}
     for question, part in table.groupby("question", sort=False):
-        part = part[part.share >= part.share.max() - 1e-9]
+        part = part[part.failed <= part.failed.min() + 1]
         part = part[part.score >= part.score.max() - NEAR]
         out[question] = part.sort_values(["evaluations", "score"], ascending=[True, False]).metric.tolist()[:MOST]
     return out
