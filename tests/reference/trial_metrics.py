@@ -22,7 +22,7 @@ def truth_ranking(text, method):
 
 
 def broken(change, name):
-    """NC, broken on purpose. change: (value, text with its scores) -> value, or scores -> scores."""
+    """NC, broken on purpose: turned round, of the scores of the word before, or less its own least value."""
 
     @metric(name, name=name, needs=("scores", "model"), **OWN)
     def made(text, method):
