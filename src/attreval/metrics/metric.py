@@ -21,7 +21,10 @@ JUDGES = {
     "faithfulness": "Faithfulness (Zhao & Aletras 2023)",
     "diagnosis": "Diagnosis (Sun et al. 2024)",
 }
-NEEDS = ("scores", "rivals", "random", "marks", "relations", "model", "agent", "models", "metrics", "truth")
+NEEDS = (
+    *("scores", "rivals", "random", "marks", "relations", "model", "agent", "models", "metrics", "truth"),
+    *("texts", "neighbours", "randomised", "infill"),
+)
 UNIT = (0.0, 1.0)
 
 
@@ -36,7 +39,8 @@ class Metric:
     alone. stored: the measure's name in results/<profile>/instances, where values of single texts are kept. joint: the
     joint study compares it. turned: of what it is the opposite, so that higher is better. hard: the counterpart of a
     soft metric. order: its place among all metrics; without one it stands at the end of its judge. also: other names.
-    by_name: it asks the model for hundreds of rows of a text, so only where it is named. disturbs: it needs a model
+    by_name: asked only where it is named: it asks the model for many rows of a text, or says again what others say.
+    disturbs: it needs a model
     whose vectors can be disturbed where they enter the encoder. planted: whether planted models put it to the test.
     blind: why it cannot tell a planted truth, where that is known.
     """

@@ -5,7 +5,7 @@ Letters used for shapes: n content tokens.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
@@ -52,6 +52,9 @@ class ScoredText:
     from in their place. selected: voters that select tokens by themselves -> (n,) bool, in place of their peaks.
     Of explanations by pieces (Sun et al. 2024): attributions by method, the units of the text, the numbers of units
     that are taken (sizes), and the relations that are true.
+    Where somebody made them: neighbours, method -> (k, n) scores of slightly disturbed texts; randomised, method ->
+    (l, n) scores by models whose layers were drawn anew from the last one down; infill, (tokens, (m, L) bool kept) ->
+    (m, L) ids, the others written anew (models.infilling); texts, all that are asked about together, this one too.
     found: what is known already: (metric, method) -> value, and what metrics share, by keys of their own.
     """
 
@@ -67,6 +70,10 @@ class ScoredText:
     units: Units | None = None
     sizes: tuple[int, ...] = ()
     relations: tuple = ()
+    neighbours: Mapping[str, np.ndarray] = field(default_factory=dict)
+    randomised: Mapping[str, np.ndarray] = field(default_factory=dict)
+    infill: Callable[[Tokens, np.ndarray], np.ndarray] | None = None
+    texts: Sequence[ScoredText] = field(default=(), repr=False)
     found: dict[Hashable, Any] = field(default_factory=dict)
 
     @cached_property

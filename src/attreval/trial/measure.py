@@ -30,7 +30,7 @@ COMPARED = ("nc", "ns", "soft_nc_equal", "soft_ns_equal")  # what diagnosticity 
 SIZES = (2, 4, 6)  # units that are masked or kept, for explanations of every type alike
 USUAL = 13  # units of a text of these; longer texts have multiples masked and kept
 SHOWN = 2  # tokens of an explanation that an agent is shown
-OFFERED = {"scores", "rivals", "random", "marks", "relations", "model"}  # of what metrics need
+OFFERED = {"scores", "rivals", "random", "marks", "relations", "model", "texts"}  # of what metrics need
 AROUND = {"neighbours", "randomised"}  # what a trained network offers besides
 MIDDLE = 0.5  # what a place between a text's limits counts where these are the same
 GIVEN, TRUTH = "given", "truth"  # the explanation that is judged, and its rival
@@ -55,13 +55,19 @@ class Trial:
 
 
 def as_scored(
-    text: WorldText, scores: np.ndarray, names: tuple, level: str = "token", beside: Mapping[str, Any] | None = None
+    text: WorldText,
+    scores: np.ndarray,
+    names: tuple,
+    level: str = "token",
+    beside: Mapping[str, Any] | None = None,
+    texts: Sequence[ScoredText] = (),
 ) -> ScoredText:
     """A text with an explanation, as a metric is asked about it.
 
-    names: what random draws derive from. beside: field of ScoredText -> what stands around this explanation.
+    names: what random draws derive from. beside: its neighbours, and randomised (see ScoredText). texts: all that are
+    asked about together.
     """
-    truth = text.truth if level == "token" else text.pair_truth
+    truth = text.truth if level == "token" or text.pair_truth is None else text.pair_truth
     longer, pairs = max(1, round(len(text.truth) / USUAL)), text.pair_truth
     true_pairs = [] if pairs is None else text.units.pairs()[pairs > 0].tolist()
     return ScoredText(
@@ -76,7 +82,9 @@ def as_scored(
         units=text.units,
         sizes=tuple(sorted({min(longer * size, len(text.units) - 1) for size in SIZES})),
         relations=tuple(tuple((u,) for u in pair) for pair in true_pairs),
-        **{name: {GIVEN: held} for name, held in (beside or {}).items()},
+        neighbours=(beside or {}).get("neighbours", {}),
+        randomised=(beside or {}).get("randomised", {}),
+        texts=texts,
     )
 
 
@@ -85,7 +93,12 @@ def applies(metric: Metric, world: World, made: Made) -> bool:
     offered = OFFERED | (AROUND if made.network else set())
     pairs = made.texts[0].pair_truth is not None
     has = set(metric.needs) <= offered or metric.function in STAND_INS
-    return has and (metric.level == "token" or pairs) and (world.short or not metric.by_name)
+    return has and (metric.level == "token" or pairs) and (world.short or not searches(metric))
+
+
+def searches(metric: Metric) -> bool:
+    """Whether a metric asks for hundreds of rows of a text, to find its limits."""
+    return metric.planted and metric.by_name
 
 
 def known_worlds(names: Sequence[str] | None = None, corpora: str | None = None) -> list[str]:
@@ -156,8 +169,7 @@ def try_metrics(
         costs += [(key, name, price) for key, price in prices(made, asked).items()]
         measured += [(name, what, value) for what, value in made.measured.items()]
         say(f"{name}: {len(asked)} metrics on {len(made.texts)} texts")
-    values = pd.DataFrame(rows, columns=[*COLUMNS, "words"])
-    check_values(values)
+    values = check_values(pd.DataFrame(rows, columns=[*COLUMNS, "words"]))
     return Trial(
         values,
         pd.DataFrame(costs, columns=["metric", "world", "evaluations"]),
@@ -202,19 +214,20 @@ def _measure(
 ) -> list[tuple]:
     """The rows of one explainer, without the world: all metrics on every text that it explains."""
     at = [number for number, one in enumerate(scores) if np.isfinite(one).all()]
-    texts, found, asked = [made.texts[number] for number in at], [scores[number] for number in at], []
+    texts, found = [made.texts[number] for number in at], [scores[number] for number in at]
+    asked: list[ScoredText] = []
     for number, text in zip(at, texts, strict=True):
-        held = {name: each[number][who] for name, each in beside.items() if who in each[number]}
-        asked.append(as_scored(text, scores[number], (ALIKE.get(who, who), draw), level, held))
+        held = {name: {GIVEN: each[number][who]} for name, each in beside.items() if who in each[number]}
+        asked.append(as_scored(text, scores[number], (ALIKE.get(who, who), draw), level, held, asked))
     single = [
         one
         for one in metrics.values()
         if one.function not in STAND_INS and all(need not in AROUND or who in beside[need][0] for need in one.needs)
     ]
-    values = {one.name: [] for one in single}
+    values: dict[str, list[float]] = {one.name: [] for one in single}
     for answers in scorer.converse(("", _ask_all(text, single)) for text in asked):
         for one, value in zip(single, answers, strict=True):
-            values[one.name].append(MIDDLE if one.by_name and np.isnan(value) else value)
+            values[one.name].append(MIDDLE if searches(one) and np.isnan(value) else value)
     for one in metrics.values():
         if one.function in STAND_INS:
             values[one.name] = STAND_INS[one.function](texts, found, (one.name, who, draw), made.model).tolist()
@@ -260,16 +273,19 @@ def closeness(scores: np.ndarray, truth: np.ndarray) -> float:
     return float(np.mean((np.sign(scores[more] - scores[less]) + 1) / 2)) if len(more) else float("nan")
 
 
-def check_values(values: pd.DataFrame) -> None:
-    """ValueError where a metric gives what is infinite, or no number for any true explanation of a world."""
-    known = values.value.notna()
-    none = ~known.groupby([values.metric, values.world, values.explainer]).transform("any")
-    bad = values[np.isinf(values.value.astype(float)) | (none & (values.explainer == "oracle"))]
+def check_values(values: pd.DataFrame) -> pd.DataFrame:
+    """The values without metrics in worlds where they give no number for any true explanation.
+
+    ValueError where a metric gives what is infinite, or nowhere a number.
+    """
+    known = values.value.where(values.explainer == "oracle").notna()
+    anywhere = known.groupby(values.metric).transform("any")
+    bad = values[np.isinf(values.value.astype(float)) | ((values.explainer == "oracle") & ~anywhere)]
     if len(bad):
         one = bad.iloc[0]
-        raise ValueError(
-            f"metric {one.metric!r} gives {one.value} for {one.explainer} on {one.text!r}: a number is needed"
-        )
+        what = f"metric {one.metric!r} gives {one.value} for {one.explainer} on {one.text!r}"
+        raise ValueError(f"{what}: a number is needed")
+    return values[known.groupby([values.metric, values.world]).transform("any")].reset_index(drop=True)
 
 
 def guess_class(texts: Sequence[WorldText], scores: Sequence[np.ndarray], names: tuple, model: Any) -> np.ndarray:
@@ -316,9 +332,9 @@ TRIED = {
     # a rival is the truth here
     name: replace(metric, title=metric.title.replace(" (", " with gold (")) if "rivals" in metric.needs else metric
     for name, metric in METRICS.items()
-    if metric.planted and metric.sign and (set(metric.needs) <= OFFERED | AROUND or metric.function in STAND_INS)
+    if (metric.planted or not metric.notebook)  # what a notebook computes is no function of a text and a method
+    and metric.sign
+    and (set(metric.needs) <= OFFERED | AROUND or metric.function in STAND_INS)
 }
-PLANTED_METRICS = {
-    name: metric for name, metric in TRIED.items() if not metric.by_name and not AROUND & set(metric.needs)
-}
-LIMITED_METRICS = {name: metric for name, metric in TRIED.items() if metric.by_name}  # where texts are short alone
+PLANTED_METRICS = {name: metric for name, metric in TRIED.items() if metric.planted and not metric.by_name}
+LIMITED_METRICS = {name: metric for name, metric in TRIED.items() if searches(metric)}  # where texts are short alone

@@ -84,7 +84,8 @@ def geco(seed: int, count: int, folder: Path) -> Made:
     model, ours = geco_model(folder, seed)
     learnt = {number for *_, number in read_sentences(folder, "train")}
     tested = [row for row in read_sentences(folder, "test") if row[3] not in learnt and len(row[0]) <= LONGEST]
-    order, texts, asked, seen = generator("trial", "geco", seed).permutation(len(tested)), [], 0, set()
+    order, texts = generator("trial", "geco", seed).permutation(len(tested)), list[WorldText]()
+    asked, seen = 0, set[int]()
     scorer = Scorer(model, precision="float64")
     for at in order.tolist():
         words, marks, label, number = tested[at]
