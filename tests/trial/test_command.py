@@ -76,7 +76,7 @@ def test_attributions_of_ones_own_stand_beside_those_of_methods(tmp_path):
     close = closeness_table(result)
     assert (close["mine"] == 1).all() and (close["noise"] < 0.8).all() and "lime" in close
     places = result.standing.set_index(["metric", "explainer"]).place
-    assert places["nc", "mine"] == pytest.approx(1) and places["nc", "noise"] < 0.9
+    assert places["nc", "mine"] == pytest.approx(1, abs=0.1) and places["nc", "noise"] < 0.9
     assert any(line.startswith("mine: right on 100% of pairs") for line in headline(result))
     said, code = ask("--attributions", path, "--metric", "nc", "--out", tmp_path / "page.html")
     assert code == 0 and "noise: right on" in said and "mine" in (tmp_path / "page.html").read_text(encoding="utf-8")

@@ -40,7 +40,8 @@ def separation(values: pd.DataFrame, draws: int, confidence: float, of: str = "o
             half = width * gap.std(ddof=1) / np.sqrt(gap.count())
             row = [measured, world, explainer, float(means[at]), float(lows[at]), float(highs[at])]
             known = int(np.isfinite(won[:, at]).sum())
-            rows.append((*row, float(np.nanmean(some)), gap.mean(), gap.mean() - half, gap.mean() + half, known))
+            mean = float(mean_of_known(some.ravel()))
+            rows.append((*row, mean, gap.mean(), gap.mean() - half, gap.mean() + half, known))
     numbers = ["separation", "low", "high", "mean", "gap", "gap_low", "gap_high", "texts"]
     return pd.DataFrame(rows, columns=["metric", "world", "explainer", *numbers])
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from math import ceil
 from pathlib import Path
 
 import pandas as pd
@@ -72,12 +73,17 @@ def metrics_of(path: Path) -> dict[str, Metric]:
     return TRIED | (read_metrics(own) if own.exists() else {})
 
 
-def differences(path: Path, worlds: Sequence[str]) -> pd.DataFrame:
-    """Where a submission says something else than worlds made again by its seed: a row a metric, world and number."""
+def differences(path: Path, worlds: Sequence[str], most: int | None = None) -> pd.DataFrame:
+    """Where a submission says something else than worlds made again by its seed: a row a metric, world and number.
+
+    most: metrics that are asked, spread over the submission; all where not given.
+    """
     told, metrics = read_submission(path), metrics_of(path)
     if unknown := sorted(set(told.metric) - set(metrics)):
         raise ValueError(f"{path.name}: no metric {unknown[0]!r}; it is expected in {path.with_suffix('.py').name}")
-    asked = told[told.world.isin(worlds)]
+    names = list(dict.fromkeys(told.metric))
+    names = names[:: ceil(len(names) / most)] if most else names
+    asked = told[told.world.isin(worlds) & told.metric.isin(names)]
     trial = try_metrics(
         {name: metrics[name] for name in dict.fromkeys(asked.metric)},
         int(told.texts.iloc[0]),

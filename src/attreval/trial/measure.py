@@ -169,7 +169,8 @@ def try_metrics(
         costs += [(key, name, price) for key, price in prices(made, asked).items()]
         measured += [(name, what, value) for what, value in made.measured.items()]
         say(f"{name}: {len(asked)} metrics on {len(made.texts)} texts")
-    values = check_values(pd.DataFrame(rows, columns=[*COLUMNS, "words"]))
+    values = pd.DataFrame(rows, columns=[*COLUMNS, "words"])
+    check_values(values)
     return Trial(
         values,
         pd.DataFrame(costs, columns=["metric", "world", "evaluations"]),
@@ -273,19 +274,14 @@ def closeness(scores: np.ndarray, truth: np.ndarray) -> float:
     return float(np.mean((np.sign(scores[more] - scores[less]) + 1) / 2)) if len(more) else float("nan")
 
 
-def check_values(values: pd.DataFrame) -> pd.DataFrame:
-    """The values without metrics in worlds where they give no number for any true explanation.
-
-    ValueError where a metric gives what is infinite, or nowhere a number.
-    """
-    known = values.value.where(values.explainer == "oracle").notna()
-    anywhere = known.groupby(values.metric).transform("any")
-    bad = values[np.isinf(values.value.astype(float)) | ((values.explainer == "oracle") & ~anywhere)]
+def check_values(values: pd.DataFrame) -> None:
+    """ValueError where a metric gives what is infinite, or no number for a true explanation in any world."""
+    known = values.value.where(values.explainer == "oracle").notna().groupby(values.metric).transform("any")
+    bad = values[np.isinf(values.value.astype(float)) | ((values.explainer == "oracle") & ~known)]
     if len(bad):
         one = bad.iloc[0]
         what = f"metric {one.metric!r} gives {one.value} for {one.explainer} on {one.text!r}"
         raise ValueError(f"{what}: a number is needed")
-    return values[known.groupby([values.metric, values.world]).transform("any")].reset_index(drop=True)
 
 
 def guess_class(texts: Sequence[WorldText], scores: Sequence[np.ndarray], names: tuple, model: Any) -> np.ndarray:

@@ -61,13 +61,24 @@ def matrix_table(trial: Trial, draws: int = DRAWS, confidence: float = CONFIDENC
     with the share of truth in degraded explanations. moved_by_scale: share of texts whose value moves where the truth
     is multiplied by ten. sparse: AUC over the truth cut short. length: rank correlation of the values of random scores
     with the number of words, NaN where all texts are equally long; length_p: of its test. evaluations: that it asks
-    for a text. decides: texts on which the interval of the AUC leaves one half, NaN for never. why: in words.
+    for a text. known: share of texts on which it gives a value for the truth. decides: texts on which the interval of
+    the AUC leaves one half, NaN for never. why: in words.
     """
-    cells = separation(trial.values, draws, confidence)
+    values = trial.values
+    known = (
+        values.value.notna()
+        .astype(float)
+        .where(values.explainer == "oracle")
+        .groupby([values.metric, values.world])
+        .mean()
+    )
+    silent = known.reindex(pd.MultiIndex.from_frame(values[["metric", "world"]])).to_numpy() == 0
+    values = values.assign(value=values.value.where(~silent, 0.0))  # what says nothing ties with everything
+    cells = separation(values, draws, confidence)
     prices = trial.costs.set_index(["metric", "world"]).evaluations
     close, rows = trial.truths.groupby(["world", "explainer"]).closeness.mean(), []
     cells = cells.set_index(["metric", "world"]).sort_index()
-    for (metric, world), part in trial.values.groupby(["metric", "world"], sort=False):
+    for (metric, world), part in values.groupby(["metric", "world"], sort=False):
         by, wide = cells.loc[(metric, world)].set_index("explainer"), _wide(part)
         by = by.drop([name for name in MISLEADING if name in by.index and close.get((world, name), 0) >= AS_TRUE])
         row = {"metric": metric, "world": world, "auc": by.separation["random"], "texts": int(by.texts["random"])}
@@ -78,6 +89,7 @@ def matrix_table(trial: Trial, draws: int = DRAWS, confidence: float = CONFIDENC
         row |= _degradation(wide, draws, confidence, metric, world) | _invariances(wide, part)
         row["sparse"], row["sparse_high"] = by.separation.get("sparse", np.nan), by.high.get("sparse", np.nan)
         row["evaluations"] = prices.get((metric, world), np.nan)
+        row["known"] = float(known[metric, world])
         row["decides"] = texts_to_decide(_wins(wide))
         rows.append(row | {"why": "; ".join(reasons(row))})
     return pd.DataFrame(rows)
@@ -133,7 +145,7 @@ def _invariances(wide: pd.DataFrame, part: pd.DataFrame) -> dict[str, float]:
 
 def reasons(row: Mapping) -> list[str]:
     """What speaks against a metric in a world, in words."""
-    out = []
+    out = [f"gives no value on {1 - row['known']:.0%} of texts"] if row["known"] < 1 else []
     for name in REASONS:
         value, low = row["auc" if name == "random" else name], row["low" if name == "random" else f"{name}_low"]
         if not np.isnan(value) and low <= 0.5:
