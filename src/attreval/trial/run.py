@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from attreval.core.tables import write_csv
 from attreval.methods import METHODS as KNOWN
 from attreval.metrics.metric import Metric
 from attreval.trial.exchange import Theirs, check_metric, read_metrics, read_theirs
@@ -146,14 +145,6 @@ def standing(trial: Trial) -> pd.DataFrame:
     places = means[real].sub(means["random"], axis=0).div(gap, axis=0).clip(-2, 2)
     found = places.groupby("metric", sort=False).mean().reset_index().melt("metric", var_name="explainer")
     return found.rename(columns={"value": "place"}) if real else pd.DataFrame(columns=["metric", "explainer", "place"])
-
-
-def write_tables(result: Result, folder: Path) -> None:
-    """Write every table of a trial into a folder, as csv."""
-    held = {"matrix": result.matrix, "verdicts": result.verdicts, "short_list": result.short}
-    held |= {"values": result.trial.values, "truths": result.trial.truths, "measured": result.trial.measured}
-    for name, table in held.items():
-        write_csv(folder / f"{name}.csv", table)
 
 
 def closeness_table(result: Result) -> pd.DataFrame:

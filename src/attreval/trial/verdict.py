@@ -7,7 +7,7 @@ one half. Letters used for shapes: n texts, s shares of noise.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from math import ceil, log2
 
 import numpy as np
@@ -254,8 +254,3 @@ def short_list(matrix: pd.DataFrame, metrics: Mapping[str, Metric]) -> pd.DataFr
             row["stays"] = 1 - len(gone) / len(without) if without else np.nan
             rows.append(row | {"leaves_without": ", ".join(gone) if name in used else ""})
     return pd.DataFrame(rows)
-
-
-def is_condemned(verdicts: pd.DataFrame) -> Sequence[str]:
-    """The metrics that do not tell the truth in more than half of the worlds."""
-    return verdicts[verdicts.verdict == "condemned"].metric.tolist()
