@@ -28,9 +28,9 @@ h1{font-size:1.5rem;line-height:1.25}h2{font-size:1.15rem;margin-top:2.2rem}
 """
 READING = (
     "A cell: how often the metric puts the truth before random scores, a tie counting half, so that tossing a coin "
-    "gives .50; with the 95 % interval. Blue: surely more than half of the time, before random scores and before the "
-    "reverse of the truth. Red: not. Sand: so, but a misleading explanation fools it. Empty: the world lacks what the "
-    "metric needs."
+    "gives .50; with the 95 % interval, and behind it the same over the reverse of the truth where that is not sure. "
+    "Blue: surely more than half of the time, before random scores and before the reverse. Red: not. Sand: so, but a "
+    "misleading explanation fools it. Empty: the world lacks what the metric needs."
 )
 
 
@@ -96,7 +96,8 @@ def matrix_html(result: Result) -> str:
                 line.append(("", "", ""))
                 continue
             kind = "bad" if not row["passes"] else "fooled" if "fooled" in row["why"] else "fine"
-            line.append((f"{row['auc']:.2f} ({row['low']:.2f} to {row['high']:.2f})", kind, row["why"]))
+            reverse = f"; {row['reversed']:.2f}" if row["reversed"] < row["auc"] and row["reversed_low"] <= 0.5 else ""
+            line.append((f"{row['auc']:.2f} ({row['low']:.2f} to {row['high']:.2f}){reverse}", kind, row["why"]))
         rows.append(("own" if verdict["metric"] in result.own else "", line))
     return _table(["", *(world.replace("_", " ") for world in result.worlds)], rows)
 

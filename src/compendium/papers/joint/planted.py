@@ -126,9 +126,9 @@ def _titles(metrics: pd.Series) -> list[str]:
 
 
 def draw_matrix(table: pd.DataFrame, verdicts: pd.DataFrame):
-    """How often each metric puts the truth before random scores, a row a metric, a column a world.
+    """How often each metric puts the truth before random scores, or its reverse where that is less often.
 
-    Red: not surely, or not surely before its reverse. Sand: surely, but a misleading explanation fools it. Empty: the
+    A row a metric, a column a world. Red: not surely, or not surely before its reverse. Sand: surely, but a misleading explanation fools it. Empty: the
     world lacks what it needs. The name of a metric that fails in more than half of them is red and ends in a cross.
     table: of `matrix`; verdicts: of `trial_verdicts`, whose order is that of the rows.
     """
@@ -142,7 +142,8 @@ def draw_matrix(table: pd.DataFrame, verdicts: pd.DataFrame):
             cell = cells.loc[(metric, world)]
             colour = FAIL if not cell.passes else FOOLED if "fooled" in cell.why else FINE
             axes.add_patch(Rectangle((x, y), 1, 1, facecolor=colour, edgecolor="white", linewidth=1.5))
-            ink, shown = "white" if colour == FAIL else "black", f"{cell.auc:.2f}".removeprefix("0")
+            least = np.fmin(cell.auc, cell.reversed)
+            ink, shown = "white" if colour == FAIL else "black", f"{least:.2f}".removeprefix("0")
             axes.text(x + 0.5, y + 0.5, shown, ha="center", va="center", color=ink, fontsize=7)
     axes.set(xlim=(0, len(worlds)), ylim=(len(verdicts), 0))
     axes.set_xticks([x + 0.5 for x in range(len(worlds))], [w.replace("_", " ") for w in worlds], rotation=40)
