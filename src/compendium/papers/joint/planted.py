@@ -128,9 +128,9 @@ def _titles(metrics: pd.Series) -> list[str]:
 def draw_matrix(table: pd.DataFrame, verdicts: pd.DataFrame):
     """How often each metric puts the truth before random scores, or its reverse where that is less often.
 
-    A row a metric, a column a world. Red: not surely, or not surely before its reverse. Sand: surely, but a misleading explanation fools it. Empty: the
-    world lacks what it needs. The name of a metric that fails in more than half of them is red and ends in a cross.
-    table: of `matrix`; verdicts: of `trial_verdicts`, whose order is that of the rows.
+    A row a metric, a column a world. Red: not surely, or not surely before its reverse. Sand: surely, but a misleading
+    explanation fools it. Empty: the world lacks what it needs. The name of a metric that fails in half of them or more
+    is red and ends in a cross. table: of `matrix`; verdicts: of `trial_verdicts`, whose order is that of the rows.
     """
     use_style()
     worlds, cells = list(dict.fromkeys(table.world)), table.set_index(["metric", "world"])
