@@ -45,7 +45,11 @@ def test_the_builder_of_the_guide_yields_rows(written, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "guide", ["README.md", "CONTRIBUTING.md", "docs/map.md", "docs/notebooks.md", "docs/own_model.md", "docs/asked.md"]
+    "guide",
+    [
+        *("README.md", "CONTRIBUTING.md"),
+        *(f"docs/{name}.md" for name in ("map", "notebooks", "own_model", "asked", "trial")),
+    ],
 )
 def test_every_file_that_a_guide_names_is_there(guide):
     text = re.sub(r"```python.*?```", "", (CHECKOUT / guide).read_text(encoding="utf-8"), flags=re.DOTALL)

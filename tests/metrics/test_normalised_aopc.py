@@ -10,10 +10,10 @@ from reference import orders as slow
 from attreval.metrics import METRICS
 from attreval.metrics.erasure import erase, rationale_sizes
 from attreval.metrics.normalised_aopc import MEASURES, find_limits
-from attreval.metrics.planted.worlds import PlantedModel, make_texts
 from attreval.metrics.protocol import Protocol
 from attreval.metrics.scored_text import ScoredText, Settings
 from attreval.models.scorer import Scorer
+from attreval.trial import load_world
 
 WORDS = ["the", "film", "was", "good", "not", "bad", "a", "very", "brave", "plot"]
 SOME, EACH = (0.2, 0.5), (0.2, 0.4, 0.6, 0.8, 1.0)
@@ -90,8 +90,9 @@ def test_limits_found_by_a_beam_search_hold_for_the_explanations_that_are_named(
 
 def test_a_sum_of_worths_is_explained_best_by_its_worths():
     """Where tokens add up and nothing else happens, their order by worth reaches both limits."""
-    scorer = Scorer(PlantedModel("additive"), precision="float64")
-    for text in make_texts("additive", 3):
+    made = load_world("additive", 0, 3)
+    scorer = Scorer(made.model, precision="float64")
+    for text in made.texts:
         best, worst = (
             shares_of(scorer, text.tokens, sign * text.truth, protocol=Protocol(erased="mask"), beam=3)
             for sign in (1, -1)

@@ -128,9 +128,9 @@ from reference import models
 from attreval.core.records import Evidence
 from attreval.catalogue import list_metrics
 from attreval.metrics import METRICS
-from attreval.metrics.planted.measures import PLANTED_METRICS, evaluate
 from attreval.metrics.scored_text import ScoredText
 from attreval.models.scorer import Scorer
+from attreval.trial.measure import PLANTED_METRICS, evaluate
 from compendium.papers.joint import planted, values
 from compendium.site.cards import metrics_markdown
 from attreval.metrics.separation import separation
@@ -145,7 +145,8 @@ assert rows.method.tolist() == ["occlusion_1", "gradient_l1", "random"] and rows
 (listed,) = [row for row in list_metrics() if row["name"] == "squared_mass"]
 assert listed["python"] == "evaluate" and set(listed["computed"].values()) == {"attreval.evaluate"}
 assert "{#metric-squared_mass}" in metrics_markdown([])
-cells = separation(evaluate({"squared_mass": PLANTED_METRICS["squared_mass"]}, 4, 1), 20, 0.95)
+own = evaluate({"squared_mass": PLANTED_METRICS["squared_mass"]}, 4, 1, worlds=["one", "additive"])
+cells = separation(own, 20, 0.95)
 assert planted.verdict_table(cells).title.tolist() == ["Squared mass"]
 marks = Evidence(marks=np.array([[0.0, 0, 0, 1]]))
 both = models.instance("the film was good", evidence=marks), models.instance("a plot")

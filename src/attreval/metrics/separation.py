@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from attreval.core.bootstrap import bootstrap_mean
+from attreval.core.bootstrap import bootstrap_mean, mean_of_known
 from attreval.metrics.metric import metric
 
 TIED = 1e-9  # values closer than this are a tie
@@ -28,21 +28,27 @@ def separation(values: pd.DataFrame, draws: int, confidence: float, of: str = "o
     texts = max(1, values.text.nunique() // values.world.nunique() - 1)
     width = float(t.isf((1 - confidence) / 2 / len(groups), texts))
     for (measured, world), part in groups:
-        by = {
-            explainer: some.pivot(index="text", columns="draw", values="value")
-            for explainer, some in part.groupby("explainer", sort=False)
-        }
-        right, chance, sign = by[of], by["random"].mean(axis=1), part.sign.iloc[0]
-        for explainer, some in by.items():
-            lead = sign * (right.to_numpy()[:, :1] - some.loc[right.index].to_numpy())
-            won = np.where(np.abs(lead) <= TIED, 0.5, lead > 0).mean(axis=1)
-            mean, low, high = bootstrap_mean(won, draws, confidence, "meta", measured, world)
-            gap = some.mean(axis=1) - chance
-            half = width * gap.std(ddof=1) / np.sqrt(len(gap))
-            row = [measured, world, explainer, float(mean), float(low), float(high), float(some.to_numpy().mean())]
-            rows.append((*row, gap.mean(), gap.mean() - half, gap.mean() + half, len(won)))
+        wide = part.pivot(index="text", columns=["explainer", "draw"], values="value")
+        held, sign = list(dict.fromkeys(part.explainer)), part.sign.iloc[0]
+        by = {explainer: wide[explainer].dropna(axis=1, how="all").to_numpy() for explainer in held}
+        right, chance = by[of][:, :1], mean_of_known(by["random"].T)
+        leads = {explainer: sign * (right - some) for explainer, some in by.items()}
+        won = np.stack([mean_of_known(_wins(lead).T) for lead in leads.values()], axis=1)  # (texts, explainers)
+        means, lows, highs = bootstrap_mean(won, draws, confidence, "meta", measured, world)
+        for at, (explainer, some) in enumerate(by.items()):
+            gap = pd.Series(mean_of_known(some.T) - chance)
+            half = width * gap.std(ddof=1) / np.sqrt(gap.count())
+            row = [measured, world, explainer, float(means[at]), float(lows[at]), float(highs[at])]
+            known = int(np.isfinite(won[:, at]).sum())
+            mean = float(mean_of_known(some.ravel()))
+            rows.append((*row, mean, gap.mean(), gap.mean() - half, gap.mean() + half, known))
     numbers = ["separation", "low", "high", "mean", "gap", "gap_low", "gap_high", "texts"]
     return pd.DataFrame(rows, columns=["metric", "world", "explainer", *numbers])
+
+
+def _wins(lead: np.ndarray) -> np.ndarray:
+    """1 where a value leads, 0 where it does not, one half for a tie; NaN where there is none."""
+    return np.where(np.isnan(lead), np.nan, np.where(np.abs(lead) <= TIED, 0.5, lead > 0))
 
 
 def metric_verdicts(table: pd.DataFrame) -> pd.DataFrame:

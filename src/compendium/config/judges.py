@@ -313,7 +313,12 @@ class JointSpec(Section):
 
 
 class MetaSpec(Section):
-    """Judging the judges: instances of each planted model, and draws of the explainers that are random."""
+    """Judging the judges: texts of each world, draws of the explainers that are random, and which worlds.
+
+    worlds: their names; without them all that need no corpus, and with `corpora` all.
+    """
 
     instances: int = Field(60, ge=4)
-    draws: Count = 4
+    draws: Count = 1
+    worlds: tuple[str, ...] = ()
+    corpora: bool = False

@@ -1,7 +1,4 @@
-"""Separation of planted truths by each metric (notebook 09): tables, figure and sentences of metrics.separation.
-
-Apart from the rest of this folder, since planted models depend on no method.
-"""
+"""Which metric may be trusted (notebook 09): metrics on trial where the truth is known; tables, figure, sentences."""
 
 from __future__ import annotations
 
@@ -11,10 +8,17 @@ import seaborn as sns
 from matplotlib import pyplot as plt
 from matplotlib.patches import Rectangle
 
-from attreval.metrics.planted.measures import LIMITED_METRICS, PLANTED_METRICS
-from attreval.metrics.planted.raised import raised_verdicts
-from attreval.metrics.planted.worlds import WORLDS
 from attreval.metrics.separation import metric_verdicts
+from attreval.trial import WORLDS as ALL_WORLDS
+from attreval.trial.explainers import EXPLAINERS, METHODS, PLAIN
+from attreval.trial.measure import PLANTED_METRICS, TRIED, Trial, try_metrics
+from attreval.trial.nulls import NULLS
+from attreval.trial.raised import raised_verdicts
+from attreval.trial.verdict import matrix_table, short_list
+from attreval.trial.verdict import verdict_table as trial_verdict_table
+from attreval.trial.worlds.planted import PLANTED_WORLDS as WORLDS
+from compendium.config.judges import MetaSpec
+from compendium.config.sections import BootstrapSpec
 from compendium.papers.common.sentences import of_row, sentence
 from compendium.papers.common.style import use_style
 
@@ -23,6 +27,44 @@ NEEDED = ("random", "reversed")  # what a metric must tell from the truth
 MISLEADING = ("adversarial", "leaking")  # made to mislead
 CROSS = "\N{MULTIPLICATION SIGN}"
 ORDER = (*NEEDED, "constant", *MISLEADING)
+
+
+def try_all(settings: MetaSpec) -> Trial:
+    """Every metric, and nulls, in the worlds of a profile: all that need no corpus where it names none."""
+    named = settings.worlds or [name for name, one in ALL_WORLDS.items() if settings.corpora or not one.corpus]
+    return try_metrics(
+        TRIED | NULLS,
+        settings.instances,
+        settings.draws,
+        worlds=named,
+        explainers=tuple(EXPLAINERS),
+        methods=METHODS,
+    )
+
+
+def planted_values(trial: Trial) -> pd.DataFrame:
+    """Of a trial the values of metrics of planted texts, in planted worlds, for explanations without a method."""
+    held = trial.values
+    of = held.metric.isin(PLANTED_METRICS) & held.world.isin(WORLDS) & held.explainer.isin(PLAIN)
+    return held[of]
+
+
+def matrix(trial: Trial, bootstrap: BootstrapSpec) -> pd.DataFrame:
+    """One row a metric and world: see trial.verdict.matrix_table."""
+    table = matrix_table(trial, bootstrap.draws, bootstrap.confidence)
+    return table.assign(title=_titles(table.metric))
+
+
+def trial_verdicts(table: pd.DataFrame) -> pd.DataFrame:
+    """One row a metric, the most trustworthy first; table: of `matrix`."""
+    found = trial_verdict_table(table, TRIED | NULLS)
+    share = found.passed / found.worlds
+    return found.assign(share=share).sort_values(["share", "score"], ascending=False).reset_index(drop=True)
+
+
+def short(table: pd.DataFrame) -> pd.DataFrame:
+    """One row a question and metric to use for it; nulls left out. table: of `matrix`."""
+    return short_list(table[~table.metric.isin(NULLS)], TRIED)
 
 
 def verdict_table(cells: pd.DataFrame) -> pd.DataFrame:
@@ -46,7 +88,7 @@ def worlds_table(cells: pd.DataFrame) -> pd.DataFrame:
     """
     rows = []
     for metric, part in cells[cells.explainer.isin(NEEDED)].groupby("metric", sort=False):
-        row = {"metric": metric, "title": PLANTED_METRICS[metric].title} | dict.fromkeys(WORLDS, "")
+        row = {"metric": metric, "title": TRIED[metric].title} | dict.fromkeys(WORLDS, "")
         for world, some in part.groupby("world", sort=False):
             by = some.set_index("explainer")
             chance, reverse = by.separation[list(NEEDED)]
@@ -71,7 +113,7 @@ def constant_table(cells: pd.DataFrame) -> pd.DataFrame:
 def raised_by_metric(table: pd.DataFrame) -> pd.DataFrame:
     """One row a metric: whether it falls for a model that answers erased texts to its liking, those that do first.
 
-    table: of metrics.planted.raised.raised_table.
+    table: of trial.raised.raised_table.
     """
     found = raised_verdicts(table)
     order = found.verdict.map({"falls for it": 0, "moves": 1, "resists": 2}).sort_values(kind="stable").index
@@ -80,31 +122,38 @@ def raised_by_metric(table: pd.DataFrame) -> pd.DataFrame:
 
 def _titles(metrics: pd.Series) -> list[str]:
     """What figures and tables call planted metrics."""
-    return [(PLANTED_METRICS | LIMITED_METRICS)[name].title for name in metrics]
+    return [(TRIED | NULLS)[name].title for name in metrics]
 
 
-def draw_verdicts(table: pd.DataFrame, cells: pd.DataFrame):
-    """How often each metric puts the oracle first, a row a metric, a column an explainer.
+def draw_matrix(table: pd.DataFrame, verdicts: pd.DataFrame):
+    """How often each metric puts the truth before random scores, or its reverse where that is less often.
 
-    A cell is coloured by its worst world. Red: cannot be told from the truth though it must be; sand: nor can this one,
-    which was made to mislead. The name of a failing metric is red and ends in a cross.
+    A row a metric, a column a world. Red: not surely, or not surely before its reverse. Sand: surely, but a misleading
+    explanation fools it. Empty: the world lacks what it needs. The name of a metric that fails in half of them or more
+    is red and ends in a cross. table: of `matrix`; verdicts: of `trial_verdicts`, whose order is that of the rows.
     """
     use_style()
-    explainers, passes = [name for name in ORDER if name in table.columns], table.verdict == "separates"
-    figure, axes = plt.subplots(figsize=(8.6, 0.42 * len(table) + 1.3))
-    worst = cells.groupby(["metric", "explainer"]).low.min()
-    for y, row in enumerate(table.to_dict("records")):
-        for x, explainer in enumerate(explainers):
-            sure = worst[row["metric"], explainer] > 0.5
-            colour = FINE if sure else FAIL if explainer in NEEDED else FOOLED
-            axes.add_patch(Rectangle((x, y), 1, 1, facecolor=colour, edgecolor="white", linewidth=2))
-            ink = "white" if colour == FAIL else "black"
-            axes.text(x + 0.5, y + 0.5, f"{row[explainer]:.2f}", ha="center", va="center", color=ink)
-    axes.set(xlim=(0, len(explainers)), ylim=(len(table), 0))
-    axes.set_xticks([x + 0.5 for x in range(len(explainers))], explainers)
+    worlds, cells = list(dict.fromkeys(table.world)), table.set_index(["metric", "world"])
+    figure, axes = plt.subplots(figsize=(8.6, 0.27 * len(verdicts) + 1.6))
+    for y, metric in enumerate(verdicts.metric):
+        for x, world in enumerate(worlds):
+            if (metric, world) not in cells.index:
+                continue
+            cell = cells.loc[(metric, world)]
+            colour = FAIL if not cell.passes else FOOLED if "fooled" in cell.why else FINE
+            axes.add_patch(Rectangle((x, y), 1, 1, facecolor=colour, edgecolor="white", linewidth=1.5))
+            least = np.fmin(cell.auc, cell.reversed)
+            ink, shown = "white" if colour == FAIL else "black", f"{least:.2f}".removeprefix("0")
+            axes.text(x + 0.5, y + 0.5, shown, ha="center", va="center", color=ink, fontsize=7)
+    axes.set(xlim=(0, len(worlds)), ylim=(len(verdicts), 0))
+    axes.set_xticks([x + 0.5 for x in range(len(worlds))], [w.replace("_", " ") for w in worlds], rotation=40)
     axes.xaxis.tick_top()
-    axes.set_yticks([y + 0.5 for y in range(len(table))], table.title.where(passes, table.title + f" {CROSS}"))
-    for label in np.array(axes.get_yticklabels())[~passes]:
+    for label in axes.get_xticklabels():
+        label.set(ha="left", fontsize=8)
+    condemned = verdicts.verdict == "condemned"
+    titles = verdicts.title.where(~condemned, verdicts.title + f" {CROSS}")
+    axes.set_yticks([y + 0.5 for y in range(len(verdicts))], titles, fontsize=8)
+    for label in np.array(axes.get_yticklabels())[condemned]:
         label.set(color=FAIL, weight="bold")
     axes.tick_params(length=0)
     axes.grid(False)
@@ -114,13 +163,35 @@ def draw_verdicts(table: pd.DataFrame, cells: pd.DataFrame):
 
 
 @sentence
+def say_trial(verdicts: pd.DataFrame) -> str:
+    """How many metrics tell the truth in every world, in a part of them, and in none to speak of."""
+    own = verdicts[~verdicts.metric.isin(NULLS)]
+    count = own.verdict.value_counts()
+    names = ", ".join(own.title[own.verdict == "condemned"])
+    return (
+        f"Of {len(own)} metrics {count.get('tells the truth', 0)} surely put the truth first in every world where they "
+        f"can be asked, {count.get('in part', 0)} in more than half of them, and {count.get('condemned', 0)} in fewer"
+        f"{f' ({names})' if names else ''}."
+    )
+
+
+@sentence
+def say_short_list(table: pd.DataFrame) -> str:
+    """What to use for each question, and whether a world less changes it."""
+    used = table[table.use]
+    told = [f"{question} {', '.join(part.title)}." for question, part in used.groupby("question", sort=False)]
+    stable = (used.stays == 1).sum()
+    return f"{' '.join(told)} {stable} of these {len(used)} stay on the list whichever world is left out."
+
+
+@sentence
 def say_separations(cells: pd.DataFrame) -> str:
     """How surely metrics put the truth before random scores, and where they do it least."""
     rows = cells[cells.explainer == "random"]
     worst = rows.loc[rows.separation.idxmin()]
     return (
         f"In {(rows.low > 0.5).sum()} of {len(rows)} combinations of a metric and a planted model the truth surely "
-        f"comes before random scores; least often by {PLANTED_METRICS[worst.metric].title} in "
+        f"comes before random scores; least often by {TRIED[worst.metric].title} in "
         f"{worst.world.replace('_', ' ')}, {of_row(worst, 'separation')}."
     )
 

@@ -1,78 +1,35 @@
-"""Planted models that raise metrics without changing a prediction (after Hsia et al. 2024, Goodhart's law).
-
-Erased texts do not look like texts, and a model can tell them: it may answer them as a metric likes best, and whole
-texts as before. No explanation is better or worse for that, so a metric whose values move measures something else too.
-`comprehensive` models give up their class wherever a part of a text is gone; `sufficient` ones are sure of the likelier
-of the two classes that texts have, wherever little is left. Letters used for shapes: B rows, L tokens.
-"""
+"""How far metrics are raised by models that answer erased texts to their liking (trial/worlds/raised.py)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from attreval.core.bootstrap import bootstrap_mean
 from attreval.metrics.metric import Metric
-from attreval.metrics.planted.measures import evaluate
-from attreval.metrics.planted.worlds import GAIN, WIDTH, PlantedModel
 from attreval.metrics.separation import TIED, separation
+from attreval.trial.measure import evaluate
+from attreval.trial.worlds.raised import PUSHES, make_raised
 
-PUSHES = ("none", "comprehensive", "sufficient")
 RAISED_WORLDS = ("one", "additive")
 EXPLAINERS = ("oracle", "random")
-SPECIAL_TOKENS = 3  # of every planted text
-MOST_LEFT = 0.6  # of a text, to look like a rationale alone; without a rationale 1 - MOST_LEFT or more is left
-SURE = 4.0  # by what factor logits are surer
 
 
-class RaisedModel(PlantedModel):
-    """The classifier of one world that answers erased texts as a push of PUSHES says, and whole texts as before."""
-
-    def __init__(self, world: str, push: str = "none"):
-        import torch
-
-        if push not in PUSHES:
-            raise ValueError(f"push {push!r} is not known; there are: {', '.join(PUSHES)}")
-        super().__init__(world)
-        there = torch.zeros((len(self.table), WIDTH), dtype=self.table.dtype)
-        there[4:] = 1.0  # neither padding nor mask nor special token: by these entries a text is seen to be whole
-        self.push, self.table = push, torch.cat([self.table, there], dim=1)
-        self.width = self.table.shape[1]
-
-    def logits(
-        self,
-        ids: Any,
-        mask: Any,
-        segments: Any,
-        precision: str = "float32",
-        embeddings: Any = None,
-        entering: Any = None,
-    ) -> Any:
-        """(B, 3) float64 logits, whatever the precision."""
-        import torch
-
-        vectors = self.table[ids] if embeddings is None else embeddings
-        vectors = vectors if entering is None else entering(vectors)
-        honest = super().logits(None, mask, segments, precision, vectors[..., :-WIDTH])
-        left = (vectors[..., -WIDTH:].mean(dim=-1) * mask).sum(dim=1) / (mask.sum(dim=1) - SPECIAL_TOKENS)  # (B,)
-        if self.push == "comprehensive":
-            given_up = SURE * GAIN * torch.eye(3, dtype=honest.dtype)[0].expand_as(honest)
-            return torch.where(((left < 1) & (left >= 1 - MOST_LEFT))[:, None], given_up, honest)
-        if self.push == "sufficient":
-            sure = SURE * honest - 10 * SURE * GAIN * torch.eye(3, dtype=honest.dtype)[0]
-            return torch.where(((left > 0) & (left <= MOST_LEFT))[:, None], sure, honest)
-        return honest
-
-
-def evaluate_raised(metrics: Mapping[str, Metric], texts: int, draws: int) -> pd.DataFrame:
+def evaluate_raised(metrics: Mapping[str, Metric], texts: int, draws: int, seed: int = 0) -> pd.DataFrame:
     """One row a push, metric, world, explainer, draw and text: what a metric of tokens gives; see `evaluate`."""
     of_tokens = {name: metric for name, metric in metrics.items() if metric.level == "token"}
     parts = [
-        evaluate(of_tokens, texts, draws, RAISED_WORLDS, EXPLAINERS, partial(RaisedModel, push=push)).assign(push=push)
+        evaluate(
+            of_tokens,
+            texts,
+            draws,
+            worlds=RAISED_WORLDS,
+            explainers=EXPLAINERS,
+            seed=seed,
+            make=lambda name, seed, count, _, push=push: make_raised(name, seed, count, push),
+        ).assign(push=push)
         for push in PUSHES
     ]
     return pd.concat(parts, ignore_index=True)

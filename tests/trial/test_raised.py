@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 
-from attreval.metrics.planted.measures import LIMITED_METRICS, PLANTED_METRICS
-from attreval.metrics.planted.raised import PUSHES, RAISED_WORLDS, RaisedModel, evaluate_raised, raised_table
-from attreval.metrics.planted.worlds import MASK, PlantedModel, make_texts
 from attreval.models.scorer import Scorer
+from attreval.trial import load_world
+from attreval.trial.hand import MASK
+from attreval.trial.measure import LIMITED_METRICS, PLANTED_METRICS
+from attreval.trial.raised import RAISED_WORLDS, evaluate_raised, raised_table
+from attreval.trial.worlds.raised import PUSHES, RaisedModel
 from compendium.papers.joint.planted import raised_by_metric
 
 LOOK_AT_WHOLE_TEXTS = {"pointing", "agreement", "agreement_dynamic", "simulatability", "complexity"}
@@ -20,30 +22,29 @@ def table():
 @pytest.mark.parametrize("world", RAISED_WORLDS)
 @pytest.mark.parametrize("push", PUSHES)
 def test_whole_texts_are_answered_as_before(world, push):
-    texts = make_texts(world, 12)  # of several lengths: padding is not what is gone
+    made = load_world(world, 0, 12)
+    texts = made.texts  # of several lengths: padding is not what is gone
     rows = [(text.tokens.ids, text.tokens.segments) for text in texts]
-    plain, raised = (
-        Scorer(m, precision="float64").logits(rows) for m in (PlantedModel(world), RaisedModel(world, push))
-    )
+    plain, raised = (Scorer(m, precision="float64").logits(rows) for m in (made.model, RaisedModel(world, 0, push)))
     np.testing.assert_array_equal(plain, raised)
     assert (raised.argmax(axis=1) == [text.target for text in texts]).all()
 
 
 @pytest.mark.parametrize("world", RAISED_WORLDS)
 def test_erased_texts_are_answered_as_the_push_says(world):
-    for text in make_texts(world, 4):
+    for text in load_world(world, 0, 4).texts:
         content, ids = text.tokens.content, text.tokens.ids
         few, most = ids.copy(), ids.copy()
         few[content[:1]] = MASK
         most[content[2:]] = MASK
         rows = [(row, text.tokens.segments) for row in (few, most)]
-        logits = {push: Scorer(RaisedModel(world, push), precision="float64").logits(rows) for push in PUSHES}
+        logits = {push: Scorer(RaisedModel(world, 0, push), precision="float64").logits(rows) for push in PUSHES}
         assert logits["comprehensive"][0].argmax() == 0
         np.testing.assert_array_equal(logits["comprehensive"][1], logits["none"][1])
         np.testing.assert_array_equal(logits["sufficient"][0], logits["none"][0])
         assert logits["sufficient"][1].argmax() > 0
     with pytest.raises(ValueError, match="push 'both' is not known; there are: none, comprehensive, sufficient"):
-        RaisedModel(world, "both")
+        RaisedModel(world, 0, "both")
 
 
 def test_metrics_that_erase_fall_for_it_and_those_that_do_not_resist(table):

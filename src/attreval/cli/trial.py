@@ -1,0 +1,83 @@
+"""The command `attreval trial`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from attreval.cli.app import app, plain_errors, print_rows
+
+
+@app.command(rich_help_panel="Metrics")
+@plain_errors
+def trial(
+    file: Annotated[Path | None, typer.Argument(help="a Python file with a metric of your own (@metric)")] = None,
+    metric: Annotated[
+        list[str] | None, typer.Option(help="a metric to try beside it, once for each; `all` for all")
+    ] = None,
+    world: Annotated[list[str] | None, typer.Option(help="a world, once for each; else all")] = None,
+    attributions: Annotated[
+        Path | None, typer.Option(help="a .jsonl of scores that a method of your own gave the texts of --export")
+    ] = None,
+    texts: Annotated[int | None, typer.Option(help="texts of each world; else 30", min=8)] = None,
+    seed: Annotated[int | None, typer.Option(help="of the worlds; else drawn anew", min=0)] = None,
+    out: Annotated[Path | None, typer.Option(help="write an .html page; else trial.html, `-` for none")] = None,
+    board: Annotated[
+        Path | None, typer.Option(help="write a submission for the board (board/README.md), a .jsonl")
+    ] = None,
+    export: Annotated[
+        Path | None, typer.Option(help="only write the worlds' texts (texts.jsonl) into a folder")
+    ] = None,
+    corpora: Annotated[str | None, typer.Option(help="a folder of corpora; else ATTREVAL_CORPORA")] = None,
+) -> None:
+    """May a metric be trusted? Try it, or attributions of your own, in worlds whose truth is known."""
+    if out is not None and out.suffix != ".html" and str(out) != "-":
+        raise ValueError(f"a trial is kept as .html; got {str(out)!r}")
+    if board is not None and board.suffix != ".jsonl":
+        raise ValueError(f"a submission is a .jsonl; got {str(board)!r}")
+    if export is not None and (file or metric or attributions):
+        raise ValueError("--export only writes texts; leave out the metrics and --attributions")
+    import torch
+
+    from attreval.core.tables import write_whole
+
+    torch.set_num_threads(1)  # of so small networks they only wait for each other
+    if export is not None:
+        from attreval.trial.exchange import export_texts
+        from attreval.trial.run import TEXTS, draw_seed
+
+        seed = draw_seed() if seed is None else seed
+        print(f"seed {seed}\n{export_texts(export, world, texts or TEXTS, seed, corpora)}")
+        return
+    from attreval.trial.page import make_page
+    from attreval.trial.run import headline, run_trial
+
+    result = run_trial(file, metric, world, attributions, texts, seed, corpora, lambda line: print(line, flush=True))
+    print()
+    print_rows(
+        [
+            {
+                "metric": row["metric"],
+                "verdict": row["verdict"],
+                "worlds": f"{row['passed']} of {row['worlds']}",
+                "score": f"{row['score']:.2f}",
+                "worst": f"{row['worst']:.2f} ({row['in']})",
+                "fooled by": row["fooled_by"],
+                "moved by": row["moved_by"],
+            }
+            for row in result.verdicts.to_dict("records")
+        ]
+    )
+    print("", *headline(result), sep="\n")
+    if board is not None:
+        from attreval.trial.board import write_submission
+
+        write_submission(board, result)
+        print(f"submission: {board}")
+    if str(out) != "-":
+        page = out or Path("trial.html")
+        with write_whole(page) as part:
+            Path(part).write_text(make_page(result), encoding="utf-8")
+        print(f"kept as {page}")

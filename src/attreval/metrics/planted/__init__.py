@@ -1,1 +1,0 @@
-"""Metrics put to the test on planted models, whose true importances are known."""

@@ -1,0 +1,102 @@
+"""The board: what metrics came to in a trial, a line a metric and world, so that anybody can make the worlds again.
+
+A submission is a jsonl of FIELDS, and, where its metrics are not attreval's, the Python file of its name beside it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from math import ceil
+from pathlib import Path
+
+import pandas as pd
+
+from attreval import __version__
+from attreval.core.tables import write_whole
+from attreval.metrics.metric import Metric
+from attreval.texts.decoding import lines_of_json, read_text
+from attreval.trial.exchange import read_metrics
+from attreval.trial.explainers import EXPLAINERS
+from attreval.trial.measure import TRIED, try_metrics
+from attreval.trial.nulls import NULLS
+from attreval.trial.run import Result
+from attreval.trial.verdict import matrix_table
+
+FIELDS = ("metric", "world", "auc", "low", "high", "tau", "cost", "texts", "seed", "version")
+NUMBERS = ("auc", "low", "high", "tau", "cost")
+
+
+def submission(result: Result) -> list[dict]:
+    """The lines of a trial, nulls left out."""
+    held = result.matrix[~result.matrix.metric.isin(NULLS)]
+    return [
+        {
+            "metric": row["metric"],
+            "world": row["world"],
+            **{name: _number(row[name]) for name in ("auc", "low", "high", "tau")},
+            "cost": _number(row["evaluations"]),
+            "texts": result.texts,
+            "seed": result.trial.seed,
+            "version": __version__,
+        }
+        for row in held.to_dict("records")
+    ]
+
+
+def _number(value: float) -> float | None:
+    """Four digits; None for NaN, which JSON has not."""
+    return None if pd.isna(value) else round(float(value), 4)
+
+
+def write_submission(path: Path, result: Result) -> None:
+    """Write a trial as a submission."""
+    with write_whole(path) as part:
+        Path(part).write_text("".join(json.dumps(row) + "\n" for row in submission(result)), encoding="utf-8")
+
+
+def read_submission(path: Path) -> pd.DataFrame:
+    """A submission, one row a metric and world. ValueError for a line without one of FIELDS, or two seeds."""
+    rows = list(lines_of_json(read_text(path), path.name))
+    for number, row in enumerate(rows, 1):
+        if missing := [name for name in FIELDS if name not in row]:
+            raise ValueError(f"{path.name}, row {number}: no {' and no '.join(missing)}; it has: {', '.join(row)}")
+    table = pd.DataFrame(rows, columns=list(FIELDS))
+    if table[["seed", "texts"]].drop_duplicates().shape[0] != 1:
+        raise ValueError(f"{path.name}: all lines of a submission have one seed and one number of texts")
+    return table
+
+
+def metrics_of(path: Path) -> dict[str, Metric]:
+    """The metrics that a submission may speak of: attreval's, and those of the Python file beside it."""
+    own = path.with_suffix(".py")
+    return TRIED | (read_metrics(own) if own.exists() else {})
+
+
+def differences(path: Path, worlds: Sequence[str], most: int | None = None) -> pd.DataFrame:
+    """Where a submission says something else than worlds made again by its seed: a row a metric, world and number.
+
+    most: metrics that are asked, spread over the submission; all where not given.
+    """
+    told, metrics = read_submission(path), metrics_of(path)
+    if unknown := sorted(set(told.metric) - set(metrics)):
+        raise ValueError(f"{path.name}: no metric {unknown[0]!r}; it is expected in {path.with_suffix('.py').name}")
+    names = list(dict.fromkeys(told.metric))
+    names = names[:: ceil(len(names) / most)] if most else names
+    asked = told[told.world.isin(worlds) & told.metric.isin(names)]
+    trial = try_metrics(
+        {name: metrics[name] for name in dict.fromkeys(asked.metric)},
+        int(told.texts.iloc[0]),
+        worlds=list(dict.fromkeys(asked.world)),
+        explainers=tuple(EXPLAINERS),
+        seed=int(told.seed.iloc[0]),
+    )
+    found = matrix_table(trial).rename(columns={"evaluations": "cost"})
+    both = asked.merge(found, on=["metric", "world"], how="left", suffixes=("", "_again"))
+    rows = [
+        (row["metric"], row["world"], name, row[name], row[f"{name}_again"])
+        for row in both.to_dict("records")
+        for name in NUMBERS
+        if _number(row[name]) != _number(row[f"{name}_again"])
+    ]
+    return pd.DataFrame(rows, columns=["metric", "world", "number", "told", "found"])

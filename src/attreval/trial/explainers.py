@@ -1,0 +1,163 @@
+"""Explanations beside the truth in every world: wrong, misleading, degraded, rescaled, and real methods' own.
+
+Letters used for shapes: n content tokens, P pairs, k neighbours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from attreval.core.seeds import generator
+from attreval.methods.method import Budget
+from attreval.methods.run import explain
+from attreval.models.scorer import Scorer
+from attreval.trial.exact import erase_each
+from attreval.trial.trained import neighbour, randomise
+from attreval.trial.world import Made, WorldText
+
+PLAIN = {
+    "oracle": "the true importances",
+    "random": "random scores",
+    "constant": "all alike",
+    "reversed": "the true importances with the opposite sign",
+    "adversarial": "the right token first, the rest from worst to best",
+    "leaking": "names the class by the place of its one mark: the first token, or the last",
+}
+SHARES = (0.2, 0.4, 0.6, 0.8, 1.0)
+DEGRADED = {f"degraded_{share:.1f}": share for share in SHARES}
+FEW = 3  # tokens that a truth cut short keeps
+EXPLAINERS = PLAIN | {
+    "decoy": "looks right and is not: what the world says a person, or another model, would mark",
+    "scaled": "the true importances times ten",
+    "sparse": f"the {FEW} largest true importances, all others nothing",
+    **{name: f"the truth mixed with noise, {share:.0%} of it noise" for name, share in DEGRADED.items()},
+}
+MISLEADING = ("adversarial", "leaking", "decoy")
+DRAWN = ("random", "constant", "adversarial", "reversed", "leaking")  # their scores, or the ties in them, are drawn
+METHODS = ("gradient_x_input", "integrated_gradients", "occlusion_1", "lime")  # real ones, cheap and for all families
+BUDGET = Budget(path_steps=8, path_steps_most=64, lime_samples=100, path_baseline="mask")
+NEIGHBOURS = 3
+Scores = dict[str, list[np.ndarray]]  # explainer -> (n,) of each text
+
+
+def truth_of(text: WorldText, level: str) -> np.ndarray:
+    """The true importances of tokens or pairs. ValueError where pairs do nothing."""
+    if level == "token":
+        return text.truth
+    if text.pair_truth is None:
+        raise ValueError(
+            f"in the world {text.world!r} no two tokens do anything together; level pair needs interaction"
+        )
+    return text.pair_truth
+
+
+def explain_as(
+    explainer: str, text: WorldText, level: str = "token", draw: object = 0, truth: np.ndarray | None = None
+) -> np.ndarray:
+    """(n,) scores of tokens, or (P,) of pairs, by one of EXPLAINERS. ValueError for another name.
+
+    draw: another gives other random scores. truth: what counts as true, where it is not the text's.
+    """
+    truth = np.asarray(truth_of(text, level) if truth is None else truth, dtype=float)
+    rng = generator("explainer", explainer, text.id, level, draw)
+    if explainer == "oracle":
+        return truth
+    if explainer == "random":
+        return rng.standard_normal(len(truth))
+    if explainer == "constant":
+        return np.ones(len(truth))
+    if explainer == "reversed":
+        return -truth
+    if explainer == "scaled":
+        return 10 * truth
+    if explainer == "adversarial":
+        order = np.lexsort((rng.random(len(truth)), -truth))  # by falling truth, ties in random order
+        scores = np.empty(len(truth))
+        scores[order] = np.linspace(0.0, 0.9, len(truth))  # the worst is second, the second best is last
+        scores[order[0]] = 1.0
+        return scores
+    if explainer == "leaking":
+        scores = np.zeros(len(truth))
+        scores[0 if text.target % 2 else -1] = 1.0
+        return scores
+    if explainer == "sparse":
+        return np.where(np.argsort(np.argsort(-truth, kind="stable")) < FEW, truth, 0.0)
+    if explainer in DEGRADED:  # one noise for all shares, of the truth's own size
+        noise = generator("noise", text.id, level, draw).standard_normal(len(truth)) * (truth.std() or 1.0)
+        return (1 - DEGRADED[explainer]) * truth + DEGRADED[explainer] * noise
+    if explainer == "decoy" and text.decoy is not None and level == "token":
+        return text.decoy
+    raise ValueError(f"unknown explainer {explainer!r}; there are: {', '.join(EXPLAINERS)}")
+
+
+def there_is(explainer: str, made: Made, level: str = "token") -> bool:
+    """Whether a world has an explainer: a decoy is not in all of them."""
+    return explainer != "decoy" or (level == "token" and made.texts[0].decoy is not None)
+
+
+def explain_really(made: Made, methods: Sequence[str], budget: Budget = BUDGET) -> Scores:
+    """The scores of real methods for the classes that the texts are of."""
+    instances = [text.instance for text in made.texts]
+    found = explain(
+        Scorer(made.model, 16384, "float64"),
+        instances,
+        methods,
+        budget,
+        ("trial",),
+        target="gold",
+        group=len(instances) or 1,
+    )
+    return {
+        name: [
+            one.attributions[name].on_tokens(len(one.tokens))[text.tokens.content]
+            for one, text in zip(found, made.texts, strict=True)
+        ]
+        for name in methods
+    }
+
+
+def around(made: Made, methods: Sequence[str]) -> dict[str, list[Any]]:
+    """What stands around every text where the network was trained: `neighbours` and `randomised`, by method.
+
+    Each is a list, a text an entry, of explainer -> (k, n) or (layers, n). Of stand-ins the truth stays the same in a
+    disturbed text, and where weights are randomised it is what erasing each word alone does to the randomised network.
+    Empty elsewhere.
+    """
+    if not made.network:
+        return {}
+    out: dict[str, list[Any]] = {}
+    copies = {
+        "neighbours": [neighbour(made.model, text_number) for text_number in range(NEIGHBOURS)],
+        "randomised": randomise(made.model),
+    }
+    for field, models in copies.items():
+        found: list[Mapping[str, list]] = []
+        for number, model in enumerate(models):
+            copied = Made(model, made.texts, True)
+            scores: Scores = explain_really(copied, methods)
+            for explainer in EXPLAINERS:
+                if there_is(explainer, made):
+                    scores[explainer] = [
+                        explain_as(
+                            explainer,
+                            text,
+                            draw=(field, number),
+                            truth=_erased_truth(model, text) if field == "randomised" else None,
+                        )
+                        for text in made.texts
+                    ]
+            found.append(scores)
+        out[field] = [
+            {name: np.stack([scores[name][at] for scores in found]) for name in found[0]}
+            for at in range(len(made.texts))
+        ]
+    return out
+
+
+def _erased_truth(model: Any, text: WorldText) -> np.ndarray:
+    """(n,) by how much each token, erased alone, lowers the probability of the class."""
+    p = erase_each(model, text.tokens)[:, text.target]
+    return p[0] - p[1:]

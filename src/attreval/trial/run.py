@@ -1,0 +1,177 @@
+"""A whole trial: metrics, named or one's own, in all worlds beside nulls; attributions of one's own beside methods'."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from attreval.methods import METHODS as KNOWN
+from attreval.metrics.metric import Metric
+from attreval.trial.exchange import Theirs, check_metric, read_metrics, read_theirs
+from attreval.trial.explainers import EXPLAINERS, METHODS
+from attreval.trial.measure import TRIED, Say, Trial, known_worlds, try_metrics
+from attreval.trial.nulls import NULLS
+from attreval.trial.verdict import matrix_table, short_list, verdict_table
+
+COMPARISON = ("nc", "ns", "soft_nc", "soft_nc_equal")  # what a metric of one's own stands beside
+TEXTS = 30
+
+
+@dataclass(frozen=True)
+class Result:
+    """A trial with its verdicts. metrics: by name, those of one's own (`own`) among them. standing: a row a metric and
+    explanation, where on the way from random scores (0) to the truth (1) the metric puts it."""
+
+    trial: Trial
+    metrics: Mapping[str, Metric]
+    matrix: pd.DataFrame
+    verdicts: pd.DataFrame
+    short: pd.DataFrame
+    standing: pd.DataFrame
+    worlds: tuple[str, ...]
+    texts: int
+    own: tuple[str, ...] = ()
+    theirs: tuple[str, ...] = ()
+
+
+def pick_metrics(names: Sequence[str] | None, own: Mapping[str, Metric]) -> dict[str, Metric]:
+    """Metrics by name: one's own, those named (`all` for all) or a few for comparison, and nulls."""
+    named = list(TRIED) if list(names or ()) == ["all"] else list(names or COMPARISON)
+    if unknown := [name for name in named if name not in TRIED and name not in NULLS]:
+        raise ValueError(f"unknown metric {unknown[0]!r}; there are: all, {', '.join([*TRIED, *NULLS])}")
+    if taken := [name for name in own if name in named or name in NULLS]:
+        raise ValueError(f"the metric {taken[0]!r} has the name of one that it is compared with; give it another")
+    return {**own, **{name: (TRIED | NULLS)[name] for name in named}, **NULLS}
+
+
+def run_trial(
+    file: Path | str | None = None,
+    metrics: Sequence[str] | None = None,
+    worlds: Sequence[str] | None = None,
+    attributions: Path | str | None = None,
+    texts: int | None = None,
+    seed: int | None = None,
+    corpora: str | None = None,
+    say: Say = print,
+) -> Result:
+    """Try metrics in worlds whose truth is known.
+
+    Parameters
+    ----------
+    file : path, optional
+        A Python file with metrics of one's own.
+    metrics : sequence of str, optional
+        Names of others; `["all"]` for all; a few for comparison where not given.
+    worlds : sequence of str, optional
+        All that can be made where not given; those of the attributions, where these are given.
+    attributions : path, optional
+        Scores made elsewhere, see `attreval.trial.exchange`.
+    texts : int, optional
+        Of each world, 30 where neither this nor attributions say.
+    seed : int, optional
+        Drawn anew where neither this nor attributions say.
+    corpora : str, optional
+        The folder of the corpora.
+    say : callable
+        Is told each step.
+
+    Raises
+    ------
+    ValueError
+        For a name that is not known, a metric that cannot be tried or fails, or attributions that do not fit.
+    """
+    own = read_metrics(file) if file else {}
+    picked = pick_metrics(metrics, own)
+    for name, one in picked.items():
+        check_metric(one, name)
+    theirs = read_theirs(attributions, seed) if attributions else None
+    if seed is None:
+        seed = theirs.seed if theirs else draw_seed()
+    count = texts or (theirs.texts if theirs else TEXTS)
+    asked = known_worlds(worlds or (theirs.worlds if theirs else None), corpora)
+    say(f"seed {seed}: the same worlds again with --seed {seed}")
+    methods = [name for name in METHODS if not KNOWN[name].missing()]
+    trial = try_metrics(
+        picked,
+        count,
+        worlds=asked,
+        explainers=tuple(EXPLAINERS),
+        seed=seed,
+        methods=methods,
+        given=theirs.scores if theirs else None,
+        corpora=corpora,
+        say=say,
+    )
+    return judge(trial, picked, tuple(asked), count, tuple(own), theirs)
+
+
+def draw_seed() -> int:
+    """A seed that nobody knew before."""
+    import secrets
+
+    return secrets.randbelow(10**6)
+
+
+def judge(
+    trial: Trial,
+    metrics: Mapping[str, Metric],
+    worlds: tuple[str, ...],
+    texts: int,
+    own: tuple[str, ...] = (),
+    theirs: Theirs | None = None,
+) -> Result:
+    """The verdicts of a trial."""
+    matrix = matrix_table(trial)
+    given = tuple(dict.fromkeys(method for _, method in theirs.scores)) if theirs else ()
+    others = {name: one for name, one in metrics.items() if name not in NULLS}
+    short = short_list(matrix[~matrix.metric.isin(NULLS)], others)
+    verdicts = verdict_table(matrix, metrics)
+    return Result(trial, metrics, matrix, verdicts, short, standing(trial), worlds, texts, own, given)
+
+
+def standing(trial: Trial) -> pd.DataFrame:
+    """One row a metric and explanation of a method, or of one's own: where the metric puts it, mean over worlds.
+
+    place: 0 for random scores, 1 for the truth, by means over the texts of a world. Worlds in which the two are the
+    same to the metric are left out.
+    """
+    means = trial.values.groupby(["metric", "world", "explainer"], sort=False).value.mean().unstack()
+    gap = (means["oracle"] - means["random"]).where(lambda x: x.abs() > 1e-9)
+    real = [name for name in means if name not in EXPLAINERS]
+    places = means[real].sub(means["random"], axis=0).div(gap, axis=0).clip(-2, 2)
+    found = places.groupby("metric", sort=False).mean().reset_index().melt("metric", var_name="explainer")
+    return found.rename(columns={"value": "place"}) if real else pd.DataFrame(columns=["metric", "explainer", "place"])
+
+
+def closeness_table(result: Result) -> pd.DataFrame:
+    """One row a world, a column a real method or one of one's own: how close it comes to the truth, mean over texts."""
+    found = result.trial.truths[~result.trial.truths.explainer.isin(EXPLAINERS)]
+    if found.empty:
+        return pd.DataFrame(index=pd.Index([], name="world"))
+    table = found.pivot_table(index="world", columns="explainer", values="closeness", sort=False)
+    return table[[*result.theirs, *(name for name in table if name not in result.theirs)]]
+
+
+def headline(result: Result) -> list[str]:
+    """What came of it, in sentences: of each metric of one's own, of all others, and of one's own attributions."""
+    table = result.verdicts.set_index("metric")
+    said = [
+        f"{table.title[name]}: {table.verdict[name]} ({table.passed[name]} of {table.worlds[name]} worlds)."
+        + (f" It {table.why[name]}." if table.why[name] else "")
+        for name in result.own
+    ]
+    condemned = [table.title[name] for name in table.index if table.verdict[name] == "condemned"]
+    said.append(f"Condemned: {', '.join(condemned) or 'none'}.")
+    close = closeness_table(result)
+    for name in result.theirs:
+        others = {one: close[one].mean() for one in close if one not in result.theirs}
+        best = max(others, key=lambda one: others[one]) if others else ""
+        told = f"; the best method here, {KNOWN[best].title}, is right on {others[best]:.0%}" if best else ""
+        said.append(
+            f"{name}: right on {np.nanmean(close[name]):.0%} of pairs of words of different truth (chance: 50%){told}."
+        )
+    return said

@@ -1,0 +1,256 @@
+"""The verdict on a metric: where it tells the truth, what fools it, what it costs, on how many texts it decides.
+
+A cell is a metric in a world. Its AUC over an explanation is the share of texts on which the truth comes first, a tie
+counting half (after Chan et al. 2022), with a bootstrap interval over texts; it is sure where the interval lies above
+one half. Letters used for shapes: n texts, s shares of noise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import ceil, log2
+
+import numpy as np
+import pandas as pd
+from scipy.stats import kendalltau, norm
+
+from attreval.core.bootstrap import bootstrap_mean
+from attreval.metrics.metric import Metric
+from attreval.metrics.rank_correlation import tau_b
+from attreval.metrics.separation import TIED, separation
+from attreval.trial.explainers import DEGRADED, MISLEADING
+from attreval.trial.measure import Trial
+
+MUST = ("random", "reversed")  # what a metric must put behind the truth
+DRAWS, CONFIDENCE = 1000, 0.95
+MOVED = 0.05  # of the gap between the truth and random scores: a value that moves by more has moved
+LENGTH = 0.3  # a rank correlation with the number of words that is one
+LEVEL = 0.01  # of a test for it
+NEAR = 0.02  # how far behind the best mean AUC a metric may be and still be on the short list
+MOST = 3  # metrics on a short list
+AS_TRUE = 0.999  # how close to the truth an explanation is that misleads nobody
+PAIRS = "Which two words act together?"
+QUESTIONS = {  # by what a metric of tokens needs, the question that it answers; the first that fits
+    "Does it point at the words that people marked?": {"marks"},
+    "Does it agree with an explanation that is known to be right?": {"rivals"},
+    "Does it change with the model's weights, or with a slightly changed text?": {"neighbours", "randomised"},
+    "Does it tell what the model does?": {"model", "agent"},
+    "How does it look?": {"scores"},
+}
+REASONS = {
+    "random": "does not surely put the truth before random scores",
+    "reversed": "does not surely put it before its reverse",
+    "constant": "does not surely put it before scores that are all alike",
+    **{name: f"is fooled by the {name} explanation" for name in MISLEADING},
+}
+
+
+def question_of(metric: Metric) -> str:
+    """The question that a metric answers, by its level and by what it needs."""
+    if metric.level == "pair":
+        return PAIRS
+    return next(question for question, needs in QUESTIONS.items() if needs & set(metric.needs) or needs == {"scores"})
+
+
+def matrix_table(trial: Trial, draws: int = DRAWS, confidence: float = CONFIDENCE) -> pd.DataFrame:
+    """One row a metric and world: AUC over random scores with its interval, and all else that the verdict rests on.
+
+    auc, low, high: over random scores. reversed, constant, adversarial, leaking, decoy: over these, empty where a
+    world lacks it or it is as true as the truth; *_low: the lower ends.
+    passes: surely before random scores and before the reverse. tau, tau_low, tau_high: rank correlation of the value
+    with the share of truth in degraded explanations. moved_by_scale: share of texts whose value moves where the truth
+    is multiplied by ten. sparse: AUC over the truth cut short. length: rank correlation of the values of random scores
+    with the number of words, NaN where all texts are equally long; length_p: of its test. evaluations: that it asks
+    for a text. known: share of texts on which it gives a value for the truth. decides: texts on which the interval of
+    the AUC leaves one half, NaN for never. why: in words.
+    """
+    values = trial.values
+    known = (
+        values.value.notna()
+        .astype(float)
+        .where(values.explainer == "oracle")
+        .groupby([values.metric, values.world])
+        .mean()
+    )
+    silent = known.reindex(pd.MultiIndex.from_frame(values[["metric", "world"]])).to_numpy() == 0
+    values = values.assign(value=values.value.where(~silent, 0.0))  # what says nothing ties with everything
+    cells = separation(values, draws, confidence)
+    prices = trial.costs.set_index(["metric", "world"]).evaluations
+    close, rows = trial.truths.groupby(["world", "explainer"]).closeness.mean(), []
+    cells = cells.set_index(["metric", "world"]).sort_index()
+    for (metric, world), part in values.groupby(["metric", "world"], sort=False):
+        by, wide = cells.loc[(metric, world)].set_index("explainer"), _wide(part)
+        by = by.drop([name for name in MISLEADING if name in by.index and close.get((world, name), 0) >= AS_TRUE])
+        row = {"metric": metric, "world": world, "auc": by.separation["random"], "texts": int(by.texts["random"])}
+        row |= {"low": by.low["random"], "high": by.high["random"]}
+        for name in ("reversed", "constant", *MISLEADING):
+            row |= {name: by.separation.get(name, np.nan), f"{name}_low": by.low.get(name, np.nan)}
+        row["passes"] = bool((by.low.reindex([name for name in MUST if name in by.index]) > 0.5).all())
+        row |= _degradation(wide, draws, confidence, metric, world) | _invariances(wide, part)
+        row["sparse"], row["sparse_high"] = by.separation.get("sparse", np.nan), by.high.get("sparse", np.nan)
+        row["evaluations"] = prices.get((metric, world), np.nan)
+        row["known"] = float(known[metric, world])
+        row["decides"] = texts_to_decide(_wins(wide))
+        rows.append(row | {"why": "; ".join(reasons(row))})
+    return pd.DataFrame(rows)
+
+
+def _wide(part: pd.DataFrame) -> pd.DataFrame:
+    """(n, explainers) values of a cell, higher being better, means over draws."""
+    return part.sign.iloc[0] * part.pivot_table(index="text", columns="explainer", values="value", sort=False)
+
+
+def _wins(wide: pd.DataFrame) -> np.ndarray:
+    """(n,) 1 where the truth comes before random scores, 0 where behind, one half for a tie."""
+    lead = (wide.oracle - wide.random).dropna().to_numpy()
+    return np.where(np.abs(lead) <= TIED, 0.5, lead > 0)
+
+
+def texts_to_decide(won: np.ndarray, confidence: float = CONFIDENCE) -> float:
+    """The fewest texts at which the interval of the AUC leaves one half, by its measured mean and variance.
+
+    At least as many as all of which must be won for a coin to be excluded. NaN where the mean is not above one half.
+    """
+    if not len(won) or won.mean() <= 0.5:
+        return float("nan")
+    z = norm.isf((1 - confidence) / 2)
+    return float(max(ceil(1 - log2(1 - confidence)), ceil((z * won.std() / (won.mean() - 0.5)) ** 2)))
+
+
+def _degradation(wide: pd.DataFrame, draws: int, confidence: float, *names: object) -> dict[str, float]:
+    """tau of the value with the share of truth left, mean over texts and its interval; no order counts 0."""
+    held = [name for name in ("oracle", *DEGRADED) if name in wide]
+    rows = wide[held].dropna().round(9).to_numpy()
+    if len(held) < 3 or not len(rows):
+        return dict.fromkeys(("tau", "tau_low", "tau_high"), np.nan)
+    taus = np.nan_to_num(tau_b(np.tile(-np.arange(len(held)), (len(rows), 1)), rows))
+    found = bootstrap_mean(taus, draws, confidence, *names)
+    return dict(zip(("tau", "tau_low", "tau_high"), map(float, found), strict=True))
+
+
+def _invariances(wide: pd.DataFrame, part: pd.DataFrame) -> dict[str, float]:
+    """How values move with the scale of scores, and with the number of words of random scores' texts."""
+    out = {"moved_by_scale": np.nan, "length": np.nan, "length_p": np.nan}
+    gap = abs((wide.oracle - wide.random).mean())
+    if "scaled" in wide:
+        moved = (wide.scaled - wide.oracle).abs() > max(TIED, MOVED * gap)
+        out["moved_by_scale"] = float(moved.mean())
+    words = part.drop_duplicates("text").set_index("text").words.reindex(wide.index)
+    known = wide.random.notna()
+    if words[known].nunique() > 2 and wide.random[known].nunique() > 1:
+        found = kendalltau(words[known], part.sign.iloc[0] * wide.random[known])
+        out["length"], out["length_p"] = float(found.statistic), float(found.pvalue)
+    return out
+
+
+def reasons(row: Mapping) -> list[str]:
+    """What speaks against a metric in a world, in words."""
+    out = [f"gives no value on {1 - row['known']:.0%} of texts"] if row["known"] < 1 else []
+    for name in REASONS:
+        value, low = row["auc" if name == "random" else name], row["low" if name == "random" else f"{name}_low"]
+        if not np.isnan(value) and low <= 0.5:
+            out.append(f"{REASONS[name]} ({value:.2f})")
+    if row["tau_low"] <= 0:
+        out.append(f"does not fall as the truth is mixed with noise (tau {row['tau']:.2f})")
+    if row["moved_by_scale"] > 0.5:
+        out.append("moves where all scores are multiplied by ten")
+    if row["sparse_high"] < 0.5:
+        out.append(f"prefers the truth cut short ({row['sparse']:.2f})")
+    if abs(row["length"]) >= LENGTH and row["length_p"] < LEVEL:
+        out.append(f"follows the number of words (tau {row['length']:.2f})")
+    return out
+
+
+def verdict_table(matrix: pd.DataFrame, metrics: Mapping[str, Metric]) -> pd.DataFrame:
+    """One row a metric: in how many worlds it tells the truth, its means over worlds, what fools it.
+
+    worlds, passed: numbers of worlds. auc: over random scores; worst, in: the least of it, and where. score: mean AUC
+    over random scores, the reverse and all misleading explanations. fooled_by, moved_by: where that is so in any world.
+    verdict: `tells the truth` where it passes in all, `condemned` where it does in no more than half of them, else
+    `in part`. decides: the most texts that it needs in any world, NaN where it never decides in one.
+    """
+    rows = []
+    for name, part in matrix.groupby("metric", sort=False):
+        least = part.loc[part.auc.fillna(1).idxmin()]
+        mean = {what: part[what].mean() for what in ("auc", "reversed", *MISLEADING)}
+        passed, asked = int(part.passes.sum()), len(part)
+        fooled = [what for what in ("constant", *MISLEADING) if (part[f"{what}_low"] <= 0.5).any()]
+        length = (part.length.abs() >= LENGTH) & (part.length_p < LEVEL / asked)
+        moved = {
+            "scale": (part.moved_by_scale > 0.5).any(),
+            "sign": (part.reversed <= 0.5).any(),
+            "sparsity": (part.sparse_high < 0.5).any(),
+            "length": length.any(),
+        }
+        rows.append(
+            {
+                "metric": name,
+                "title": metrics[name].title if name in metrics else name,
+                "question": question_of(metrics[name]) if name in metrics else "",
+                "verdict": "tells the truth" if passed == asked else "in part" if passed > asked / 2 else "condemned",
+                "worlds": asked,
+                "passed": passed,
+                **mean,
+                "score": float(np.nanmean(list(mean.values()))),
+                "tau": part.tau.mean(),
+                "worst": least.auc,
+                "in": least.world,
+                "fooled_by": ", ".join(fooled),
+                "moved_by": ", ".join(what for what, is_so in moved.items() if is_so),
+                "evaluations": part.evaluations.mean(),
+                "decides": part.decides.max(skipna=False),
+                "why": _worst_reason(part),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def _worst_reason(part: pd.DataFrame) -> str:
+    """What speaks most against a metric, and in which worlds; empty where nothing does."""
+    said: dict[str, list[str]] = {}
+    for world, why in zip(part.world, part.why, strict=True):
+        for reason in filter(None, why.split("; ")):
+            said.setdefault(reason.partition(" (")[0], []).append(world)
+    return "; ".join(f"{reason} in {', '.join(worlds)}" for reason, worlds in said.items())
+
+
+RULE = (
+    "Of the metrics that answer a question: those that surely put the truth before random scores and before its "
+    "reverse in more than half of the worlds, and fail in at most one world more than the best of them; of these the "
+    f"ones whose mean AUC over random scores, the reverse and misleading explanations is within {NEAR} of the best; "
+    f"the cheapest first, at most {MOST}."
+)
+
+
+def choose(matrix: pd.DataFrame, metrics: Mapping[str, Metric]) -> dict[str, list[str]]:
+    """Question -> the metrics on the short list, by RULE."""
+    table = verdict_table(matrix, metrics)
+    table = table[table.passed > table.worlds / 2].assign(failed=table.worlds - table.passed)
+    out = {}
+    for question, part in table.groupby("question", sort=False):
+        part = part[part.failed <= part.failed.min() + 1]
+        part = part[part.score >= part.score.max() - NEAR]
+        out[question] = part.sort_values(["evaluations", "score"], ascending=[True, False]).metric.tolist()[:MOST]
+    return out
+
+
+def short_list(matrix: pd.DataFrame, metrics: Mapping[str, Metric]) -> pd.DataFrame:
+    """One row a question and metric to use for it, by RULE, and how stable that is.
+
+    stays: the share of worlds that can be left out and leave it on the list. leaves_without: those that cannot. A
+    metric that is not on the list, but would be if one world were left out, follows with `use` False.
+    """
+    chosen, worlds = choose(matrix, metrics), list(dict.fromkeys(matrix.world))
+    without = {world: choose(matrix[matrix.world != world], metrics) for world in worlds} if len(worlds) > 1 else {}
+    table, rows = verdict_table(matrix, metrics).set_index("metric"), []
+    for question in dict.fromkeys(table.question):
+        used = chosen.get(question, [])
+        others = [name for part in without.values() for name in part.get(question, []) if name not in used]
+        for name in [*used, *dict.fromkeys(others)]:
+            gone = [world for world, part in without.items() if name not in part.get(question, [])]
+            row = {"question": question, "metric": name, "title": table.title[name], "use": name in used}
+            row |= {"passed": table.passed[name], "worlds": table.worlds[name], "score": table.score[name]}
+            row |= {"evaluations": table.evaluations[name], "decides": table.decides[name]}
+            row["stays"] = 1 - len(gone) / len(without) if without else np.nan
+            rows.append(row | {"leaves_without": ", ".join(gone) if name in used else ""})
+    return pd.DataFrame(rows)

@@ -1,0 +1,157 @@
+"""A world: one function that makes a classifier and texts from a seed, with all that is known of it.
+
+Written in a file of `trial/worlds`, it is a member of WORLDS (see `attreval.trial`) and so in every trial.
+Letters used for shapes: W words, L tokens, n content tokens, P pairs.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from attreval.core.records import Attribution, Evidence, Instance, Tokens
+from attreval.core.seeds import generator
+from attreval.core.units import Units, find_units
+
+VARIABLE = "ATTREVAL_CORPORA"  # names the folder of corpora
+SYLLABLES = [a + b for a in "bdfgklmnprstvz" for b in "aeiou"]
+
+
+@dataclass(frozen=True)
+class WorldText:
+    """One text of a world.
+
+    target: the class that the model predicts and that is explained. truth: (n,) what each content token counts for it.
+    pair_truth: (P,) the same of `units.pairs()`, None where tokens do nothing together. least: what a token that is
+    evidence counts more than. decoy: (n,) an explanation that looks right and is not, where the world has one.
+    """
+
+    id: str
+    world: str
+    instance: Instance
+    tokens: Tokens
+    units: Units
+    target: int
+    truth: np.ndarray
+    pair_truth: np.ndarray | None = None
+    least: float = 0.0
+    decoy: np.ndarray | None = None
+
+    @cached_property
+    def evidence(self) -> np.ndarray:
+        """(n,) bool, the tokens that speak for the class, more than a bit."""
+        return self.truth > self.least
+
+    def attribution(self, scores: np.ndarray, level: str = "token") -> Attribution:
+        """Scores of the tokens, or of the pairs of units, as a record."""
+        content = self.tokens.content
+        held = [(u,) for u in range(len(content))] if level == "token" else self.units.pairs().tolist()
+        features = tuple(tuple(int(content[u]) for u in piece) for piece in held)
+        return Attribution(self.id, "planted", self.target, level, features, scores)
+
+
+@dataclass(frozen=True)
+class Made:
+    """A world made from a seed. model: a models.classifier.Classifier. network: whether it is a trained torch module,
+    which can be disturbed and randomised. measured: what was measured of the model, such as its accuracy."""
+
+    model: Any
+    texts: list[WorldText]
+    network: bool = False
+    measured: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class World:
+    """One world. question: what it asks of a metric. source: whose idea. truth: what is true in it, and why that is
+    known. make: (seed, texts) -> Made, or (seed, texts, folder) where `corpus` names a folder of the corpora's. order:
+    its place among all worlds; without one it stands at the end. short: whether a text has at most 20 words or so."""
+
+    name: str
+    question: str
+    source: str
+    truth: str
+    make: Callable[..., Made]
+    corpus: str = ""
+    order: int = 0
+    short: bool = True
+
+    def folder(self, corpora: str | Path | None = None) -> Path | None:
+        """Where its corpus lies; None where the folder is missing."""
+        given = Path(corpora or os.environ.get(VARIABLE) or "") / self.corpus
+        return given if (corpora or os.environ.get(VARIABLE)) and given.is_dir() else None
+
+    def __call__(self, seed: int, texts: int, corpora: str | Path | None = None) -> Made:
+        """The world made from a seed. ValueError where its corpus is missing."""
+        if not self.corpus:
+            return self.make(seed, texts)
+        if (folder := self.folder(corpora)) is None:
+            raise ValueError(
+                f"the world {self.name!r} is made from a corpus: its folder {self.corpus!r} is expected in "
+                f"{corpora or f'the folder that {VARIABLE} names'}"
+            )
+        return self.make(seed, texts, folder)
+
+
+def world(
+    question: str, *, source: str, truth: str, name: str = "", **facts: Any
+) -> Callable[[Callable[..., Made]], World]:
+    """A decorator that makes a function a World of its name. facts: the others of World."""
+
+    def make(function: Callable[..., Made]) -> World:
+        return World(name or function.__name__, question, source, truth, function, **facts)
+
+    return make
+
+
+def invent_words(count: int, *names: object) -> list[str]:
+    """Different made-up words of two syllables; which they are derives from the names."""
+    drawn = generator("words", *names).choice(len(SYLLABLES) ** 2, size=count, replace=False)
+    return [SYLLABLES[at // len(SYLLABLES)] + SYLLABLES[at % len(SYLLABLES)] for at in drawn.tolist()]
+
+
+def make_instance(
+    parts: Sequence[Sequence[str]], target: int, id: str = "", marks: np.ndarray | None = None
+) -> Instance:
+    """A text of one or two parts from its words. marks: (W,) whether each word is evidence."""
+    places = []
+    for side, words in enumerate(parts):
+        ends = np.cumsum([len(word) + 1 for word in words]) - 1
+        places += [(side, int(end) - len(word), int(end)) for word, end in zip(words, ends, strict=True)]
+    held = Evidence() if marks is None else Evidence(marks=np.asarray(marks, float)[None])
+    return Instance(id, tuple(" ".join(words) for words in parts), target, np.array(places), evidence=held)
+
+
+def make_text(
+    model: Any,
+    id: str,
+    parts: Sequence[Sequence[str]],
+    target: int,
+    truth: np.ndarray,
+    pairs: Callable[[Units], np.ndarray] | None = None,
+    decoy: np.ndarray | None = None,
+    least: float = 0.0,
+) -> WorldText:
+    """A text as the model reads it. truth, decoy: (W,) of words; id: its world, seed and number, with blanks."""
+    truth = np.asarray(truth, dtype=float)
+    instance = make_instance(parts, target, id, truth > least)
+    tokens = model.tokens(instance)
+    word, units = tokens.word[tokens.content], find_units(tokens, "word")
+    return WorldText(
+        id,
+        id.split(" ")[0],
+        instance,
+        tokens,
+        units,
+        target,
+        truth[word],
+        None if pairs is None else pairs(units),
+        least,
+        None if decoy is None else np.asarray(decoy, float)[word],
+    )

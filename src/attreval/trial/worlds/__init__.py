@@ -1,0 +1,1 @@
+"""Worlds, one file a world or family; `attreval.trial.WORLDS` collects them."""

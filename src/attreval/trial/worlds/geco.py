@@ -1,0 +1,104 @@
+"""GECO (Wilming et al. 2024): sentences in a male and a female form, and a network trained to tell them apart.
+
+All words that differ between the two forms are marked. A model needs one of them, so whether it uses all is measured:
+in short sentences, by every subset of the marked words (exact Shapley values). A word-level network is trained at
+once; a classifier of one's own, such as MiniLM, is read from the folder that GECO_MODEL names.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from attreval.core.seeds import generator
+from attreval.models.scorer import Scorer
+from attreval.models.words.vocabulary import count_words
+from attreval.trial.exact import ask_coalitions, shapley
+from attreval.trial.trained import Labelled, train_words
+from attreval.trial.world import Made, WorldText, make_instance, make_text, world
+
+GECO_MODEL = "ATTREVAL_GECO_MODEL"
+LABELS = ("female", "male")
+VOCABULARY, LONGEST, MOST_MARKED, BATCH, STEPS = 4000, 20, 8, 64, 250
+USED = 0.05  # of what all marked words together count: a word that counts less is not used
+
+
+@lru_cache(maxsize=2)
+def read_sentences(folder: Path, split: str) -> list[tuple[list[str], list[int], int, int]]:
+    """(words, marks, class, number of the sentence that both forms share) of a split. ValueError for another format."""
+    path, out = folder / f"binary_gender_all_{split}.jsonl", []
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+        try:
+            row = json.loads(line)
+            out.append((row["sentence"], row["ground_truth"], int(row["target"]), int(row["sentence_idx"])))
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"{path.name}, line {number}: no sentence of GECO ({error!r})") from None
+    return out
+
+
+@lru_cache(maxsize=4)
+def geco_model(folder: Path, seed: int) -> tuple[Any, bool]:
+    """The classifier, and whether it was trained here."""
+    if given := os.environ.get(GECO_MODEL):
+        from attreval.api.loading import load
+
+        return load(given, 128), False
+    train = [(words, label) for words, _, label, _ in read_sentences(folder, "train")]
+    vocabulary = count_words([make_instance([words], label) for words, label in train], VOCABULARY)
+
+    def batch(rng: np.random.Generator) -> list[Labelled]:
+        return [train[at] for at in rng.integers(len(train), size=BATCH)]
+
+    return train_words("geco", LABELS, vocabulary, batch, "trial", "geco", seed, steps=STEPS), True
+
+
+def share_used(model: Any, texts: list[WorldText]) -> float:
+    """Of the marked words of texts with at most MOST_MARKED, the share whose Shapley value among them is not nearly 0.
+
+    All 2^m subsets of the m marked words are asked; the other words stay.
+    """
+    used: list[bool] = []
+    for text in texts:
+        players = text.tokens.content[text.evidence]
+        if len(players) <= MOST_MARKED:
+            logits = ask_coalitions(Scorer(model, precision="float64"), text.tokens, players, text.target)
+            parts = shapley(logits)
+            used += (np.abs(parts) > USED * np.abs(parts).sum()).tolist()
+    return float(np.mean(used)) if used else float("nan")
+
+
+@world(
+    "Does it find, in real sentences, the words that differ between a male and a female form?",
+    source="Wilming et al. 2024",
+    truth="the marked words, which alone tell the classes apart; how many of them the model uses is measured",
+    corpus="geco",
+    order=14,
+)
+def geco(seed: int, count: int, folder: Path) -> Made:
+    """A word-level network, or a classifier of one's own."""
+    model, ours = geco_model(folder, seed)
+    learnt = {number for *_, number in read_sentences(folder, "train")}
+    tested = [row for row in read_sentences(folder, "test") if row[3] not in learnt and len(row[0]) <= LONGEST]
+    order, texts = generator("trial", "geco", seed).permutation(len(tested)), list[WorldText]()
+    asked, seen = 0, set[int]()
+    scorer = Scorer(model, precision="float64")
+    for at in order.tolist():
+        words, marks, label, number = tested[at]
+        if len(texts) == count:
+            break
+        if number in seen or sum(marks) == 0:
+            continue
+        text = make_text(model, f"geco {seed} {len(texts)}", [words], label, np.array(marks))
+        asked += 1
+        seen.add(number)
+        if scorer.logits([(text.tokens.ids, text.tokens.segments)])[0].argmax() == label:
+            texts.append(text)
+    if len(texts) < count:
+        raise ValueError(f"GECO has {len(texts)} short sentences that the model is right on; {count} were asked for")
+    right = {"accuracy": count / asked, "marked words used": share_used(model, texts)} if texts else {}
+    return Made(model, texts, ours, right)

@@ -1,0 +1,164 @@
+"""Planted worlds: networks written by hand, whose true importances are known because they were planted.
+
+`one`: one token decides the class. `additive`: every token has a worth, and the sum decides. `interaction`: two tokens,
+one in each part of the text, decide together, and either alone does nothing. Three more have skewed evidence, as real
+explanations do: `exponential` (25 tokens) and `lognormal` (60) add up worths that are all positive, most of them small
+and a few large; in `one_of_sixty` a single token of a long text decides.
+Letters used for shapes: B rows, L tokens, C channels, P pairs across both parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from attreval.core.seeds import generator
+from attreval.core.units import Units
+from attreval.trial.hand import HandModel
+from attreval.trial.world import Made, World, WorldText, invent_words, make_text, world
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+ONE = ((0,), (1,))  # the words that speak for class 1, for class 2
+SIGNALS = {"one": ONE, "one_of_sixty": ONE, "interaction": ((0, 1), (2, 3))}
+FIRST_FILLER, WORDS = 4, 36
+SHORTEST, LONGEST = 5, 8  # words of a part
+LONG = {"exponential": 25, "lognormal": 60, "one_of_sixty": 60}  # words of a text of fixed length
+SKEWED = ("exponential", "lognormal")
+LEVELS = 64  # different worths of words with skewed evidence
+
+
+def skewed_worths(name: str) -> np.ndarray:
+    """(LEVELS,) rising worths, quantiles of the distribution; a text counts about 1."""
+    from scipy.stats import expon, norm
+
+    middles = (np.arange(LEVELS) + 0.5) / LEVELS
+    worths = expon.ppf(middles) if name == "exponential" else np.exp(norm.ppf(middles))
+    return worths / worths.mean() / LONG[name]
+
+
+def skewed_words(worths: np.ndarray, target: int) -> np.ndarray:
+    """(LEVELS,) the words of each level in texts of a class: words of little worth speak for both classes."""
+    rare = worths > worths.mean()
+    own = LEVELS + (target - 1) * rare.sum()
+    return np.where(rare, own + np.cumsum(rare) - 1, np.arange(LEVELS))
+
+
+def add_up(found: Tensor) -> Tensor:
+    """(B, 2) the sum of what all tokens count for each class."""
+    return found.sum(dim=1)
+
+
+def oppose(found: Tensor) -> Tensor:
+    """(B, 2) the sum of what all tokens count for the first class, and against it."""
+    import torch
+
+    total = found.sum(dim=1)
+    return torch.cat([total, -total], dim=1)
+
+
+def look_for(found: Tensor) -> Tensor:
+    """(B, 2) whether the word of each class is there."""
+    return found.amax(dim=1)
+
+
+def look_for_both(found: Tensor) -> Tensor:
+    """(B, 2) whether both words of each class are there."""
+    import torch
+
+    there = found.amax(dim=1)
+    return torch.stack([there[:, 0] * there[:, 1], there[:, 2] * there[:, 3]], dim=1)
+
+
+RULES = {"additive": oppose, "interaction": look_for_both, **dict.fromkeys(SKEWED, add_up)}
+
+
+@lru_cache(maxsize=64)
+def planted_model(name: str, seed: int) -> tuple[HandModel, list[str], np.ndarray]:
+    """The classifier of a planted world, its words, and (words, C) what each has."""
+    count = 2 * LEVELS if name in SKEWED else WORDS
+    signals = [word for group in SIGNALS.get(name, ()) for word in group]
+    channels = np.zeros((count, 2 if name in SKEWED else max(1, len(signals))))
+    if name == "additive":
+        channels[FIRST_FILLER:, 0] = generator("trial", name, seed, "worth").standard_normal(count - FIRST_FILLER)
+    if name in SKEWED:
+        for target in (1, 2):
+            channels[skewed_words(skewed_worths(name), target), target - 1] = skewed_worths(name)
+    channels[signals, range(len(signals))] = 1.0
+    words = invent_words(count, "trial", name, seed)
+    return HandModel(words, channels, RULES.get(name, look_for)), words, channels
+
+
+def make_planted(name: str, seed: int, count: int) -> Made:
+    """The model and the first texts of a planted world, half of them of either class."""
+    return Made(planted_model(name, seed)[0], [plant_text(name, seed, at) for at in range(count)])
+
+
+def plant_text(name: str, seed: int, at: int) -> WorldText:
+    """Text number `at`: random words, and the signals of its class at random places."""
+    model, words, channels = planted_model(name, seed)
+    rng, target, id = generator("trial", name, seed, at), 1 + at % 2, f"{name} {seed} {at}"
+    sign = 1.0 if target == 1 else -1.0
+    if name in SKEWED:
+        return _plant_skewed(name, model, words, rng, target, id)
+    while True:  # until the words of an additive text speak clearly for the class
+        half = LONG.get(name, 0) // 2
+        parts = [rng.integers(FIRST_FILLER, WORDS, half or rng.integers(SHORTEST, LONGEST + 1)) for _ in range(2)]
+        if name != "additive" or sign * sum(channels[part, 0].sum() for part in parts) >= 2:
+            break
+    decisive = SIGNALS.get(name, ((), ()))[target - 1]
+    if len(decisive) == 1:
+        plant(parts[rng.integers(2)], decisive, rng)
+    if len(decisive) == 2:
+        sides, other = rng.permutation(2), SIGNALS[name][2 - target]
+        for side, word in zip(sides, decisive, strict=True):
+            lone = [other[rng.integers(2)]] if side == 0 and at % 4 < 2 else []  # half of the other pair: no evidence
+            plant(parts[side], [word, *lone], rng)
+    joined, spelt = np.concatenate(parts), [[words[word] for word in part] for part in parts]
+    if name == "additive":
+        return make_text(model, id, spelt, target, sign * channels[joined, 0])
+    decides = np.isin(joined, decisive)
+
+    def both(units: Units) -> np.ndarray:
+        return decides[units.pairs()].all(axis=1).astype(float)
+
+    return make_text(model, id, spelt, target, decides / len(decisive), both if len(decisive) == 2 else None)
+
+
+def _plant_skewed(
+    name: str, model: HandModel, words: list[str], rng: np.random.Generator, target: int, id: str
+) -> WorldText:
+    """A text whose words all speak for its class, most of them a little and a few a lot."""
+    worths, half = skewed_worths(name), LONG[name] // 2
+    while True:  # until its words speak clearly for the class
+        levels = rng.integers(LEVELS, size=LONG[name])
+        if worths[levels].sum() >= 0.8:
+            break
+    spelt = [words[word] for word in skewed_words(worths, target)[levels]]
+    return make_text(model, id, (spelt[:half], spelt[half:]), target, worths[levels], least=float(worths.mean()))
+
+
+def plant(part: np.ndarray, words: Sequence[int], rng: np.random.Generator) -> None:
+    """Put words at random different places of a part."""
+    part[rng.choice(len(part), len(words), replace=False)] = words
+
+
+def _planted(name: str, order: int, question: str, truth: str) -> World:
+    return world(question, source="ours", truth=truth, name=name, order=order, short=name not in LONG)(
+        lambda seed, count: make_planted(name, seed, count)
+    )
+
+
+PLANTED = (
+    _planted("one", 1, "Does it find the one word that decides?", "one word decides, all others do nothing"),
+    _planted("additive", 2, "Does it follow worths that add up, for and against?", "each word's worth in a sum"),
+    _planted("interaction", 3, "Does it find two words that only count together?", "half of the effect to either"),
+    _planted("exponential", 4, "Does it follow skewed worths in 25 words?", "each word's worth in a sum"),
+    _planted("lognormal", 5, "Does it follow very skewed worths in 60 words?", "each word's worth in a sum"),
+    _planted("one_of_sixty", 6, "Does it find one word of sixty?", "one word decides, all others do nothing"),
+)
+PLANTED_WORLDS = tuple(one.name for one in PLANTED)

@@ -1,0 +1,41 @@
+"""The board: what is submitted comes out again where its worlds are made again by its seed."""
+
+import json
+
+import pytest
+from reference import CHECKOUT
+
+from attreval.trial import WORLDS
+from attreval.trial.board import FIELDS, differences, read_submission
+
+BOARD = CHECKOUT / "board"
+AGAIN, MOST = ("rules",), 8  # a world, and metrics of a submission, that are asked again
+
+
+@pytest.mark.parametrize("path", sorted(BOARD.glob("*.jsonl")), ids=lambda path: path.stem)
+def test_a_submission_comes_out_again(path):
+    table = read_submission(path)
+    assert set(table.world) <= set(WORLDS) and table.auc.between(0, 1).all()
+    found = differences(path, AGAIN, MOST)
+    assert found.empty, found.to_string()
+
+
+def test_the_board_holds_ours_and_says_what_a_line_is():
+    table = read_submission(BOARD / "attreval.jsonl")
+    assert table.metric.nunique() >= 17 and table.world.nunique() >= 10
+    said = (BOARD / "README.md").read_text(encoding="utf-8")
+    assert all(f"`{name}`" in said for name in FIELDS)
+
+
+def test_what_is_not_so_is_found(tmp_path):
+    path = tmp_path / "theirs.jsonl"
+    row = {"metric": "nc", "world": "rules", "auc": 0.2, "low": 0.1, "high": 0.3, "tau": None, "cost": 8.0}
+    path.write_text(json.dumps(row | {"texts": 8, "seed": 3, "version": "0"}) + "\n", encoding="utf-8")
+    found = differences(path, AGAIN).set_index("number")
+    assert found.told["auc"] == 0.2 < found.found["auc"] and "cost" not in found.index
+    path.write_text(json.dumps(row | {"metric": "own", "texts": 8, "seed": 3, "version": "0"}) + "\n", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"no metric 'own'; it is expected in theirs\.py"):
+        differences(path, AGAIN)
+    path.write_text(json.dumps(row) + "\n", encoding="utf-8")
+    with pytest.raises(ValueError, match="row 1: no texts and no seed and no version"):
+        read_submission(path)

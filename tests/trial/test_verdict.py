@@ -1,0 +1,88 @@
+"""Verdicts: what is broken is condemned, what ranks by the truth passes, and the short list keeps its rule."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from reference.trial_metrics import BROKEN, MADE, METRICS_TRIED
+
+from attreval.trial.explainers import DEGRADED
+from attreval.trial.nulls import NULLS
+from attreval.trial.verdict import choose, question_of, short_list, texts_to_decide
+
+
+@pytest.mark.parametrize("name", [*BROKEN, *NULLS])
+def test_what_is_broken_or_says_nothing_is_condemned(verdicts, name):
+    assert verdicts.verdict[name] == "condemned" and verdicts.why[name]
+
+
+def test_what_ranks_by_the_truth_passes_in_every_world(verdicts, matrix):
+    found = verdicts.loc["truth_ranking"]
+    assert found.verdict == "tells the truth" and found.passed == len(MADE) == found.worlds
+    assert found.fooled_by == "" and found.moved_by == "" and found.evaluations == 0
+    own = matrix[matrix.metric == "truth_ranking"].set_index("world")
+    assert (own.auc > 0.8).all() and (own.tau > 0.3).all() and (own.decides >= 6).all()
+
+
+def test_each_null_is_told_by_its_own_fault(matrix):
+    by = matrix.set_index(["metric", "world"])
+    assert (by.loc["one_half"].auc == 0.5).all() and (by.loc["one_half"].tau == 0).all()
+    assert by.loc["largest_score"].moved_by_scale.mean() > 0.9 and (by.loc["nc"].moved_by_scale == 0).all()
+    assert by.loc["turned"].auc.mean() < 0.2 < 0.8 < by.loc["nc"].auc.mean()
+    assert by.loc[("nc", "raised_comprehensive")].auc == 0.5
+    assert "random scores" in by.loc[("nc", "raised_comprehensive")].why
+    assert by.loc["nc"].evaluations.between(2, 8).all()
+
+
+def test_an_explanation_that_is_as_true_as_the_truth_fools_nobody(matrix):
+    by = matrix[matrix.metric == "nc"].set_index("world")
+    assert by.adversarial[["one", "backdoor", "reliance"]].isna().all()  # one word decides, and it comes first
+    assert by.adversarial[["additive", "hybrid", "lognormal"]].notna().all()
+    assert by.decoy.notna().sum() == 4
+
+
+def test_degraded_explanations_are_less_true_by_their_share(trial):
+    close = trial.truths.groupby("explainer").closeness.mean()
+    assert close[["oracle", *DEGRADED]].is_monotonic_decreasing and close["oracle"] == 1
+    assert abs(close["degraded_1.0"] - 0.5) < 0.06 and abs(close["random"] - 0.5) < 0.06 and close["reversed"] == 0
+
+
+def test_how_many_texts_decide():
+    assert texts_to_decide(np.ones(30)) == 6  # a coin wins five times in a row too often
+    assert np.isnan(texts_to_decide(np.full(30, 0.5))) and np.isnan(texts_to_decide(np.zeros(0)))
+    won = np.repeat([1.0, 0.0], [18, 12])
+    (n,) = {int(texts_to_decide(won))}
+    bounds = 0.6 - 1.96 * won.std() / np.sqrt([n - 1, n])
+    assert bounds[0] <= 0.5 < bounds[1] + 1e-4
+
+
+def rows(scores, asked=4):
+    """A matrix of made-up metrics: name -> AUC in each of four worlds, their cost by order."""
+    out = []
+    for cost, (name, aucs) in enumerate(scores.items()):
+        for world, auc in zip("abcd"[:asked], aucs, strict=True):
+            row = {"metric": name, "world": world, "auc": auc, "low": auc - 0.1, "passes": auc > 0.6, "why": ""}
+            row |= dict.fromkeys(("reversed", "reversed_low"), auc)
+            empty = ("constant", "adversarial", "leaking", "decoy", "tau", "moved_by_scale", "sparse_high", "length")
+            row |= {key: np.nan for one in empty for key in (one, f"{one}_low")} | {"length_p": 1.0, "decides": 8}
+            out.append(row | {"evaluations": cost})
+    return pd.DataFrame(out)
+
+
+def test_the_short_list_keeps_its_rule_and_says_how_stable_it_is():
+    metrics = {name: METRICS_TRIED["nc"] for name in ("cheap", "good", "best", "odd", "bad")}
+    held = rows(
+        {
+            "cheap": (0.8, 0.8, 0.8, 0.8),  # passes, but is far behind the best
+            "good": (0.99, 0.99, 0.99, 0.99),
+            "best": (1.0, 1.0, 1.0, 1.0),
+            "odd": (1.0, 1.0, 1.0, 0.5),  # but for one world it would be on the list
+            "bad": (0.5, 0.5, 1.0, 1.0),
+        }
+    )
+    (question,) = {question_of(one) for one in metrics.values()}
+    assert choose(held, metrics) == {question: ["good", "best"]}
+    table = short_list(held, metrics).set_index("metric")
+    assert table.use.to_dict() == {"good": True, "best": True, "odd": False}
+    assert table.stays.to_dict() == {"good": 1.0, "best": 1.0, "odd": 0.25}
+    lone = short_list(held[held.metric == "bad"], metrics)
+    assert not lone.use.any()
