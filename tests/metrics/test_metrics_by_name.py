@@ -3,7 +3,7 @@
 import pytest
 
 from attreval.metrics import EVALUATED, METRICS
-from attreval.metrics.planted.measures import OFFERED, evaluate
+from attreval.trial.measure import OFFERED, evaluate
 from attreval.metrics.separation import separation
 
 ASKED = [name for name, one in METRICS.items() if one.by_name and not one.planted and set(one.needs) <= OFFERED]
