@@ -3,8 +3,8 @@
 import pytest
 
 from attreval.metrics import EVALUATED, METRICS
-from attreval.trial.measure import OFFERED, evaluate
 from attreval.metrics.separation import separation
+from attreval.trial.measure import OFFERED, evaluate
 
 ASKED = [name for name, one in METRICS.items() if one.by_name and not one.planted and set(one.needs) <= OFFERED]
 BLIND = {"monotonicity", "monotonicity_ranks", "sparseness"}
