@@ -55,6 +55,28 @@ model = av.load("causal", template="{text} It was", labels={"good": " good", "ba
 found = av.explain(model, ["a superb film", "a dull film"], methods=["occlusion_1", "gradient_x_input"])
 print(found.words())
 """
+METRIC = """
+import numpy as np
+from attreval.metrics.metric import metric
+from attreval.models.questions import Evaluate, softmax
+
+
+@metric("Drop of the top word", judge="", source="ours", needs=("scores", "model"), higher_is_better=True)
+def my_drop(text, method):
+    gone = text.tokens.ids.copy()
+    gone[text.tokens.content[int(np.argmax(text.scores[method]))]] = text.tokens.mask_id
+    p = softmax((yield Evaluate(np.stack([text.tokens.ids, gone]), text.tokens.segments)))[:, text.target]
+    return p[0] - p[1]
+"""
+THEIRS = """
+import json
+from pathlib import Path
+
+rows = [json.loads(line) for line in Path("worlds/texts.jsonl").read_text().splitlines()]
+told = [row | {"scores": [len(word) for word in row["words"]]} for row in rows]
+kept = ("world", "seed", "id", "scores")
+Path("theirs.jsonl").write_text("".join(json.dumps({key: row[key] for key in kept}) + chr(10) for row in told))
+"""
 
 
 def main() -> None:
@@ -91,7 +113,15 @@ def main() -> None:
         step("attreval evaluate", command, "evaluate", "--model", "model", "--data", "my.csv", "--out", "report")
         step("a pipeline of scikit-learn", python, "-c", PIPELINE)
         step("a language model by template", python, "-c", CAUSAL)
-        for name in ("demo.html", "one.html", "report/report.html", "report/values.csv"):
+        (place / "my_metric.py").write_text(METRIC, encoding="utf-8")
+        step("attreval trial of a metric", command, "trial", "my_metric.py", "--out", "metric.html")
+        step("the worlds' texts", command, "trial", "--export", "worlds")
+        step("scores of one's own for them", python, "-c", THEIRS)
+        step(
+            "attreval trial of attributions", command, "trial", "--attributions", "theirs.jsonl", "--out", "method.html"
+        )
+        made = ("demo.html", "one.html", "report/report.html", "report/values.csv", "metric.html", "method.html")
+        for name in made:
             if not (place / name).is_file():
                 sys.exit(f"{name} was not written")
     print("all kept")
