@@ -17,7 +17,7 @@ def trial():
 @pytest.fixture(scope="session")
 def matrix(trial):
     """One row a metric and world."""
-    return matrix_table(trial, draws=300)
+    return matrix_table(trial, draws=100)
 
 
 @pytest.fixture(scope="session")

@@ -30,18 +30,21 @@ def separation(values: pd.DataFrame, draws: int, confidence: float, of: str = "o
     for (measured, world), part in groups:
         wide = part.pivot(index="text", columns=["explainer", "draw"], values="value")
         held, sign = list(dict.fromkeys(part.explainer)), part.sign.iloc[0]
-        by = {explainer: wide[explainer].dropna(axis=1, how="all").to_numpy() for explainer in held}
+        names, table = wide.columns.get_level_values("explainer"), wide.to_numpy(dtype=float)
+        by = {explainer: table[:, names == explainer] for explainer in held}
         right, chance = by[of][:, :1], mean_of_known(by["random"].T)
         leads = {explainer: sign * (right - some) for explainer, some in by.items()}
         won = np.stack([mean_of_known(_wins(lead).T) for lead in leads.values()], axis=1)  # (texts, explainers)
         means, lows, highs = bootstrap_mean(won, draws, confidence, "meta", measured, world)
         for at, (explainer, some) in enumerate(by.items()):
-            gap = pd.Series(mean_of_known(some.T) - chance)
-            half = width * gap.std(ddof=1) / np.sqrt(gap.count())
+            gap = mean_of_known(some.T) - chance
+            gap = gap[~np.isnan(gap)]
+            half = width * gap.std(ddof=1) / np.sqrt(len(gap)) if len(gap) > 1 else np.nan
+            gap = gap.mean() if len(gap) else np.nan
             row = [measured, world, explainer, float(means[at]), float(lows[at]), float(highs[at])]
             known = int(np.isfinite(won[:, at]).sum())
             mean = float(mean_of_known(some.ravel()))
-            rows.append((*row, mean, gap.mean(), gap.mean() - half, gap.mean() + half, known))
+            rows.append((*row, mean, gap, gap - half, gap + half, known))
     numbers = ["separation", "low", "high", "mean", "gap", "gap_low", "gap_high", "texts"]
     return pd.DataFrame(rows, columns=["metric", "world", "explainer", *numbers])
 
