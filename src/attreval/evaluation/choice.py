@@ -2,7 +2,8 @@
 
 On a metric random scores have 0 and the method farthest from them 1, or -1 where it is worse. A method's score is the
 mean over metrics. Those of one judge share its vote, and each counts by its reliability: MARGIN squared over itself and
-the error variance of a difference of two methods, which does not depend on who wins. Agreement with other methods and
+the error variance of a difference of two methods, which does not depend on who wins. A metric that does not surely put
+the truth first in most worlds whose truth is known (`attreval.trial`) has no vote. Agreement with other methods and
 simplicity have no vote: they do not say whether an explanation is right. What is drawn are texts, the same ones for
 every metric of a task.
 Letters used for shapes: m methods, d draws.
@@ -20,6 +21,7 @@ from scipy.stats import t as student
 from attreval.core.bootstrap import LEAST_TEXTS
 from attreval.metrics import METRICS
 from attreval.metrics.rank_correlation import TIED, Drawn
+from attreval.trial.ours import share_sure
 
 VOTES = {
     "pointing": ("pointing",),
@@ -27,6 +29,7 @@ VOTES = {
     "faithfulness": ("nc", "ns", "soft_nc_equal", "soft_ns_equal"),
 }
 VOTING = tuple(metric for metrics in VOTES.values() for metric in metrics)
+MOST_WORLDS = 0.5
 MARGIN = 0.1  # of the distance between random scores and the best: a smaller difference does not matter
 
 
@@ -78,25 +81,28 @@ def gather_means(
 
 
 def weigh_metrics(measured: MethodMeans) -> pd.DataFrame:
-    """One row a metric with a vote: judge, zero, unit, error, reliability, texts, weight; weights have the sum 1.
+    """One row a metric with a vote: judge, zero, unit, error, reliability, trial, texts, weight, with the sum 1.
 
     zero: the mean of random scores, or of the worst method where there are none. unit: the largest distance from it.
-    error: the standard error of the difference of two methods, in units. reliability: see above. Where a metric has
-    fewer than LEAST_TEXTS texts, its weight is 0, but where all have. ValueError where no metric has a vote.
+    error: the standard error of the difference of two methods, in units. reliability: see above. trial: the share of
+    worlds in which the metric surely puts the truth first. Where a metric has fewer than LEAST_TEXTS texts, its weight
+    is 0, but where all have. ValueError where no metric has a vote.
     """
     rows, random = [], np.array([m == "random" for m in measured.methods])
     for judge, metrics in VOTES.items():
-        for metric in (asked := [x for x in metrics if x in measured.means]):
+        asked = {metric: share_sure(metric) for metric in metrics if metric in measured.means}
+        asked = {metric: share for metric, share in asked.items() if share > MOST_WORLDS}
+        for metric, share in asked.items():
             means = measured.means[metric]
             zero = float(means[random][0] if random.any() else means.min())
             unit = float(np.abs(means - zero).max())
             spread = np.nanvar(measured.drawn[metric] - measured.drawn[metric].mean(axis=1, keepdims=True), axis=0)
             error = np.sqrt(2 * spread.sum() / max(1, len(means) - 1)) / max(unit, TIED)
             told = MARGIN**2 / (MARGIN**2 + error**2) if unit > TIED else 0.0
-            rows.append((metric, judge, zero, unit, error, told, measured.texts[metric], told / len(asked)))
+            rows.append((metric, judge, zero, unit, error, told, share, measured.texts[metric], told / len(asked)))
     if not rows:
         raise ValueError(f"no metric with a vote was measured; these have one: {', '.join(VOTING)}")
-    columns = ["metric", "judge", "zero", "unit", "error", "reliability", "texts", "weight"]
+    columns = ["metric", "judge", "zero", "unit", "error", "reliability", "trial", "texts", "weight"]
     table = pd.DataFrame(rows, columns=columns)
     if (enough := table.texts >= LEAST_TEXTS).any():
         table["weight"] = table.weight.where(enough, 0.0)

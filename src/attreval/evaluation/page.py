@@ -89,8 +89,9 @@ def make_page(found: Evaluation) -> str:
         _weight_table(found),
         '<p class="note">Metrics of one judge share its vote. Error: standard error of the difference of two methods, '
         "where random scores have 0 and the best 1. Reliability: how well these texts tell a difference of "
-        f"{MARGIN:.2f}, the square of that over itself and the square of the error. Weight: in proportion to the "
-        f"reliability; none on fewer than {LEAST_TEXTS} texts.</p>",
+        f"{MARGIN:.2f}, the square of that over itself and the square of the error. Trial: in which share of the "
+        "worlds whose truth is known the metric surely puts it first (<code>attreval trial</code>; people count as 1); "
+        f"where it does not in most, it has no vote. Weight: in proportion to the reliability; none on fewer than {LEAST_TEXTS} texts.</p>",
         "<h2>Texts to look at</h2>",
         f'<p class="note">Where {escape(" and ".join(map(title, best_two)))} differ most; by every method: '
         '<a href="texts.html">texts in colour</a>, <code>scores.parquet</code>.</p>',
@@ -210,7 +211,7 @@ def _method_table(found: Evaluation) -> str:
 def _weight_table(found: Evaluation) -> str:
     """One row a metric with a vote."""
     rows = found.judges.rename(lambda metric: METRICS[metric].title).replace({"judge": JUDGE_TITLES})
-    shown = rows[["judge", "texts", "error", "reliability", "weight"]].rename_axis(None)
+    shown = rows[["judge", "texts", "error", "reliability", "trial", "weight"]].rename_axis(None)
     return f'<div class="wide">{shown.to_html(float_format="{:.2f}".format, border=0)}</div>'
 
 
