@@ -91,7 +91,8 @@ def make_page(found: Evaluation) -> str:
         "where random scores have 0 and the best 1. Reliability: how well these texts tell a difference of "
         f"{MARGIN:.2f}, the square of that over itself and the square of the error. Trial: in which share of the "
         "worlds whose truth is known the metric surely puts it first (<code>attreval trial</code>; people count as 1); "
-        f"where it does not in most, it has no vote. Weight: in proportion to the reliability; none on fewer than {LEAST_TEXTS} texts.</p>",
+        "where it does not in most, it has no vote. Weight: in proportion to the "
+        f"reliability; none on fewer than {LEAST_TEXTS} texts.</p>",
         "<h2>Texts to look at</h2>",
         f'<p class="note">Where {escape(" and ".join(map(title, best_two)))} differ most; by every method: '
         '<a href="texts.html">texts in colour</a>, <code>scores.parquet</code>.</p>',
