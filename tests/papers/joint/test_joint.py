@@ -128,7 +128,7 @@ def test_a_profile_without_runs_gives_empty_tables_and_words(tmp_path):
     )
     assert texts["joint.runs"] == texts["joint.tokens.pairs"] == "0"
     assert texts["joint.budgets.lime"] == texts["joint.tokens.highest"] == "not measured"
-    assert texts["joint.random.blind"] == texts["joint.tokens.contradict_pairs"] == "none"
+    assert (texts["joint.random.blind"], texts["joint.tokens.contradict_pairs"]) == ("none", "not part of this run")
     itself = correlations.reliability_table(scores)
     for drawn in (draw_correlations(table, itself, "tokens"), draw_pareto(front), draw_budgets(overlaps)):
         assert any(word in drawn.texts[0].get_text() for word in ("this run", "this profile"))
