@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from functools import cache
 from pathlib import Path
+
+import pandas as pd
 
 FILE = "attreval.jsonl"  # of the board; see board/README.md
 
@@ -14,11 +15,8 @@ def shares_sure() -> dict[str, float]:
     """Metric -> in which share of the worlds it surely puts the truth before random scores."""
     here = Path(__file__).resolve()
     places = (here.with_name(FILE), here.parents[3] / "board" / FILE)  # of a wheel, of a checkout
-    found: dict[str, list[bool]] = {}
-    for line in next(path for path in places if path.exists()).read_text(encoding="utf-8").splitlines():
-        row = json.loads(line)
-        found.setdefault(row["metric"], []).append(row["low"] > 0.5)
-    return {metric: sum(sure) / len(sure) for metric, sure in found.items()}
+    table = pd.read_json(next(path for path in places if path.exists()), lines=True)
+    return (table.low > 0.5).groupby(table.metric).mean().to_dict()
 
 
 def share_sure(metric: str) -> float:

@@ -25,7 +25,7 @@ from attreval.core.seeds import generator
 from attreval.metrics.rank_correlation import FEWEST, TIED
 from compendium.papers.common.sentences import sentence
 from compendium.papers.common.style import draw_nothing, task_title, use_style
-from compendium.papers.joint.standing import MIXED, TRANSFORMERS, WORDS, family_of
+from compendium.papers.joint.standing import MIXED, TRANSFORMERS, WORDS, shared_family
 from compendium.papers.joint.values import JOINT
 
 LEAST_TOLD = 0.5  # of a column's variance: where the texts make more than the rest of it, the column is left out
@@ -75,7 +75,7 @@ def decomposition_table(summary: pd.DataFrame, models: Mapping, draws: int, conf
             names, metrics, means, noise = _columns(part[~part.metric.isin(left_out)], confidence)
             judges = np.array([JOINT[metric].judge for metric in metrics])
             pairs = list(combinations(range(len(names)), 2))
-            kinds = np.array([_kind(*(models[names[at]] for at in pair)) for pair in pairs])
+            kinds = np.array([shared_family(*(models[names[at]] for at in pair)) for pair in pairs])
             for kind in dict.fromkeys(kinds) if means.shape[-1] >= FEWEST and len(set(judges)) > 1 else ():
                 chosen = np.array(pairs)[kinds == kind]  # (p, 2)
                 rng = generator("decomposition", task, reading, kind)
@@ -109,11 +109,11 @@ def share_variance(columns: np.ndarray, judges: np.ndarray, pairs: np.ndarray, w
 
 def _decompose(means, noise, judges, pairs, rng, draws: int, confidence: float) -> dict[str, float]:
     """The numbers of one row: see `decomposition_table`. means, noise: (a, j, m), of scaled columns; pairs: (p, 2)."""
-    every = np.ones(len(pairs))
+    every, members = np.ones(len(pairs)), np.unique(pairs)
     found = share_variance(means, judges, pairs, every)
     drawn = np.full((draws, len(found)), np.nan)
     for at in range(draws):
-        times = np.bincount(rng.choice(np.unique(pairs), len(np.unique(pairs))), minlength=len(means))
+        times = np.bincount(rng.choice(members, len(members)), minlength=len(means))
         if (weights := times[pairs].prod(axis=1)).any():
             drawn[at] = share_variance(means + noise * rng.standard_normal(means.shape), judges, pairs, weights)
     shares, bounds = _shares(found), percentile_interval(_shares(drawn), confidence)
@@ -166,12 +166,6 @@ def _columns(part: pd.DataFrame, confidence: float) -> tuple[list[str], list[str
         true = spread - np.mean(error**2, axis=-1, keepdims=True) if len(wide) else spread
         scale = np.sqrt(np.where(true > LEAST_TOLD * spread, true, np.nan))
         return names, metrics, (mean - mean.mean(axis=-1, keepdims=True)) / scale, error / scale
-
-
-def _kind(first, second) -> str:
-    """The family of two models, or that they are one of each."""
-    families = {family_of(first), family_of(second)}
-    return families.pop() if len(families) == 1 else MIXED
 
 
 def draw_decomposition(table: pd.DataFrame):

@@ -80,6 +80,11 @@ def family_of(model: ModelSpec) -> str:
     return TRANSFORMERS if model.architecture in ATTENTIVE else WORDS
 
 
+def shared_family(first: ModelSpec, second: ModelSpec) -> str:
+    """The family of two models, or MIXED where they are of two."""
+    return family_of(first) if family_of(first) == family_of(second) else MIXED
+
+
 def _shares_by_family(scores: JointScores, models: Mapping) -> dict[str, dict[str, dict[str, list[np.ndarray]]]]:
     """Family -> method -> metric -> (1 + d,) shares of each run, of its texts and of drawn ones.
 
@@ -231,8 +236,7 @@ def across_table(
             rng = generator("true means", task, granularity, metric, a, b)
             tau = about_median(true_tau_b(drawn[0].T, drawn[1:].mT, rng), confidence)
             chance = lost_between(array, worlds, generator("models exchanged", task, granularity, metric, a, b))
-            families = {family_of(models[name]) for name in (a, b)}
-            family = families.pop() if len(families) == 1 else MIXED
+            family = shared_family(models[a], models[b])
             about = (task, granularity, a, b, family, metric, JOINT[metric].title, len(methods), len(array))
             rows.append((*about, *tau, *chance))
     table = pd.DataFrame(rows, columns=[*PAIR, "family", "metric", "title", *FOUND]).dropna(subset="tau")
