@@ -162,6 +162,7 @@ def evaluate(
         list[Path] | None, typer.Option(help="a .jsonl or .parquet of scores made elsewhere")
     ] = None,
     texts: Annotated[int | None, typer.Option(help="texts to draw, at most")] = None,
+    seed: Annotated[int, typer.Option(help="another one draws other texts first")] = 0,
     minutes: Annotated[float, typer.Option(min=0, help="begin no larger sample that would not end by then")] = 10.0,
     cores: Annotated[
         int | None, typer.Option(min=1, help="threads to compute with; torch's own number where not given")
@@ -190,6 +191,7 @@ def evaluate(
             methods=method or None,
             attributions=attributions or [],
             texts=texts,
+            seed=seed,
             minutes=minutes,
             cores=cores,
             say=lambda line: print(line, flush=True),

@@ -64,6 +64,7 @@ def evaluate_texts(
     methods: str | Sequence[str] | None = None,
     attributions: Sequence[str | Path] = (),
     texts: int | None = None,
+    seed: int = 0,
     minutes: float = 10.0,
     cores: int | None = None,
     say: Callable[[str], None] | None = None,
@@ -84,6 +85,7 @@ def evaluate_texts(
         methods: names, as for `explain`; None takes DEFAULT_METHODS. Random scores are always compared.
         attributions: .jsonl or .parquet files of scores made elsewhere; texts without such scores are left out.
         texts: texts to draw, at most.
+        seed: of the order in which texts are drawn, and of the documents made of them.
         minutes: begin no larger sample that would not end by then.
         cores: threads to compute with.
         say: is told in words how far it is.
@@ -106,7 +108,7 @@ def evaluate_texts(
         torch.set_num_threads(cores)
     columns = Columns(text, label, pair or None, rationale or None, split or None, id or None)
     place, model = _open(model, classes)
-    rows, dropped = read_rows(data, columns, model.labels)
+    rows, dropped = read_rows(data, columns, model.labels, seed)
     given = read_given(attributions, model.labels)
     rows, left_out = with_scores(rows, given, model)
     for why, count in left_out.items():
@@ -120,7 +122,7 @@ def evaluate_texts(
     files = [hashlib.sha256(Path(path).expanduser().read_bytes()).hexdigest() for path in attributions]
     settings = [list(seconds), BUDGET.model_dump(), files]
     question = Question(model, tuple(seconds), BUDGET, given, None, keep_in(out and out / "kept", model, settings))
-    documents = [] if columns.pair or given else make_documents(rows)
+    documents = [] if columns.pair or given else make_documents(rows, seed)
     facts = {"title": title, "labels": model.labels, "size": len(rows), "dropped": dropped, "given": tuple(given)}
     facts |= {"seconds": seconds, "max_length": model.max_length}
     whole = lambda path: str(Path(path).expanduser().resolve())  # noqa: E731
@@ -132,6 +134,7 @@ def evaluate_texts(
         "methods": list(seconds),
         "attributions": [whole(path) for path in attributions],
         "texts": texts,
+        "seed": seed,
         "budget": BUDGET.model_dump(),
     }
     if prompt := getattr(model, "prompt", None):  # a language model's

@@ -27,13 +27,13 @@ SENTENCES = 5  # of a hybrid document; the paper has ten; what is asked of a tex
 
 
 def read_rows(
-    data: str | Path | Mapping[str, Sequence] | pd.DataFrame, columns: Columns, labels: Sequence[str]
+    data: str | Path | Mapping[str, Sequence] | pd.DataFrame, columns: Columns, labels: Sequence[str], seed: int = 0
 ) -> tuple[list[Row], dict[str, int]]:
     """The rows that can be explained in a random order, and why others cannot be -> how many."""
     counts = Counts()
     place = Path(data).expanduser().resolve() if isinstance(data, (str, Path)) else data
     rows = [row for row in read_own_data(place, columns, labels, counts) if row.split == "test"]
-    order = generator("evaluate", "texts").permutation(len(rows))
+    order = generator("evaluate", "texts", *_named(seed)).permutation(len(rows))
     return [rows[at] for at in order], dict(counts.dropped)
 
 
@@ -78,10 +78,15 @@ def make_instance(row: Row) -> Instance:
     return Instance(made.id, made.segments, row.label, made.words, evidence=evidence)
 
 
-def make_documents(rows: Sequence[Row]) -> list[tuple[str, list[tuple[str, int]]]]:
+def make_documents(rows: Sequence[Row], seed: int = 0) -> list[tuple[str, list[tuple[str, int]]]]:
     """(text, its sentences with the labels of their texts) of hybrid documents; none where all texts have one class."""
     if len({row.label for row in rows}) < 2:
         return []
     pool = [(sentence, row.label) for row in rows for sentence in split_sentences(row.segments[0])]
-    mixed = mix_sentences(pool, SENTENCES, "evaluate", "documents")
+    mixed = mix_sentences(pool, SENTENCES, "evaluate", "documents", *_named(seed))
     return [(" ".join(sentence for sentence, _ in chosen), chosen) for chosen in mixed]
+
+
+def _named(seed: int) -> tuple[int, ...]:
+    """What a seed adds to the names that random numbers derive from."""
+    return (seed,) if seed else ()
