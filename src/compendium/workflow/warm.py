@@ -34,6 +34,7 @@ from compendium.workflow.machine import end_with_parent, thread_variables
 CLIENT = Path(__file__).with_name("warm_client.py")
 SWITCH = "ATTREVAL_WARM"  # `0` turns warm processes off
 LIBRARIES = ("torch", "transformers", "papermill", "ipykernel.kernelapp", "scipy.stats", "sklearn.linear_model")
+LIBRARIES += ("torch._dynamo", "spacy")  # which an optimiser and a table import, at two seconds each
 
 
 class WarmProcess:
