@@ -22,6 +22,7 @@ from compendium.site.committed import (
     ELSEWHERE,
     SOURCE,
     claims_json,
+    COMMITTED,
     committed,
     read_elsewhere,
     without_links,
@@ -78,7 +79,7 @@ def publish(profile: str) -> Path:
     place.root.parent.mkdir(parents=True, exist_ok=True)
     with replace_folder(place.root) as folder:
         copy = Results(folder)
-        shown, figures = copy_figures(run, copy, quoted)
+        shown, figures = copy_figures(run, copy, quoted, vector=settings.name == next(iter(COMMITTED)))
         left_out = [*copy_tables(run, copy, quoted), *figures, *copy_notebooks(run, copy, quoted, shown)]
         manifest = json.loads((run.root / "manifest.json").read_text(encoding="utf-8")) | {"left_out": left_out}
         write_json(folder / "manifest.json", manifest)
@@ -125,10 +126,10 @@ def copy_tables(run: Results, copy: Results, quoted: Quoted) -> list[str]:
     return said
 
 
-def copy_figures(run: Results, copy: Results, quoted: Quoted) -> tuple[set[bytes], list[str]]:
+def copy_figures(run: Results, copy: Results, quoted: Quoted, vector: bool = True) -> tuple[set[bytes], list[str]]:
     """Copy the figures that show no text; give the bytes of these PNGs, and what is left out.
 
-    A PNG without its SVG cannot be read, and is left out.
+    A PNG without its SVG cannot be read, and is left out. vector: copy the SVGs, too; the main run's alone are shown.
     """
     copy.figures.mkdir()
     shown, said = set(), []
@@ -141,7 +142,8 @@ def copy_figures(run: Results, copy: Results, quoted: Quoted) -> tuple[set[bytes
         else:
             shown.add(path.read_bytes())
             (copy.figures / path.name).write_bytes(shrink_png(path.read_bytes()))
-            (copy.figures / svg.name).write_text(shrink_svg(svg.read_text(encoding="utf-8")), encoding="utf-8")
+            if vector:
+                (copy.figures / svg.name).write_text(shrink_svg(svg.read_text(encoding="utf-8")), encoding="utf-8")
     return shown, said
 
 
