@@ -19,10 +19,10 @@ from compendium import config, project
 from compendium.config import Profile
 from compendium.project import Results, replace_folder
 from compendium.site.committed import (
+    COMMITTED,
     ELSEWHERE,
     SOURCE,
     claims_json,
-    COMMITTED,
     committed,
     read_elsewhere,
     without_links,
