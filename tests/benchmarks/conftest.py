@@ -1,7 +1,5 @@
 """The benchmark's scripts lie outside the package, side by side in one folder."""
 
-from __future__ import annotations
-
 import sys
 
 from reference import CHECKOUT

@@ -1,7 +1,5 @@
 """Time to accuracy: every point of the curves on a tiny model, and the means over texts."""
 
-from __future__ import annotations
-
 import accuracy
 import numpy as np
 import pandas as pd

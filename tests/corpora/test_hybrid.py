@@ -1,9 +1,11 @@
 """Hybrid documents: every word knows its sentence's class, and nothing is lost or made up."""
 
+import json
 from collections import Counter
 
 import numpy as np
 import pytest
+from reference.files import write_tar
 from reference.models import instance
 
 from attreval.core.tables import read_about, read_instances, write_instances
@@ -61,14 +63,6 @@ def test_every_sentence_of_test_comes_once_and_its_words_have_its_class(tmp_path
     assert lengths[:-1] == [10] * (len(rows) - 1) and 1 <= lengths[-1] <= 10
 
 
-def test_sentences_are_shuffled_the_same_way_each_time(tmp_path):
-    path, _ = write_parent(tmp_path)
-    (first, _), (again, _) = build(path), build(path)
-    assert [row.segments for row in first] == [row.segments for row in again]
-    plain = [s for text in hybrid.split_sentences(i.segments[0] for i in read_instances(path, "test")) for s in text]
-    assert " ".join(plain[:10]) != first[0].segments[0]
-
-
 def test_the_label_is_the_class_of_most_words_the_lowest_on_a_tie(tmp_path):
     path = tmp_path / "t.parquet"
     texts = [("One two three four five six.", 2), ("One two three four.", 1), ("One two.", 1)]
@@ -93,6 +87,8 @@ def test_a_hybrid_table_is_made_from_its_parents_table(tmp_path, monkeypatch):
     make_table(task, {"bbc": path}, {"task": task.name, "labels": list(task.labels)}, lambda line: None)
     assert made.read_bytes() == first
     found = corpora.load("hybrid_bbc", "test")
+    plain = [s for text in hybrid.split_sentences(i.segments[0] for i in read_instances(path, "test")) for s in text]
+    assert not any(" ".join(plain[:10]) == i.segments[0] for i in found), "sentences are shuffled"
     assert read_about(made)["rows"] == {"test": len(found)}
     assert all(len(i.evidence.classes) == len(i.words) for i in found)
     with pytest.raises(ValueError, match="no split 'train'; there are: test"):
@@ -124,23 +120,11 @@ def test_relevant_words_meet_words_by_both_rules():
 
 
 def test_posts_with_lists_are_found_in_the_archive(tmp_path):
-    import io
-    import json
-    import tarfile
-
-    archive = tmp_path / "a.tar.gz"
     posts = {"test/sci.med/1": "From: x\n\nthe nurse waits", "train/sci.med/2": "old", "test/sci.med/3": "no list"}
     posts |= {"test/sci.electronics/4": "From: y\n\na diode", "test/sci.electronics/1": "same number, other group"}
-    with tarfile.open(archive, "w:gz") as made:
-        for name, text in posts.items():
-            info = tarfile.TarInfo(f"20news-bydate-{name}")
-            info.size = len(text)
-            made.addfile(info, io.BytesIO(text.encode()))
-    for name, words in {
-        "sci.med/1": [["Nurse ", 1.0], ["", 0.5]],
-        "sci.med/2": [["old", 1]],
-        "sci.electronics/4": [["", 1]],
-    }.items():
+    archive = write_tar(tmp_path / "a.tar.gz", {f"20news-bydate-{name}": text for name, text in posts.items()})
+    lists = {"sci.med/1": [["Nurse ", 1.0], ["", 0.5]], "sci.med/2": [["old", 1]], "sci.electronics/4": [["", 1]]}
+    for name, words in lists.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / f"{name}.json").write_text(json.dumps({"article": name, "words": words}))
     sources = {f"mohseni/{group}": tmp_path / group for group in topics.GROUPS}

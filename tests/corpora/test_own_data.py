@@ -1,19 +1,16 @@
 """A user's own table: every format, every form of rationale, and what is said of a table that cannot be meant."""
 
-from __future__ import annotations
-
-import csv
 import json
 import pickle
 from collections import Counter
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from reference.files import write_csv, write_lines
 
 from attreval.texts.data import Columns, read_own_data
-from attreval.texts.files import read_table, read_texts
+from attreval.texts.files import read_texts
 from attreval.texts.marks import mark_words, read_rationale
 from attreval.texts.rows import Counts
 from compendium.corpora.table import words_of
@@ -25,20 +22,6 @@ ROWS = [
     {"text": "NA", "label": "neg", "why": None},
 ]
 PLAIN = [(row["text"], row["label"]) for row in ROWS]
-
-
-def write_csv(path, rows, sign=",", encoding="utf-8"):
-    with path.open("w", newline="", encoding=encoding) as handle:
-        writer = csv.DictWriter(handle, list(rows[0]), delimiter=sign)
-        writer.writeheader()
-        writer.writerows({k: json.dumps(v) if isinstance(v, list) else v for k, v in row.items()} for row in rows)
-    return path
-
-
-def write_lines(path, rows):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
-    return path
 
 
 def save_to_disk(path, rows, names=("neg", "pos")):
@@ -106,10 +89,8 @@ def test_the_folder_of_eraser_gives_documents_queries_and_marks(tmp_path):
     write_lines(tmp_path / "train.jsonl", [item | {"annotation_id": "d1:1", "classification": "POS", "evidences": []}])
     columns = Columns(pair="query", rationale="rationale", id="id")
     rows = read_own_data(tmp_path, columns)
-    assert [(row.id, row.split, row.label, row.segments[1]) for row in rows] == [
-        ("d1:1", "train", 1, "is it ?"),
-        ("d1:0", "test", 0, "is it ?"),
-    ]
+    found = [(row.id, row.split, row.label, row.segments[1]) for row in rows]
+    assert found == [("d1:1", "train", 1, "is it ?"), ("d1:0", "test", 0, "is it ?")]
     assert rows[0].evidence is None and marked(rows[1]) == ["bad"]
     write_lines(tmp_path / "test.jsonl", [item | {"evidences": [[piece | {"docid": "../test.jsonl"}]]}])
     with pytest.raises(ValueError, match=r"test.jsonl, line 1: its document '../test.jsonl' is not in"):
@@ -154,16 +135,13 @@ def test_every_form_of_a_rationale_gives_the_same_marks(given):
     assert evidence.spans[0][0] == 1 and evidence.spans[0][2] == 0
 
 
-@pytest.mark.parametrize("given", [None, "", "[]", [], float("nan"), [0, 0, 0], "0 0 0", [[]]])
-def test_nothing_marked_is_no_evidence(given):
-    assert read_rationale(given, ("a good film",)) == []
+NONE = [None, "", "[]", [], float("nan"), [0, 0, 0], "0 0 0", [[]]]
+OTHER = [[0, 1], "0 1 1 0 1", [[2, 99]], [[6, 2]], ["bad"], [[1.5, 2]], 7, [[{"start_token": 2, "end_token": 9}]]]
 
 
-@pytest.mark.parametrize(
-    "given", [[0, 1], "0 1 1 0 1", [[2, 99]], [[6, 2]], ["bad"], [[1.5, 2]], 7, [[{"start_token": 2, "end_token": 9}]]]
-)
-def test_marks_of_another_text_do_not_fit(given):
-    assert read_rationale(given, ("a good film",)) is None
+@pytest.mark.parametrize(("given", "read"), [*((one, []) for one in NONE), *((one, None) for one in OTHER)])
+def test_nothing_marked_is_no_evidence_and_marks_of_another_text_do_not_fit(given, read):
+    assert read_rationale(given, ("a good film",)) == read
 
 
 def test_several_people_and_both_texts_of_a_pair_can_be_marked():
@@ -198,11 +176,8 @@ def refuse(path, words, columns=None, labels=()):
 
 def test_a_missing_column_names_the_nearest_and_those_there_are(tmp_path):
     path = write_csv(tmp_path / "mine.csv", [{"Review text": "a", "labels": "b"}])
-    refuse(
-        path,
-        r"mine.csv has no column 'label'; did you mean 'labels'\?; it has: 'Review text', 'labels'",
-        Columns(text="Review text"),
-    )
+    words = r"mine.csv has no column 'label'; did you mean 'labels'\?; it has: 'Review text', 'labels'"
+    refuse(path, words, Columns(text="Review text"))
     for kind in ("jsonl", "parquet", "saved", "json"):
         refuse(make(kind, tmp_path), "has no column 'texts'; did you mean 'text'", Columns(text="texts"))
     write_lines(tmp_path / "eraser" / "test.jsonl", [{"text": "a"}])
@@ -271,17 +246,15 @@ def test_200_classes_are_read_and_texts_are_no_labels(tmp_path):
     rows = [{"text": f"text {n}", "label": f"c{n % 200:03}"} for n in range(600)]
     found = read_own_data(write_csv(tmp_path / "m.csv", rows), Columns())
     assert Counter(row.label for row in found) == dict.fromkeys(range(200), 3)
-    refuse(
-        tmp_path / "m.csv", "'text' holds 600 different values in 600 rows .*that is no label", Columns(label="text")
-    )
+    words = "'text' holds 600 different values in 600 rows .*that is no label"
+    refuse(tmp_path / "m.csv", words, Columns(label="text"))
 
 
 def test_labels_are_names_or_numbers_and_others_are_told(tmp_path):
     path = write_csv(tmp_path / "m.csv", [{"text": "t", "label": x} for x in ("0", "1", "POS", " neg ", "1.0")])
     assert [row.label for row in read_own_data(path, Columns(), ("neg", "pos"))] == [0, 1, 1, 0, 1]
-    refuse(
-        path, r"'label' holds 'POS' \(1 rows\), 'neg' \(1 rows\), which are not among a, b; `labels`", labels=("a", "b")
-    )
+    words = r"'label' holds 'POS' \(1 rows\), 'neg' \(1 rows\), which are not among a, b; `labels`"
+    refuse(path, words, labels=("a", "b"))
     refuse(path, r"holds '1' \(2 rows\), 'neg'", labels=("pos", "0"))
     numbers = write_lines(tmp_path / "m.jsonl", [{"text": "t", "label": x} for x in (10, 2, 10.0)])
     assert [row.label for row in read_own_data(numbers, Columns())] == [1, 0, 1]  # by size: 2, 10
@@ -292,11 +265,8 @@ def test_splits_are_known_by_their_usual_names(tmp_path):
     path = write_csv(tmp_path / "m.csv", rows)
     assert [row.split for row in read_own_data(path, Columns(split="part"))] == ["train", "dev", "test"]
     rows[0]["part"] = "fold 3"
-    refuse(
-        write_csv(path, rows),
-        r"'part' holds 'fold 3' \(1 rows\), which are not among train, training, dev",
-        Columns(split="part"),
-    )
+    words = r"'part' holds 'fold 3' \(1 rows\), which are not among train, training, dev"
+    refuse(write_csv(path, rows), words, Columns(split="part"))
 
 
 @pytest.mark.parametrize(
@@ -344,8 +314,3 @@ def test_60000_rows_and_10000_words_are_read_whole(tmp_path):
     rows = read_own_data(tmp_path / "m.csv", Columns())
     assert len(rows) == 60_001 and rows[-1].segments == (long,) and rows[59_999].id == "60000"
     assert sum(row.label for row in rows) == 40_001
-
-
-def test_only_the_wanted_columns_are_read(tmp_path):
-    pq.write_table(pa.table({"text": ["a"], "label": [1], "vector": [np.zeros(3).tolist()]}), tmp_path / "m.parquet")
-    assert set(read_table(tmp_path / "m.parquet", ["label"]).columns) == {"label"}

@@ -1,7 +1,5 @@
 """A user's own file as a task: known by name, made into a table, read as any corpus; changed files are other tables."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attreval.core.records import Instance
 from attreval.texts.words import words_of as own_words
 from compendium.corpora.table import find_words, words_of, writable
 
@@ -32,14 +31,6 @@ def test_each_character_is_a_word_where_no_spaces_are_written():
     text = "我很喜欢 K-pop。この映画は good"
     found = [text[a:b] for _, a, b in own_words((text,))]
     assert found == [*"我很喜欢", "K-pop", *"。この映画は", "good"]
-
-
-@given(st.lists(anything, min_size=1, max_size=2))
-def test_words_make_a_valid_instance_with_one_or_two_segments(segments):
-    words = words_of(segments)
-    made = Instance(id="made", segments=tuple(segments), label=0, words=words)
-    assert made.word_texts() == [word for text in segments for word in texts_of(text)]
-    assert (np.diff(words[:, 0]) >= 0).all()
 
 
 @given(st.lists(anything, max_size=6))

@@ -1,7 +1,5 @@
 """A copy of the project that tests may run, change and break; downloads are shared with the checkout."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Do the explorer's scores of single texts average to what the tables of the smoke run say?"""
 
-from __future__ import annotations
-
 import json
 from itertools import combinations
 

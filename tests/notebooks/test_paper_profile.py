@@ -4,8 +4,6 @@ Every notebook that a task of it needs runs, cell by cell, in this process; pict
 marks and word vectors are made up, so that neither corpora nor weights are needed.
 """
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 

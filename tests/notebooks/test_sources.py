@@ -1,7 +1,5 @@
 """The source notebooks keep the house rules: no outputs, no definitions, a question, checked parameters."""
 
-from __future__ import annotations
-
 import ast
 
 import nbformat
@@ -15,63 +13,34 @@ from compendium.workflow.parameters import NOTEBOOKS
 
 DEMO = CHECKOUT / "notebooks" / "00_demo.ipynb"  # of the library alone: no step, no profile
 PATHS = sorted({*DEMO.parent.glob("*.ipynb")} - {DEMO})
-read = pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
+DEFINED = (ast.FunctionDef, ast.ClassDef, ast.Lambda, ast.AsyncFunctionDef, ast.For, ast.While)
 
 
-def test_every_notebook_has_a_schema():
-    assert [path.stem for path in PATHS] == sorted(NOTEBOOKS)
-
-
-@read
-def test_it_is_committed_without_outputs(path):
+@pytest.mark.parametrize("path", [DEMO, *PATHS], ids=lambda path: path.stem)
+def test_it_is_committed_without_outputs_and_defines_nothing(path):
     notebook = nbformat.read(path, as_version=4)
     nbformat.validate(notebook)
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     assert not any(cell.outputs or cell.execution_count for cell in code)
+    assert not [node for node in ast.walk(ast.parse(code_of(path))) if isinstance(node, DEFINED)]
+    labelled = [cell.source for cell in code if "#| label:" in cell.source]
+    assert all("#| fig-alt:" in source and "#| fig-cap:" not in source for source in labelled)
 
 
-@read
-def test_it_defines_nothing(path):
-    tree = ast.parse(code_of(path))
-    defined = (ast.FunctionDef, ast.ClassDef, ast.Lambda, ast.AsyncFunctionDef, ast.For, ast.While)
-    assert not [node for node in ast.walk(tree) if isinstance(node, defined)]
-
-
-@read
-def test_it_asks_a_question_first_and_lists_its_files_last(path):
+@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
+def test_it_asks_a_question_first_takes_the_parameters_of_its_schema_and_lists_its_files_last(path):
     cells = nbformat.read(path, as_version=4).cells
     assert cells[0].source.startswith("# ") and "**Question.**" in cells[0].source
     assert cells[-1].source.strip() == "step.finish()"
-
-
-@read
-def test_its_parameters_are_those_of_its_schema(path):
-    cells = nbformat.read(path, as_version=4).cells
-    tagged = [cell.source for cell in cells if "parameters" in cell.metadata.get("tags", ())]
-    assert len(tagged) == 1
-    given = {node.targets[0].id: ast.literal_eval(node.value) for node in ast.parse(tagged[0]).body}
-    fields = NOTEBOOKS[path.stem].model_fields
-    assert given == {name: field.default for name, field in fields.items()}
-
-
-@read
-def test_it_begins_under_its_own_name(path):
+    (tagged,) = [cell.source for cell in cells if "parameters" in cell.metadata.get("tags", ())]
+    given = {node.targets[0].id: ast.literal_eval(node.value) for node in ast.parse(tagged).body}
+    assert given == {name: field.default for name, field in NOTEBOOKS[path.stem].model_fields.items()}
     assert f'begin("{path.stem}", globals())' in code_of(path)
+    assert any(file.name == "step.py" for file in notebook_modules(path.stem)), "its code is found"
 
 
-@read
-def test_labelled_cells_describe_their_figure(path):
-    for cell in nbformat.read(path, as_version=4).cells:
-        if cell.cell_type == "code" and "#| label:" in cell.source:
-            assert "#| fig-alt:" in cell.source and "#| fig-cap:" not in cell.source
-
-
-@read
-def test_its_code_is_found(path):
-    assert any(file.name == "step.py" for file in notebook_modules(path.stem))
-
-
-def test_every_profile_has_what_every_other_has():
+def test_every_notebook_has_a_schema_and_every_profile_what_every_other_has():
+    assert [path.stem for path in PATHS] == sorted(NOTEBOOKS)
     keys = {path.stem: set(yaml.safe_load(path.read_text())) for path in (CHECKOUT / "config").glob("*.yaml")}
     assert set(keys) == {"smoke", "quick", "reference", "paper"}
     assert all({"name", "models", "tasks", "explain"} <= found for found in keys.values())
@@ -85,19 +54,10 @@ def test_who_judges_stored_scores_loads_no_model(notebook):
     assert not {path for path in files if path.is_relative_to(models)} - plain
 
 
-def test_the_demo_is_committed_without_outputs_and_defines_nothing():
-    test_it_is_committed_without_outputs(DEMO)
-    test_it_defines_nothing(DEMO)
-
-
 def test_the_demo_runs_by_itself(tmp_path, monkeypatch):
     monkeypatch.setenv("ATTREVAL_HOME", str(tmp_path / "nothing"))
     monkeypatch.setenv("PYTHONPATH", str(CHECKOUT / "src"))
     papermill.execute_notebook(DEMO, tmp_path / "demo.ipynb", {"texts": 8}, cwd=str(tmp_path), progress_bar=False)
-    shown = [
-        output.data
-        for cell in nbformat.read(tmp_path / "demo.ipynb", 4).cells
-        for output in cell.get("outputs", ())
-        if "data" in output
-    ]
+    cells = nbformat.read(tmp_path / "demo.ipynb", 4).cells
+    shown = [output.data for cell in cells for output in cell.get("outputs", ()) if "data" in output]
     assert "attreval-shown" in shown[0]["text/html"] and "planted truth" in shown[-1]["text/html"]

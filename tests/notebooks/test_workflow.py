@@ -1,7 +1,5 @@
 """The smoke profile through the whole workflow: real notebooks, real papermill, real snakemake, small data."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -60,21 +58,18 @@ def test_the_run_says_how_far_it_is(finished):
 
 
 def test_tables_hold_what_the_profile_asks_for(finished):
-    agreement = pd.read_csv(finished.results / "tables" / "05_kamp2023_agreement_at_k.csv")
+    names = ("05_kamp2023_agreement_at_k", "05_kamp2023_seeds_apd", "05_kamp2023_dynamic", "06_zhao2023_curves")
+    agreement, apd, dynamic, curves = (pd.read_csv(finished.results / "tables" / f"{name}.csv") for name in names)
     profile = yaml.safe_load((finished.home / "config" / "smoke.yaml").read_text())
     methods = profile["explain"]["methods"]
     pairs = len(methods) * (len(methods) - 1) // 2
-    assert len(agreement) == 3 * pairs * profile["agreement"]["largest_k"]
-    assert agreement.agreement.between(0.5, 1).all()
-    assert (agreement.low <= agreement.agreement + 1e-12).all() and (
-        agreement.agreement <= agreement.high + 1e-12
-    ).all()
-    assert (agreement.instances == 6).all()
-    apd = pd.read_csv(finished.results / "tables" / "05_kamp2023_seeds_apd.csv")
+    assert len(agreement) == 3 * pairs * profile["agreement"]["largest_k"] and (agreement.instances == 6).all()
+    assert (
+        agreement.agreement.between(0.5, 1).all()
+        and agreement.agreement.between(agreement.low - 1e-12, agreement.high + 1e-12).all()
+    )
     assert list(apd.seed) == [1, 2] and apd.apd.nunique() == 1 and apd.chosen.sum() == 1
-    dynamic = pd.read_csv(finished.results / "tables" / "05_kamp2023_dynamic.csv")
     assert set(dynamic[dynamic.b == "people"].task) == {"rated_movies"} and dynamic.dynamic.between(1 / 2, 1).all()
-    curves = pd.read_csv(finished.results / "tables" / "06_zhao2023_curves.csv")
     assert set(curves.ratio) == {0.1, 0.5} and set(curves.method) == set(methods)
     same = agreement[(agreement.method_a == "gradient_l1") & (agreement.method_b == "gradient_l2") & (agreement.k == 5)]
     assert (same.agreement > 0.6).all()  # two norms of one gradient rank nearly alike, whatever the model
@@ -148,7 +143,6 @@ def wait_for_line(process, pattern: str, seconds: float = 900) -> list[str]:
 POINTS = (  # what is waited for, and how many seconds after it everything is killed
     (r"02_train.*starting", 1.5),
     (r"06_zhao2023: starting", 5.0),
-    (r"08_joint: starting", 10.0),
     (r"08_joint: done", 1.5),
 )
 
@@ -195,38 +189,26 @@ def test_what_is_lost_is_made_again_with_the_same_bytes_wherever_the_run_is_kill
 
 def test_papermill_alone_runs_a_notebook(finished, tmp_path):
     out = tmp_path / "out.ipynb"
-    asked = {"profile": "smoke", "task": "snli", "model": "tiny", "instances": "2", "shard": "0"}
-    given = [word for key, value in asked.items() for word in ("-p", key, value)]
-    done = finished.run("papermill", "notebooks/03_explain.ipynb", str(out), "--no-progress-bar", *given)
+    asked = {"profile": "smoke", "task": "snli", "model": "tiny", "instances": 2, "shard": 0, "methods": ["lime"]}
+    given = ("--no-progress-bar", "-y", json.dumps(asked))
+    done = finished.run("papermill", "notebooks/03_explain.ipynb", str(out), *given)
     assert done.returncode == 0, done.stderr
     assert out.exists()
     assert (finished.results / "tables" / "03_explain-snli-tiny-s1-0-custom_cost.csv").exists()
-
-
-def test_papermill_with_an_unknown_parameter_says_what_is_allowed(finished, tmp_path):
-    done = finished.run(
-        *("papermill", "notebooks/05_kamp2023.ipynb", str(tmp_path / "out.ipynb"), "--no-progress-bar"),
-        *("-p", "profile", "smoke", "-p", "largest_kk", "3"),
-    )
-    assert done.returncode != 0
-    assert "largest_kk: unknown parameter" in done.stderr and "Allowed are: profile" in done.stderr
 
 
 MINE = """
 name: mine
 models:
   own: {{ weights: {folder}, max_length: 64, labels: [contradiction, entailment, neutral] }}
-  gru: {{ architecture: gru, hidden: 8, embedding_size: 12, max_length: 64 }}
 tasks:
   snli: {{ models: [own], train_rows: 0, dev_rows: 0, test_rows: 32, explain_rows: 4 }}
-  rotten_tomatoes: {{ models: [gru], train_rows: 64, dev_rows: 16, test_rows: 16, explain_rows: 3 }}
-training: {{ learning_rate: 0.01, precision: float32 }}
-explain: {{ methods: [random, gradient_l2, lrp, omission_3], perturbation_precision: float32 }}
+explain: {{ methods: [random, gradient_l2], perturbation_precision: float32 }}
 """
 
 
 def test_a_profile_of_ones_own(finished, tmp_path):
-    """Weights as they are, their classes named and put in the task's order; and a word-level model from scratch."""
+    """Weights as they are, their classes named and put in the task's order."""
     profile = tmp_path / "mine.yaml"
     folder = shutil.copytree(finished.results / "models" / "snli-tiny-s1", tmp_path / "own")
     about = json.loads((folder / "config.json").read_text())
@@ -237,25 +219,10 @@ def test_a_profile_of_ones_own(finished, tmp_path):
     given = ("-p", f"profile={profile}", "-p", "task=snli", "-p", "model=own")
     done = finished.run("attreval.cli", "notebook", "02_train", *given)
     assert done.returncode == 0, done.stderr
-    tables = finished.home / "results" / "mine" / "tables"
-    counts = pd.read_csv(tables / "02_train-snli-own-s1_confusion.csv", index_col="gold")
+    made = finished.home / "results" / "mine" / "tables" / "02_train-snli-own-s1_confusion.csv"
+    counts = pd.read_csv(made, index_col="gold")
     theirs = pd.read_csv(finished.results / "tables" / "02_train-snli-tiny-s1_confusion.csv", index_col="gold")
     assert list(counts.columns) == list(theirs.columns) and counts.to_numpy().sum() == 32
-    given = ("-p", f"profile={profile}", "-p", "task=rotten_tomatoes", "-p", "model=gru")
-    for notebook in ("02_train", "03_explain"):
-        done = finished.run("attreval.cli", "notebook", notebook, *given)
-        assert done.returncode == 0, done.stderr
-    assert finished.run("attreval.cli", "notebook", "01_data", "-p", f"profile={profile}").returncode == 0
-    site = (finished.home / "_site").rename(finished.home / "_theirs")
-    done = finished.run("attreval.cli", "render", "--profile", str(profile))
-    assert done.returncode == 0, done.stderr
-    folder = finished.home / "_site" / "paper"
-    assert "not part of this run" in (folder / "index.html").read_text()
-    assert any("This table is not part of this run" in page.read_text() for page in folder.glob("*.html"))
-    shutil.rmtree(finished.home / "_site")
-    site.rename(finished.home / "_site")
-    cost = pd.read_csv(tables / "03_explain-rotten_tomatoes-gru-s1-0_cost.csv")
-    assert list(cost.method) == ["prediction", "random", "gradient_l2", "lrp", "omission_3"]
 
 
 def test_a_notebook_runs_in_jupyter_from_its_own_folder(finished):

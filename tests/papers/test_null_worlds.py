@@ -135,12 +135,13 @@ def noise(rng, n=32):
 def test_claims_on_agreement_are_not_reproduced_by_noise():
     """Nine of fifteen were, with Gaussian scores and random marks."""
     spec, pool = AgreementSpec(), []
-    for at in range(BOOTSTRAP.nulls):
-        pool.append(kamp.values_and_worlds(noise(np.random.default_rng([3, at])), spec, 1)[0])
-    null = np.array(pool)
+    for at in range((BOOTSTRAP.nulls + 1) // 2):  # scores in a random order are noise as these are
+        values, worlds = kamp.values_and_worlds(noise(np.random.default_rng([3, at])), spec, 1)
+        pool += [values, *worlds]
+    null = np.array(pool[: BOOTSTRAP.nulls])
 
     def findings(rng, _):
-        values = kamp.values_and_worlds(noise(rng), spec, 1)[0]
+        values = kamp.values_and_worlds(noise(rng), spec, 0)[0]
         run = ("noise", "m", int(values[0, 0] * 1e6))
         return kamp.findings_of(values, null, PROFILE, run, BOOTSTRAP, spec.fixed_k)
 

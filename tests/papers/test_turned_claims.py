@@ -1,14 +1,12 @@
 """Each paper's contradicted claims with one thing turned: the number is that of the part alone, worked out by hand."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from attreval.metrics import FAITHFULNESS
+from attreval.metrics import FAITHFULNESS, METRICS
 from attreval.metrics.agreement import agreement_at_k
 from compendium import config
 from compendium.config import AgreementSpec, BootstrapSpec
@@ -18,6 +16,7 @@ from compendium.papers.kamp2023.readings import SIX, Reading
 from compendium.papers.poerner2018 import claims as poerner
 from compendium.papers.poerner2018.claims import Column, MethodContrast, contrast_methods
 from compendium.papers.sun2024 import claims as sun
+from compendium.papers.sun2024.tables import PROPERTIES
 from compendium.papers.zhao2023 import claims as zhao
 
 BOOTSTRAP = BootstrapSpec(draws=40, nulls=19)
@@ -49,14 +48,10 @@ def test_pointing_by_architecture_task_and_mean():
         return contrast_methods(some, asked, BOOTSTRAP).finding
 
     found = {(one.what, one.how): one for one in poerner.turns(claim, columns, number)}
-    assert set(found) == {
-        ("corpus", "BBC News, hybrid"),
-        ("corpus", "IMDB, hybrid"),
-        ("model", "GRU"),
-        ("model", "LSTM"),
-        ("metric", "mean lead over the others, all columns"),
-    }
-    lead = found["metric", "mean lead over the others, all columns"]
+    mean = ("metric", "mean lead over the others, all columns")
+    parts = {("corpus", "BBC News, hybrid"), ("corpus", "IMDB, hybrid"), ("model", "GRU"), ("model", "LSTM")}
+    assert set(found) == {mean, *parts}
+    lead = found[mean]
     by_hand = np.mean([c.hits[:, :2].mean() - c.hits[:, 2].mean() for c in columns])
     assert lead.finding.value == pytest.approx(by_hand)
     assert lead.expect.above == 0
@@ -70,9 +65,8 @@ def test_pointing_by_architecture_task_and_mean():
 def test_agreement_by_fixed_k_rule_of_peaks_and_sign():
     rng = np.random.default_rng(3)
     marks = (rng.random((40, 1, 12)) < 0.3).astype(float)
-    texts = [
-        Reading(f"x{at}", tuple("abcdefghijkl"), {m: rng.normal(size=12) for m in SIX}, marks[at]) for at in range(40)
-    ]
+    words = tuple("abcdefghijkl")
+    texts = [Reading(f"x{at}", words, {m: rng.normal(size=12) for m in SIX}, marks[at]) for at in range(40)]
     spec = AgreementSpec(largest_k=4, fixed_k=4)
     step = SimpleNamespace(profile=SimpleNamespace(agreement=spec, bootstrap=BOOTSTRAP, models={}))
     found = kamp.by_protocol(step, ("snli", "minilm", 1), texts)
@@ -113,7 +107,7 @@ def test_types_by_technique_and_model():
     step = SimpleNamespace(profile=SimpleNamespace(bootstrap=BOOTSTRAP, explained_runs=lambda judge: []))
     table = sun.turned_claims(step, pd.DataFrame(rows), contradicted("spans-most-sufficient"))
     values = {(row.what, row.how): row.value for row in table.itertuples()}
-    sign = 1 if claim_sign() else -1
+    sign = METRICS[PROPERTIES["sufficiency"].metric].sign
     assert values == {
         ("model", "one"): pytest.approx(sign * 0.1),
         ("model", "two"): pytest.approx(sign * -0.1),
@@ -123,10 +117,8 @@ def test_types_by_technique_and_model():
         ("metric", "against pair alone"): pytest.approx(0, abs=1e-9),
     }
     assert set(table.holds) == {"holds", "open", "does not hold"}
-    none = sun.turned_claims(
-        step, pd.DataFrame(rows), contradicted("spans-most-sufficient").assign(verdict="reproduced")
-    )
-    assert none.empty
+    reproduced = contradicted("spans-most-sufficient").assign(verdict="reproduced")
+    assert sun.turned_claims(step, pd.DataFrame(rows), reproduced).empty
 
 
 def test_techniques_against_one_rival_at_a_time():
@@ -144,14 +136,6 @@ def test_techniques_against_one_rival_at_a_time():
         ("method", "against shapley alone"): (pytest.approx(-0.2), "does not hold"),
         ("method", "against gradients alone"): (pytest.approx(0.1), "holds"),
     }
-
-
-def claim_sign() -> bool:
-    """Whether more sufficiency is better in the registry of metrics."""
-    from attreval.metrics import METRICS
-    from compendium.papers.sun2024.tables import PROPERTIES
-
-    return METRICS[PROPERTIES["sufficiency"].metric].sign > 0
 
 
 def test_faithfulness_by_corpus_and_rule():

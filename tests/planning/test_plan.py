@@ -1,7 +1,5 @@
 """The plan of a profile: a row for every step of the workflow, priced by what methods ask and this machine's plan."""
 
-from __future__ import annotations
-
 import json
 from types import SimpleNamespace
 

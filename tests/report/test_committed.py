@@ -1,7 +1,5 @@
 """What is committed holds together: claims, tables, text of docs/fidelity.md, links; and quotes no corpus."""
 
-from __future__ import annotations
-
 import json
 import re
 
@@ -17,13 +15,7 @@ from compendium.corpora.fetch.fetching import with_tables
 from compendium.papers.common.claims import OF_THE_CLAIM, read_claims, scorecard
 from compendium.papers.common.verdicts import MADE, decide
 from compendium.site.committed import LEAD, claims_json, committed_runs, link_line
-from compendium.site.fidelity import (
-    NOT_FOUND,
-    PAPERS,
-    fidelity_markdown,
-    read_turned,
-    reason_of,
-)
+from compendium.site.fidelity import NOT_FOUND, PAPERS, fidelity_markdown, read_turned, reason_of
 from compendium.site.quotes import check_folder, corpus_texts, machine_facts, printed_by_papers
 from compendium.workflow.steps import STEPS
 
@@ -91,17 +83,12 @@ def test_the_page_lists_what_has_no_reason_yet(runs):
     text = (CHECKOUT / "docs" / "fidelity.md").read_text(encoding="utf-8")
     turned = {profile: read_turned(run) for profile, run in runs.items()}
     for profile, run in runs.items():
-        assert not set(turned[profile]) - {
-            r["claim"] for r in read(run, "claims.json") if r["verdict"] == "contradicted"
-        }
-    lacking = [
-        row for profile, row in shown(runs) if reason_of(row, turned[profile].get(row["claim"], ())) == NOT_FOUND
-    ]
+        claims = {r["claim"] for r in read(run, "claims.json") if r["verdict"] == "contradicted"}
+        assert set(turned[profile]) <= claims
+    lacking = [r["claim"] for p, r in shown(runs) if reason_of(r, turned[p].get(r["claim"], ())) == NOT_FOUND]
     assert f"No reason yet: {len(lacking)}." in text
     rows = [line for line in text.splitlines() if f"| {NOT_FOUND} |" in line]
-    assert len(rows) == len(lacking) and all(
-        f"`{row['claim']}`" in line for row, line in zip(lacking, rows, strict=True)
-    )
+    assert all(f"`{claim}`" in line for claim, line in zip(lacking, rows, strict=True))
 
 
 def test_every_step_of_the_manifest_has_its_notebook_and_tables(runs):
@@ -153,8 +140,6 @@ def test_commands_name_rules_of_the_workflow():
 def test_what_is_at_work_is_in_no_commit():
     """Below results/reference only the committed folders are not ignored."""
     lines = (CHECKOUT / ".gitignore").read_text(encoding="utf-8").splitlines()
-    kept = [
-        line.removeprefix("!results/reference/").strip("/") for line in lines if line.startswith("!results/reference/")
-    ]
+    kept = [line[len("!results/reference/") :].strip("/") for line in lines if line.startswith("!results/reference/")]
     assert "results/reference/*" in lines and {"full", "quick", "README.md"} <= set(kept)
     assert yaml.safe_load((CHECKOUT / "config" / "reference.yaml").read_text(encoding="utf-8"))["name"] == "reference"

@@ -1,13 +1,11 @@
 """The committed copy of a run: small, whole, and without a word of any corpus, however it was cut up."""
 
-from __future__ import annotations
-
 import base64
-import csv
 import io
 import json
 import re
 import shutil
+from functools import cache
 
 import matplotlib
 import nbformat
@@ -15,7 +13,7 @@ import numpy as np
 import pytest
 import yaml
 from nbformat import v4
-from reference import CHECKOUT
+from reference import CHECKOUT, files
 
 matplotlib.use("Agg")
 from matplotlib import pyplot as plt
@@ -51,25 +49,16 @@ def texts():
     return [("a/secret", (SECRET, SHORT)), ("a/printed", (PRINTED, "A kettle."))]
 
 
-@pytest.mark.parametrize(
-    "piece",
-    [
-        SECRET,
-        SECRET.upper(),
-        " ".join(SECRET.split()[2:10]),
-        letters(SECRET)[:WINDOW],
-        "\n".join(f"{at} {word} {0.1 * at:.2f}" for at, word in enumerate(SECRET.split())),
-        " ".join(part for word in SECRET.split() for part in (word[:3], f"##{word[3:]}")),
-        f"before {SHORT} after",
-    ],
-)
-def test_a_quote_is_found_however_it_is_cut_up(piece):
-    assert find_quotes({"clean": ["nothing of it"], "here": ["", piece]}, texts()) == {"here": ["a/secret"]}
+QUOTES = [SECRET, SECRET.upper(), " ".join(SECRET.split()[2:10]), letters(SECRET)[:WINDOW], f"before {SHORT} after"]
+QUOTES.append("\n".join(f"{at} {word} {0.1 * at:.2f}" for at, word in enumerate(SECRET.split())))
+QUOTES.append(" ".join(part for word in SECRET.split() for part in (word[:3], f"##{word[3:]}")))
+FEW = ["Forty purple herons waited", "the seventh violin", "A kettle.", "", "0.5 0.25"]
 
 
-@pytest.mark.parametrize("piece", ["Forty purple herons waited", "the seventh violin", "A kettle.", "", "0.5 0.25"])
-def test_a_few_words_are_no_quote(piece):
-    assert find_quotes({"here": [piece]}, texts()) == {}
+@pytest.mark.parametrize("piece", [*QUOTES, *FEW])
+def test_a_quote_is_found_however_it_is_cut_up_and_a_few_words_are_none(piece):
+    found = find_quotes({"clean": ["nothing of it"], "here": ["", piece]}, texts())
+    assert found == ({"here": ["a/secret"]} if piece in QUOTES else {})
 
 
 def test_examples_that_a_paper_prints_may_be_quoted_by_whoever_has_them():
@@ -95,6 +84,7 @@ def test_every_window_that_a_slow_search_finds_is_found():
         assert set(found) <= slow and bool(found) == bool(slow)
 
 
+@cache
 def draw(words: str):
     """A figure that shows words, as (png, svg)."""
     figure, axes = plt.subplots(figsize=(4, 2))
@@ -150,9 +140,8 @@ def home(tmp_path, monkeypatch):
         shutil.copy(path, tmp_path / "notebooks")
     shutil.copy(CHECKOUT / "paper" / "claims.yml", tmp_path / "paper")
     (tmp_path / "config" / "quick.yaml").write_text(yaml.safe_dump(PROFILE))
-    (tmp_path / "docs" / "notebooks.md").write_text(
-        "| notebook | question |\n|---|---|\n| `05_kamp2023` | which tokens? |\n"
-    )
+    listed = "| notebook | question |\n|---|---|\n| `05_kamp2023` | which tokens? |\n"
+    (tmp_path / "docs" / "notebooks.md").write_text(listed)
     words = np.array([[0, 0, 3]])
     rows = [Instance("snli/test/printed", (PRINTED, "A kettle."), 0, words, split="test")]
     rows += [Instance("snli/test/secret", (SECRET, SHORT), 1, words, split="test")]
@@ -168,27 +157,20 @@ def home(tmp_path, monkeypatch):
         (run.figures / f"05_kamp2023_{name}.png").write_bytes(pngs[name])
         (run.figures / f"05_kamp2023_{name}.svg").write_bytes(svg)
     down = "".join(f"<tr><td>0.{at}</td><td>{word}</td></tr>" for at, word in enumerate(SECRET.split()))
-    held = [
-        shown(text_html="".join(f"<span title='+0.1'>{word}</span> " for word in SECRET.split()), text_plain="<HTML>")
-    ]
+    spans = "".join(f"<span title='+0.1'>{word}</span> " for word in SECRET.split())
+    held = [shown(text_html=spans, text_plain="<HTML>")]
     held += [shown(image_png=base64.b64encode(png).decode(), text_plain="<Image>") for png in pngs.values()]
     held += [shown(image_png=base64.b64encode(draw("who knows")[0]).decode())]
+    held.append(v4.new_output("stream", name="stderr", text="/root/some/path.py: warning"))
     held += [
-        v4.new_output("stream", name="stderr", text="/root/some/path.py: warning"),
-        shown(text_html=f"<p>{PRINTED}</p>"),
-        shown(text_html=f"<p title='{SECRET}'>0.1</p>"),
-        shown(text_html=f"<table>{down}</table>"),
+        shown(text_html=f"<{html}>")
+        for html in (f"p>{PRINTED}</p", f"p title='{SECRET}'>0.1</p", f"table>{down}</table")
     ]
     for step in expected_steps(config.load("quick")):
         nbformat.write(notebook(*held if step == "05_kamp2023" else ()), run.executed(step))
         name, *given = step.split("-")
-        facts = {
-            "step": step,
-            "files": [],
-            "seconds": 1.0,
-            "processor_seconds": 60.0,
-            "finished": "2001-02-03T04:05:06",
-        }
+        facts = {"step": step, "files": [], "seconds": 1.0, "processor_seconds": 60.0}
+        facts |= {"finished": "2001-02-03T04:05:06"}
         facts |= {"notebook": name, "parameters": dict(zip(("task", "model", "seed"), given, strict=False))}
         if given:
             facts["parameters"]["seed"] = int(given[2].removeprefix("s"))
@@ -230,11 +212,8 @@ def test_which_tables_are_committed(home):
     tables = project.results("quick").tables
     down = [{"token": word, "score": at} for at, word in enumerate(SECRET.split())]
     for name, rows in (("cells", [{"text": SECRET, "n": 1}, {"text": "fine, indeed", "n": 2}]), ("down", down)):
-        with (tables / f"05_kamp2023_{name}.csv").open("w", newline="") as handle:
-            writer = csv.DictWriter(handle, rows[0])
-            writer.writeheader()
-            writer.writerows(rows)
-    (tables / "08_joint_values.csv").write_text("x\n" + "1\n" * 3_100_000)
+        files.write_csv(tables / f"05_kamp2023_{name}.csv", rows)
+    (tables / "08_joint_values.csv").write_text("x\n" + ("." * 61_999 + "\n") * 100)
     (tables / "03_explain-snli-minilm-s1-0_instances.csv").write_text("x\n1\n")
     (tables / "07_sun2024_agents-snli-minilm-s1_predictions.csv").write_text("x\n1\n")
     long = '"a, b",4748496940.jpg#4r1c,0.12345678901234567,-1.2345678901e-05,1.0,12,0.00012345678\n'
@@ -258,9 +237,8 @@ def test_what_is_left_names_file_and_place_and_nothing_is_committed(home, monkey
     with pytest.raises(ValueError, match=r"names a machine:\n  \w+.ipynb: /home/somebody"):
         publish("quick")
     monkeypatch.setattr(proof, "machine_facts", lambda files: [])
-    with pytest.raises(
-        ValueError, match=r"quotes a corpus:\n  notebooks/05_kamp2023, cell 2, output 1 quotes snli/test/secret"
-    ):
+    words = r"quotes a corpus:\n  notebooks/05_kamp2023, cell 2, output 1 quotes snli/test/secret"
+    with pytest.raises(ValueError, match=words):
         publish("quick")
     assert sorted(path.name for path in before.rglob("*")) == kept
 
@@ -289,10 +267,8 @@ def test_links_lead_to_the_copies_and_make_nothing_stale(home):
     first = nbformat.read(source, 4).cells[0].source
     (link,) = re.findall(rf"{re.escape(LEAD)} \[quick\]\(([^)]*)\)", first)
     assert (source.parent / link).resolve().is_file() and source.stat().st_mtime_ns == times
-    assert (
-        "| `05_kamp2023` | which tokens? | [quick](../results/reference/quick/notebooks/05_kamp2023.ipynb) |"
-        in (home / "docs" / "notebooks.md").read_text()
-    )
+    row = "| `05_kamp2023` | which tokens? | [quick](../results/reference/quick/notebooks/05_kamp2023.ipynb) |"
+    assert row in (home / "docs" / "notebooks.md").read_text()
     assert write_links() == []
     copied = (home / "results" / "reference" / "quick" / "notebooks" / "05_kamp2023.ipynb").read_text()
     assert "../../../../notebooks/05_kamp2023.ipynb" in copied
@@ -300,16 +276,10 @@ def test_links_lead_to_the_copies_and_make_nothing_stale(home):
 
 def test_a_machine_is_told_by_its_paths(tmp_path, monkeypatch):
     monkeypatch.setenv("ATTREVAL_HOME", "/here/is/it")
-    for at, text in enumerate(
-        ["/home/me/x", "see /here/is/it/data", "<p>a</p>", "https://a.org/home/b", "n/root of it"]
-    ):
+    said = ["/home/me/x", "see /here/is/it/data", "<p>a</p>", "https://a.org/home/b", "n/root of it"]
+    for at, text in enumerate(said):
         (tmp_path / f"{at}.md").write_text(text)
     assert [line[:4] for line in proof.machine_facts(sorted(tmp_path.iterdir()))] == ["0.md", "1.md"]
-
-
-def test_tables_are_read_by_row_and_by_column(tmp_path):
-    (tmp_path / "a.csv").write_text('x,y\n1,"b, c"\n2,d\n2,d\n')
-    assert proof.written(tmp_path / "a.csv") == {"a.csv": ["x y 1 b, c 2 d 2 d", "x 1 2", "y b, c d"]}
 
 
 ROW = {"verdict": "contradicted", "reason": None, "texts": 3, "q": 0.06}

@@ -1,7 +1,5 @@
 """Titles for keys, and dashes for what is missing: in tables, sentences and the outputs of notebooks."""
 
-from __future__ import annotations
-
 import io
 
 import numpy as np

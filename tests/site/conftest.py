@@ -1,7 +1,5 @@
 """The site of a made-up run, rendered once by the pandoc route."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from contextlib import contextmanager
@@ -9,9 +7,27 @@ from contextlib import contextmanager
 import madeup
 import pytest
 from browsing import BROWSER, FLAGS
+from bs4 import BeautifulSoup
 
+from compendium import project
 from compendium.site.committed import committed
+from compendium.site.pandoc_route import pandoc
 from compendium.site.rendering import render
+
+
+@pytest.fixture(scope="package", autouse=True)
+def answers():
+    """Pandoc is asked the same once: it answers alike wherever a copy of the project lies."""
+    kept, ask = {}, pandoc.run
+
+    def run(arguments, given):
+        key = (*(word.replace(str(project.home()), "") for word in arguments), given)
+        kept[key] = kept.get(key) or ask(arguments, given)
+        return kept[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pandoc, "run", run)
+        yield
 
 
 @contextmanager
@@ -37,12 +53,22 @@ def home(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
+def parsed(home):
+    """Every page of that site, parsed, by its path; do not change them."""
+    found = sorted((home / "_site").rglob("*.html"))
+    return {path: BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser") for path in found}
+
+
+@pytest.fixture(scope="session")
 def committed_home(tmp_path_factory):
-    """A project folder with the real pages and the committed run of profile reference, by Quarto where there is one."""
+    """The real pages and the committed run of profile reference, with one notebook of each kind; by Quarto, if any."""
     home = tmp_path_factory.mktemp("committed") / "project"
     madeup.copy_pages(home)
     shutil.copytree(madeup.PROJECT / "results" / "reference", home / "results" / "reference")
     with project_at(home):
+        paths = sorted(committed("reference").notebooks.glob("*.ipynb"))
+        for path in set(paths) - set({path.name.partition("-")[0]: path for path in paths}.values()):
+            path.unlink()
         render("reference", "auto", committed("reference"))
     return home
 

@@ -4,8 +4,6 @@ A rendered site (by either route) is read as HTML; sources are read with plain p
 method than the one that renders them.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,9 +1,6 @@
 """A made-up run beside a copy of the real pages: what the pages ask for, with numbers that mean nothing."""
 
-from __future__ import annotations
-
 import base64
-import csv
 import io
 import json
 import re
@@ -20,6 +17,7 @@ import yaml
 matplotlib.use("Agg")
 from matplotlib import pyplot as plt
 from reference import CHECKOUT
+from reference.files import write_csv
 
 from compendium.papers.common.claims import COLUMNS, KINDS, read_claims, say
 from compendium.papers.common.verdicts import UNTESTABLE, VERDICTS
@@ -35,9 +33,8 @@ def copy_pages(home: Path) -> None:
     (home / "notebooks").mkdir()
     for name in ("_quarto.yml", "index.qmd"):
         shutil.copy(PROJECT / name, home / name)
-    shutil.copytree(
-        PROJECT / "paper", home / "paper", ignore=shutil.ignore_patterns("notebooks", "tables", "reference")
-    )
+    staged = shutil.ignore_patterns("notebooks", "tables", "reference")
+    shutil.copytree(PROJECT / "paper", home / "paper", ignore=staged)
 
 
 def make_run(home: Path, profile: str = "smoke") -> None:
@@ -50,12 +47,7 @@ def make_run(home: Path, profile: str = "smoke") -> None:
     make_tables(results / "tables", home / "paper" / "tables.yml")
     make_claims(results / "tables")
     declare_numbers(results, home / "paper" / "numbers.yml")
-    facts = {
-        "profile": profile,
-        "attreval": "0.0.0",
-        "commit": "0123456789abcdef",
-        "date": "2001-02-03T04:05:06",
-    }
+    facts = {"profile": profile, "attreval": "0.0.0", "commit": "0123456789abcdef", "date": "2001-02-03T04:05:06"}
     (results / "manifest.json").write_text(json.dumps(facts), encoding="utf-8")
 
 
@@ -73,31 +65,25 @@ def make_notebooks(folder: Path, text: str) -> None:
 def make_notebook(name: str, labels: list[str], number: int):
     """An executed notebook: prose with a formula, a table, printed text, a picture a label."""
     v4 = nbformat.v4
-    html = "<style scoped>td {color: red}</style><table border='1' class=\"dataframe\">"
     wide = "".join(f"<th>column_{at}</th>" for at in range(12))
-    html += f"<thead><tr><th></th>{wide}"
-    html += "</tr></thead><tbody>" + "".join(
-        f"<tr><th>{m}</th>{f'<td>0.{i}</td>' * 12}</tr>" for i, m in enumerate(PLAIN)
-    )
-    table = v4.new_output(
-        "execute_result", {"text/html": html + "</tbody></table>", "text/plain": "a table"}, execution_count=2
-    )
+    rows = "".join(f"<tr><th>{m}</th>{f'<td>0.{i}</td>' * 12}</tr>" for i, m in enumerate(PLAIN))
+    html = "<style scoped>td {color: red}</style><table border='1' class=\"dataframe\">"
+    html += f"<thead><tr><th></th>{wide}</tr></thead><tbody>{rows}</tbody></table>"
+    table = v4.new_output("execute_result", {"text/html": html, "text/plain": "a table"}, execution_count=2)
     warned = v4.new_output("stream", name="stderr", text="/some/machine/path: warning")
     said = v4.new_output("stream", name="stdout", text="step 1\rstep 2\n\x1b[31mdone\x1b[0m <b>&amp; well</b>\n")
+    first = (
+        f"# Made-up notebook {number}: {name}\n\nWhat does $x_{number}$ ask? These:\n- one\n- two @nobody\n\n## Load"
+    )
     cells = [
-        v4.new_markdown_cell(
-            f"# Made-up notebook {number}: {name}\n\nWhat does $x_{number}$ ask? These:\n"
-            "- one\n- two @nobody\n\n## Load"
-        ),
+        v4.new_markdown_cell(first),
         v4.new_code_cell("profile = 'madeup'", metadata={"tags": ["parameters"]}),
         v4.new_code_cell("#| echo: true\nprint('a' * 200)  # " + "long " * 40, outputs=[warned, said]),
         v4.new_code_cell("frame", outputs=[table]),
     ]
     for label in labels:
         made = v4.new_output("display_data", {"image/png": draw(label), "text/plain": "<Figure>"})
-        options = (
-            f"#| label: {label}\n#| fig-alt: Lines of {label}, made up\n" if number % 2 else f"#| label: {label}\n"
-        )
+        options = f"#| label: {label}\n" + (f"#| fig-alt: Lines of {label}, made up\n" if number % 2 else "")
         cells.append(v4.new_code_cell(f"{options}plot()", outputs=[made]))
     for at, cell in enumerate(cells):
         cell.id = f"cell{at}"
@@ -139,8 +125,7 @@ def declare_numbers(results: Path, declared: Path) -> None:
     moved = {key: numbers.pop(key)["text"] for key in yaml.safe_load(declared.read_text()) or {} if key in numbers}
     noted.write_text(json.dumps(numbers), encoding="utf-8")
     rows = [("key", "text"), ("words", "keep the column one of texts"), *moved.items()]
-    with (results / "tables" / "00_madeup.csv").open("w", newline="", encoding="utf-8") as handle:
-        csv.writer(handle).writerows(rows)
+    write_csv(results / "tables" / "00_madeup.csv", rows)
     places = {key: {"table": "00_madeup", "where": {"key": key}, "column": "text"} for key in moved}
     declared.write_text(yaml.safe_dump(places), encoding="utf-8")
 
@@ -164,17 +149,13 @@ def make_tables(folder: Path, declared: Path) -> None:
             known = {name: numbers[key]["text"] if key in numbers else key for name, key in wanted.items()}
             rows.append(row | known | ({"task": task} if "task" in row else {}))
         if spread := table.get("spread"):
-            rows = [
-                unspread(row, kinds, name, spread) for row in rows for name, kind in kinds.items() if kind == "number"
-            ]
+            names = [name for name, kind in kinds.items() if kind == "number"]
+            rows = [unspread(row, kinds, name, spread) for row in rows for name in names]
         source = table["source"] if isinstance(table["source"], str) else table["source"][0]
         before = files.setdefault(source.replace("*", "any"), [{} for _ in rows])
         files[source.replace("*", "any")] = [old | new for old, new in zip(before, rows, strict=True)]
     for name, rows in files.items():
-        with (folder / name).open("w", newline="", encoding="utf-8") as handle:
-            writer = csv.DictWriter(handle, rows[0])
-            writer.writeheader()
-            writer.writerows(rows)
+        write_csv(folder / name, rows)
 
 
 def make_claims(folder: Path) -> None:
@@ -184,10 +165,7 @@ def make_claims(folder: Path) -> None:
     for number, paper in enumerate(("poerner2018", "kamp2023", "zhao2023", "sun2024"), 4):
         claims = read_claims(paper, PROJECT / "paper" / "claims.yml")[: len(VERDICTS) + 1]
         rows = [dict.fromkeys(COLUMNS, "") | make_claim(claim, at) for at, claim in enumerate(claims)]
-        with (folder / f"0{number}_{paper}_claims.csv").open("w", newline="", encoding="utf-8") as handle:
-            writer = csv.DictWriter(handle, COLUMNS)
-            writer.writeheader()
-            writer.writerows(rows)
+        write_csv(folder / f"0{number}_{paper}_claims.csv", [{name: row[name] for name in COLUMNS} for row in rows])
 
 
 def make_claim(claim, at: int) -> dict:
@@ -204,7 +182,4 @@ def make_claim(claim, at: int) -> dict:
 
 def unspread(row: dict, kinds: dict, name: str, spread: dict) -> dict:
     """One cell of a wide row as a row of a long table."""
-    return {key: row.get(key, "1") for key in spread["rows"]} | {
-        spread["by"]: name,
-        spread["value"]: row[name],
-    }
+    return {key: row.get(key, "1") for key in spread["rows"]} | {spread["by"]: name, spread["value"]: row[name]}

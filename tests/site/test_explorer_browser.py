@@ -1,8 +1,7 @@
 """Does the explorer work in a browser: right numbers, by mouse and by keyboard, on a phone, without a network?"""
 
-from __future__ import annotations
-
 import re
+from dataclasses import replace
 from itertools import combinations
 from urllib.parse import parse_qs, urlsplit
 
@@ -22,12 +21,8 @@ from compendium.explorer.page import make_page
 pytestmark = IN_BROWSER
 SHOWN = [make_text(task, number) for number in range(4) for task in TASKS]
 RUN = ("snli", "tiny", 1)
-MEANS = {
-    RUN: {
-        "metrics": {"soft_nc": {"lime": (0.125, 9)}},
-        "pairs": {("lime", "random"): ({k: k / 10 for k in range(1, 11)}, 8)},
-    }
-}
+PAIRS = {("lime", "random"): ({k: k / 10 for k in range(1, 11)}, 8)}
+MEANS = {RUN: {"metrics": {"soft_nc": {"lime": (0.125, 9)}}, "pairs": PAIRS}}
 
 
 CONTRAST = """() => {
@@ -169,28 +164,15 @@ def test_choosing_changes_what_is_shown_and_the_address(visit, address):
     page.get_by_label("dynamic").check()
     assert page.locator("#panels h2").all_inner_texts()[0].startswith("A") and page.locator("#human").is_visible()
     peaks = local_maxima(SHOWN[1].scores["gradient_l1"]).tolist()
-    marked = page.locator('[data-method="gradient_l1"] .t.chosen').evaluate_all(
-        "all => all.map(t => Number(t.dataset.at))"
-    )
+    chosen = page.locator('[data-method="gradient_l1"] .t.chosen')
+    marked = chosen.evaluate_all("all => all.map(t => Number(t.dataset.at))")
     assert marked == peaks and page.locator('[data-method="gradient_l1"] .profile .peak').count() == len(peaks)
     kept = state_of(page)
-    assert {n: kept[n] for n in ("task", "a", "b", "mode")} == {
-        "task": "rated_movies",
-        "a": "gradient_l1",
-        "b": "random",
-        "mode": "dynamic",
-    }
+    chosen = {"task": "rated_movies", "a": "gradient_l1", "b": "random", "mode": "dynamic"}
+    assert {name: kept[name] for name in chosen} == chosen
     again = visit(page.url)
     assert again.locator("#scores").inner_text() == page.locator("#scores").inner_text()
     assert again.locator("#panels").inner_html() == page.locator("#panels").inner_html()
-
-
-def test_the_slider_moves_k(visit, address):
-    page = visit(f"{address}#task=snli&a=gradient_x_input&b=random&k=2")
-    page.get_by_label("k, how many tokens are selected").focus()
-    page.keyboard.press("ArrowRight")
-    assert state_of(page)["k"] == "3" and state_of(page)["text"] == "snli/0"
-    assert page.locator('[data-method="random"] .t.chosen').count() == 3
 
 
 def test_a_keyboard_is_enough(visit, address):
@@ -216,11 +198,13 @@ def test_a_keyboard_is_enough(visit, address):
     for _ in range(5):
         page.keyboard.press("ArrowRight")
     assert state_of(page)["text"] == "snli/3" and page.get_by_role("button", name="Next text").is_disabled()
-    unnamed = page.eval_on_selector_all(
-        "select, input, button",
-        "all => all.filter(e => !(e.labels?.length || e.getAttribute('aria-label'))).map(e => e.id)",
-    )
-    assert unnamed == []
+    unnamed = "all => all.filter(e => !(e.labels?.length || e.getAttribute('aria-label'))).map(e => e.id)"
+    assert page.eval_on_selector_all("select, input, button", unnamed) == []
+    page = visit(f"{address}#task=snli&a=gradient_x_input&b=random&k=2")
+    page.get_by_label("k, how many tokens are selected").focus()
+    page.keyboard.press("ArrowRight")
+    assert state_of(page)["k"] == "3" and state_of(page)["text"] == "snli/0", "the slider moves k, and no text"
+    assert page.locator('[data-method="random"] .t.chosen').count() == 3
 
 
 def test_texts_are_text(visit, address):
@@ -247,17 +231,14 @@ def test_pairs_and_spans_are_linked(visit, address):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [375, 1280])
 def test_it_fits_and_can_be_read(visit, address, width, scheme):
-    page = visit(
-        f"{address}#task=snli&a=bivariate_shapley_spans", width, 740, color_scheme=scheme, reduced_motion="reduce"
-    )
+    looks = {"color_scheme": scheme, "reduced_motion": "reduce"}
+    page = visit(f"{address}#task=snli&a=bivariate_shapley_spans", width, 740, **looks)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     lightness = page.evaluate("getComputedStyle(document.body).backgroundColor.match(/\\d+/g).map(Number)")
     assert (max(lightness) < 60) if scheme == "dark" else (min(lightness) > 240)
     assert page.evaluate("getComputedStyle(document.querySelector('.t')).transitionDuration") == "0s"
-    assert not page.eval_on_selector_all(
-        "select, button",
-        "all => all.filter(e => e.offsetParent && e.getBoundingClientRect().height < 40).map(e => e.id)",
-    )
+    low = "all => all.filter(e => e.offsetParent && e.getBoundingClientRect().height < 40).map(e => e.id)"
+    assert not page.eval_on_selector_all("select, button", low)
     # the darkest tint still lets its text be read: WCAG asks for a contrast of 4.5
     contrast = page.evaluate(CONTRAST)
     assert min(contrast) >= 4.5, contrast
@@ -265,14 +246,12 @@ def test_it_fits_and_can_be_read(visit, address, width, scheme):
 
 def test_nothing_is_said_by_colour_alone(visit, address):
     page = visit(f"{address}#task=rated_movies&a=gradient_x_input")
-    lines = {
-        side: page.locator(f"#panels .t.{side}").first.evaluate("t => getComputedStyle(t).textDecorationStyle")
-        for side in ("for", "against")
-    }
-    assert lines == {"for": "solid", "against": "dotted"}
-    assert {"for the class (line below)", "against it (dotted line)"} <= {
-        re.sub(r"^word\s*", "", text) for text in page.locator("#legend li").all_inner_texts()
-    }
+    style = "t => getComputedStyle(t).textDecorationStyle"
+    sides = ("for", "against")
+    lines = [page.locator(f"#panels .t.{side}").first.evaluate(style) for side in sides]
+    assert lines == ["solid", "dotted"]
+    said = {re.sub(r"^word\s*", "", text) for text in page.locator("#legend li").all_inner_texts()}
+    assert {"for the class (line below)", "against it (dotted line)"} <= said
 
 
 def test_on_paper_the_controls_are_gone(visit, address):
@@ -293,19 +272,12 @@ def test_pages_with_gaps_are_drawn(visit, tmp_path):
     page = visit(write(tmp_path, []))
     assert "Nothing to show" in page.locator("main").inner_text() and page.locator("#choose").is_hidden()
     one = make_text("rated_movies", 1, linked=False)
-    fields = {name: getattr(one, name) for name in one.__dataclass_fields__}
-    bare = fields | {
-        "scores": {"lime": one.scores["lime"]},
-        "marks": np.zeros((0, 0)),
-        "metrics": {},
-        "text_agreement": {},
-    }
-    page = visit(write(tmp_path, [type(one)(**fields | bare | {"probability": float("nan")})]))
+    bare = {"scores": {"lime": one.scores["lime"]}, "marks": np.zeros((0, 0)), "metrics": {}, "text_agreement": {}}
+    page = visit(write(tmp_path, [replace(one, **bare, probability=float("nan"))]))
     assert page.locator("#panels section").count() == 2 and page.locator("#human").is_hidden()
     itself = agreement_at_k([one.scores["lime"]] * 2, 4)
-    assert (
-        numbers_of(page, "fixed")[0] == f"{itself:.3f}" and "with probability" not in page.locator("#what").inner_text()
-    )
+    assert numbers_of(page, "fixed")[0] == f"{itself:.3f}"
+    assert "with probability" not in page.locator("#what").inner_text()
 
 
 def test_every_pair_of_methods_can_be_drawn(visit, address):

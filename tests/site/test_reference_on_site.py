@@ -1,14 +1,11 @@
 """The reference pages on the site: in the navigation, with every card, and nothing left of an older stage."""
 
-from __future__ import annotations
-
 import pytest
 from bs4 import BeautifulSoup
 
 import attreval
 from attreval.methods import METHODS
 from attreval.metrics import METRICS
-from compendium.site.rendering import stage
 
 PAGES = {
     "methods": [f"method-{name}" for name in METHODS],
@@ -33,12 +30,3 @@ def test_sources_on_the_cards_lead_to_the_list_of_works(home):
         page = BeautifulSoup((home / "_site" / "paper" / f"{name}.html").read_text(encoding="utf-8"), "html.parser")
         targets = {link["href"] for link in page.select(".facts a[href^='#ref-']")}
         assert len(targets) > 5 and all(page.find(id=target[1:]) for target in targets)
-
-
-def test_staging_again_removes_stale_reference_pages(fresh):
-    stage("smoke")
-    stale = fresh / "paper" / "reference" / "_old.md"
-    stale.write_text("old")
-    (fresh / "paper" / "reference" / "_api.md").write_text("old")
-    stage("smoke")
-    assert not stale.exists() and "attreval.load(" in (fresh / "paper" / "reference" / "_api.md").read_text()

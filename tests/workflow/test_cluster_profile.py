@@ -1,6 +1,7 @@
-"""The Slurm profile: every step asks for memory, time and its own processors, and what downloads stays at home."""
+"""The Slurm profile: every step asks for memory, time and its own processors, and what downloads stays at home.
 
-from __future__ import annotations
+And a profile of one's own in the workflow: its file and its model's folder are inputs, and any path can be given.
+"""
 
 import os
 import re
@@ -12,6 +13,7 @@ import pytest
 import yaml
 from reference import CHECKOUT
 
+from attreval.core.tables import write_json
 from compendium.workflow.run_notebook import MARK
 from compendium.workflow.run_snakemake import ProgressReport, name_cores
 from compendium.workflow.steps import STEPS
@@ -21,9 +23,7 @@ PROFILE = yaml.safe_load((FOLDER / "config.yaml").read_text(encoding="utf-8"))
 SNAKEFILE = (CHECKOUT / "workflow" / "Snakefile").read_text(encoding="utf-8")
 STEP = {step.rule: step for step in STEPS}
 RULE = re.compile(r"^rule (\w+):\n(.*?)(?=^rule |^for |\Z)", re.MULTILINE | re.DOTALL)
-OWN = {
-    rule: text for rule, text in RULE.findall(SNAKEFILE) if "shell:" in text
-}  # that run something, besides the steps
+OWN = {rule: text for rule, text in RULE.findall(SNAKEFILE) if "shell:" in text}  # that run something besides the steps
 RULES = {*STEP, *OWN}
 LOCAL = re.findall(r"\w+", re.search(r"^localrules:\n(.*?)\n\n", SNAKEFILE, re.MULTILINE | re.DOTALL).group(1))
 PROOF = re.search(r"<<'YAML'\n(.*?\n)YAML", (FOLDER / "prove.sh").read_text(encoding="utf-8"), re.DOTALL).group(1)
@@ -63,22 +63,51 @@ def test_no_step_is_given_another_number_of_threads_than_its_profile_says():
     assert PROFILE["cores"] >= largest["threads"] * largest["workers"]
 
 
-def test_snakemake_reads_the_profile_and_a_profile_on_cuda_asks_for_a_gpu(tmp_path):
-    (tmp_path / "mine.yaml").write_text(PROOF.replace("device: cpu", "device: cuda"), encoding="utf-8")
+@pytest.fixture(scope="module")
+def planned(tmp_path_factory):
+    """What Snakemake would run with the profile for an own one on cuda, whose path has a space and a quote."""
+    place = tmp_path_factory.mktemp("planned")
+    folder = place / "it's mine"
+    write_json(folder / "model" / "config.json", {"id2label": {"0": "neg", "1": "pos"}})
+    (folder / "model" / "model.safetensors").write_bytes(b"")
+    (folder / "my texts.csv").write_text("text,label\ngood,pos\nbad,neg\n")
+    mine = yaml.safe_load(PROOF) | {"name": "My-Run.2", "device": "cuda"}
+    mine["models"]["mine"] = {"weights": "model"}
+    mine["corpora"] = {"reviews": {"file": "my texts.csv", "labels": ["neg", "pos"]}}
+    rows = {"train_rows": 0, "dev_rows": 0, "test_rows": 4, "explain_rows": 2}
+    mine["tasks"]["reviews"] = {"models": ["mine"]} | rows
+    pointing = {"explain_rows": 1, "judges": ["pointing"], "explain": {"shards": 1}}
+    mine["tasks"]["hybrid_reviews"] = {"models": ["mine"]} | pointing
+    (folder / "a profile.yaml").write_text(yaml.safe_dump(mine), encoding="utf-8")
     settings = {key: value for key, value in PROFILE.items() if key != "executor" and not key.startswith("slurm")}
-    (tmp_path / "here.yaml").write_text(yaml.safe_dump(settings), encoding="utf-8")
+    (place / "here.yaml").write_text(yaml.safe_dump(settings), encoding="utf-8")
     env = {key: value for key, value in os.environ.items() if key != "ATTREVAL_CORPORA"}
-    env |= {"ATTREVAL_HOME": str(CHECKOUT), "ATTREVAL_DATA": str(tmp_path / "data")}
-    env |= {"ATTREVAL_RESULTS": str(tmp_path / "results"), "PYTHONPATH": str(CHECKOUT / "src")}
-    command = [sys.executable, "-m", "snakemake", "--snakefile", str(CHECKOUT / "workflow" / "Snakefile"), "-n"]
-    command += ["--profile", str(tmp_path / "here.yaml"), "--directory", str(tmp_path), "--nolock", "--nocolor"]
-    command += ["--config", f"profile={tmp_path / 'mine.yaml'}"]
+    env |= {"ATTREVAL_HOME": str(CHECKOUT), "ATTREVAL_DATA": str(place / "data")}
+    env |= {"ATTREVAL_RESULTS": str(place / "results"), "PYTHONPATH": str(CHECKOUT / "src")}
+    command = [sys.executable, "-m", "snakemake", "--snakefile", str(CHECKOUT / "workflow" / "Snakefile"), "-n", "-p"]
+    command += ["--profile", str(place / "here.yaml"), "--directory", str(place), "--nolock", "--nocolor"]
+    command += ["--config", f"profile={folder / 'a profile.yaml'}"]
     done = subprocess.run(command, env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
-    jobs = re.findall(r"^(?:local)?rule (\w+):\n(.*?)(?=^\[|^\w|\Z)", done.stdout, re.MULTILINE | re.DOTALL)
+    return done.stdout
+
+
+def test_an_own_file_and_an_own_model_are_inputs_of_the_workflow(planned):
+    jobs = planned.split("\nrule ")
+    (train,) = [job for job in jobs if job.startswith("train:") and "processed/folder-" in job]
+    inputs = train.partition("input:")[2].partition("output:")[0]
+    assert "processed/folder-" in inputs and "processed/reviews-" in inputs
+    tables = [job.partition("output:")[2] for job in planned.split("rule ") if job.startswith("fetch_table:")]
+    assert all(any(f"processed/{name}-" in made for made in tables) for name in ("reviews", "hybrid_reviews"))
+    assert "/results/My-Run.2/" in train
+    assert """it'"'"'s mine/a profile.yaml'""" in train  # quoted for the shell
+
+
+def test_snakemake_reads_the_profile_and_a_profile_on_cuda_asks_for_a_gpu(planned):
+    jobs = re.findall(r"^(?:local)?rule (\w+):\n(.*?)(?=^\[|^\w|\Z)", planned, re.MULTILINE | re.DOTALL)
     asked = {rule: re.search(r"resources: (.*)", text).group(1) for rule, text in jobs}
-    counted = set(re.findall(r"^(\w+) +\d+$", done.stdout, re.MULTILINE)) - {"total"}
-    assert counted and set(asked) == counted, done.stdout  # its own count of jobs, so that none was read over
+    counted = set(re.findall(r"^(\w+) +\d+$", planned, re.MULTILINE)) - {"total"}
+    assert counted and set(asked) == counted, planned  # its own count of jobs, so that none was read over
     assert "mem_mb=4000" in asked["train"] and "runtime=60" in asked["train"] and "gpu=1" in asked["train"]
     assert "mem_mb=6000" in asked["faithfulness"]  # two processes
     assert "downloads=1" in asked["fetch_table"] and "gpu" not in asked["fetch_table"] + asked["overview"]
@@ -94,17 +123,16 @@ def test_with_a_clusters_profile_this_machines_processors_are_no_limit():
 
 def test_a_failure_on_a_node_is_told_with_its_reason_and_its_log(tmp_path, capsys):
     log = tmp_path / "7.log"
-    log.write_text(
-        f"{MARK}02_train: starting\n{MARK}error: 02_train failed\nslurmstepd: error: later\n", encoding="utf-8"
-    )
-    report = ProgressReport()
-    report.read_line(f"    log: {log} (check log file(s) for error details)")
-    said = report.explain_failure(tmp_path / "all.log")
+
+    def explain(text):
+        log.write_text(text, encoding="utf-8")
+        report = ProgressReport()
+        report.read_line(f"    log: {log} (check log file(s) for error details)")
+        return report.explain_failure(tmp_path / "all.log")
+
+    said = explain(f"{MARK}02_train: starting\n{MARK}error: 02_train failed\nslurmstepd: error: later\n")
     assert "error: 02_train failed" in said and str(log) in said and "starting" not in said
-    log.write_text("Provided nodes\nslurmstepd: error: Step 7.0 exceeded memory limit\n", encoding="utf-8")
-    report = ProgressReport()
-    report.read_line(f"    log: {log} (check log file(s) for error details)")
-    assert "exceeded memory limit" in report.explain_failure(tmp_path / "all.log")
+    assert "exceeded memory" in explain("Provided nodes\nslurmstepd: error: Step 7.0 exceeded memory limit\n")
 
 
 def test_the_readmes_line_names_the_profile_that_is_there():
@@ -112,9 +140,7 @@ def test_the_readmes_line_names_the_profile_that_is_there():
     (named,) = set(re.findall(r"--profile (workflow/\S+)", readme))
     assert (CHECKOUT / named / "config.yaml").is_file() and "docs/cluster.md" in readme
     assert PROFILE["executor"] == "slurm"
-    assert re.search(
-        r"^slurm = \[\"snakemake-executor-plugin-slurm", (CHECKOUT / "pyproject.toml").read_text(), re.MULTILINE
-    )
+    assert '\nslurm = ["snakemake-executor-plugin-slurm' in (CHECKOUT / "pyproject.toml").read_text()
 
 
 @pytest.mark.workflow

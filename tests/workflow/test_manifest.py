@@ -42,12 +42,10 @@ def test_models_that_share_texts_stand_together_and_a_judge_without_texts_says_s
 def test_every_figure_of_the_paper_says_on_what_it_rests():
     found = 0
     for path in sorted((CHECKOUT / "paper" / "sections").glob("*.qmd")):
-        for name, caption in re.findall(
-            r"::: \{#(fig-[\w-]+)[^}]*\}(.*?)\n:::", path.read_text(encoding="utf-8"), re.S
-        ):
-            assert re.search(r"var run\.(profile|(sample|texts)_\w+) ", caption), (
-                f"{path.name}: {name} names no profile"
-            )
+        figures = re.findall(r"::: \{#(fig-[\w-]+)[^}]*\}(.*?)\n:::", path.read_text(encoding="utf-8"), re.S)
+        for name, caption in figures:
+            profile = re.search(r"var run\.(profile|(sample|texts)_\w+) ", caption)
+            assert profile, f"{path.name}: {name} names no profile"
             said = re.search(r"var run\.(sample|texts)_|n = |texts|interval", caption)
             assert said, f"{path.name}: {name} does not say how many texts"
             found += 1

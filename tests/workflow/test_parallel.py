@@ -1,7 +1,5 @@
 """Side by side gives what one after the other gives; an interrupted step goes on with its parts, never with others."""
 
-from __future__ import annotations
-
 import json
 import math
 import os
@@ -101,11 +99,8 @@ def test_the_record_holds_what_parts_taken_up_have_cost(step, jobs, tmp_path):
 
 @pytest.mark.parametrize("changed", ["profile", "model", "explanations", "table", "code"])
 def test_parts_are_made_anew_where_what_they_depend_on_has_changed(step, jobs, tmp_path, monkeypatch, changed):
-    folders = [
-        step.results.root / "models" / "snli-tiny-s1",
-        step.results.root / "attributions",
-        tmp_path / "processed",
-    ]
+    root = step.results.root
+    folders = [root / "models" / "snli-tiny-s1", root / "attributions", tmp_path / "processed"]
     for folder in folders:
         folder.mkdir(parents=True)
         (folder / "file").write_text("one")

@@ -23,13 +23,8 @@ if Path("broken").exists():
 @pytest.fixture
 def home(tmp_path, monkeypatch):
     """A project with one notebook, which fails while a file named `broken` is there."""
-    for name in (
-        "ATTREVAL_PROGRESS",
-        "OMP_NUM_THREADS",
-        "MKL_NUM_THREADS",
-        "OPENBLAS_NUM_THREADS",
-        "PYTHONHASHSEED",
-    ):
+    threads = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+    for name in ("ATTREVAL_PROGRESS", "PYTHONHASHSEED", *threads):
         monkeypatch.setenv(name, "1")  # so that what the run sets is undone
     monkeypatch.delenv("ATTREVAL_RESULTS", raising=False)
     monkeypatch.setenv("ATTREVAL_HOME", str(tmp_path))
@@ -54,9 +49,8 @@ def outputs(path):
 def test_a_notebook_fails_then_runs_then_fails(home, capsys):
     results = project.results("mine").root
     (home / "broken").touch()
-    with pytest.raises(
-        StepFailed, match=r"(?s)01_data failed, its notebook is .*failed.*ArithmeticError: the plot was lost"
-    ):
+    words = r"(?s)01_data failed, its notebook is .*failed.*ArithmeticError: the plot was lost"
+    with pytest.raises(StepFailed, match=words):
         run_notebook("01_data", {"profile": "mine"})
     assert files(results) == ["failed/01_data.ipynb"]
     assert "profile is mine" in outputs(results / "failed" / "01_data.ipynb")

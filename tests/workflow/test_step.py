@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
+from reference.profiles import TASK, TINY
 
 from compendium import config, project
 from compendium.workflow import parameters, step
@@ -14,20 +15,13 @@ from compendium.workflow import run_snakemake as workflow
 from compendium.workflow.run_snakemake import ProgressReport, WorkflowFailed, discard_incomplete, is_dry, lock_results
 from compendium.workflow.step import set_display
 
-PROFILE = config.Profile(
-    name="mine",
-    seed=4,
-    threads=1,
-    workers=2,
-    models={"small": {"layers": 1, "hidden": 8, "heads": 2, "tokenizer": "minilm"}},
-    tasks={"snli": {"models": ["small"], "train_rows": 1, "dev_rows": 1, "test_rows": 1, "explain_rows": 1}},
-    explain={"methods": ["random"]},
-)
+GIVEN = {"models": {"tiny": TINY}, "tasks": {"snli": TASK}, "explain": {"methods": ["random"]}}
+PROFILE = config.Profile(name="mine", seed=4, threads=1, workers=2, **GIVEN)
 
 
 def begun(folder):
     """A run of notebook 02 that writes into a folder."""
-    given = parameters.check("02_train", {"profile": "mine", "model": "small"})
+    given = parameters.check("02_train", {"profile": "mine", "model": "tiny"})
     return step.Step("02_train", given, PROFILE, project.Results(folder / "mine"))
 
 
@@ -48,17 +42,17 @@ def leave(folder):
 def test_a_run_leaves_the_same_bytes_and_a_record(tmp_path):
     first, second = leave(tmp_path / "a"), leave(tmp_path / "b")
     names = [
-        "mine/tables/02_train-snli-small-s1_accuracy.csv",
-        "mine/figures/02_train-snli-small-s1_curve.png",
-        "mine/figures/02_train-snli-small-s1_curve.svg",
+        "mine/tables/02_train-snli-tiny-s1_accuracy.csv",
+        "mine/figures/02_train-snli-tiny-s1_curve.png",
+        "mine/figures/02_train-snli-tiny-s1_curve.svg",
     ]
-    assert first.written.tolist() == second.written.tolist() == [*names, "mine/steps/02_train-snli-small-s1.json"]
+    assert first.written.tolist() == second.written.tolist() == [*names, "mine/steps/02_train-snli-tiny-s1.json"]
     for name in names:
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes(), name
-    record = json.loads((tmp_path / "a" / "mine" / "steps" / "02_train-snli-small-s1.json").read_text())
+    record = json.loads((tmp_path / "a" / "mine" / "steps" / "02_train-snli-tiny-s1.json").read_text())
     assert record["files"] == sorted(name.removeprefix("mine/") for name in names)
     assert (record["seed"], record["threads"], record["evaluations"]) == (4, 1, 3)
-    assert record["parameters"] == {"profile": "mine", "task": "snli", "model": "small", "seed": 1}
+    assert record["parameters"] == {"profile": "mine", "task": "snli", "model": "tiny", "seed": 1}
     assert set(record["packages"]) == set(step.VERSIONS)
 
 
@@ -75,17 +69,14 @@ def test_the_record_of_a_step_goes_with_its_files(tmp_path):
     leave(tmp_path)
     results = project.Results(tmp_path / "mine")
     assert discard_incomplete(results) == [] and len(list(results.steps.iterdir())) == 1
-    (results.tables / "02_train-snli-small-s1_accuracy.csv").unlink()
-    assert discard_incomplete(results) == ["02_train-snli-small-s1"]
+    (results.tables / "02_train-snli-tiny-s1_accuracy.csv").unlink()
+    assert discard_incomplete(results) == ["02_train-snli-tiny-s1"]
     assert list(results.steps.iterdir()) == []
 
 
 def test_results_are_held_by_one_run_at_a_time(tmp_path):
-    with (
-        lock_results(tmp_path),
-        pytest.raises(WorkflowFailed, match="another run is at work in"),
-        lock_results(tmp_path),
-    ):
+    refused = pytest.raises(WorkflowFailed, match="another run is at work in")
+    with lock_results(tmp_path), refused, lock_results(tmp_path):
         pass
     with lock_results(tmp_path):
         assert os.listdir(tmp_path) == [".lock"]
@@ -93,13 +84,7 @@ def test_results_are_held_by_one_run_at_a_time(tmp_path):
 
 def test_a_dry_run_says_how_often_each_rule_would_run(capsys):
     said = ProgressReport()
-    for line in (
-        "job            count",
-        "-------  -------",
-        "train          3",
-        "fetch_table    1",
-        "total          4",
-    ) * 2:
+    for line in ("job            count", "-------  -------", "train   3", "fetch_table    1", "total      4") * 2:
         said.read_line(line)
     assert [line.split() for line in said.stats] == [["train", "3"], ["fetch_table", "1"]]
     assert capsys.readouterr().out == "4 steps to run\n"

@@ -1,7 +1,5 @@
 """Warm processes do what cold ones do: status, output, folder, environment; and end with whoever asked."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal
@@ -32,9 +30,8 @@ def started(tmp_path):
     modules = tmp_path / "modules"
     modules.mkdir()
     (modules / "telling.py").write_text(TELL)
-    (modules / "sleeping.py").write_text(
-        "import os, sys, time\nopen(sys.argv[1], 'w').write(str(os.getpid()))\ntime.sleep(600)\n"
-    )
+    sleep = "import os, sys, time\nopen(sys.argv[1], 'w').write(str(os.getpid()))\ntime.sleep(600)\n"
+    (modules / "sleeping.py").write_text(sleep)
     found = os.pathsep.join([str(modules), *filter(None, [os.environ.get("PYTHONPATH")])])
     words = [sys.executable, "-c", SERVER, str(tmp_path / "socket")]
     with subprocess.Popen(words, env=os.environ | {"PYTHONPATH": found}) as process:
@@ -76,17 +73,12 @@ def test_two_forks_draw_other_numbers(server):
     assert len(drawn) == 2
 
 
-def test_what_raises_has_a_status_and_says_why(server):
+def test_what_raises_and_an_unknown_module_have_a_status_and_say_why(server):
     done = ask(server, "telling", "no number", input="")
-    assert done.returncode == 1
-    assert "invalid literal" in done.stderr
-    assert ask(server, "telling", "0", input="").returncode == 0, "it answers the next one"
-
-
-def test_an_unknown_module_is_an_error(server):
+    assert done.returncode == 1 and "invalid literal" in done.stderr
     done = ask(server, "no_such_module_anywhere")
-    assert done.returncode == 1
-    assert "no_such_module_anywhere" in done.stderr
+    assert done.returncode == 1 and "no_such_module_anywhere" in done.stderr
+    assert ask(server, "telling", "0", input="").returncode == 0, "it answers the next one"
 
 
 def test_many_at_once(server):
@@ -149,12 +141,8 @@ def test_the_command_of_a_run(tmp_path):
     process.end()
 
 
-def test_it_can_be_turned_off(monkeypatch):
+def test_it_can_be_turned_off_and_runs_on_a_cluster_start_cold(monkeypatch):
     monkeypatch.setenv(warm.SWITCH, "0")
     with warm.warm_process(1) as nothing:
         assert nothing is None
-
-
-def test_runs_on_a_cluster_start_cold():
-    assert leaves_machine(["--executor", "slurm"])
-    assert not leaves_machine(["--keep-going"])
+    assert leaves_machine(["--executor", "slurm"]) and not leaves_machine(["--keep-going"])

@@ -1,7 +1,5 @@
 """Texts in colour: what is said by colour is said by shape too, and nothing overlaps."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

@@ -50,13 +50,6 @@ def test_the_spread_of_equals_is_nothing_and_that_of_others_is_theirs():
     assert np.mean(apart) == pytest.approx(2.0, rel=0.05)
 
 
-def test_the_best_is_found_where_there_is_one():
-    values = np.zeros((50, 4))
-    values[:, 1] = 1
-    assert evaluate(sample_of(50), values, lambda f, r: best_of(f, r), True)[0] == 1
-    assert evaluate(sample_of(50), values, lambda f, r: least_of(f, r), True)[0] == 0
-
-
 def test_the_interval_covers_the_truth():
     """A nominal 95 % interval of a difference of best ones covers 0, its truth, in about so many worlds."""
     rng, hits = np.random.default_rng(3), 0

@@ -1,7 +1,5 @@
 """What is stored of a run is read once a profile; which models have not learned their task."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import pandas as pd
@@ -30,11 +28,8 @@ def step():
         columns = ["accuracy", "accuracy_low", "accuracy_high", "majority"]
         return pd.DataFrame([ACCURACIES[task]], columns=columns).assign(macro_f1=ACCURACIES[task][0])
 
-    read_by = {"pair": "surely"}
-    return SimpleNamespace(
-        results=SimpleNamespace(read_table=read_table),
-        profile=SimpleNamespace(read_by=lambda task: read_by.get(task, task)),
-    )
+    profile = SimpleNamespace(read_by=lambda task: {"pair": "surely"}.get(task, task))
+    return SimpleNamespace(results=SimpleNamespace(read_table=read_table), profile=profile)
 
 
 def test_models_that_are_not_surely_above_the_majority_are_named(step):

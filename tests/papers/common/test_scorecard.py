@@ -1,7 +1,5 @@
 """The picture of the scorecard: where marks stand, in what order, what is left out."""
 
-from __future__ import annotations
-
 import matplotlib
 import numpy as np
 import pandas as pd
@@ -13,15 +11,7 @@ from hypothesis import strategies as st
 from matplotlib import pyplot as plt
 
 from compendium.papers.common.claims import Claim
-from compendium.papers.common.scorecard import (
-    LOOK,
-    PAPERS,
-    decided,
-    draw_overview,
-    draw_paper,
-    make_scale,
-    write_picture,
-)
+from compendium.papers.common.scorecard import LOOK, PAPERS, decided, draw_overview, draw_paper, make_scale
 from compendium.papers.common.verdicts import UNTESTABLE, VERDICTS, Expectation
 
 
@@ -63,11 +53,6 @@ def test_right_of_the_line_is_where_the_paper_says_and_every_mark_fits(value, lo
         elif mark < start or mark > end:
             assert place(mark) < 0 or place(mark) > far
     assert (place(value) > 0) == (start < value < end), "our value is right of the line where it supports the paper"
-
-
-def test_distances_within_a_row_are_true():
-    place, _ = make_scale(claim(value=0.2, low=0.1, high=0.4, null_scores=-0.1, published=0.8))
-    assert [place(x) for x in (0.2, 0.1, 0.4, -0.1, 0.8)] == pytest.approx([0.25, 0.125, 0.5, -0.125, 1])
 
 
 def test_the_best_come_first_and_untested_claims_are_left_out():
@@ -113,9 +98,3 @@ def test_the_overview_has_a_panel_a_paper_and_says_what_cannot_be_drawn(untested
         assert said.count("Title 0") == 4 - len(untested) and said.count("+0.20") == 6 * (4 - len(untested))
         assert said.count("none can be tested in this run") == len(untested)
     plt.close("all")
-
-
-def test_pictures_are_the_same_bytes_each_time(tmp_path):
-    first = [path.read_bytes() for path in write_picture(draw_paper(table(5), "kamp2023", CLAIMS), tmp_path / "a")]
-    again = [path.read_bytes() for path in write_picture(draw_paper(table(5), "kamp2023", CLAIMS), tmp_path / "b")]
-    assert first == again and {path.suffix for path in tmp_path.iterdir()} == {".png", ".svg"}

@@ -40,12 +40,7 @@ def verdict_of(expect, found, q, null="random scores"):
         ({"near": 0.5, "within": 0.1}, finding(0.55, 0.45, 0.58), 0.01, "reproduced"),
         ({"near": 0.5, "within": 0.1}, finding(0.55, 0.3, 0.8), 0.9, "direction only"),
         ({"near": 0.5, "within": 0.1}, finding(0.3, 0.2, 0.35), 0.01, "direction only"),
-        (
-            {"near": 0.5, "within": 0.1},
-            finding(0.7, 0.65, 0.8, by_scores=NOTHING + 0.9, by_names=[]),
-            0.01,
-            "direction only",
-        ),
+        ({"near": 0.5, "within": 0.1}, finding(0.7, 0.65, 0.8, NOTHING + 0.9, by_names=[]), 0.01, "direction only"),
         ({"near": 0.5, "within": 0.1}, finding(0.7, 0.65, 0.8, by_scores=NOTHING + 0.5), 0.01, "contradicted"),
         ({"near": 0.0, "within": 0.1}, finding(0.0, -0.05, 0.05), 0.01, "holds by chance too"),
         ({"above": 0}, finding(0.2, 0.1, 0.3, by_scores=[], by_names=[]), 0.01, "reproduced"),

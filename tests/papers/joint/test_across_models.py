@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from reference.rank_correlation import halved
 
@@ -48,13 +48,8 @@ def test_models_that_differ_by_one_metric_and_not_by_another(seeds):
     by_metric = standing.across_by_metric(table.reset_index())
     assert by_metric.metric.tolist() == ["ns", "nc"] and by_metric.differ.tolist() == [0, 1]
     pair = standing.across_by_pair(table.reset_index()).iloc[0]
-    assert (pair.metrics, pair.texts, pair.tau, pair.differ, pair.family) == (
-        2,
-        40,
-        pytest.approx(0.4),
-        1,
-        "transformers",
-    )
+    assert (pair.metrics, pair.texts, pair.differ, pair.family) == (2, 40, 1, "transformers")
+    assert pair.tau == pytest.approx(0.4)
     said = sentences.say_across(table.reset_index(), by_metric)
     assert said.startswith("Of 2 comparisons") and "1 find another order" in said
 
@@ -102,7 +97,6 @@ def test_a_pair_of_two_families_is_named_so():
 values = st.floats(-2, 2).map(lambda x: round(x, 1))
 
 
-@settings(max_examples=40, deadline=None)
 @given(data=st.data(), n=st.integers(2, 6), m=st.integers(4, 6))
 def test_the_fast_worlds_are_the_slow_ones(data, n, m):
     array = np.array(data.draw(st.lists(values, min_size=2 * n * m, max_size=2 * n * m))).reshape(n, 2, m)

@@ -9,18 +9,11 @@ import pytest
 from reference.variance_components import expected_mean_squares
 
 from compendium.papers.joint import decomposition
-from compendium.papers.joint.decomposition import (
-    SHARES,
-    decomposition_table,
-    draw_decomposition,
-    say_decomposition,
-    share_variance,
-)
+from compendium.papers.joint.decomposition import SHARES, decomposition_table, draw_decomposition, say_decomposition
 
 METRICS = ("pointing", "agreement", "nc", "simplicity")  # one a judge
-MODELS = {name: SimpleNamespace(architecture="gru") for name in "abcd"} | {
-    name: SimpleNamespace(architecture="transformer") for name in "xy"
-}
+KINDS = dict.fromkeys("abcd", "gru") | dict.fromkeys("xy", "transformer")
+MODELS = {name: SimpleNamespace(architecture=kind) for name, kind in KINDS.items()}
 
 
 def plant(methods, judge, model, both, models="abcd", number=200, error=0.0, seed=0):
@@ -53,12 +46,11 @@ def test_equals_the_analysis_of_variance_of_a_balanced_design():
     columns = rng.standard_normal((1, 1, 50)) + rng.standard_normal((3, 1, 50)) + rng.standard_normal((3, 4, 50))
     columns -= columns.mean(axis=-1, keepdims=True)
     pairs = np.array([(0, 1), (0, 2), (1, 2)])
-    same_judge, same_model, neither = share_variance(columns, np.arange(4), pairs, np.ones(3))
+    same_judge, same_model, neither = decomposition.share_variance(columns, np.arange(4), pairs, np.ones(3))
     method, model, judge, _ = expected_mean_squares(columns)
     shrink = 49 / 50  # sums of squares over methods are divided by their number here
-    assert (neither, same_model - neither, same_judge - neither) == pytest.approx(
-        (method * shrink, model * shrink, judge * shrink)
-    )
+    by_hand = method * shrink, model * shrink, judge * shrink
+    assert (neither, same_model - neither, same_judge - neither) == pytest.approx(by_hand)
 
 
 def test_kinds_of_models_and_what_the_sentence_says():

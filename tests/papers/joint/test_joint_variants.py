@@ -133,10 +133,8 @@ def test_every_baseline_is_judged_by_every_metric(opened, tiny, monkeypatch):
     monkeypatch.setattr(variants, "load_records_once", lambda *run: records)
     values = variants.measure_baselines(step)
     counts = values.groupby("metric").size()
-    assert {"nc", "ns", "soft_nc_equal", "diagnosticity", "agreement", "simplicity", "gap", "score_tau_b"} <= {
-        *counts.index
-    }
-    assert (counts == 2 * len(STARTS)).all()
+    wanted = {"nc", "ns", "soft_nc_equal", "diagnosticity", "agreement", "simplicity", "gap", "score_tau_b"}
+    assert wanted <= set(counts.index) and (counts == 2 * len(STARTS)).all()
     gaps = values[(values.metric == "gap") & (values.instance == "not")].set_index("baseline").value
     for start, method in (("pad", METHOD), ("zero", "integrated_gradients_zero")):
         assert gaps[start] == pytest.approx(abs(records["not"][method].gap), abs=1e-6)
@@ -160,15 +158,12 @@ def test_a_difference_is_told_from_noise():
 
 def twins_of(plain=("small", "again"), of_model=None, again=None, **more):
     """A profile in which `rotten_tomatoes` has plain models and a masked one."""
-    return Profile(
-        name="made-up",
-        models={"small": SMALL, "again": again or SMALL, "masked": SMALL | {"training": {"masked": True}}},
-        tasks={"rotten_tomatoes": ROWS | {"models": ["small", "again", "masked"], "of_model": of_model or {}}},
-        explain={"methods": ["random"], "path_steps": 2, "path_steps_most": 2},
-        bootstrap={"draws": 60, "nulls": 99},
-        workers=1,
-        joint={"masked": {"twins": {"rotten_tomatoes": {"plain": plain, "masked": ["masked"], "rows": 3, **more}}}},
-    )
+    models = {"small": SMALL, "again": again or SMALL, "masked": SMALL | {"training": {"masked": True}}}
+    given = {"tasks": {"rotten_tomatoes": ROWS | {"models": list(models), "of_model": of_model or {}}}}
+    given |= {"explain": {"methods": ["random"], "path_steps": 2, "path_steps_most": 2}}
+    twins = {"rotten_tomatoes": {"plain": plain, "masked": ["masked"], "rows": 3, **more}}
+    given |= {"joint": {"masked": {"twins": twins}}, "bootstrap": {"draws": 60, "nulls": 99}}
+    return Profile(name="made-up", models=models, workers=1, **given)
 
 
 def twin_values(texts=40, turned=False, seed=0):

@@ -1,16 +1,18 @@
 """The tables of the agreement notebook, on made-up profiles whose results can be told."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
-from reference.steps import Learned
+from reference import models
+from reference.profiles import TINY
+from reference.steps import Learned, Recorder
 
+from attreval.core.tables import write_csv
 from attreval.metrics.dynamic_k import CHOICES
+from compendium import corpora
 from compendium.config import Profile
 from compendium.papers.common.claims import read_claims
 from compendium.papers.common.runs import reported
@@ -29,10 +31,10 @@ from compendium.papers.kamp2023 import (
 from compendium.papers.kamp2023.agreement import LOW
 from compendium.papers.kamp2023.claim_statistics import statements
 from compendium.papers.kamp2023.readings import PEOPLE, SIX, Reading
+from compendium.project import Results
 
 RUN = ("snli", "tiny", 1)
 ROWS = {"models": ["tiny"], "train_rows": 4, "dev_rows": 2, "test_rows": 2, "explain_rows": 4}
-MODELS = {"tiny": {"layers": 1, "hidden": 8, "heads": 1, "tokenizer": "minilm"}}
 
 
 def made_up(n: int = 8, texts: int = 6, seed: int = 0, people: int = 3) -> list[Reading]:
@@ -54,20 +56,17 @@ def step(monkeypatch):
     texts = made_up()
     monkeypatch.setattr(readings, "read_run", lambda step, run: texts)
     monkeypatch.setattr(agreement, "LENGTHS", (8, 10, 50))
-    profile = Profile(
-        name="made-up",
-        models=MODELS,
-        tasks={"snli": ROWS},
-        explain={"methods": ["random"]},
-        agreement={"largest_k": 12, "tie_draws": 2},
-        bootstrap={"draws": 40},
-    )
-    return SimpleNamespace(
-        profile=profile,
-        results=Learned(),
-        readings=texts,
-        progress=lambda what: lambda *_: None,
-    )
+    given = {"agreement": {"largest_k": 12, "tie_draws": 2}, "bootstrap": {"draws": 40}}
+    given |= {"models": {"tiny": TINY}, "tasks": {"snli": ROWS}, "explain": {"methods": ["random"]}}
+    made = {"profile": Profile(name="made-up", **given), "results": Learned(), "readings": texts}
+    return SimpleNamespace(**made, progress=lambda what: lambda *_: None)
+
+
+def settings(step, **changed):
+    """The step with settings of agreement changed."""
+    agreement = step.profile.agreement.model_copy(update=changed)
+    step.profile = step.profile.model_copy(update={"agreement": agreement})
+    return agreement
 
 
 def test_dynamic_against_fixed(step):
@@ -89,8 +88,7 @@ def test_dynamic_against_fixed(step):
 
 @pytest.mark.parametrize("way", ["positive", "signed", "mean"])
 def test_table_1_adds_up_a_methods_pairs(step, way):
-    settings = step.profile.agreement.model_copy(update={"improvement": way})
-    step.profile = step.profile.model_copy(update={"agreement": settings})
+    settings(step, improvement=way)
     compared = agreement.dynamic_against_fixed(step)
     table = agreement.improvement_table(step, compared)
     assert len(table) == 6 * agreement.IMPROVED
@@ -130,20 +128,15 @@ def test_groups_texts_and_lengths(step):
 
 def test_the_summary_says_who_is_highest_and_lowest(step):
     columns = ["task", "model", "seed", "method_a", "method_b", "group", "k", "agreement", "instances"]
-    pairs = [
-        (*RUN, "lime", "gradient_l1", "gradient and perturbation", 4, 0.9, 6),
-        (*RUN, "lime", "deeplift", "perturbation and propagation", 4, 0.6, 6),
-        (*RUN, "random", "lime", "with random", 4, 0.5, 6),
-        (*RUN, "lime", "deeplift", "perturbation and propagation", 5, 1.0, 6),  # not at the k that is shown
-    ]
-    found = {
-        "groups": agreement.group_table(step),
-        "lengths": agreement.length_table(step),
-        "with_people": tables.human_agreement_table(step),
-        "dynamic": agreement.dynamic_against_fixed(step),
-        "dynamic_k": agreement.dynamic_k_table(step),
-        "predicted_k": tables.predicted_k_table(step),
-    }
+    pairs = [("lime", "gradient_l1", "", 4, 0.9), ("lime", "deeplift", "", 4, 0.6)]
+    pairs += [
+        ("random", "lime", "with random", 4, 0.5),
+        ("lime", "deeplift", "", 5, 1.0),
+    ]  # the last at no k that is shown
+    pairs = [(*RUN, *pair, 6) for pair in pairs]
+    found = {"dynamic": agreement.dynamic_against_fixed(step), "dynamic_k": agreement.dynamic_k_table(step)}
+    found |= {"groups": agreement.group_table(step), "lengths": agreement.length_table(step)}
+    found |= {"with_people": tables.human_agreement_table(step), "predicted_k": tables.predicted_k_table(step)}
     table = sentences.summary_table(step, agreement=pd.DataFrame(pairs, columns=columns), **found)
     by_name = table.set_index(["task", "quantity"])
     assert by_name.index.is_unique and by_name.value[("all", "fixed_k")] == 4
@@ -168,10 +161,8 @@ def test_agreement_with_people(step):
     table = tables.human_agreement_table(step)
     assert set(table.method) == {*SIX, "random"} and (table.instances == 5).all() and (table.unmarked == 1).all()
     reading = step.readings[3]
-    spec = step.profile.agreement.model_copy(update={"people": "share"})
-    assert reading.agreement_at_k(("lime", PEOPLE), 4, spec) != reading.agreement_at_k(
-        ("lime", PEOPLE), 4, step.profile.agreement
-    )
+    plain = reading.agreement_at_k(("lime", PEOPLE), 4, step.profile.agreement)
+    assert reading.agreement_at_k(("lime", PEOPLE), 4, settings(step, people="share")) != plain
 
 
 def test_k_from_a_profile_against_peoples(step):
@@ -181,9 +172,7 @@ def test_k_from_a_profile_against_peoples(step):
     given = np.array([r.marks.sum(axis=1).mean() for r in marked])
     found = np.array([len(CHOICES["above_mean"](r.scores["lime"])) for r in marked])
     row = table[(table.method == "lime") & (table.rule == "above_mean")].iloc[0]
-    assert row.error == pytest.approx(np.abs(found - given).mean()) and row.bias == pytest.approx(
-        (found - given).mean()
-    )
+    assert (row.error, row.bias) == pytest.approx((np.abs(found - given).mean(), (found - given).mean()))
     one = table[table.rule == "one_for_all"].iloc[0]
     assert one.bias == pytest.approx(0) and np.isnan(one.correlation)
 
@@ -208,12 +197,6 @@ def test_what_small_choices_move(step):
     rules = agreement.rule_table(step)
     by_rule = rules.groupby("rule").k.mean()
     assert by_rule["paper"] <= by_rule["around"] <= by_rule["released"] <= by_rule["plateau_ends"]
-
-
-def test_unsigned_voters_have_names(step):
-    reading = step.readings[0]
-    assert (reading.of("lime_unsigned") == np.abs(reading.scores["lime"])).all()
-    assert readings.voter_title("lime_unsigned") == "LIME, unsigned" and readings.voter_title(PEOPLE) == "People"
 
 
 def planted(low=(), agree=()):
@@ -249,9 +232,7 @@ def test_claims_are_reproduced_where_they_were_planted(step, monkeypatch):
 def test_claims_are_decided_on_the_papers_texts_where_they_can_be():
     known = Finding(1.0, np.ones(50), texts=40)
     runs = {"rated_movies": known, "snli": known, "esnli": untested("nobody")}
-    measured = {
-        (task, "m", 1): {claim: replace(found, basis=task) for claim in statements(4)} for task, found in runs.items()
-    }
+    measured = {(t, "m", 1): {c: replace(found, basis=t) for c in statements(4)} for t, found in runs.items()}
     assert set(claims.claims_table(measured).basis) == {"snli"}
     assert len(claims.claims_by_run(measured)) == 3 * len(statements(4))
     assert claims.claims_by_run({}).empty
@@ -295,8 +276,7 @@ def test_exchanged_names_move_whole_methods():
     assert sorted(new) == sorted(SIX)
     renamed = dict(zip(SIX, new, strict=True))
     a, b = SIX[0], SIX[3]
-    pair = ("pair", renamed[a], renamed[b], 4)
-    pair = pair if pair in claims.AT else ("pair", renamed[b], renamed[a], 4)
+    pair = next(p for p in (("pair", renamed[a], renamed[b], 4), ("pair", renamed[b], renamed[a], 4)) if p in claims.AT)
     assert world[claims.AT["pair", a, b, 4]] == claims.AT[pair]
     assert world[claims.AT[PEOPLE, a, 2]] == claims.AT[PEOPLE, renamed[a], 2]
 
@@ -352,16 +332,10 @@ def test_tables_are_of_the_run_of_lowest_difference_where_the_profile_says_so(st
     assert readings.agreement_runs(step) == [("snli", "tiny", 1)]
 
 
-def test_the_chosen_seed_is_the_one_that_the_study_marks():
-    apd = pd.DataFrame({"task": ["a", "a", "b"], "model": "m", "seed": [3, 4, 5], "chosen": [True, False, True]})
-    assert readings.chosen_seeds(apd) == {("a", "m"): 3, ("b", "m"): 5}
-
-
 @pytest.mark.parametrize("ties", ["expectation", "random"])
 def test_ties_are_broken_alike_in_the_table_of_all_pairs_and_in_the_others(step, monkeypatch, ties):
     """Scores of few values: at random, two tables of one pair agree to the last digit, and differ from the mean."""
-    settings = step.profile.agreement.model_copy(update={"ties": ties})
-    step.profile = step.profile.model_copy(update={"agreement": settings})
+    settings(step, ties=ties)
     for reading in step.readings:
         for method in reading.scores:
             reading.scores[method][:] = np.round(reading.scores[method])
@@ -380,8 +354,7 @@ def test_ties_are_broken_alike_in_the_table_of_all_pairs_and_in_the_others(step,
 
 
 def test_the_fixed_k_of_the_profile_is_the_one_of_every_table(step):
-    settings = step.profile.agreement.model_copy(update={"fixed_k": 12})
-    step.profile = step.profile.model_copy(update={"agreement": settings})
+    settings(step, fixed_k=12)
     compared = agreement.dynamic_against_fixed(step)
     assert compared.k.max() == 12  # one more than the ten that are always compared
     matrix, shown = agreement.dynamic_matrices(compared, 12)["snli"], compared[compared.k == 12]
@@ -403,10 +376,6 @@ def test_spread_is_the_distance_over_the_least_run(step):
 
 
 def test_figures_show_what_they_are_given(step):
-    compared = agreement.dynamic_against_fixed(step)
-    axes = figures.figure_3(agreement.dynamic_matrices(compared, 4), 4)
-    assert len(axes.texts) == 2 * 21
-    assert not {text.get_text() for text in axes.texts} & {"-0", ""}
     lengths = agreement.length_table(step)
     named = {text.get_text() for text in figures.figure_6(lengths.assign(instances=5)).texts}
     assert named == {"8 tokens (n = 5)", "10 tokens (n = 5)"}
@@ -416,12 +385,8 @@ def test_figures_show_what_they_are_given(step):
     reading = step.readings[0]
     bars = profiles.draw_profile(reading, "lime").patches
     chosen = set(CHOICES["released"](reading.scores["lime"]))
-    assert {
-        i for i, bar in enumerate(bars) if bar.get_facecolor() != bars[min(set(range(8)) - chosen)].get_facecolor()
-    } == chosen
-    assert profiles.draw_spans(reading, "lime").get_title(loc="left").startswith("each token")
-    assert figures.kind_of("lime", "partition_shap") == "Partition SHAP and LIME"
-    assert figures.figure_predicted_k(tables.predicted_k_table(step)).get_yticklabels()
+    plain = bars[min(set(range(8)) - chosen)].get_facecolor()
+    assert {i for i, bar in enumerate(bars) if bar.get_facecolor() != plain} == chosen
 
 
 def test_an_unknown_published_table_names_those_there_are():
@@ -430,14 +395,43 @@ def test_an_unknown_published_table_names_those_there_are():
 
 
 def test_methods_that_agree_stand_side_by_side_in_the_matrix():
-    from compendium.papers.kamp2023.figures import similar_beside
-
     names = ["a", "b", "twin of a", "c", "twin of b"]
     matrix = pd.DataFrame(np.full((5, 5), 0.5), index=names, columns=names)
     for one, other in (("a", "twin of a"), ("b", "twin of b")):
         matrix.loc[one, other] = matrix.loc[other, one] = 0.99
-    order = similar_beside(matrix)
+    order = figures.similar_beside(matrix)
     assert sorted(order) == sorted(names)
-    assert abs(order.index("a") - order.index("twin of a")) == 1
-    assert abs(order.index("b") - order.index("twin of b")) == 1
-    assert similar_beside(matrix.iloc[:2, :2]) == ["a", "b"]
+    assert all(abs(order.index(one) - order.index(f"twin of {one}")) == 1 for one in "ab")
+
+
+# Data and models beside the published: what can be measured is, and the rest says why not
+
+ELSEWHERE = {"highlighted_tokens_annotator1_devtest", "highlighted_tokens_annotator2_devtest"}
+ELSEWHERE |= {"highlighted_tokens_annotator3_devtest", "annotator_mean_IoU", "annotator_intersection_over_min"}
+
+
+def test_every_published_quantity_has_a_place():
+    """What is not in this table is in that of people's marks."""
+    assert set(reported("kamp_dataset_stats").quantity) == set(tables.TITLES) | ELSEWHERE
+
+
+def test_a_profile_without_the_corpus_says_so():
+    found = tables.dataset_table(Recorder())
+    assert found.ours.isna().all() and set(found.reason) == {tables.NO_TASK} and len(found) == len(tables.TITLES)
+
+
+def test_what_is_there_is_counted(tmp_path, monkeypatch):
+    step = Recorder()
+    esnli = step.profile.tasks["snli"].changed(models=["tiny"], of_model={}, judges=["agreement"])
+    step.profile = step.profile.model_copy(update={"tasks": {"snli": esnli, "esnli": esnli}})
+    step.results = Results(tmp_path)
+    accuracy = pd.DataFrame({"train_rows": [96], "macro_f1": [0.25]})
+    write_csv(step.results.table("accuracy", "02_train", "snli", "tiny", 1), accuracy)
+    texts = {"dev": ["a b"], "test": ["a film was", "the film was very slow"]}
+    monkeypatch.setattr(corpora, "load", lambda task, split: [models.instance(t, "not bad") for t in texts[split]])
+    found = tables.dataset_table(step).set_index("quantity")
+    assert found.ours[["dev_rows", "test_rows", "words_min", "words_max"]].tolist() == [1, 2, 4, 7]
+    assert found.ours["words_mean"] == round((4 + 5 + 7) / 3, 3) and found.ours["max_len_subtokens"] == 64
+    assert found.ours["train_rows_after_drop"] == 96 and found.ours["macro_f1_test"] == 0.25
+    assert found.published["test_rows"] == 9824 and found.reason["test_rows"] == ""
+    assert set(found[found.reason != ""].reason) == {tables.ELSEWHERE} and found.ours["macro_f1_dev"] != 0.25

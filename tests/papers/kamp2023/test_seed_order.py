@@ -1,7 +1,5 @@
 """The order of training seeds: what chance gives, what a planted order gives, and the same by plain loops."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

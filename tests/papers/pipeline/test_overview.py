@@ -1,12 +1,11 @@
 """What notebook 03_overview puts together from the tables of shards, with and without those of single texts."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
+from reference.profiles import TINY
 
 from attreval.core.tables import write_csv
 from compendium.config import Profile
@@ -20,12 +19,8 @@ MODELS = {"long": 3, "short": 2}  # texts that each is explained on, in shards o
 def step(tmp_path):
     """A step whose run has explained texts of 4, 6, ... tokens with two models, in two shards each."""
     spec = {"models": list(MODELS), "train_rows": 4, "dev_rows": 2, "test_rows": 4, "explain_rows": 3}
-    profile = Profile(
-        name="made-up",
-        models={name: {"layers": 1, "hidden": 8, "heads": 1, "tokenizer": "minilm"} for name in MODELS},
-        tasks={"snli": spec | {"of_model": {"short": {"explain_rows": 2}}}},
-        explain={"methods": ["lime"], "shards": 2},
-    )
+    given = {"models": dict.fromkeys(MODELS, TINY), "explain": {"methods": ["lime"], "shards": 2}}
+    profile = Profile(name="made-up", tasks={"snli": spec | {"of_model": {"short": {"explain_rows": 2}}}}, **given)
     results = Results(tmp_path)
     for model, texts in MODELS.items():
         for shard, some in enumerate((range(1), range(1, texts))):

@@ -1,19 +1,20 @@
 """What notebook 04 calls: hits over runs, blocks, exceptions, and texts to be shown, on a planted model."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest
 from reference import CHECKOUT, models
+from reference.profiles import TINY
 
 from attreval.core.records import Attribution, Evidence, Tokens
 from attreval.core.tables import write_attributions, write_csv
 from attreval.core.token_tables import write_tokens
-from compendium import project
+from attreval.methods.method import Budget
+from compendium import config, project
 from compendium.config import Profile
-from compendium.papers.poerner2018 import figures
-from compendium.papers.poerner2018 import hits as pointing
+from compendium.config.reading import VARIANTS
+from compendium.papers.pipeline.other_choices import other_choices, tried_run
+from compendium.papers.poerner2018 import figures, hits, same_word
 from compendium.papers.poerner2018.tables import ARCHITECTURES, BLOCKS, table_2, write_blocks
 from compendium.site.numbers import read_declared_numbers, read_numbers
 from compendium.workflow.parameters import Parameters
@@ -21,10 +22,7 @@ from compendium.workflow.step import Step
 
 TEXTS = ("a key b . c d e .", "a b . c key d .", "key a . b .", "c d . e f .")
 MODELS = {"gru": {"architecture": "gru", "hidden": 8}, "again": {"architecture": "gru", "hidden": 4}}
-MODELS |= {
-    "cnn": {"architecture": "cnn", "hidden": 8},
-    "tiny": {"layers": 1, "hidden": 8, "heads": 1, "tokenizer": "x"},
-}
+MODELS |= {"cnn": {"architecture": "cnn", "hidden": 8}, "tiny": TINY}
 
 
 def word_tokens(instance) -> Tokens:
@@ -38,17 +36,10 @@ def word_tokens(instance) -> Tokens:
 def step(tmp_path, monkeypatch):
     """A run of notebook 04 over made-up hybrid documents: the class of the sentence that holds the key is predicted."""
     rows = {"train_rows": 1, "dev_rows": 1, "test_rows": 1}
-    methods = ["gradient_l2", "lrp", "deeplift"]
-    profile = Profile(
-        name="made-up",
-        models=MODELS,
-        tasks={
-            "bbc": rows | {"models": ["cnn"], "explain_rows": 0},
-            "hybrid_bbc": {"models": ["cnn"], "explain_rows": 4, "judges": ["pointing"], "explain": {"shards": 1}},
-        },
-        explain={"methods": methods},
-        bootstrap={"draws": 40},
-    )
+    tasks = {"bbc": rows | {"models": ["cnn"], "explain_rows": 0}}
+    tasks["hybrid_bbc"] = {"models": ["cnn"], "explain_rows": 4, "judges": ["pointing"], "explain": {"shards": 1}}
+    more = {"explain": {"methods": ["gradient_l2", "lrp", "deeplift"]}, "bootstrap": {"draws": 40}}
+    profile = Profile(name="made-up", models=MODELS, tasks=tasks, **more)
     made = Step("04_poerner2018", Parameters(), profile, project.Results(tmp_path))
     instances, records, said = [], [], []
     for at, text in enumerate(TEXTS):
@@ -66,30 +57,28 @@ def step(tmp_path, monkeypatch):
     write_attributions(made.results.attributions("hybrid_bbc", "cnn", 1, 0), records)
     write_csv(made.results.tables / "03_explain-hybrid_bbc-cnn-s1-0_instances.csv", pd.DataFrame(said))
     write_tokens(made.results.tokens("hybrid_bbc", "cnn", 1, 0), {i.id: word_tokens(i) for i in instances})
-    for module in (pointing, figures):
+    for module in (hits, figures):
         monkeypatch.setattr(module, "to_explain", lambda *_: instances)
     return made
 
 
 def test_hits_of_a_planted_model_are_those_of_its_evidence(step):
-    hits = pointing.pointing_hits(step)
-    assert pointing.attractor_table(step, hits).empty
-    assert set(hits.architecture) == {"CNN"}
-    assert set(hits.method) == {"random", "random_drawn", "gradient_l2", "lrp", "deeplift"}
-    assert hits[hits.instance == "doc-3"].discarded.ne("").all(), "its class is that of no sentence"
-    summary = pointing.accuracy_table(step, hits).set_index("method")
+    played = hits.pointing_hits(step)
+    assert hits.attractor_table(step, played).empty
+    assert set(played.architecture) == {"CNN"}
+    assert set(played.method) == {"random", "random_drawn", "gradient_l2", "lrp", "deeplift"}
+    assert played[played.instance == "doc-3"].discarded.ne("").all(), "its class is that of no sentence"
+    summary = hits.accuracy_table(step, played).set_index("method")
     assert summary.loc["lrp", "accuracy"] == 1 and summary.loc["gradient_l2", "accuracy"] < 1
-    assert summary.loc["deeplift", "accuracy"] == pytest.approx(summary.loc["random", "accuracy"]), (
-        "ties by expectation"
-    )
+    assert summary.accuracy["deeplift"] == pytest.approx(summary.accuracy["random"]), "ties by expectation"
     assert summary.instances.eq(3).all() and summary.discarded.eq(0.25).all()
 
 
 def test_what_does_no_better_than_chance_is_listed_and_norms_are_not(step):
-    summary = pointing.accuracy_table(step, pointing.pointing_hits(step))
-    exceptions = pointing.no_better_than_random(summary)
+    summary = hits.accuracy_table(step, hits.pointing_hits(step))
+    exceptions = hits.no_better_than_random(summary)
     assert exceptions.method.tolist() == ["deeplift"]
-    step.table("blocks", pointing.block_table(summary))
+    step.table("blocks", hits.block_table(summary))
     numbers = read_numbers(step.results.tables, read_declared_numbers(CHECKOUT / "paper" / "numbers.yml"))
     assert (numbers["pointing.hybrid.cells"], numbers["pointing.hybrid.beat_random"]) == ("2", "1")
     assert numbers["pointing.topics.best_method"] == "LRP" and numbers["pointing.topics.instances"] == "3"
@@ -97,17 +86,12 @@ def test_what_does_no_better_than_chance_is_listed_and_norms_are_not(step):
 
 
 def test_every_block_is_written_whether_a_profile_has_it_or_not(step):
-    summary = pointing.accuracy_table(step, pointing.pointing_hits(step))
+    summary = hits.accuracy_table(step, hits.pointing_hits(step))
     write_blocks(step, table_2(summary))
-    topics = pd.read_csv(step.results.tables / "04_poerner2018_table2_topics.csv")
-    assert list(topics) == ["method", *ARCHITECTURES] and len(topics) == 22
-    assert topics.set_index("method").loc["LRP", "CNN"].startswith("1.00* (")
-    manual = pd.read_csv(step.results.tables / "04_poerner2018_table2_manual.csv")
-    assert list(manual) == ["method", *ARCHITECTURES] and len(manual) == 22
-    shown = manual.set_index("method")
-    assert shown.loc["LRP", "CNN"].startswith("– (0.") and shown.MINILM.isna().all(), (
-        "published values, and a gap of ours"
-    )
+    for block, begins in (("topics", "1.00* ("), ("manual", "– (0.")):  # published values, and a gap of ours
+        shown = pd.read_csv(step.results.tables / f"04_poerner2018_table2_{block}.csv").set_index("method")
+        assert list(shown) == list(ARCHITECTURES) and len(shown) == 22 and shown.CNN["LRP"].startswith(begins)
+        assert shown.MINILM.isna().all()
 
 
 def test_an_example_is_the_shortest_text_on_which_methods_differ(step):
@@ -128,5 +112,100 @@ def test_architectures_name_models_where_they_can():
     rows = {"train_rows": 1, "dev_rows": 1, "test_rows": 1, "explain_rows": 1}
     tasks = {"bbc": rows | {"models": ["gru", "cnn", "tiny"]}, "imdb": rows | {"models": ["gru", "again"]}}
     profile = Profile(name="x", models=MODELS, tasks=tasks, explain={"methods": ["random"]})
-    assert pointing.architecture_names(profile, "bbc") == {"gru": "GRU", "cnn": "CNN", "tiny": "TINY"}
-    assert pointing.architecture_names(profile, "imdb") == {"gru": "GRU", "again": "AGAIN"}
+    assert hits.architecture_names(profile, "bbc") == {"gru": "GRU", "cnn": "CNN", "tiny": "TINY"}
+    assert hits.architecture_names(profile, "imdb") == {"gru": "GRU", "again": "AGAIN"}
+
+
+# Choices: each field of the paper's variants is tried where it differs, and hits move as far as they must
+
+
+def test_every_field_of_the_variants_and_every_rule_of_windows_is_tried_at_every_other_value():
+    found = {(one.field, one.value): one for one in other_choices(Budget())}
+    assert {field for field, _ in found} == {*VARIANTS["poerner2018"]["paper"]["explain"], "windows"}
+    assert set(found) == {
+        *(("limsse_sampling", "random"), ("limsse_solver", "exact"), ("decomposition_output_gate", False)),
+        *(("windows", rule) for rule in ("cut_right", "mean", "whole")),
+    }
+    gate = found["decomposition_output_gate", False]
+    assert gate.methods == ("decomposition",) and gate.budget == Budget(decomposition_output_gate=False)
+    assert found["limsse_solver", "exact"].methods == ("limsse_class", "limsse_logit", "limsse_probability")
+    assert found["windows", "mean"].methods == ("occlusion_3", "occlusion_7", "omission_3", "omission_7")
+    other = {(one.field, one.value) for one in other_choices(gate.budget)}
+    assert ("decomposition_output_gate", True) in other and len(other) == 6
+
+
+@pytest.mark.parametrize("name", ["smoke", "quick", "reference"])
+def test_windows_are_cut_at_agreement_and_whole_on_documents(name):
+    profile = config.load(name)
+    rules = {task: profile.explaining_of(task).windows for task, _, _ in profile.explained_runs("pointing")}
+    assert rules == {task: "cut" if task.startswith("agreement") else "whole" for task in rules}
+
+
+def test_choices_are_tried_on_a_gated_model_that_reads_short_texts():
+    profile = config.load("quick")
+    task, model, _ = tried_run(profile)
+    assert task == "agreement_parsed" and profile.models[model].architecture == "gru"
+
+
+def test_ties_move_hits_as_far_as_they_must(step):
+    """Gradient norms tie on all words but the key; 3 of 7, 3 of 6 and 2 of 4 of these are evidence."""
+    played = hits.pointing_hits(step)
+    found = hits.choice_table(step, played).set_index(["choice", "value"])
+    row = found.loc["ties", "first"]
+    assert row.largest == pytest.approx((4 / 7 - 3 / 6 + 2 / 4) / 3) and row.method == "gradient_l2"
+    assert (row.texts, row.methods, row.on, row.instead_of) == (3, 3, "all stored scores", "expectation")
+    assert row.moved == pytest.approx(6 / 9), "LRP has no tie, the two others have one in every text"
+    assert found.loc["affix"].texts.eq(0).all() and len(found.loc["affix"]) == 2
+
+
+def test_a_choice_that_was_explained_again_is_compared_on_those_texts_alone(step, monkeypatch):
+    run, played = ("hybrid_bbc", "cnn", 1), hits.pointing_hits(step)
+    monkeypatch.setattr(hits, "tried_run", lambda profile: run)
+    (exact,) = [one for one in other_choices(Budget()) if one.value == "exact"]
+    some = models.instance("a key b . c d e .", name="doc-0")
+    wrong = np.array([0, -1, 0, 0, 5, 0, 0, 0.0])
+    places = tuple((i,) for i in range(len(wrong)))
+    path = step.results.attributions(*run, exact.part)
+    write_attributions(path, [Attribution(some.id, "lrp", 0, "token", places, wrong)])
+    found = hits.choice_table(step, played).set_index(["choice", "value"]).loc["limsse_solver", "exact"]
+    assert (found.change, found.largest, found.moved, found.texts, found.methods) == (-1, -1, 1, 1, 1)
+    assert found.on == "1 texts of cnn, hybrid_bbc" and found.instead_of == "descent"
+
+
+def test_two_methods_point_at_the_same_word_as_often_as_a_count_says(step, monkeypatch):
+    """LRP points at the key; the negated scores tie on all other words; a constant hits any word."""
+    monkeypatch.setattr(same_word, "to_explain", hits.to_explain)
+    met = {text: (methods, common) for _, text, methods, common, _ in same_word.words_in_common(step)}
+    expected = {  # in doc-3 all scores are constant, and each method breaks its ties by itself
+        "gradient_l2": [0, 0, 0, 1 / 6],
+        "deeplift": [1 / 8, 1 / 7, 1 / 5, 1 / 6],
+        "lrp": [1, 1, 1, 1 / 6],
+    }
+    for other, chances in expected.items():
+        found = [common[methods.index("lrp"), methods.index(other)] for methods, common in met.values()]
+        assert found == pytest.approx(chances)
+        (share,) = same_word.same_word_share(step, "lrp", other).itertuples()
+        assert share.instances == 4 and share.share == pytest.approx(np.mean(chances))
+        assert share.low <= share.share <= share.high
+    assert not len(same_word.same_word_share(step, "lrp", "lime"))
+
+
+def test_pointed_words_are_those_of_the_pointing_game():
+    """With a word's indicator as evidence, the game's expected hit is the probability of that word."""
+    rng = np.random.default_rng(0)
+    one = models.instance("a b c d e f", name="x")
+    for _ in range(50):
+        scores = rng.integers(0, 3, 6).astype(float)
+        record = Attribution("x", "lrp", 0, "token", tuple((i,) for i in range(6)), scores)
+        found = same_word.pointed_words(one, word_tokens(one), record)
+        expected = [hits.pointing_game.point(scores, np.arange(6) == word) for word in range(6)]
+        assert found == pytest.approx(expected) and found.sum() == pytest.approx(1)
+
+
+def test_accuracies_stand_beside_the_published(step):
+    write_csv(step.results.table("accuracy", "02_train", "bbc", "cnn", 1), pd.DataFrame({"accuracy": [0.8]}))
+    summary = hits.accuracy_table(step, hits.pointing_hits(step))
+    (row,) = hits.accuracy_beside_published(step, summary).to_dict("records")
+    assert (row["experiment"], row["architecture"], row["trained_on"]) == ("20newsgroups hybrid", "CNN", "bbc")
+    assert row["published"] == 0.705 and row["ours_less_published"] == pytest.approx(0.095)
+    assert (row["discarded"], row["published_low"], row["published_high"]) == (0.25, 0.14, 0.2)

@@ -1,7 +1,5 @@
 """Table 2 of Poerner et al. (2018) beside ours, cell by cell, and the figures of it."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 from matplotlib import pyplot as plt

@@ -38,26 +38,23 @@ def shown(told, tokens):
     return " ".join(names.get(i) or own[i] for i in told.ids.tolist())
 
 
-def test_symbols_stand_around_whole_units_with_their_ranks(case):
+@pytest.mark.parametrize(
+    ("pieces", "said", "parts"),
+    [
+        ([((0,), (3,)), ((1,), (3,))], "< un ##believ ##able > 1 < film > 2 [SEP] slow < plot > 1 2", [0, 0, 1]),
+        (
+            [((0, 1), (2, 3)), ((1,), (2,))],
+            "< un ##believ ##able < film > 2 > 1 [SEP] < < slow > 2 plot > 1",
+            [0, 0, 1, 1],
+        ),
+        ([((), (2,))], "un ##believ ##able film [SEP] < slow > 1 plot", [1]),
+    ],
+)
+def test_symbols_stand_around_whole_units_with_their_ranks_longer_quotes_outside(case, pieces, said, parts):
     tokens, units = case
-    told = insert_symbols(tokens, units, [((0,), (3,)), ((1,), (3,))], MARKS)
-    expected = "[CLS] < un ##believ ##able > 1 < film > 2 [SEP] slow < plot > 1 2 [SEP]"
-    assert shown(told, tokens) == expected
-    assert len(told.segments) == len(told.ids)
-    inside = told.segments[told.ids == 900]
-    assert inside.tolist() == [0, 0, 1]
-
-
-def test_a_span_is_quoted_as_one_and_longer_quotes_go_outside(case):
-    tokens, units = case
-    told = insert_symbols(tokens, units, [((0, 1), (2, 3)), ((1,), (2,))], MARKS)
-    assert shown(told, tokens) == "[CLS] < un ##believ ##able < film > 2 > 1 [SEP] < < slow > 2 plot > 1 [SEP]"
-
-
-def test_a_piece_of_one_unit_has_one_quote(case):
-    tokens, units = case
-    told = insert_symbols(tokens, units, [((), (2,))], MARKS)
-    assert shown(told, tokens) == "[CLS] un ##believ ##able film [SEP] < slow > 1 plot [SEP]"
+    told = insert_symbols(tokens, units, pieces, MARKS)
+    assert shown(told, tokens) == f"[CLS] {said} [SEP]" and len(told.segments) == len(told.ids)
+    assert told.segments[told.ids == OPEN].tolist() == parts
 
 
 def test_text_follows_behind_the_separator(case):
@@ -66,16 +63,6 @@ def test_text_follows_behind_the_separator(case):
     expected = "[CLS] un ##believ ##able film [SEP] slow plot [SEP] un ##believ ##able film , plot ; slow [SEP]"
     assert shown(told, tokens) == expected
     assert set(told.segments[9:]) == {1}
-
-
-@pytest.mark.parametrize("form", ["symbol", "text"])
-def test_every_own_token_stays_in_its_order(case, form):
-    tokens, units = case
-    told = inform(tokens, units, [((0,), (2,)), ((1,), (3,))], MARKS, form, 99)
-    rest = told.ids.tolist()
-    for own in tokens.ids.tolist():  # a subsequence
-        rest = rest[rest.index(own) + 1 :]
-    assert len(told) > len(tokens)
 
 
 def test_what_does_not_fit_is_left_out_from_the_last_rank_on(case):

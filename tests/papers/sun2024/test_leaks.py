@@ -1,7 +1,5 @@
 """Leaks: a class that the places encode is told, random places tell nothing, and the head's number is seen."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -101,9 +99,8 @@ def test_leaks_of_a_run_are_measured_on_what_is_stored(tiny, tmp_path):
     profile = config.load("smoke")
     only = profile.tasks["snli"].changed(models=["tiny"], of_model={})
     profile = profile.model_copy(update={"tasks": {"snli": only}})
-    step = Step(
-        "07_sun2024_explanations", check("07_sun2024_explanations", {"model": "tiny"}), profile, Results(tmp_path)
-    )
+    name = "07_sun2024_explanations"
+    step = Step(name, check(name, {"model": "tiny"}), profile, Results(tmp_path))
     some = [models.instance("the brave film", "was not bad", name=f"i{n}") for n in range(3)]
     some += [models.instance("a slow plot was", "the film . very good", name=f"j{n}") for n in range(3)]
     budget, scorer = explanations.budget_of_types(profile, "snli"), Scorer(tiny)
@@ -115,20 +112,13 @@ def test_leaks_of_a_run_are_measured_on_what_is_stored(tiny, tmp_path):
     heads = explanations._explain_by_other_heads(step, scorer, made, budget, ("levels",))
     write_csv(step.results.table("heads", "07_sun2024_explanations", *run, 0), heads)
     assert sorted(heads.head_choice.value_counts().tolist()) == [6, 6, 6]
-    agents = pd.DataFrame(
-        [
-            ("snli", "tiny", 1, "attention", "span", "symbol", 7.5),
-            ("snli", "tiny", 1, "attention", "span", "text", 1.0),
-        ],
-        columns=["task", "model", "seed", "technique", "type", "form", "gain"],
-    )
+    gains = [(*run, "attention", "span", form, gain) for form, gain in (("symbol", 7.5), ("text", 1.0))]
+    agents = pd.DataFrame(gains, columns=["task", "model", "seed", "technique", "type", "form", "gain"])
     found = leaks.leak_table(step, agents)
     assert len(found) == 4 * (len(TECHNIQUES) - 1) + 4 * len(explanations.HEAD_CHOICES)
     assert found.instances.eq(6).all() and found.kind.eq("encoder").all()
-    gains = found.dropna(subset=["agents_gain"])
-    assert gains[["technique", "type", "head_choice", "agents_gain"]].values.tolist() == [
-        ["attention", "span", "per_class", 7.5]
-    ]
+    gains = found.dropna(subset=["agents_gain"])[["technique", "type", "head_choice", "agents_gain"]]
+    assert gains.values.tolist() == [["attention", "span", "per_class", 7.5]]
     predicted = {e.predicted for e in made}
     assert found.positions.notna().all() == (len(predicted) > 1)
     assert found[found.technique != "attention"]["head"].isna().all()

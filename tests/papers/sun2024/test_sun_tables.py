@@ -1,7 +1,5 @@
 """Tables, contrasts and claims of Sun et al. (2024), on values made up here."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from itertools import product
@@ -12,6 +10,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from matplotlib import pyplot as plt
 from pydantic import ValidationError
 from reference import contrasts as slow
 from reference import models
@@ -22,30 +21,30 @@ from attreval.methods import METHODS
 from attreval.methods.method import UnitSettings
 from attreval.methods.techniques import TECHNIQUES, TYPES
 from compendium import config, corpora
-from compendium.config import AgentsSpec, BootstrapSpec, DiagnosisSpec, ModelSpec, Profile
+from compendium.config import AgentsSpec, BootstrapSpec, DiagnosisSpec, ModelSpec
 from compendium.papers.common.claims import read_claims
 from compendium.papers.common.runs import with_evidence
 from compendium.papers.sun2024 import claims as sun_claims
 from compendium.papers.sun2024 import properties as sun_properties
 from compendium.papers.sun2024 import tables as sun_tables
 from compendium.papers.sun2024.contrasts import TypeContrast, contrast_types, count_cells, mean_of_cells
+from compendium.papers.sun2024.figures import figure_2, gain_figure
 from compendium.papers.sun2024.properties import Properties, measure_properties
 from compendium.project import Results
 
 KINDS = {"one": "encoder", "two": "encoder-decoder"}
+CELL = {"task": "t", "model": "one", "kind": "encoder", "technique": "shapley", "form": "-"}
+RUN = ("snli", "tiny", 1)
 
 
 @st.composite
 def tables(draw):
     """Rows as contrast_values gives them, some missing."""
-    rows = []
+    rows, number = [], st.sampled_from([0.0, 0.25, 0.5, 1.0])
     for model, technique, kind in product(KINDS, ("shapley", "attention"), ("token", "pair", "span")):
+        about = {"model": model, "kind": KINDS[model], "technique": technique, "type": kind, "property": "sufficiency"}
         for instance in range(draw(st.integers(0, 3))):
-            number = st.sampled_from([0.0, 0.25, 0.5, 1.0])
-            rows.append(
-                {"task": "t", "model": model, "kind": KINDS[model], "technique": technique, "type": kind, "form": "-"}
-                | {"property": "sufficiency", "instance": f"i{instance}", "value": draw(number), "chance": draw(number)}
-            )
+            rows.append(CELL | about | {"instance": f"i{instance}", "value": draw(number), "chance": draw(number)})
     return rows
 
 
@@ -71,13 +70,9 @@ def test_a_contrast_equals_its_slow_twin(rows, asked):
 
 def typed(values, texts=10, prop="comprehensiveness", chance=0.5):
     """Rows of one cell in which every text says the same of a type."""
+    said = CELL | {"property": prop, "chance": chance}
     return pd.DataFrame(
-        [
-            {"task": "t", "model": "one", "kind": "encoder", "technique": "shapley", "type": kind, "form": "-"}
-            | {"property": prop, "instance": f"i{i}", "value": value, "chance": chance}
-            for i in range(texts)
-            for kind, value in values.items()
-        ]
+        [said | {"instance": f"i{i}", "type": kind, "value": v} for i in range(texts) for kind, v in values.items()]
     )
 
 
@@ -98,8 +93,7 @@ def test_an_explanation_and_random_tokens_change_places():
 
 
 def test_the_share_of_properties_that_a_type_leads():
-    both = (typed({"span": 0.9, "token": 0.7}, prop=name) for name in ("comprehensiveness", "complexity"))
-    frame = pd.concat(both, ignore_index=True)
+    frame = pd.concat(typed({"span": 0.9, "token": 0.7}, prop=name) for name in ("comprehensiveness", "complexity"))
     asked = TypeContrast(properties=("comprehensiveness", "complexity"), better="span", worse=("token",))
     found = contrast_types(frame, asked, SETTINGS)  # lower is better for complexity
     assert found.finding.value == 0.5 and found.cells == 2
@@ -108,11 +102,11 @@ def test_the_share_of_properties_that_a_type_leads():
 
 def test_what_is_comprehensive_against_what_is_plausible():
     rng, rows = np.random.default_rng(0), []
-    for i in range(40):
-        for at, (technique, kind) in enumerate(product(("shapley", "attention"), ("token", "pair", "span"))):
-            for name, sign in (("comprehensiveness", 1), ("token agreement", -1)):
-                about = {"task": "t", "model": "one", "technique": technique, "type": kind, "property": name}
-                rows.append(about | {"instance": f"i{i}", "value": sign * at + 0.1 * rng.normal(), "form": "-"})
+    cells = enumerate(product(("shapley", "attention"), ("token", "pair", "span")))
+    for i, (at, (technique, kind)) in product(range(40), cells):
+        for name, sign in (("comprehensiveness", 1), ("token agreement", -1)):
+            about = {"technique": technique, "type": kind, "property": name, "instance": f"i{i}"}
+            rows.append(CELL | about | {"value": sign * at + 0.1 * rng.normal()})
     found = sun_claims.trade_off(Recorder(), pd.DataFrame(rows))
     assert found.value == pytest.approx(-1) and abs(found.by_names.mean()) < 0.3
     nothing = pd.DataFrame(rows).query("property == 'comprehensiveness'")
@@ -131,17 +125,16 @@ def test_agents_that_have_not_learned_decide_nothing():
 
 
 def test_what_is_asked_of_some_models_leaves_the_others_out():
-    rows = [
-        {"task": "t", "model": m, "kind": KINDS[m], "technique": "shapley", "type": k, "form": "-"}
-        | {"property": "complexity", "instance": "i", "value": v, "chance": 1.0}
-        for m, k, v in (("one", "token", 1.0), ("one", "span", 3.0), ("two", "token", 5.0), ("two", "span", 1.0))
-    ]
+    one, two = (
+        typed(dict(zip(("token", "span"), v, strict=True)), 1, "complexity", 1.0) for v in ((1.0, 3.0), (5.0, 1.0))
+    )
+    frame = pd.concat([one, two.assign(model="two", kind=KINDS["two"])], ignore_index=True)
     asked = TypeContrast("complexity", "token", ("span",))
-    both = contrast_types(pd.DataFrame(rows), asked, SETTINGS)
+    both = contrast_types(frame, asked, SETTINGS)
     assert (both.finding.value, both.positive, both.cells) == (-1.0, 1, 2)  # lower is simpler
-    one = contrast_types(pd.DataFrame(rows), replace(asked, kinds=("encoder",)), SETTINGS)
-    assert (one.finding.value, *one.finding.interval(0.9)) == (2.0, 2.0, 2.0)
-    assert contrast_types(pd.DataFrame(rows), replace(asked, techniques=("attention",)), SETTINGS) is None
+    alone = contrast_types(frame, replace(asked, kinds=("encoder",)), SETTINGS)
+    assert (alone.finding.value, *alone.finding.interval(0.9)) == (2.0, 2.0, 2.0)
+    assert contrast_types(frame, replace(asked, techniques=("attention",)), SETTINGS) is None
 
 
 def test_every_claim_of_the_paper_can_be_asked_and_is_counted_in_its_tables():
@@ -171,14 +164,6 @@ def test_every_claim_of_the_paper_can_be_asked_and_is_counted_in_its_tables():
         claims[0].model_copy(update={"id": "x", "contrast": {"side": 1}}).ask(TypeContrast)
 
 
-def test_the_published_tables_give_the_papers_own_verdicts():
-    """Entered as if they were ours; of the most helpful spans the text says what its own tables do not."""
-    published = sun_claims.published_values()
-    wrong = [claim.id for claim in read_claims("sun2024") if not claim.expect.holds(published.get(claim.id, np.nan))]
-    wrong = [name for name in wrong if name in published]
-    assert len(published) >= 14 and wrong == ["gradients-make-helpful-spans"]
-
-
 def test_the_papers_own_statements_against_its_tables():
     """Integrated gradients make the most helpful spans in one of four; spans help most in ten of twelve, not nine."""
     frame = sun_tables.published_cells()
@@ -191,10 +176,9 @@ def test_the_papers_own_statements_against_its_tables():
 
 
 def test_models_are_told_apart_by_kind():
-    for architecture, weights in (("transformer", "facebook/bart-base"), ("encoder_decoder", None)):
-        spec = SimpleNamespace(architecture=architecture, weights=weights)
-        assert sun_tables.model_family(spec) == "encoder-decoder"
-    assert sun_tables.model_family(ModelSpec(weights="x")) == "encoder"
+    known = {("transformer", "facebook/bart-base"): "encoder-decoder", ("encoder_decoder", None): "encoder-decoder"}
+    for (architecture, weights), kind in (known | {("transformer", "x"): "encoder"}).items():
+        assert sun_tables.model_family(SimpleNamespace(architecture=architecture, weights=weights)) == kind
 
 
 def changes():
@@ -202,9 +186,8 @@ def changes():
     rows = []
     for instance, k in product(("a", "b"), (1, 2)):
         for technique, kind, without in (("shapley", "token", k == 2), ("shapley", "span", instance == "a")):
-            rows.append(("snli", "tiny", 1, instance, technique, kind, k, 3, float(without), 0.0, 0.1 * k, 0.2))
-        for draw in (0.0, 1.0):
-            rows.append(("snli", "tiny", 1, instance, "random", "random", k, 3, draw, 1.0, 0.0, 0.0))
+            rows.append((*RUN, instance, technique, kind, k, 3, float(without), 0.0, 0.1 * k, 0.2))
+        rows += [(*RUN, instance, "random", "random", k, 3, draw, 1.0, 0.0, 0.0) for draw in (0.0, 1.0)]
     columns = [*sun_properties.TEXT, "technique", "type", "k", "units", *sun_properties.CHANGES]
     return pd.DataFrame(rows, columns=columns)
 
@@ -218,40 +201,33 @@ def test_changes_are_averaged_over_pieces_and_then_over_texts():
     uneven = pd.concat([changes(), changes().query("instance == 'a' and k == 1")])  # a threshold counts once
     for frame in (changes(), uneven):
         table = faithfulness_means(frame).set_index(["technique", "type", "measure"])["mean"]
-        assert table["shapley", "token", "comprehensiveness"] == 0.5
-        assert table["shapley", "span", "comprehensiveness"] == 0.5
-        assert table["random", "random", "comprehensiveness"] == 0.5
+        kinds = (("shapley", "token"), ("shapley", "span"), ("random", "random"))
+        assert [table[*kind, "comprehensiveness"] for kind in kinds] == [0.5] * 3
         assert table["shapley", "token", "drop_without"] == pytest.approx(0.15)
 
 
 def test_the_summary_sets_each_type_beside_what_chance_gives():
     faithfulness = faithfulness_means(changes())
     columns = ["task", "model", "seed", "technique", "type", "measure", "mean", "low", "high"]
-    entropy = pd.DataFrame(
-        [("snli", "tiny", 1, "shapley", "token", m, v, v - 1, v + 1) for m, v in (("entropy", 1.5), ("random", 2.0))],
-        columns=columns,
-    )
-    seeds = [(seed, *row) for seed in (1, 2) for row in (("shapley", "span", 0.7), ("random", "span", 0.6))]
-    agreement = pd.DataFrame(
-        [("snli", "tiny", seed, name, kind, "token", value, 0.5, 0.9) for seed, name, kind, value in seeds],
-        columns=columns,
-    )
-    agents = pd.DataFrame(
-        [("snli", "tiny", "shapley", "span", form, gain, 1.0, 4.0) for form, gain in (("symbol", 2.5), ("text", 9.0))],
-        columns=["task", "model", "technique", "type", "form", "gain", "low", "high"],
-    )
+    rows = [("snli", "tiny", 1, "shapley", "token", m, v, v - 1, v + 1) for m, v in (("entropy", 1.5), ("random", 2.0))]
+    entropy = pd.DataFrame(rows, columns=columns)
+    known = product((1, 2), (("shapley", 0.7), ("random", 0.6)))
+    rows = [("snli", "tiny", seed, name, "span", "token", value, 0.5, 0.9) for seed, (name, value) in known]
+    agreement = pd.DataFrame(rows, columns=columns)
+    rows = [
+        ("snli", "tiny", "shapley", "span", form, gain, 1.0, 4.0) for form, gain in (("symbol", 2.5), ("text", 9.0))
+    ]
+    agents = pd.DataFrame(rows, columns=[*sun_tables.KEYS, "form", "gain", "low", "high"])
     specs = {"tiny": ModelSpec(weights="x")}
     parts = {"faithfulness": faithfulness, "agreement": agreement, "complexity": entropy}
     found = sun_tables.property_means(parts, agents, specs).set_index(["property", "type"])
-    assert found.value["comprehensiveness", "token"] == 0.5 and found.chance["comprehensiveness", "token"] == 0.5
-    assert (found.value["complexity", "token"], found.chance["complexity", "token"]) == (1.5, 2.0)
-    assert (found.value["token agreement", "span"], found.chance["token agreement", "span"]) == (0.7, 0.6)
-    assert (found.value["simulatability", "span"], found.chance["simulatability", "span"]) == (2.5, 0.0)
-    assert (found.low["complexity", "token"], found.high["complexity", "token"]) == (0.5, 2.5)
-    assert (found.low["simulatability", "span"], found.high["simulatability", "span"]) == (1.0, 4.0)
+    known = {("comprehensiveness", "token"): (0.5, 0.5), ("complexity", "token"): (1.5, 2.0)}
+    known |= {("token agreement", "span"): (0.7, 0.6), ("simulatability", "span"): (2.5, 0.0)}
+    assert {cell: (found.value[cell], found.chance[cell]) for cell in known} == known
+    ends = {("complexity", "token"): (0.5, 2.5), ("simulatability", "span"): (1.0, 4.0)}
+    assert {cell: (found.low[cell], found.high[cell]) for cell in ends} == ends
     assert np.isnan(found.low["token agreement", "span"]), "a mean over seeds has no interval of one of them"
-    assert "random" not in set(found.technique)
-    assert set(found.kind) == {"encoder"}
+    assert "random" not in set(found.technique) and set(found.kind) == {"encoder"}
     laid = sun_tables.beside_published(found.reset_index(), specs).set_index("property")
     assert laid.token["complexity"] == "1.50 [2.08]" and laid.pair["complexity"] == "– [1.72]"
     assert laid.span["token agreement"] == "70.0 [75.6]" and laid.chance["token agreement"] == "60.0"
@@ -267,7 +243,7 @@ def test_models_are_laid_out_with_what_each_property_rests_on(tmp_path):
     step.results.tables.mkdir()
     for model in ("tiny", "tiny_bart"):
         pd.DataFrame({"macro_f1": [0.5]}).to_csv(tmp_path / "tables" / f"02_train-snli-{model}-s1_accuracy.csv")
-    run = {"task": "snli", "model": "tiny", "seed": 1}
+    run = dict(zip(("task", "model", "seed"), RUN, strict=True))
     spans = [run | {"instance": i, "technique": t} for i, t in (("a", "shapley"), ("a", "attention"), ("b", "shapley"))]
     spans.append(run | {"instance": "a", "technique": "gradients"})
     agreement = pd.DataFrame([run | {"instance": "a", "token": 0.5}, run | {"instance": "b", "token": math.nan}])
@@ -280,12 +256,9 @@ def test_models_are_laid_out_with_what_each_property_rests_on(tmp_path):
 
 
 def test_rules_are_set_against_as_many_single_units():
-    rows = [
-        ("snli", "tiny", 1, i, "shapley", rule, kind, k, 4, 2 * k, *values)
-        for i, k in (("a", 1), ("b", 1), ("b", 2))
-        for rule in ("louvain", "other")
-        for kind, values in (("span", (0.0, 1.0)), ("token", (1.0, 1.0)))
-    ]
+    kinds = (("span", 0.0), ("token", 1.0))
+    known = product((("a", 1), ("b", 1), ("b", 2)), ("louvain", "other"), kinds)
+    rows = [(*RUN, i, "shapley", rule, kind, k, 4, 2 * k, value, 1.0) for (i, k), rule, (kind, value) in known]
     names = ["technique", "rule", "type", "k", "pieces", "units", "comprehensiveness", "sufficiency"]
     frame = pd.DataFrame(rows, columns=["task", "model", "seed", "instance", *names])
     found = sun_tables.span_rule_means(frame).set_index("rule").loc["louvain"]
@@ -314,27 +287,27 @@ def test_a_case_is_judged_without_the_model(tiny):
     marks = np.zeros((1, 6))
     marks[0, [1, 4]] = 1
     lent = {one.segments: replace(one, id="esnli/test/7", evidence=Evidence(marks=marks))}
-    case = sun_properties.rank_instance(one, records, tiny, settings, ("snli", "tiny", 1), lent)
+    case = sun_properties.rank_instance(one, records, tiny, settings, RUN, lent)
     assert case.gold[0].units["low"] == {1, 4} and set(case.rankings) == set(TECHNIQUES)
-    rows = list(sun_properties.agreement_rows(case, settings, ("snli", "tiny", 1)))
+    rows = list(sun_properties.agreement_rows(case, settings, RUN))
     random = {("random", k) for k in ("token", "pair", "span")}
     assert {r[:2] for r in rows} == {*product(TECHNIQUES, TYPES)} | random
     for technique, kind, people, token, interaction in rows:
         assert people == 1 and 0 <= token <= 1, technique
         assert math.isnan(interaction) == (kind == "token")
-    assert str(rows) == str(list(sun_properties.agreement_rows(case, settings, ("snli", "tiny", 1))))
+    assert str(rows) == str(list(sun_properties.agreement_rows(case, settings, RUN)))
     for _, _, k, found, random, highest in sun_properties.complexity_rows(case, settings):
         assert k == 2 and 0 <= found <= highest + 1e-12 and random <= highest
 
 
 def test_a_case_without_marks_or_spans_has_nothing_to_agree_on(tiny):
     one, records, settings = an_instance(tiny)
-    case = sun_properties.rank_instance(one, records, tiny, settings, ("snli", "tiny", 1), {})
+    case = sun_properties.rank_instance(one, records, tiny, settings, RUN, {})
     assert case.gold == [] and list(sun_properties.agreement_rows(case, settings, ("x",))) == []
     for methods in TECHNIQUES.values():
         empty = Attribution(one.id, methods["span"], 0, "span", (), np.zeros(0))
         records |= {methods["span"]: empty, methods["combined"]: replace(empty, method=methods["combined"])}
-    case = sun_properties.rank_instance(one, records, tiny, settings, ("snli", "tiny", 1), {})
+    case = sun_properties.rank_instance(one, records, tiny, settings, RUN, {})
     assert case.rankings == {} and list(sun_properties.complexity_rows(case, settings)) == []
 
 
@@ -350,15 +323,11 @@ def test_own_marks_come_before_lent_ones(tiny):
 def test_evidence_is_lent_where_its_files_are(tmp_path, monkeypatch):
     monkeypatch.setenv("ATTREVAL_CORPORA", str(tmp_path))
     monkeypatch.setenv("ATTREVAL_DATA", str(tmp_path / "data"))
-    assert corpora.evidence_tasks("snli") == []
-    (tmp_path / "esnli").mkdir()
-    (tmp_path / "esnli" / "esnli_dev.csv").touch()
-    assert corpora.evidence_tasks("snli") == []
-    (tmp_path / "esnli" / "esnli_test.csv").touch()
-    assert corpora.evidence_tasks("snli") == ["esnli"]
-    (tmp_path / "spanex").mkdir()
-    (tmp_path / "spanex" / "snli_extended.jsonl").touch()
-    assert corpora.evidence_tasks("snli") == ["spanex_snli", "esnli"]
+    found = {"esnli/esnli_dev.csv": [], "esnli/esnli_test.csv": ["esnli"]}
+    for name, tasks in (found | {"spanex/snli_extended.jsonl": ["spanex_snli", "esnli"]}).items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+        assert corpora.evidence_tasks("snli") == tasks
     assert corpora.evidence_tasks("rotten_tomatoes") == []
     assert config.load("smoke").read_tasks()[-2:] == ["spanex_snli", "esnli"]
 
@@ -378,20 +347,6 @@ def test_settings_that_do_not_go_say_why(section, given, said):
         section(**given)
 
 
-def a_profile(**task) -> Profile:
-    """A profile with one task."""
-    models = {name: {"layers": 1, "hidden": 8, "heads": 1, "tokenizer": "minilm"} for name in ("a", "b")}
-    snli = {"models": ["a", "b"], "train_rows": 4, "dev_rows": 2, "test_rows": 2, "explain_rows": 1} | task
-    return Profile(name="made-up", models=models, tasks={"snli": snli}, explain={"methods": ["random"]})
-
-
-def test_a_judge_may_hear_some_models_only():
-    made = a_profile(judges=["agreement", "diagnosis"], of_model={"b": {"judges": ["diagnosis"]}})
-    assert made.explained_runs("diagnosis") == [("snli", "a", 1), ("snli", "b", 1)]
-    assert made.explained_runs("agreement") == made.explained_runs() == [("snli", "a", 1)]
-    assert len(a_profile(judges=["diagnosis"], explain_rows=0).explained_runs("diagnosis")) == 2
-
-
 def test_units_of_the_diagnosis_are_words_where_nothing_else_is_said():
     made = [DiagnosisSpec.model_validate(given).units for given in ({}, {"units": {"head_rank": 1}})]
     assert [(units.unit, units.head_rank) for units in made] == [("word", 0), ("word", 1)]
@@ -401,16 +356,15 @@ def test_units_of_the_diagnosis_are_words_where_nothing_else_is_said():
 def test_as_many_random_units_are_as_many(tiny):
     """By default random units are as many as techniques have on average; `each` adds those of every technique."""
     one, records, settings = an_instance(tiny)
-    run = ("snli", "tiny", 1)
     wide = records["attention_head_spans"]
     records["attention_head_spans"] = replace(wide, features=(tuple(sorted(sum(wide.features, ()))),), scores=[1.0])
     frames = {}
     for sizes in ("mean", "each"):
         asked = settings.changed(random_sizes=sizes, span_rules=[])
-        case = sun_properties.rank_instance(one, records, tiny, asked, run, {})
-        sets = sun_properties.explained_sets(case, asked, run)
+        case = sun_properties.rank_instance(one, records, tiny, asked, RUN, {})
+        sets = sun_properties.explained_sets(case, asked, RUN)
         assert all(len(chosen) == key[3] for key, chosen in sets)
-        rows = [(*run, one.id, *key, float(len(chosen)), 0.0, 0.0, 0.0) for key, chosen in sets]
+        rows = [(*RUN, one.id, *key, float(len(chosen)), 0.0, 0.0, 0.0) for key, chosen in sets]
         columns = [*sun_properties.TEXT, "technique", "type", "k", "units", *sun_properties.CHANGES]
         frames[sizes] = pd.DataFrame(rows, columns=columns)
     assert frames["each"].query("type not in @TECHNIQUES").equals(frames["mean"]), "the mean's own draws stay"
@@ -431,12 +385,43 @@ def test_a_task_that_nobody_marked_leaves_the_numbers_of_others_numbers(monkeypa
     marked = pd.DataFrame([run | {"people": 1, "token": 0.5, "interaction": 0.25}])
     some = pd.DataFrame([run | {"value": 1.0}])
     parts = [((some, marked, some, some), {}), ((some, marked.iloc[:0].astype(object), some, some.iloc[:0]), {})]
-    step = SimpleNamespace(
-        profile=SimpleNamespace(explained_runs=lambda judge: [("snli", "m", 1)], diagnosis=SimpleNamespace(rows=20)),
-        results=None,
-        side_by_side=lambda *_: parts,
-        note_evaluations=lambda costs: list(costs),
-    )
+    profile = SimpleNamespace(explained_runs=lambda judge: [("snli", "m", 1)], diagnosis=SimpleNamespace(rows=20))
+    step = SimpleNamespace(profile=profile, results=None, side_by_side=lambda *_: parts, note_evaluations=list)
     found = measure_properties(step)
     assert found.agreement[["token", "interaction"]].dtypes.unique().tolist() == [np.dtype(float)]
     assert len(found.agreement) == len(found.rules) == 1 and len(found.changes) == 2
+
+
+# Figures: what is there has a name, and what is not there is said to be missing
+
+
+def written_in(figure):
+    """All that is written in panels and legends."""
+    shown = [text.get_text() for axes in figure.axes for text in [*axes.texts, axes.title]]
+    return shown + [text.get_text() for legend in figure.legends for text in legend.get_texts()]
+
+
+def test_properties_name_models_and_what_nobody_measured():
+    rows = [("snli", "minilm", "token", "token agreement", 0.5), ("snli", "minilm", "span", "complexity", 2.0)]
+    rows.append(("fever", "minilm_256", "token", "complexity", 3.0))
+    columns = ["task", "model", "type", "property", "value"]
+    summary = pd.DataFrame(rows, columns=columns).assign(technique="shapley", chance=0.1)
+    summary = summary.assign(low=summary.value - 0.25, high=summary.value + 0.5)
+    figure = figure_2(summary).figure
+    complexity = figure.axes[2:]
+    ends = [path.vertices[:, 1].tolist() for axes in complexity for path in axes.collections[1].get_paths()]
+    assert ends == [[1.75, 2.5], [2.75, 3.5]] and complexity[0].get_ylim()[1] > 3.5, "intervals are drawn and fit"
+    said = written_in(figure)
+    assert said.count("nobody marked these") == 1 and not any("minilm" in text for text in said)
+    assert {"SNLI, MiniLM", "FEVER, MiniLM (256 tokens)", "TokenEx", "SpanIntEx", "random"} <= set(said)
+    assert "TokenIntEx" not in said
+    plt.close(figure)
+
+
+def test_gains_of_a_form_that_only_one_type_has_are_named():
+    columns = ["technique", "type", "form", "gain", "low", "high"]
+    rows = [("none", "none", "none", None, None, None), ("attention", "token", "symbol", 1.0, 0.5, 2.0)]
+    rows.append(("attention", "span", "text", -1.0, -2.0, 0.0))
+    figure = gain_figure(pd.DataFrame(rows, columns=columns)).figure
+    assert written_in(figure) == ["explanation as symbol", "explanation as text", "TokenEx", "SpanIntEx"]
+    plt.close(figure)
