@@ -35,9 +35,7 @@ def test_rows_of_content_tokens_sum_to_one(tokens, words):
 
 
 @given(
-    text=st.text(min_size=1, max_size=40),
-    second=st.one_of(st.none(), st.text(max_size=20)),
-    seed=st.integers(0, 99),
+    text=st.text(min_size=1, max_size=40), second=st.one_of(st.none(), st.text(max_size=20)), seed=st.integers(0, 99)
 )
 def test_relevance_is_conserved_on_any_text(text, second, seed):
     one = models.instance(text, *([] if second is None else [second]))

@@ -35,9 +35,7 @@ def test_features_share_their_score_on_tokens():
 
 
 @pytest.mark.parametrize(
-    "word",
-    [(0, 3, 9), (0, 2, 2), (0, -1, 2), (1, 0, 2), (-1, 0, 2), (0, 4, 3)],
-    ids=lambda w: ",".join(map(str, w)),
+    "word", [(0, 3, 9), (0, 2, 2), (0, -1, 2), (1, 0, 2), (-1, 0, 2), (0, 4, 3)], ids=lambda w: ",".join(map(str, w))
 )
 def test_words_must_lie_in_their_text(word):
     with pytest.raises(ValueError, match=r"'x': word 1 is .*outside its text"):

@@ -36,13 +36,7 @@ def test_gradients(tiny, unnormed, normed, texts, target, budget):
     model = tiny if normed else unnormed
     tokens = [model.tokens(models.instance(*t)) for t in texts]
     scorer = Scorer(model, budget, "float64")
-    names = (
-        "gradient_l1",
-        "gradient_l2",
-        "gradient_x_input",
-        "integrated_gradients",
-        "integrated_gradients_plain",
-    )
+    names = ("gradient_l1", "gradient_l2", "gradient_x_input", "integrated_gradients", "integrated_gradients_plain")
     found = {name: talk(scorer, tokens, target, METHODS[name]) for name in names}
     network = model.at("float64")
     for i, t in enumerate(tokens):
