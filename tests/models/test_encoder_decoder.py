@@ -4,11 +4,9 @@ import numpy as np
 import pytest
 import torch
 from pydantic import ValidationError
-from reference import attending, models
 from transformers import BertConfig, BertModel
 
-from attreval.models.loading import load_classifier, new_classifier
-from attreval.models.scorer import Scorer
+from attreval.models.loading import new_classifier
 from compendium.config import ModelSpec
 
 SPEC = {"architecture": "encoder_decoder", "layers": 2, "decoder_layers": 1, "hidden": 32, "heads": 2}
@@ -28,11 +26,6 @@ def body(tiny, tmp_path_factory):
 def make(body, seed=1, **more):
     spec = ModelSpec(**SPEC | {"tokenizer": "local"} | more)
     return new_classifier(spec, ("a", "b"), ("m", seed), [], "small", "cpu", resolve=lambda name: str(body))
-
-
-def logits(model, one):
-    tokens = model.tokens(one)
-    return Scorer(model).logits([(tokens.ids, tokens.segments)])[0]
 
 
 def test_it_has_the_sizes_and_seed_asked(body):
@@ -80,30 +73,3 @@ def test_an_encoder_that_does_not_fit_says_so(body):
 def test_what_does_not_go_together_is_told(change, words):
     with pytest.raises(ValidationError, match=words):
         ModelSpec(**SPEC | {"tokenizer": "local"} | change)
-
-
-def test_saved_and_loaded_it_answers_the_same(texts, tmp_path):
-    bart = attending.tiny_bart()
-    bart.save(tmp_path / "m")
-    loaded = load_classifier(tmp_path / "m", device="cpu", max_length=64, labels=("yes", "no", "maybe"))
-    for one in texts:
-        np.testing.assert_allclose(logits(loaded, one), logits(bart, one)[[2, 0, 1]], atol=1e-6)
-    tokens = loaded.tokens(texts[3])
-    assert [loaded.output_of(k) for k in range(3)] == [2, 0, 1]
-    assert loaded.longest == 64 and len(tokens) <= 64
-
-
-def test_a_word_counts_for_encoder_and_decoder():
-    """With the encoder's states held fixed, changing a word still moves the logits."""
-    bart = attending.tiny_bart()
-    one, other = (bart.tokens(models.instance(text)) for text in ("the film was good", "the plot was good"))
-    model = bart.network.model
-    with torch.no_grad():
-        held = model.encoder(torch.from_numpy(one.ids[None]))
-        states = [
-            model(
-                encoder_outputs=held, decoder_input_ids=torch.from_numpy(np.r_[3, t.ids[:-1]][None])
-            ).last_hidden_state[0, -1]
-            for t in (one, other)
-        ]
-    assert (states[0] - states[1]).abs().max() > 1e-3

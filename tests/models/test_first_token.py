@@ -27,8 +27,8 @@ def both(model, *args, **more):
 
 
 @pytest.mark.parametrize("kind", shapes.KINDS)
-def test_logits_and_gradients_are_those_of_the_whole_layer(loaded, kind):
-    model = loaded(kind)
+def test_logits_and_gradients_are_those_of_the_whole_layer(kind):
+    model = shapes.tiny_classifier(kind)
     assert model.first_alone == (kind in SHORT)
     rng = np.random.default_rng(0)
     for texts in (TEXTS, TEXTS[:1], TEXTS[1:]):
@@ -82,9 +82,9 @@ def count_flops(model, ids, mask, segments, backward=False, **more):
 
 @pytest.mark.parametrize("kind", sorted(SHORT))
 @pytest.mark.parametrize("backward", [False, True])
-def test_it_costs_less(loaded, kind, backward):
+def test_it_costs_less(kind, backward):
     """Of two layers one is left, and a little: what one token costs of the last, and the head."""
-    model = loaded(kind)
+    model = shapes.tiny_classifier(kind)
     rows = padded(model, [instance("the film was not good " * 5)])
     short, whole = (count_flops(model, *rows, backward, whole=whole) for whole in (False, True))
     assert short < 0.65 * whole
@@ -133,8 +133,8 @@ def test_dropout_is_drawn_from_the_same_distribution(kind):
     torch.testing.assert_close(short.std(dim=0), whole.std(dim=0), rtol=0.1, atol=0)
 
 
-def test_attention_of_the_last_layer_is_seen_whole(loaded):
-    model = loaded("bert")
+def test_attention_of_the_last_layer_is_seen_whole():
+    model = shapes.tiny_classifier("bert")
     rows = padded(model)
     lengths = rows[0].shape[1]
     for wanted, computed in (((0,), 1), ((1,), lengths), ((0, 1), lengths)):

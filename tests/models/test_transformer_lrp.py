@@ -26,12 +26,6 @@ RULES = pytest.mark.parametrize("rule", [LRP, CP_LRP], ids=["attnlrp", "cp"])
 
 
 @functools.cache
-def loaded(kind):
-    network, tokenizer = shapes.tiny_network(kind)
-    return Transformer(kind, freeze(network), tokenizer, shapes.LABELS, 64)
-
-
-@functools.cache
 def without_biases(kind):
     """A network to which nothing but words adds anything: no biases, positions and types, and nothing to begin with."""
     network, tokenizer = shapes.tiny_network(kind)
@@ -77,8 +71,9 @@ def test_a_bert_is_explained_layer_by_layer(rule, seed, normed):
 
 @RULES
 def test_a_gpt2_is_explained_layer_by_layer(rule):
-    model = loaded("gpt2")
-    draw_weights(model.network, 5)
+    network, tokenizer = shapes.tiny_network("gpt2")
+    draw_weights(network, 5)
+    model = Transformer("gpt2", freeze(network), tokenizer, shapes.LABELS, 64)
     _, mask, segments, words = read(model)
     found = relevance(model, words, mask, segments, torch.tensor([0, 1, 2]), rule).sum(2).numpy()
     network = model.at("float64")
@@ -131,7 +126,7 @@ def test_relevance_is_conserved(kind, rule):
 
 @pytest.mark.parametrize("kind", shapes.KINDS)
 def test_with_biases_what_the_words_do_not_get_the_biases_do(kind):
-    model = loaded(kind)
+    model = shapes.tiny_classifier(kind)
     _, mask, segments, words = read(model)
     assert unaccounted(model, words, mask, segments) < (1e-7 if kind in IN_FLOAT32 else 1e-14)
     assert unaccounted(model, words.float(), mask, segments) < 1e-6
@@ -141,25 +136,12 @@ def test_with_biases_what_the_words_do_not_get_the_biases_do(kind):
 @pytest.mark.parametrize("kind", shapes.KINDS)
 @pytest.mark.parametrize("rule", [LRP, CP_LRP, GIM], ids=["attnlrp", "cp", "gim"])
 def test_the_forward_pass_is_the_network_s_own(kind, rule):
-    model = loaded(kind)
+    model = shapes.tiny_classifier(kind)
     _, mask, segments, words = read(model)
     with torch.no_grad(), Propagation(model.at("float64"), rule):
         found = model.logits(None, mask, segments, "float64", embeddings=words)
     close = 1e-6 if kind in IN_FLOAT32 else 1e-11
     torch.testing.assert_close(found, logits(model, mask, segments, words), atol=close, rtol=close)
-
-
-@pytest.mark.parametrize("kind", ["bert", "bart", "gpt2_padded", "llama", "deberta_v2", "longformer"])
-def test_scores_are_the_same_alone_and_beside_longer_texts(kind):
-    model, names = loaded(kind), ["lrp", "lrp_cp", "gim"]
-    texts = [instance(text, name=text) for text in TEXTS]
-    together = explain(Scorer(model, precision="float64"), texts, names, LEAST)
-    for one, there in zip(texts, together, strict=True):
-        (alone,) = explain(Scorer(model, precision="float64"), [one], names, LEAST)
-        for name in names:
-            scores = alone.attributions[name].scores
-            np.testing.assert_allclose(there.attributions[name].scores, scores, atol=1e-6 * np.abs(scores).max())
-            assert np.abs(scores).max() > 0
 
 
 def test_one_pass_a_text_and_one_for_each_rule():

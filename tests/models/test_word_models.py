@@ -242,11 +242,3 @@ def test_what_is_missing_or_contradictory_is_an_error(tmp_path):
     spec = ModelSpec(architecture="gru", hidden=8, embeddings="glove")
     with pytest.raises(ValueError, match="starts from glove embeddings, but none were given"):
         new_word_classifier(spec, ("a", "b"), (1,), models.toy(4), "small", "cpu")
-
-
-def test_a_transformer_is_made_and_loaded_by_the_same_verbs(tiny, tmp_path):
-    tiny.save(tmp_path / "m")
-    loaded = load_classifier(tmp_path / "m", device="cpu")
-    assert loaded.family == "transformer" and loaded.labels == tiny.labels
-    made = new_classifier(ModelSpec(weights="x"), ("a", "b"), (1,), [], "s", "cpu", lambda name: tmp_path / "m")
-    assert made.family == "transformer" and made.labels == ("a", "b")
