@@ -200,16 +200,6 @@ def test_a_toy_task_is_learnt_and_survives_the_disk(architecture, tmp_path):
     assert model.network.embedding.weight[0].abs().max() == 0  # a word that is occluded stays a zero vector
 
 
-def test_the_same_seed_gives_the_same_weights_and_the_best_accuracy_is_kept(tmp_path):
-    spec = ModelSpec(architecture="qgru", hidden=8, embedding_size=8, max_length=16)
-    for name in "ab":
-        model = new_classifier(spec, ("bad", "good"), ("toy", 1), models.toy(64), "small", "cpu")
-        curve = train(model, models.toy(64), models.toy(24, 1), SPEC, tmp_path / name, ("toy", 1))
-    a, b = ((tmp_path / name / "model.safetensors").read_bytes() for name in "ab")
-    assert a == b
-    assert evaluate(model, models.toy(24, 1)).accuracy == max(c["dev_accuracy"] for c in curve)
-
-
 @pytest.mark.parametrize("watch, kept", [("loss", 0.1), ("accuracy", 0.9)])
 def test_what_is_watched_decides_what_is_kept(tmp_path, monkeypatch, watch, kept):
     checks = iter([(1.0, 0.5), (0.9, 0.9), (0.1, 0.7)])
