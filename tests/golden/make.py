@@ -32,7 +32,7 @@ def models() -> dict:
 
 
 def compute() -> dict:
-    """Model and instance id -> tokens, probabilities, and scores by method; two texts do for all models but the first."""
+    """Model and instance id -> tokens, probabilities, and scores by method; but for the first model two texts do."""
     found = {}
     for name, model in models().items():
         texts = sample_instances()[: 4 if name == "normed" else 2]

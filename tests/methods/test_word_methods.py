@@ -147,7 +147,7 @@ def test_each_distinct_substring_is_read_once():
 @pytest.mark.parametrize("kind", {kind[0]: kind for kind in words.KINDS}.values(), ids=lambda kind: kind[0])
 def test_scores_are_the_same_in_any_company(kind):
     model = words.tiny_words(*kind)
-    made = models.sample_instances()
+    made = models.sample_instances()[1:4]
     names = methods_for(model.family)
 
     def scores(token_budget, group, order=1):
@@ -155,13 +155,13 @@ def test_scores_are_the_same_in_any_company(kind):
         return {(e.instance.id, m): a.scores for e in found for m, a in e.attributions.items()}
 
     together = scores(8192, 8)
-    assert len(together) == 6 * len(names)
+    assert len(together) == 3 * len(names)
     alone = scores(1, 1, -1)  # and in another order
     for key, values in together.items():
         np.testing.assert_allclose(alone[key], values, atol=1e-4 if "lime" in key[1] else 1e-5, err_msg=str(key))
 
 
-@KINDS
+@pytest.mark.parametrize("kind", {kind[0]: kind for kind in words.KINDS}.values(), ids=lambda kind: kind[0])
 def test_one_word_is_explained_by_every_method(kind):
     model = words.tiny_words(*kind)
     (found,) = explain(Scorer(model), [models.instance("good")], methods_for(model.family), BUDGET)

@@ -312,6 +312,22 @@ def test_inverted_soft_erasure_is_the_other_measures_draw(tiny):
     np.testing.assert_allclose(turned.comprehensiveness, plain.sufficiency)
 
 
+def test_a_noise_keeps_and_removes_nothing_that_could_be_counted(tiny):
+    tokens = tiny.tokens(models.instance("the brave film was bad"))
+    scorer, scores = Scorer(tiny, precision="float64"), np.array([0.0, 4.0, 1.0, 1.0, 1.0])
+
+    def rates(**fields):
+        (found,) = scorer.converse([("x", soft.soft_erase(tokens, scores, 0, ("t",), Protocol(**fields)))])
+        return found.keep_rate, found.drop_rate
+
+    mean = (4 + 3) / 4 / 5  # of the scores by min-max
+    np.testing.assert_allclose(rates(), (mean, mean))
+    np.testing.assert_allclose(rates(inverted=True), (1 - mean, 1 - mean))
+    released = rates(norm="released")  # one rule for Soft-NS, another for Soft-NC
+    assert abs(released[0] - released[1]) > 0.05
+    assert np.isnan(rates(soft="noise")).all()
+
+
 @pytest.fixture(scope="module")
 def graded_pairs():
     """Oracle and random scores of a text of 300 tokens on a model that one token decides, by metric."""

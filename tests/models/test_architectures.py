@@ -124,8 +124,8 @@ def test_scores_do_not_depend_on_the_texts_beside(loaded, kind):
             np.testing.assert_allclose(there.attributions[name].scores, scores, atol=close * np.abs(scores).max())
 
 
-@pytest.mark.parametrize("kind", ["gpt2_padded", "llama", "qwen3"])
-def test_a_path_of_a_decoder_adds_up(loaded, kind):
+@pytest.mark.parametrize("kind", ["gpt2_padded", "llama", "qwen3", "bart"])
+def test_a_path_through_a_decoder_adds_up(loaded, kind):
     """Completeness: the scores sum to the difference of the logits of text and baseline."""
     budget = LEAST.changed(path_steps=64, path_steps_most=1024, gap_tolerance=1e-4)
     for one in explain(Scorer(loaded(kind), precision="float64"), TEXTS, ["integrated_gradients"], budget):
