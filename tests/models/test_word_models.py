@@ -87,23 +87,6 @@ def test_an_empty_text_scores_the_bias(kind):
         np.testing.assert_allclose(Scorer(model).logits(rows)[0], bias, atol=1e-6)
 
 
-def test_turning_twice_gives_the_text_back_and_padding_stays_behind():
-    x, mask = layer_input(3)
-    turned = recurrent.turn(x, mask)
-    assert torch.equal(turned[:4, 0], x[:4, 0].flip(0)) and torch.equal(turned[4:, 0], x[4:, 0])
-    assert torch.equal(recurrent.turn(turned, mask), x)
-
-
-def test_the_two_orders_of_a_quasi_recurrent_layer_differ_backwards_only():
-    ids = words.rows(5)[-1]
-    for both, same in ((False, True), (True, False)):
-        found = [
-            Scorer(words.tiny_words("qgru", both, order), precision="float64").logits([(ids, ids * 0)])
-            for order in ("turn_first", "convolve_first")
-        ]
-        assert np.allclose(*found, atol=1e-9) == same
-
-
 def test_tokens_are_the_words():
     model = replace(words.tiny_words(), max_length=4)
     tokens = model.tokens(models.instance("the film was", "zebra good"))
