@@ -55,6 +55,14 @@ def tiny():
 
 
 @pytest.fixture(scope="session")
+def folder(tiny, tmp_path_factory):
+    """The tiny model in a folder, as transformers would save it; do not change it."""
+    path = tmp_path_factory.mktemp("own") / "model"
+    tiny.save(path)
+    return path
+
+
+@pytest.fixture(scope="session")
 def unnormed():
     """The tiny model without the layer normalisation behind its embeddings; do not change it."""
     return models.tiny_model(normed=False)

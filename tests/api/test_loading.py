@@ -18,13 +18,6 @@ from attreval.texts.files import read_texts
 TEXTS = ["the film was very good .", ("the brave film", "not bad")]
 
 
-@pytest.fixture(scope="module")
-def folder(tiny, tmp_path_factory):
-    path = tmp_path_factory.mktemp("own") / "model"
-    tiny.save(path)
-    return path
-
-
 def test_a_folder_is_loaded_and_reads_all_that_the_network_has_positions_for(tiny, folder):
     model = av.load(folder)
     assert model.max_length == 64 and av.load(str(folder), max_length=10).max_length == 10

@@ -330,8 +330,8 @@ def test_a_noise_keeps_and_removes_nothing_that_could_be_counted(tiny):
 
 @pytest.fixture(scope="module")
 def graded_pairs():
-    """Oracle and random scores of a text of 300 tokens on a model that one token decides, by metric."""
-    length, pairs = 300, 300
+    """Oracle and random scores of a text of 200 tokens on a model that one token decides, by metric."""
+    length, pairs = 200, 120
     model = models.Graded(length)
     tokens = replace(
         models.tiny_model().tokens(models.instance("good")),

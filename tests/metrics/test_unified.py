@@ -161,10 +161,10 @@ def test_neither_a_seed_nor_the_names_of_nodes_decide_communities(tiny, rule):
     """Nodes take their turns in text order: other names in the same order make the same communities."""
     _, units = read(tiny, "the film was not very good , slow", "a brave plot was not bad")
     names = generator("names").permutation(1000)[: len(units)].tolist()
-    for seed in range(30):
+    for seed in range(12):
         graph = pair_graph(units, some_matrix(units, seed, "positive"))
         assert list(graph) == list(range(len(units)))
-        found = [RULES[rule](graph, number) for number in range(8)]
+        found = [RULES[rule](graph, number) for number in range(4)]
         assert all(other == found[0] for other in found)
         renamed = nx.relabel_nodes(graph, dict(enumerate(names)))
         back = [{names.index(name) for name in community} for community in RULES[rule](renamed, 0)]

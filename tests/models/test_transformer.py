@@ -13,14 +13,6 @@ from attreval.models.transformer import load_transformer, match_labels, new_tran
 from compendium.config import ModelSpec
 
 
-@pytest.fixture(scope="module")
-def folder(tiny, tmp_path_factory):
-    """The tiny model, saved."""
-    folder = tmp_path_factory.mktemp("saved") / "model"
-    tiny.save(folder)
-    return folder
-
-
 def logits(model, one):
     tokens = model.tokens(one)
     return Scorer(model).logits([(tokens.ids, tokens.segments)])[0]
