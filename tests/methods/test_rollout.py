@@ -7,7 +7,6 @@ from reference import architectures as shapes
 from reference import mixing
 from reference.models import instance, sample_instances, tiny_model
 
-from attreval.methods import METHODS
 from attreval.methods.applicable import LEAST
 from attreval.methods.rollout import roll_out
 from attreval.methods.run import explain
@@ -51,16 +50,6 @@ def test_value_zeroing(kind, budget):
         scores = one.attributions["value_zeroing"].scores
         np.testing.assert_allclose(scores, mixing.rolled_out(expected, passed=0)[t.content], atol=1e-9)
         assert distances.max() > 1e-3
-
-
-def test_a_text_costs_a_pass_a_token_and_is_remembered():
-    model = shapes.tiny_classifier("bert")
-    scorer = Scorer(model)
-    tokens = model.tokens(instance("the good film"))
-    talks = [(name, METHODS["value_zeroing"].converse(tokens, 0, LEAST, None)) for name in ("one", "again")]
-    first, again = scorer.converse(talks)
-    np.testing.assert_array_equal(first.values, again.values)
-    assert scorer.costs["one"].unique == len(tokens) and scorer.costs["again"].unique == 0
 
 
 def test_only_a_model_is_asked_whose_first_token_sums_up_the_text():

@@ -173,35 +173,6 @@ def test_last_is_the_last_word():
     assert found.attributions["last"].scores.tolist() == [0, 0, 1]
 
 
-@pytest.mark.parametrize(
-    "method, family, others",
-    [
-        ("decomposition", "convolutional", "recurrent, quasi"),
-        ("decomposition", "transformer", "recurrent, quasi"),
-        ("attention", "convolutional", "transformer"),
-    ],
-)
-def test_a_method_that_does_not_apply_says_to_what_it_does(tiny, method, family, others):
-    model = tiny if family == "transformer" else words.tiny_words("cnn")
-    with pytest.raises(ValueError, match=f"'{method}' does not apply to {family} models, only to: {others};"):
-        explain(Scorer(model), [models.instance("good film")], [method], BUDGET)
-
-
-def test_lrp_and_deeplift_cost_one_pass_each_and_are_remembered():
-    model, one = words.tiny_words("lstm"), models.instance("the good film")
-    scorer = Scorer(model)
-    tokens = model.tokens(one)
-    talks = [(m, METHODS[m].converse(tokens, 1, BUDGET, None)) for m in ("lrp", "deeplift", "lrp")]
-    first, other, again = scorer.converse(talks)
-    for name, found in (("lrp", first), ("deeplift", other)):  # side by side as each alone
-        (alone,) = Scorer(model).converse([("x", METHODS[name].converse(tokens, 1, BUDGET, None))])
-        np.testing.assert_allclose(found.values, alone.values, atol=1e-6)
-    assert np.abs(first.values - other.values).max() > 1e-3
-    assert scorer.costs["deeplift"].unique == 1 and scorer.costs["lrp"].requested == 2
-    assert scorer.costs["lrp"].unique == 1 and scorer.costs["lrp"].gradients == 2
-    assert first.values.tolist() == again.values.tolist()
-
-
 @KINDS
 @pytest.mark.parametrize("kernel", [1, 2, 4])
 @pytest.mark.parametrize("seed", SEEDS)

@@ -220,21 +220,6 @@ def test_all_types_get_equal_numbers_of_units(tiny, first, second, seed, kind):
             assert sets[kind_of] == pieces.spend(flat, ranking.scores, len(sets["span"]), ranking.tie)
 
 
-@given(n=st.integers(1, 8), seed=seeds, size=st.integers(0, 8))
-def test_units_are_spent_highest_first(tiny, n, seed, size):
-    units = find_units(tiny.tokens(models.instance(" ".join(["good"] * n))), "word")
-    scores = np.random.default_rng(seed).integers(0, 4, n).astype(float)
-    ranking = make_ranking([(u,) for u in range(n)], scores, units, generator("x", seed))
-    if size > n:
-        with pytest.raises(ValueError, match=f"hold {n} units; {size} were asked for"):
-            take_units(ranking, size)
-        return
-    chosen = units_in(take_units(ranking, size))
-    assert len(chosen) == size
-    assert not chosen or min(scores[list(chosen)]) >= max((scores[u] for u in range(n) if u not in chosen), default=-1)
-    assert features_needed(ranking, size) == size
-
-
 def test_the_last_pair_gives_up_the_unit_that_is_worth_less(tiny):
     _, units = read(tiny, "the film", "was good")
     pairs = [(0, 2), (1, 3), (0, 3), (1, 2)]

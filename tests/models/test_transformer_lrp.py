@@ -168,17 +168,6 @@ def test_the_forward_pass_is_the_network_s_own(kind, rule):
     torch.testing.assert_close(found, logits(model, mask, segments, words), atol=close, rtol=close)
 
 
-def test_one_pass_a_text_and_one_for_each_rule():
-    model = tiny_model()
-    tokens, scorer = model.tokens(instance("the good film")), Scorer(model)
-    asked = [PathGradient(tokens.ids, tokens.segments, 1, rule=rule) for rule in (LRP, CP_LRP, GIM, LRP)]
-    found = scorer.answer(asked, ["lrp", "cp", "gim", "again"])
-    assert [scorer.costs[name].unique for name in ("lrp", "cp", "gim", "again")] == [1, 1, 1, 0]
-    sums = [answer.gradient.sum(1) for answer in found]
-    assert min(np.abs(a - b).max() for a, b in ((sums[0], sums[1]), (sums[0], sums[2]), (sums[1], sums[2]))) > 1e-3
-    np.testing.assert_array_equal(sums[0], sums[3])
-
-
 class Small(nn.Module):
     """A few functions of (B, D) vectors, with frozen weights."""
 
