@@ -69,8 +69,8 @@ def test_every_file_that_a_guide_names_is_there(guide):
 ONE_FILE = """
 import sys
 import attreval.methods
-import attreval.metrics
 attreval.methods.__path__.append(sys.argv[1])  # as if the files lay in the packages
+import attreval.metrics
 attreval.metrics.__path__.append(sys.argv[2])
 import numpy as np
 import attreval as av

@@ -1,6 +1,7 @@
 """LRP of transformers: its rules layer by layer, what is conserved in each architecture, and what is refused."""
 
 import functools
+from itertools import cycle
 
 import numpy as np
 import pytest
@@ -157,8 +158,7 @@ def test_with_biases_what_the_words_do_not_get_the_biases_do(kind):
     assert not any(weight.requires_grad for weight in model.network.parameters())
 
 
-@pytest.mark.parametrize("kind", shapes.KINDS)
-@pytest.mark.parametrize("rule", [LRP, CP_LRP, GIM], ids=["attnlrp", "cp", "gim"])
+@pytest.mark.parametrize(("kind", "rule"), zip(shapes.KINDS, cycle([LRP, CP_LRP, GIM]), strict=False))
 def test_the_forward_pass_is_the_network_s_own(kind, rule):
     model = shapes.tiny_classifier(kind)
     _, mask, segments, words = read(model)
