@@ -191,9 +191,6 @@ def test_files_that_hold_no_texts_are_refused_with_the_line(tmp_path, name, cont
         read_texts(write(tmp_path / name, content), **asked)
 
 
-def test_a_file_in_another_encoding_is_told(tmp_path):
-    with pytest.raises(ValueError, match="is not UTF-8"):
-        read_texts(write(tmp_path / "a.csv", "text\ncafé\n", "latin-1"))
 
 
 def test_pairs_are_as_many_as_texts():
