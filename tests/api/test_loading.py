@@ -191,8 +191,6 @@ def test_files_that_hold_no_texts_are_refused_with_the_line(tmp_path, name, cont
         read_texts(write(tmp_path / name, content), **asked)
 
 
-
-
 def test_pairs_are_as_many_as_texts():
     assert join_pairs(["a", "b"], []) == ["a", "b"] and join_pairs(["a"], ["b"]) == [("a", "b")]
     with pytest.raises(ValueError, match="2 texts and 1 second texts"):
