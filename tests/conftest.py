@@ -21,8 +21,8 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 torch.set_num_threads(1)  # sums in another order are other floats, and workers run side by side
 
 
-# tests that share a run of the workflow, or a rendered site: one worker runs them all, first, since they take longest
-SHARED = {"test_workflow.py": "smoke", "test_explorer_tables.py": "smoke", "site": "site"}
+# tests that share a run of the workflow, a rendered site, or trained worlds: one worker runs them all, and first
+SHARED = {"test_workflow.py": "smoke", "test_explorer_tables.py": "smoke", "site": "site", "trial": "trial"}
 
 
 def _group(file: Path) -> str:
@@ -52,6 +52,14 @@ def pytest_xdist_make_scheduler(config, log):
 def tiny():
     """A BERT-shaped classifier of 2 layers with random weights; do not change it."""
     return models.tiny_model()
+
+
+@pytest.fixture(scope="session")
+def folder(tiny, tmp_path_factory):
+    """The tiny model in a folder, as transformers would save it; do not change it."""
+    path = tmp_path_factory.mktemp("own") / "model"
+    tiny.save(path)
+    return path
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,7 @@ import sys
 
 import numpy as np
 import pytest
-from reference import CHECKOUT, models
+from reference import CHECKOUT
 from typer.testing import CliRunner
 
 import attreval
@@ -35,14 +35,6 @@ def checkout(monkeypatch):
 def call(*words: str):
     """Run a command in this process."""
     return CliRunner().invoke(app, list(words))
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    """A classifier of one's own, as transformers would save it."""
-    path = tmp_path_factory.mktemp("own") / "model"
-    models.tiny_model().save(path)
-    return path
 
 
 def test_lists_name_everything_there_is():
@@ -121,11 +113,7 @@ def test_explanations_are_written_where_asked(folder, tmp_path, ending):
     ("words", "said"),
     [
         (("--text", ""), "nothing to explain"),
-        (("--text", "a", "--pair", "b", "--pair", "c"), "1 texts and 2 second texts"),
         (("--text", "x", "--methods", "lime,limee"), "did you mean 'lime'"),
-        (("--text", "x", "--samples", "0"), "2 or more; got 0"),
-        (("--text", "x", "--target", "nope"), "no class 'nope'; it has 3: 0 no, 1 maybe, 2 yes"),
-        (("--text", "x", "--unit", "letter"), "there are: word, token"),
         (("--text", "x", "--out", "x.pdf"), "saved as .html"),
         (("--file", "nothing.csv"), "nothing.csv"),
     ],
@@ -190,11 +178,6 @@ def test_an_interrupted_evaluation_says_how_to_go_on(monkeypatch):
     done = call("evaluate", "--model", "m", "--data", "x.csv", "--out", "out")
     assert done.exit_code == 130
     assert done.stderr == "interrupted; the same command goes on with the texts explained so far, in out\n"
-
-
-def test_a_folder_that_is_not_there(tmp_path):
-    done = call("explain", "--model", str(tmp_path / "nothing"), "--text", "x")
-    assert done.exit_code == 1 and "no folder" in done.stderr
 
 
 def test_doctor_says_what_follows(tmp_path, monkeypatch):

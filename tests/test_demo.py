@@ -45,10 +45,15 @@ def test_planted_words_decide_the_label():
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     """The demo on a few texts, as a page and as a picture: the printed lines, the table, both files."""
-    folder, tables = tmp_path_factory.mktemp("demo"), []
-    asked = CliRunner().invoke(app, ["demo", "--texts", "12", "--out", str(folder / "page.html")])
-    assert asked.exit_code == 0, asked.output
-    tables.append(demo.run_demo(12, folder / "picture.svg", say=lambda line: None))
+    folder, train, trained, tables = tmp_path_factory.mktemp("demo"), demo.train_network, [], []
+    judge = demo.judge_metrics
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(demo, "train_network", lambda say: trained.append(train(say)) or trained[0])
+        patch.setattr(demo, "judge_metrics", lambda *given: tables.append(judge(*given)) or tables[-1])
+        asked = CliRunner().invoke(app, ["demo", "--texts", "12", "--out", str(folder / "page.html")])
+        assert asked.exit_code == 0, asked.output
+        patch.setattr(demo, "train_network", lambda say: trained[0])
+        demo.run_demo(2, folder / "picture.svg", say=lambda line: None)
     return asked.output, tables[0].set_index("metric"), folder
 
 

@@ -1,6 +1,9 @@
 """The guides hold what they promise: the code of CONTRIBUTING.md runs, and the places that it names are there."""
 
+import os
 import re
+import subprocess
+import sys
 import textwrap
 
 import numpy as np
@@ -61,3 +64,62 @@ def test_every_file_that_a_guide_names_is_there(guide):
     made = ("_site/", "results/", ".venv/", "path/")
     gone = [name for name in named if not name.startswith(made) and not any((root / name).exists() for root in roots)]
     assert named and not gone
+
+
+ONE_FILE = """
+import sys
+import attreval.methods
+attreval.methods.__path__.append(sys.argv[1])  # as if the files lay in the packages
+import attreval.metrics
+attreval.metrics.__path__.append(sys.argv[2])
+import numpy as np
+import attreval as av
+from reference import models
+from attreval.core.records import Evidence
+from attreval.catalogue import list_methods, list_metrics
+from attreval.methods import METHODS, methods_for
+from attreval.metrics import METRICS
+from attreval.metrics.scored_text import ScoredText
+from attreval.metrics.separation import separation
+from attreval.models.scorer import Scorer
+from attreval.trial.measure import PLANTED_METRICS, evaluate
+from compendium.papers.joint import planted, values
+from compendium.site.cards import methods_markdown, metrics_markdown
+
+assert list(METHODS)[-2:] == ["gradients_combined", "gradient_max"], "a new method stands at the end"
+assert methods_for("recurrent")[-1] == "gradient_max"
+names = list(METRICS)
+assert names.index("squared_mass") == names.index("relevance_rank") + 1, "a new metric stands at the end of its judge"
+tiny = models.tiny_model()
+found = av.explain(tiny, ["the film was good", "a bad plot"], ["gradient_max", "gradient_l1"])
+assert (found[0].attributions["gradient_max"].scores > 0).all()
+table = av.evaluate(tiny, found, marks=[[0, 0, 0, 1], [0, 1, 0]], draws=5)
+rows = table[table.metric == "squared_mass"]
+assert rows.method.tolist() == ["gradient_max", "gradient_l1", "random"] and rows["mean"].between(0, 1).all()
+(listed,) = [row for row in list_methods() if row["name"] == "gradient_max"]
+assert listed["function"] == "methods/gradient_max.py::gradient_max" and listed["source"] == "Simonyan et al. 2014"
+(listed,) = [row for row in list_metrics() if row["name"] == "squared_mass"]
+assert listed["python"] == "evaluate" and set(listed["computed"].values()) == {"attreval.evaluate"}
+assert "{#method-gradient_max}" in methods_markdown([]) and "{#metric-squared_mass}" in metrics_markdown([])
+own = evaluate({"squared_mass": PLANTED_METRICS["squared_mass"]}, 4, 1, worlds=["one", "additive"])
+assert planted.verdict_table(separation(own, 20, 0.95)).title.tolist() == ["Squared mass"]
+marks = Evidence(marks=np.array([[0.0, 0, 0, 1]]))
+both = models.instance("the film was good", evidence=marks), models.instance("a plot")
+texts = [ScoredText(one, tiny.tokens(one), {"lime": np.ones(len(tiny.tokens(one).content))}, 0) for one in both]
+of_marked, of_bare = values.ask_metrics(Scorer(tiny), [], texts)
+assert [value for _, metric, value in of_marked if metric == "squared_mass"] == [0.25]
+assert "squared_mass" not in {metric for _, metric, _ in of_bare}
+print("everywhere")
+"""
+
+
+def test_the_guides_method_and_metric_are_one_file_each_and_reported_everywhere(tmp_path):
+    places = [tmp_path / kind for kind in ("method", "metric")]
+    for place, name in zip(places, ("gradient_max", "squared_mass"), strict=True):
+        (code,) = [block for block in BLOCKS if f"@{place.name}(" in block]
+        place.mkdir()
+        (place / f"{name}.py").write_text(code, encoding="utf-8")
+    given = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, (CHECKOUT / "src", CHECKOUT / "tests")))}
+    words = [sys.executable, "-c", ONE_FILE, *map(str, places)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, env=given)
+    assert done.stdout.strip() == "everywhere", done.stderr[-1500:]

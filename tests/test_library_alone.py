@@ -53,7 +53,7 @@ done = CliRunner().invoke(attreval.cli.app, ["evaluate", *map(str, words)])
 assert done.exit_code == 0, done.output
 assert "Omission" in (folder / "report" / "report.html").read_text()
 assert set(pd.read_csv(folder / "report" / "values.csv").method) == {{"gradient_l2", "omission_1", "random"}}
-words = ["trial", "--world", "rules", "--texts", "8", "--out", str(folder / "t.html")]
+words = ["trial", "--world", "rules", "--metric", "nc", "--texts", "8", "--out", str(folder / "t.html")]
 done = CliRunner().invoke(attreval.cli.app, words)
 assert done.exit_code == 0 and "Condemned" in done.output and (folder / "t.html").exists(), done.output
 print("alone")

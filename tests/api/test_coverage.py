@@ -25,29 +25,18 @@ SMALL = Budget(path_steps=2, lime_samples=20, riemann_steps=2, limsse_epochs=2, 
 def explained(tiny):
     """Every method that applies to a transformer, on one pair of texts."""
     names = [name for name in methods_for("transformer") if METHODS[name].given is None]
-    (found,) = explain(Scorer(tiny), [models.instance(*PAIR)], names, SMALL)
-    return found
+    return attreval.explain(tiny, [PAIR], names, budget=SMALL)
 
 
-def test_what_is_said_to_be_evaluated_gives_a_number_for_every_method(tiny):
-    names = [name for name in methods_for("transformer") if METHODS[name].given is None]
-    found = attreval.explain(
-        attreval.wrap(tiny.network, tiny.tokenizer, labels=list(tiny.labels)), [PAIR], names, budget=SMALL
-    )
+def test_what_is_said_to_be_evaluated_gives_a_number_for_every_method(tiny, explained):
     marks = [[1, 0, 0, 1, 1, 0, 0, 1, 0]]
-    beside = {
-        "texts",
-        "neighbours",
-        "randomised",
-        "infill",
-    }  # not of one text alone: tests/api/test_evaluating.py has them
+    beside = {"texts", "neighbours", "randomised", "infill"}  # of more than a text: test_evaluating has them
     dear = {m.name for m in METRICS.values() if m.by_name and m.disturbs}  # as the others of soft erasure, many times
     metrics = [m for m in METRICS.values() if not beside & set(m.needs) and m.name not in dear]
     wanted = [m.name for m in metrics if where_computed(m, METHODS["lime"]) == EVALUATED]
-    loaded = attreval.wrap(tiny.network, tiny.tokenizer, labels=list(tiny.labels))
-    table = attreval.evaluate(loaded, found, wanted, marks, draws=5).set_index(["metric", "method"])
+    table = attreval.evaluate(tiny, explained, wanted, marks, draws=5).set_index(["metric", "method"])
     for one in wanted:
-        for name in names:
+        for name in explained.methods:
             assert where_computed(METRICS[one], METHODS[name]) == EVALUATED
             assert np.isfinite(table["mean"][one, name]), (one, name)
     assert len(wanted) > 20
@@ -68,12 +57,12 @@ def test_reasons_follow_what_a_method_scores(level):
 
 def test_methods_of_pairs_and_spans_need_a_text_of_two_parts(tiny, explained):
     """Which is why the games, on texts of one part, are empty for them, and unified metrics are not."""
-    for name, one in explained.attributions.items():
+    for name, one in explained[0].attributions.items():
         if METHODS[name].level != "token":
             with pytest.raises(ValueError, match="part"):
                 explain(Scorer(tiny), [models.instance(PAIR[0])], [name], SMALL)
         if name in OF_TECHNIQUES:
-            units = find_units(explained.tokens, "subword")
+            units = find_units(explained[0].tokens, "subword")
             assert len(rank_features(one, units, np.random.default_rng(0)))
 
 

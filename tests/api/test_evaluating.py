@@ -271,8 +271,3 @@ def test_scores_of_other_texts_and_models_and_an_infiller_are_taken_where_they_a
         name = next(name for name in asked if need in METRICS[name].needs)
         with pytest.raises(ValueError, match=f"the metric '{name}' needs .*{need}="):
             av.evaluate(tiny, found, name)
-
-
-def test_what_is_not_named_asks_no_more_than_before(table):
-    """The defaults are those of the papers: a metric of another source joins a table where somebody names it."""
-    assert not {"deletion", "infidelity", "pi_soft_nc", "vote", "sparseness"} & set(table.metric)

@@ -21,7 +21,6 @@ from attreval.methods import METHODS, methods_for
 from attreval.methods.method import Budget
 from attreval.methods.run import explain as ask_methods
 from attreval.models.scorer import Scorer
-from compendium.corpora.table import words_of
 
 TEXTS = ["the film was very good .", ("the brave film", "not unbelievably bad !"), "an unbelievable plot"]
 QUICK = ["gradient_x_input", "occlusion_1"]
@@ -377,9 +376,3 @@ def test_json_holds_gaps_and_what_was_not_read(tiny, tmp_path):
     pd.testing.assert_frame_equal(
         found[1:].to_pandas(), av.explain(tiny, "bad film", found.methods).to_pandas(), atol=1e-5
     )
-
-
-def test_a_pair_is_read_as_two_texts(tiny):
-    (found,) = av.explain(tiny, ("good film", "bad"), "occlusion_1")
-    np.testing.assert_array_equal(found.instance.words, words_of(("good film", "bad")))
-    assert found.text == ("good film", "bad") and [u.segment for u in found.units] == [0, 0, 1]

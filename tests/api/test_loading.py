@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
-from reference import models, words
+from reference import models
 
 import attreval as av
 from attreval.api.loading import WITHOUT_LIMIT
@@ -18,13 +18,6 @@ from attreval.texts.files import read_texts
 TEXTS = ["the film was very good .", ("the brave film", "not bad")]
 
 
-@pytest.fixture(scope="module")
-def folder(tiny, tmp_path_factory):
-    path = tmp_path_factory.mktemp("own") / "model"
-    tiny.save(path)
-    return path
-
-
 def test_a_folder_is_loaded_and_reads_all_that_the_network_has_positions_for(tiny, folder):
     model = av.load(folder)
     assert model.max_length == 64 and av.load(str(folder), max_length=10).max_length == 10
@@ -32,27 +25,6 @@ def test_a_folder_is_loaded_and_reads_all_that_the_network_has_positions_for(tin
     mine, theirs = (av.explain(m, TEXTS, "occlusion_1") for m in (model, tiny))
     for one, other in zip(mine, theirs, strict=True):
         np.testing.assert_allclose(one.scores("occlusion_1"), other.scores("occlusion_1"), atol=1e-5)
-
-
-def test_a_word_model_is_loaded_and_explained_by_lrp(tmp_path):
-    words.tiny_words("gru").save(tmp_path / "gru")
-    model = av.load(tmp_path / "gru")
-    found = av.explain(model, ["good film", "not bad"], ["lime", "lrp"], samples=10)
-    assert model.max_length == 64 and found.methods == ["lime", "lrp"]
-
-
-def test_a_path_that_is_not_there_is_told_with_the_nearest(folder):
-    with pytest.raises(FileNotFoundError, match=f"no folder .*; did you mean {folder}"):
-        av.load(folder.parent / "modle")
-    for name in ("./nothing", "/nothing", "a/b/c"):
-        with pytest.raises(FileNotFoundError, match="no folder"):
-            av.load(name)
-
-
-def test_a_misspelt_folder_beside_others_is_not_asked_of_a_hub(folder, monkeypatch):
-    monkeypatch.chdir(folder.parent.parent)
-    with pytest.raises(FileNotFoundError, match=f"did you mean {folder.parent.name}/model"):
-        av.load(f"{folder.parent.name}/modell")
 
 
 @pytest.mark.parametrize("length", [0, 2, -1])
@@ -217,11 +189,6 @@ def test_texts_are_read_from_files(tmp_path):
 def test_files_that_hold_no_texts_are_refused_with_the_line(tmp_path, name, content, asked, said):
     with pytest.raises(ValueError, match=said):
         read_texts(write(tmp_path / name, content), **asked)
-
-
-def test_a_file_in_another_encoding_is_told(tmp_path):
-    with pytest.raises(ValueError, match="is not UTF-8"):
-        read_texts(write(tmp_path / "a.csv", "text\ncafé\n", "latin-1"))
 
 
 def test_pairs_are_as_many_as_texts():

@@ -1,10 +1,15 @@
-"""Records refuse what cannot be, and say what came."""
+"""Records refuse what cannot be, and say what came; seeds follow from names alone."""
+
+import hashlib
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from reference.models import instance
 
 from attreval.core.records import Attribution, Cost, Evidence, Instance
+from attreval.core.seeds import generator, seed_of
 
 
 def attribution(scores, features=((1,), (2,)), level="token"):
@@ -35,9 +40,7 @@ def test_features_share_their_score_on_tokens():
 
 
 @pytest.mark.parametrize(
-    "word",
-    [(0, 3, 9), (0, 2, 2), (0, -1, 2), (1, 0, 2), (-1, 0, 2), (0, 4, 3)],
-    ids=lambda w: ",".join(map(str, w)),
+    "word", [(0, 3, 9), (0, 2, 2), (0, -1, 2), (1, 0, 2), (-1, 0, 2), (0, 4, 3)], ids=lambda w: ",".join(map(str, w))
 )
 def test_words_must_lie_in_their_text(word):
     with pytest.raises(ValueError, match=r"'x': word 1 is .*outside its text"):
@@ -67,3 +70,24 @@ def test_reused_is_what_was_not_computed():
 def test_content_tokens_are_those_not_special(tiny):
     tokens = tiny.tokens(instance("good film", "bad"))
     assert tokens.content.tolist() == [1, 2, 4] and len(tokens) == 6
+
+
+def test_a_seed_is_the_hash_of_its_names():
+    digest = hashlib.sha256(b"explain\x1fsnli\x1f1").digest()
+    assert seed_of("explain", "snli", 1) == int.from_bytes(digest[:8], "big") // 2
+
+
+@given(
+    names=st.lists(st.text(alphabet="abc1", max_size=4), min_size=1, max_size=4),
+    more=st.text(alphabet="abc1", max_size=4),
+)
+def test_other_names_are_other_seeds(names, more):
+    assert 0 <= seed_of(*names) < 2**63
+    assert seed_of(*names) == seed_of(*names)
+    assert seed_of(*names, more) != seed_of(*names)
+    assert seed_of(*names, more) != seed_of(*names[:-1], names[-1] + more)
+
+
+def test_generators_of_the_same_names_draw_the_same():
+    a, b, c = (generator("x", i).random(4).tolist() for i in (1, 1, 2))
+    assert a == b != c

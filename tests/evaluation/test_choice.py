@@ -17,7 +17,7 @@ from attreval.trial.ours import share_sure
 
 FILLERS = ["the", "a", "film", "plot", "was", "is", "not", "very", "slow", "brave", "able", ".", ","]
 SIGNS = ("bad", "good")
-METHODS = ["lime", "gradient_x_input"]
+METHODS = ["omission_7", "gradient_x_input"]
 
 
 @pytest.fixture(autouse=True)

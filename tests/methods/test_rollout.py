@@ -1,7 +1,5 @@
 """Attention rollout and value zeroing against their slow twins, on encoders of several shapes, side by side."""
 
-import functools
-
 import numpy as np
 import pytest
 import torch
@@ -9,7 +7,6 @@ from reference import architectures as shapes
 from reference import mixing
 from reference.models import instance, sample_instances, tiny_model
 
-from attreval.methods import METHODS
 from attreval.methods.applicable import LEAST
 from attreval.methods.rollout import roll_out
 from attreval.methods.run import explain
@@ -19,12 +16,6 @@ from attreval.models.scorer import Scorer
 from attreval.models.transformer import Transformer
 
 KINDS = ("bert", "roberta", "distilbert", "electra", "mpnet", "deberta_v2")
-
-
-@functools.cache
-def loaded(kind):
-    network, tokenizer = shapes.tiny_network(kind)
-    return Transformer(kind, freeze(network), tokenizer, shapes.LABELS, 64)
 
 
 def given_to(model, tokens):
@@ -47,7 +38,7 @@ def test_attention_rollout(seed):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("budget", [1, 30, 8192])
 def test_value_zeroing(kind, budget):
-    model = loaded(kind)
+    model = shapes.tiny_classifier(kind)
     texts = [instance("the film"), instance("not very good , was it ?", name="y"), instance("bad", name="z")]
     scorer = Scorer(model, budget, "float64")
     tokens = [model.tokens(one) for one in texts]
@@ -61,16 +52,6 @@ def test_value_zeroing(kind, budget):
         assert distances.max() > 1e-3
 
 
-def test_a_text_costs_a_pass_a_token_and_is_remembered():
-    model = loaded("bert")
-    scorer = Scorer(model)
-    tokens = model.tokens(instance("the good film"))
-    talks = [(name, METHODS["value_zeroing"].converse(tokens, 0, LEAST, None)) for name in ("one", "again")]
-    first, again = scorer.converse(talks)
-    np.testing.assert_array_equal(first.values, again.values)
-    assert scorer.costs["one"].unique == len(tokens) and scorer.costs["again"].unique == 0
-
-
 def test_only_a_model_is_asked_whose_first_token_sums_up_the_text():
     for kind, reason in (
         ("gpt2", "it is a decoder"),
@@ -80,7 +61,7 @@ def test_only_a_model_is_asked_whose_first_token_sums_up_the_text():
     ):
         for name in ("attention_rollout", "value_zeroing"):
             with pytest.raises(ValueError, match=reason):
-                explain(Scorer(loaded(kind)), [instance("the film")], [name], LEAST)
+                explain(Scorer(shapes.tiny_classifier(kind)), [instance("the film")], [name], LEAST)
 
 
 def test_a_layer_that_cannot_be_run_again_alone_is_refused(monkeypatch):

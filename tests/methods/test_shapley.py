@@ -54,23 +54,6 @@ def test_the_twin_over_coalitions_is_the_one_over_orders(n):
     np.testing.assert_allclose(coalitions.bivariate(values, n), coalitions.bivariate_by_orders(values, n), atol=1e-12)
 
 
-@pytest.mark.parametrize("n", [7, 8])
-def test_bivariate_shapley_is_exact_up_to_eight_units(n):
-    values = random_game(n, n)
-    expected = coalitions.bivariate(values, n)
-    np.testing.assert_allclose(bivariate_values(*enumerated(n, values)), expected, atol=1e-10)
-
-
-@given(n=sizes, seed=seeds)
-def test_what_j_brings_and_what_it_does_not_is_what_i_brings(n, seed):
-    values = random_game(n, seed)
-    present = bivariate_values(*enumerated(n, values))
-    absent = coalitions.bivariate(values, n, present=False)
-    off = ~np.eye(n, dtype=bool)
-    whole = np.broadcast_to(coalitions.shapley(values, n)[:, None], (n, n))
-    np.testing.assert_allclose((present + absent)[off], whole[off], atol=1e-10)
-
-
 @given(n=st.integers(6, 9), seed=seeds, offset=st.floats(-1, 1))
 def test_an_additive_game_shares_each_unit_in_half(n, seed, offset):
     """Even a sample of coalitions says so exactly, since every one of them comes with its complement."""

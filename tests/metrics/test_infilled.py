@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 import torch
 from reference import erasures, models
+from reference.scored import ask, scored
 from transformers import BertConfig, BertForMaskedLM
 
-from attreval.metrics import METRICS
 from attreval.metrics.erasure import rationale_sizes
 from attreval.metrics.infilled import DRAWS
 from attreval.metrics.protocol import Protocol
-from attreval.metrics.scored_text import ScoredText, Settings
+from attreval.metrics.scored_text import Settings
 from attreval.metrics.walk import order_of
 from attreval.models.infilling import load_infill
 
@@ -39,11 +39,6 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def infill(folder, tiny):
     return load_infill(folder, tiny.tokenizer)
-
-
-def scored(tiny, text, scores, **fields):
-    instance = models.instance(text)
-    return ScoredText(instance, tiny.tokens(instance), {"m": np.array(scores, float)}, **fields)
 
 
 def test_erased_places_alone_are_written_with_words_and_always_alike(tiny, infill):
@@ -75,38 +70,35 @@ def test_both_metrics_equal_their_twin(tiny, exact, infill, scores):
     text = scored(tiny, " ".join(["film", "bad", "very", "good"][: len(scores)]), scores, infill=infill)
     network, tokens = tiny.at("float64"), text.tokens
     order, sizes = order_of(text, "m"), rationale_sizes(len(scores), Protocol().ratios)
-    found = exact.converse((name, METRICS[name].ask(text, "m")) for name in NAMES)
+    found = ask(exact, NAMES, text)
     k = int(erasures.logits(network, tokens.ids, tokens.segments).argmax())
     full = np.exp(erasures.logits(network, tokens.ids, tokens.segments))
-    for value, without in zip(found, (True, False), strict=True):
+    for name, without in zip(NAMES, (True, False), strict=True):
         kept = []
         for size in sizes:
             chosen = set(tokens.content[order[:size]].tolist())
             kept += [[tokens.special[p] or (p in chosen) != without for p in range(len(tokens))]] * DRAWS
         z = [np.exp(erasures.logits(network, row, tokens.segments)) for row in infill(tokens, np.array(kept))]
         drops = [full[k] / full.sum() - one[k] / one.sum() for one in z]
-        assert value == pytest.approx(np.mean(drops), abs=1e-9)
+        assert found[name] == pytest.approx(np.mean(drops), abs=1e-9)
 
 
 def test_nothing_is_asked_without_an_infiller_and_nan_is_refused(tiny, exact, infill):
+    assert np.isnan([*ask(exact, NAMES, scored(tiny, "good film", [1, 2])).values()]).all()
     for name in NAMES:
-        (value,) = exact.converse([("x", METRICS[name].ask(scored(tiny, "good film", [1, 2]), "m"))])
-        assert np.isnan(value)
         with pytest.raises(ValueError, match="finite"):
-            exact.converse([("x", METRICS[name].ask(scored(tiny, "good film", [1, np.nan], infill=infill), "m"))])
+            ask(exact, [name], scored(tiny, "good film", [1, np.nan], infill=infill))
 
 
 def test_a_query_is_never_written_anew(tiny, exact, infill):
-    instance, seen = models.instance("good film", "bad plot"), []
+    seen = []
 
     def watched(tokens, kept):
         seen.append(kept)
         return infill(tokens, kept)
 
-    text = ScoredText(
-        instance, tiny.tokens(instance), {"m": np.arange(4.0)}, settings=Settings(query=1), infill=watched
-    )
-    exact.converse((name, METRICS[name].ask(text, "m")) for name in NAMES)
+    text = scored(tiny, ("good film", "bad plot"), np.arange(4.0), settings=Settings(query=1), infill=watched)
+    ask(exact, NAMES, text)
     of_query = text.tokens.offsets[:, 0] == 1
     assert len(seen) == 2 and all(kept[:, of_query | text.tokens.special].all() for kept in seen)
     assert not all(kept.all() for kept in seen)

@@ -13,15 +13,24 @@ ASKED = [
     if one.by_name and not one.planted and set(one.needs) <= OFFERED and name not in WHOLE
 ]
 BLIND = {"monotonicity", "monotonicity_ranks", "sparseness"}
+PLACES = {"worlds": ("one", "additive"), "explainers": ("oracle", "random", "reversed")}
+
+
+@pytest.fixture(scope="module")
+def found():
+    """Metric -> random and reversed scores -> how often the truth comes first, in the mean over two worlds."""
+    out = {}
+    for disturbs, texts, draws in ((True, 3, 1), (False, 6, 2)):  # disturbed texts are dear
+        some = {name: METRICS[name] for name in ASKED if METRICS[name].disturbs == disturbs}
+        cells = separation(evaluate(some, texts, draws, **PLACES), 20, 0.95)
+        out |= cells.groupby(["metric", "explainer"]).separation.mean().unstack().to_dict("index")
+    return out
 
 
 @pytest.mark.parametrize("name", ASKED)
-def test_the_truth_comes_before_random_and_reversed_scores(name):
-    """Contract 7, in the mean over two worlds."""
-    few = {"texts": 3, "draws": 1} if METRICS[name].disturbs else {"texts": 6, "draws": 2}  # disturbed texts are dear
-    few |= {"worlds": ("one", "additive"), "explainers": ("oracle", "random", "reversed")}
-    found = separation(evaluate({name: METRICS[name]}, **few), 20, 0.95).groupby("explainer").separation.mean()
-    assert (min(found["random"], found["reversed"]) > 0.6) == (name not in BLIND), found.to_dict()
+def test_the_truth_comes_before_random_and_reversed_scores(found, name):
+    """Contract 7."""
+    assert (min(found[name]["random"], found[name]["reversed"]) > 0.6) == (name not in BLIND), found[name]
     assert bool(METRICS[name].blind) == (name in BLIND)
 
 

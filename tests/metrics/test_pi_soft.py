@@ -6,13 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference import models, softness, walks
 from reference.faithfulness import probability
+from reference.scored import ask, scored
 from sklearn.metrics import auc
 
 from attreval.core.seeds import seed_of
-from attreval.metrics import METRICS
 from attreval.metrics.pi_soft import RATES, area_over
 from attreval.metrics.protocol import Protocol, find_layout
-from attreval.metrics.scored_text import ScoredText, Settings
+from attreval.metrics.scored_text import Settings
 from attreval.metrics.soft_erasure import token_importances
 from attreval.models.scorer import Scorer
 
@@ -20,17 +20,12 @@ few = st.sampled_from([-1.0, 0.0, 0.5, 2.0])
 NAMES = ("pi_soft_nc", "pi_soft_ns")
 
 
-def ask(scorer, text, *names):
-    return scorer.converse((name, METRICS[name].ask(text, "m")) for name in names)
-
-
 @settings(max_examples=6)
 @given(scores=st.lists(few, min_size=1, max_size=4))
 def test_both_equal_their_twin(tiny, scores):
-    instance = models.instance(" ".join(["good", "film", "bad", "slow"][: len(scores)]))
-    text = ScoredText(instance, tiny.tokens(instance), {"m": np.array(scores)}, names=("t",))
-    text = ScoredText(**vars(text) | {"settings": Settings(protocol=Protocol(draws=1)), "found": {}})
-    found = ask(Scorer(tiny, precision="float64"), text, *NAMES)
+    words, settings = " ".join(["good", "film", "bad", "slow"][: len(scores)]), Settings(protocol=Protocol(draws=1))
+    text = scored(tiny, words, scores, names=("t",), settings=settings)
+    found = list(ask(Scorer(tiny, precision="float64"), NAMES, text).values())
     tokens, network, content = text.tokens, tiny.at("float64"), text.tokens.content
     k = int(Scorer(tiny, precision="float64").logits([(tokens.ids, tokens.segments)])[0].argmax())
     full, none = (probability(network, tokens, gone, k) for gone in (set(), set(range(len(tokens)))))
@@ -58,17 +53,14 @@ def test_every_explanation_keeps_the_rate_on_average(tiny, scores, rate):
 def test_one_half_is_what_equal_means_ask(tiny, exact, monkeypatch):
     from attreval.metrics import pi_soft
 
-    instance = models.instance("the film was very good")
     monkeypatch.setattr(pi_soft, "RATES", (0.5,))
     monkeypatch.setattr(pi_soft, "area_over", lambda values: values[0])
-    text = ScoredText(instance, tiny.tokens(instance), {"m": np.array([1.0, 5.0, 2.0, 0.0, 3.0])})
-    half = ask(exact, text, *NAMES)
-    equal = ask(exact, text, "soft_nc_equal", "soft_ns_equal")
-    assert half == equal
+    text = scored(tiny, "the film was very good", [1.0, 5.0, 2.0, 0.0, 3.0])
+    half, equal = (ask(exact, names, text).values() for names in (NAMES, ("soft_nc_equal", "soft_ns_equal")))
+    assert list(half) == list(equal)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_nan_is_refused(tiny, exact, name):
-    instance = models.instance("good film")
     with pytest.raises(ValueError, match="scores must be finite"):
-        ask(exact, ScoredText(instance, tiny.tokens(instance), {"m": np.array([np.nan, 1.0])}), name)
+        ask(exact, [name], scored(tiny, "good film", [np.nan, 1.0]))

@@ -1,9 +1,5 @@
 """METRICS: no metric lacks a fact, a name means one quantity with one direction, and a file is enough for a new one."""
 
-import os
-import re
-import subprocess
-import sys
 from types import SimpleNamespace
 
 import numpy as np
@@ -116,56 +112,6 @@ def test_properties_are_turned_as_the_registry_says():
         frame = pd.DataFrame([row | {"property": name, "value": 0.5, "chance": 0.25}])
         lead = contrasts.mean_of_cells(frame, contrasts.TypeContrast(name, "token", ("random",)))
         assert lead == METRICS[about.metric].sign * 0.25
-
-
-ONE_FILE = """
-import sys
-import attreval.metrics
-attreval.metrics.__path__.append(sys.argv[1])  # as if the file lay in the package
-import numpy as np
-import attreval as av
-from reference import models
-from attreval.core.records import Evidence
-from attreval.catalogue import list_metrics
-from attreval.metrics import METRICS
-from attreval.metrics.scored_text import ScoredText
-from attreval.models.scorer import Scorer
-from attreval.trial.measure import PLANTED_METRICS, evaluate
-from compendium.papers.joint import planted, values
-from compendium.site.cards import metrics_markdown
-from attreval.metrics.separation import separation
-
-names = list(METRICS)
-assert names.index("squared_mass") == names.index("relevance_rank") + 1, "a new metric stands at the end of its judge"
-tiny = models.tiny_model()
-found = av.explain(tiny, ["the film was good", "a bad plot"], ["occlusion_1", "gradient_l1"])
-table = av.evaluate(tiny, found, marks=[[0, 0, 0, 1], [0, 1, 0]], draws=5)
-rows = table[table.metric == "squared_mass"]
-assert rows.method.tolist() == ["occlusion_1", "gradient_l1", "random"] and rows["mean"].between(0, 1).all()
-(listed,) = [row for row in list_metrics() if row["name"] == "squared_mass"]
-assert listed["python"] == "evaluate" and set(listed["computed"].values()) == {"attreval.evaluate"}
-assert "{#metric-squared_mass}" in metrics_markdown([])
-own = evaluate({"squared_mass": PLANTED_METRICS["squared_mass"]}, 4, 1, worlds=["one", "additive"])
-cells = separation(own, 20, 0.95)
-assert planted.verdict_table(cells).title.tolist() == ["Squared mass"]
-marks = Evidence(marks=np.array([[0.0, 0, 0, 1]]))
-both = models.instance("the film was good", evidence=marks), models.instance("a plot")
-texts = [ScoredText(one, tiny.tokens(one), {"lime": np.ones(len(tiny.tokens(one).content))}, 0) for one in both]
-of_marked, of_bare = values.ask_metrics(Scorer(tiny), [], texts)
-assert [value for _, metric, value in of_marked if metric == "squared_mass"] == [0.25]
-assert "squared_mass" not in {metric for _, metric, _ in of_bare}
-print("everywhere")
-"""
-
-
-def test_the_guides_metric_is_one_file_and_reported_everywhere(tmp_path):
-    guide = (CHECKOUT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    (code,) = [block for block in re.findall(r"```python\n(.*?)```", guide, re.DOTALL) if "@metric(" in block]
-    (tmp_path / "squared_mass.py").write_text(code, encoding="utf-8")
-    given = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, (CHECKOUT / "src", CHECKOUT / "tests")))}
-    words = [sys.executable, "-c", ONE_FILE, str(tmp_path)]
-    done = subprocess.run(words, capture_output=True, text=True, check=False, env=given)
-    assert done.stdout.strip() == "everywhere", done.stderr[-1500:]
 
 
 def test_what_explanations_of_tokens_do_not_tell_names_its_notebook():

@@ -161,10 +161,10 @@ def test_neither_a_seed_nor_the_names_of_nodes_decide_communities(tiny, rule):
     """Nodes take their turns in text order: other names in the same order make the same communities."""
     _, units = read(tiny, "the film was not very good , slow", "a brave plot was not bad")
     names = generator("names").permutation(1000)[: len(units)].tolist()
-    for seed in range(30):
+    for seed in range(12):
         graph = pair_graph(units, some_matrix(units, seed, "positive"))
         assert list(graph) == list(range(len(units)))
-        found = [RULES[rule](graph, number) for number in range(8)]
+        found = [RULES[rule](graph, number) for number in range(4)]
         assert all(other == found[0] for other in found)
         renamed = nx.relabel_nodes(graph, dict(enumerate(names)))
         back = [{names.index(name) for name in community} for community in RULES[rule](renamed, 0)]
@@ -177,10 +177,11 @@ def test_louvain_is_modularity_of_the_directed_graph(tiny):
     for seed in range(5):
         graph = pair_graph(units, some_matrix(units, seed, "positive"))
         found = RULES["louvain"](graph, 0)
-        best = max(
-            nx.community.modularity(graph, [{u for u in range(5) if labels[u] == k} for k in set(labels)])
-            for labels in np.ndindex(*(5,) * 5)
-        )
+        ways = [[]]  # to part five units: each joins a group, or begins one
+        for u in range(5):
+            joined = [[g | {u} if g is h else g for g in way] for way in ways for h in way]
+            ways = joined + [[*way, {u}] for way in ways]
+        best = max(nx.community.modularity(graph, way) for way in ways)
         assert nx.community.modularity(graph, found) >= best - 0.05
 
 
@@ -217,21 +218,6 @@ def test_all_types_get_equal_numbers_of_units(tiny, first, second, seed, kind):
             ranking = rankings[kind_of]
             flat = [tuple(u for side in piece for u in side) for piece in ranking.features]
             assert sets[kind_of] == pieces.spend(flat, ranking.scores, len(sets["span"]), ranking.tie)
-
-
-@given(n=st.integers(1, 8), seed=seeds, size=st.integers(0, 8))
-def test_units_are_spent_highest_first(tiny, n, seed, size):
-    units = find_units(tiny.tokens(models.instance(" ".join(["good"] * n))), "word")
-    scores = np.random.default_rng(seed).integers(0, 4, n).astype(float)
-    ranking = make_ranking([(u,) for u in range(n)], scores, units, generator("x", seed))
-    if size > n:
-        with pytest.raises(ValueError, match=f"hold {n} units; {size} were asked for"):
-            take_units(ranking, size)
-        return
-    chosen = units_in(take_units(ranking, size))
-    assert len(chosen) == size
-    assert not chosen or min(scores[list(chosen)]) >= max((scores[u] for u in range(n) if u not in chosen), default=-1)
-    assert features_needed(ranking, size) == size
 
 
 def test_the_last_pair_gives_up_the_unit_that_is_worth_less(tiny):

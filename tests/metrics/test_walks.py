@@ -9,6 +9,7 @@ from captum.metrics import infidelity as captum_infidelity
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference import erasures, models, walks
+from reference.scored import ask, scored
 from sklearn.metrics import auc
 
 from attreval.metrics import METRICS
@@ -26,17 +27,6 @@ SINGLE = ("faithfulness_estimate", "monotonicity_ranks")
 SETS = ("faithfulness_correlation", "infidelity")
 FIDELITY = ("f_fidelity_plus", "f_fidelity_minus")
 ALL = (*READ_OFF_WALKS, *SINGLE, *SETS, *FIDELITY)
-
-
-def scored(model, text, scores, **fields):
-    """A text with one explanation, `m`."""
-    instance = models.instance(*[text] if isinstance(text, str) else text)
-    return ScoredText(instance, model.tokens(instance), {"m": np.array(scores, float)}, **fields)
-
-
-def ask(scorer, names, text):
-    """The values of metrics of one explanation."""
-    return dict(zip(names, scorer.converse((name, METRICS[name].ask(text, "m")) for name in names), strict=True))
 
 
 @st.composite

@@ -1,5 +1,7 @@
 """Every architecture gives transformers' own logits however it is read; every method explains it or says why not."""
 
+import functools
+
 import numpy as np
 import pytest
 import torch
@@ -12,6 +14,7 @@ from attreval.methods.applicable import LEAST, try_methods
 from attreval.methods.run import explain
 from attreval.metrics.erasure import erase
 from attreval.models.examine import examine_model
+from attreval.models.loading import load_classifier
 from attreval.models.questions import Evaluate, SoftErasure
 from attreval.models.scorer import Scorer
 
@@ -44,7 +47,20 @@ PROBES = {
     "occlusion_1",
     "omission_3",
 }  # by how a model is asked
+IN_FLOAT32 = {"llama", "llama_padded", "t5", "longformer"}  # they compute norms or attention so
 TEXTS = (instance("the film"), instance("a very slow plot , not good at all , was it ?", name="y"))
+
+
+@pytest.fixture(scope="module")
+def loaded(tmp_path_factory):
+    """Tiny classifiers by kind, as they are loaded from folders."""
+
+    @functools.cache
+    def load(kind):
+        folder = tmp_path_factory.mktemp("models") / kind
+        return load_classifier(shapes.save_tiny(kind, folder), device="cpu", max_length=512)
+
+    return load
 
 
 def own(model, *segments):
@@ -62,7 +78,8 @@ def padded(model, texts):
 @pytest.mark.parametrize("kind", shapes.KINDS)
 def test_each_way_of_reading_gives_its_own_logits(loaded, kind):
     model = loaded(kind)
-    texts = [*TEXTS, instance("the film was good " * 30)]  # the last is cut where there are fewer positions
+    pair, long = instance("the film", "was not good"), instance("the film was good " * 30)
+    texts = [*TEXTS, pair, long]  # the last is cut where there are fewer positions
     expected = np.stack([own(model, *one.segments) for one in texts])
     assert np.ptp(expected, axis=0).max() > 1e-2  # the texts differ
     for batch in (texts, *([one] for one in texts)):
@@ -75,15 +92,6 @@ def test_each_way_of_reading_gives_its_own_logits(loaded, kind):
         close = 1e-6 if kind == "longformer" else 1e-9  # its attention is computed in float32
         np.testing.assert_allclose(by_ids, rows, atol=close)
         np.testing.assert_allclose(by_vectors, rows, atol=close)
-
-
-@pytest.mark.parametrize("kind", sorted({"bert", "deberta_v2", "xlnet", "roberta", "bart", "gpt2", "llama"}))
-def test_pairs_are_read_with_their_token_types(loaded, kind):
-    model = loaded(kind)
-    ids, mask, segments = padded(model, [instance("the film", "was not good"), instance("slow")])
-    with torch.no_grad():
-        found = model.logits(ids, mask, segments, "float64")[0].numpy()
-    np.testing.assert_allclose(found, own(model, "the film", "was not good"), atol=1e-9)
 
 
 @pytest.mark.parametrize("kind", shapes.KINDS)
@@ -102,10 +110,11 @@ def test_every_method_explains_it_or_says_why(loaded, kind, monkeypatch):
             explain(Scorer(model), TEXTS, [name], LEAST)
 
 
-@pytest.mark.parametrize("kind", ["gpt2_padded", "llama", "llama_padded", "xlnet", "longformer", "t5"])
+@pytest.mark.parametrize("kind", ["bert", "bart", "gpt2_padded", "llama", "xlnet", "longformer", "t5", "deberta_v2"])
 def test_scores_do_not_depend_on_the_texts_beside(loaded, kind):
     names = ["gradient_x_input", "deeplift", "integrated_gradients", "integrated_gradients_zero", "lime"]
-    model, close = loaded(kind), 1e-6 if kind == "longformer" else 1e-9
+    names += [name for name in ("lrp", "lrp_cp", "gim", "deeplift_complete") if name not in REFUSED[kind]]
+    model, close = loaded(kind), 1e-6 if kind in IN_FLOAT32 else 1e-9
     together = explain(Scorer(model, precision="float64"), TEXTS, names, LEAST)
     for one, there in zip(TEXTS, together, strict=True):
         (alone,) = explain(Scorer(model, precision="float64"), [one], names, LEAST)
@@ -115,8 +124,8 @@ def test_scores_do_not_depend_on_the_texts_beside(loaded, kind):
             np.testing.assert_allclose(there.attributions[name].scores, scores, atol=close * np.abs(scores).max())
 
 
-@pytest.mark.parametrize("kind", ["gpt2_padded", "llama", "qwen3"])
-def test_a_path_of_a_decoder_adds_up(loaded, kind):
+@pytest.mark.parametrize("kind", ["gpt2_padded", "llama", "qwen3", "bart"])
+def test_a_path_through_a_decoder_adds_up(loaded, kind):
     """Completeness: the scores sum to the difference of the logits of text and baseline."""
     budget = LEAST.changed(path_steps=64, path_steps_most=1024, gap_tolerance=1e-4)
     for one in explain(Scorer(loaded(kind), precision="float64"), TEXTS, ["integrated_gradients"], budget):

@@ -162,42 +162,6 @@ def test_what_applies_to_decoders_applies(folder_of, kind):
     assert abs(found[0].gaps["integrated_gradients"]) < 1e-2
 
 
-def test_the_planted_keyword_of_a_trained_decoder_has_the_highest_score(tmp_path):
-    """`very` is followed by ` good`, `not` by ` bad`: a few seconds of training."""
-    tokenizer, rng = shapes.byte_tokenizer("bare"), np.random.default_rng(0)
-    fillers, decides = ["the", "film", "plot", "was", "slow", "a"], {"very": " good", "not": " bad"}
-
-    def draw():
-        words, key = list(rng.choice(fillers, 6)), str(rng.choice([*decides]))
-        words[rng.integers(6)] = key
-        return " ".join(words), key
-
-    torch.manual_seed(0)
-    config = hf.GPT2Config(
-        vocab_size=len(tokenizer), n_embd=32, n_layer=2, n_head=2, n_positions=32, resid_pdrop=0, embd_pdrop=0,
-        attn_pdrop=0, eos_token_id=0, bos_token_id=0,
-    )  # fmt: skip
-    network = hf.GPT2LMHeadModel(config)
-    optimizer = torch.optim.AdamW(network.parameters(), lr=5e-3)
-    for _ in range(150):
-        texts = [draw() for _ in range(32)]
-        ids = torch.tensor([tokenizer(f"{text} is{decides[key]}")["input_ids"] for text, key in texts])
-        ids[:, :-2][torch.rand(ids[:, :-2].shape) < 0.2] = tokenizer.eos_token_id  # what erased tokens become
-        logits = network(input_ids=ids[:, :-1]).logits[:, -1]
-        optimizer.zero_grad()
-        torch.nn.functional.cross_entropy(logits, ids[:, -1]).backward()
-        optimizer.step()
-    network.save_pretrained(tmp_path)
-    tokenizer.save_pretrained(tmp_path)
-    model = av.load(tmp_path, template="{text} is", labels={"positive": " good", "negative": " bad"}, device="cpu")
-    texts = [draw() for _ in range(6)]
-    found = av.explain(model, [text for text, _ in texts], ["occlusion_1", "kernel_shap", "lime"], samples=200)
-    for (text, key), one in zip(texts, found, strict=True):
-        assert one.predicted == {"very": "positive", "not": "negative"}[key] and max(one.probabilities.values()) > 0.9
-        for name in found.methods:
-            assert text.split()[int(one.scores(name).argmax())] == key, (text, name)
-
-
 @pytest.mark.parametrize(
     ("asked", "said"),
     [

@@ -116,21 +116,19 @@ def test_precisions_are_kept_apart():
 BUDGET = Budget(path_steps=4, path_steps_most=4, riemann_steps=4, limsse_epochs=5)
 
 
-SAMPLED = [name for name in methods_for("transformer") if METHODS[name].sampled]
-
-
-@pytest.mark.parametrize("name", SAMPLED)
-def test_only_sampled_methods_may_be_asked_in_the_faster_precision(tiny, texts, name):
-    recorder = models.Recorder(tiny)
-    scorer = Scorer(recorder, sampled_precision="bfloat16")
-    explain(scorer, texts[:3], [m for m in methods_for("transformer") if m not in SAMPLED], BUDGET)
+def test_only_sampled_methods_may_be_asked_in_the_faster_precision(tiny, texts):
+    known, recorder = methods_for("transformer"), models.Recorder(tiny)
+    scorer, sampled = Scorer(recorder, sampled_precision="bfloat16"), [m for m in known if METHODS[m].sampled]
+    explain(scorer, texts[:2], [m for m in known if m not in sampled], BUDGET)
     assert {p for _, _, p in recorder.batches} == {"float32"}
     few = Budget(lime_samples=30, units=UnitSettings(shapley_samples=10))
-    exact, fast = (explain(s, texts[:3], [name], few) for s in (Scorer(tiny), scorer))
-    assert {p for _, _, p in recorder.batches} == {"float32", "bfloat16"}
-    for a, b in zip(exact, fast, strict=True):
-        left, right = a.attributions[name].scores, b.attributions[name].scores
-        assert 0 < np.abs(left - right).max() < 0.1
+    for name in sampled:
+        scorer.forget()
+        recorder.batches.clear()
+        exact, fast = (explain(s, texts[:2], [name], few) for s in (Scorer(tiny), scorer))
+        assert "bfloat16" in {p for _, _, p in recorder.batches}, name
+        for a, b in zip(exact, fast, strict=True):
+            assert 0 < np.abs(a.attributions[name].scores - b.attributions[name].scores).max() < 0.1, name
 
 
 @pytest.mark.parametrize("budget", [1, 7, 20, 1000])
@@ -143,12 +141,6 @@ def test_batches_keep_to_the_token_budget(budget):
     assert sum(count for (count, _), _ in model.batches) == 10  # two of the rows are there twice
     if budget == 1000:
         assert len(model.batches) == 2  # one would pad 33 tokens more, and a batch is worth 24
-
-
-def test_batches_cover_every_row_once():
-    for lengths in ([], [5], [9, 9, 3, 1, 1], [0, 0]):
-        cut = cut_batches(lengths, 10)
-        assert [i for part in cut for i in part] == list(range(len(lengths)))
 
 
 @given(
@@ -208,25 +200,6 @@ def test_an_exception_leaves_only_right_answers():
     assert len(model.batches) == 4  # what was answered is not asked again
 
 
-def test_an_exception_in_a_path_leaves_no_answer(planted):
-    class Breaking(models.Recorder):
-        def logits(self, *args, **kwargs):
-            if len(self.batches) == 1:
-                self.batches.append(None)
-                raise RuntimeError("out of memory")
-            return super().logits(*args, **kwargs)
-
-    tokens = planted.tokens(models.instance("a key film"))
-    question = PathGradient(tokens.ids, tokens.segments, 1, (0.25, 0.75), (0.5, 0.5))
-    scorer = Scorer(Breaking(planted), token_budget=1)
-    with pytest.raises(RuntimeError, match="out of memory"):
-        scorer.answer([question], [""])
-    assert not scorer.answers
-    (found,) = scorer.answer([question], [""])
-    (expected,) = Scorer(planted).answer([question], [""])
-    assert (found.gradient == expected.gradient).all()
-
-
 def test_an_exception_in_a_method_is_not_swallowed():
     def broken():
         yield Evaluate(np.array([[1]]), np.zeros(1, np.int64))
@@ -260,17 +233,6 @@ def test_notify_hears_of_every_evaluation(tiny, texts):
 
 def path(tokens, nodes=(0.25, 0.5), weights=(0.3, 0.7), **more):
     return PathGradient(tokens.ids, tokens.segments, 0, nodes, weights, **more)
-
-
-def test_gradients_of_padded_rows(tiny, texts):
-    """A short text beside a long one has the gradient it has alone, and nothing for the padding."""
-    tokens = [tiny.tokens(t) for t in texts]
-    together = Scorer(tiny, precision="float64").answer([path(t) for t in tokens], [""] * len(tokens))
-    for t, found in zip(tokens, together, strict=True):
-        (alone,) = Scorer(tiny, token_budget=1, precision="float64").answer([path(t)], [""])
-        assert found.gradient.shape == found.difference.shape == (len(t), 32)
-        np.testing.assert_allclose(found.gradient, alone.gradient, atol=1e-12)
-        np.testing.assert_array_equal(found.difference, alone.difference)
 
 
 def test_paths_are_counted_and_shared(tiny, texts):
@@ -352,38 +314,12 @@ def test_sampled_rows_do_not_spoil_gradients_in_the_same_precision(texts):
 
 
 def test_costs_of_methods_on_one_text(tiny):
-    """n = 4 content tokens, L = 6: each method's own formula, and what sharing saves."""
+    """n = 4 content tokens, L = 6: what sharing saves; tests/methods/test_method_facts.py has each method's formula."""
     one = models.instance("good bad slow film", name="x")
     scorer = Scorer(tiny)
     budget = Budget(path_steps=5, path_steps_most=5, lime_samples=30, riemann_steps=7, limsse_epochs=5)
     (found,) = explain(scorer, [one], methods_for("transformer"), budget)
     costs = {m: a.cost for m, a in found.attributions.items()}
-    assert {m: c.requested for m, c in costs.items()} == {
-        "random": 0,
-        "gradient_l1": 1,
-        "gradient_l2": 1,
-        "gradient_x_input": 1,
-        "integrated_gradients": 5 + 2,
-        "integrated_gradients_plain": 5 + 2,
-        "occlusion_1": 4 + 1,
-        "omission_1": 4 + 1,
-        "lime": 30,
-        "lime_gaussian_process": 30,
-        "partition_shap": 2 + 2 + 4 + 8,  # nothing and all; each split in as many contexts as its depth has
-        **{f"gradient_simple_probability_{measure}": 1 for measure in ("l2", "dot")},
-        **{f"gradient_integrated_{of}_{m}": 7 for of in ("logit", "probability") for m in ("l2", "dot")},
-        **{f"{word}_{size}": windows + 1 for word in ("occlusion", "omission") for size, windows in ((3, 6), (7, 10))},
-        **{f"limsse_{loss}": 4 + 3 + 2 + 1 for loss in ("class", "logit", "probability")},
-        **{m: 1 for m in ("attention", "scaled_attention", "scaled_attention_squared", "attention_rollout")},
-        **{m: 1 for m in ("lrp", "lrp_cp", "gim", "deeplift_complete")},
-        "value_zeroing": 6,
-        **{m: 1 for m in ("gradient_x_input_absolute", "gradient_x_input_shared", "deeplift", "deeplift_released")},
-        "integrated_gradients_zero": 5 + 2,
-        "integrated_gradients_released": 11,
-        "last": 0,
-        "kernel_shap": 2**4,
-        "attention_head": 1 + 1,
-    }
     assert [costs[f"limsse_{loss}"].unique for loss in ("logit", "probability")] == [0, 0]
     assert [costs[f"gradient_integrated_{of}_dot"].unique for of in ("logit", "probability")] == [0, 0]
     assert [costs[m].unique for m in ("gradient_l1", "gradient_l2", "gradient_x_input")] == [1, 0, 0]
@@ -394,13 +330,3 @@ def test_costs_of_methods_on_one_text(tiny):
     assert costs["omission_1"].unique_tokens == 4 * 5 and costs["occlusion_1"].unique_tokens == 4 * 6
     assert costs["lime"].unique <= 29 and costs["lime"].requested_tokens == 30 * 6
     assert scorer.costs == {"prediction": Cost(1, 1, 6, 6)}
-
-
-def test_probabilities_are_the_softmax_of_the_same_answers(tiny, texts):
-    scorer = Scorer(tiny)
-    tokens = tiny.tokens(texts[0])
-    logits, p = scorer.answer(
-        [Evaluate(tokens.ids[None], tokens.segments, of=of) for of in ("logit", "probability")], ["a", "b"]
-    )
-    np.testing.assert_allclose(p, np.exp(logits) / np.exp(logits).sum(), atol=1e-12)
-    assert scorer.costs["a"].unique == 1 and scorer.costs["b"].unique == 0

@@ -104,15 +104,6 @@ def test_a_pipeline_and_labelled_texts_give_a_recommendation(pipeline, tmp_path)
     assert json.loads((tmp_path / "out" / "settings.json").read_text())["model"] == "Pipeline.predict_proba"
 
 
-def test_scores_are_the_same_in_any_company():
-    texts = ["the film was good", "not bad at all", "so slow"]
-    together = av.explain(function_model(), texts, ["lime", "limsse_class"], samples=30)
-    for text, one in zip(texts, together, strict=True):
-        alone = av.explain(function_model(), text, ["lime", "limsse_class"], samples=30)
-        for name in together.methods:
-            np.testing.assert_array_equal(one.scores(name), alone[0].scores(name))
-
-
 def test_a_tokenizer_of_ones_own_makes_the_words():
     model = function_model(tokenize=lambda text: text.split("-"))
     tokens = model.tokens(models.instance("so slow-but good"))

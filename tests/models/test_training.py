@@ -212,11 +212,6 @@ def test_the_head_learns_at_its_own_rate(tmp_path, monkeypatch):
     assert [len(g["params"]) for g in groups if g.get("lr") == 1.0] == [1, 1]  # weight and bias of the output layer
 
 
-def test_without_a_rate_of_its_own_the_head_is_like_the_rest():
-    groups = _parameter_groups(fresh().network, SPEC)
-    assert [set(g) for g in groups] == [{"params", "weight_decay"}] * 2
-
-
 def test_the_rate_decays_along_a_line_or_a_cosine(tmp_path, monkeypatch):
     found = {}
     for schedule in ("linear", "cosine"):

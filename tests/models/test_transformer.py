@@ -1,22 +1,23 @@
-"""A classifier on disk and in memory: same answers, labels by name, sizes as asked, one copy a precision."""
+"""A classifier on disk and in memory, BART too: same answers, labels by name, sizes as asked, long texts cut."""
+
+from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
+from pydantic import ValidationError
+from reference import architectures as shapes
 from reference import models
+from reference.words import tiny_words
+from transformers import BertConfig, BertModel
 
+from attreval.models.loading import load_classifier, new_classifier
 from attreval.models.placing import pick_precision
 from attreval.models.scorer import Scorer
 from attreval.models.transformer import load_transformer, match_labels, new_transformer
 from compendium.config import ModelSpec
-
-
-@pytest.fixture(scope="module")
-def folder(tiny, tmp_path_factory):
-    """The tiny model, saved."""
-    folder = tmp_path_factory.mktemp("saved") / "model"
-    tiny.save(folder)
-    return folder
 
 
 def logits(model, one):
@@ -24,20 +25,22 @@ def logits(model, one):
     return Scorer(model).logits([(tokens.ids, tokens.segments)])[0]
 
 
-def test_saved_and_loaded_model_answers_the_same(tiny, texts, folder):
-    loaded = load_transformer(folder, device="cpu", max_length=500)
-    assert loaded.labels == tiny.labels
+@pytest.mark.parametrize("make", [models.tiny_model, lambda: shapes.tiny_classifier("bart")])
+def test_saved_and_loaded_it_answers_the_same_in_the_order_of_the_labels_asked_for(make, texts, tmp_path):
+    model = make()
+    model.save(tmp_path / "m")
+    loaded = load_classifier(tmp_path / "m", device="cpu", max_length=500, labels=("yes", "no", "maybe"))
+    assert loaded.family == "transformer" and loaded.labels == ("yes", "no", "maybe")
     assert loaded.max_length == 64  # the model has no more positions
     assert not any(p.requires_grad for p in loaded.network.parameters()) and not loaded.network.training
+    assert [loaded.output_of(k) for k in range(3)] == [2, 0, 1]
     for one in texts:
-        assert loaded.tokens(one).texts == tiny.tokens(one).texts
-        np.testing.assert_allclose(logits(loaded, one), logits(tiny, one), atol=1e-5)  # weights lie elsewhere
+        assert loaded.tokens(one).texts == model.tokens(one).texts
+        np.testing.assert_allclose(logits(loaded, one), logits(model, one)[[2, 0, 1]], atol=1e-5)
 
 
-def test_labels_are_matched_by_name(tiny, texts, folder):
-    turned = load_transformer(folder, device="cpu", labels=("Yes", "no", "maybe"))
-    assert turned.labels == ("Yes", "no", "maybe")
-    np.testing.assert_allclose(logits(turned, texts[1]), logits(tiny, texts[1])[[2, 0, 1]], atol=1e-5)
+def test_labels_are_matched_by_name(folder):
+    assert load_transformer(folder, device="cpu", labels=("Yes", "no", "maybe")).labels == ("Yes", "no", "maybe")
     assert match_labels(("a", "b"), ("A", "B"), "x") is None
     with pytest.raises(ValueError, match=r"has classes no, maybe, yes, the task has good, bad"):
         load_transformer(folder, device="cpu", labels=("good", "bad"))
@@ -103,3 +106,120 @@ def test_bfloat16_is_picked_where_it_is_faster(monkeypatch, name, amx, avx, leve
     monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: has)
     monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: level)
     assert pick_precision("auto", torch.device("cpu")) == picked
+
+
+@pytest.mark.parametrize("first, second, most", [(40, 5, 20), (5, 40, 20), (30, 30, 21), (4, 3, 20), (50, 0, 20)])
+def test_long_pairs_are_cut_at_the_longer_text(tiny, first, second, most):
+    """Zhao & Aletras 2023: a document is cut, the query about it is not; for both kinds of models."""
+    texts = [" ".join(["good"] * first), " ".join(["bad"] * second)][: 2 if second else 1]
+    instance = models.instance(*texts)
+    short = min(first, second)
+    words = replace(tiny_words("gru"), max_length=most).tokens(instance)
+    pieces = replace(tiny, max_length=most + 1 + len(texts)).tokens(instance)
+    for tokens in (words, pieces):
+        kept = np.bincount(tokens.offsets[tokens.content, 0], minlength=2)
+        assert kept.sum() == min(most, first + second)
+        assert kept.min() == min(short, most // 2) and (first == second or kept.argmax() == int(second > first))
+        assert tokens.dropped == first + second - kept.sum()
+
+
+def test_positions_do_not_depend_on_ids():
+    """RoBERTa and MPNet skip padding ids when they count positions: an erased token must move no other."""
+    from transformers import MPNetConfig, MPNetForSequenceClassification
+
+    sizes = {"vocab_size": 30, "hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
+    network = MPNetForSequenceClassification(MPNetConfig(**sizes, intermediate_size=16)).eval()
+    model = replace(models.tiny_model(), network=network, labels=("a", "b"), copies={})
+    assert model.first_alone  # tried out, before anything is counted
+    seen = []
+    network.mpnet.embeddings.position_embeddings.register_forward_hook(lambda m, given, out: seen.append(given[0]))
+    pad = network.mpnet.embeddings.padding_idx
+    for ids in ([[5, 6, 7, 8]], [[5, pad, pad, 8]]):
+        model.logits(*(torch.tensor(x) for x in (ids, [[1] * 4], [[0] * 4])))
+    assert (seen[0] == seen[1]).all() and seen[0][0].tolist() == [pad + 1 + i for i in range(4)]
+    network.config.position_start = 0  # as in the released code of Zhao & Aletras
+    model.logits(*(torch.tensor(x) for x in ([[5, 6]], [[1] * 2], [[0] * 2])))
+    assert seen[-1][0].tolist() == [0, 1]
+
+
+def test_training_texts_are_cut_and_what_is_saved_reads_on(tmp_path):
+    from attreval.models.training import train
+    from compendium.config import TrainingSpec
+
+    model = models.untrained_model()
+    texts = [models.instance(" ".join(["good" if i % 2 else "bad"] * 30), name=str(i), label=i % 2) for i in range(8)]
+    recorder = []
+    network = model.network
+    network.register_forward_hook(
+        lambda m, args, kwargs, out: recorder.append(kwargs["input_ids"].shape), with_kwargs=True
+    )
+    spec = TrainingSpec(batch_rows=4, evaluations_per_epoch=1, precision="float32", tokens=10)
+    train(model, texts, texts, spec, tmp_path / "model", ("test",))
+    assert {length for rows, length in recorder if rows > 2} == {10}  # its last layer is tried out on two rows
+    assert len(model.tokens(texts[0])) == 32
+
+
+BART = {"architecture": "encoder_decoder", "layers": 2, "decoder_layers": 1, "hidden": 32, "heads": 2}
+
+
+@pytest.fixture(scope="module")
+def body(tiny, tmp_path_factory):
+    """The folder of a BERT-shaped encoder without a head."""
+    folder = tmp_path_factory.mktemp("encoder") / "body"
+    torch.manual_seed(0)
+    config = BertConfig(**tiny.network.config.to_dict() | {"intermediate_size": 128, "initializer_range": 0.3})
+    BertModel(config).save_pretrained(folder)
+    tiny.tokenizer.save_pretrained(folder)
+    return folder
+
+
+def make(body, seed=1, **more):
+    spec = ModelSpec(**BART | {"tokenizer": "local"} | more)
+    return new_classifier(spec, ("a", "b"), ("m", seed), [], "small", "cpu", resolve=lambda name: str(body))
+
+
+def test_it_has_the_sizes_and_seed_asked(body):
+    first, again, other = make(body), make(body), make(body, seed=2)
+    config = first.network.config
+    assert (config.encoder_layers, config.decoder_layers, config.d_model) == (2, 1, 32)
+    assert first.labels == ("a", "b") and config.num_labels == 2 and first.layers == 2
+    weights = [m.network.model.encoder.layers[0].fc1.weight for m in (first, again, other)]
+    assert torch.equal(weights[0], weights[1]) and not torch.equal(weights[0], weights[2])
+
+
+def test_it_starts_with_the_layers_of_an_encoder(body, tiny, texts):
+    """Its encoder gives the states that the other one gives to a text of one part, layer by layer."""
+    started, encoder = make(body, start="local"), BertModel.from_pretrained(body)
+    tokens = tiny.tokens(texts[1])
+    ids = torch.from_numpy(tokens.ids[None])
+    with torch.no_grad():
+        theirs = encoder.eval()(ids, output_hidden_states=True).hidden_states
+        ours = started.network.eval().model.encoder(ids, output_hidden_states=True).hidden_states
+    for a, b in zip(ours, theirs, strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-3)  # BERT and BART stabilise their normalisation differently
+    layer, source = started.network.model.decoder.layers[0], encoder.encoder.layer[0]
+    for own in (layer.self_attn, layer.encoder_attn):
+        assert torch.equal(own.q_proj.weight, source.attention.self.query.weight)
+    shared = started.network.model
+    assert shared.decoder.embed_tokens.weight is shared.shared.weight
+
+
+def test_an_encoder_that_does_not_fit_says_so(body):
+    with pytest.raises(ValueError, match=r"'hidden': 16.*cannot start from local: bert with .*'hidden': 32"):
+        make(body, start="local", hidden=16)
+    with pytest.raises(ValueError, match=r"3 \+ 1 layers cannot start .* 2 layers"):
+        make(body, start="local", layers=3)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"weights": "x", "layers": None, "hidden": None, "heads": None}, "is a transformer"),
+        ({"architecture": "transformer", "start": "x"}, "`start` is for an encoder_decoder"),
+        ({"architecture": "gru", "start": "x", "layers": None, "heads": None}, "no tokenizer, start"),
+        ({"layers": None}, "give either `weights`"),
+    ],
+)
+def test_what_does_not_go_together_is_told(change, words):
+    with pytest.raises(ValidationError, match=words):
+        ModelSpec(**BART | {"tokenizer": "local"} | change)

@@ -1,11 +1,13 @@
 """LRP of transformers: its rules layer by layer, what is conserved in each architecture, and what is refused."""
 
 import functools
+from itertools import cycle
 
 import numpy as np
 import pytest
 import torch
 from reference import architectures as shapes
+from reference import layered_llama as slow_llama
 from reference import layered_relevance as slow
 from reference.models import draw_weights, instance, tiny_model
 from torch import nn
@@ -23,12 +25,6 @@ from attreval.models.transformer_lrp import Propagation, relevance, unaccounted
 IN_FLOAT32 = {"llama", "llama_padded", "qwen2", "qwen3", "t5", "longformer", "modernbert", "modernbert_mean"}
 TEXTS = ("the film", "a very slow plot , not good at all , was it ?", "good")
 RULES = pytest.mark.parametrize("rule", [LRP, CP_LRP], ids=["attnlrp", "cp"])
-
-
-@functools.cache
-def loaded(kind):
-    network, tokenizer = shapes.tiny_network(kind)
-    return Transformer(kind, freeze(network), tokenizer, shapes.LABELS, 64)
 
 
 @functools.cache
@@ -77,8 +73,9 @@ def test_a_bert_is_explained_layer_by_layer(rule, seed, normed):
 
 @RULES
 def test_a_gpt2_is_explained_layer_by_layer(rule):
-    model = loaded("gpt2")
-    draw_weights(model.network, 5)
+    network, tokenizer = shapes.tiny_network("gpt2")
+    draw_weights(network, 5)
+    model = Transformer("gpt2", freeze(network), tokenizer, shapes.LABELS, 64)
     _, mask, segments, words = read(model)
     found = relevance(model, words, mask, segments, torch.tensor([0, 1, 2]), rule).sum(2).numpy()
     network = model.at("float64")
@@ -86,6 +83,29 @@ def test_a_gpt2_is_explained_layer_by_layer(rule):
         entered = (words[b, :length] + network.transformer.wpe.weight[:length]).detach()
         expected = slow.gpt2(network, entered, words[b, :length].numpy(), b, rule.attention)
         np.testing.assert_allclose(found[b, :length], expected, atol=1e-9 * max(1, np.abs(expected).max()))
+
+
+def llama_of(shared):
+    """A Llama in which so many key-value heads serve two heads, its norms in the precision that they are given."""
+    network, tokenizer = shapes.tiny_network("llama", num_attention_heads=2, num_key_value_heads=shared)
+    for layer in network.model.layers:
+        for name in ("input_layernorm", "post_attention_layernorm"):
+            setattr(layer, name, slow_llama.Norm(getattr(layer, name)))
+    network.model.norm = slow_llama.Norm(network.model.norm)
+    return Transformer("llama", freeze(network), tokenizer, shapes.LABELS, 64)
+
+
+@pytest.mark.parametrize("shared", [1, 2], ids=["grouped", "own"])
+@RULES
+def test_a_llama_is_explained_layer_by_layer(rule, shared):
+    model = llama_of(shared)
+    _, mask, segments, words = read(model)
+    found = relevance(model, words, mask, segments, torch.tensor([0, 1, 2]), rule).sum(2).numpy()
+    network = model.at("float64")
+    for b, length in enumerate(mask.sum(1).tolist()):
+        expected = slow_llama.llama(network, words[b, :length], b, rule.attention)
+        np.testing.assert_allclose(found[b, :length], expected, atol=1e-6 * max(1, np.abs(expected).max()))
+        assert np.abs(expected).max() > 1e-3 and not found[b, length:].any()
 
 
 class Kept(Propagation):
@@ -131,46 +151,21 @@ def test_relevance_is_conserved(kind, rule):
 
 @pytest.mark.parametrize("kind", shapes.KINDS)
 def test_with_biases_what_the_words_do_not_get_the_biases_do(kind):
-    model = loaded(kind)
+    model = shapes.tiny_classifier(kind)
     _, mask, segments, words = read(model)
     assert unaccounted(model, words, mask, segments) < (1e-7 if kind in IN_FLOAT32 else 1e-14)
     assert unaccounted(model, words.float(), mask, segments) < 1e-6
     assert not any(weight.requires_grad for weight in model.network.parameters())
 
 
-@pytest.mark.parametrize("kind", shapes.KINDS)
-@pytest.mark.parametrize("rule", [LRP, CP_LRP, GIM], ids=["attnlrp", "cp", "gim"])
+@pytest.mark.parametrize(("kind", "rule"), zip(shapes.KINDS, cycle([LRP, CP_LRP, GIM]), strict=False))
 def test_the_forward_pass_is_the_network_s_own(kind, rule):
-    model = loaded(kind)
+    model = shapes.tiny_classifier(kind)
     _, mask, segments, words = read(model)
     with torch.no_grad(), Propagation(model.at("float64"), rule):
         found = model.logits(None, mask, segments, "float64", embeddings=words)
     close = 1e-6 if kind in IN_FLOAT32 else 1e-11
     torch.testing.assert_close(found, logits(model, mask, segments, words), atol=close, rtol=close)
-
-
-@pytest.mark.parametrize("kind", ["bert", "bart", "gpt2_padded", "llama", "deberta_v2", "longformer"])
-def test_scores_are_the_same_alone_and_beside_longer_texts(kind):
-    model, names = loaded(kind), ["lrp", "lrp_cp", "gim"]
-    texts = [instance(text, name=text) for text in TEXTS]
-    together = explain(Scorer(model, precision="float64"), texts, names, LEAST)
-    for one, there in zip(texts, together, strict=True):
-        (alone,) = explain(Scorer(model, precision="float64"), [one], names, LEAST)
-        for name in names:
-            scores = alone.attributions[name].scores
-            np.testing.assert_allclose(there.attributions[name].scores, scores, atol=1e-6 * np.abs(scores).max())
-            assert np.abs(scores).max() > 0
-
-
-def test_one_pass_a_text_and_one_for_each_rule():
-    model = tiny_model()
-    tokens, scorer = model.tokens(instance("the good film")), Scorer(model)
-    asked = [PathGradient(tokens.ids, tokens.segments, 1, rule=rule) for rule in (LRP, CP_LRP, GIM, LRP)]
-    found = scorer.answer(asked, ["lrp", "cp", "gim", "again"])
-    assert [scorer.costs[name].unique for name in ("lrp", "cp", "gim", "again")] == [1, 1, 1, 0]
-    sums = [answer.gradient.sum(1) for answer in found]
-    assert min(np.abs(a - b).max() for a, b in ((sums[0], sums[1]), (sums[0], sums[2]), (sums[1], sums[2]))) > 1e-3
-    np.testing.assert_array_equal(sums[0], sums[3])
 
 
 class Small(nn.Module):

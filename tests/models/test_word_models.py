@@ -87,23 +87,6 @@ def test_an_empty_text_scores_the_bias(kind):
         np.testing.assert_allclose(Scorer(model).logits(rows)[0], bias, atol=1e-6)
 
 
-def test_turning_twice_gives_the_text_back_and_padding_stays_behind():
-    x, mask = layer_input(3)
-    turned = recurrent.turn(x, mask)
-    assert torch.equal(turned[:4, 0], x[:4, 0].flip(0)) and torch.equal(turned[4:, 0], x[4:, 0])
-    assert torch.equal(recurrent.turn(turned, mask), x)
-
-
-def test_the_two_orders_of_a_quasi_recurrent_layer_differ_backwards_only():
-    ids = words.rows(5)[-1]
-    for both, same in ((False, True), (True, False)):
-        found = [
-            Scorer(words.tiny_words("qgru", both, order), precision="float64").logits([(ids, ids * 0)])
-            for order in ("turn_first", "convolve_first")
-        ]
-        assert np.allclose(*found, atol=1e-9) == same
-
-
 def test_tokens_are_the_words():
     model = replace(words.tiny_words(), max_length=4)
     tokens = model.tokens(models.instance("the film was", "zebra good"))
@@ -200,16 +183,6 @@ def test_a_toy_task_is_learnt_and_survives_the_disk(architecture, tmp_path):
     assert model.network.embedding.weight[0].abs().max() == 0  # a word that is occluded stays a zero vector
 
 
-def test_the_same_seed_gives_the_same_weights_and_the_best_accuracy_is_kept(tmp_path):
-    spec = ModelSpec(architecture="qgru", hidden=8, embedding_size=8, max_length=16)
-    for name in "ab":
-        model = new_classifier(spec, ("bad", "good"), ("toy", 1), models.toy(64), "small", "cpu")
-        curve = train(model, models.toy(64), models.toy(24, 1), SPEC, tmp_path / name, ("toy", 1))
-    a, b = ((tmp_path / name / "model.safetensors").read_bytes() for name in "ab")
-    assert a == b
-    assert evaluate(model, models.toy(24, 1)).accuracy == max(c["dev_accuracy"] for c in curve)
-
-
 @pytest.mark.parametrize("watch, kept", [("loss", 0.1), ("accuracy", 0.9)])
 def test_what_is_watched_decides_what_is_kept(tmp_path, monkeypatch, watch, kept):
     checks = iter([(1.0, 0.5), (0.9, 0.9), (0.1, 0.7)])
@@ -242,11 +215,3 @@ def test_what_is_missing_or_contradictory_is_an_error(tmp_path):
     spec = ModelSpec(architecture="gru", hidden=8, embeddings="glove")
     with pytest.raises(ValueError, match="starts from glove embeddings, but none were given"):
         new_word_classifier(spec, ("a", "b"), (1,), models.toy(4), "small", "cpu")
-
-
-def test_a_transformer_is_made_and_loaded_by_the_same_verbs(tiny, tmp_path):
-    tiny.save(tmp_path / "m")
-    loaded = load_classifier(tmp_path / "m", device="cpu")
-    assert loaded.family == "transformer" and loaded.labels == tiny.labels
-    made = new_classifier(ModelSpec(weights="x"), ("a", "b"), (1,), [], "s", "cpu", lambda name: tmp_path / "m")
-    assert made.family == "transformer" and made.labels == ("a", "b")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,8 @@ import transformers as hf
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
 from transformers import PreTrainedTokenizerFast
 
+from attreval.models.placing import freeze
+from attreval.models.transformer import Transformer
 from reference.models import tiny_tokenizer
 
 LABELS = ("no", "maybe", "yes")
@@ -118,6 +121,13 @@ def tiny_network(kind: str, **more):
             if weight.ndim > 1:
                 weight.copy_(torch.from_numpy(rng.standard_normal(weight.shape) * 0.4))
     return network, tokenizer
+
+
+@functools.cache
+def tiny_classifier(kind: str) -> Transformer:
+    """A tiny classifier in memory, one a kind; do not change it."""
+    network, tokenizer = tiny_network(kind)
+    return Transformer(kind, freeze(network), tokenizer, LABELS, 64)
 
 
 def save_tiny(kind: str, folder: Path, **more) -> Path:

@@ -1,38 +1,7 @@
-"""A small encoder-decoder with random weights, and attention looked at layer by layer, without ledger or hooks."""
+"""Attention of a BERT looked at layer by layer, without ledger or hooks."""
 
 import torch
-from transformers import BartConfig, BartForSequenceClassification
 from transformers.models.bert.modeling_bert import BertSelfAttention
-
-from attreval.models.placing import freeze
-from attreval.models.transformer import Transformer
-from reference.models import draw_weights, tiny_tokenizer
-
-
-def tiny_bart(seed: int = 0, labels: tuple[str, ...] = ("no", "maybe", "yes"), max_length: int = 64) -> Transformer:
-    """A float32 BART of 2 + 1 layers, width 32 and 2 heads; weights come from NumPy."""
-    tokenizer = tiny_tokenizer()
-    config = BartConfig(
-        vocab_size=len(tokenizer),
-        d_model=32,
-        encoder_layers=2,
-        decoder_layers=1,
-        encoder_attention_heads=2,
-        decoder_attention_heads=2,
-        encoder_ffn_dim=64,
-        decoder_ffn_dim=64,
-        max_position_embeddings=max_length,
-        bos_token_id=tokenizer.cls_token_id,
-        eos_token_id=tokenizer.sep_token_id,
-        decoder_start_token_id=tokenizer.sep_token_id,
-        forced_eos_token_id=None,
-        pad_token_id=tokenizer.pad_token_id,
-        id2label=dict(enumerate(labels)),
-        label2id={name: k for k, name in enumerate(labels)},
-    )
-    network = BartForSequenceClassification(config)
-    draw_weights(network, seed)
-    return Transformer("tiny_bart", freeze(network), tokenizer, labels, max_length)
 
 
 def scaled_probability(network, tokens, target, layer, factor):

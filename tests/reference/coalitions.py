@@ -32,8 +32,8 @@ def shapley_by_subsets(values, n):
     return out
 
 
-def bivariate(values, n, present=True):
-    """(n, n) the same where unit j came before (or has not yet come before) unit i; diagonal 0."""
+def bivariate(values, n):
+    """(n, n) the same where unit j came before unit i; diagonal 0."""
     out = np.zeros((n, n))
     for i in range(n):
         rest = [k for k in range(n) if k != i]
@@ -42,7 +42,7 @@ def bivariate(values, n, present=True):
                 share = factorial(size) * factorial(n - size - 1) / factorial(n)
                 gain = share * (play(values, (*before, i)) - play(values, before))
                 for j in rest:
-                    out[i, j] += gain * ((j in before) == present)
+                    out[i, j] += gain * (j in before)
     return out
 
 

@@ -1,13 +1,39 @@
-"""Verdicts: what is broken is condemned, what ranks by the truth passes, and the short list keeps its rule."""
+"""Verdicts: what is broken is condemned, what ranks by the truth passes, the short list keeps its rule; notebook 09."""
+
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
-from reference.trial_metrics import BROKEN, MADE, METRICS_TRIED
+from matplotlib import pyplot as plt
+from reference.trial_metrics import BROKEN, MADE, METRICS_TRIED, SEED, TEXTS
 
-from attreval.trial.explainers import DEGRADED
+from attreval.trial.explainers import DEGRADED, EXPLAINERS
+from attreval.trial.measure import try_metrics
 from attreval.trial.nulls import NULLS
-from attreval.trial.verdict import choose, question_of, short_list, texts_to_decide
+from attreval.trial.verdict import choose, matrix_table, question_of, short_list, texts_to_decide, verdict_table
+from attreval.trial.worlds.planted import PLANTED_WORLDS
+from compendium.config.judges import MetaSpec
+from compendium.config.sections import BootstrapSpec
+from compendium.papers.joint import planted
+
+
+@pytest.fixture(scope="module")
+def trial():
+    """The values of every metric in every world."""
+    return try_metrics(METRICS_TRIED, TEXTS, worlds=MADE, explainers=tuple(EXPLAINERS), seed=SEED)
+
+
+@pytest.fixture(scope="module")
+def matrix(trial):
+    """One row a metric and world."""
+    return matrix_table(trial, draws=100)
+
+
+@pytest.fixture(scope="module")
+def verdicts(matrix):
+    """One row a metric."""
+    return verdict_table(matrix, METRICS_TRIED).set_index("metric")
 
 
 @pytest.mark.parametrize("name", [*BROKEN, *NULLS])
@@ -86,3 +112,34 @@ def test_the_short_list_keeps_its_rule_and_says_how_stable_it_is():
     assert table.stays.to_dict() == {"good": 1.0, "best": 1.0, "odd": 0.25}
     lone = short_list(held[held.metric == "bad"], metrics)
     assert not lone.use.any()
+
+
+def test_tables_picture_and_sentences_of_a_trial(trial):
+    held = trial.values
+    known = replace(trial, values=held[held.metric.isin(["nc", *NULLS])])
+    table = planted.matrix(known, BootstrapSpec(draws=100))
+    verdicts = planted.trial_verdicts(table)
+    assert verdicts.metric[0] == "nc" and verdicts.share.is_monotonic_decreasing
+    assert table.title[table.metric == "nc"].unique().tolist() == ["NC"] and set(table.world) == set(MADE)
+    axes = planted.draw_matrix(table, verdicts)
+    shown = [text.get_text() for text in axes.texts]
+    assert len(shown) == len(table) and "1.00" in shown and ".50" in shown
+    ticks = [label.get_text() for label in axes.get_yticklabels()]
+    assert ticks[0] == "NC" and all(tick.endswith(planted.CROSS) for tick in ticks[1:])
+    plt.close(axes.figure)
+    said = str(planted.say_trial(verdicts))
+    assert said.startswith("Of 1 metrics 0 surely put the truth first in every world")
+    short = planted.short(table)
+    assert short.metric.tolist() == ["nc"] and "NC. 1 of these 1 stay" in str(planted.say_short_list(short))
+    values = planted.planted_values(known)
+    assert (
+        set(values.world) == set(PLANTED_WORLDS)
+        and set(values.metric) == {"nc"}
+        and "scaled" not in set(values.explainer)
+    )
+
+
+def test_a_profile_names_its_worlds():
+    trial = planted.try_all(MetaSpec(instances=4, worlds=("one",)))
+    assert set(trial.values.world) == {"one"} and set(NULLS) < set(trial.values.metric)
+    assert set(planted.METHODS) < set(trial.values.explainer)
