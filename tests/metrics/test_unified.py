@@ -325,7 +325,7 @@ def test_entropy_of_equal_scores_of_none_and_of_the_first():
 def test_entropy_of_random_scores(k):
     """Drawn shares of exponential scores agree with the closed form; uniform scores are more even."""
     drawn = np.random.default_rng(k).exponential(size=(20_000, k))
-    mean = np.mean([library_entropy(row) for row in drawn[:4000]])
+    mean = library_entropy(drawn, axis=1).mean()
     assert mean == pytest.approx(complexity.random_entropy(k, "exponential"), abs=0.02)
     assert complexity.random_entropy(k, "exponential") <= complexity.random_entropy(k) <= math.log(k) + 1e-12
     with pytest.raises(ValueError, match="`uniform` or `exponential`; got 'normal'"):
