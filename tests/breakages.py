@@ -99,11 +99,11 @@ core/bootstrap.py metrics/test_agreement_and_erasure.py
 - [(1 - confidence) / 2, (1 + confidence) / 2]
 + [1 - confidence, confidence]
 # cross-fitting: the best of many methods is chosen by the texts that its value is read from
-common/resampling.py common/test_resampling.py
+common/contrasts.py common/test_resampling.py
 - means(weights * ~inside, values)
 + means(weights * inside, values)
 # null-names: names are exchanged alike in all texts, so what chance gives spreads far too widely
-common/resampling.py common/test_resampling.py
+common/contrasts.py common/test_resampling.py
 - rng.random((worlds, n, m)).argsort(axis=2)
 + np.repeat(rng.random((worlds, 1, m)), n, axis=1).argsort(axis=2)
 # precision-key: an answer in the faster precision is given to those who ask for the exact one

@@ -2,6 +2,8 @@
 
 import json
 from argparse import Namespace
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -69,12 +71,13 @@ def test_texts_are_read_with_or_without_a_second_part(tmp_path):
         measuring.read_texts(path)
 
 
-@pytest.fixture
-def taken(tiny, capsys):
+@pytest.fixture(scope="module")
+def taken(tiny):
     """The lines of our side on the tiny model, by task."""
     ledger = ours.Ledger(tiny)
-    ours.measure(ledger, measuring.Stopwatch("ours", ASKED, ledger.counted), TEXTS, 40, (1, 3))
-    return {line["what"]: line for line in map(json.loads, capsys.readouterr().out.splitlines())}
+    with redirect_stdout(StringIO()) as said:
+        ours.measure(ledger, measuring.Stopwatch("ours", ASKED, ledger.counted), TEXTS, 40, (1, 3))
+    return {line["what"]: line for line in map(json.loads, said.getvalue().splitlines())}
 
 
 def test_our_side_has_every_task_that_a_peer_is_compared_in(taken):

@@ -354,9 +354,9 @@ def test_ag_news_keeps_train_dev_and_test_apart(tmp_path):
     for split, lines in small.items():
         found[f"ag_news/small_{split}.csv"] = write_csv(tmp_path / f"{split}.csv", lines)
     rows, counts = build(topics.build_ag_news, found)
-    found = {row.segments[0]: (row.split, row.label) for row in rows}
-    assert found.pop("T1 Text one") == ("train", 0) and found.pop("T2 text two") == ("dev", 1)
-    assert found == {"Oil is dear": ("test", 2), "Talks go on": ("test", 0)}
+    placed = {row.segments[0]: (row.split, row.label) for row in rows}
+    assert placed.pop("T1 Text one") == ("train", 0) and placed.pop("T2 text two") == ("dev", 1)
+    assert placed == {"Oil is dear": ("test", 2), "Talks go on": ("test", 0)}
     assert counts.dropped.total() == 2
     lines = [["4", "A title", f"description {number}"] for number in range(200)] + [["1", "x", "Talks go  on"]]
     found["ag_news/train.csv"] = write_csv(tmp_path / "official.csv", lines)
