@@ -156,7 +156,7 @@ def _grow(
     """Judge larger samples until one settles the choice, none is left that could, or none would end in time."""
     sizes = sample_sizes(len(rows))
     size, last = sizes[0], sizes[-1]
-    judged, made = _judge_sample(question, rows, documents, min(TOGETHER, size))  # to know how long others take
+    judged, made = _judge_sample(question, rows, documents, min(TOGETHER, size), say)  # to know how long others take
     while True:
         seconds, a_text = _seconds_needed(question, rows[:size], judged, made)
         more = f"; all {last} would take about {_minutes(seconds + (last - size) * a_text)}" if size < last else ""
@@ -243,6 +243,7 @@ def _try_methods(
                     raise ValueError(f"{name} does not explain this model: {error}") from None
                 say(f"{name} is left out: {error}")
                 continue
+            say(f"trying {name}")
             started = time.perf_counter()
             explain(model, texts, [name], budget=BUDGET)
             seconds[name] = (time.perf_counter() - started) / len(texts)
