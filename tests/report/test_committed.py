@@ -67,7 +67,8 @@ def test_the_page_is_made_from_the_claims(runs):
 def test_committed_verdicts_are_what_the_claims_say_of_the_committed_numbers(runs):
     """A null lies in no claimed range but by noise, so that no verdict comes from one that does."""
     claims = {claim.id: claim for claim in read_claims()}
-    for run in runs.values():
+    for profile, run in runs.items():
+        noise = 0.01 if profile == "reference" else 0.03  # of a mean over few texts and worlds
         for row in scorecard(run.tables).to_dict("records"):
             claim = claims[row["claim"]]
             assert row["verdict"] == decide(claim.expect, claim.null_world, row, 0.95), claim.id
@@ -75,7 +76,7 @@ def test_committed_verdicts_are_what_the_claims_say_of_the_committed_numbers(run
             assert not stale, f"{claim.id}: {stale}"
             mean = row[MADE[claim.null_world]] if claim.null_world in MADE else np.nan
             ends = [end for end in claim.expect.ends if np.isfinite(end)]
-            inside = claim.expect.holds(mean) and min(abs(mean - end) for end in ends) > 0.01
+            inside = claim.expect.holds(mean) and min(abs(mean - end) for end in ends) > noise
             assert not inside or row["verdict"] == "not testable here", f"{claim.id}: {claim.null_world} give {mean}"
 
 
@@ -99,6 +100,8 @@ def test_every_step_of_the_manifest_has_its_notebook_and_tables(runs):
         for step in facts["steps"].values():
             for name in step["files"]:
                 stem = name.rpartition("/")[2].rpartition(".")[0]
+                if "Figures are PNG alone" in said:
+                    name = name.replace(".svg", ".png")
                 assert not name.startswith(("tables/", "figures/")) or (run.root / name).is_file() or stem in said, name
 
 

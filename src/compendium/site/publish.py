@@ -222,6 +222,10 @@ def _name(texts: list[str]) -> str:
 def _describe(profile: str, left_out: list[str]) -> str:
     """README.md of a committed run."""
     kinds = " and ".join(f"`*{kind}.csv`" for kind in OF_TEXTS)
+    main = next(iter(COMMITTED))
+    pictures = (
+        "" if profile == main else f" Figures are PNG alone; those of `{main}`, which the site shows, are SVG, too."
+    )
     return f"""# The committed run of profile `{profile}`
 
 Written by `attreval publish --profile {profile}`, never by hand. `notebooks/` holds the executed notebooks, `tables/` \
@@ -229,7 +233,7 @@ and `figures/` what they wrote, `claims.json` the verdicts, `manifest.json` vers
 seeds, machine, durations and evaluations. Verdicts with their reasons: [docs/fidelity.md](../../../docs/fidelity.md).
 
 Tables of more than {LONG_BYTES // 1000} kB keep {DIGITS} digits of each fraction; those with a row for each single \
-text ({kinds}) are left out.
+text ({kinds}) are left out.{pictures}
 
 No sentence of any corpus is here but examples that the papers print. Left out, or with ids in place of texts \
 (`attreval fetch` brings them):
