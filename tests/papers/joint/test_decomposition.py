@@ -16,6 +16,12 @@ KINDS = dict.fromkeys("abcd", "gru") | dict.fromkeys("xy", "transformer")
 MODELS = {name: SimpleNamespace(architecture=kind) for name, kind in KINDS.items()}
 
 
+@pytest.fixture(autouse=True)
+def fewer_worlds(monkeypatch):
+    """A tenth of the exchanges, each of them dear: p can be as low as .01."""
+    monkeypatch.setattr(decomposition, "EXCHANGES", 99)
+
+
 def plant(methods, judge, model, both, models="abcd", number=200, error=0.0, seed=0):
     """A summary whose scores are sums of normal effects with these variances; `error` is of the texts."""
     rng, scale = np.random.default_rng(seed), np.sqrt([methods, judge, model, both])
