@@ -6,6 +6,7 @@ import posixpath
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 from html import escape
 from importlib import resources
 from pathlib import Path
@@ -205,7 +206,7 @@ def frame(site: Site, source: Path, address: str) -> dict[str, str]:
         "nav": items,
         "site-title": escape(website["title"]),
         "home": _relative("index.html", address),
-        "page-footer": pandoc.run(["-f", "markdown", "-t", "html5"], "\n\n".join(filled)).strip(),
+        "page-footer": _as_html("\n\n".join(filled)),
         "styles": "".join(f'<link rel="stylesheet" href="{_relative(style, address)}">' for style in styles),
         "lang": site.config.get("lang", "en"),
         "page-class": kind,
@@ -214,6 +215,12 @@ def frame(site: Site, source: Path, address: str) -> dict[str, str]:
         # Inside the page: browsers would otherwise ask for a file beside it.
         variables["icon"] = "data:image/svg+xml," + quote((site.home / website["favicon"]).read_text(encoding="utf-8"))
     return variables
+
+
+@cache
+def _as_html(markdown: str) -> str:
+    """What all pages show, made once."""
+    return pandoc.run(["-f", "markdown", "-t", "html5"], markdown).strip()
 
 
 def _navigation_item(item: dict, site: Site, source: Path, address: str) -> str:
