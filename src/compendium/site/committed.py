@@ -18,6 +18,7 @@ from compendium.site.markdown import pipe_table, with_minus
 from compendium.workflow.parameters import NOTEBOOKS
 
 COMMITTED = {"reference": "full", "quick": "quick"}  # profile -> folder below results/reference, the main run first
+MAIN = next(iter(COMMITTED))  # which the site shows
 ELSEWHERE = "elsewhere.json"
 ALONE = "No other run is committed."
 LEAD, SOURCE = "**Executed:**", "**Source:**"  # begin lines of a notebook's first cell

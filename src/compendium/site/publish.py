@@ -19,8 +19,8 @@ from compendium import config, project
 from compendium.config import Profile
 from compendium.project import Results, replace_folder
 from compendium.site.committed import (
-    COMMITTED,
     ELSEWHERE,
+    MAIN,
     SOURCE,
     claims_json,
     committed,
@@ -79,7 +79,7 @@ def publish(profile: str) -> Path:
     place.root.parent.mkdir(parents=True, exist_ok=True)
     with replace_folder(place.root) as folder:
         copy = Results(folder)
-        shown, figures = copy_figures(run, copy, quoted, vector=settings.name == next(iter(COMMITTED)))
+        shown, figures = copy_figures(run, copy, quoted, vector=settings.name == MAIN)
         left_out = [*copy_tables(run, copy, quoted), *figures, *copy_notebooks(run, copy, quoted, shown)]
         manifest = json.loads((run.root / "manifest.json").read_text(encoding="utf-8")) | {"left_out": left_out}
         write_json(folder / "manifest.json", manifest)
@@ -222,9 +222,8 @@ def _name(texts: list[str]) -> str:
 def _describe(profile: str, left_out: list[str]) -> str:
     """README.md of a committed run."""
     kinds = " and ".join(f"`*{kind}.csv`" for kind in OF_TEXTS)
-    main = next(iter(COMMITTED))
     pictures = (
-        "" if profile == main else f" Figures are PNG alone; those of `{main}`, which the site shows, are SVG, too."
+        f" Figures are PNG alone; those of `{MAIN}`, which the site shows, are SVG, too." if profile != MAIN else ""
     )
     return f"""# The committed run of profile `{profile}`
 
