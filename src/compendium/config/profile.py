@@ -36,6 +36,8 @@ class Profile(Section):
 
     variants: the reading of a paper that is followed where text and released code part, see config.reading; loading a
     profile fills in what it says. left_out: the optional tasks that are not at hand; loading a profile sets it.
+    crossed: tasks of the crossed design of notebook 08_joint_crossed, written as `tasks` are; every model and seed of
+    one explains the same texts, and all of them go before every judge.
     corpora: files of one's own, tasks like any other; attributions: files of scores that were made elsewhere, whose
     methods stand beside ours. Making a profile changes nothing outside it: config.load makes these known first, and so
     does each process that works for a step (own.make_known).
@@ -60,6 +62,7 @@ class Profile(Section):
     meta: MetaSpec = MetaSpec()
     bootstrap: BootstrapSpec = BootstrapSpec()
     seed_study: SeedStudySpec | None = None
+    crossed: dict[str, TaskSpec] = {}
     variants: dict[str, str] = {}
     left_out: list[str] = Field([])
 
@@ -100,7 +103,14 @@ class Profile(Section):
         if self.seed_study:
             self.seed_study.check(self.models, TASKS)
             self.study_training(), self.study_explaining()
+        if self.crossed:
+            self.crossed_profile()
         return self
+
+    def crossed_profile(self) -> Profile:
+        """The crossed design as a profile of its own, all of whose texts go before every judge."""
+        whole = self.model_dump(exclude={"crossed", "seed_study", "joint", "diagnosis"})
+        return Profile(**whole | {"tasks": self.crossed})
 
     def read_tasks(self) -> list[str]:
         """Every task whose table is read: those of the profile, those that they also train on or take evidence from."""
@@ -108,7 +118,8 @@ class Profile(Section):
         also = [other for spec in used for other in spec.also_train]
         annotated = [name for task, _, _ in self.explained_runs("diagnosis") for name in evidence_tasks(task)]
         studied = [self.seed_study.task] if self.seed_study else []
-        return list(dict.fromkeys([*self.tasks, *also, *annotated, *studied]))
+        crossed = self.crossed_profile().read_tasks() if self.crossed else []
+        return list(dict.fromkeys([*self.tasks, *also, *annotated, *studied, *crossed]))
 
     def task_of(self, task: str, model: str) -> TaskSpec:
         """How much of a task is used with one of its models, and how that is trained."""

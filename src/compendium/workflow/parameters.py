@@ -65,6 +65,7 @@ NOTEBOOKS: dict[str, type[Parameters]] = {
     "07_sun2024_explanations": ExplanationPart,
     "07_sun2024": Parameters,
     "08_joint": Parameters,
+    "08_joint_crossed": Parameters,
     "09_planted": Parameters,
 }
 OF_THE_SHELL = {"In", "Out", "get_ipython", "exit", "quit", "open"}  # what IPython itself puts into a namespace

@@ -142,6 +142,11 @@ def _seed_settings(graph: Graph) -> list:
     return [graph.sections("seed_study", "agreement", "models"), *study, graph.explaining(graph.several_seeds)]
 
 
+def _read_crossed(graph: Graph) -> list[Path]:
+    design = graph.profile.crossed_profile()
+    return [*graph.tables(design.read_tasks()), *graph.pretrained({run[1] for run in design.trained_runs()})]
+
+
 def _erasure(graph: Graph, runs: Iterable[Run]) -> list[dict]:
     """How faithfulness is judged on these runs."""
     return [graph.profile.faithfulness_of(run[0]).model_dump() for run in runs]
@@ -283,6 +288,19 @@ STEPS = (
         runs=lambda graph: [()] if graph.joint or _runs("diagnosis")(graph) else [],
         reads=_read_joint,
         settings=_joint_settings,
+        side_by_side=True,
+        asks=True,
+    ),
+    Step(
+        "crossed",
+        "08_joint_crossed",
+        runs=lambda graph: [()] if graph.profile.crossed else [],
+        reads=_read_crossed,
+        settings=lambda graph: [
+            graph.sections(
+                "crossed", "models", "training", "explain", "agreement", "faithfulness", "pointing", "bootstrap"
+            )
+        ],
         side_by_side=True,
         asks=True,
     ),

@@ -6,7 +6,9 @@ models under one metric holds what is the methods' own and what is particular to
 model, the methods' own and what is particular to the model; where both differ, the methods' own alone is left. So three
 mean correlations are the variance components of the crossed design methods x judges x models (generalizability theory,
 Cronbach et al. 1972), with no need of balance. Two judges are two papers: metrics of one paper share their definition.
-Letters used for shapes: a, b models, j, k metrics, m methods, p pairs of models.
+Two models are two networks: of two families, of one family, or of one specification and two seeds, where the model's
+share is what training anew makes of an order. Letters used for shapes: a, b networks, j, k metrics, m methods, p pairs
+of networks.
 """
 
 from __future__ import annotations
@@ -37,7 +39,13 @@ READINGS = {
 }  # left out: these do not ask what is right
 CORRELATIONS = ("same_judge", "same_model", "neither")
 SHARES = ("methods", "judge", "model", "both", "lead")
-KINDS = {WORDS: "recurrent and convolutional", TRANSFORMERS: "transformers", MIXED: "one of each family"}
+SEEDS = "one network, trained anew"
+KINDS = {
+    SEEDS: "trained anew",
+    WORDS: "recurrent and convolutional",
+    TRANSFORMERS: "transformers",
+    MIXED: "one of each family",
+}
 PARTS = {  # of a bar: label, colour
     "methods": ("the methods alone", "#4477aa"),
     "judge": ("with the judge", "#ee8866"),
@@ -53,6 +61,7 @@ def decomposition_table(summary: pd.DataFrame, models: Mapping, draws: int, conf
     ----------
     summary : DataFrame
         Of `correlations.summary_table`: mean, low and high of each run, metric and method; random scores are left out.
+        With a column `seed`, a model has a network of each seed.
     models : mapping
         Name -> config.ModelSpec.
     draws, confidence
@@ -61,28 +70,36 @@ def decomposition_table(summary: pd.DataFrame, models: Mapping, draws: int, conf
     Returns
     -------
     DataFrame
-        kind: the family of two models, or that they are one of each. same_judge, same_model, neither: mean correlation
-        of two models under one metric, of two judges on one model, of two judges on two models. methods, judge, model,
-        both: shares of the variance with the sum 1. lead: the judge's share less the model's. `_low`, `_high`: their
-        intervals. p_judge, p_model: how often names exchanged at random give as large a share. needed: orders of
-        different judges on different models whose mean is dependable (Spearman-Brown); infinite where nothing is
-        shared.
+        kind: SEEDS, the family of two models, or that they are one of each; models: their networks. same_judge,
+        same_model, neither: mean correlation of two networks under one metric, of two judges on one network, of two
+        judges on two networks. methods, judge, model, both: shares of the variance with the sum 1. lead: the judge's
+        share less the model's. `_low`, `_high`: their intervals. p_judge, p_model: how often names exchanged at random
+        give as large a share. needed: orders of different judges on different models whose mean is dependable
+        (Spearman-Brown); infinite where nothing is shared.
     """
     rows = []
     told = summary[(summary.granularity == "tokens") & (summary.method != "random")]
+    told = told.assign(seed=told.get("seed", 1))
     for task, part in told.groupby("task", sort=False):
         for reading, left_out in READINGS.items():
             names, metrics, means, noise = _columns(part[~part.metric.isin(left_out)], confidence)
             judges = np.array([JOINT[metric].judge for metric in metrics])
             pairs = list(combinations(range(len(names)), 2))
-            kinds = np.array([shared_family(*(models[names[at]] for at in pair)) for pair in pairs])
+            of_model = np.unique([model for model, _ in names], return_inverse=True)[1]
+            kinds = np.array([_kind_of(names[a][0], names[b][0], models) for a, b in pairs])
             for kind in dict.fromkeys(kinds) if means.shape[-1] >= FEWEST and len(set(judges)) > 1 else ():
                 chosen = np.array(pairs)[kinds == kind]  # (p, 2)
                 rng = generator("decomposition", task, reading, kind)
-                found = _decompose(means, noise, judges, chosen, rng, draws, confidence)
+                same = of_model if kind == SEEDS else np.zeros_like(of_model)
+                found = _decompose(means, noise, judges, chosen, (of_model, same), rng, draws, confidence)
                 about = {"models": len(np.unique(chosen)), "metrics": len(metrics), "methods": means.shape[-1]}
                 rows.append({"task": task, "reading": reading, "kind": kind, **about, **found})
     return pd.DataFrame(rows)
+
+
+def _kind_of(first: str, second: str, models: Mapping) -> str:
+    """What the networks of two models have in common: all but the seed, the family, or nothing."""
+    return SEEDS if first == second else shared_family(models[first], models[second])
 
 
 def share_variance(columns: np.ndarray, judges: np.ndarray, pairs: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -107,14 +124,16 @@ def share_variance(columns: np.ndarray, judges: np.ndarray, pairs: np.ndarray, w
     return np.array([mean(a, b, same), (mean(a, a, apart) + mean(b, b, apart)) / 2, mean(a, b, apart)])
 
 
-def _decompose(means, noise, judges, pairs, rng, draws: int, confidence: float) -> dict[str, float]:
-    """The numbers of one row: see `decomposition_table`. means, noise: (a, j, m), of scaled columns; pairs: (p, 2)."""
-    every, members = np.ones(len(pairs)), np.unique(pairs)
+def _decompose(means, noise, judges, pairs, groups, rng, draws: int, confidence: float) -> dict[str, float]:
+    """The numbers of one row: see `decomposition_table`. means, noise: (a, j, m), of scaled columns; pairs: (p, 2).
+
+    groups: of each network its model, all of whose seeds are drawn with it, and the group in which names are exchanged.
+    """
+    every, (of_model, exchanged) = np.ones(len(pairs)), groups
     found = share_variance(means, judges, pairs, every)
     drawn = np.full((draws, len(found)), np.nan)
     for at in range(draws):
-        times = np.bincount(rng.choice(members, len(members)), minlength=len(means))
-        if (weights := times[pairs].prod(axis=1)).any():
+        if (weights := _draw_pairs(pairs, of_model, rng)).any():
             drawn[at] = share_variance(means + noise * rng.standard_normal(means.shape), judges, pairs, weights)
     shares, bounds = _shares(found), percentile_interval(_shares(drawn), confidence)
     out = dict(zip((*CORRELATIONS, *SHARES), map(float, (*found, *shares)), strict=True))
@@ -123,9 +142,11 @@ def _decompose(means, noise, judges, pairs, rng, draws: int, confidence: float) 
     for axis, name in enumerate(("model", "judge")):
         at = SHARES.index(name)
         worlds = [
-            _shares(share_variance(_exchange(means, axis, pairs, rng), judges, pairs, every)) for _ in range(EXCHANGES)
+            _shares(share_variance(_exchange(means, axis, pairs, exchanged, rng), judges, pairs, every))
+            for _ in range(EXCHANGES)
         ]
-        out[f"p_{name}"] = float(np.mean([shares[at] - TIED <= world[at] for world in [*worlds, shares]]))
+        p = np.mean([shares[at] - TIED <= world[at] for world in [*worlds, shares]])
+        out[f"p_{name}"] = float(p) if np.isfinite(shares[at]) else float("nan")
     own = out["methods"]
     return out | {"needed": DEPENDABLE * (1 - own) / ((1 - DEPENDABLE) * own) if own > 0 else float("inf")}
 
@@ -137,28 +158,52 @@ def _shares(found: np.ndarray) -> np.ndarray:
     return np.stack([neither, judge, model, 1 - neither - judge - model, judge - model], axis=-1)
 
 
-def _exchange(columns: np.ndarray, axis: int, pairs: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """The columns where models of the pairs exchange names under each metric (axis 0), or metrics on each model (1)."""
-    moving = np.unique(pairs)
-    a, j = len(moving), columns.shape[1]
-    at, metric = np.repeat(np.arange(a)[:, None], j, axis=1), np.repeat(np.arange(j)[None], a, axis=0)
-    if axis == 0:
-        at = rng.permuted(at, axis=0)
-    else:
-        metric = rng.permuted(metric, axis=1)
+def _draw_pairs(pairs: np.ndarray, of_model: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """(p,) how often each pair is there where models are drawn with replacement, and of each of them its seeds.
+
+    Two seeds of one model are there as often as it is.
+    """
+    members = np.unique(pairs)
+    models = np.unique(of_model[members])
+    of_models = np.bincount(rng.choice(models, len(models)), minlength=of_model.max() + 1)
+    times = np.zeros(of_model.shape, int)
+    for model in models:
+        seeds = members[of_model[members] == model]
+        drawn = rng.choice(seeds, len(seeds)) if len(seeds) > 1 else seeds
+        times += np.bincount(drawn, minlength=len(times))
+    a, b = of_model[pairs].T
+    return times[pairs].prod(axis=1) * of_models[a] * np.where(a == b, 1, of_models[b])
+
+
+def _exchange(columns, axis: int, pairs: np.ndarray, groups: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """The columns where networks of a group exchange names under each metric (axis 0), or metrics on each network (1).
+
+    groups: (a,); only networks of the pairs exchange anything.
+    """
     out = columns.copy()
-    out[moving] = columns[moving][at, metric]
+    members = np.unique(pairs)
+    for group in np.unique(groups[members]):
+        moving = members[groups[members] == group]
+        a, j = len(moving), columns.shape[1]
+        at, metric = np.repeat(np.arange(a)[:, None], j, axis=1), np.repeat(np.arange(j)[None], a, axis=0)
+        if axis == 0:
+            at = rng.permuted(at, axis=0)
+        else:
+            metric = rng.permuted(metric, axis=1)
+        out[moving] = columns[moving][at, metric]
     return out
 
 
-def _columns(part: pd.DataFrame, confidence: float) -> tuple[list[str], list[str], np.ndarray, np.ndarray]:
-    """Models, metrics, (a, j, m) scaled means of the methods that all have, and their standard errors on that scale.
+def _columns(part: pd.DataFrame, confidence: float) -> tuple[list[tuple], list[str], np.ndarray, np.ndarray]:
+    """Networks (model, seed), metrics, (a, j, m) scaled means of the methods that all have, and standard errors.
 
-    A column whose texts make more of its variance than LEAST_TOLD is NaN.
+    These are on the same scale. A column whose texts make more of its variance than LEAST_TOLD is NaN.
     """
-    wide = part.pivot(index="method", columns=["model", "metric"], values=["mean", "low", "high"]).dropna()
-    names, metrics = (list(dict.fromkeys(part[column])) for column in ("model", "metric"))
-    full = pd.MultiIndex.from_product([["mean", "low", "high"], names, metrics])
+    wide = part.pivot(index="method", columns=["model", "seed", "metric"], values=["mean", "low", "high"]).dropna()
+    names, metrics = list(dict.fromkeys(zip(part.model, part.seed, strict=True))), list(dict.fromkeys(part.metric))
+    full = pd.MultiIndex.from_tuples(
+        [(value, *name, metric) for value in ("mean", "low", "high") for name in names for metric in metrics]
+    )
     mean, low, high = wide.reindex(columns=full).to_numpy().T.reshape(3, len(names), len(metrics), len(wide))
     error = (high - low) / (2 * norm.ppf((1 + confidence) / 2))
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -173,8 +218,8 @@ def draw_decomposition(table: pd.DataFrame):
     if table.empty:
         return draw_nothing("No two models of a task went before two judges in this run.")
     use_style()
-    rows = table[table.reading == "all"].sort_values("kind", key=lambda kinds: kinds == MIXED, kind="stable")
-    names = [f"{task_title(row.task)}\n{row.models} models, {KINDS[row.kind]}" for row in rows.itertuples()]
+    rows = table[table.reading == "all"].sort_values("kind", key=_nearness, kind="stable")
+    names = [f"{task_title(row.task)}\n{row.models} networks, {KINDS[row.kind]}" for row in rows.itertuples()]
     figure, (left, right) = plt.subplots(
         1, 2, figsize=(10, 0.6 * len(rows) + 1.5), sharey=True, width_ratios=(3, 1.3), layout="constrained"
     )
@@ -196,13 +241,23 @@ def draw_decomposition(table: pd.DataFrame):
     return left
 
 
+def _nearness(kinds: pd.Series) -> pd.Series:
+    """0 for one network trained anew, 1 for two models of a family, 2 for one of each."""
+    return kinds.map({SEEDS: 0, MIXED: 2}).fillna(1)
+
+
 @sentence
 def say_decomposition(table: pd.DataFrame) -> str:
-    """Whether judges or models make more of an order of methods, within a family of models and between two."""
-    rows = table[table.reading == "all"].assign(mixed=lambda found: found.kind == MIXED)
+    """Whether judges or models make more of an order of methods: of one network, a family of models, and two."""
+    rows = table[table.reading == "all"]
     said = []
-    for mixed, part in rows.groupby("mixed", sort=True):
-        where = "from one family of models to the other" if mixed else "within a family of models"
+    places = (
+        "where one network is trained anew",
+        "within a family of models",
+        "from one family of models to the other",
+    )
+    for near, part in rows.groupby(_nearness(rows.kind)):
+        where = places[int(near)]
         said.append(
             f"{where} the judge makes {_span(part.judge)} of the variance of an order of methods and the model "
             f"{_span(part.model)} ({(part.lead_low > 0).sum()} of {len(part)} comparisons surely more by the judge, "

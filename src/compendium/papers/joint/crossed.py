@@ -1,0 +1,172 @@
+"""The crossed design: networks of several shapes and seeds explain the same texts, and every judge sees them.
+
+What notebooks 02, 03, 04 and 08 do of one network each is done here of many, by the same code, in parts that resume:
+a part trains a network, or explains and scores a few texts of one. The networks of a task have the same rows of
+training, texts and methods, so that methods x judges x models x seeds are crossed (`crossed` in a profile).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+
+from attreval.methods import METHODS
+from attreval.methods.run import Explained, explain
+from attreval.metrics.pointing_game import BASELINES, play
+from attreval.models.loading import new_classifier
+from attreval.models.placing import pick_precision
+from attreval.models.training import evaluate, train
+from compendium import corpora
+from compendium.config import Profile
+from compendium.papers.common.runs import borrowed_evidence, to_explain, with_evidence
+from compendium.papers.common.sentences import sentence
+from compendium.papers.common.tables import table_of
+from compendium.papers.common.trained_models import open_run
+from compendium.papers.joint.correlations import JointScores, draw_runs, summary_table
+from compendium.papers.joint.standing import family_of
+from compendium.papers.joint.values import COLUMNS, GAMES, JOINT, ask_metrics, score_text
+from compendium.papers.pipeline.training import load_vectors, training_set
+from compendium.project import Results
+from compendium.workflow.step import Step, set_threads
+
+TEXTS = 20  # of one network, explained and scored together
+NETWORK = ["task", "model", "seed"]
+SURE = 0.75  # of a cell's columns: where so many put one method before the other, the cell does
+
+
+def make_design(step: Step) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Train every network of the design, explain, and ask every judge: (accuracies, scores of single texts).
+
+    Scores are left out of networks that have not surely learned their task, unless none has.
+    """
+    given, place = step.profile.crossed_profile(), Results(step.results.root / "crossed")
+    order = [*given.models].index  # the dearest models stand first in a profile: no process ends long after the others
+    trained = sorted(given.trained_runs(), key=lambda run: order(run[1]))
+    made = step.side_by_side(train_network, [(place, given, *run) for run in trained], "training", of_models=False)
+    accuracy = pd.DataFrame(made).sort_values(NETWORK, kind="stable").reset_index(drop=True)
+    learned = {*map(tuple, learned_networks(accuracy)[NETWORK].to_numpy())}
+    jobs = [
+        (place, given, *run, start)
+        for run in sorted(given.explained_runs(), key=lambda run: order(run[1]))
+        if (given.read_by(run[0]), *run[1:]) in learned
+        for start in range(0, given.rows_explained(*run[:2]), TEXTS)
+    ]
+    scored = step.side_by_side(score_network, jobs, "explaining and scoring", of_models=False)
+    step.note_evaluations((job[2], costs) for job, (_, costs) in zip(jobs, scored, strict=True))
+    return accuracy, pd.concat([frame for frame, _ in scored] or [pd.DataFrame(columns=COLUMNS)], ignore_index=True)
+
+
+def learned_networks(accuracy: pd.DataFrame) -> pd.DataFrame:
+    """The networks that are surely more accurate than the most frequent class; all where none is."""
+    learned = accuracy[accuracy.accuracy_low > accuracy.majority]
+    return learned if len(learned) else accuracy
+
+
+def train_network(results: Results, profile: Profile, task: str, model: str, seed: int) -> dict:
+    """Train one network, and test it: a row with its accuracy and where it ran."""
+    set_threads(profile.threads)
+    spec, origin, names = profile.task_of(task, model), profile.models[model], ("crossed", task, model, seed)
+    instances, labels = training_set(task, spec), corpora.TASKS[task].labels
+    network = new_classifier(
+        *(origin, labels, names, instances, model, profile.device),
+        resolve=corpora.resolve_weights,
+        vectors=load_vectors,
+    )
+    dev, training = corpora.load(task, "dev", spec.dev_rows), profile.training_of(task, model)
+    train(network, instances, dev, training, results.model(task, model, seed), names)
+    test = corpora.load(task, "test", spec.test_rows)
+    tested = evaluate(network, test, pick_precision(training.precision, network.device))
+    counts = np.bincount([instance.label for instance in test])
+    error = np.sqrt(tested.accuracy * (1 - tested.accuracy) / len(test))
+    return {
+        **dict(zip(NETWORK, (task, model, seed), strict=True)),
+        **{"train_rows": len(instances), "test_rows": len(test), "accuracy": float(tested.accuracy)},
+        **{"accuracy_low": float(tested.accuracy - 1.96 * error), "majority": float(counts.max() / len(test))},
+        **{"macro_f1": float(tested.macro_f1), "device": network.device.type},
+    }
+
+
+def score_network(results: Results, profile: Profile, task: str, model: str, seed: int, start: int):
+    """(scores, costs by account) of a network's explanations of a few texts; scores as `values.score_instances`."""
+    run, spec = (task, model, seed), profile.explaining_of(task)
+    scorer, borrowed = open_run(results, profile, run), borrowed_evidence(task)
+    methods = [name for name in spec.methods if scorer.model.family in METHODS[name].families]
+    part = to_explain(profile, task, model)[start : start + TEXTS]
+    explained = explain(scorer, part, methods, spec, ("crossed", *run), spec.target, group=len(part))
+    level = [name for name in methods if METHODS[name].level == "token"]
+    texts = []
+    for one in explained:
+        scores = {name: one.attributions[name].on_tokens(len(one.tokens))[one.tokens.content] for name in level}
+        instance, known = with_evidence(one.instance, borrowed), dict(_points(one, profile))
+        texts.append(score_text(profile, run, instance, one.tokens, scores, one.attributions[level[0]].target, known))
+    found = zip(texts, ask_metrics(scorer, texts, texts), strict=True)
+    rows = [(*run, text.instance.id, *value) for text, values in found for value in values]
+    return pd.DataFrame(rows, columns=COLUMNS), scorer.costs
+
+
+def _points(explained: Explained, profile: Profile) -> Iterator[tuple[tuple[str, str], float]]:
+    """(metric, method) -> whether the pointing game is won, where the text has a game with its own evidence."""
+    known = explained.instance.evidence
+    if known.classes or known.tags:
+        rows = play(
+            explained.instance, explained.tokens, explained.predicted, explained.attributions, profile.pointing.ties
+        )
+        for row in rows:
+            if row["metric"] in GAMES and row["method"] not in BASELINES[1:]:
+                yield ("pointing", row["method"]), row["hit"]
+
+
+def summarise(values: pd.DataFrame, draws: int, confidence: float) -> pd.DataFrame:
+    """As `correlations.summary_table`, a row a network, method and metric, with its `seed`."""
+    networks = values.assign(model=values.model + " " + values.seed.astype(str), granularity="tokens", seed=1)
+    summary = summary_table(JointScores(networks, draw_runs(networks, draws)), confidence)
+    named = summary.model.str.rsplit(" ", n=1, expand=True)
+    return summary.assign(model=named[0], seed=named[1].astype(int))
+
+
+@table_of("first second columns share cells before everywhere")
+def pairs_table(summary: pd.DataFrame, models) -> Iterator[tuple]:
+    """One row a pair of methods: in which share of the columns the first is the better one, ties half.
+
+    A column is a task, network and metric; a cell a task, family of models and judge. before: of so many `cells` those
+    of whose columns at least SURE put the first method before the second. everywhere: whether all do. The first is the
+    one with the larger share; models: name -> config.ModelSpec.
+    """
+    told = summary[(summary.granularity == "tokens") & (summary.method != "random")]
+    wide = told.pivot(index=["task", "model", "seed", "metric"], columns="method", values="mean").dropna(axis=1)
+    families = [family_of(models[model]) for model in wide.index.get_level_values("model")]
+    judges = [JOINT[metric].judge for metric in wide.index.get_level_values("metric")]
+    cell = pd.MultiIndex.from_arrays([wide.index.get_level_values("task"), families, judges])
+    for at, a in enumerate(wide.columns):
+        for b in wide.columns[at + 1 :]:
+            difference = (wide[a] - wide[b]).to_numpy()
+            won = pd.Series(np.where(difference == 0, 0.5, difference > 0), index=cell).astype(float)
+            first, second, won = (a, b, won) if won.mean() >= 0.5 else (b, a, 1 - won)
+            by_cell = won.groupby(level=[0, 1, 2]).mean()
+            before = int((by_cell >= SURE).sum())
+            yield first, second, len(won), won.mean(), len(by_cell), before, before == len(by_cell)
+
+
+def design_table(accuracy: pd.DataFrame, values: pd.DataFrame) -> pd.DataFrame:
+    """One row a task and model of what is crossed: seeds, accuracy from lowest to highest, texts, methods, metrics."""
+    seen = values[values.value.notna()].groupby(["task", "model"], sort=False)
+    counts = seen.agg(texts=("instance", "nunique"), methods=("method", "nunique"), metrics=("metric", "nunique"))
+    tested = (
+        learned_networks(accuracy)
+        .groupby(["task", "model"], sort=False)
+        .agg(seeds=("seed", "nunique"), lowest=("accuracy", "min"), highest=("accuracy", "max"))
+    )
+    return counts.join(tested).reset_index()
+
+
+@sentence
+def say_pairs(table: pd.DataFrame) -> str:
+    """How many pairs of methods every cell orders alike, and the method that is most often the first of such a pair."""
+    alike = table[table.everywhere]
+    said = f"{len(alike)} of {len(table)} pairs of methods have one order in all {table.cells.max()} cells"
+    if alike.empty:
+        return said
+    first, times = alike["first"].value_counts().index[0], alike["first"].value_counts().iloc[0]
+    return f"{said}; {METHODS[first].title} is the better one in {times} of them"
