@@ -146,11 +146,14 @@ def _find_results(profile: str, committed: bool = False):
 
 @app.command()
 @plain_errors
-def publish(profile: ProfileName = "quick"):
+def publish(
+    profile: ProfileName = "quick",
+    step: Annotated[str | None, typer.Option(help="this step alone, beside the others of the committed run")] = None,
+):
     """Copy a whole run into results/reference, without any corpus text; write docs/fidelity.md and links to it."""
-    from compendium.site.publish import publish
+    from compendium.site.publish import publish, publish_step
 
-    print(publish(profile))
+    print(publish_step(profile, step) if step else publish(profile))
 
 
 @app.command()

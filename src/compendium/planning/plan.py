@@ -170,6 +170,12 @@ class Counting:
     def rows(self, rule: str) -> list[Row]:
         """What the steps of one rule ask, by task and model."""
         given = self.profile
+        if rule == "crossed":
+            design, found = Counting(given.crossed_profile()), {}
+            for row in (row for part in ("train", "explain", "joint") for row in design.rows(part)):
+                key = row.task, row.model
+                found[key] = found[key].plus(row) if key in found else row
+            return [*found.values()]
         count, runs = {
             "train": (self._train, given.trained_runs()),
             "explain": (self._explain, given.explained_runs()),

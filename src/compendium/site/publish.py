@@ -9,8 +9,10 @@ import base64
 import io
 import json
 import re
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import nbformat
 
@@ -72,23 +74,72 @@ def publish(profile: str) -> Path:
             f"`attreval run --profile {profile}` makes them"
         )
     make_manifest(profile)
-    exempt = printed_by_papers(settings)
-    files = [*run.notebooks.glob("[!.]*.ipynb"), *run.tables.glob("[!.]*.csv"), *run.figures.glob("[!.]*.svg")]
-    pieces = [written(path) for path in sorted(files) if not path.stem.endswith(OF_TEXTS)]
-    quoted = find_quotes({where: text for one in pieces for where, text in one.items()}, corpus_texts(settings), exempt)
     place.root.parent.mkdir(parents=True, exist_ok=True)
     with replace_folder(place.root) as folder:
-        copy = Results(folder)
-        shown, figures = copy_figures(run, copy, quoted, vector=settings.name == MAIN)
-        left_out = [*copy_tables(run, copy, quoted), *figures, *copy_notebooks(run, copy, quoted, shown)]
+        left_out = _copy_clean(settings, run, Results(folder))
         manifest = json.loads((run.root / "manifest.json").read_text(encoding="utf-8")) | {"left_out": left_out}
-        write_json(folder / "manifest.json", manifest)
-        (folder / "claims.json").write_text(claims_json(copy.tables), encoding="utf-8")
         processor = manifest.get("machine", {}).get("processor", "")
         if there := [row for row in read_elsewhere(place) if row["processor"] not in processor]:
             write_json(folder / ELSEWHERE, there)
-        (folder / "README.md").write_text(_describe(settings.name, left_out), encoding="utf-8")
-        check_folder(folder, corpus_texts(settings), exempt)
+        _finish(settings, folder, manifest)
+    return _linked(place)
+
+
+def publish_step(profile: str, step: str) -> Path:
+    """Put one step of a run beside the others of the committed run, or in place of what it committed before.
+
+    For a study of its own that a machine runs without the rest of the profile; the rest, and the settings that it had,
+    stay as they are. Gives the folder.
+
+    Raises:
+        FileNotFoundError: the step has not run here, or a task's table is not there to compare with.
+        ValueError: something in the folder would be quoted.
+    """
+    settings = config.load(profile)
+    run, place = project.results(settings.name), committed(settings.name)
+    record = json.loads(run.existing(run.record(step), step).read_text(encoding="utf-8"))
+    with replace_folder(place.root) as folder, TemporaryDirectory() as alone:
+        shutil.copytree(place.root, folder, dirs_exist_ok=True)
+        manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+        for name in manifest["steps"].get(step, {"files": []})["files"]:
+            (folder / name).unlink(missing_ok=True)
+        only = Results(Path(alone))
+        for path in [run.executed(step), *(run.root / name for name in record["files"])]:
+            target = only.root / path.relative_to(run.root)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(path, target)
+        said = _copy_clean(settings, only, Results(folder))
+        manifest["left_out"] = list(dict.fromkeys([*manifest["left_out"], *said]))
+        manifest["steps"] = dict(sorted((manifest["steps"] | {step: record}).items()))
+        manifest["settings"] |= {
+            key: value for key, value in settings.model_dump().items() if key not in manifest["settings"]
+        }
+        for total in ("seconds", "processor_seconds"):
+            manifest[total] = round(sum(one[total] for one in manifest["steps"].values()), 1)
+        _finish(settings, folder, manifest)
+    return _linked(place)
+
+
+def _copy_clean(settings: Profile, run: Results, copy: Results) -> list[str]:
+    """Copy figures, tables and notebooks without what quotes a corpus; say what is left out."""
+    files = [*run.notebooks.glob("[!.]*.ipynb"), *run.tables.glob("[!.]*.csv"), *run.figures.glob("[!.]*.svg")]
+    pieces = [written(path) for path in sorted(files) if not path.stem.endswith(OF_TEXTS)]
+    texts, exempt = corpus_texts(settings), printed_by_papers(settings)
+    quoted = find_quotes({where: text for one in pieces for where, text in one.items()}, texts, exempt)
+    shown, figures = copy_figures(run, copy, quoted, vector=settings.name == MAIN)
+    return [*copy_tables(run, copy, quoted), *figures, *copy_notebooks(run, copy, quoted, shown)]
+
+
+def _finish(settings: Profile, folder: Path, manifest: dict) -> None:
+    """Write what describes the committed run; ValueError where anything in it quotes a corpus."""
+    write_json(folder / "manifest.json", manifest)
+    (folder / "claims.json").write_text(claims_json(Results(folder).tables), encoding="utf-8")
+    (folder / "README.md").write_text(_describe(settings.name, manifest["left_out"]), encoding="utf-8")
+    check_folder(folder, corpus_texts(settings), printed_by_papers(settings))
+
+
+def _linked(place: Results) -> Path:
+    """The folder of a committed run, once docs/fidelity.md and the links to it are written."""
     write_fidelity()
     write_links()
     return place.root
@@ -108,7 +159,7 @@ def missing_steps(profile: Profile, run: Results) -> list[str]:
 
 def copy_tables(run: Results, copy: Results, quoted: Quoted) -> list[str]:
     """Copy the tables that are small enough and quote nothing; say which are left out."""
-    copy.tables.mkdir()
+    copy.tables.mkdir(exist_ok=True)
     said = []
     for path in sorted(run.tables.glob("[!.]*.csv")):
         size = path.stat().st_size
@@ -131,7 +182,7 @@ def copy_figures(run: Results, copy: Results, quoted: Quoted, vector: bool = Tru
 
     A PNG without its SVG cannot be read, and is left out. vector: copy the SVGs, too; the main run's alone are shown.
     """
-    copy.figures.mkdir()
+    copy.figures.mkdir(exist_ok=True)
     shown, said = set(), []
     for path in sorted(run.figures.glob("[!.]*.png")):
         svg = path.with_suffix(".svg")
@@ -170,7 +221,7 @@ def shrink_svg(text: str) -> str:
 
 def copy_notebooks(run: Results, copy: Results, quoted: Quoted, shown: set[bytes]) -> list[str]:
     """Copy the executed notebooks; say which of their outputs are left out. shown: the PNGs that are committed."""
-    copy.notebooks.mkdir()
+    copy.notebooks.mkdir(exist_ok=True)
     said = []
     for path in sorted(run.notebooks.glob("[!.]*.ipynb")):
         node, more = clean_notebook(path, quoted, shown)

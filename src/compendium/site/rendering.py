@@ -28,7 +28,7 @@ from compendium.papers.common.verdicts import VERDICTS
 from compendium.project import Results, replace_folder
 from compendium.site.api_page import python_markdown
 from compendium.site.cards import methods_markdown, metrics_markdown
-from compendium.site.committed import other_runs, without_links
+from compendium.site.committed import MAIN, committed, other_runs, without_links
 from compendium.site.markdown import ReportError, escape, raw_html
 from compendium.site.notebook import read_notebook
 from compendium.site.numbers import read_declared_numbers, read_numbers
@@ -43,6 +43,7 @@ WRITTEN_FOR = ("smoke", "quick", "reference", "paper")
 EMBED = re.compile(r"\{\{<\s*embed\s+\S*?([\w-]+)\.ipynb#([\w-]+)\s*>\}\}")
 VARIABLE = re.compile(r"\{\{<\s*var\s+(\S+)\s*>\}\}")
 MISSING_TABLE = f"| |\n|:--|\n| This table is {NOT_HERE}. |\n"
+STUDY = "08_joint_crossed"
 ROUTES = ("auto", "quarto", "pandoc")
 PDF = "paper/attreval.pdf"
 # A page that is opened as a file may load none; without them it works the same wherever it lies.
@@ -69,11 +70,19 @@ def stage(profile: str, results: Results | None = None) -> dict[str, str]:
             f"make them with: attreval run --profile {profile}"
         )
     variables = _run_facts(profile, results.root / "manifest.json")
-    variables |= read_numbers(results.tables, read_declared_numbers(home / "paper" / "numbers.yml"))
+    # hours of a run, or minutes of an accelerator: a run without the crossed design shows the committed one's
+    study = next((one for one in (results, committed(MAIN)) if one.executed(STUDY).exists()), results)
+    numbers = read_declared_numbers(home / "paper" / "numbers.yml")
+    of_study = {key: given for key, given in numbers.items() if given["table"].startswith(STUDY)}
+    variables |= read_numbers(results.tables, {key: numbers[key] for key in numbers.keys() - of_study})
+    variables |= read_numbers(study.tables, of_study)
     variables |= _count_verdicts(results.tables)
     variables["run.others"], beside = other_runs(profile, results)
     folders = (home / "results" / "reference" / "benchmark", results.tables)  # no run measures what `make bench` does
     tables = {path.name: path for folder in folders for path in sorted(folder.glob("[!.]*.csv"))}
+    if study is not results:
+        sources = sorted([*sources, study.executed(STUDY)], key=lambda path: path.name)
+        tables |= {path.name: path for path in study.tables.glob(f"{STUDY}_*.csv")}
     copies = {path.name: _for_readers(path) for path in sources}
     if gaps:
         paths = [home / "index.qmd", *sorted((home / "paper").rglob("*.qmd"))]

@@ -9,7 +9,13 @@ import pytest
 from reference.variance_components import expected_mean_squares
 
 from compendium.papers.joint import decomposition
-from compendium.papers.joint.decomposition import SHARES, decomposition_table, draw_decomposition, say_decomposition
+from compendium.papers.joint.decomposition import (
+    SEEDS,
+    SHARES,
+    decomposition_table,
+    draw_decomposition,
+    say_decomposition,
+)
 
 METRICS = ("pointing", "agreement", "nc", "simplicity")  # one a judge
 KINDS = dict.fromkeys("abcd", "gru") | dict.fromkeys("xy", "transformer")
@@ -68,6 +74,39 @@ def test_kinds_of_models_and_what_the_sentence_says():
     said = say_decomposition(table)
     assert said.startswith("Within a family of models the judge makes 0.") and "from one family" in said
     assert draw_decomposition(table).get_legend_handles_labels()[1][1] == "with the judge"
+
+
+def test_the_share_of_training_anew_is_told_from_that_of_another_model():
+    """Each of four models has three seeds: .1 of the variance is the seed's, .2 the model's."""
+    rng, number, rows = np.random.default_rng(7), 300, []
+    own, of_judge = rng.standard_normal(number), rng.standard_normal((len(METRICS), number))
+    for name in "abcd":
+        of_model = rng.standard_normal(number)
+        for seed in (1, 2, 3):
+            of_seed = rng.standard_normal(number)
+            for j, metric in enumerate(METRICS):
+                parts = np.stack([own, of_judge[j], of_model, of_seed, rng.standard_normal(number)])
+                value = np.sqrt([0.4, 0.2, 0.2, 0.1, 0.1]) @ parts
+                rows += [("t", name, seed, "tokens", f"m{at}", metric, x, x, x) for at, x in enumerate(value)]
+    columns = ["task", "model", "seed", "granularity", "method", "metric", "mean", "low", "high"]
+    table = decomposition_table(pd.DataFrame(rows, columns=columns), MODELS, 60, 0.95)
+    anew, other = (table[(table.reading == "all") & (table.kind == kind)].iloc[0] for kind in table.kind.unique()[:2])
+    assert (anew.kind, anew.models, other.models) == (SEEDS, 12, 12)
+    assert (anew.model, other.model) == pytest.approx((0.1, 0.3), abs=0.07)
+    assert (anew.methods, other.methods) == pytest.approx((0.6, 0.4), abs=0.1)
+    assert anew.judge == pytest.approx(other.judge, abs=0.05) and max(anew.p_model, other.p_model) < 0.05
+    assert anew.model_low - 0.02 <= 0.1 <= anew.model_high and other.model_low <= 0.3 <= other.model_high
+    assert say_decomposition(table).startswith("Where one network is trained anew the judge makes 0.")
+
+
+def test_models_are_drawn_with_all_their_seeds():
+    pairs, of_model = np.array([(0, 1), (0, 2), (0, 3), (2, 3)]), np.array([0, 0, 1, 1])
+    rng = np.random.default_rng(0)
+    drawn = np.array([decomposition._draw_pairs(pairs, of_model, rng) for _ in range(2000)])
+    # a model is there .75 of the time, both of its seeds half of that; one of each model's with both models (.5)
+    assert (drawn > 0).mean(axis=0) == pytest.approx([0.375, 0.5 * 0.75**2, 0.5 * 0.75**2, 0.375], abs=0.04)
+    single = np.array([decomposition._draw_pairs(np.array([(0, 1)]), np.arange(2), rng)[0] for _ in range(2000)])
+    assert set(single) == {0, 1} and single.mean() == pytest.approx(0.5, abs=0.04)
 
 
 def test_needed_orders_follow_spearman_and_brown():

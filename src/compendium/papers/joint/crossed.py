@@ -8,9 +8,11 @@ training, texts and methods, so that methods x judges x models x seeds are cross
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
+from scipy.stats import norm
 
 from attreval.methods import METHODS
 from attreval.methods.run import Explained, explain
@@ -24,13 +26,13 @@ from compendium.papers.common.runs import borrowed_evidence, to_explain, with_ev
 from compendium.papers.common.sentences import sentence
 from compendium.papers.common.tables import table_of
 from compendium.papers.common.trained_models import open_run
-from compendium.papers.joint.correlations import JointScores, draw_runs, summary_table
 from compendium.papers.joint.standing import family_of
 from compendium.papers.joint.values import COLUMNS, GAMES, JOINT, ask_metrics, score_text
 from compendium.papers.pipeline.training import load_vectors, training_set
 from compendium.project import Results
 from compendium.workflow.step import Step, set_threads
 
+ALL = "all"
 TEXTS = 20  # of one network, explained and scored together
 NETWORK = ["task", "model", "seed"]
 SURE = 0.75  # of a cell's columns: where so many put one method before the other, the cell does
@@ -118,40 +120,44 @@ def _points(explained: Explained, profile: Profile) -> Iterator[tuple[tuple[str,
                 yield ("pointing", row["method"]), row["hit"]
 
 
-def summarise(values: pd.DataFrame, draws: int, confidence: float) -> pd.DataFrame:
-    """As `correlations.summary_table`, a row a network, method and metric, with its `seed`."""
-    networks = values.assign(model=values.model + " " + values.seed.astype(str), granularity="tokens", seed=1)
-    summary = summary_table(JointScores(networks, draw_runs(networks, draws)), confidence)
-    named = summary.model.str.rsplit(" ", n=1, expand=True)
-    return summary.assign(model=named[0], seed=named[1].astype(int))
+def summarise(values: pd.DataFrame, confidence: float) -> pd.DataFrame:
+    """As `correlations.summary_table`, a row a network (its `seed` is a column), method and metric.
+
+    low, high: normal, of as many texts as the network has.
+    """
+    by_network = values[values.value.notna()].groupby([*NETWORK, "method", "metric"], sort=False).value
+    found = by_network.agg(["mean", "std", "size"]).reset_index().rename(columns={"size": "n"})
+    half = norm.ppf((1 + confidence) / 2) * found.pop("std").fillna(0) / np.sqrt(found.n)
+    return found.assign(granularity="tokens", low=found["mean"] - half, high=found["mean"] + half)
 
 
-@table_of("first second columns share cells before everywhere")
+@table_of("family first second columns share cells before everywhere")
 def pairs_table(summary: pd.DataFrame, models) -> Iterator[tuple]:
-    """One row a pair of methods: in which share of the columns the first is the better one, ties half.
+    """One row a pair of methods and family of networks, or all of them (ALL): is the first one the better one?
 
-    A column is a task, network and metric; a cell a task, family of models and judge. before: of so many `cells` those
-    of whose columns at least SURE put the first method before the second. everywhere: whether all do. The first is the
-    one with the larger share; models: name -> config.ModelSpec.
+    columns: a column is a task, network and metric; share: of them where the first is better, ties half; it is the one
+    with the larger share. A cell is a task, family and judge; before: of so many `cells` those in at least SURE of
+    whose columns the first is better; everywhere: whether all are. models: name -> config.ModelSpec.
     """
     told = summary[(summary.granularity == "tokens") & (summary.method != "random")]
     wide = told.pivot(index=["task", "model", "seed", "metric"], columns="method", values="mean").dropna(axis=1)
-    families = [family_of(models[model]) for model in wide.index.get_level_values("model")]
-    judges = [JOINT[metric].judge for metric in wide.index.get_level_values("metric")]
-    cell = pd.MultiIndex.from_arrays([wide.index.get_level_values("task"), families, judges])
-    for at, a in enumerate(wide.columns):
-        for b in wide.columns[at + 1 :]:
-            difference = (wide[a] - wide[b]).to_numpy()
-            won = pd.Series(np.where(difference == 0, 0.5, difference > 0), index=cell).astype(float)
+    family = wide.index.get_level_values("model").map(lambda model: family_of(models[model]))
+    judge = wide.index.get_level_values("metric").map(lambda metric: JOINT[metric].judge)
+    cells = pd.MultiIndex.from_arrays([wide.index.get_level_values("task"), family, judge])
+    for name in (ALL, *dict.fromkeys(family)):
+        here = (family == name) | (name == ALL)
+        part, cell = wide[here], cells[here]
+        for a, b in combinations(part.columns, 2):
+            won = pd.Series((np.sign(part[a] - part[b]).to_numpy() + 1) / 2, index=cell)
             first, second, won = (a, b, won) if won.mean() >= 0.5 else (b, a, 1 - won)
             by_cell = won.groupby(level=[0, 1, 2]).mean()
             before = int((by_cell >= SURE).sum())
-            yield first, second, len(won), won.mean(), len(by_cell), before, before == len(by_cell)
+            yield name, first, second, len(won), won.mean(), len(by_cell), before, before == len(by_cell)
 
 
 def design_table(accuracy: pd.DataFrame, values: pd.DataFrame) -> pd.DataFrame:
     """One row a task and model of what is crossed: seeds, accuracy from lowest to highest, texts, methods, metrics."""
-    seen = values[values.value.notna()].groupby(["task", "model"], sort=False)
+    seen = values[values.value.notna() & (values.method != "random")].groupby(["task", "model"], sort=False)
     counts = seen.agg(texts=("instance", "nunique"), methods=("method", "nunique"), metrics=("metric", "nunique"))
     tested = (
         learned_networks(accuracy)
@@ -163,10 +169,9 @@ def design_table(accuracy: pd.DataFrame, values: pd.DataFrame) -> pd.DataFrame:
 
 @sentence
 def say_pairs(table: pd.DataFrame) -> str:
-    """How many pairs of methods every cell orders alike, and the method that is most often the first of such a pair."""
-    alike = table[table.everywhere]
-    said = f"{len(alike)} of {len(table)} pairs of methods have one order in all {table.cells.max()} cells"
-    if alike.empty:
-        return said
-    first, times = alike["first"].value_counts().index[0], alike["first"].value_counts().iloc[0]
-    return f"{said}; {METHODS[first].title} is the better one in {times} of them"
+    """How many pairs of methods every cell orders alike, of each family and of all networks."""
+    said = []
+    for family, part in table.groupby("family", sort=False):
+        where = "networks of both families" if family == ALL else family
+        said.append(f"{part.everywhere.sum()} of {len(part)} in all {part.cells.max()} cells of {where}")
+    return f"pairs of methods with one order: {'; '.join(said)}"
