@@ -44,7 +44,7 @@ def test_every_figure_of_the_paper_says_on_what_it_rests():
     for path in sorted((CHECKOUT / "paper" / "sections").glob("*.qmd")):
         figures = re.findall(r"::: \{#(fig-[\w-]+)[^}]*\}(.*?)\n:::", path.read_text(encoding="utf-8"), re.S)
         for name, caption in figures:
-            profile = re.search(r"var run\.(profile|(sample|texts)_\w+) ", caption)
+            profile = re.search(r"var (run\.(profile|(sample|texts)_\w+)|crossed\.networks) ", caption)
             assert profile, f"{path.name}: {name} names no profile"
             said = re.search(r"var run\.(sample|texts)_|n = |texts|interval", caption)
             assert said, f"{path.name}: {name} does not say how many texts"
