@@ -53,6 +53,7 @@ KEPT = ("text/html", "text/markdown", "text/plain", "image/png")
 OF_THE_RUN = ("papermill", "execution", "widgets", "vscode", "ExecuteTime")
 LINK = re.compile(r"(?<=\]\()\.\./([^)]+)(?=\))")
 UP = "../../../.."  # the project folder, as seen from a committed notebook
+NO_TEXT = "No sentence of any corpus is here but examples that the papers print."
 SHOWS_TEXT = "This figure shows a text of a corpus; it is left out of the committed copy."
 Quoted = Mapping[str, list[str]]  # place, as quotes.written names it -> ids of the texts that it quotes
 
@@ -81,7 +82,7 @@ def publish(profile: str) -> Path:
         processor = manifest.get("machine", {}).get("processor", "")
         if there := [row for row in read_elsewhere(place) if row["processor"] not in processor]:
             write_json(folder / ELSEWHERE, there)
-        _finish(settings, folder, manifest)
+        _finish(settings, folder, manifest, _describe(settings.name, left_out))
     return _linked(place)
 
 
@@ -111,12 +112,18 @@ def publish_step(profile: str, step: str) -> Path:
         said = _copy_clean(settings, only, Results(folder))
         manifest["left_out"] = list(dict.fromkeys([*manifest["left_out"], *said]))
         manifest["steps"] = dict(sorted((manifest["steps"] | {step: record}).items()))
-        manifest["settings"] |= {
-            key: value for key, value in settings.model_dump().items() if key not in manifest["settings"]
-        }
+        manifest["settings"] = settings.model_dump() | manifest["settings"]
         for total in ("seconds", "processor_seconds"):
             manifest[total] = round(sum(one[total] for one in manifest["steps"].values()), 1)
-        _finish(settings, folder, manifest)
+        text = (folder / "README.md").read_text(encoding="utf-8")
+        about = (
+            f"`{step}` was published by itself: commit `{record.get('commit', 'unknown')}`, {record['finished'][:10]}"
+        )
+        if devices := record.get("devices"):
+            about += "; networks trained by device: " + ", ".join(f"{name} {count}" for name, count in devices.items())
+        text = re.sub(rf"^`{step}` was published by itself.*\n\n", "", text, flags=re.MULTILINE)
+        text = text.replace(NO_TEXT, f"{about}.\n\n{NO_TEXT}")
+        _finish(settings, folder, manifest, text + "".join(f"- {line}\n" for line in said if f"- {line}\n" not in text))
     return _linked(place)
 
 
@@ -130,11 +137,11 @@ def _copy_clean(settings: Profile, run: Results, copy: Results) -> list[str]:
     return [*copy_tables(run, copy, quoted), *figures, *copy_notebooks(run, copy, quoted, shown)]
 
 
-def _finish(settings: Profile, folder: Path, manifest: dict) -> None:
+def _finish(settings: Profile, folder: Path, manifest: dict, readme: str) -> None:
     """Write what describes the committed run; ValueError where anything in it quotes a corpus."""
     write_json(folder / "manifest.json", manifest)
     (folder / "claims.json").write_text(claims_json(Results(folder).tables), encoding="utf-8")
-    (folder / "README.md").write_text(_describe(settings.name, manifest["left_out"]), encoding="utf-8")
+    (folder / "README.md").write_text(readme, encoding="utf-8")
     check_folder(folder, corpus_texts(settings), printed_by_papers(settings))
 
 
@@ -285,7 +292,7 @@ seeds, machine, durations and evaluations. Verdicts with their reasons: [docs/fi
 Tables of more than {LONG_BYTES // 1000} kB keep {DIGITS} digits of each fraction; those with a row for each single \
 text ({kinds}) are left out.{pictures}
 
-No sentence of any corpus is here but examples that the papers print. Left out, or with ids in place of texts \
+{NO_TEXT} Left out, or with ids in place of texts \
 (`attreval fetch` brings them):
 
 """ + "".join(f"- {line}\n" for line in left_out or ["nothing"])

@@ -48,6 +48,7 @@ def make_design(step: Step) -> tuple[pd.DataFrame, pd.DataFrame]:
     trained = sorted(given.trained_runs(), key=lambda run: order(run[1]))
     made = step.side_by_side(train_network, [(place, given, *run) for run in trained], "training", of_models=False)
     accuracy = pd.DataFrame(made).sort_values(NETWORK, kind="stable").reset_index(drop=True)
+    step.notes["devices"] = {str(name): int(count) for name, count in accuracy.device.value_counts().items()}
     learned = {*map(tuple, learned_networks(accuracy)[NETWORK].to_numpy())}
     jobs = [
         (place, given, *run, start)

@@ -41,11 +41,12 @@ CORRELATIONS = ("same_judge", "same_model", "neither")
 SHARES = ("methods", "judge", "model", "both", "lead")
 SEEDS = "one network, trained anew"
 KINDS = {
-    SEEDS: "trained anew",
-    WORDS: "recurrent and convolutional",
-    TRANSFORMERS: "transformers",
-    MIXED: "one of each family",
+    SEEDS: "one network, trained anew",
+    WORDS: "two recurrent or convolutional networks",
+    TRANSFORMERS: "two transformers",
+    MIXED: "one network of each family",
 }
+LEGIBLE = 0.07  # of a bar that has room for its number
 PARTS = {  # of a bar: label, colour
     "methods": ("the methods alone", "#4477aa"),
     "judge": ("with the judge", "#ee8866"),
@@ -214,31 +215,43 @@ def _columns(part: pd.DataFrame, confidence: float) -> tuple[list[tuple], list[s
 
 
 def draw_decomposition(table: pd.DataFrame):
-    """Bars of the shares of the variance, a row a task and kind of models; beside them judge less model."""
+    """Bars of the shares of the variance, a panel a kind of two networks, a row a task; beside them judge less model."""
     if table.empty:
         return draw_nothing("No two models of a task went before two judges in this run.")
     use_style()
-    rows = table[table.reading == "all"].sort_values("kind", key=_nearness, kind="stable")
-    names = [f"{task_title(row.task)}\n{row.models} networks, {KINDS[row.kind]}" for row in rows.itertuples()]
-    figure, (left, right) = plt.subplots(
-        1, 2, figsize=(10, 0.6 * len(rows) + 1.5), sharey=True, width_ratios=(3, 1.3), layout="constrained"
+    rows = table[table.reading == "all"]
+    kinds = sorted(dict.fromkeys(rows.kind), key=lambda kind: (_nearness(pd.Series([kind]))[0], kind))
+    sizes = [int((rows.kind == kind).sum()) for kind in kinds]
+    figure, panels = plt.subplots(
+        *(len(kinds), 2),
+        **{"figsize": (8, 0.34 * sum(sizes) + 0.5 * len(kinds) + 0.9), "sharex": "col", "sharey": "row"},
+        **{
+            "squeeze": False,
+            "layout": "constrained",
+            "width_ratios": (3, 1.3),
+            "height_ratios": [1 + n for n in sizes],
+        },
     )
-    start = np.zeros(len(rows))
-    for name, (label, colour) in PARTS.items():
-        width = rows[name].clip(lower=0).to_numpy()
-        bars = left.barh(names, width, left=start, color=colour, label=label)
-        left.bar_label(bars, [f"{share:.2f}" if share >= 0.06 else "" for share in width], label_type="center")
-        start += width
-    left.set(xlabel="share of the variance", xlim=(0, start.max()))
-    figure.legend(ncols=4, loc="outside upper center", frameon=False)
-    right.errorbar(
-        rows.lead, names, xerr=[rows.lead - rows.lead_low, rows.lead_high - rows.lead], fmt="o", color="black"
-    )
-    right.axvline(0, color="0.6", linewidth=1)
-    right.set(xlabel="judge less model")
-    left.invert_yaxis()
+    for (left, right), kind in zip(panels, kinds, strict=True):
+        part = rows[rows.kind == kind]
+        tasks, start = [task_title(task) for task in part.task], np.zeros(len(part))
+        for name, (label, colour) in PARTS.items():
+            width = part[name].clip(lower=0).to_numpy()
+            bars = left.barh(tasks, width, left=start, color=colour, label=label)
+            shown = [f"{share:.2f}" if share >= LEGIBLE else "" for share in width]
+            left.bar_label(bars, shown, label_type="center", fontsize=9)
+            start += width
+        left.set_title(KINDS[kind], loc="left", fontsize=10)
+        error = [part.lead - part.lead_low, part.lead_high - part.lead]
+        right.errorbar(part.lead, tasks, xerr=error, fmt="o", color="black", markersize=4)
+        right.axvline(0, color="0.6", linewidth=1)
+        left.invert_yaxis()
+    panels[-1, 0].set(xlabel="share of the variance")
+    panels[-1, 1].set(xlabel="judge less model")
+    handles, labels = panels[0, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, ncols=4, loc="outside upper center", frameon=False)
     sns.despine(figure)
-    return left
+    return panels[0, 0]
 
 
 def _nearness(kinds: pd.Series) -> pd.Series:
