@@ -215,7 +215,7 @@ def _columns(part: pd.DataFrame, confidence: float) -> tuple[list[tuple], list[s
 
 
 def draw_decomposition(table: pd.DataFrame):
-    """Bars of the shares of the variance, a panel a kind of two networks, a row a task; beside them judge less model."""
+    """Bars of the shares of the variance, a panel a kind of two networks, a row a task; beside them the lead."""
     if table.empty:
         return draw_nothing("No two models of a task went before two judges in this run.")
     use_style()
