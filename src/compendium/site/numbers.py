@@ -18,7 +18,7 @@ from compendium.site.pictures import NOT_HERE
 from compendium.site.tables import MISSING, format_fields, format_row, read_matching, titles_by_kind
 
 KEYS = ("table", "where", "highest", "lowest", "column", "text", "take", "label", "format", "otherwise")
-TAKES = ("value", "first", "count", "sum", "mean", "min", "max", "distinct", "list")
+TAKES = ("value", "first", "count", "sum", "mean", "median", "min", "max", "distinct", "list")
 SIGNS = {">=": "ge", "<=": "le", ">": "gt", "<": "lt", "=": "eq", "not": "ne"}
 
 

@@ -1,0 +1,105 @@
+"""How many texts and networks does an order of methods need, under one metric? (generalizability theory, Brennan 2001)
+
+A score is that of a method on a text by a network: one of several models, trained with one of several seeds. Of each
+text and network the mean over methods is taken off. Products of two scores of a method then hold what the two share: of
+two texts by two models, the method's own variance; by two seeds of a model, the model's besides; by one network, the
+seed's besides; of one text by two models, the text's besides. So mean products are the components, with no need of a
+library, and without noise that the same texts would share. Letters used for shapes: u networks, m methods, n texts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+import pandas as pd
+
+from compendium.papers.common.sentences import sentence
+from compendium.papers.common.tables import table_of
+from compendium.papers.joint.decomposition import DEPENDABLE
+from compendium.papers.joint.standing import family_of
+from compendium.papers.joint.values import JOINT
+
+FEWEST_TEXTS = 10  # that all networks of a family have
+COMPONENTS = ("methods", "model", "seed", "text", "rest")
+
+
+@table_of("family task metric title networks texts methods model seed text rest dependable texts_needed models_needed")
+def needs_table(values: pd.DataFrame, models: Mapping) -> Iterator[tuple]:
+    """One row a family of networks, task and metric: what its scores are made of, and what an order needs.
+
+    values: of `crossed.make_design`; models: name -> config.ModelSpec. methods, model, seed, text, rest: shares of the
+    variance of one score; text is what a text does to all networks alike, rest what it does to one. dependable: the
+    coefficient of one network on these `texts`. texts_needed: so many make one network's order dependable (DEPENDABLE),
+    infinite where none do; models_needed: so many models, with a seed each and these texts.
+    """
+    known = values[values.value.notna() & (values.method != "random")]
+    family = known.model.map({name: family_of(models[name]) for name in known.model.unique()})
+    for (name, task, metric), part in known.groupby([family, "task", "metric"], sort=False):
+        wide = part.pivot(index=["model", "seed"], columns=["method", "instance"], values="value").dropna(axis=1)
+        methods, texts = (list(dict.fromkeys(wide.columns.get_level_values(level))) for level in range(2))
+        texts = [text for text in texts if all((method, text) in wide.columns for method in methods)]
+        seeds = pd.Series(wide.index.get_level_values("model")).value_counts()
+        if len(texts) < FEWEST_TEXTS or len(seeds) < 2 or seeds.min() < 2 or len(methods) < 2:
+            continue
+        scores = wide[pd.MultiIndex.from_product([methods, texts])].to_numpy()
+        scores = scores.reshape(len(wide), len(methods), len(texts))
+        found = split_variance(scores, wide.index.get_level_values("model").to_numpy())
+        shares = found / found.sum() if found.sum() > 0 else found
+        yield name, task, metric, JOINT[metric].title, len(wide), len(texts), *shares, *needed(found, len(texts))
+
+
+def split_variance(scores: np.ndarray, models: np.ndarray) -> np.ndarray:
+    """(5,) COMPONENTS of the variance of (u, m, n) scores; models: (u,) of which model each network is one."""
+    centred = scores - scores.mean(axis=1, keepdims=True)
+    u, m, n = centred.shape
+    flat = centred.reshape(u, -1)
+    same_text = flat @ flat.T / ((m - 1) * n)  # (u, u)
+    sums = centred.sum(axis=-1)
+    other_text = (sums @ sums.T - flat @ flat.T) / ((m - 1) * n * (n - 1))
+    alike = models[:, None] == models[None]
+    itself = np.eye(u, dtype=bool)
+    methods, model, network = (other_text[where].mean() for where in (~alike, alike & ~itself, itself))
+    text = same_text[~alike].mean() - methods
+    rest = same_text[itself].mean() - network - text
+    return np.array([methods, model - methods, network - model, text, rest])
+
+
+def needed(components: np.ndarray, texts: int) -> tuple[float, float, float]:
+    """(coefficient of one network on so many texts, texts that one network needs, models that these texts need).
+
+    A component below 0, an estimate of about nothing, is none; without variance of the methods nothing is enough.
+    """
+    methods, model, seed, text, rest = np.maximum(components, 0)
+    if methods == 0:
+        return 0.0, float("inf"), float("inf")
+    error = methods * (1 - DEPENDABLE) / DEPENDABLE  # that is allowed
+    one = methods / (methods + model + seed + (text + rest) / texts)
+    left, apart = error - model - seed, error - text / texts
+    of_texts = max(1.0, (text + rest) / left) if left > 0 else float("inf")
+    return one, of_texts, max(1.0, (model + seed + rest / texts) / apart) if apart > 0 else float("inf")
+
+
+@table_of("family title tasks enough fewest median models")
+def needs_by_metric(table: pd.DataFrame) -> Iterator[tuple]:
+    """One row a family and metric: on how many tasks some number of texts makes one network's order dependable.
+
+    fewest, median: of the texts needed there; NaN where there are none. models: needed on the most demanding task.
+    """
+    for (family, title), part in table.groupby(["family", "title"], sort=False):
+        enough = part.texts_needed[np.isfinite(part.texts_needed)]
+        yield family, title, len(part), len(enough), enough.min(), enough.median(), np.ceil(part.models_needed.max())
+
+
+@sentence
+def say_needs(table: pd.DataFrame) -> str:
+    """How many texts one network needs under one metric, by family, and where no number is enough."""
+    said = []
+    for family, part in table.groupby("family", sort=False):
+        enough = part[np.isfinite(part.texts_needed)]
+        middle = f"(median {enough.texts_needed.median():.0f}) " if len(enough) else ""
+        said.append(
+            f"among {family} some number of texts {middle}makes one network's order dependable for "
+            f"{len(enough)} of {len(part)} tasks and metrics"
+        )
+    return "; ".join(said)
