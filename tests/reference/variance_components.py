@@ -1,17 +1,23 @@
-"""Slow twin of the variance components: expected mean squares of a balanced crossed design (Brennan 2001)."""
+"""Slow twin of the decomposition: covariances of two columns text by text, and their means paper by paper."""
+
+from itertools import product
 
 import numpy as np
 
 
-def expected_mean_squares(columns):
-    """(method, method x model, method x judge, rest) of (a, j, m) columns whose means over methods are 0."""
-    a, j, m = columns.shape
-    own = columns.mean(axis=(0, 1))
-    models, judges = columns.mean(axis=1) - own, columns.mean(axis=0) - own
-    rest = columns - own - models[:, None] - judges[None]
-    of_method = a * j * (own**2).sum() / (m - 1)
-    of_model = j * (models**2).sum() / ((m - 1) * (a - 1))
-    of_judge = a * (judges**2).sum() / ((m - 1) * (j - 1))
-    of_rest = np.sum(rest**2) / ((m - 1) * (a - 1) * (j - 1))
-    method = (of_method - of_model - of_judge + of_rest) / (a * j)
-    return method, (of_model - of_rest) / j, (of_judge - of_rest) / a, of_rest
+def covariance(first, second):
+    """Mean over two different texts of the covariance over methods; first, second: (m, n), NaN where there is none."""
+    first, second = (one - one.mean(axis=0) for one in (first, second))
+    texts = product(range(first.shape[1]), range(second.shape[1]))
+    found = [first[:, t] @ second[:, s] / (len(first) - 1) for t, s in texts if t != s]
+    return np.nanmean(found)
+
+
+def mean_by_paper(correlations, judges, a, b, level):
+    """Mean correlation of two networks: under one `metric`, two of a `paper`, or of two papers (`neither`)."""
+    cells = {}
+    for j, k in product(range(len(judges)), repeat=2):
+        same = "metric" if j == k else "paper" if judges[j] == judges[k] else "neither"
+        if same == level and not np.isnan(correlations[a, j, b, k]):
+            cells.setdefault((judges[j], judges[k]), []).append(correlations[a, j, b, k])
+    return np.mean([np.mean(cell) for cell in cells.values()]) if cells else np.nan

@@ -11,7 +11,9 @@ from compendium.papers.joint import crossed
 MODELS = {"a": SimpleNamespace(architecture="gru"), "x": SimpleNamespace(architecture="transformer")}
 
 
-def scores(models=("a", "x"), seeds=(1, 2), methods=("gradient_l2", "lrp", "random"), metrics=("nc", "simplicity")):
+def scores(
+    models=("a", "x"), seeds=(1, 2), methods=("gradient_l2", "lrp", "random"), metrics=("nc", "agreement", "simplicity")
+):
     """Of 8 texts: a method's place, plus what the seed adds."""
     return pd.DataFrame(
         [
@@ -62,5 +64,6 @@ def test_networks_that_learned_nothing_count_only_where_none_has():
     accuracy["accuracy_low"] = accuracy.accuracy - 0.1
     assert list(crossed.learned_networks(accuracy).model) == ["a"]
     assert len(crossed.learned_networks(accuracy[1:])) == 1
-    table = crossed.design_table(accuracy, scores(seeds=(1,))).set_index("model")
+    profile = SimpleNamespace(read_by=lambda task: "trained")
+    table = crossed.design_table(accuracy.assign(task="trained"), scores(seeds=(1,)), profile).set_index("model")
     assert (table.texts == 8).all() and table.seeds["a"] == 1 and np.isnan(table.seeds["x"])

@@ -6,20 +6,23 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from reference.variance_components import expected_mean_squares
+from reference import variance_components as slow
 
 from compendium.papers.joint import decomposition
 from compendium.papers.joint.decomposition import (
     SEEDS,
     SHARES,
+    average_papers,
     decomposition_table,
     draw_decomposition,
+    gather_columns,
     say_decomposition,
 )
 
-METRICS = ("pointing", "agreement", "nc", "simplicity")  # one a judge
+METRICS = {"pointing": "p", "people": "a", "agreement": "a", "nc": "f", "ns": "f"}  # of three papers
 KINDS = dict.fromkeys("abcd", "gru") | dict.fromkeys("xy", "transformer")
 MODELS = {name: SimpleNamespace(architecture=kind) for name, kind in KINDS.items()}
+PARTS = ["methods", "paper", "metric", "model", "both"]
 
 
 @pytest.fixture(autouse=True)
@@ -28,75 +31,100 @@ def fewer_worlds(monkeypatch):
     monkeypatch.setattr(decomposition, "EXCHANGES", 99)
 
 
-def plant(methods, judge, model, both, models="abcd", number=200, error=0.0, seed=0):
-    """A summary whose scores are sums of normal effects with these variances; `error` is of the texts."""
-    rng, scale = np.random.default_rng(seed), np.sqrt([methods, judge, model, both])
-    own, of_judge = rng.standard_normal(number), rng.standard_normal((len(METRICS), number))
-    of_model, rows = rng.standard_normal((len(models), number)), []
-    for (a, name), (j, metric) in product(enumerate(models), enumerate(METRICS)):
-        value = scale @ np.stack([own, of_judge[j], of_model[a], rng.standard_normal(number)])
-        value = 7 + 3 * (value + error * rng.standard_normal(number))
-        half = 3 * error * 1.959964
-        rows += [("t", name, "tokens", f"m{at}", metric, x, x - half, x + half) for at, x in enumerate(value)]
-    columns = ["task", "model", "granularity", "method", "metric", "mean", "low", "high"]
-    return pd.DataFrame(rows, columns=columns)
+def plant(
+    methods, paper, metric, model, both, of_seed=0.0, models="abcd", seeds=1, number=150, texts=4, error=0.0, at=0
+):
+    """Scores that are sums of normal effects with these variances.
+
+    error: what a text makes of a method's score on all networks alike; besides, texts differ much in how high they are.
+    """
+    rng, rows = np.random.default_rng(at), []
+    draw = rng.standard_normal
+    own, of_paper = draw(number), {name: draw(number) for name in "paf"}
+    of_metric = {name: draw(number) for name in METRICS}
+    noise, height = error * draw((texts, number)), 5 * draw(texts)
+    for name in models:
+        of_model = draw(number)
+        for seed in range(seeds):
+            retrained = draw(number)
+            for one, letter in METRICS.items():
+                effects = np.stack([own, of_paper[letter], of_metric[one], of_model, retrained, draw(number)])
+                value = np.sqrt([methods, paper, metric, model, of_seed, both]) @ effects
+                value = 7 + (1 + len(rows) % 3) * (value + noise + height[:, None])  # (texts, number)
+                rows += [
+                    ("t", name, seed, f"i{t}", f"m{m}", one, value[t, m])
+                    for t, m in product(range(texts), range(number))
+                ]
+    return pd.DataFrame(rows, columns=["task", "model", "seed", "instance", "method", "metric", "value"])
 
 
-@pytest.mark.parametrize("planted", [(0.5, 0.3, 0.1, 0.1), (0.2, 0.1, 0.6, 0.1), (0.9, 0.0, 0.0, 0.1)])
-@pytest.mark.parametrize("error", [0.0, 0.5])
-def test_planted_components_are_found(planted, error):
-    row = decomposition_table(plant(*planted, error=error), MODELS, 40, 0.95).set_index("reading").loc["all"]
-    assert row[["methods", "judge", "model", "both"]].to_numpy(float) == pytest.approx(planted, abs=0.13)
-    assert row[["methods", "judge", "model", "both"]].sum() == pytest.approx(1)
+def first_row(values, draws=30, kind=None):
+    table = decomposition_table(values, MODELS, draws, 0.95)
+    return table[(table.reading == "all") & (table.kind == kind if kind else True)].iloc[0]
+
+
+@pytest.mark.parametrize("planted", [(0.4, 0.2, 0.1, 0.2, 0.1), (0.2, 0.1, 0.0, 0.6, 0.1), (0.9, 0.0, 0.0, 0.0, 0.1)])
+@pytest.mark.parametrize("error", [0.0, 0.8])
+def test_planted_components_are_found_whatever_texts_do_to_all_alike(planted, error):
+    row = first_row(plant(*planted, error=error, texts=6))
+    assert row[PARTS].to_numpy(float) == pytest.approx(planted, abs=0.14)
+    assert row[PARTS].sum() == pytest.approx(1) and row.judge == pytest.approx(row.paper + row.metric)
     assert row.p_judge < 0.05 or not planted[1]
-    assert row.p_model < 0.05 or not planted[2]
-    assert row.lead_low <= row.lead <= row.lead_high and (row.models, row.metrics, row.methods_low < 1) == (4, 4, True)
+    assert row.p_model < 0.05 or not planted[3]
+    assert row.lead_low <= row.lead <= row.lead_high
+    assert (row.networks, row.metrics, row.compared, row.judges.count(",")) == (4, 5, 150, 2)
 
 
-def test_equals_the_analysis_of_variance_of_a_balanced_design():
-    rng = np.random.default_rng(1)
-    columns = rng.standard_normal((1, 1, 50)) + rng.standard_normal((3, 1, 50)) + rng.standard_normal((3, 4, 50))
-    columns -= columns.mean(axis=-1, keepdims=True)
-    pairs = np.array([(0, 1), (0, 2), (1, 2)])
-    same_judge, same_model, neither = decomposition.share_variance(columns, np.arange(4), pairs, np.ones(3))
-    method, model, judge, _ = expected_mean_squares(columns)
-    shrink = 49 / 50  # sums of squares over methods are divided by their number here
-    by_hand = method * shrink, model * shrink, judge * shrink
-    assert (neither, same_model - neither, same_judge - neither) == pytest.approx(by_hand)
+def test_equals_its_slow_twins():
+    rng = np.random.default_rng(3)
+    values = plant(0.3, 0.2, 0.1, 0.2, 0.2, models="abx", number=7, texts=5, error=0.3)
+    values.loc[(values.instance == "i2") & (values.metric == "nc") & (values.model == "b"), "value"] = np.nan
+    values = values[~((values.model == "x") & (values.metric == "ns"))].dropna()
+    columns = gather_columns(values)
+    covariances = columns.covariances(np.ones(5)).reshape(3, 5, 3, 5)
+    for (u, one), (v, other) in product(enumerate("abx"), repeat=2):
+        for (j, first), (k, second) in product(enumerate(METRICS), repeat=2):
+            if "ns" in (first, second):
+                continue
+            wide = [
+                values[(values.model == model) & (values.metric == metric)].pivot(
+                    index="method", columns="instance", values="value"
+                )
+                for model, metric in ((one, first), (other, second))
+            ]
+            here = [w.reindex(columns=[f"i{t}" for t in range(5)])[[f"i{t}" for t in range(5)]] for w in wide]
+            for at, metric in enumerate((first, second)):
+                here[at] = here[at].assign(i2=np.nan) if metric == "nc" else here[at]  # not every network has it
+            order = list(dict.fromkeys(values.method))
+            expected = slow.covariance(*(one.loc[order].to_numpy() for one in here))
+            assert covariances[u, j, v, k] == pytest.approx(expected), (one, other, first, second)
+    made = rng.uniform(-1, 1, (3, 5, 3, 5))
+    made[2, 4], made[:, :, 2, 4] = np.nan, np.nan  # the last network lacks the last metric
+    found, judges = average_papers(made, columns.judges), list(columns.judges)
+    for (at, level), a, b in product(enumerate(("metric", "paper", "neither")), range(3), range(3)):
+        assert found[at, a, b] == pytest.approx(slow.mean_by_paper(made, judges, a, b, level), nan_ok=True)
 
 
-def test_kinds_of_models_and_what_the_sentence_says():
-    alike, apart = plant(0.5, 0.4, 0.0, 0.1, "abc"), plant(0.5, 0.4, 0.0, 0.1, "xy", seed=5)
-    table = decomposition_table(pd.concat([alike, apart]), MODELS, 40, 0.95)
-    assert set(table.kind) == {"transformers", "recurrent and convolutional networks", "one of each"}
-    mixed = table[(table.kind == "one of each") & (table.reading == "all")].iloc[0]
-    assert mixed.methods == pytest.approx(0, abs=0.1) and mixed.model == pytest.approx(0.5, abs=0.12)
-    said = say_decomposition(table)
-    assert said.startswith("Within a family of models the judge makes 0.") and "from one family" in said
-    assert draw_decomposition(table).get_legend_handles_labels()[1][1] == "with the judge"
+def test_texts_drawn_twice_are_no_two_texts():
+    values = plant(0.5, 0.2, 0.1, 0.1, 0.1, models="ab", number=9, texts=4, error=1.0)
+    columns = gather_columns(values)
+    twice = columns.covariances(np.array([2.0, 1, 1, 0]))
+    by_hand = columns.covariances(np.ones(4))
+    assert not np.allclose(twice, by_hand)
+    only = columns.covariances(np.array([3.0, 2, 0, 0]))  # of two texts, however often they are there
+    again = columns.covariances(np.array([1.0, 1, 0, 0]))
+    assert only == pytest.approx(again)
 
 
 def test_the_share_of_training_anew_is_told_from_that_of_another_model():
     """Each of four models has three seeds: .1 of the variance is the seed's, .2 the model's."""
-    rng, number, rows = np.random.default_rng(7), 300, []
-    own, of_judge = rng.standard_normal(number), rng.standard_normal((len(METRICS), number))
-    for name in "abcd":
-        of_model = rng.standard_normal(number)
-        for seed in (1, 2, 3):
-            of_seed = rng.standard_normal(number)
-            for j, metric in enumerate(METRICS):
-                parts = np.stack([own, of_judge[j], of_model, of_seed, rng.standard_normal(number)])
-                value = np.sqrt([0.4, 0.2, 0.2, 0.1, 0.1]) @ parts
-                rows += [("t", name, seed, "tokens", f"m{at}", metric, x, x, x) for at, x in enumerate(value)]
-    columns = ["task", "model", "seed", "granularity", "method", "metric", "mean", "low", "high"]
-    table = decomposition_table(pd.DataFrame(rows, columns=columns), MODELS, 60, 0.95)
-    anew, other = (table[(table.reading == "all") & (table.kind == kind)].iloc[0] for kind in table.kind.unique()[:2])
-    assert (anew.kind, anew.models, other.models) == (SEEDS, 12, 12)
-    assert (anew.model, other.model) == pytest.approx((0.1, 0.3), abs=0.07)
-    assert (anew.methods, other.methods) == pytest.approx((0.6, 0.4), abs=0.1)
-    assert anew.judge == pytest.approx(other.judge, abs=0.05) and max(anew.p_model, other.p_model) < 0.05
-    assert anew.model_low - 0.02 <= 0.1 <= anew.model_high and other.model_low <= 0.3 <= other.model_high
-    assert say_decomposition(table).startswith("Where one network is trained anew the judge makes 0.")
+    values = plant(0.4, 0.2, 0.0, 0.2, 0.1, of_seed=0.1, seeds=3)
+    anew, other = first_row(values, 60, SEEDS), first_row(values, 60, "recurrent and convolutional networks")
+    assert (anew.networks, other.networks) == (12, 12)
+    assert (anew.model, other.model) == pytest.approx((0.1, 0.3), abs=0.08)
+    assert (anew.methods, other.methods) == pytest.approx((0.6, 0.4), abs=0.12)
+    assert anew.judge == pytest.approx(other.judge, abs=0.06) and max(anew.p_model, other.p_model) < 0.05
+    assert anew.model_low - 0.03 <= 0.1 <= anew.model_high + 0.03 and other.model_low <= 0.3 <= other.model_high
 
 
 def test_models_are_drawn_with_all_their_seeds():
@@ -109,34 +137,50 @@ def test_models_are_drawn_with_all_their_seeds():
     assert set(single) == {0, 1} and single.mean() == pytest.approx(0.5, abs=0.04)
 
 
+def test_seeds_are_no_models_of_their_own():
+    """Two models with three seeds each: exchanged with all their seeds, they have two orders, and p is large."""
+    row = first_row(
+        plant(0.4, 0.2, 0.1, 0.2, 0.1, models="ab", seeds=3, number=30), 2, "recurrent and convolutional networks"
+    )
+    assert row.p_model > 0.03  # 2 ** 4 worlds are all there are
+
+
+def test_kinds_of_models_and_what_the_sentence_says():
+    alike, apart = plant(0.5, 0.4, 0.0, 0.0, 0.1, models="abc"), plant(0.5, 0.4, 0.0, 0.0, 0.1, models="xy", at=5)
+    table = decomposition_table(pd.concat([alike, apart]), MODELS, 30, 0.95)
+    assert set(table.kind) == {"transformers", "recurrent and convolutional networks", "one of each"}
+    mixed = table[(table.kind == "one of each") & (table.reading == "all")].iloc[0]
+    assert mixed.methods == pytest.approx(0, abs=0.12) and mixed.model == pytest.approx(0.5, abs=0.15)
+    said = say_decomposition(table)
+    assert said.startswith("Within a family of models the judge makes 0.") and "from one family" in said
+    assert draw_decomposition(table).get_legend_handles_labels()[1][1] == "with the paper"
+
+
 def test_needed_orders_follow_spearman_and_brown():
-    row = decomposition_table(plant(0.5, 0.3, 0.1, 0.1), MODELS, 2, 0.95).iloc[0]
-    mean_of = row.needed * row.methods / (1 + (row.needed - 1) * row.methods)
-    assert mean_of == pytest.approx(0.8)
-    nothing = decomposition_table(plant(0.0, 0.5, 0.3, 0.2, number=9, seed=3), MODELS, 2, 0.95).iloc[0]
+    row = first_row(plant(0.5, 0.2, 0.1, 0.1, 0.1), 2)
+    mean_of = [count * row.methods / (1 + (count - 1) * row.methods) for count in (row.needed - 1, row.needed)]
+    assert mean_of[0] < 0.8 <= mean_of[1]
+    nothing = first_row(plant(0.0, 0.5, 0.0, 0.3, 0.2, number=9, at=3), 2)
     assert np.isfinite(nothing.needed) == (nothing.methods > 0)
 
 
 def test_nothing_to_compare():
-    table = decomposition_table(plant(0.5, 0.3, 0.1, 0.1, "a"), MODELS, 2, 0.95)
+    table = decomposition_table(plant(0.5, 0.2, 0.1, 0.1, 0.1, models="a"), MODELS, 2, 0.95)
     assert table.empty and "no rows" in say_decomposition(table) and draw_decomposition(table) is not None
-    noisy = plant(0.5, 0.3, 0.1, 0.1, error=2.0)  # the texts make four fifths of what is seen
+    noisy = plant(0.5, 0.2, 0.1, 0.1, 0.1, error=6.0)  # the texts make nearly all of what is seen
     assert decomposition_table(noisy, MODELS, 2, 0.95)[list(SHARES)].isna().all(axis=None)
 
 
 def test_exchanged_names_have_no_share():
-    chance = [
-        decomposition_table(plant(0.5, 0.3, 0.0, 0.2, number=12, seed=seed), MODELS, 2, 0.95).p_model.iloc[0]
-        for seed in range(12)
-    ]
+    chance = [first_row(plant(0.5, 0.3, 0.0, 0.0, 0.2, number=12, at=at), 2).p_model for at in range(12)]
     assert np.mean(chance) == pytest.approx(0.5, abs=0.25) and min(chance) > 0.001
 
 
 def test_intervals_hold_what_many_models_would_give(monkeypatch):
     monkeypatch.setattr(decomposition, "EXCHANGES", 1)
     held = []
-    for seed in range(16):
-        many = plant(0.4, 0.3, 0.1, 0.2, [f"m{at}" for at in range(20)], number=20, error=0.3, seed=seed)
+    for at in range(16):
+        many = plant(0.4, 0.2, 0.1, 0.1, 0.2, models=[f"m{at}" for at in range(16)], number=20, error=0.5, at=at)
         models = {name: MODELS["a"] for name in many.model.unique()}
         few = many[many.model.isin([*models][:4])]
         truth, told = (decomposition_table(part, models, draws, 0.95).iloc[0] for part, draws in ((many, 1), (few, 60)))

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from reference.score_components import mean_products
+from reference.variance_components import covariance
 
 from compendium.papers.joint.needs import DEPENDABLE, needed, needs_by_metric, needs_table, say_needs, split_variance
 
@@ -25,13 +26,23 @@ def plant(variances, methods=150, texts=40, seeds=2, rng=None):
 
 @pytest.mark.parametrize("planted", [(0.3, 0.1, 0.1, 0.2, 0.3), (0.05, 0.0, 0.0, 0.15, 0.8), (0.0, 0.4, 0.0, 0.0, 0.6)])
 def test_planted_components_are_found(planted):
-    assert split_variance(*plant(planted)) == pytest.approx(planted, abs=0.07)
+    found = split_variance(*plant(planted))
+    assert found / found.sum() == pytest.approx(planted, abs=0.07)
+
+
+def test_the_scale_of_a_network_is_none_of_an_order():
+    scores, models = plant((0.3, 0.1, 0.1, 0.2, 0.3))
+    larger = scores * np.arange(1, 9)[:, None, None]
+    assert split_variance(larger, models) == pytest.approx(split_variance(scores, models))
 
 
 def test_equals_its_slow_twin():
     scores, models = plant((0.3, 0.1, 0.1, 0.2, 0.3), methods=7, texts=5)
     centred = scores - scores.mean(axis=1, keepdims=True)
-    assert split_variance(scores, models) == pytest.approx(mean_products(centred, models))
+    own = np.array([covariance(one, one) for one in scores])
+    told = own > 0
+    scaled = centred[told] / np.sqrt(own[told])[:, None, None]
+    assert split_variance(scores, models) == pytest.approx(mean_products(scaled, models[told]))
 
 
 @pytest.mark.parametrize(

@@ -136,11 +136,13 @@ def summarise(values: pd.DataFrame, confidence: float) -> pd.DataFrame:
 def pairs_table(summary: pd.DataFrame, models) -> Iterator[tuple]:
     """One row a pair of methods and family of networks, or all of them (ALL): is the first one the better one?
 
-    columns: a column is a task, network and metric; share: of them where the first is better, ties half; it is the one
-    with the larger share. A cell is a task, family and judge; before: of so many `cells` those in at least SURE of
-    whose columns the first is better; everywhere: whether all are. models: name -> config.ModelSpec.
+    columns: a column is a task, network and metric of one of the papers; share: of them where the first is better,
+    ties half; it is the one with the larger share. A cell is a task, family and paper; before: of so many `cells` those
+    in at least SURE of whose columns the first is better; everywhere: whether all are. models: name ->
+    config.ModelSpec.
     """
-    told = summary[(summary.granularity == "tokens") & (summary.method != "random")]
+    judged = summary.metric.map({name: JOINT[name].judge for name in summary.metric.unique()})
+    told = summary[(summary.method != "random") & (judged != "")]
     wide = told.pivot(index=["task", "model", "seed", "metric"], columns="method", values="mean").dropna(axis=1)
     family = wide.index.get_level_values("model").map(lambda model: family_of(models[model]))
     judge = wide.index.get_level_values("metric").map(lambda metric: JOINT[metric].judge)
@@ -156,16 +158,14 @@ def pairs_table(summary: pd.DataFrame, models) -> Iterator[tuple]:
             yield name, first, second, len(won), won.mean(), len(by_cell), before, before == len(by_cell)
 
 
-def design_table(accuracy: pd.DataFrame, values: pd.DataFrame) -> pd.DataFrame:
+def design_table(accuracy: pd.DataFrame, values: pd.DataFrame, profile: Profile) -> pd.DataFrame:
     """One row a task and model of what is crossed: seeds, accuracy from lowest to highest, texts, methods, metrics."""
     seen = values[values.value.notna() & (values.method != "random")].groupby(["task", "model"], sort=False)
     counts = seen.agg(texts=("instance", "nunique"), methods=("method", "nunique"), metrics=("metric", "nunique"))
-    tested = (
-        learned_networks(accuracy)
-        .groupby(["task", "model"], sort=False)
-        .agg(seeds=("seed", "nunique"), lowest=("accuracy", "min"), highest=("accuracy", "max"))
-    )
-    return counts.join(tested).reset_index()
+    tested = learned_networks(accuracy).groupby(["task", "model"], sort=False)
+    tested = tested.agg(seeds=("seed", "nunique"), lowest=("accuracy", "min"), highest=("accuracy", "max"))
+    read = counts.reset_index().assign(trained_on=lambda table: table.task.map(profile.read_by))
+    return read.merge(tested, how="left", left_on=["trained_on", "model"], right_index=True)
 
 
 @sentence

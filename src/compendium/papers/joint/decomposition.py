@@ -1,26 +1,28 @@
 """Judges or models: how much of an order of methods belongs to the methods, to the judge, to the model, or to both?
 
-What a metric gives each method on one model is a column of numbers, scaled to mean 0 and variance 1 over the methods;
-the variance that the texts make of it is taken off. Two columns share what they have in common. The correlation of two
-models under one metric holds what is the methods' own and what is particular to the judge; that of two judges on one
-model, the methods' own and what is particular to the model; where both differ, the methods' own alone is left. So three
-mean correlations are the variance components of the crossed design methods x judges x models (generalizability theory,
-Cronbach et al. 1972), with no need of balance. Two judges are two papers: metrics of one paper share their definition.
-Two models are two networks: of two families, of one family, or of one specification and two seeds, where the model's
-share is what training anew makes of an order. Letters used for shapes: a, b networks, j, k metrics, m methods, p pairs
-of networks.
+A column is what one metric says of all methods on one network, text by text, less each text's mean over methods. Two
+columns share what they have in common: their covariance over methods is taken between different texts, so that no noise
+is in it that one text makes in both, and divided by what each column has with itself, so that neither scale nor number
+of texts matters. The correlation of two networks under one metric holds what is the methods' own, the paper's and the
+metric's; that of two metrics of a paper, the methods' own and the paper's; that of two papers on one network, the
+methods' own and the model's; where all differ, the methods' own alone is left. So mean correlations are the variance
+components of the crossed design methods x judges x models (generalizability theory, Cronbach et al. 1972), with no need
+of balance: each pair of networks, and in it each paper and each pair of papers, counts alike. Two models are two
+networks: of two families, of one family, or of one specification and two seeds, where the model's share is what
+training anew makes of an order. Metrics of none of the papers are no judges. Letters used for shapes: u, v networks,
+j, k metrics, m methods, n texts, p pairs of networks.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 import pandas as pd
 import seaborn as sns
 from matplotlib import pyplot as plt
-from scipy.stats import norm
 
 from attreval.core.bootstrap import percentile_interval
 from attreval.core.seeds import generator
@@ -31,14 +33,11 @@ from compendium.papers.joint.standing import MIXED, TRANSFORMERS, WORDS, shared_
 from compendium.papers.joint.values import JOINT
 
 LEAST_TOLD = 0.5  # of a column's variance: where the texts make more than the rest of it, the column is left out
-EXCHANGES = 999  # worlds in which models, or judges, exchange their names
+EXCHANGES = 999  # worlds in which models, or metrics, exchange their names
 DEPENDABLE = 0.8  # the generalizability that is usually asked for
-READINGS = {
-    "all": (),
-    "right": ("agreement", "agreement_dynamic", "simplicity"),
-}  # left out: these do not ask what is right
-CORRELATIONS = ("same_judge", "same_model", "neither")
-SHARES = ("methods", "judge", "model", "both", "lead")
+READINGS = {"all": (), "right": ("agreement", "agreement_dynamic")}  # left out: these do not ask what is right
+CORRELATIONS = ("same_metric", "same_paper", "same_model", "neither")
+SHARES = ("methods", "paper", "metric", "model", "both", "judge", "lead")
 SEEDS = "one network, trained anew"
 KINDS = {
     SEEDS: "one network, trained anew",
@@ -49,53 +48,152 @@ KINDS = {
 LEGIBLE = 0.07  # of a bar that has room for its number
 PARTS = {  # of a bar: label, colour
     "methods": ("the methods alone", "#4477aa"),
-    "judge": ("with the judge", "#ee8866"),
+    "paper": ("with the paper", "#ee8866"),
+    "metric": ("with its metric", "#eebb99"),
     "model": ("with the model", "#44bb99"),
     "both": ("with both", "#bbbbbb"),
 }
 
 
-def decomposition_table(summary: pd.DataFrame, models: Mapping, draws: int, confidence: float) -> pd.DataFrame:
-    """One row a task, kind of two models and reading of the metrics: what an order of methods is made of.
+def decomposition_table(values: pd.DataFrame, models: Mapping, draws: int, confidence: float) -> pd.DataFrame:
+    """One row a task, kind of two networks and reading of the metrics: what an order of methods is made of.
 
     Parameters
     ----------
-    summary : DataFrame
-        Of `correlations.summary_table`: mean, low and high of each run, metric and method; random scores are left out.
-        With a column `seed`, a model has a network of each seed.
+    values : DataFrame
+        Scores of single texts: task, model, seed, instance, method, metric and value; random scores are left out.
     models : mapping
         Name -> config.ModelSpec.
     draws, confidence
-        Of the intervals: models are drawn with replacement, and means by the noise of their texts.
+        Of the intervals: models, their seeds and texts are drawn with replacement.
 
     Returns
     -------
     DataFrame
-        kind: SEEDS, the family of two models, or that they are one of each; models: their networks. same_judge,
-        same_model, neither: mean correlation of two networks under one metric, of two judges on one network, of two
-        judges on two networks. methods, judge, model, both: shares of the variance with the sum 1. lead: the judge's
-        share less the model's. `_low`, `_high`: their intervals. p_judge, p_model: how often names exchanged at random
-        give as large a share. needed: orders of different judges on different models whose mean is dependable
-        (Spearman-Brown); infinite where nothing is shared.
+        kind: SEEDS, the family of two models, or that they are one of each. networks, judges, metrics, texts, compared:
+        of how many networks, by which judges and how many metrics, on how many texts, with how many methods.
+        same_metric, same_paper, same_model, neither: mean correlation of two networks under one metric, under two of a
+        paper, of two papers on one network, of two on two. methods, paper, metric, model, both: shares of the variance
+        with the sum 1; judge: paper and metric. lead: the judge's share less the model's. `_low`, `_high`: intervals.
+        p_judge, p_model: how often names exchanged at random give as large a share. needed: orders of different papers
+        on different networks whose mean is dependable (Spearman-Brown); infinite where nothing is shared.
     """
     rows = []
-    told = summary[(summary.granularity == "tokens") & (summary.method != "random")]
-    told = told.assign(seed=told.get("seed", 1))
+    judged = values.metric.map({name: JOINT[name].judge for name in values.metric.unique()})
+    told = values[values.value.notna() & (values.method != "random") & (judged != "")]
     for task, part in told.groupby("task", sort=False):
         for reading, left_out in READINGS.items():
-            names, metrics, means, noise = _columns(part[~part.metric.isin(left_out)], confidence)
-            judges = np.array([JOINT[metric].judge for metric in metrics])
-            pairs = list(combinations(range(len(names)), 2))
-            of_model = np.unique([model for model, _ in names], return_inverse=True)[1]
-            kinds = np.array([_kind_of(names[a][0], names[b][0], models) for a, b in pairs])
-            for kind in dict.fromkeys(kinds) if means.shape[-1] >= FEWEST and len(set(judges)) > 1 else ():
-                chosen = np.array(pairs)[kinds == kind]  # (p, 2)
-                rng = generator("decomposition", task, reading, kind)
-                same = of_model if kind == SEEDS else np.zeros_like(of_model)
-                found = _decompose(means, noise, judges, chosen, (of_model, same), rng, draws, confidence)
-                about = {"models": len(np.unique(chosen)), "metrics": len(metrics), "methods": means.shape[-1]}
-                rows.append({"task": task, "reading": reading, "kind": kind, **about, **found})
+            columns = gather_columns(part[~part.metric.isin(left_out)])
+            if columns is None:
+                continue
+            pairs = np.array(list(combinations(range(len(columns.networks)), 2))).reshape(-1, 2)
+            kinds = np.array([_kind_of(*(columns.networks[at][0] for at in pair), models) for pair in pairs])
+            rng = generator("decomposition", task, reading)
+            drawn = [columns.mean_correlations(_draw_texts(columns, rng)) for _ in range(draws)]
+            for kind in dict.fromkeys(kinds):
+                found = _decompose(columns, pairs[kinds == kind], kind, drawn, rng, confidence)
+                rows.append({"task": task, "reading": reading, "kind": kind, **found})
     return pd.DataFrame(rows)
+
+
+@dataclass(frozen=True)
+class Columns:
+    """networks: u pairs (model, seed); judges: (j,) of each metric; scores: (u, j, m, n), centred, 0 where unknown.
+
+    known: (u, j) where a column tells enough; texts: (j, n) which texts a metric has.
+    """
+
+    networks: list[tuple[str, int]]
+    judges: np.ndarray
+    scores: np.ndarray
+    known: np.ndarray
+    texts: np.ndarray
+
+    def covariances(self, weights: np.ndarray) -> np.ndarray:
+        """(uj, uj) covariances over methods, of different texts; weights: (n,) how often each text is there."""
+        u, j, m, n = self.scores.shape
+        weighed = (self.scores * weights).reshape(u * j, m, n)
+        sums, flat = weighed.sum(axis=-1), weighed.reshape(u * j, m * n)
+        there = self.texts * weights
+        counts = np.outer(there.sum(axis=1), there.sum(axis=1)) - there @ there.T
+        with np.errstate(invalid="ignore", divide="ignore"):  # of metrics that have no two of these texts in common
+            return (sums @ sums.T - flat @ flat.T) / ((m - 1) * np.tile(counts, (u, u)))
+
+    def correlations(self, weights: np.ndarray) -> np.ndarray:
+        """(u, j, v, k) the same, divided by what each column has with itself; NaN where one tells too little."""
+        covariances, shape = self.covariances(weights), self.known.shape
+        own = np.where(self.known.ravel(), np.diag(covariances), np.nan)
+        scale = np.sqrt(np.where((own > 0) & np.isfinite(own), own, np.nan))
+        return (covariances / np.outer(scale, scale)).reshape(*shape, *shape)
+
+    def mean_correlations(self, weights: np.ndarray) -> np.ndarray:
+        """(3, u, v) of `average_papers`."""
+        return average_papers(self.correlations(weights), self.judges)
+
+
+def gather_columns(part: pd.DataFrame) -> Columns | None:
+    """The columns of one task: methods that every network and metric has; None with too few of them, or one paper.
+
+    A text counts for a metric where each network that the metric applies to has it.
+    """
+    networks = list(dict.fromkeys(zip(part.model, part.seed, strict=True)))
+    metrics, texts = list(dict.fromkeys(part.metric)), list(dict.fromkeys(part.instance))
+    wide = {
+        metric: of.pivot(index=["method", "instance"], columns=["model", "seed"], values="value").dropna()
+        for metric, of in part.groupby("metric", sort=False)
+    }
+    methods = [
+        name
+        for name in dict.fromkeys(part.method)
+        if all(name in one.index.get_level_values(0) for one in wide.values())
+    ]
+    judges = np.array([JOINT[metric].judge for metric in metrics])
+    if len(methods) < FEWEST or len(set(judges)) < 2 or len(networks) < 2:
+        return None
+    full = pd.MultiIndex.from_product([methods, texts])
+    scores = np.full((len(networks), len(metrics), len(methods), len(texts)), np.nan)
+    for j, metric in enumerate(metrics):
+        for u, network in enumerate(networks):
+            if network in wide[metric].columns:
+                scores[u, j] = wide[metric][network].reindex(full).to_numpy().reshape(len(methods), len(texts))
+    has = ~np.isnan(scores).all(axis=(2, 3))  # (u, j)
+    there = np.array([~np.isnan(scores[has[:, j], j]).any(axis=(0, 1)) for j in range(len(metrics))])  # (j, n)
+    scores = np.where(there[None, :, None], scores, np.nan)
+    scores = np.nan_to_num(scores - scores.mean(axis=2, keepdims=True))
+    every = np.ones(len(texts))
+    columns = Columns(networks, judges, scores, has, there)
+    own = np.diag(columns.covariances(every)).reshape(has.shape)
+    seen = (scores.sum(axis=-1) / np.maximum(1, there.sum(axis=1))[None, :, None]).var(axis=-1, ddof=1)
+    return Columns(networks, judges, scores, has & (own > LEAST_TOLD * seen) & (seen > 0), there)
+
+
+def average_papers(correlations: np.ndarray, judges: np.ndarray) -> np.ndarray:
+    """(3, u, v) mean correlations of two networks under one metric, two metrics of a paper, and two papers.
+
+    correlations: (u, j, v, k), NaN where unknown. On the diagonal of the last: two papers on one network. NaN where
+    there is no such pair of metrics.
+    """
+    of = (judges[None] == np.unique(judges)[:, None]).astype(float)  # (papers, j)
+    found, there = np.nan_to_num(correlations), (~np.isnan(correlations)).astype(float)
+    block, count = (of @ one.transpose(0, 2, 1, 3) @ of.T for one in (found, there))  # (u, v, papers, papers)
+    same, same_count = (np.einsum("pj,ujvj->uvp", of, one) for one in (found, there))
+    within, within_count = (np.einsum("uvpp->uvp", one).copy() for one in (block, count))
+    apart = ~np.eye(len(of), dtype=bool)
+
+    def mean(sums, counts):
+        cells = np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0.5)
+        known = ~np.isnan(cells)
+        number = known.sum(axis=-1)
+        total = np.where(known, cells, 0).sum(axis=-1)
+        return np.divide(total, number, out=np.full(total.shape, np.nan), where=number > 0)
+
+    return np.stack(
+        [
+            mean(same, same_count),
+            mean(within - same, within_count - same_count),
+            mean(block[..., apart], count[..., apart]),
+        ]
+    )
 
 
 def _kind_of(first: str, second: str, models: Mapping) -> str:
@@ -103,60 +201,65 @@ def _kind_of(first: str, second: str, models: Mapping) -> str:
     return SEEDS if first == second else shared_family(models[first], models[second])
 
 
-def share_variance(columns: np.ndarray, judges: np.ndarray, pairs: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """(3,) mean correlations: of one judge and two models, of one model and two judges, of two of both.
-
-    columns: (a, j, m), scaled; NaN where a column tells too little. weights: (p,) of pairs of models. Judges and pairs
-    of judges count alike, however many metrics they have.
-    """
-    flat = np.nan_to_num(columns).reshape(-1, columns.shape[-1])
-    grams = (flat @ flat.T / flat.shape[-1]).reshape(2 * columns.shape[:2]).transpose(0, 2, 1, 3)  # (a, b, j, k)
-    known = ~np.isnan(columns[..., 0])
-    there = known[:, None, :, None] & known[None, :, None, :]
-    size = np.array([(judges == judge).sum() for judge in judges])
-    apart = (judges[:, None] != judges) / np.outer(size, size)  # (j, k)
-    same = np.diag(1 / size)
+def share_variance(means: np.ndarray, pairs: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """(4,) CORRELATIONS of (3, u, v) of `average_papers`, mean over pairs (p, 2) of networks with (p,) weights."""
     a, b = pairs.T
+    itself = np.diagonal(means[2])
+    rows = np.stack([means[0, a, b], means[1, a, b], (itself[a] + itself[b]) / 2, means[2, a, b]])
+    held = np.where(np.isnan(rows), 0, weights)
+    return np.divide(
+        *((np.nan_to_num(rows) * held).sum(axis=1), held.sum(axis=1)),
+        out=np.full(4, np.nan),
+        where=held.sum(axis=1) > 0,
+    )
 
-    def mean(first, second, weight):
-        held = there[first, second] * weight * weights[:, None, None]
-        return (grams[first, second] * held).sum() / held.sum() if held.any() else np.nan
 
-    return np.array([mean(a, b, same), (mean(a, a, apart) + mean(b, b, apart)) / 2, mean(a, b, apart)])
-
-
-def _decompose(means, noise, judges, pairs, groups, rng, draws: int, confidence: float) -> dict[str, float]:
-    """The numbers of one row: see `decomposition_table`. means, noise: (a, j, m), of scaled columns; pairs: (p, 2).
-
-    groups: of each network its model, all of whose seeds are drawn with it, and the group in which names are exchanged.
-    """
-    every, (of_model, exchanged) = np.ones(len(pairs)), groups
-    found = share_variance(means, judges, pairs, every)
-    drawn = np.full((draws, len(found)), np.nan)
-    for at in range(draws):
-        if (weights := _draw_pairs(pairs, of_model, rng)).any():
-            drawn[at] = share_variance(means + noise * rng.standard_normal(means.shape), judges, pairs, weights)
-    shares, bounds = _shares(found), percentile_interval(_shares(drawn), confidence)
-    out = dict(zip((*CORRELATIONS, *SHARES), map(float, (*found, *shares)), strict=True))
+def _decompose(columns: Columns, pairs, kind: str, drawn: list, rng, confidence: float) -> dict[str, object]:
+    """The numbers of one row: see `decomposition_table`. drawn: `mean_correlations` of drawn texts."""
+    of_model = np.unique([model for model, _ in columns.networks], return_inverse=True)[1]
+    every, one = np.ones(len(pairs)), columns.correlations(np.ones(columns.scores.shape[-1]))
+    found = share_variance(average_papers(one, columns.judges), pairs, every)
+    shares = _shares(found)
+    draws = np.array([_shares(share_variance(means, pairs, _draw_pairs(pairs, of_model, rng))) for means in drawn])
+    bounds = percentile_interval(draws.reshape(-1, len(SHARES)), confidence)
+    out: dict[str, object] = {
+        "networks": len(np.unique(pairs)),
+        "judges": ", ".join(dict.fromkeys(columns.judges)),
+        "metrics": len(columns.judges),
+        "texts": int(columns.texts.any(axis=0).sum()),
+        "compared": columns.scores.shape[2],
+        **dict(zip((*CORRELATIONS, *SHARES), map(float, (*found, *shares)), strict=True)),
+    }
     for side, bound in zip(("low", "high"), bounds, strict=True):
         out |= {f"{name}_{side}": float(value) for name, value in zip(SHARES, bound, strict=True)}
-    for axis, name in enumerate(("model", "judge")):
+    for name in ("model", "judge"):
         at = SHARES.index(name)
+        exchange = _exchange_models if name == "model" else _exchange_metrics
         worlds = [
-            _shares(share_variance(_exchange(means, axis, pairs, exchanged, rng), judges, pairs, every))
+            _shares(
+                share_variance(average_papers(exchange(one, columns, pairs, kind, rng), columns.judges), pairs, every)
+            )
             for _ in range(EXCHANGES)
         ]
         p = np.mean([shares[at] - TIED <= world[at] for world in [*worlds, shares]])
         out[f"p_{name}"] = float(p) if np.isfinite(shares[at]) else float("nan")
-    own = out["methods"]
-    return out | {"needed": DEPENDABLE * (1 - own) / ((1 - DEPENDABLE) * own) if own > 0 else float("inf")}
+    own = shares[0]
+    needed = np.ceil(DEPENDABLE * (1 - own) / ((1 - DEPENDABLE) * own)) if own > 0 else float("inf")
+    return out | {"needed": float(np.maximum(1, needed)) if np.isfinite(own) else float("nan")}
 
 
 def _shares(found: np.ndarray) -> np.ndarray:
-    """(..., 5) of SHARES from (..., 3) mean correlations."""
-    same_judge, same_model, neither = np.moveaxis(found, -1, 0)
-    judge, model = same_judge - neither, same_model - neither
-    return np.stack([neither, judge, model, 1 - neither - judge - model, judge - model], axis=-1)
+    """(..., 7) of SHARES from (..., 4) mean correlations; where no paper has two metrics, the judge is its metric."""
+    same_metric, same_paper, same_model, neither = np.moveaxis(found, -1, 0)
+    judge, model = same_metric - neither, same_model - neither
+    paper = np.where(np.isnan(same_paper), 0 * judge, same_paper - neither)
+    return np.stack([neither, paper, judge - paper, model, 1 - neither - judge - model, judge, judge - model], axis=-1)
+
+
+def _draw_texts(columns: Columns, rng: np.random.Generator) -> np.ndarray:
+    """(n,) how often each text is there where texts are drawn with replacement."""
+    n = columns.scores.shape[-1]
+    return np.bincount(rng.integers(n, size=n), minlength=n).astype(float)
 
 
 def _draw_pairs(pairs: np.ndarray, of_model: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -176,42 +279,38 @@ def _draw_pairs(pairs: np.ndarray, of_model: np.ndarray, rng: np.random.Generato
     return times[pairs].prod(axis=1) * of_models[a] * np.where(a == b, 1, of_models[b])
 
 
-def _exchange(columns, axis: int, pairs: np.ndarray, groups: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """The columns where networks of a group exchange names under each metric (axis 0), or metrics on each network (1).
+def _exchange_models(correlations, columns: Columns, pairs, kind: str, rng: np.random.Generator) -> np.ndarray:
+    """The correlations where, under each metric, models exchange their names with all their seeds; or seeds of a model.
 
-    groups: (a,); only networks of the pairs exchange anything.
+    Only networks of the pairs, and of them those that have the metric.
     """
-    out = columns.copy()
-    members = np.unique(pairs)
-    for group in np.unique(groups[members]):
-        moving = members[groups[members] == group]
-        a, j = len(moving), columns.shape[1]
-        at, metric = np.repeat(np.arange(a)[:, None], j, axis=1), np.repeat(np.arange(j)[None], a, axis=0)
-        if axis == 0:
-            at = rng.permuted(at, axis=0)
-        else:
-            metric = rng.permuted(metric, axis=1)
-        out[moving] = columns[moving][at, metric]
-    return out
+    at, members = np.tile(np.arange(len(columns.networks))[:, None], len(columns.judges)), np.unique(pairs)
+    by_model: dict[str, list[int]] = {}
+    for network in members:
+        by_model.setdefault(columns.networks[network][0], []).append(network)
+    for metric in range(len(columns.judges)):
+        has = [[one for one in seeds if columns.known[one, metric]] for seeds in by_model.values()]
+        groups = [group for group in has if group]
+        if kind == SEEDS:
+            for group in groups:
+                at[group, metric] = rng.permutation(group)
+            continue
+        size = min(map(len, groups), default=0)
+        blocks = [group[:size] for group in groups]
+        for block, other in zip(blocks, rng.permutation(len(blocks)), strict=True):
+            at[block, metric] = blocks[other]
+    metric = np.tile(np.arange(len(columns.judges)), (len(at), 1))
+    return correlations[at[:, :, None, None], metric[:, :, None, None], at, metric]
 
 
-def _columns(part: pd.DataFrame, confidence: float) -> tuple[list[tuple], list[str], np.ndarray, np.ndarray]:
-    """Networks (model, seed), metrics, (a, j, m) scaled means of the methods that all have, and standard errors.
-
-    These are on the same scale. A column whose texts make more of its variance than LEAST_TOLD is NaN.
-    """
-    wide = part.pivot(index="method", columns=["model", "seed", "metric"], values=["mean", "low", "high"]).dropna()
-    names, metrics = list(dict.fromkeys(zip(part.model, part.seed, strict=True))), list(dict.fromkeys(part.metric))
-    full = pd.MultiIndex.from_tuples(
-        [(value, *name, metric) for value in ("mean", "low", "high") for name in names for metric in metrics]
-    )
-    mean, low, high = wide.reindex(columns=full).to_numpy().T.reshape(3, len(names), len(metrics), len(wide))
-    error = (high - low) / (2 * norm.ppf((1 + confidence) / 2))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        spread = np.nanvar(mean, axis=-1, keepdims=True)
-        true = spread - np.mean(error**2, axis=-1, keepdims=True) if len(wide) else spread
-        scale = np.sqrt(np.where(true > LEAST_TOLD * spread, true, np.nan))
-        return names, metrics, (mean - mean.mean(axis=-1, keepdims=True)) / scale, error / scale
+def _exchange_metrics(correlations, columns: Columns, pairs, kind: str, rng: np.random.Generator) -> np.ndarray:
+    """The correlations where, on each network of the pairs, the metrics that it has exchange their names."""
+    u, j = columns.known.shape
+    at, metric = np.tile(np.arange(u)[:, None], j), np.tile(np.arange(j), (u, 1))
+    for network in np.unique(pairs):
+        has = np.flatnonzero(columns.known[network])
+        metric[network, has] = rng.permutation(has)
+    return correlations[at[:, :, None, None], metric[:, :, None, None], at, metric]
 
 
 def draw_decomposition(table: pd.DataFrame):

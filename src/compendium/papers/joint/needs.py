@@ -1,10 +1,11 @@
 """How many texts and networks does an order of methods need, under one metric? (generalizability theory, Brennan 2001)
 
 A score is that of a method on a text by a network: one of several models, trained with one of several seeds. Of each
-text and network the mean over methods is taken off. Products of two scores of a method then hold what the two share: of
-two texts by two models, the method's own variance; by two seeds of a model, the model's besides; by one network, the
-seed's besides; of one text by two models, the text's besides. So mean products are the components, with no need of a
-library, and without noise that the same texts would share. Letters used for shapes: u networks, m methods, n texts.
+text and network the mean over methods is taken off, and each network is scaled. Products of two scores of a method then
+hold what the two share: of two texts by two models, the method's own variance; by two seeds of a model, the model's
+besides; by one network, the seed's besides; of one text by two models, the text's besides. So mean products are the
+components, with no need of a library, and without noise that the same texts would share. Letters used for shapes: u
+networks, m methods, n texts.
 """
 
 from __future__ import annotations
@@ -50,15 +51,25 @@ def needs_table(values: pd.DataFrame, models: Mapping) -> Iterator[tuple]:
 
 
 def split_variance(scores: np.ndarray, models: np.ndarray) -> np.ndarray:
-    """(5,) COMPONENTS of the variance of (u, m, n) scores; models: (u,) of which model each network is one."""
+    """(5,) COMPONENTS of the variance of (u, m, n) scores; models: (u,) of which model each network is one.
+
+    Networks are scaled to equal variance of their methods' true means, since an order knows no scale; one that has none
+    is left out. Zeros where fewer than two models with two seeds are left.
+    """
     centred = scores - scores.mean(axis=1, keepdims=True)
     u, m, n = centred.shape
-    flat = centred.reshape(u, -1)
-    same_text = flat @ flat.T / ((m - 1) * n)  # (u, u)
-    sums = centred.sum(axis=-1)
+    flat, sums = centred.reshape(u, -1), centred.sum(axis=-1)
     other_text = (sums @ sums.T - flat @ flat.T) / ((m - 1) * n * (n - 1))
-    alike = models[:, None] == models[None]
-    itself = np.eye(u, dtype=bool)
+    tells = np.diag(other_text) > 0
+    counts = np.unique(models[tells], return_counts=True)[1]
+    if (counts > 1).sum() < 2:
+        return np.zeros(len(COMPONENTS))
+    scale = np.sqrt(np.diag(other_text)[tells])
+    same_text, other_text = (
+        one[np.ix_(tells, tells)] / np.outer(scale, scale) for one in (flat @ flat.T / ((m - 1) * n), other_text)
+    )
+    alike = models[tells][:, None] == models[tells][None]
+    itself = np.eye(len(scale), dtype=bool)
     methods, model, network = (other_text[where].mean() for where in (~alike, alike & ~itself, itself))
     text = same_text[~alike].mean() - methods
     rest = same_text[itself].mean() - network - text
