@@ -33,7 +33,7 @@ def test_every_step_leaves_what_it_should(finished):
     expected += [f"02_train-{t}-{m}-s{s}" for t, m, s in profile.trained_runs()]
     for t, m, s in profile.explained_runs():
         expected += [f"03_explain-{t}-{m}-s{s}-{shard}" for shard in range(profile.explaining_of(t).shards)]
-    expected += ["07_sun2024", "08_joint", "09_planted"]
+    expected += ["07_sun2024", "08_joint", "08_joint_crossed", "09_planted"]
     for t, m, s in profile.explained_runs("diagnosis"):
         expected += [f"07_sun2024_agents-{t}-{m}-s{s}", f"07_sun2024_explanations-{t}-{m}-s{s}-0"]
     assert names == sorted(expected) and len(names) > 20

@@ -22,33 +22,40 @@ def components():
     return [table[table.kind == kind] for kind in kinds]
 
 
-def test_training_anew_hardly_moves_an_order(components):
+def test_retraining_hardly_moves_an_order(components):
     anew, *_ = components
-    assert anew.model.max() < 0.06 and anew.model_high.max() < 0.12
-
-
-def test_among_transformers_the_judge_decides(components):
-    _, transformers, _, _ = components
-    assert (transformers.judge > transformers.methods).all() and (transformers.judge > 4 * transformers.model).all()
-    assert (transformers.lead_low > 0).all() and (transformers.p_judge < 0.05).all() and len(transformers) == 4
+    assert anew.model.max() < 0.06 and anew.model_high.max() < 0.12 and len(anew) == 4
 
 
 def test_among_recurrent_and_convolutional_networks_the_methods_decide(components):
     *_, words, _ = components
     assert (words.methods > 0.5).all() and (words.methods > 3 * words[["judge", "model"]].max(axis=1)).all()
-    assert (words.needed < 2).all()  # "one judge on one or two networks is enough"
+    assert words.needed.nunique() == 1  # "a mean over ... columns"
 
 
-def test_from_one_family_to_the_other_the_model_matters_most(components):
-    _, transformers, _, families = components
-    assert (families.model > families.judge).all() and (families.p_model < 0.05).all()
-    assert (families.lead_high < 0.1).all() and (families.lead_high < 0).sum() >= 2
-    assert families.needed.min() > transformers.needed.min()
+def test_among_transformers_the_judge_matters_nearly_as_much_as_the_methods(components):
+    _, transformers, _, _ = components
+    assert ((transformers.judge / transformers.methods).between(0.6, 1.2)).all()
+    assert (transformers.judge > 3 * transformers.model).all() and (transformers.p_judge < 0.05).all()
+    assert len(transformers) == 4 and (transformers.lead > 0).all()
 
 
-def test_few_statements_about_methods_survive_both_changes():
+def test_from_one_family_to_the_other_the_model_decides(components):
+    *_, families = components
+    assert (families.model > 2 * families.judge).all() and (families.model > 0.5).all()
+    assert families.methods.max() < 0.1 and (families.methods_low < 0).all()  # "nothing to speak of", "none to find"
+    assert families.same_metric.max() < 0.4  # "only"
+
+
+def test_few_statements_about_methods_hold_for_both_families():
     alike = read("08_joint_crossed_pairs", everywhere=True).family.value_counts()
-    assert alike.get("all", 0) <= 2 and alike["transformers"] < 10 < alike["recurrent and convolutional networks"]
+    assert alike.get("all", 0) < 0.02 * 231 < alike["transformers"] < alike["recurrent and convolutional networks"]
+
+
+def test_one_network_is_often_enough_under_one_metric():
+    needs = read("08_joint_crossed_needs")
+    assert (needs.texts_needed < 1000).mean() > 0.6
+    assert (needs.models_needed[needs.texts_needed >= 1000] < 20).all()  # "in the others more models help"
 
 
 def test_orders_of_two_judges_resemble_each_other_weakly():
