@@ -43,7 +43,8 @@ def test_among_transformers_the_judge_matters_nearly_as_much_as_the_methods(comp
 def test_from_one_family_to_the_other_the_model_decides(components):
     *_, families = components
     assert (families.model > 2 * families.judge).all() and (families.model > 0.5).all()
-    assert families.methods.max() < 0.1 and (families.methods_low < 0).all()  # "nothing to speak of", "none to find"
+    assert families.methods.max() < 0.1 and (families.methods_low < 0).all()  # "about nothing"
+    assert (families.needed > 200).all()  # "hundreds of columns, or no number"
     assert families.same_metric.max() < 0.4  # "only"
 
 
@@ -52,10 +53,18 @@ def test_few_statements_about_methods_hold_for_both_families():
     assert alike.get("all", 0) < 0.02 * 231 < alike["transformers"] < alike["recurrent and convolutional networks"]
 
 
+def test_some_pairs_of_methods_are_ordered_one_way_by_one_family_and_the_other_way_by_the_other():
+    assert len(read("08_joint_crossed_pairs", family="all", opposed=True)) > len(
+        read("08_joint_crossed_pairs", family="all", everywhere=True)
+    )
+
+
 def test_one_network_is_often_enough_under_one_metric():
     needs = read("08_joint_crossed_needs")
+    needs = needs[needs.metric != "simplicity"]
     assert (needs.texts_needed < 1000).mean() > 0.6
-    assert (needs.models_needed[needs.texts_needed >= 1000] < 20).all()  # "in the others more models help"
+    assert needs.texts_needed[needs.texts_needed >= 1000].eq(float("inf")).all()  # "no number of texts is enough"
+    assert (needs.models_needed < 20).all()  # "more models are needed"
 
 
 def test_orders_of_two_judges_resemble_each_other_weakly():

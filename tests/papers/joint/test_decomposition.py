@@ -145,6 +145,19 @@ def test_seeds_are_no_models_of_their_own():
     assert row.p_model > 0.03  # 2 ** 4 worlds are all there are
 
 
+def test_seeds_of_a_model_exchange_metrics_alike():
+    columns = gather_columns(plant(0.4, 0.0, 0.0, 0.2, 0.4, of_seed=0.01, models="ab", seeds=2, number=9))
+    marked = np.zeros((4, 5, 4, 5)) + np.arange(5)[None, :, None, None]  # which metric stood there
+    pairs = np.array([(0, 2), (0, 3), (1, 2), (1, 3)])
+    rng = np.random.default_rng(0)
+    moved = decomposition._exchange_metrics(marked, columns, pairs, "recurrent and convolutional networks", rng)[
+        :, :, 0, 0
+    ]
+    assert (moved[0] == moved[1]).all() and (moved[2] == moved[3]).all() and (moved[0] != moved[2]).any()
+    apart = decomposition._exchange_metrics(marked, columns, np.array([(0, 1), (2, 3)]), SEEDS, rng)[:, :, 0, 0]
+    assert (apart[0] != apart[1]).any() and all(sorted(row) == list(range(5)) for row in (*moved, *apart))
+
+
 def test_kinds_of_models_and_what_the_sentence_says():
     alike, apart = plant(0.5, 0.4, 0.0, 0.0, 0.1, models="abc"), plant(0.5, 0.4, 0.0, 0.0, 0.1, models="xy", at=5)
     table = decomposition_table(pd.concat([alike, apart]), MODELS, 30, 0.95)

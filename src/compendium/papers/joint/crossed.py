@@ -132,14 +132,14 @@ def summarise(values: pd.DataFrame, confidence: float) -> pd.DataFrame:
     return found.assign(granularity="tokens", low=found["mean"] - half, high=found["mean"] + half)
 
 
-@table_of("family first second columns share cells before everywhere")
+@table_of("family first second columns share cells before everywhere opposed")
 def pairs_table(summary: pd.DataFrame, models) -> Iterator[tuple]:
     """One row a pair of methods and family of networks, or all of them (ALL): is the first one the better one?
 
     columns: a column is a task, network and metric of one of the papers; share: of them where the first is better,
     ties half; it is the one with the larger share. A cell is a task, family and paper; before: of so many `cells` those
-    in at least SURE of whose columns the first is better; everywhere: whether all are. models: name ->
-    config.ModelSpec.
+    in at least SURE of whose columns the first is better; everywhere: whether all are. opposed: of all networks,
+    whether each family has one order everywhere, and the two are opposite. models: name -> config.ModelSpec.
     """
     judged = summary.metric.map({name: JOINT[name].judge for name in summary.metric.unique()})
     told = summary[(summary.method != "random") & (judged != "")]
@@ -147,7 +147,8 @@ def pairs_table(summary: pd.DataFrame, models) -> Iterator[tuple]:
     family = wide.index.get_level_values("model").map(lambda model: family_of(models[model]))
     judge = wide.index.get_level_values("metric").map(lambda metric: JOINT[metric].judge)
     cells = pd.MultiIndex.from_arrays([wide.index.get_level_values("task"), family, judge])
-    for name in (ALL, *dict.fromkeys(family)):
+    ordered: dict[str, set[tuple[str, str]]] = {}
+    for name in (*dict.fromkeys(family), ALL):
         here = (family == name) | (name == ALL)
         part, cell = wide[here], cells[here]
         for a, b in combinations(part.columns, 2):
@@ -155,7 +156,10 @@ def pairs_table(summary: pd.DataFrame, models) -> Iterator[tuple]:
             first, second, won = (a, b, won) if won.mean() >= 0.5 else (b, a, 1 - won)
             by_cell = won.groupby(level=[0, 1, 2]).mean()
             before = int((by_cell >= SURE).sum())
-            yield name, first, second, len(won), won.mean(), len(by_cell), before, before == len(by_cell)
+            everywhere = before == len(by_cell)
+            opposed = name == ALL and all(any(pair in of for of in ordered.values()) for pair in ((a, b), (b, a)))
+            ordered.setdefault(name, set()).update([(first, second)] if everywhere else [])
+            yield name, first, second, len(won), won.mean(), len(by_cell), before, everywhere, opposed
 
 
 def design_table(accuracy: pd.DataFrame, values: pd.DataFrame, profile: Profile) -> pd.DataFrame:
@@ -173,6 +177,6 @@ def say_pairs(table: pd.DataFrame) -> str:
     """How many pairs of methods every cell orders alike, of each family and of all networks."""
     said = []
     for family, part in table.groupby("family", sort=False):
-        where = "networks of both families" if family == ALL else family
+        where = "both families" if family == ALL else family
         said.append(f"{part.everywhere.sum()} of {len(part)} in all {part.cells.max()} cells of {where}")
     return f"pairs of methods with one order: {'; '.join(said)}"

@@ -6,11 +6,11 @@ is in it that one text makes in both, and divided by what each column has with i
 of texts matters. The correlation of two networks under one metric holds what is the methods' own, the paper's and the
 metric's; that of two metrics of a paper, the methods' own and the paper's; that of two papers on one network, the
 methods' own and the model's; where all differ, the methods' own alone is left. So mean correlations are the variance
-components of the crossed design methods x judges x models (generalizability theory, Cronbach et al. 1972), with no need
-of balance: each pair of networks, and in it each paper and each pair of papers, counts alike. Two models are two
-networks: of two families, of one family, or of one specification and two seeds, where the model's share is what
-training anew makes of an order. Metrics of none of the papers are no judges. Letters used for shapes: u, v networks,
-j, k metrics, m methods, n texts, p pairs of networks.
+components of the crossed design methods x judges x models (generalizability theory, Cronbach et al. 1972), also
+without balance where metrics and models are alike: each pair of networks, and in it each paper and each pair of papers,
+counts alike. Two models are two networks: of two families, of one family, or of one specification and two seeds, where
+the model's share is what training anew makes of an order. Metrics of none of the papers are no judges. Letters used for
+shapes: u, v networks, j, k metrics, m methods, n texts, p pairs of networks.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ KINDS = {
     TRANSFORMERS: "two transformers",
     MIXED: "one network of each family",
 }
-LEGIBLE = 0.07  # of a bar that has room for its number
+LEGIBLE = 0.09  # of a bar that has room for its number
 PARTS = {  # of a bar: label, colour
     "methods": ("the methods alone", "#4477aa"),
     "paper": ("with the paper", "#ee8866"),
@@ -304,12 +304,17 @@ def _exchange_models(correlations, columns: Columns, pairs, kind: str, rng: np.r
 
 
 def _exchange_metrics(correlations, columns: Columns, pairs, kind: str, rng: np.random.Generator) -> np.ndarray:
-    """The correlations where, on each network of the pairs, the metrics that it has exchange their names."""
+    """The correlations where, on each model of the pairs with all its seeds, the metrics exchange their names.
+
+    On each seed by itself where the seeds of one model are compared; of the metrics those that a network has.
+    """
     u, j = columns.known.shape
     at, metric = np.tile(np.arange(u)[:, None], j), np.tile(np.arange(j), (u, 1))
+    orders: dict[object, np.ndarray] = {}
     for network in np.unique(pairs):
         has = np.flatnonzero(columns.known[network])
-        metric[network, has] = rng.permutation(has)
+        order = orders.setdefault(network if kind == SEEDS else columns.networks[network][0], rng.permutation(j))
+        metric[network, has] = order[np.isin(order, has)]
     return correlations[at[:, :, None, None], metric[:, :, None, None], at, metric]
 
 

@@ -87,8 +87,9 @@ def needed(components: np.ndarray, texts: int) -> tuple[float, float, float]:
     error = methods * (1 - DEPENDABLE) / DEPENDABLE  # that is allowed
     one = methods / (methods + model + seed + (text + rest) / texts)
     left, apart = error - model - seed, error - text / texts
-    of_texts = max(1.0, (text + rest) / left) if left > 0 else float("inf")
-    return one, of_texts, max(1.0, (model + seed + rest / texts) / apart) if apart > 0 else float("inf")
+    of_texts = (text + rest) / left if left > 0 else float("inf")
+    of_models = (model + seed + rest / texts) / apart if apart > 0 else float("inf")
+    return one, *(float(np.maximum(1, np.ceil(count))) for count in (of_texts, of_models))
 
 
 @table_of("family title tasks enough fewest median models")
@@ -99,7 +100,7 @@ def needs_by_metric(table: pd.DataFrame) -> Iterator[tuple]:
     """
     for (family, title), part in table.groupby(["family", "title"], sort=False):
         enough = part.texts_needed[np.isfinite(part.texts_needed)]
-        yield family, title, len(part), len(enough), enough.min(), enough.median(), np.ceil(part.models_needed.max())
+        yield family, title, len(part), len(enough), enough.min(), enough.median(), part.models_needed.max()
 
 
 @sentence
