@@ -69,7 +69,7 @@ def test_a_value_that_begins_with_not_is_written_with_a_sign():
         ("a: {table: x, column: y}\na: {table: z, column: y}", "'a' is given twice"),
         ("a: {tables: x}", "needs at least `table`"),
         ("a: {table: x, colunm: y}", "did you mean column"),
-        ("a: {table: x, take: median, column: y}", "takes 'median'"),
+        ("a: {table: x, take: mode, column: y}", "takes 'mode'"),
         ("a: {table: x}", "needs `column`"),
     ],
 )
