@@ -70,3 +70,11 @@ def test_networks_that_learned_nothing_count_only_where_none_has():
     profile = SimpleNamespace(read_by=lambda task: "trained")
     table = crossed.design_table(accuracy.assign(task="trained"), scores(seeds=(1,)), profile).set_index("model")
     assert (table.texts == 8).all() and table.seeds["a"] == 1 and np.isnan(table.seeds["x"])
+
+
+def test_the_design_in_one_sentence():
+    table = pd.DataFrame(
+        {"task": ["t", "u"], "seeds": [3, 3], "texts": 60, "lowest": [0.8, 0.9], "highest": [0.85, 0.97]}
+    )
+    said = "6 networks explain 60 texts of each of 2 tasks; their accuracy is 0.80 to 0.97."
+    assert crossed.say_design(table) == said
