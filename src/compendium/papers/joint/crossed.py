@@ -175,8 +175,9 @@ def design_table(accuracy: pd.DataFrame, values: pd.DataFrame, profile: Profile)
 @sentence
 def say_design(table: pd.DataFrame) -> str:
     """How many networks, of which accuracy, were asked about how many texts. table: as `design_table` makes it."""
-    of = f"{table.seeds.sum():.0f} networks explain {table.texts.max():.0f} texts of each of {table.task.nunique()} tasks"
-    return f"{of}; their accuracy is {table.lowest.min():.2f} to {table.highest.max():.2f}"
+    texts = f"{table.texts.max():.0f} texts of each of {table.task.nunique()} tasks"
+    accuracy = f"{table.lowest.min():.2f} to {table.highest.max():.2f}"
+    return f"{table.seeds.sum():.0f} networks explain {texts}; their accuracy is {accuracy}"
 
 
 @sentence
