@@ -61,14 +61,11 @@ def parsed(home):
 
 @pytest.fixture(scope="session")
 def committed_home(tmp_path_factory):
-    """The real pages and the committed run of profile reference, with one notebook of each kind; by Quarto, if any."""
+    """The real pages and the committed run of profile reference; by Quarto, if any."""
     home = tmp_path_factory.mktemp("committed") / "project"
     madeup.copy_pages(home)
     shutil.copytree(madeup.PROJECT / "results" / "reference", home / "results" / "reference")
     with project_at(home):
-        paths = sorted(committed("reference").notebooks.glob("*.ipynb"))
-        for path in set(paths) - set({path.name.partition("-")[0]: path for path in paths}.values()):
-            path.unlink()
         render("reference", "auto", committed("reference"))
     return home
 
