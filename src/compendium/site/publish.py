@@ -75,14 +75,15 @@ def publish(profile: str) -> Path:
             f"`attreval run --profile {profile}` makes them"
         )
     make_manifest(profile)
+    exempt = printed_by_papers(settings)
     place.root.parent.mkdir(parents=True, exist_ok=True)
     with replace_folder(place.root) as folder:
-        left_out = _copy_clean(settings, run, Results(folder))
+        left_out = _copy_clean(settings, run, Results(folder), exempt)
         manifest = json.loads((run.root / "manifest.json").read_text(encoding="utf-8")) | {"left_out": left_out}
         processor = manifest.get("machine", {}).get("processor", "")
         if there := [row for row in read_elsewhere(place) if row["processor"] not in processor]:
             write_json(folder / ELSEWHERE, there)
-        _finish(settings, folder, manifest, _describe(settings.name, left_out))
+        _finish(settings, folder, manifest, _describe(settings.name, left_out), exempt)
     return _linked(place)
 
 
@@ -99,6 +100,7 @@ def publish_step(profile: str, step: str) -> Path:
     settings = config.load(profile)
     run, place = project.results(settings.name), committed(settings.name)
     record = json.loads(run.existing(run.record(step), step).read_text(encoding="utf-8"))
+    exempt = printed_by_papers(settings)
     with replace_folder(place.root) as folder, TemporaryDirectory() as alone:
         shutil.copytree(place.root, folder, dirs_exist_ok=True)
         manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
@@ -109,7 +111,7 @@ def publish_step(profile: str, step: str) -> Path:
             target = only.root / path.relative_to(run.root)
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(path, target)
-        said = _copy_clean(settings, only, Results(folder))
+        said = _copy_clean(settings, only, Results(folder), exempt)
         manifest["left_out"] = list(dict.fromkeys([*manifest["left_out"], *said]))
         manifest["steps"] = dict(sorted((manifest["steps"] | {step: record}).items()))
         manifest["settings"] = settings.model_dump() | manifest["settings"]
@@ -123,26 +125,29 @@ def publish_step(profile: str, step: str) -> Path:
             about += "; networks trained by device: " + ", ".join(f"{name} {count}" for name, count in devices.items())
         text = re.sub(rf"^`{step}` was published by itself.*\n\n", "", text, flags=re.MULTILINE)
         text = text.replace(NO_TEXT, f"{about}.\n\n{NO_TEXT}")
-        _finish(settings, folder, manifest, text + "".join(f"- {line}\n" for line in said if f"- {line}\n" not in text))
+        text += "".join(f"- {line}\n" for line in said if f"- {line}\n" not in text)
+        _finish(settings, folder, manifest, text, exempt)
     return _linked(place)
 
 
-def _copy_clean(settings: Profile, run: Results, copy: Results) -> list[str]:
-    """Copy figures, tables and notebooks without what quotes a corpus; say what is left out."""
+def _copy_clean(settings: Profile, run: Results, copy: Results, exempt: list[str]) -> list[str]:
+    """Copy figures, tables and notebooks without what quotes a corpus; say what is left out.
+
+    exempt: texts that may be quoted.
+    """
     files = [*run.notebooks.glob("[!.]*.ipynb"), *run.tables.glob("[!.]*.csv"), *run.figures.glob("[!.]*.svg")]
     pieces = [written(path) for path in sorted(files) if not path.stem.endswith(OF_TEXTS)]
-    texts, exempt = corpus_texts(settings), printed_by_papers(settings)
-    quoted = find_quotes({where: text for one in pieces for where, text in one.items()}, texts, exempt)
+    quoted = find_quotes({where: text for one in pieces for where, text in one.items()}, corpus_texts(settings), exempt)
     shown, figures = copy_figures(run, copy, quoted, vector=settings.name == MAIN)
     return [*copy_tables(run, copy, quoted), *figures, *copy_notebooks(run, copy, quoted, shown)]
 
 
-def _finish(settings: Profile, folder: Path, manifest: dict, readme: str) -> None:
+def _finish(settings: Profile, folder: Path, manifest: dict, readme: str, exempt: list[str]) -> None:
     """Write what describes the committed run; ValueError where anything in it quotes a corpus."""
     write_json(folder / "manifest.json", manifest)
     (folder / "claims.json").write_text(claims_json(Results(folder).tables), encoding="utf-8")
     (folder / "README.md").write_text(readme, encoding="utf-8")
-    check_folder(folder, corpus_texts(settings), printed_by_papers(settings))
+    check_folder(folder, corpus_texts(settings), exempt)
 
 
 def _linked(place: Results) -> Path:

@@ -16,7 +16,7 @@ shapes: u, v networks, j, k metrics, m methods, n texts, p pairs of networks.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
@@ -45,6 +45,7 @@ KINDS = {
     TRANSFORMERS: "two transformers",
     MIXED: "one network of each family",
 }
+NEARNESS = {SEEDS: 0, WORDS: 1, TRANSFORMERS: 1, MIXED: 2}  # how much two networks have in common, most first
 LEGIBLE = 0.09  # of a bar that has room for its number
 PARTS = {  # of a bar: label, colour
     "methods": ("the methods alone", "#4477aa"),
@@ -90,8 +91,9 @@ def decomposition_table(values: pd.DataFrame, models: Mapping, draws: int, confi
             kinds = np.array([_kind_of(*(columns.networks[at][0] for at in pair), models) for pair in pairs])
             rng = generator("decomposition", task, reading)
             drawn = [columns.mean_correlations(_draw_texts(columns, rng)) for _ in range(draws)]
+            seen = columns.correlations(np.ones(columns.scores.shape[-1]))
             for kind in dict.fromkeys(kinds):
-                found = _decompose(columns, pairs[kinds == kind], kind, drawn, rng, confidence)
+                found = _decompose(columns, pairs[kinds == kind], kind, seen, drawn, rng, confidence)
                 rows.append({"task": task, "reading": reading, "kind": kind, **found})
     return pd.DataFrame(rows)
 
@@ -164,7 +166,7 @@ def gather_columns(part: pd.DataFrame) -> Columns | None:
     columns = Columns(networks, judges, scores, has, there)
     own = np.diag(columns.covariances(every)).reshape(has.shape)
     seen = (scores.sum(axis=-1) / np.maximum(1, there.sum(axis=1))[None, :, None]).var(axis=-1, ddof=1)
-    return Columns(networks, judges, scores, has & (own > LEAST_TOLD * seen) & (seen > 0), there)
+    return replace(columns, known=has & (own > LEAST_TOLD * seen) & (seen > 0))
 
 
 def average_papers(correlations: np.ndarray, judges: np.ndarray) -> np.ndarray:
@@ -214,11 +216,14 @@ def share_variance(means: np.ndarray, pairs: np.ndarray, weights: np.ndarray) ->
     )
 
 
-def _decompose(columns: Columns, pairs, kind: str, drawn: list, rng, confidence: float) -> dict[str, object]:
-    """The numbers of one row: see `decomposition_table`. drawn: `mean_correlations` of drawn texts."""
+def _decompose(columns: Columns, pairs, kind: str, seen, drawn: list, rng, confidence: float) -> dict[str, object]:
+    """The numbers of one row: see `decomposition_table`.
+
+    seen: `correlations` of all texts; drawn: `mean_correlations` of drawn ones.
+    """
     of_model = np.unique([model for model, _ in columns.networks], return_inverse=True)[1]
-    every, one = np.ones(len(pairs)), columns.correlations(np.ones(columns.scores.shape[-1]))
-    found = share_variance(average_papers(one, columns.judges), pairs, every)
+    every = np.ones(len(pairs))
+    found = share_variance(average_papers(seen, columns.judges), pairs, every)
     shares = _shares(found)
     draws = np.array([_shares(share_variance(means, pairs, _draw_pairs(pairs, of_model, rng))) for means in drawn])
     bounds = percentile_interval(draws.reshape(-1, len(SHARES)), confidence)
@@ -237,7 +242,7 @@ def _decompose(columns: Columns, pairs, kind: str, drawn: list, rng, confidence:
         exchange = _exchange_models if name == "model" else _exchange_metrics
         worlds = [
             _shares(
-                share_variance(average_papers(exchange(one, columns, pairs, kind, rng), columns.judges), pairs, every)
+                share_variance(average_papers(exchange(seen, columns, pairs, kind, rng), columns.judges), pairs, every)
             )
             for _ in range(EXCHANGES)
         ]
@@ -324,7 +329,7 @@ def draw_decomposition(table: pd.DataFrame):
         return draw_nothing("No two models of a task went before two judges in this run.")
     use_style()
     rows = table[table.reading == "all"]
-    kinds = sorted(dict.fromkeys(rows.kind), key=lambda kind: (_nearness(pd.Series([kind]))[0], kind))
+    kinds = sorted(dict.fromkeys(rows.kind), key=lambda kind: (NEARNESS[kind], kind))
     sizes = [int((rows.kind == kind).sum()) for kind in kinds]
     figure, panels = plt.subplots(
         *(len(kinds), 2),
@@ -358,11 +363,6 @@ def draw_decomposition(table: pd.DataFrame):
     return panels[0, 0]
 
 
-def _nearness(kinds: pd.Series) -> pd.Series:
-    """0 for one network trained anew, 1 for two models of a family, 2 for one of each."""
-    return kinds.map({SEEDS: 0, MIXED: 2}).fillna(1)
-
-
 @sentence
 def say_decomposition(table: pd.DataFrame) -> str:
     """Whether judges or models make more of an order of methods: of one network, a family of models, and two."""
@@ -373,8 +373,8 @@ def say_decomposition(table: pd.DataFrame) -> str:
         "within a family of models",
         "from one family of models to the other",
     )
-    for near, part in rows.groupby(_nearness(rows.kind)):
-        where = places[int(near)]
+    for near, part in rows.groupby(rows.kind.map(NEARNESS)):
+        where = places[near]
         said.append(
             f"{where} the judge makes {_span(part.judge)} of the variance of an order of methods and the model "
             f"{_span(part.model)} ({(part.lead_low > 0).sum()} of {len(part)} comparisons surely more by the judge, "
