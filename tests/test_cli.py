@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -23,7 +24,7 @@ from compendium.catalogue import CATALOGUES
 from compendium.papers.common.claims import read_claims, score
 from compendium.papers.common.verdicts import Finding
 from compendium.workflow.parameters import NOTEBOOKS
-from compendium.workflow.run_notebook import MARK, with_mark
+from compendium.workflow.run_notebook import MARK, say
 
 
 @pytest.fixture(autouse=True)
@@ -190,11 +191,15 @@ def test_doctor_says_what_follows(tmp_path, monkeypatch):
     assert "read from there" in lines["corpora"]
 
 
-def test_lines_are_marked_inside_a_workflow_only(monkeypatch):
+def test_lines_are_marked_inside_a_workflow_only_and_written_at_once(monkeypatch):
+    """Many steps write to one pipe: with unbuffered output, another's line stood between a line and its end."""
+    written = []
+    monkeypatch.setattr(sys, "stderr", SimpleNamespace(write=written.append, flush=lambda: None))
     monkeypatch.delenv("ATTREVAL_IN_WORKFLOW", raising=False)
-    assert with_mark("x") == "x"
+    say("x")
     monkeypatch.setenv("ATTREVAL_IN_WORKFLOW", MARK)
-    assert with_mark("x") == f"{MARK}x"
+    say("x")
+    assert [text for text in written if text] == ["x\n", f"{MARK}x\n"]
 
 
 def test_claims_print_what_notebooks_have_found(tmp_path, monkeypatch):

@@ -30,7 +30,7 @@ def fetch(
     from compendium import config, corpora
     from compendium.corpora.fetch.fetching import with_tables
     from compendium.workflow.graph import write_stamps
-    from compendium.workflow.run_notebook import with_mark
+    from compendium.workflow.run_notebook import say
 
     tasks, names = list(task or []), list(weights or [])
     settings = config.load(profile or "quick") if profile or not (tasks or names) else None
@@ -39,7 +39,7 @@ def fetch(
         named = [name for m in settings.models.values() for name in (m.weights, m.tokenizer, m.start, m.embeddings)]
         names += [name for name in named if name in corpora.WEIGHTS]
     tasks, names = list(dict.fromkeys(tasks)), list(dict.fromkeys(names))
-    corpora.fetch(tasks, names, say=lambda text: print(with_mark(text), flush=True))
+    corpora.fetch(tasks, names, say=lambda text: say(text, sys.stdout))
     write_stamps(tasks, names)
 
 
@@ -101,7 +101,7 @@ def notebook(
     given = {key: _read_value(key, value) for key, _, value in pairs}
     if str(given.get("profile", "")).endswith((".yaml", ".yml")):
         given["profile"] = str(path_of(given["profile"]))  # the notebook runs from the project folder, not from here
-    print(run_notebook(name, given))
+    print(f"{run_notebook(name, given)}\n", end="")  # at once, as `say` does
 
 
 def _read_value(name: str, text: str):

@@ -143,12 +143,13 @@ def wait_for_line(process, pattern: str, seconds: float = 900) -> list[str]:
 POINTS = (  # what is waited for, and how many seconds after it everything is killed
     (r"02_train.*starting", 1.5),
     (r"06_zhao2023: starting", 5.0),
-    (r"08_joint: done", 1.5),
+    (r"08_joint: starting", 3.0),
+    (r"step 1 of 3 done", 1.5),  # 08_joint is done: what is left is the site, and the rule that asks for all
 )
 
 
 def test_what_is_lost_is_made_again_with_the_same_bytes_wherever_the_run_is_killed(finished):
-    """kill -9 of everything: while training, judging, rendering, each a moment after the step started."""
+    """kill -9 of everything: while training, judging, comparing, rendering, each a moment after that started."""
     whole = finished.tables("smoke")
     record = finished.results / "steps" / "06_zhao2023.json"
     (finished.results / "tables" / "06_zhao2023_aopc.csv").unlink()

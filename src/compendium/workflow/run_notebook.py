@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TextIO
 
 from attreval.core.tables import write_json, write_whole
 from compendium import project
@@ -19,13 +20,13 @@ from compendium.workflow.machine import commit, describe_machine
 MARK = "» "  # the workflow shows people the lines of its steps that begin so
 
 
-def with_mark(line: str) -> str:
-    """A message to the user: with the mark inside a workflow, as it is elsewhere."""
-    return os.environ.get("ATTREVAL_IN_WORKFLOW", "") + line
+def say(line: str, file: TextIO | None = None) -> None:
+    """Tell the user a line: with the mark inside a workflow, as it is elsewhere.
 
-
-def _say(line: str) -> None:
-    print(with_mark(line), file=sys.stderr, flush=True)
+    file: None is the standard error. The line is written at once, its end with it: many steps write to one pipe, and
+    where output is unbuffered (PYTHONUNBUFFERED) another's line would stand between the two.
+    """
+    print(f"{os.environ.get('ATTREVAL_IN_WORKFLOW', '')}{line}\n", end="", file=file or sys.stderr, flush=True)
 
 
 class StepFailed(RuntimeError):
@@ -49,7 +50,7 @@ def run_notebook(notebook: str, given: dict[str, object]) -> Path:
     step.set_threads(profile.threads)
     os.environ["PYTHONHASHSEED"] = "0"
     started = time.monotonic()
-    _say(f"{name}: starting")
+    say(f"{name}: starting")
     with _told_progress(name, folder.root / "logs" / f"{name}.progress"), write_whole(target) as part:
         source = project.home() / "notebooks" / f"{notebook}.ipynb"
         options = {"kernel_name": "python3", "progress_bar": False, "cwd": project.home(), "start_timeout": 300}
@@ -65,7 +66,7 @@ def run_notebook(notebook: str, given: dict[str, object]) -> Path:
     if (path := folder.record(name)).exists():
         ran_on = {"commit": commit(), "machine": describe_machine()}
         write_json(path, json.loads(path.read_text(encoding="utf-8")) | ran_on)
-    _say(f"{name}: done in {time.monotonic() - started:.0f} s")
+    say(f"{name}: done in {time.monotonic() - started:.0f} s")
     return target
 
 
@@ -96,7 +97,7 @@ def _watch(name: str, log: Path, done: threading.Event, every: float = 5.0) -> N
         if len(lines) > said:
             now = lines[-1]
             left = time_left(first[now["what"].split(",")[0]], now)
-            _say(f"{name}: {now['what']}: {now['done']} of {now['of']}{left}")
+            say(f"{name}: {now['what']}: {now['done']} of {now['of']}{left}")
         said = len(lines)
 
 
