@@ -10,7 +10,16 @@ from pathlib import Path
 import pytest
 from reference import CHECKOUT
 
-PARTS = ("config", "notebooks", "workflow", "paper", "results/reference/benchmark", "_quarto.yml", "index.qmd")
+PARTS = (
+    "config",
+    "notebooks",
+    "workflow",
+    "paper",
+    "results/reference/benchmark",
+    "_quarto.yml",
+    "index.qmd",
+    "CITATION.cff",
+)
 
 
 @dataclass(frozen=True)

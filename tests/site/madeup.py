@@ -31,7 +31,7 @@ def copy_pages(home: Path) -> None:
     """The real _quarto.yml, pages, bibliography and table declarations, without anything staged."""
     home.mkdir(parents=True)
     (home / "notebooks").mkdir()
-    for name in ("_quarto.yml", "index.qmd"):
+    for name in ("_quarto.yml", "index.qmd", "CITATION.cff"):
         shutil.copy(PROJECT / name, home / name)
     staged = shutil.ignore_patterns("notebooks", "tables", "reference")
     shutil.copytree(PROJECT / "paper", home / "paper", ignore=staged)

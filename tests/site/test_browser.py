@@ -8,7 +8,7 @@ from browsing import IN_BROWSER
 from bs4 import BeautifulSoup
 
 pytestmark = IN_BROWSER
-STARTS = {".pdf": b"%PDF-", ".png": b"\x89PNG"}  # how files begin that a page leads to
+STARTS = {".pdf": b"%PDF-", ".png": b"\x89PNG", ".zip": b"PK"}  # how files begin that a page leads to
 SEEN = """() => ({
   ids: [...document.querySelectorAll('[id]')].map(e => e.id),
   links: [...document.links].map(a => a.href),
@@ -64,6 +64,11 @@ def test_every_page_of_the_committed_run_is_without_a_flaw(browser, committed_ho
         elif parts.scheme not in ("file", "https"):
             wrong.append((path.name, "leads away", url))
     assert len(ids) > 25 and len(links) > 1000 and not wrong, wrong
+
+
+def test_the_paper_of_the_committed_run_has_twelve_pages_at_most(committed_home):
+    made = (committed_home / "_site" / "paper" / "attreval.pdf").read_bytes()
+    assert 8 <= len(re.findall(rb"/Type\s*/Page\b", made)) <= 12
 
 
 def test_captions_stand_above_tables_and_say_what_the_committed_run_shows(browser, committed_home):

@@ -4,14 +4,17 @@ import os
 import re
 import shutil
 from collections import Counter
+from io import BytesIO
 from urllib.parse import unquote, urlsplit
+from xml.etree import ElementTree
+from zipfile import ZipFile
 
 import pytest
 import yaml
 from inventory import SUPPLEMENTS, inventory
 
 from compendium.site.markdown import ReportError
-from compendium.site.pandoc_route import pdf
+from compendium.site.pandoc_route import jats, pdf
 from compendium.site.pandoc_route import site as site_module
 from compendium.site.pandoc_route.site import build, read_site
 from compendium.site.rendering import render, stage
@@ -108,6 +111,35 @@ def test_the_pdf_has_the_figures_tables_and_numbers_of_the_page(home, parsed, mo
     found = [" ".join(label.replace("~", " ").split()) for label in re.findall(r"#strong\[(.*?:)\]", kept[0])]
     assert [label for label in found if label.startswith(("Figure", "Table"))] == labels
     assert not re.search(r"\?\?|\{\{<|<figure|@(fig|tbl|sec)-", kept[0])
+
+
+@pytest.mark.parametrize("name", ["index", "kamp2023"])
+def test_the_jats_has_the_figures_and_tables_of_the_page_and_every_reference_leads_somewhere(home, parsed, name):
+    site = read_site(home, yaml.safe_load((home / "_variables.yml").read_text()))
+    made = jats.make_jats(site, home / "paper" / f"{name}.qmd")
+    assert made == jats.make_jats(site, home / "paper" / f"{name}.qmd")
+    with ZipFile(BytesIO(made)) as archive:
+        article = ElementTree.fromstring(archive.read("manuscript.xml"))
+        names = set(archive.namelist()) - {"manuscript.xml"}
+    assert {one.get("{http://www.w3.org/1999/xlink}href") for one in article.iter("graphic")} == names
+    known = {one.get("id") for one in article.iter()}
+    assert {one.get("rid") for one in article.iter("xref")} <= known
+    floats = parsed[home / "_site" / "paper" / f"{name}.html"].find_all("figure", id=True)
+    assert {one["id"] for one in floats} <= known
+    assert len(list(article.iter("element-citation"))) >= 3 and article.find("front//contrib//string-name").text
+
+
+def test_authors_and_doi_of_the_citation_file_are_those_of_the_jats():
+    one = {"family-names": "Curie", "given-names": "Marie", "orcid": "https://orcid.org/0000-0000-0000-0000"}
+    given = {"authors": [one | {"affiliation": "Sorbonne"}, {"name": "A team"}], "doi": "10.5072/1"}
+    assert jats.read_authors(given) == {
+        "author": [
+            {"surname": "Curie", "given-names": "Marie", "orcid": one["orcid"]}
+            | {"affiliation": [{"organization": "Sorbonne"}]},
+            {"name": "A team"},
+        ],
+        "article": {"type": "research-article", "doi": "10.5072/1"},
+    }
 
 
 @pytest.mark.parametrize("name", ["index", "kamp2023"])
@@ -249,8 +281,8 @@ def test_quarto_is_called_where_there_is_one_and_its_failure_changes_nothing(fre
     monkeypatch.setenv("PATH", str(program.parent), prepend=os.pathsep)
     program.write_text(FAKE.format(status=0))
     program.chmod(0o755)
-    made = files(render("smoke"))  # its modules are blocked in a page that is opened as a file; the PDF is ours
-    assert made.keys() == {"index.html", "paper/attreval.pdf"}
+    made = files(render("smoke"))  # its modules are blocked in a page that is opened as a file; PDF and JATS are ours
+    assert made.keys() == {"index.html", "paper/attreval.pdf", "paper/attreval-jats.zip"}
     assert made["index.html"] == b"<p>made by quarto\n" and made["paper/attreval.pdf"].startswith(b"%PDF-")
     program.write_text(FAKE.format(status=1))
     with pytest.raises(ReportError, match=r"(?s)quarto render ended with 1:.*said something"):

@@ -18,7 +18,7 @@ from attreval.core.tables import read_csv, write_whole
 from compendium import project
 from compendium.corpora import TASKS
 from compendium.papers.common import verdicts
-from compendium.papers.common.claims import CONCLUSION, say_turned
+from compendium.papers.common.claims import CONCLUSION, objections, say_turned
 from compendium.project import Results, step_name
 from compendium.site.committed import committed_runs, read_elsewhere, read_json
 from compendium.workflow.steps import STEPS
@@ -65,7 +65,7 @@ def fidelity_markdown() -> str:
     rows = [row for paper, profile in main.items() for row in claims[profile].values() if row["paper"] == paper]
     turned = {profile: read_turned(run) for profile, run in runs.items()}
     why = {row["claim"]: reason_of(row, turned[main[row["paper"]]].get(row["claim"], ())) for row in rows}
-    unknown = list(why.values()).count(NOT_FOUND)
+    unknown, against = list(why.values()).count(NOT_FOUND), objections()
     text = HEAD.format(runs=_name_runs(runs, main), count=_count(rows), unknown=unknown)
     for paper, profile in main.items():
         title, notebook, rule = PAPERS[paper]
@@ -77,6 +77,7 @@ def fidelity_markdown() -> str:
             words = f" “{row['words']}”" if row["words"] else ""
             kind = "" if row["kind"] == CONCLUSION else f"*{row['kind'].capitalize()}*: "
             said = f"{kind}{row['statement']}{words} ({row['where']}; `{row['claim']}`)"
+            said += f" *A second reader*: {against[row['claim']]}" if row["claim"] in against else ""
             cells = [said, *_measured(row), verdict, why[row["claim"]], *made]
             text += "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |\n"
     return text

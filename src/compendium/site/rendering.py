@@ -3,7 +3,7 @@
 The places are fixed (paper/notebooks/, paper/tables/, paper/figures/, paper/reference/, _variables.yml): paths in a
 page cannot be parameters. The explorer's page is made here too, since both routes copy it as it is; and the pages that
 come from the package's own docstrings and registries, which say the same in every profile. Quarto renders where it is
-installed, else pandoc: same pages, same sources. The PDF is always by pandoc.
+installed, else pandoc: same pages, same sources. The PDF and the JATS are always by pandoc.
 """
 
 from __future__ import annotations
@@ -23,15 +23,16 @@ import attreval
 from attreval.core.tables import write_whole
 from compendium import project
 from compendium.explorer.page import write_page
-from compendium.papers.common.claims import scorecard
+from compendium.papers.common.claims import read_claims, scorecard
 from compendium.papers.common.verdicts import VERDICTS
 from compendium.project import Results, replace_folder
 from compendium.site.api_page import python_markdown
 from compendium.site.cards import methods_markdown, metrics_markdown
 from compendium.site.committed import MAIN, committed, other_runs, without_links
-from compendium.site.markdown import ReportError, escape, raw_html
+from compendium.site.markdown import ReportError, escape, pipe_table, raw_html
 from compendium.site.notebook import read_notebook
 from compendium.site.numbers import read_declared_numbers, read_numbers
+from compendium.site.pandoc_route.jats import make_jats
 from compendium.site.pandoc_route.pdf import make_pdf
 from compendium.site.pandoc_route.site import build, staged_site
 from compendium.site.pictures import NOT_HERE, draw_note, draw_prices, draw_scorecards
@@ -45,7 +46,6 @@ VARIABLE = re.compile(r"\{\{<\s*var\s+(\S+)\s*>\}\}")
 MISSING_TABLE = f"| |\n|:--|\n| This table is {NOT_HERE}. |\n"
 STUDY = "08_joint_crossed"
 ROUTES = ("auto", "quarto", "pandoc")
-PDF = "paper/attreval.pdf"
 # A page that is opened as a file may load none; without them it works the same wherever it lies.
 MODULES = re.compile(rb'<script\b[^>]*\btype="module"[^>]*></script>\s*')
 NOT_RECORDED = "not recorded"
@@ -89,7 +89,11 @@ def stage(profile: str, results: Results | None = None) -> dict[str, str]:
         pages = "\n\n".join(path.read_text(encoding="utf-8") for path in paths if path.exists())
         variables = dict.fromkeys(VARIABLE.findall(pages), NOT_HERE) | variables
         copies = with_missing_cells(pages, copies)
-    texts = {"_notebooks.md": _notebook_list(sources), "_other-runs.md": beside}
+    texts = {
+        "_notebooks.md": _notebook_list(sources),
+        "_other-runs.md": beside,
+        "_second-reading.md": _second_reading(),
+    }
     for name, declared in read_declarations(home / "paper" / "tables.yml").items():
         try:
             texts[f"_{name}.md"] = table_markdown(name, declared, tables, variables)
@@ -111,6 +115,12 @@ def stage(profile: str, results: Results | None = None) -> dict[str, str]:
         part.write_text(yaml.safe_dump(nest(variables), allow_unicode=True, width=10_000), encoding="utf-8")
     write_page(results)
     return variables
+
+
+def _second_reading() -> str:
+    """What a second reader holds against the questions that claims are asked by."""
+    rows = [[claim.statement, claim.objection] for claim in read_claims() if claim.objection]
+    return pipe_table(["Conclusion", "A second reader"], rows, ["left", "left"])
 
 
 def reference_pages(bibliography: Path) -> dict[str, str]:
@@ -243,8 +253,9 @@ def render(profile: str, route: str = "auto", results: Results | None = None) ->
                 path = folder / address
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(data)
-        (folder / PDF).parent.mkdir(exist_ok=True)
-        (folder / PDF).write_bytes(make_pdf(staged_site(home), home / "paper" / "index.qmd"))
+        (folder / "paper").mkdir(exist_ok=True)
+        for name, make in (("attreval.pdf", make_pdf), ("attreval-jats.zip", make_jats)):
+            (folder / "paper" / name).write_bytes(make(staged_site(home), home / "paper" / "index.qmd"))
     return home / "_site"
 
 

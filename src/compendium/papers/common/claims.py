@@ -43,8 +43,9 @@ class Claim(Section):
     title: a few words for pictures. words: the paper's own. measure: our number in words. reported: what the paper has,
     in words. null_world: what a world without the effect gives, of NULLS. contrast: how the number is made, for the
     judge that knows contrasts. why_not: why it cannot be tested here, if so. gold: the task that holds the paper's
-    gold, without which nothing tests it. kind: a conclusion, or no more than a check, which is listed apart. sequel:
-    the work in the bibliography that came after the paper and makes the claim, where it is not the paper's own.
+    gold, without which nothing tests it. objection: what a second reader holds against the question. kind: a
+    conclusion, or no more than a check, which is listed apart. sequel: the work in the bibliography that came after the
+    paper and makes the claim, where it is not the paper's own.
     """
 
     id: str
@@ -59,6 +60,7 @@ class Claim(Section):
     null_world: Literal[NULLS]
     contrast: dict[str, Any] | None = None
     why_not: str = ""
+    objection: str = ""
     gold: str = ""
     kind: Literal[KINDS] = CONCLUSION
     sequel: str = ""
@@ -145,14 +147,20 @@ def scorecard(tables: Path, checks: bool = True) -> pd.DataFrame:
     return table if checks else table[table.kind == CONCLUSION]
 
 
+def objections() -> dict[str, str]:
+    """What a second reader holds against the question, by claim that one is held against."""
+    return {claim.id: claim.objection for claim in read_claims() if claim.objection}
+
+
 def for_people(table: pd.DataFrame) -> str:
     """A scorecard in words: by claim its verdict, our value, what chance gives, and how many texts."""
-    out = []
+    out, against = [], objections()
     for row in table.sort_values("kind", key=lambda kinds: kinds != CONCLUSION, kind="stable").itertuples():
         why = f" ({row.reason})" if isinstance(row.reason, str) and row.reason else ""
         of = "" if row.kind == CONCLUSION else f"{row.kind}, "
         words = f" (“{row.words}”)" if isinstance(row.words, str) and row.words else ""
         out += [f"{of}{row.verdict}: {row.claim}, {row.paper}{why}", f"    {row.statement}{words}"]
+        out += [f"    a second reader: {against[row.claim]}"] if row.claim in against else []
         if pd.isna(row.value):
             continue
         said = [f"ours {row.value:+.3f} [{row.low:+.3f}, {row.high:+.3f}], claimed {row.claimed}"]

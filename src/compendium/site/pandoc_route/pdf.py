@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 import tempfile
+from collections.abc import Callable
 from importlib import resources
 from pathlib import Path
 from urllib.parse import unquote
@@ -24,6 +25,22 @@ pf.elements.RAW_FORMATS.add("typst")  # pandoc knows it, panflute's list is olde
 
 def make_pdf(site: Site, source: Path) -> bytes:
     """A .qmd page as PDF: same text, numbers, figures and tables as its HTML. ReportError as for the page."""
+    doc, pictures = read_tree(site, source, _draw_float)
+    with tempfile.TemporaryDirectory() as made:
+        folder = Path(made)
+        for name, data in pictures.items():
+            path = folder / posixpath.normpath(name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+        (folder / "paper.typ").write_text(_write_typst(doc, site.bibliography), encoding="utf-8")
+        return typst.compile(folder / "paper.typ", root=folder, ignore_system_fonts=True)
+
+
+def read_tree(site: Site, source: Path, draw: Callable[[Float], list]) -> tuple[pf.Doc, dict[str, bytes]]:
+    """A .qmd page for another form than HTML: its tree, numbered, and its pictures by the names they have in it.
+
+    draw: the blocks of a figure or table. Raises ReportError as for the page.
+    """
     pictures: dict[str, bytes] = {}
 
     def embed(path: Path, label: str) -> str:
@@ -33,17 +50,10 @@ def make_pdf(site: Site, source: Path) -> bytes:
     page = expand(source, site.home, site.variables, embed)
     doc = pandoc.read(page.text, filters=site.filters)
     doc.walk(lambda element, doc: _read_html(element))
-    number(doc, page.where, bool(doc.get_metadata("number-sections")), _draw_float)
+    number(doc, page.where, bool(doc.get_metadata("number-sections")), draw)
     doc.walk(lambda element, doc: _fit_page(element))
     doc.walk(lambda element, doc: _take_picture(element, source, page, pictures))
-    with tempfile.TemporaryDirectory() as made:
-        folder = Path(made)
-        for name, data in pictures.items():
-            path = folder / posixpath.normpath(name)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(data)
-        (folder / "paper.typ").write_text(_write_typst(doc, site.bibliography), encoding="utf-8")
-        return typst.compile(folder / "paper.typ", root=folder, ignore_system_fonts=True)
+    return doc, pictures
 
 
 def _write_typst(doc: pf.Doc, bibliography: Path | None) -> str:
