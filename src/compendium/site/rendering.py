@@ -29,6 +29,7 @@ from compendium.project import Results, replace_folder
 from compendium.site.api_page import python_markdown
 from compendium.site.cards import methods_markdown, metrics_markdown
 from compendium.site.committed import MAIN, committed, other_runs, without_links
+from compendium.site.far_cells import far_cells_markdown
 from compendium.site.markdown import ReportError, escape, pipe_table, raw_html
 from compendium.site.notebook import read_notebook
 from compendium.site.numbers import read_declared_numbers, read_numbers
@@ -93,6 +94,7 @@ def stage(profile: str, results: Results | None = None) -> dict[str, str]:
         "_notebooks.md": _notebook_list(sources),
         "_other-runs.md": beside,
         "_second-reading.md": _second_reading(),
+        "_far-cells.md": far_cells_markdown(tables),
     }
     for name, declared in read_declarations(home / "paper" / "tables.yml").items():
         try:
