@@ -69,7 +69,8 @@ def _pointing(table: pd.DataFrame, choices: pd.DataFrame, models: pd.DataFrame) 
         asked = choices[choices.choice.isin(own) & choices.game.isin(part.metric)].dropna(subset="largest")
         most = asked.sort_values("largest", key=abs).drop_duplicates(["choice", "value"], keep="last").sort_index()
         tried = [
-            f"{one.choice} {one.value} for {one.instead_of} ({one.largest:+.2f} at most)" for one in most.itertuples()
+            f"{one.choice}: {one.value} in place of {one.instead_of} ({one.largest:+.2f} at most)"
+            for one in most.itertuples()
         ]
         behind = models[models.experiment == experiment].ours_less_published.mean()
         tried += [f"our models' accuracy less the published is {behind:+.2f}"] if pd.notna(behind) else []
@@ -96,7 +97,7 @@ def _diagnosticity(table: pd.DataFrame, rules: pd.DataFrame, drivers: pd.DataFra
             count = ((near.diagnosticity - near.published).abs() <= FAR).sum()
             tried += [f"rule {rule} (brings {count} of {len(near)} near)"] if rule != "published" and len(near) else []
         for one in drivers[drivers.metric == metric].itertuples():
-            tried += [f"{one.title} (mean {one.diagnosticity:.2f} for {one.before:.2f})"]
+            tried += [f"{one.title} (mean {one.diagnosticity:.2f} in place of {one.before:.2f})"]
         yield f"Table 6, {title_of('metric', metric)}", part, "; ".join(tried)
 
 

@@ -37,7 +37,7 @@ from compendium.site.pandoc_route.jats import make_jats
 from compendium.site.pandoc_route.pdf import make_pdf
 from compendium.site.pandoc_route.site import build, staged_site
 from compendium.site.pictures import NOT_HERE, draw_note, draw_prices, draw_scorecards
-from compendium.site.tables import html_with_titles, in_words, read_declarations, table_markdown
+from compendium.site.tables import MISSING, html_with_titles, in_words, read_declarations, table_markdown
 from compendium.workflow.manifest import JUDGES
 
 # the text is written for these: what is missing in them is an error, in a run of one's own it is named
@@ -93,7 +93,7 @@ def stage(profile: str, results: Results | None = None) -> dict[str, str]:
     texts = {
         "_notebooks.md": _notebook_list(sources),
         "_other-runs.md": beside,
-        "_second-reading.md": _second_reading(),
+        "_second-reading.md": _second_reading(results.tables),
         "_far-cells.md": far_cells_markdown(tables),
     }
     for name, declared in read_declarations(home / "paper" / "tables.yml").items():
@@ -119,10 +119,12 @@ def stage(profile: str, results: Results | None = None) -> dict[str, str]:
     return variables
 
 
-def _second_reading() -> str:
-    """What a second reader holds against the questions that claims are asked by."""
-    rows = [[claim.statement, claim.objection] for claim in read_claims() if claim.objection]
-    return pipe_table(["Conclusion", "A second reader"], rows, ["left", "left"])
+def _second_reading(tables: Path) -> str:
+    """What a second reader holds against the questions that claims are asked by, and what our numbers rest on."""
+    judged = scorecard(tables).set_index("claim") if any(tables.glob("[!.]*_claims.csv")) else pd.DataFrame()
+    basis = judged.get("basis", pd.Series(dtype=str)).dropna()
+    rows = [[one.statement, one.objection, basis.get(one.id, MISSING)] for one in read_claims() if one.objection]
+    return pipe_table(["Conclusion", "A second reader", "Ours"], rows, ["left"] * 3)
 
 
 def reference_pages(bibliography: Path) -> dict[str, str]:
