@@ -37,7 +37,7 @@ from compendium.site.pandoc_route.jats import make_jats
 from compendium.site.pandoc_route.pdf import make_pdf
 from compendium.site.pandoc_route.site import build, staged_site
 from compendium.site.pictures import NOT_HERE, draw_note, draw_prices, draw_scorecards
-from compendium.site.tables import MISSING, html_with_titles, in_words, read_declarations, table_markdown
+from compendium.site.tables import html_with_titles, in_words, read_declarations, table_markdown
 from compendium.workflow.manifest import JUDGES
 
 # the text is written for these: what is missing in them is an error, in a run of one's own it is named
@@ -123,7 +123,7 @@ def _second_reading(tables: Path) -> str:
     """What a second reader holds against the questions that claims are asked by, and what our numbers rest on."""
     judged = scorecard(tables).set_index("claim") if any(tables.glob("[!.]*_claims.csv")) else pd.DataFrame()
     basis = judged.get("basis", pd.Series(dtype=str)).dropna()
-    rows = [[one.statement, one.objection, basis.get(one.id, MISSING)] for one in read_claims() if one.objection]
+    rows = [[one.statement, one.objection, basis.get(one.id, "not tested")] for one in read_claims() if one.objection]
     return pipe_table(["Conclusion", "A second reader", "Ours"], rows, ["left"] * 3)
 
 
