@@ -148,12 +148,14 @@ def _find_results(profile: str, committed: bool = False):
 @plain_errors
 def publish(
     profile: ProfileName = "quick",
-    step: Annotated[str | None, typer.Option(help="this step alone, beside the others of the committed run")] = None,
+    step: Annotated[
+        list[str] | None, typer.Option(help="this alone, beside the committed others: 04_*, repeatable")
+    ] = None,
 ):
     """Copy a whole run into results/reference, without any corpus text; write docs/fidelity.md and links to it."""
-    from compendium.site.publish import publish, publish_step
+    from compendium.site.publish import publish, publish_steps
 
-    print(publish_step(profile, step) if step else publish(profile))
+    print(publish_steps(profile, step) if step else publish(profile))
 
 
 @app.command()

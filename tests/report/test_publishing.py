@@ -27,7 +27,7 @@ from compendium.papers.common.claims import read_claims, score
 from compendium.site import quotes as proof
 from compendium.site.committed import ELSEWHERE, LEAD, committed, write_links
 from compendium.site.fidelity import fidelity_markdown, main_runs, reason_of
-from compendium.site.publish import publish, publish_step, shrink_png, shrink_svg
+from compendium.site.publish import publish, publish_steps, shrink_png, shrink_svg
 from compendium.site.quotes import WINDOW, find_quotes, letters
 from compendium.workflow.steps import expected_steps
 
@@ -215,7 +215,7 @@ def test_a_step_is_committed_by_itself(home):
         write_csv(run.tables / "08_joint_new.csv", pd.DataFrame(rows))
         facts = json.loads(run.record("08_joint").read_text()) | {"files": ["tables/08_joint_new.csv"], "commit": "abc"}
         write_json(run.record("08_joint"), facts | {"devices": {"cuda": 2}, "processor_seconds": 100.0})
-        assert publish_step("quick", "08_joint") == place
+        assert publish_steps("quick", ["08_jo*t"]) == place
     assert (place / "tables" / "08_joint_new.csv").read_text().split() == ["n", "2"]
     changed = {path for path, data in before.items() if path.read_bytes() != data}
     assert changed == {place / "README.md", place / "manifest.json"}
@@ -225,10 +225,10 @@ def test_a_step_is_committed_by_itself(home):
     assert manifest["steps"]["08_joint"]["processor_seconds"] == 100
     assert manifest["processor_seconds"] == sum(step["processor_seconds"] for step in manifest["steps"].values())
     nbformat.write(notebook(shown(text_plain=SECRET)), run.executed("08_joint"))
-    publish_step("quick", "08_joint")
+    publish_steps("quick", ["08_joint"])
     assert "08_joint, cell 2, output 1: words of snli/test/secret" in (place / "README.md").read_text()
     with pytest.raises(FileNotFoundError, match="run notebook 09_nothing"):
-        publish_step("quick", "09_nothing")
+        publish_steps("quick", ["09_nothing"])
 
 
 def test_which_tables_are_committed(home):

@@ -6,11 +6,13 @@ They are smaller there, without corpus texts, and with nothing of the machine.
 from __future__ import annotations
 
 import base64
+import fnmatch
 import io
 import json
 import re
 import shutil
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -87,47 +89,60 @@ def publish(profile: str) -> Path:
     return _linked(place)
 
 
-def publish_step(profile: str, step: str) -> Path:
-    """Put one step of a run beside the others of the committed run, or in place of what it committed before.
+def publish_steps(profile: str, steps: Sequence[str]) -> Path:
+    """Put some steps of a run beside the others of the committed run, or in place of what they committed before.
 
-    For a study of its own that a machine runs without the rest of the profile; the rest, and the settings that it had,
-    stay as they are. Gives the folder.
+    For a study of its own, or one paper anew, that a machine runs without the rest of the profile; the rest, and the
+    settings that it had, stay as they are. steps: names, or patterns of names such as `02_train-*`. Gives the folder.
 
     Raises:
-        FileNotFoundError: the step has not run here, or a task's table is not there to compare with.
+        FileNotFoundError: a step has not run here, or a task's table is not there to compare with.
         ValueError: something in the folder would be quoted.
     """
     settings = config.load(profile)
     run, place = project.results(settings.name), committed(settings.name)
-    record = json.loads(run.existing(run.record(step), step).read_text(encoding="utf-8"))
+    here = sorted(path.stem for path in run.steps.glob("[!.]*.json"))
+    names = sorted({name for step in steps for name in fnmatch.filter(here, step) or [step]})
+    records = {name: json.loads(run.existing(run.record(name), name).read_text(encoding="utf-8")) for name in names}
     exempt = printed_by_papers(settings)
     with replace_folder(place.root) as folder, TemporaryDirectory() as alone:
         shutil.copytree(place.root, folder, dirs_exist_ok=True)
         manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-        for name in manifest["steps"].get(step, {"files": []})["files"]:
-            (folder / name).unlink(missing_ok=True)
         only = Results(Path(alone))
-        for path in [run.executed(step), *(run.root / name for name in record["files"])]:
-            target = only.root / path.relative_to(run.root)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(path, target)
+        for name, record in records.items():
+            for file in manifest["steps"].get(name, {"files": []})["files"]:
+                (folder / file).unlink(missing_ok=True)
+            files = [run.root / file for file in record["files"] if file.startswith(("tables/", "figures/"))]
+            for path in [run.executed(name), *files]:
+                target = only.root / path.relative_to(run.root)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(path, target)
         said = _copy_clean(settings, only, Results(folder), exempt)
         manifest["left_out"] = list(dict.fromkeys([*manifest["left_out"], *said]))
-        manifest["steps"] = dict(sorted((manifest["steps"] | {step: record}).items()))
+        manifest["steps"] = dict(sorted((manifest["steps"] | records).items()))
         manifest["settings"] = settings.model_dump() | manifest["settings"]
         for total in ("seconds", "processor_seconds"):
             manifest[total] = round(sum(one[total] for one in manifest["steps"].values()), 1)
-        text = (folder / "README.md").read_text(encoding="utf-8")
-        about = (
-            f"`{step}` was published by itself: commit `{record.get('commit', 'unknown')}`, {record['finished'][:10]}"
-        )
-        if devices := record.get("devices"):
-            about += "; networks trained by device: " + ", ".join(f"{name} {count}" for name, count in devices.items())
-        text = re.sub(rf"^`{step}` was published by itself.*\n\n", "", text, flags=re.MULTILINE)
-        text = text.replace(NO_TEXT, f"{about}.\n\n{NO_TEXT}")
+        text = _say_alone((folder / "README.md").read_text(encoding="utf-8"), records)
         text += "".join(f"- {line}\n" for line in said if f"- {line}\n" not in text)
         _finish(settings, folder, manifest, text, exempt)
     return _linked(place)
+
+
+def _say_alone(text: str, records: Mapping[str, dict]) -> str:
+    """README.md of a committed run with a line on steps that are published by themselves. records: by step."""
+    kinds = Counter(record["notebook"] for record in records.values())
+    named = [f"`{kind}` ({count})" if count > 1 else f"`{kind}`" for kind, count in kinds.items()]
+    about = f"{', '.join(named)} {'was' if len(records) == 1 else 'were'} published by "
+    text = re.sub(rf"^{re.escape(about)}.*\n\n", "", text, flags=re.MULTILINE)
+    commits = ", ".join(dict.fromkeys(f"`{record.get('commit', 'unknown')}`" for record in records.values()))
+    dates = sorted({record["finished"][:10] for record in records.values()})
+    about += "itself" if len(records) == 1 else "themselves"
+    about += f": commit {commits}, {' to '.join(dict.fromkeys((dates[0], dates[-1])))}"
+    devices: Counter[str] = sum((Counter(record.get("devices", {})) for record in records.values()), Counter())
+    if devices:
+        about += "; networks trained by device: " + ", ".join(f"{name} {count}" for name, count in devices.items())
+    return text.replace(NO_TEXT, f"{about}.\n\n{NO_TEXT}")
 
 
 def _copy_clean(settings: Profile, run: Results, copy: Results, exempt: list[str]) -> list[str]:
