@@ -228,6 +228,20 @@ def test_scores_say_what_they_rest_on(tmp_path):
         scorecard(tmp_path / "nothing")
 
 
+def test_a_claim_on_gold_is_not_tested_by_what_stands_in_for_it(tmp_path, monkeypatch):
+    """Whether the gold is not here, or here and not what this run was asked about."""
+    claims = claims_of(tmp_path, {"gold": "esnli"})
+    for at_hand, corpus, verdict in (
+        (True, "the paper's", "reproduced"),
+        (True, "stand-in", "not testable here"),
+        (False, "the paper's", "not testable here"),
+    ):
+        monkeypatch.setattr("compendium.corpora.at_hand", lambda _, here=at_hand: here)
+        row = score(claims, {"x": found(0.2, corpus=corpus)}).iloc[0]
+        assert row.verdict == verdict and row.value == pytest.approx(0.2)
+        assert ("esnli" in row.reason) == (verdict != "reproduced")
+
+
 def test_several_claims_are_adjusted_for_their_number(tmp_path):
     """One of many that just passes alone does not pass among them."""
     edge = Finding(0.2, np.concatenate([np.full(980, 0.2), np.full(19, -0.1)]), texts=50)

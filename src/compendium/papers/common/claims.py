@@ -123,7 +123,7 @@ def _checked(claim: Claim, finding: Finding) -> Finding:
         return untested(claim.why_not) if claim.why_not else finding
     if np.isnan(finding.value):
         return untested(finding.basis or "nothing in this run tests it")
-    if claim.gold and not corpora.at_hand(claim.gold):
+    if claim.gold and (finding.corpus == "stand-in" or not corpora.at_hand(claim.gold)):
         return replace(finding, reason=NO_GOLD.format(claim.gold), corpus=STAND_IN)
     if finding.texts < LEAST_TEXTS:
         why = f"{finding.texts} texts decide nothing; a claim needs {LEAST_TEXTS} of each task"
