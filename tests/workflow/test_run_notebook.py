@@ -14,8 +14,10 @@ PROFILE = {
     "tasks": {"snli": {"models": ["small"], "train_rows": 1, "dev_rows": 1, "test_rows": 1, "explain_rows": 1}},
     "explain": {"methods": ["lime"]},
 }
-CELL = """from pathlib import Path
-print("profile is", profile)
+CELL = """import json
+from pathlib import Path
+from ipykernel.connect import get_connection_info
+print("profile is", profile, "by", json.loads(get_connection_info())["transport"])
 if Path("broken").exists():
     raise ArithmeticError("the plot was lost")"""
 
@@ -58,7 +60,7 @@ def test_a_notebook_fails_then_runs_then_fails(home, capsys):
     (home / "broken").unlink()
     assert run_notebook("01_data", {"profile": "mine"}) == results / "notebooks" / "01_data.ipynb"
     assert files(results) == ["notebooks/01_data.ipynb"]
-    assert "profile is mine" in outputs(results / "notebooks" / "01_data.ipynb")
+    assert "profile is mine by ipc" in outputs(results / "notebooks" / "01_data.ipynb"), "no port, which two could share"
     assert capsys.readouterr().err.count("01_data: ") == 3  # started twice, done once
 
     finished = (results / "notebooks" / "01_data.ipynb").read_bytes()

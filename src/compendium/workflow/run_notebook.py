@@ -6,11 +6,14 @@ import contextlib
 import json
 import os
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TextIO
+
+from traitlets.config import Config
 
 from attreval.core.tables import write_json, write_whole
 from compendium import project
@@ -51,11 +54,12 @@ def run_notebook(notebook: str, given: dict[str, object]) -> Path:
     os.environ["PYTHONHASHSEED"] = "0"
     started = time.monotonic()
     say(f"{name}: starting")
-    with _told_progress(name, folder.root / "logs" / f"{name}.progress"), write_whole(target) as part:
+    progress = _told_progress(name, folder.root / "logs" / f"{name}.progress")
+    with progress, write_whole(target) as part, _own_sockets() as sockets:
         source = project.home() / "notebooks" / f"{notebook}.ipynb"
         options = {"kernel_name": "python3", "progress_bar": False, "cwd": project.home(), "start_timeout": 300}
         try:
-            papermill.execute_notebook(source, part, parameters=given, **options)
+            papermill.execute_notebook(source, part, parameters=given, config=sockets, **options)
         except (PapermillExecutionError, DeadKernelError) as error:
             failed.parent.mkdir(parents=True, exist_ok=True)
             if part.exists():
@@ -68,6 +72,20 @@ def run_notebook(notebook: str, given: dict[str, object]) -> Path:
         write_json(path, json.loads(path.read_text(encoding="utf-8")) | ran_on)
     say(f"{name}: done in {time.monotonic() - started:.0f} s")
     return target
+
+
+@contextlib.contextmanager
+def _own_sockets() -> Iterator[Config]:
+    """How the kernel is spoken to: by sockets in a folder of its own.
+
+    Of many steps that start at once, two could be given the same port, and one would fail; and a port is open to every
+    user of the machine.
+    """
+    if sys.platform == "win32":
+        yield Config()
+        return
+    with tempfile.TemporaryDirectory(prefix="kernel-") as folder:
+        yield Config(KernelManager={"transport": "ipc", "connection_file": str(Path(folder, "kernel.json"))})
 
 
 @contextlib.contextmanager
