@@ -25,9 +25,10 @@ from attreval.core.tables import write_csv, write_instances, write_json
 from compendium import config, corpora, project
 from compendium.papers.common.claims import read_claims, score
 from compendium.site import quotes as proof
+from compendium.site.clean_copies import shrink_png, shrink_svg
 from compendium.site.committed import ELSEWHERE, LEAD, committed, write_links
 from compendium.site.fidelity import fidelity_markdown, main_runs, reason_of
-from compendium.site.publish import publish, publish_steps, shrink_png, shrink_svg
+from compendium.site.publish import publish, publish_steps
 from compendium.site.quotes import WINDOW, find_quotes, letters
 from compendium.workflow.steps import expected_steps
 
@@ -220,7 +221,7 @@ def test_a_step_is_committed_by_itself(home):
     changed = {path for path, data in before.items() if path.read_bytes() != data}
     assert changed == {place / "README.md", place / "manifest.json"}
     text, manifest = (place / "README.md").read_text(), json.loads((place / "manifest.json").read_text())
-    said = "`08_joint` was published by itself: commit `abc`, 2001-02-03; networks trained by device: cuda 2."
+    said = "- `abc`: `08_joint`; networks trained by device: cuda 2\n"
     assert text.count(said) == 1 and text.startswith(before[place / "README.md"].decode()[:300])
     assert manifest["steps"]["08_joint"]["processor_seconds"] == 100
     assert manifest["processor_seconds"] == sum(step["processor_seconds"] for step in manifest["steps"].values())
@@ -257,7 +258,7 @@ def test_which_tables_are_committed(home):
 def test_what_is_left_names_file_and_place_and_nothing_is_committed(home, monkeypatch):
     before = publish("quick")
     kept = sorted(path.name for path in before.rglob("*"))
-    monkeypatch.setattr("compendium.site.publish.clean_notebook", lambda path, *_: (nbformat.read(path, 4), []))
+    monkeypatch.setattr("compendium.site.clean_copies.clean_notebook", lambda path, *_: (nbformat.read(path, 4), []))
     with pytest.raises(ValueError, match=r"names a machine:\n  \w+.ipynb: /home/somebody"):
         publish("quick")
     monkeypatch.setattr(proof, "machine_facts", lambda files: [])

@@ -60,7 +60,8 @@ def test_a_notebook_fails_then_runs_then_fails(home, capsys):
     (home / "broken").unlink()
     assert run_notebook("01_data", {"profile": "mine"}) == results / "notebooks" / "01_data.ipynb"
     assert files(results) == ["notebooks/01_data.ipynb"]
-    assert "profile is mine by ipc" in outputs(results / "notebooks" / "01_data.ipynb"), "no port, which two could share"
+    said = outputs(results / "notebooks" / "01_data.ipynb")
+    assert "profile is mine by ipc" in said, "no port, which two kernels could share"
     assert capsys.readouterr().err.count("01_data: ") == 3  # started twice, done once
 
     finished = (results / "notebooks" / "01_data.ipynb").read_bytes()

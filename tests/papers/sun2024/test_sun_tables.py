@@ -120,7 +120,13 @@ def test_agents_that_have_not_learned_decide_nothing():
     reasons = sun_claims.claims_table(Recorder(), both, learned).set_index("claim").reason
     assert reasons["spans-help-agents"] == reasons["text-for-encoders"] == "t, one: no better than chance"
     assert reasons["tokens-comprehensive"].startswith("10 texts decide nothing")
-    asked = sun_claims.claims_table(Recorder(), both, learned.assign(learned=True)).set_index("claim")
+    step, learned = Recorder(), learned.assign(learned=True)
+    alone = sun_claims.claims_table(step, both, learned).set_index("claim").reason
+    assert alone["spans-help-agents"] == sun_claims.ONE_AGENT, "what training anew does is not in the interval"
+    agents = step.profile.diagnosis.agents.model_copy(update={"seeds": [1, 2]})
+    diagnosis = step.profile.diagnosis.model_copy(update={"agents": agents})
+    step.profile = step.profile.model_copy(update={"diagnosis": diagnosis})
+    asked = sun_claims.claims_table(step, both, learned).set_index("claim")
     assert asked.value["spans-help-agents"] == pytest.approx(0.2)
 
 

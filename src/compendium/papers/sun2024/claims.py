@@ -41,6 +41,7 @@ from compendium.papers.sun2024.tables import (
 from compendium.workflow.step import Step
 
 TEXT = ["task", "model", "instance"]
+ONE_AGENT = "one agent of each kind was trained, and training anew moves what agents gain more than explanations do"
 COLUMNS = ["task", "model", "kind", "technique", "type", "form", "property", "instance", "value", "chance"]
 TURNED = {"task": "corpus", "model": "model", "technique": "method", "type": "metric"}
 RIVALS = {"technique": "method", "type": "metric", "form": "protocol"}  # what is turned where one rival is asked alone
@@ -89,7 +90,8 @@ def _with_chance(values: pd.DataFrame, random: pd.DataFrame, more: list[str]) ->
 def claims_table(step: Step, values: pd.DataFrame, learned: pd.DataFrame | None = None) -> pd.DataFrame:
     """One row per claim of the paper with our value, its interval, its nulls and a verdict.
 
-    learned: from `agents.agents_learned`; agents that have not learned say nothing of explanations.
+    learned: from `agents.agents_learned`; agents that have not learned say nothing of explanations, and neither does
+    one agent of each kind.
     """
     claims, found, unlearned = read_claims("sun2024"), {}, ""
     values, void = _of_learned(step, values)
@@ -102,8 +104,11 @@ def claims_table(step: Step, values: pd.DataFrame, learned: pd.DataFrame | None 
         if claim.why_not:
             continue
         found[claim.id] = our_value(claim, values, step) if claim.contrast else trade_off(step, values)
-        if unlearned and found[claim.id].reason and (claim.contrast or {}).get("property") == "simulatability":
+        of_agents = (claim.contrast or {}).get("property") == "simulatability"
+        if of_agents and unlearned and found[claim.id].reason:
             found[claim.id] = untested(unlearned)
+        elif of_agents and len(step.profile.diagnosis.agents.seeds) == 1 and not found[claim.id].reason:
+            found[claim.id] = untested(ONE_AGENT)
         elif void and found[claim.id].reason:
             found[claim.id] = untested(void)
     return score(claims, found, step.profile.bootstrap.confidence, published_values())
