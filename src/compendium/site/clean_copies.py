@@ -17,8 +17,8 @@ from compendium.site.quotes import outputs_of
 
 LONG_BYTES = 50_000  # from here on a table's numbers are cut to so many digits
 DIGITS = 6
-MOST_BYTES = 6_000_000  # of a table with all digits; about half of that is committed
-OF_TEXTS = ("_instances", "_predictions")  # large tables that no number, figure or claim of the site is made from
+MOST_BYTES = 5_000_000  # of a table with all digits; about three quarters of that would be committed
+OF_TEXTS = ("_instances", "_predictions", "_uninformed", "_heads")  # tables that nothing of the site is made from
 LONG_NUMBER = re.compile(r"(?<![\w#.-])-?\d+\.\d{3,}(?:e-?\d+)?(?![\w.])")
 COLOURS = 128
 KEPT = ("text/html", "text/markdown", "text/plain", "image/png")

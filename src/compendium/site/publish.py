@@ -181,7 +181,7 @@ def _is_of(line: str, step: str) -> bool:
 def _describe(profile: str, manifest: Mapping) -> str:
     """README.md of a committed run."""
     left_out = manifest["left_out"]
-    kinds = " and ".join(f"`*{kind}.csv`" for kind in OF_TEXTS)
+    kinds = ", ".join(f"`*{kind}.csv`" for kind in OF_TEXTS)
     pictures = (
         f" Figures are PNG alone; those of `{MAIN}`, which the site shows, are SVG, too." if profile != MAIN else ""
     )
