@@ -42,6 +42,7 @@ from compendium.site.quotes import (
     printed_by_papers,
     written,
 )
+from compendium.workflow.machine import commit
 from compendium.workflow.manifest import describe_samples, make_manifest
 from compendium.workflow.steps import expected_steps
 
@@ -110,6 +111,7 @@ def publish_steps(profile: str, steps: Sequence[str]) -> Path:
         manifest["left_out"] = list(dict.fromkeys([*kept, *said]))
         manifest["steps"] = dict(sorted((manifest["steps"] | records).items()))
         manifest |= {"settings": settings.model_dump(), "samples": describe_samples(settings)}
+        manifest |= {"commit": commit(), "date": max(one["finished"] for one in manifest["steps"].values())[:10]}
         for total in ("seconds", "processor_seconds"):
             manifest[total] = round(sum(one[total] for one in manifest["steps"].values()), 1)
         _finish(settings, folder, manifest, exempt)
