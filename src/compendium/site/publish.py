@@ -42,8 +42,7 @@ from compendium.site.quotes import (
     printed_by_papers,
     written,
 )
-from compendium.workflow.machine import commit
-from compendium.workflow.manifest import describe_samples, make_manifest
+from compendium.workflow.manifest import describe_steps, make_manifest
 from compendium.workflow.steps import expected_steps
 
 NO_TEXT = "No sentence of any corpus is here but examples that the papers print."
@@ -109,29 +108,24 @@ def publish_steps(profile: str, steps: Sequence[str]) -> Path:
         said = _copy_clean(settings, only, Results(folder), exempt)
         kept = [line for line in manifest["left_out"] if not any(_is_of(line, name) for name in names)]
         manifest["left_out"] = list(dict.fromkeys([*kept, *said]))
-        manifest["steps"] = dict(sorted((manifest["steps"] | records).items()))
-        manifest |= {"settings": settings.model_dump(), "samples": describe_samples(settings)}
-        manifest |= {"commit": commit(), "date": max(one["finished"] for one in manifest["steps"].values())[:10]}
-        for total in ("seconds", "processor_seconds"):
-            manifest[total] = round(sum(one[total] for one in manifest["steps"].values()), 1)
+        manifest |= describe_steps(settings, list((manifest["steps"] | records).values()))
         _finish(settings, folder, manifest, exempt)
     return _linked(place)
 
 
 def _say_made(steps: Mapping[str, dict]) -> str:
     """A line for each commit and machine: the steps that were made so, and the networks by device where told."""
-    made: dict[str, Counter[str]] = {}
-    devices: dict[str, Counter[str]] = {}
-    for record in steps.values():
+    made: dict[str, list[dict]] = {}
+    for _, record in sorted(steps.items()):
         machine = record.get("machine", {})
         names = [machine[part] for part in ("processor", "accelerator") if part in machine]
-        where = ", ".join([f"`{record.get('commit') or 'unknown'}`", *names])
-        made.setdefault(where, Counter())[record["notebook"]] += 1
-        devices.setdefault(where, Counter()).update(record.get("devices", {}))
+        made.setdefault(", ".join([f"`{record.get('commit') or 'unknown'}`", *names]), []).append(record)
     said = []
-    for where, kinds in made.items():
+    for where, records in made.items():
+        kinds = Counter(record["notebook"] for record in records)
         named = ", ".join(f"`{kind}` ({count})" if count > 1 else f"`{kind}`" for kind, count in sorted(kinds.items()))
-        trained = ", ".join(f"{name} {count}" for name, count in devices[where].items())
+        devices: Counter[str] = sum((Counter(record.get("devices", {})) for record in records), Counter())
+        trained = ", ".join(f"{name} {count}" for name, count in devices.items())
         said.append(f"- {where}: {named}" + (f"; networks trained by device: {trained}" if trained else ""))
     return "\n".join(said)
 

@@ -6,8 +6,9 @@ It also holds samples: how many texts, by which models, a judge's figures rest o
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 from attreval import __version__
 from attreval.core.tables import read_about, write_json
@@ -32,18 +33,24 @@ def make_manifest(profile: str) -> Path:
     facts = {
         "profile": settings.name,
         "attreval": __version__,
+        "machine": describe_machine(),  # that this manifest was written on; each step names its own
+        "corpora": {task: read_about(table) for task, table in tables.items() if table.exists()},
+    }
+    write_json(path, facts | describe_steps(settings, steps))
+    return path
+
+
+def describe_steps(profile: Profile, steps: Sequence[dict]) -> dict[str, Any]:
+    """What a manifest says that follows from its steps, and from the profile today. steps: their records."""
+    return {
         "commit": commit(),
         "date": max(s["finished"] for s in steps)[:10],
         "seconds": round(sum(s["seconds"] for s in steps), 1),
         "processor_seconds": round(sum(s["processor_seconds"] for s in steps), 1),
-        "machine": describe_machine(),  # that this manifest was written on; each step names its own
-        "samples": describe_samples(settings),
-        "settings": settings.model_dump(),
-        "corpora": {task: read_about(table) for task, table in tables.items() if table.exists()},
+        "samples": describe_samples(profile),
+        "settings": profile.model_dump(),
         "steps": {s["step"]: s for s in steps},
     }
-    write_json(path, facts)
-    return path
 
 
 def describe_samples(profile: Profile) -> dict[str, str]:

@@ -13,8 +13,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TextIO
 
-from traitlets.config import Config
-
 from attreval.core.tables import write_json, write_whole
 from compendium import project
 from compendium.workflow import step
@@ -44,6 +42,7 @@ def run_notebook(notebook: str, given: dict[str, object]) -> Path:
     import papermill
     from nbclient.exceptions import DeadKernelError
     from papermill.exceptions import PapermillExecutionError
+    from traitlets.config import Config
 
     checked, profile = step.check_run(notebook, given)
     name = project.step_name(notebook, *checked.run())
@@ -59,7 +58,7 @@ def run_notebook(notebook: str, given: dict[str, object]) -> Path:
         source = project.home() / "notebooks" / f"{notebook}.ipynb"
         options = {"kernel_name": "python3", "progress_bar": False, "cwd": project.home(), "start_timeout": 300}
         try:
-            papermill.execute_notebook(source, part, parameters=given, config=sockets, **options)
+            papermill.execute_notebook(source, part, parameters=given, config=Config(sockets), **options)
         except (PapermillExecutionError, DeadKernelError) as error:
             failed.parent.mkdir(parents=True, exist_ok=True)
             if part.exists():
@@ -75,17 +74,17 @@ def run_notebook(notebook: str, given: dict[str, object]) -> Path:
 
 
 @contextlib.contextmanager
-def _own_sockets() -> Iterator[Config]:
-    """How the kernel is spoken to: by sockets in a folder of its own.
+def _own_sockets() -> Iterator[dict]:
+    """How the kernel is spoken to, as Jupyter is configured: by sockets in a folder of its own.
 
     Of many steps that start at once, two could be given the same port, and one would fail; and a port is open to every
     user of the machine.
     """
     if sys.platform == "win32":
-        yield Config()
+        yield {}
         return
     with tempfile.TemporaryDirectory(prefix="kernel-") as folder:
-        yield Config(KernelManager={"transport": "ipc", "connection_file": str(Path(folder, "kernel.json"))})
+        yield {"KernelManager": {"transport": "ipc", "connection_file": str(Path(folder, "kernel.json"))}}
 
 
 @contextlib.contextmanager
