@@ -93,7 +93,8 @@ def claims_table(step: Step, values: pd.DataFrame, learned: pd.DataFrame | None 
     learned: from `agents.agents_learned`; agents that have not learned say nothing of explanations, and neither does
     one agent of each kind.
     """
-    claims, found, unlearned = read_claims("sun2024"), {}, ""
+    claims, found = read_claims("sun2024"), {}
+    unlearned = ONE_AGENT if _alone(step) else ""
     values, void = _of_learned(step, values)
     if learned is not None and not learned.learned.all():
         lost = learned[~learned.learned.astype(bool)].set_index(["task", "model"])
@@ -104,20 +105,22 @@ def claims_table(step: Step, values: pd.DataFrame, learned: pd.DataFrame | None 
         if claim.why_not:
             continue
         found[claim.id] = our_value(claim, values, step) if claim.contrast else trade_off(step, values)
-        of_agents = (claim.contrast or {}).get("property") == "simulatability"
-        if of_agents and unlearned and found[claim.id].reason:
-            found[claim.id] = untested(unlearned)
-        elif of_agents and len(step.profile.diagnosis.agents.seeds) == 1 and not found[claim.id].reason:
-            found[claim.id] = untested(ONE_AGENT)
-        elif void and found[claim.id].reason:
-            found[claim.id] = untested(void)
+        reason = unlearned if (claim.contrast or {}).get("property") == "simulatability" else ""
+        if (reason or void) and found[claim.id].reason:
+            found[claim.id] = untested(reason or void)
     return score(claims, found, step.profile.bootstrap.confidence, published_values())
 
 
+def _alone(step: Step) -> bool:
+    """Whether one agent of each kind was trained: it tells what its seed does as much as what it is shown."""
+    return len(step.profile.diagnosis.agents.seeds) == 1
+
+
 def _of_learned(step: Step, values: pd.DataFrame) -> tuple[pd.DataFrame, str]:
-    """The rows of models that say something of the paper's claims, and why others do not."""
+    """The rows of models that say something of the paper's claims, and why others do not; agents' of several seeds."""
     void = unlearned_table(step, step.profile.explained_runs("diagnosis"))
     lost = values.set_index(["task", "model"]).index.isin(void.set_index(["task", "model"]).index)
+    lost |= (values.property == "simulatability").to_numpy() & _alone(step)
     return values[~lost], "; ".join(dict.fromkeys(void.reason))
 
 
