@@ -102,7 +102,7 @@ def diagnosis_world(rng, claims):
         for technique in ("shapley", "attention", "gradients"):
             for kind in ("token", "pair", "span"):
                 about = {"task": "snli", "model": "m", "kind": "encoder", "technique": technique, "type": kind}
-                about |= {"form": "-", "property": name, "value": rng.random(36), "chance": chance}
+                about |= {"form": "-", "agent": 0, "property": name, "value": rng.random(36), "chance": chance}
                 rows.append(pd.DataFrame(about | {"instance": [f"i{i}" for i in range(36)]}))
     values = pd.concat(rows, ignore_index=True)
     return {claim.id: sun.our_value(claim, values, STEP) for claim in claims if claim.id in OF_EACH_KIND}

@@ -9,7 +9,7 @@ import pytest
 from attreval.metrics import FAITHFULNESS, METRICS
 from attreval.metrics.agreement import agreement_at_k
 from compendium import config
-from compendium.config import AgreementSpec, BootstrapSpec
+from compendium.config import AgreementSpec, BootstrapSpec, DiagnosisSpec
 from compendium.papers.common.claims import read_claims
 from compendium.papers.kamp2023 import claims as kamp
 from compendium.papers.kamp2023.readings import SIX, Reading
@@ -100,11 +100,20 @@ def test_types_by_technique_and_model():
     leads = {("one", "shapley"): 0.4, ("one", "attention"): -0.2, ("two", "shapley"): 0.1, ("two", "attention"): -0.3}
     for (model, technique), lead in leads.items():
         for at in range(40):
-            about = {"task": "snli", "model": model, "kind": "encoder", "technique": technique, "form": "none"}
+            about = {
+                "task": "snli",
+                "model": model,
+                "kind": "encoder",
+                "technique": technique,
+                "form": "none",
+                "agent": 0,
+            }
             about |= {"property": "sufficiency", "instance": f"x{at}", "chance": 0.5}
             for kind, value in (("token", 0.5), ("pair", 0.5), ("span", 0.5 + lead)):
                 rows.append(about | {"type": kind, "value": value})
-    step = SimpleNamespace(profile=SimpleNamespace(bootstrap=BOOTSTRAP, explained_runs=lambda judge: []))
+    step = SimpleNamespace(
+        profile=SimpleNamespace(bootstrap=BOOTSTRAP, diagnosis=DiagnosisSpec(), explained_runs=lambda judge: [])
+    )
     table = sun.turned_claims(step, pd.DataFrame(rows), contradicted("spans-most-sufficient"))
     values = {(row.what, row.how): row.value for row in table.itertuples()}
     sign = METRICS[PROPERTIES["sufficiency"].metric].sign
@@ -122,14 +131,24 @@ def test_types_by_technique_and_model():
 
 
 def test_techniques_against_one_rival_at_a_time():
-    about = {"task": "snli", "model": "one", "kind": "encoder", "type": "token", "form": "none", "chance": 0.1}
+    about = {
+        "task": "snli",
+        "model": "one",
+        "kind": "encoder",
+        "type": "token",
+        "form": "none",
+        "agent": 0,
+        "chance": 0.1,
+    }
     shares = {"attention": 0.6, "shapley": 0.8, "gradients": 0.5}
     rows = [
         about | {"property": "comprehensiveness", "instance": f"x{at}", "technique": technique, "value": share}
         for at in range(40)
         for technique, share in shares.items()
     ]
-    step = SimpleNamespace(profile=SimpleNamespace(bootstrap=BOOTSTRAP, explained_runs=lambda judge: []))
+    step = SimpleNamespace(
+        profile=SimpleNamespace(bootstrap=BOOTSTRAP, diagnosis=DiagnosisSpec(), explained_runs=lambda judge: [])
+    )
     table = sun.turned_claims(step, pd.DataFrame(rows), contradicted("attention-comprehensive-on-encoders"))
     found = {(row.what, row.how): (row.value, row.holds) for row in table.itertuples()}
     assert found == {

@@ -149,7 +149,7 @@ class AgentsSpec(Section):
     """Agents that learn to predict the model's predictions, with and without explanations.
 
     rows: test instances, cut by `split` into what agents train on, stop on and are tested on; 0 for no agents.
-    training: what to change in the task's training. seeds: of agents; their results are averaged.
+    training: what to change in the task's training. seeds: of agents; intervals are over texts and agents.
     """
 
     rows: int = Field(4000, ge=0)

@@ -30,6 +30,7 @@ from compendium.project import Results
 from compendium.workflow.machine import end_with_parent
 
 READ = ("models", "attributions", "tokens")  # folders of results that parts are made from
+LATE = ("torch._dynamo", "transformers.modeling_utils")  # imported when a model is opened, at four seconds each time
 
 
 def map_side_by_side(
@@ -48,7 +49,7 @@ def map_side_by_side(
         return _collect((work(*job) for job in jobs), len(jobs), notify)
     # forks of a server that has imported what the work needs, and runs no threads whose locks they could inherit
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(sorted({part.__module__ for part in (work, *jobs[0]) if callable(part)}))
+    context.set_forkserver_preload(sorted({part.__module__ for part in (work, *jobs[0]) if callable(part)}.union(LATE)))
     with ProcessPoolExecutor(workers, mp_context=context, initializer=_begin, initargs=(settings or {},)) as pool:
         futures = [pool.submit(work, *job) for job in jobs]
         return _collect((future.result() for future in futures), len(jobs), notify)

@@ -33,7 +33,7 @@ from compendium.papers.sun2024.properties import Properties, measure_properties
 from compendium.project import Results
 
 KINDS = {"one": "encoder", "two": "encoder-decoder"}
-CELL = {"task": "t", "model": "one", "kind": "encoder", "technique": "shapley", "form": "-"}
+CELL = {"task": "t", "model": "one", "kind": "encoder", "technique": "shapley", "form": "-", "agent": 0}
 RUN = ("snli", "tiny", 1)
 
 
@@ -82,6 +82,16 @@ def test_several_others_become_one_number(pick, lead):
     asked = TypeContrast("comprehensiveness", "span", ("token", "pair"), pick=pick)
     assert contrast_types(frame, asked, SETTINGS).finding.value == pytest.approx(lead)
     assert mean_of_cells(frame.drop_duplicates("type"), asked) == pytest.approx(lead)
+
+
+def test_what_training_agents_anew_does_is_in_the_interval():
+    gains = {1: 0.4, 2: -0.2, 3: 0.1}
+    one = pd.concat(typed({"span": 0.5 + gain, "token": 0.5}, 40).assign(agent=seed) for seed, gain in gains.items())
+    asked = TypeContrast("comprehensiveness", "span", ("token",))
+    found = contrast_types(one, asked, SETTINGS).finding
+    low, high = found.interval(0.9)
+    assert found.value == pytest.approx(0.1) and (found.texts, found.seeds) == (40, 3)
+    assert low < -0.05 and high > 0.2, "every text says the same, and the agents do not"
 
 
 def test_an_explanation_and_random_tokens_change_places():

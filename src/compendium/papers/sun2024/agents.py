@@ -47,7 +47,7 @@ class Simulation:
     """The agents of a run, and what they predict.
 
     agents: one row per condition: F1 on the model's predictions, gain over the uninformed agent in points of F1.
-    predictions: one row per condition and test instance: whether agents predict what the model predicts.
+    predictions: one row per condition, seed of the agents and test instance: do they predict what the model predicts?
     uninformed: one row per test instance and seed of the agents without explanations: the class that the model predicts
     (label) and the one that the agent predicts (predicted).
     """
@@ -83,14 +83,15 @@ def simulate(step: Step) -> Simulation:
             points = [float("nan")] * 3 if condition == UNINFORMED else (100 * np.mean(gains, axis=0)).tolist()
             f1 = float(np.mean([agreement_f1(own, labels) for own in by_seed]))
             agents.append((*run, *condition, f1, *points, len(train), len(test)))
-            correct = np.mean([own == labels for own in by_seed], axis=0).tolist()
-            predictions += [(*run, one.id, *condition, share) for one, share in zip(test, correct, strict=True)]
-        for agent_seed, classes in zip(settings.seeds, predicted[UNINFORMED], strict=True):
+            for agent, own in zip(settings.seeds, by_seed, strict=True):
+                right = zip(test, (own == labels).tolist(), strict=True)
+                predictions += [(*run, agent, one.id, *condition, float(correct)) for one, correct in right]
+        for agent, classes in zip(settings.seeds, predicted[UNINFORMED], strict=True):
             said = zip(test, labels.tolist(), classes.tolist(), strict=True)
-            uninformed += [(*run, agent_seed, one.id, label, own) for one, label, own in said]
+            uninformed += [(*run, agent, one.id, label, own) for one, label, own in said]
     return Simulation(
         pd.DataFrame(agents, columns=[*RUN, *CONDITION, "f1", "gain", "low", "high", "train", "tested"]),
-        pd.DataFrame(predictions, columns=[*RUN, "instance", *CONDITION, "correct"]),
+        pd.DataFrame(predictions, columns=[*RUN, "agent_seed", "instance", *CONDITION, "correct"]),
         pd.DataFrame(uninformed, columns=[*RUN, "agent_seed", "instance", "label", "predicted"]),
     )
 

@@ -42,15 +42,16 @@ from compendium.workflow.step import Step
 
 TEXT = ["task", "model", "instance"]
 ONE_AGENT = "one agent of each kind was trained, and training anew moves what agents gain more than explanations do"
-COLUMNS = ["task", "model", "kind", "technique", "type", "form", "property", "instance", "value", "chance"]
+COLUMNS = ["task", "model", "kind", "technique", "type", "form", "property", "instance", "agent", "value", "chance"]
 TURNED = {"task": "corpus", "model": "model", "technique": "method", "type": "metric"}
 RIVALS = {"technique": "method", "type": "metric", "form": "protocol"}  # what is turned where one rival is asked alone
 
 
 def contrast_values(step: Step, properties: Properties, predictions: pd.DataFrame) -> pd.DataFrame:
-    """One row per explanation of an instance and property, with the value of chance there; seeds are averaged.
+    """One row per explanation of an instance and property, with the value of chance there; models' seeds are averaged.
 
-    Simulatability is whether an agent predicts what the model predicts; its chance is the uninformed agent.
+    Simulatability is whether an agent predicts what the model predicts, a row an `agent` (its seed; 0 of all other
+    properties); its chance is the uninformed agent of that seed.
     """
     text, parts, chance = [*KEYS, "instance"], [], chance_changes(properties.changes)
     changes = properties.changes.groupby([*text, "k"])[list(FAITHFULNESS)].mean().reset_index()
@@ -66,13 +67,13 @@ def contrast_values(step: Step, properties: Properties, predictions: pd.DataFram
     entropy = properties.complexity.groupby(text)[["entropy", "random"]].mean().reset_index()
     parts.append(entropy.rename(columns={"entropy": "value", "random": "chance"}).assign(property="complexity"))
     if len(predictions):
-        correct = _means(predictions, [*text, "form"], "correct")
+        correct = _means(predictions.rename(columns={"agent_seed": "agent"}), [*text, "form", "agent"], "correct")
         informed, uninformed = correct[correct.form != "none"], correct[correct.form == "none"]
-        parts.append(_with_chance(informed, uninformed, []).assign(property="simulatability"))
-    values = pd.concat(parts, ignore_index=True)
-    forms = values.form.fillna(NO_FORM) if "form" in values else NO_FORM
+        parts.append(_with_chance(informed, uninformed, ["agent"]).assign(property="simulatability"))
+    values = pd.concat(parts, ignore_index=True).reindex(columns=COLUMNS)
     families = {name: model_family(spec) for name, spec in step.profile.models.items()}
-    return values.assign(form=forms, kind=values.model.map(families))[COLUMNS]
+    known = {"form": values.form.fillna(NO_FORM), "agent": values.agent.fillna(0), "kind": values.model.map(families)}
+    return values.assign(**known)
 
 
 def _means(table: pd.DataFrame, keys: list[str], column: str) -> pd.DataFrame:

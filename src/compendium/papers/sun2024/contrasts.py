@@ -51,12 +51,13 @@ def contrast_types(values: pd.DataFrame, asked: TypeContrast, settings: Bootstra
     """The difference that a contrast asks for, higher being better; None where no cell has all of its options.
 
     Where several properties are asked, it is the share of them that differ by more than 0; None for fewer than two.
-    values: columns task, model, kind, technique, type, form, property, instance, value, chance.
+    values: columns task, model, kind, technique, type, form, property, instance, agent, value, chance. Texts and agents
+    are drawn with replacement.
     """
     options, cells = (asked.better, *asked.worse), []
     for one in single(asked):
-        for task, model, texts, table, chance in _tables(values, one):
-            about = (texts, (0,) * len(texts), partial(_lead, pick=asked.pick), asked.pick != "mean")
+        for task, model, rows, table, chance in _tables(values, one):
+            about = (*zip(*rows, strict=True), partial(_lead, pick=asked.pick), asked.pick != "mean")
             nulls = (partial(_as_random, table, chance, options), partial(exchange_names, table))
             cells.append(Cell(task, model, table, *about, *nulls, part=one.property))
     if not asked.properties:
@@ -116,17 +117,17 @@ def rows_asked(values: pd.DataFrame, asked: TypeContrast) -> pd.DataFrame:
 
 
 def _tables(values: pd.DataFrame, asked: TypeContrast) -> Iterator[tuple[str, str, tuple, np.ndarray, np.ndarray]]:
-    """Each cell's task, model, instances and two (instances, options) arrays, the option that should be better first.
+    """Each cell's task, model, rows (instance, agent) and two (rows, options) arrays, the option to be better first.
 
     The arrays hold the values and what chance gives in their place (of chance itself, its own values), turned so that
-    higher is better. Instances that lack an option are left out, and so are cells without instances.
+    higher is better. Rows that lack an option are left out, and so are cells without rows.
     """
     keys = [name for name in ("task", "model", "technique", "type", "form") if name != asked.across]
     options, sign = [asked.better, *asked.worse], METRICS[PROPERTIES[asked.property].metric].sign
     for key, part in rows_asked(values, asked).groupby(keys, sort=False, dropna=False):
-        at, texts = pd.factorize(part.instance)
+        at, rows = pd.MultiIndex.from_frame(part[["instance", "agent"]]).factorize()
         option = pd.Index(options).get_indexer(part[asked.across])
-        found = np.full((2, len(texts), len(options)), np.nan)
+        found = np.full((2, len(rows), len(options)), np.nan)
         known = option >= 0
         found[:, at[known], option[known]] = sign * part.loc[known, ["value", "chance"]].to_numpy().T
         if CHANCE in options:
@@ -134,7 +135,7 @@ def _tables(values: pd.DataFrame, asked: TypeContrast) -> Iterator[tuple[str, st
             found[:, :, options.index(CHANCE)] = found[1, :, options.index(own)]
         whole = ~np.isnan(found[0]).any(axis=1)
         if whole.any():
-            yield key[0], key[1], tuple(texts[whole]), *found[:, whole]
+            yield key[0], key[1], rows[whole], *found[:, whole]
 
 
 def _lead(fit: np.ndarray, read: np.ndarray, pick: Pick) -> np.ndarray:

@@ -214,7 +214,8 @@ def _format(name: str, value: float, published: float = np.nan) -> str:
 def published_cells() -> pd.DataFrame:
     """Tables 3-12, one row per cell: agreement and gains of agents in points, complexity in nats, each with its chance.
 
-    Columns task, model, kind (of model), technique, type, form, property, value, chance, instance (`published`).
+    Columns task, model, kind (of model), technique, type, form, property, value, chance, instance (`published`),
+    agent (0).
     """
     agreement = reported("sun_agreement_tables3to6").rename(columns={"MAP_x100": "value"})
     agreement = _beside_random(agreement, ["model", "dataset", "level", "explanation_type"])
@@ -237,7 +238,7 @@ def published_cells() -> pd.DataFrame:
             "form": cells.form.fillna(NO_FORM),
         }
         | {name: cells[name] for name in ("property", "value", "chance")}
-        | {"instance": "published"}
+        | {"instance": "published", "agent": 0}
     )
 
 
