@@ -34,26 +34,13 @@ def areas_of(hard):
 
 
 @pytest.mark.parametrize("ratios", [SOME, EACH])
-@pytest.mark.parametrize("text", [("the film was not bad",), ("good film", "bad plot"), ("good",)])
+@pytest.mark.parametrize("text", [("the film was bad",), ("good film", "plot"), ("good",)])
 def test_limits_of_short_texts_are_those_of_all_orders(tiny, exact, ratios, text):
     tokens = tiny.tokens(models.instance(*text))
     found = answer(exact, find_limits(tokens, ratios))
     wanted = slow.limits(tiny.at("float64"), tokens, rationale_sizes(len(tokens.content), ratios))
     assert found.exact
     np.testing.assert_allclose([found.comprehensiveness, found.sufficiency], wanted, atol=1e-9)
-
-
-@settings(max_examples=15)
-@given(words=st.lists(st.sampled_from(WORDS), min_size=1, max_size=8), seed=st.integers(0, 99), data=st.data())
-def test_no_explanation_lies_outside_exact_limits(tiny, words, seed, data):
-    tokens, scorer = tiny.tokens(models.instance(" ".join(words))), Scorer(tiny, precision="float64")
-    ratios = data.draw(st.sampled_from([SOME, EACH, Protocol().ratios]))
-    limits = answer(scorer, find_limits(tokens, ratios))
-    for draw in range(4):
-        scores = np.random.default_rng([seed, draw]).integers(0, 3, len(tokens.content)).astype(float)
-        for measure, area in zip(MEASURES, areas_of(answer(scorer, erase(tokens, scores, ratios))), strict=True):
-            least, greatest = getattr(limits, measure)
-            assert least - 1e-9 <= area <= greatest + 1e-9
 
 
 @settings(max_examples=10)

@@ -4,16 +4,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference import models, softness, walks
+from reference import softness, walks
 from reference.faithfulness import probability
 from reference.scored import ask, scored
 from sklearn.metrics import auc
 
 from attreval.core.seeds import seed_of
 from attreval.metrics.pi_soft import RATES, area_over
-from attreval.metrics.protocol import Protocol, find_layout
+from attreval.metrics.protocol import Protocol
 from attreval.metrics.scored_text import Settings
-from attreval.metrics.soft_erasure import token_importances
 from attreval.models.scorer import Scorer
 
 few = st.sampled_from([-1.0, 0.0, 0.5, 2.0])
@@ -43,13 +42,6 @@ def test_both_equal_their_twin(tiny, scores):
     assert area_over([row[0] for row in values]) == pytest.approx(auc(RATES, [row[0] for row in values]) / 0.8)
 
 
-@given(scores=st.lists(st.floats(-5, 5), min_size=1, max_size=12), rate=st.sampled_from(RATES))
-def test_every_explanation_keeps_the_rate_on_average(tiny, scores, rate):
-    tokens = tiny.tokens(models.instance(" ".join(["good"] * len(scores))))
-    row = token_importances(tokens, find_layout(tokens, Protocol()), np.array(scores), "calibrated", rate)
-    assert row[tokens.content].mean() == pytest.approx(rate, abs=1e-6)
-
-
 def test_one_half_is_what_equal_means_ask(tiny, exact, monkeypatch):
     from attreval.metrics import pi_soft
 
@@ -58,9 +50,6 @@ def test_one_half_is_what_equal_means_ask(tiny, exact, monkeypatch):
     text = scored(tiny, "the film was very good", [1.0, 5.0, 2.0, 0.0, 3.0])
     half, equal = (ask(exact, names, text).values() for names in (NAMES, ("soft_nc_equal", "soft_ns_equal")))
     assert list(half) == list(equal)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_nan_is_refused(tiny, exact, name):
-    with pytest.raises(ValueError, match="scores must be finite"):
-        ask(exact, [name], scored(tiny, "good film", [np.nan, 1.0]))
+    for name in NAMES:
+        with pytest.raises(ValueError, match="finite"):
+            ask(exact, [name], scored(tiny, "good film", [np.nan, 1.0]))
