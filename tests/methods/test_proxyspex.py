@@ -1,7 +1,6 @@
 """ProxySPEX: exact on short texts, by least squares over all coalitions; else what shapiq finds, and planted pairs."""
 
 import sys
-import warnings
 
 import numpy as np
 import pytest
@@ -118,29 +117,6 @@ def test_the_oracle_asks_it_of_values_that_it_knows():
     drawn = proxyspex.draw_uniform(n, 80, seed)
     of_drawn = values[drawn @ (1 << np.arange(n))]
     np.testing.assert_array_equal(found, proxyspex.fit_interactions(drawn, of_drawn, seed))
-
-
-def test_longer_texts_score_as_the_library_does_by_itself(tiny):
-    """Not to the last digit: its ridge regression holds a large mean against large penalties, ours knows none."""
-    tokens = tiny.tokens(models.instance("the film was not good", "the plot was very bad"))
-    units, seed = find_units(tokens, "word"), int(np.random.default_rng(3).integers(2**31))
-
-    def game(rows):
-        ids = mask_units(tokens, units, rows)
-        z = np.array([erasures.logits(tiny.at("float64"), row.tolist(), tokens.segments) for row in ids])
-        return np.exp(z[:, 1]) / np.exp(z).sum(axis=1)
-
-    from shapiq.approximator import ProxySPEX
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        expected = ProxySPEX(n=len(units), index="FBII", max_order=2, random_state=seed).approximate(100, game)
-    scorer = Scorer(tiny, precision="float64")
-    talk = METHODS["proxyspex"].converse(tokens, 1, budget_of(100), np.random.default_rng(3))
-    (found,) = scorer.converse([("x", talk)])
-    theirs = [expected.dict_values.get(tuple(pair), 0.0) for pair in units.pairs().tolist()]
-    assert scorer.costs["x"].requested == 100 and np.abs(theirs).max() > 0
-    np.testing.assert_allclose(found.values, theirs, atol=0.05 * np.abs(theirs).max())
 
 
 def test_a_text_of_too_many_units_is_an_error_that_says_what_would_work(tiny, monkeypatch):

@@ -5,12 +5,11 @@ import pytest
 import torch
 from captum.attr import InputXGradient, IntegratedGradients, Occlusion, Saliency
 from lime.lime_base import LimeBase
-from sklearn.metrics import accuracy_score, f1_score, log_loss, pairwise_distances
+from sklearn.metrics import pairwise_distances
 
 from attreval.methods import METHODS, lime
 from attreval.methods.method import Budget
 from attreval.models.scorer import Scorer
-from attreval.models.training import evaluate
 
 TARGET = 2
 
@@ -84,15 +83,3 @@ def test_lime_library(length, samples):
     for feature, weight in pairs:
         expected[feature] = weight
     np.testing.assert_allclose(lime.fit_surrogate(masks, values, weights), expected, atol=1e-6)
-
-
-def test_metrics_of_scikit_learn(tiny, texts):
-    found = evaluate(tiny, texts, "float64")
-    gold = [t.label for t in texts]
-    tokens = [tiny.tokens(t) for t in texts]
-    logits = Scorer(tiny, precision="float64").logits([(t.ids, t.segments) for t in tokens])
-    p = torch.softmax(torch.from_numpy(logits), dim=1).numpy()
-    assert found.accuracy == accuracy_score(gold, p.argmax(axis=1))
-    assert found.macro_f1 == f1_score(gold, p.argmax(axis=1), average="macro")
-    np.testing.assert_allclose(found.loss, log_loss(gold, p, labels=[0, 1, 2]), atol=1e-9)
-    assert found.correct.tolist() == (p.argmax(axis=1) == gold).tolist()

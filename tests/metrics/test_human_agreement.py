@@ -92,19 +92,11 @@ def test_rated_sentences_are_marked_on_the_side_of_their_label_and_unknown_to_th
     assert counts.dropped["no word rated like the sentence"] == 1
 
 
-@pytest.mark.parametrize(
-    ("text", "held"),
-    [
-        ("The whole   story, of a dog!", True),
-        ("story of a dog and a cat", False),
-        ("whole story of a", False),  # too short to be sure
-        ("he whole story of a do", True),
-        ("And then: the whole story of a dog, and more", True),
-        ("", False),
-    ],
-)
-def test_a_known_text_is_recognised_in_another_spelling_and_inside_another(text, held):
-    assert reviews.Known(["the whole story of a dog"]).holds(text) == held
+def test_a_known_text_is_recognised_in_another_spelling_and_inside_another():
+    known = reviews.Known(["the whole story of a dog"])
+    same = ("The whole   story, of a dog!", "he whole story of a do", "And then: the whole story of a dog, and more")
+    other = ("story of a dog and a cat", "", "whole story of a")  # the last is too short to be sure
+    assert all(map(known.holds, same)) and not any(map(known.holds, other))
 
 
 PROFILE = """

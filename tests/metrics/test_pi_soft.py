@@ -7,10 +7,9 @@ from hypothesis import strategies as st
 from reference import softness, walks
 from reference.faithfulness import probability
 from reference.scored import ask, scored
-from sklearn.metrics import auc
 
 from attreval.core.seeds import seed_of
-from attreval.metrics.pi_soft import RATES, area_over
+from attreval.metrics.pi_soft import RATES
 from attreval.metrics.protocol import Protocol
 from attreval.metrics.scored_text import Settings
 from attreval.models.scorer import Scorer
@@ -39,17 +38,6 @@ def test_both_equal_their_twin(tiny, scores):
         values.append(pair)
     wanted = [walks.area(RATES, list(column)) / 0.8 for column in zip(*values, strict=True)]
     np.testing.assert_allclose(found, wanted, atol=1e-6)
-    assert area_over([row[0] for row in values]) == pytest.approx(auc(RATES, [row[0] for row in values]) / 0.8)
-
-
-def test_one_half_is_what_equal_means_ask(tiny, exact, monkeypatch):
-    from attreval.metrics import pi_soft
-
-    monkeypatch.setattr(pi_soft, "RATES", (0.5,))
-    monkeypatch.setattr(pi_soft, "area_over", lambda values: values[0])
-    text = scored(tiny, "the film was very good", [1.0, 5.0, 2.0, 0.0, 3.0])
-    half, equal = (ask(exact, names, text).values() for names in (NAMES, ("soft_nc_equal", "soft_ns_equal")))
-    assert list(half) == list(equal)
     for name in NAMES:
         with pytest.raises(ValueError, match="finite"):
-            ask(exact, [name], scored(tiny, "good film", [np.nan, 1.0]))
+            ask(Scorer(tiny), [name], scored(tiny, words, [*scores[1:], np.nan]))

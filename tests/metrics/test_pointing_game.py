@@ -31,18 +31,14 @@ def test_pointing_equals_enumeration_of_ties(given):
     assert pointing.point(scores, evidence, "first") == evidence[np.argmax(scores)]
 
 
-@pytest.mark.parametrize(
-    "scores, evidence, said",
-    [
-        ([1.0, np.nan], [True, False], "score 1 is nan"),
-        ([np.inf, 0.0], [True, False], "score 0 is inf"),
-        ([], [], "one score a word"),
-        ([1.0], [True, False], "one score a word"),
-    ],
-)
-def test_what_is_no_number_points_nowhere(scores, evidence, said):
-    with pytest.raises(ValueError, match=said):
-        pointing.point(scores, evidence)
+def test_what_is_no_number_points_nowhere():
+    for scores, said in (
+        ([1.0, np.nan], "score 1 is nan"),
+        ([np.inf, 0.0], "score 0 is inf"),
+        ([1.0], "one score a word"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            pointing.point(scores, [True, False])
     with pytest.raises(ValueError, match="'expectation' or to the 'first'; got 'last'"):
         pointing.point([1.0], [True], "last")
 
@@ -59,7 +55,7 @@ def hits_of(rows, metric):
 WORDS = ("unbelievably", "the", "film", "was", "good", "unbelievable", "slow")  # two of them in several pieces
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(4))
 def test_hybrid_documents_with_pieces_of_words_and_truncation_equal_the_slow_twin(seed):
     rng = np.random.default_rng(seed)
     text = " ".join(rng.choice(WORDS, 12))
@@ -133,14 +129,14 @@ def test_manual_lists_go_by_the_chosen_rule_and_discard_wrong_predictions():
 def test_drawn_words_hit_as_often_as_random_says_and_do_not_depend_on_other_methods():
     made = agreeing("a the film was slow", ("DT", "DT", "NN", "VBD", "JJ"), 2, 0)
     tokens = tokenize(made, tiny_tokenizer(), 64)
-    drawn = [
-        hits_of(pointing.play(made, tokens, 0, {}, names=(at,)), "hit_target")["random_drawn"] for at in range(600)
-    ]
-    assert abs(np.mean(drawn) - 0.2) < 0.06
     more = {"m": attribute(tokens, np.arange(5)), "random": attribute(tokens, np.arange(5))}
-    again = [hits_of(pointing.play(made, tokens, 0, more, names=(at,)), "hit_target") for at in range(20)]
-    assert [row["random_drawn"] for row in again] == drawn[:20]
-    assert all(row["random"] == pytest.approx(0.2) for row in again), "a drawn attribution is not the exact random"
+    hits = [
+        [hits_of(pointing.play(made, tokens, 0, given, "first", names=(at,)), "hit_target") for at in range(300)]
+        for given in ({}, more)
+    ]
+    alone, beside = ([row["random_drawn"] for row in rows] for rows in hits)
+    assert alone == beside and abs(np.mean(alone) - 0.2) < 0.06
+    assert all(row["random"] == pytest.approx(0.2) for row in hits[1]), "a drawn attribution is not the exact random"
 
 
 def test_adding_a_method_moves_no_other_interval():

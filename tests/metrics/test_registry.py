@@ -94,18 +94,15 @@ def test_values_of_instances_have_the_direction_of_their_key():
         assert np.sign(lead(part.set_index("method").value)) == STORED[name].sign, name
 
 
-@pytest.mark.parametrize("name", ["simplicity", "complexity"])
-def test_simplicity_and_complexity_are_opposite(name):
+def test_forms_of_a_measure_have_the_direction_of_what_they_say():
     text = text_of({"few": [1, 0, 0, 0], "many": [1, 1, 1, 1]})
-    few, many = (without_asking(METRICS[name].ask(text, method)) for method in text.scores)
-    assert METRICS[name].sign == np.sign(few - many) == (1 if name == "simplicity" else -1)
-
-
-@pytest.mark.parametrize("measure", MEASURES)
-def test_areas_between_limits_keep_the_direction_of_the_measure(measure):
+    for name in ("simplicity", "complexity"):
+        few, many = (without_asking(METRICS[name].ask(text, method)) for method in text.scores)
+        assert METRICS[name].sign == np.sign(few - many) == (1 if name == "simplicity" else -1)
     limits = Limits(*np.array([[-0.2, 0.6], [-0.1, 0.5]]), exact=True)
-    lead = limits.place(measure, 0.4) - limits.place(measure, 0.3)
-    assert METRICS[f"naopc_{measure}"].sign == METRICS[measure].sign * np.sign(lead)
+    for measure in MEASURES:
+        lead = limits.place(measure, 0.4) - limits.place(measure, 0.3)
+        assert METRICS[f"naopc_{measure}"].sign == METRICS[measure].sign * np.sign(lead)
 
 
 def test_properties_are_turned_as_the_registry_says():

@@ -101,16 +101,6 @@ def test_two_blocks_are_two_communities(tiny, rule):
     assert found.values.tolist() == [1.0, 1.0]
 
 
-def test_a_word_split_over_two_communities_is_in_no_span(tiny):
-    """`un ##believ ##able`: its last piece goes with the other half of the text."""
-    tokens, units = read(tiny, "unbelievable film", "slow plot", "subword")
-    texts = [tokens.texts[g[0]] for g in units.groups]
-    assert texts == ["un", "##believ", "##able", "film", "slow", "plot"]
-    group = np.array([0, 0, 1, 1, 0, 1])
-    found = find_spans(tokens, units, (group[:, None] == group).astype(float), UnitSettings(), generator("x"))
-    assert [[tokens.texts[p] for p in f] for f in found.features] == [["film", "plot"]]
-
-
 def test_the_graph_knows_no_negative_pairs_and_can_drop_last_units(tiny):
     _, units = read(tiny, "the film", "was good")
     matrix = np.array([[0, 0, 1, -1], [0, 0, 2, 3], [4, 0, 0, 0], [5, 6, 0, 0.0]])

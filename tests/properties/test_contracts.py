@@ -1,18 +1,14 @@
 """What holds for every method and measure: company, order, ids, seeds, and a truth that was planted."""
 
 from dataclasses import replace
-from itertools import combinations
 
 import numpy as np
 import pytest
 from reference import models
 
-from attreval.core.alignment import tokenize
-from attreval.core.seeds import generator
 from attreval.methods import methods_for
 from attreval.methods.method import Budget, UnitSettings
 from attreval.methods.run import explain
-from attreval.metrics import erasure as faithfulness
 from attreval.models.checks import PROBES
 from attreval.models.scorer import Scorer
 
@@ -95,33 +91,6 @@ def test_seeds_follow_names_not_positions(tiny, texts):
         assert (same["s1", method] != same["other", method]).any()
 
 
-def test_erasing_never_tokenizes(tiny, texts):
-    tokens, (model, tokenizer) = [tokenize(t, tiny.tokenizer, 64) for t in texts], counting(tiny)
-    scorer = Scorer(model)
-    scorer.converse(("x", faithfulness.erase(t, np.arange(len(t.content)), [0.2, 0.5])) for t in tokens)
-    assert tokenizer.calls == 0
-
-
-@pytest.mark.parametrize("method", ["occlusion_1", "omission_1", "lime"])
-def test_pieces_keep_their_ids_when_others_go(tiny, method):
-    """Contract 5: `un ##believ ##able` less `un` is `[MASK] ##believ ##able`, or `##believ ##able`."""
-    recorder = models.Recorder(tiny)
-    one = models.instance("an unbelievable plot")
-    tokens = tiny.tokens(one)
-    explain(Scorer(recorder), [one], [method], BUDGET)
-    rows = recorder.rows()
-    assert len(rows) > 5
-    for row in rows:
-        if method == "omission_1":
-            cuts = [c for n in (0, 1) for c in combinations(range(len(tokens)), n)]
-            assert any(row.tolist() == np.delete(tokens.ids, cut).tolist() for cut in cuts)
-        else:
-            assert ((row == tokens.ids) | (row == tokens.mask_id)).all()
-    piece = tiny.tokenizer.convert_tokens_to_ids("##believ")
-    first = tiny.tokenizer.convert_tokens_to_ids("un")
-    assert any(piece in row and first not in row for row in rows)
-
-
 SIZES = [8, 10, 13]
 
 
@@ -168,27 +137,3 @@ def test_only_windows_cut_at_both_borders_always_find_a_planted_word(planted, ru
         scores = [one.scores.round(6) for one in found.attributions.values()]
         chances += [truth[s == s.max()].mean() for s in scores]
     assert np.mean(chances) == pytest.approx(share, abs=0.005)
-
-
-def erasures(model, tokens, rows, ratios, name="x"):
-    """Erasure of each row of scores, ties drawn by the row's number."""
-    talks = ((name, faithfulness.erase(tokens, s, ratios, generator(name, i))) for i, s in enumerate(rows))
-    return Scorer(model, precision="float64").converse(talks)
-
-
-@pytest.mark.parametrize("size", [1, 3])
-def test_erasure_of_a_constant_is_that_of_random(tiny, size):
-    """Contract 6, for erasure: over seeds, ties fall on every set of tokens alike."""
-    tokens = tiny.tokens(models.instance("good bad slow film brave"))
-    ratio, draws = size / 5, 200
-    found = erasures(tiny, tokens, [np.zeros(5)] * draws, [ratio])
-    every = []
-    for chosen in combinations(range(5), size):
-        marked = np.isin(np.arange(5), chosen).astype(float)
-        every.append(erasures(tiny, tokens, [marked], [ratio])[0])
-    for name in ("comprehensiveness", "sufficiency", "normalised_comprehensiveness", "normalised_sufficiency"):
-        all_sets = np.array([getattr(e, name)[0] for e in every])
-        mean = np.mean([getattr(e, name)[0] for e in found])
-        assert abs(mean - all_sets.mean()) <= 4 * all_sets.std() / np.sqrt(draws) + 1e-12
-        seen = {round(float(getattr(e, name)[0]), 9) for e in found}
-        assert seen == {round(float(v), 9) for v in all_sets}
