@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from reference import processes, surrogate
+from reference import surrogate
 
 from attreval.methods import lime
 from attreval.methods import lime_gaussian_process as by_process
@@ -60,20 +60,6 @@ def test_masks_are_drawn_as_often_as_the_kernel_weighs_them(length):
     found = np.bincount(masks[1:].sum(axis=1), minlength=length) / 20_000
     np.testing.assert_allclose(found, weights / weights.sum(), atol=0.015)
     assert np.ptp(masks[1:].mean(axis=0)) < 0.03  # no position before another
-
-
-def test_the_posterior_is_the_textbook_one():
-    rng = np.random.default_rng(1)
-    masks = by_process.distinct(by_process.draw_weighted(6, 40, WIDTH, rng), 20)
-    values = game(6, rng, 4)(masks)
-    process = by_process.fit_process(masks, values)
-    queries = by_process.draw_weighted(6, 9, WIDTH, rng)
-    near, linear = process.kernel_.k1, process.kernel_.k2
-    hyper = (near.k1.constant_value, near.k2.length_scale, linear.k1.constant_value)
-    mean, covariance = processes.posterior(masks, values, queries, hyper, by_process.NOISE)
-    found_mean, found = process.predict(queries.astype(float), return_cov=True)
-    np.testing.assert_allclose(found_mean, mean, atol=1e-9)
-    np.testing.assert_allclose(found, covariance, atol=1e-9)
 
 
 def test_it_reaches_the_limit_of_lime_with_fewer_texts():

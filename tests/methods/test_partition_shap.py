@@ -55,12 +55,6 @@ def test_values_equal_a_walk_over_the_whole_tree(tiny, texts, target):
         assert abs(scores.gap) < 1e-9
 
 
-@given(texts=st.lists(st.sampled_from([*WORDS, "'", "t", "s", "or", "##ly", "?"]), min_size=2, max_size=14))
-def test_the_tree_follows_its_rules(texts):
-    found = shap.maskers._text.partition_tree(texts, ["[SEP]"])
-    assert [(int(a), int(b)) for a, b, *_ in found] == owen.merges(texts)
-
-
 @given(texts=st.tuples(sentence, sentence))
 def test_the_two_texts_of_a_pair_meet_last(tiny, texts):
     tokens = tiny.tokens(models.instance(*texts))

@@ -114,6 +114,8 @@ def test_ranks_fall_and_ties_are_drawn(scores, seed):
     assert sorted(order) == list(range(len(scores)))
     assert (np.diff(scores[order]) <= 0).all()
     assert faithfulness.rank_tokens(scores).tolist() == sorted(range(len(scores)), key=lambda i: (-scores[i], i))
+    rng = np.random.default_rng(seed)
+    assert {int(faithfulness.rank_tokens(np.zeros(3), rng)[0]) for _ in range(40)} == {0, 1, 2}
 
 
 @pytest.mark.parametrize("scores", [[0.0, np.nan], [0.0, np.inf], [0.0], [0.0] * 4])

@@ -21,19 +21,11 @@ PREMISE, HYPOTHESIS = "The brave film was good .", "A film was not bad ."
 
 def relation(level, labels, annotators, premise, hypothesis, name="r"):
     """A relation between two pieces of the texts, as the published records have it."""
-    a, b = PREMISE.index(premise), HYPOTHESIS.index(hypothesis)
-    return {
-        "labels": labels,
-        "annotators": annotators,
-        "level": level,
-        "premise_text": premise,
-        "hypothesis_text": hypothesis,
-        "start_premise": a,
-        "end_premise": a + len(premise),
-        "start_hypothesis": b,
-        "end_hypothesis": b + len(hypothesis),
-        "id": name,
-    }
+    found = {"labels": labels, "annotators": annotators, "level": level, "id": name}
+    for side, whole, piece in (("premise", PREMISE, premise), ("hypothesis", HYPOTHESIS, hypothesis)):
+        start = whole.index(piece)
+        found |= {f"{side}_text": piece, f"start_{side}": start, f"end_{side}": start + len(piece)}
+    return found
 
 
 RELATIONS = [
@@ -103,10 +95,7 @@ def test_relations_as_gold(tiny):
 
 
 def test_highlights_as_gold(tiny):
-    marks = np.zeros((3, 12))
-    marks[0, [3, 4, 9]] = 1
-    marks[1, [4, 9, 10]] = 1
-    marks[2, [7]] = 1
+    marks = np.array([np.isin(np.arange(12), marked) for marked in ([3, 4, 9], [4, 9, 10], [7])], float)
     (gold,) = read_gold(*case(tiny, Evidence(marks=marks)))
     assert gold.units["low"] == gold.units["high"] == {3, 4, 7, 9, 10}
     assert set(gold.interactions["low"]) == {((3,), (9,)), ((4,), (9,)), ((4,), (10,))}
@@ -122,11 +111,8 @@ def test_nobody_marked_anything(tiny):
 
 
 def test_words_beyond_what_the_model_reads_are_nobodys(tiny):
-    one, tokens, units = case(tiny, SPANEX)
     cut = type(tiny)("cut", tiny.network, tiny.tokenizer, tiny.labels, 9)
-    tokens = cut.tokens(one)
-    units = find_units(tokens, "word")
+    one, tokens, units = case(cut, SPANEX)
     (gold,) = read_gold(one, tokens, units)
     assert gold.units["low"] <= set(range(len(units)))
-    for pieces in gold.interactions.values():
-        assert all(a and b for a, b in pieces)
+    assert all(a and b for pieces in gold.interactions.values() for a, b in pieces)

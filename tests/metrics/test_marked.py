@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from reference import markings as slow
 from reference import models
 
@@ -72,9 +73,7 @@ def test_sparseness_equals_its_twin(tiny, scores):
     assert 0 <= value(text, "sparseness") <= (len(scores) - 1) / len(scores) + 1e-12
 
 
-@given(
-    votes=st.integers(1, 6).flatmap(lambda n: st.lists(st.lists(few, min_size=n, max_size=n), min_size=1, max_size=4))
-)
+@given(votes=arrays(float, st.tuples(st.integers(1, 4), st.integers(1, 6)), elements=few).map(np.ndarray.tolist))
 def test_the_vote_equals_its_twin(tiny, votes):
     held = {f"m{at}": scores for at, scores in enumerate(votes)} | {"random": list(range(len(votes[0])))}
     text = of_words(tiny, ["good"] * len(votes[0]), held)

@@ -1,7 +1,5 @@
 """The methods and soft measures of Zhao & Aletras (2023) against slow twins, and what must hold whatever the scores."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,6 +8,7 @@ from reference import attributions, models, softness
 from reference.words import tiny_words
 from scipy.stats import binomtest, ranksums
 
+from attreval.core.records import Tokens
 from attreval.core.seeds import generator, seed_of
 from attreval.methods import METHODS
 from attreval.methods.method import Budget
@@ -71,16 +70,9 @@ def test_methods_equal_their_twins(tiny, texts, target, budget):
 def test_they_explain_word_level_models_too(architecture):
     model = tiny_words(architecture)
     tokens, scorer = [model.tokens(models.instance("the film was good good"))], Scorer(model, precision="float64")
-    plain, size, shared, zero, padding = (
-        talk(scorer, tokens, 1, name, steps=100)[0].values
-        for name in (
-            "gradient_x_input",
-            "gradient_x_input_absolute",
-            "gradient_x_input_shared",
-            "integrated_gradients_zero",
-            "integrated_gradients",
-        )
-    )
+    names = ("gradient_x_input", "gradient_x_input_absolute", "gradient_x_input_shared")
+    names += ("integrated_gradients_zero", "integrated_gradients")
+    plain, size, shared, zero, padding = (talk(scorer, tokens, 1, name, steps=100)[0].values for name in names)
     np.testing.assert_allclose(size, np.abs(plain), atol=1e-9)
     last = plain[3:].sum()  # the two last words are one
     np.testing.assert_allclose(shared, np.abs([*plain[:3], last, last]), atol=1e-9)
@@ -253,17 +245,8 @@ def test_the_oracle_beats_random_scores_in_the_papers_direction_and_softly_loses
     """Contract 7, on a text of 200 tokens and a model that one of them decides."""
     length, pairs = 200, 40
     model = models.Graded(length)
-    tokens = replace(
-        models.tiny_model().tokens(models.instance("good")),
-        ids=np.arange(1, length + 1),
-        segments=np.zeros(length, np.int64),
-        special=np.zeros(length, bool),
-        word=np.arange(length),
-        offsets=np.zeros((length, 3), np.int64),
-        texts=("x",) * length,
-        mask_id=0,
-        pad_id=0,
-    )
+    ids, nought = np.arange(1, length + 1), np.zeros(length, int)
+    tokens = Tokens(ids, nought, nought > 0, ids - 1, np.zeros((length, 3), int), ("x",) * length, mask_id=0, pad_id=0)
     protocol = Protocol(inverted=inverted)
 
     def judge(scores, name):

@@ -18,16 +18,8 @@ from attreval.core.units import find_units, mean_matrix, unit_scores
 from attreval.methods.combined import combine, trim
 from attreval.methods.method import Scores, UnitSettings
 from attreval.methods.spans import RULES, find_communities, find_spans, pair_graph
-from attreval.metrics.unified import complexity, plausibility
+from attreval.metrics.unified import complexity, plausibility, ranking
 from attreval.metrics.unified import faithfulness as diagnosis
-from attreval.metrics.unified.ranking import (
-    features_needed,
-    make_ranking,
-    piece_counts,
-    rank_features,
-    take_units,
-    units_in,
-)
 
 WORDS = ["the", "film", "unbelievable", "good", "was", ",", "slow", "plot"]
 part = st.lists(st.sampled_from(WORDS), min_size=1, max_size=6).map(" ".join)
@@ -139,10 +131,10 @@ def span_rankings(units, seed, kind="signed", tokens=None):
 
     pairs = [tuple(p) for p in units.pairs().tolist()]
     return {
-        "token": make_ranking([(u,) for u in range(len(units))], single, units, rng),
-        "pair": make_ranking(pairs, np.array([matrix[a, b] + matrix[b, a] for a, b in pairs]), units, rng),
-        "span": make_ranking(held(spans.features), spans.values, units, rng),
-        "combined": make_ranking(held(joined.features), joined.values, units, rng),
+        "token": ranking.make_ranking([(u,) for u in range(len(units))], single, units, rng),
+        "pair": ranking.make_ranking(pairs, np.array([matrix[a, b] + matrix[b, a] for a, b in pairs]), units, rng),
+        "span": ranking.make_ranking(held(spans.features), spans.values, units, rng),
+        "combined": ranking.make_ranking(held(joined.features), joined.values, units, rng),
     }
 
 
@@ -151,28 +143,28 @@ def span_rankings(units, seed, kind="signed", tokens=None):
 def test_all_types_get_equal_numbers_of_units(tiny, first, second, seed, kind):
     tokens, units = read(tiny, first, second)
     rankings = span_rankings(units, seed, kind, tokens)
-    for k in piece_counts(rankings["span"], (), 10):
+    for k in ranking.piece_counts(rankings["span"], (), 10):
         sets = diagnosis.match_budget(rankings, k)
         assert sets["span"] == rankings["span"].units(k)
         assert {len(chosen) for chosen in sets.values()} == {len(sets["span"])}
         for kind_of in ("token", "pair"):
-            ranking = rankings[kind_of]
-            flat = [tuple(u for side in piece for u in side) for piece in ranking.features]
-            assert sets[kind_of] == pieces.spend(flat, ranking.scores, len(sets["span"]), ranking.tie)
+            ranked = rankings[kind_of]
+            flat = [tuple(u for side in piece for u in side) for piece in ranked.features]
+            assert sets[kind_of] == pieces.spend(flat, ranked.scores, len(sets["span"]), ranked.tie)
 
 
 def test_the_last_pair_gives_up_the_unit_that_is_worth_less(tiny):
     _, units = read(tiny, "the film", "was good")
     pairs = [(0, 2), (1, 3), (0, 3), (1, 2)]
-    ranking = make_ranking(pairs, np.array([4.0, 3.0, 2.0, 0.5]), units, generator("x"))
-    assert take_units(ranking, 3) == [((0,), (2,)), ((), (3,))]  # unit 1 weighs 3.5, unit 3 weighs 5
-    assert features_needed(ranking, 3) == 2
+    ranked = ranking.make_ranking(pairs, np.array([4.0, 3.0, 2.0, 0.5]), units, generator("x"))
+    assert ranking.take_units(ranked, 3) == [((0,), (2,)), ((), (3,))]  # unit 1 weighs 3.5, unit 3 weighs 5
+    assert ranking.features_needed(ranked, 3) == 2
 
 
 def test_equal_scores_are_ordered_by_chance(tiny):
     units = find_units(tiny.tokens(models.instance("the film was good")), "word")
     record = Attribution("x", "random", 0, "token", units.groups, np.zeros(4))
-    seen = {rank_features(record, units, generator("tie", i)).features[0][0][0] for i in range(60)}
+    seen = {ranking.rank_features(record, units, generator("tie", i)).features[0][0][0] for i in range(60)}
     assert seen == {0, 1, 2, 3}
 
 
@@ -215,7 +207,7 @@ def test_the_gold_ranking_is_perfect(tiny, first, second, seed, rule):
         gold = list(spans.features)
         found = plausibility.interaction_agreement(plausibility.features_at(spans, spans), gold, rule)
         assert found == pytest.approx(1.0)
-        all_units = units_in(gold)
+        all_units = ranking.units_in(gold)
         sets = plausibility.units_at(spans, spans)
         assert plausibility.unit_agreement(sets, all_units) == pytest.approx(1.0)
         assert math.isnan(plausibility.unit_agreement(sets, set()))
@@ -243,9 +235,11 @@ def test_when_a_piece_is_one_that_people_gave():
 
 def test_thresholds_are_distinct_scores_and_no_more_than_there_are(tiny):
     _, units = read(tiny, "the film", "was good")
-    spans = make_ranking([(0, 2), (1, 3), (0, 3), (1, 2)], np.array([2.0, 1.0, 2.0, 0.0]), units, generator("x"))
+    spans = ranking.make_ranking(
+        [(0, 2), (1, 3), (0, 3), (1, 2)], np.array([2.0, 1.0, 2.0, 0.0]), units, generator("x")
+    )
     assert plausibility.threshold_counts(spans) == [2, 3, 4]
-    assert piece_counts(spans, (), 3) == [1, 2, 3] and piece_counts(spans, (1, 3, 5), 9) == [1, 3]
+    assert ranking.piece_counts(spans, (), 3) == [1, 2, 3] and ranking.piece_counts(spans, (1, 3, 5), 9) == [1, 3]
 
 
 @given(scores=st.lists(st.floats(-1e3, 1e3).filter(lambda x: x == 0 or abs(x) > 1e-6), min_size=1, max_size=12))
