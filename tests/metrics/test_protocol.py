@@ -58,17 +58,17 @@ def test_scores_must_fit_the_layout(tiny):
 
 
 def test_drift_lowers_the_baseline_call_by_call(tiny):
-    tokens, scores = tiny.tokens(PAIR), np.arange(9.0)
+    tokens, scores = tiny.tokens(models.instance("plot slow bad was good the")), np.arange(6.0)
     scorer = Scorer(tiny, precision="float64")
     plain, first, later = scorer.converse(
         ("x", erase(tokens, scores, protocol=Protocol(drift=drift), calls=calls))
         for drift, calls in ((False, 0), (True, 0), (True, 30))
     )
-    room = max(0.0, plain.full - plain.erased)
+    room = plain.full - plain.erased
+    assert all(0 < value < 1 for value in (*plain.normalised_sufficiency, *plain.normalised_comprehensiveness))
     for r in range(5):
         for found, sunk in ((first, r), (later, 30 + r)):
-            rest = 1 - max(0, plain.sufficiency[r])
-            floor = 1 - room - 1e-4 * (1 + sunk)
-            np.testing.assert_allclose(found.normalised_sufficiency[r], np.clip((rest - floor) / (1 - floor), 0, 1))
-            drop = max(0, plain.comprehensiveness[r]) / (room + 1e-4 * sunk)
-            np.testing.assert_allclose(found.normalised_comprehensiveness[r], min(1, drop))
+            kept = 1 - plain.sufficiency[r] / (room + 1e-4 * (1 + sunk))
+            np.testing.assert_allclose(found.normalised_sufficiency[r], kept)
+            drop = plain.comprehensiveness[r] / (room + 1e-4 * sunk)
+            np.testing.assert_allclose(found.normalised_comprehensiveness[r], drop)
