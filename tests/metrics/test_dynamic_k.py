@@ -65,7 +65,9 @@ def test_choices_by_hand():
     assert dynamic.above_mean(scores).tolist() == [1, 2, 3, 5]
     assert dynamic.above_deviation(scores).tolist() == [1, 2, 3]
     assert dynamic.largest_gap(scores).tolist() == [1, 2, 3, 5]
-    assert dynamic.quarter(scores).tolist() == [1, 3]
+    assert dynamic.quarter(scores).tolist() == [1, 3] and dynamic.quarter(scores[:5]).tolist() == [1, 3]
+    long = np.random.default_rng(0).random(60)
+    assert (long[dynamic.wavelet_peaks(long)] >= long.mean()).all()
     assert dynamic.prominent_peaks(np.array([9.0, 1.0, 1.0, 8.0])).tolist() == [0, 3]  # ends count
 
 

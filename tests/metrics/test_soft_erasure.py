@@ -4,7 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference import attributions, models, softness
+from reference import attributions, models, softness, walks
+from reference.faithfulness import probability
+from reference.scored import ask as ask_metrics
+from reference.scored import scored
 from reference.words import tiny_words
 from scipy.stats import binomtest, ranksums
 
@@ -15,7 +18,9 @@ from attreval.methods.method import Budget
 from attreval.metrics import FAITHFULNESS, diagnosticity
 from attreval.metrics import soft_erasure as soft
 from attreval.metrics.erasure import erase
+from attreval.metrics.pi_soft import RATES
 from attreval.metrics.protocol import OURS, RELEASED, SCALE, Protocol, find_layout
+from attreval.metrics.scored_text import Settings
 from attreval.models.questions import AttentionPath, SoftErasure
 from attreval.models.questions.soft_erasure import draw_factors
 from attreval.models.scorer import Scorer
@@ -24,6 +29,7 @@ VOCABULARY = [w for w in models.WORDS.split() if not w.startswith("##")]
 sentence = st.lists(st.sampled_from([*VOCABULARY, "unbelievable", "z"]), min_size=1, max_size=6).map(" ".join)
 text = st.one_of(st.tuples(sentence), st.tuples(sentence, sentence))
 few_values = st.sampled_from([-1.0, 0.0, 0.5, 2.0])
+OVER_RATES = ("pi_soft_nc", "pi_soft_ns")
 NORMS = ("minmax", "sigmoid", "softmax", "rank", "calibrated")
 
 
@@ -137,6 +143,31 @@ def test_soft_erasure_equals_the_twin(tiny, texts, data, norm):
         for at, name in enumerate(("comprehensiveness", "sufficiency")):
             value = softness.soft_values(h.full, h.erased, getattr(one, name).mean())[at]
             np.testing.assert_allclose(getattr(soft.soft_values(h, one), name), value, atol=1e-12)
+
+
+@settings(max_examples=6)
+@given(scores=st.lists(few_values, min_size=1, max_size=4))
+def test_soft_erasure_over_many_rates_equals_its_twin(tiny, scores):
+    words, fields = " ".join(["good", "film", "bad", "slow"][: len(scores)]), Settings(protocol=Protocol(draws=1))
+    text = scored(tiny, words, scores, names=("t",), settings=fields)
+    found = list(ask_metrics(Scorer(tiny, precision="float64"), OVER_RATES, text).values())
+    tokens, network, content = text.tokens, tiny.at("float64"), text.tokens.content
+    k = int(Scorer(tiny, precision="float64").logits([(tokens.ids, tokens.segments)])[0].argmax())
+    full, none = (probability(network, tokens, gone, k) for gone in (set(), set(range(len(tokens)))))
+    values = []
+    for rate in RATES:
+        pair = []
+        for kept, at in (("1-a", 0), ("a", 1)):
+            strengths, chances = np.ones(len(tokens)), np.array(softness.importance(scores, "calibrated", rate))
+            strengths[content] = chances if kept == "a" else 1 - chances
+            p = softness.probability(network, tokens, strengths, seed_of("soft", "t", "m", kept, 0), "keep", k)
+            pair.append(softness.soft_values(full, none, p)[at])
+        values.append(pair)
+    wanted = [walks.area(RATES, list(column)) / 0.8 for column in zip(*values, strict=True)]
+    np.testing.assert_allclose(found, wanted, atol=1e-6)
+    for name in OVER_RATES:
+        with pytest.raises(ValueError, match="finite"):
+            ask_metrics(Scorer(tiny), [name], scored(tiny, words, [*scores[1:], np.nan]))
 
 
 def soft_erase(model, tokens, scores, protocol, query=None):
