@@ -1,4 +1,4 @@
-"""LIME by a Gaussian process: its posterior, what it draws, LIME's limit, and that it knows its error."""
+"""LIME by a Gaussian process: what it draws, LIME's limit, and that it knows its error."""
 
 from __future__ import annotations
 

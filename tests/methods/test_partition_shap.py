@@ -1,4 +1,4 @@
-"""Partition SHAP against a walk over the whole tree, the tree against its rules, and both against shap on strings."""
+"""Partition SHAP against a walk over the whole tree, its tree of two texts, and both against shap on strings."""
 
 import threading
 

@@ -1,4 +1,4 @@
-"""ProxySPEX: exact on short texts, by least squares over all coalitions; else what shapiq finds, and planted pairs."""
+"""ProxySPEX: exact on short texts, by least squares over all coalitions; else planted pairs."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""The same numbers from well-known libraries: captum, lime, scikit-learn, scipy."""
+"""The same numbers from well-known libraries: captum and lime."""
 
 import numpy as np
 import pytest

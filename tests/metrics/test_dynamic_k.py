@@ -1,4 +1,4 @@
-"""Dynamic k, people, phrases, chunks and seeds against slow twins: ties, constants, one token, NaN; scipy beside."""
+"""Dynamic k, people, phrases, chunks and seeds against slow twins: ties, constants, one token, NaN."""
 
 import numpy as np
 import pytest

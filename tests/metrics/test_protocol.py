@@ -1,4 +1,4 @@
-"""What a protocol lays out, what soft erasure costs, and what the released code changes."""
+"""What a protocol lays out, and what the released code changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scores of disturbed texts and of models with other weights: witnesses, constants, and nothing where nobody asked."""
+"""Scores of disturbed texts and of models with other weights: definitions, constants, nothing where nobody asked."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Curves, flips and correlations of erasure against slow twins and witnesses, and what ties and constants get."""
+"""Curves, flips and correlations of erasure against slow twins, and what ties and constants get."""
 
 from itertools import permutations, product
 
