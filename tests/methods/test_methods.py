@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from reference import erasures, gradients, models, surrogate
 
 from attreval.core.seeds import generator
-from attreval.methods import METHODS, lime, methods_for
+from attreval.methods import METHODS, lime
 from attreval.methods import occlusion as erasure
 from attreval.methods.method import Budget, Method, UnitSettings, WindowRule
 from attreval.models.scorer import Scorer
@@ -30,7 +30,7 @@ def talk(scorer, tokens, target, method: Method | object, name="x"):
 
 
 @pytest.mark.parametrize("normed", [True, False])
-@settings(max_examples=10)
+@settings(max_examples=6)
 @given(texts=several, target=st.integers(0, 2), budget=st.sampled_from([1, 30, 8192]))
 def test_gradients(tiny, unnormed, normed, texts, target, budget):
     model = tiny if normed else unnormed
@@ -71,10 +71,14 @@ def test_a_baseline_that_a_vocabulary_lacks_is_refused(tiny, exact):
 
 
 @pytest.mark.parametrize("rule", get_args(WindowRule))
-@pytest.mark.parametrize("size", [1, 3, 7])
-@settings(max_examples=4)
-@given(texts=several, target=st.integers(0, 2), budget=st.sampled_from([1, 60, 8192]))
-def test_occlusion_and_omission(tiny, size, rule, texts, target, budget):
+@settings(max_examples=5)
+@given(
+    texts=several,
+    target=st.integers(0, 2),
+    budget=st.sampled_from([1, 60, 8192]),
+    size=st.sampled_from([1, 3, 7]),
+)
+def test_occlusion_and_omission(tiny, rule, texts, target, budget, size):
     tokens = [tiny.tokens(models.instance(*t)) for t in texts]
     scorer = Scorer(tiny, budget, "float64")
     network = tiny.at("float64")
@@ -85,7 +89,7 @@ def test_occlusion_and_omission(tiny, size, rule, texts, target, budget):
             np.testing.assert_allclose(scores.values, expected, atol=1e-9)
 
 
-@settings(max_examples=15)
+@settings(max_examples=8)
 @given(texts=several, target=st.integers(0, 2))
 def test_lime(tiny, texts, target):
     tokens = [tiny.tokens(models.instance(*t)) for t in texts]
@@ -103,50 +107,22 @@ def test_lime(tiny, texts, target):
         np.testing.assert_allclose(scores.values, expected[t.content], atol=1e-9)
 
 
-@given(length=st.integers(1, 30), samples=st.integers(2, 200), seed=st.integers(0, 999))
-def test_lime_draws_whole_then_one_to_all_removed(length, samples, seed):
-    masks = lime.draw_masks(length, samples, np.random.default_rng(seed))
-    removed = (~masks).sum(axis=1)
-    assert masks.shape == (samples, length) and masks[0].all()
-    assert removed[1:].min() >= 1 and removed.max() <= length
-
-
 def test_lime_draws_every_count_and_position_alike():
-    masks = lime.draw_masks(5, 50_001, np.random.default_rng(3))[1:]
-    counts = np.bincount((~masks).sum(axis=1), minlength=6)[1:]
-    assert np.abs(counts / 50_000 - 0.2).max() < 0.01
-    assert np.abs(masks.mean(axis=0) - 0.4).max() < 0.01  # on average 3 of 5 are removed
+    whole, *masks = lime.draw_masks(5, 50_001, np.random.default_rng(3))
+    counts = np.bincount((~np.array(masks)).sum(axis=1))
+    assert whole.all() and counts[0] == 0 and np.abs(counts[1:] / 50_000 - 0.2).max() < 0.01
+    assert np.abs(np.mean(masks, axis=0) - 0.4).max() < 0.01  # on average 3 of 5 are removed
 
 
-@given(length=st.integers(1, 12), samples=st.integers(2, 60), seed=st.integers(0, 999), constant=st.booleans())
-def test_surrogate_equals_the_normal_equations(length, samples, seed, constant):
-    rng = np.random.default_rng(seed)
-    masks = lime.draw_masks(length, samples, rng)
-    values = np.full(samples, 0.3) if constant else rng.random(samples)
-    weights = lime.sample_weights(masks, 25.0)
-    np.testing.assert_allclose(weights, surrogate.weights(masks, 25.0), atol=1e-12)
-    fitted = lime.fit_surrogate(masks, values, weights)
-    np.testing.assert_allclose(fitted, surrogate.ridge(masks, values, weights), atol=1e-9)
-    assert not constant or np.abs(fitted).max() < 1e-9
-
-
-@pytest.mark.parametrize("name", methods_for("transformer"))
-def test_one_token(tiny, exact, name):
-    tokens = tiny.tokens(models.instance("good"))
-    (scores,) = talk(exact, [tokens], 1, METHODS[name])
-    assert scores.values.shape == (1,) and np.isfinite(scores.values).all()
-
-
-@pytest.mark.parametrize(("steps", "low", "high"), [(1, 1e-3, 9), (200, 0, 1e-10)])
-def test_the_gap_is_what_a_path_misses_and_a_fine_one_is_complete(tiny, exact, texts, steps, low, high):
-    """Contract 1: with many nodes the scores sum to s(text) - s(baseline)."""
+def test_the_gap_is_what_a_path_misses(tiny, exact, texts):
+    """Contract 1: with many nodes it is nought, and the scores sum to s(text) - s(baseline)."""
     tokens = tiny.tokens(texts[1])
-    network, budget = tiny.at("float64"), Budget(path_steps=steps, path_steps_most=steps)
+    budget = Budget(path_steps=1, path_steps_most=1)
     (scores,) = exact.converse([("x", METHODS["integrated_gradients"].converse(tokens, 1, budget, None))])
     base = [i if s else tokens.pad_id for i, s in zip(tokens.ids, tokens.special, strict=True)]
-    owed = [erasures.logits(network, ids, tokens.segments)[1] for ids in (tokens.ids, base)]
-    assert low <= abs(scores.gap) < high
-    np.testing.assert_allclose(scores.gap, scores.values.sum() - (owed[0] - owed[1]), atol=1e-9)
+    whole, none = (erasures.logits(tiny.at("float64"), ids, tokens.segments)[1] for ids in (tokens.ids, base))
+    assert abs(scores.gap) >= 1e-3
+    np.testing.assert_allclose(scores.gap, scores.values.sum() - (whole - none), atol=1e-9)
 
 
 @pytest.mark.parametrize("most, steps", [(1, 1), (3, 2), (64, None)])

@@ -1,4 +1,4 @@
-"""Partition SHAP against a walk over the whole tree, the tree against its rules, and both against shap on strings."""
+"""Partition SHAP against a walk over the whole tree, its tree of two texts, and both against shap on strings."""
 
 import threading
 
@@ -37,7 +37,7 @@ def merges_of(tokens):
     return [(int(a), int(b)) for a, b, *_ in partition.phrase_tree(tokens)] if len(tokens.content) > 1 else []
 
 
-@settings(max_examples=12)
+@settings(max_examples=6)
 @given(texts=st.lists(text, min_size=1, max_size=2), target=st.integers(0, 2))
 def test_values_equal_a_walk_over_the_whole_tree(tiny, texts, target):
     tokens = [tiny.tokens(models.instance(*t)) for t in texts]
@@ -55,28 +55,19 @@ def test_values_equal_a_walk_over_the_whole_tree(tiny, texts, target):
         assert abs(scores.gap) < 1e-9
 
 
-@given(texts=st.lists(st.sampled_from([*WORDS, "'", "t", "s", "or", "##ly", "?"]), min_size=2, max_size=14))
-def test_the_tree_follows_its_rules(texts):
-    found = shap.maskers._text.partition_tree(texts, ["[SEP]"])
-    assert [(int(a), int(b)) for a, b, *_ in found] == owen.merges(texts)
-
-
 @given(texts=st.tuples(sentence, sentence))
 def test_the_two_texts_of_a_pair_meet_last(tiny, texts):
     tokens = tiny.tokens(models.instance(*texts))
     tree, n = partition.phrase_tree(tokens), len(tokens.content)
     assert tree.shape == (n - 1, 4) and tree[-1, 3] == n and tree[-1, 2] == 1
-    assert sorted(tree[:, :2].ravel()) == list(range(2 * n - 2))  # every node but the root is a part once
     members = [{i} for i in range(n)]
     for left, right, height, size in tree:
         members.append(members[int(left)] | members[int(right)])
-        assert size == len(members[-1]) and height == size / n
-        assert max(members[-1]) - min(members[-1]) == size - 1  # neighbours
+        assert size == len(members[-1]) == max(members[-1]) - min(members[-1]) + 1  # neighbours
+        assert height == size / n
     first = {i for i, c in enumerate(tokens.content) if tokens.offsets[c, 0] == 0}
-    assert {frozenset(members[int(tree[-1, 0])]), frozenset(members[int(tree[-1, 1])])} == {
-        frozenset(first),
-        frozenset(range(n)) - first,
-    }
+    parts = [members[int(part)] for part in tree[-1, :2]]
+    assert first in parts and set(range(n)) - first in parts
 
 
 def test_pieces_of_a_word_meet_first(tiny):
@@ -101,10 +92,10 @@ class Strings:
         return np.array(rows)
 
 
-@pytest.mark.parametrize("one", ["the film was good .", "bad film , good plot !", "slow film , not brave ."])
-def test_shap_on_strings_says_the_same(tiny, one):
+def test_shap_on_strings_says_the_same(tiny):
     """Special tokens are leaves there: they take no credit when every phrase is taken apart. Whole words only, since a
     piece beside a mask comes back from the string as another piece."""
+    one = "bad film , good plot !"
     explainer = shap.explainers.PartitionExplainer(Strings(tiny), shap.maskers.Text(tiny.tokenizer))
     theirs = explainer([one], max_evals=ENOUGH, silent=True).values[0]
     tokens = tiny.tokens(models.instance(one))
@@ -116,7 +107,7 @@ def test_shap_on_strings_says_the_same(tiny, one):
 LONG = "the film was not very good , the plot was slow and the brave film is bad ! a very good plot ."
 
 
-@pytest.mark.parametrize("evaluations", [4, 9, 30, 77])
+@pytest.mark.parametrize("evaluations", [4, 30])
 def test_what_is_not_taken_apart_is_shared_and_nothing_is_lost(tiny, evaluations):
     tokens = tiny.tokens(models.instance(LONG))
     scorer = Scorer(tiny, precision="float64")
@@ -136,22 +127,10 @@ def test_neither_company_nor_the_global_generator_moves_a_value(tiny):
     np.random.seed(5)  # noqa: NPY002
     before = np.random.get_state()[1].copy()  # noqa: NPY002
     for i, t in enumerate(tokens):
-        budget = Budget(shap_evaluations=20)
-        (alone,) = Scorer(tiny, precision="float64").converse(
-            [(NAME, METHODS[NAME].converse(t, 0, budget, generator("x", i)))]
-        )
+        talk_alone = METHODS[NAME].converse(t, 0, Budget(shap_evaluations=20), generator("x", i))
+        (alone,) = Scorer(tiny, precision="float64").converse([(NAME, talk_alone)])
         np.testing.assert_allclose(alone.values, together[i].values, atol=1e-12)
     assert (np.random.get_state()[1] == before).all()  # noqa: NPY002
-
-
-def test_a_constant_model_gives_nothing_to_anybody(planted):
-    tokens = planted.tokens(models.instance("the film was good and the plot was bad ."))
-    (scores,) = talk(planted, [tokens], 1, ENOUGH)
-    assert np.abs(scores.values).max() < 1e-12
-
-
-def conversation(work):
-    return converse_by_calls(work, generator("calls"))
 
 
 def test_an_error_inside_the_library_is_raised_and_leaves_no_thread(tiny):
@@ -161,7 +140,7 @@ def test_an_error_inside_the_library_is_raised_and_leaves_no_thread(tiny):
 
     before = threading.active_count()  # tqdm and others keep theirs
     with pytest.raises(KeyError, match="inside"):
-        Scorer(tiny).converse([("x", conversation(work))])
+        Scorer(tiny).converse([("x", converse_by_calls(work, generator("calls")))])
     assert threading.active_count() == before
 
 
@@ -175,17 +154,10 @@ def test_a_conversation_that_is_dropped_leaves_no_thread():
             said.append("ended")
 
     before = threading.active_count()
-    talk = conversation(work)
+    talk = converse_by_calls(work, generator("calls"))
     assert next(talk) == "first" and threading.active_count() == before + 1
     talk.close()
     assert said == ["ended"] and threading.active_count() == before
-
-
-def test_a_call_without_questions_returns():
-    talk = conversation(lambda ask: 7)
-    with pytest.raises(StopIteration) as stop:
-        next(talk)
-    assert stop.value.value == 7
 
 
 @pytest.mark.parametrize("kind", words.KINDS[::3], ids=lambda kind: kind[0])

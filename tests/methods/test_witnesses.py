@@ -1,19 +1,15 @@
-"""The same numbers from well-known libraries: captum, lime, scikit-learn, scipy."""
+"""The same numbers from well-known libraries: captum and lime."""
 
 import numpy as np
 import pytest
 import torch
-from captum.attr import FeatureAblation, InputXGradient, IntegratedGradients, Occlusion, Saliency
+from captum.attr import InputXGradient, IntegratedGradients, Occlusion, Saliency
 from lime.lime_base import LimeBase
-from scipy import stats
-from sklearn.metrics import accuracy_score, f1_score, log_loss, pairwise_distances
+from sklearn.metrics import pairwise_distances
 
-from attreval.core import bootstrap as intervals
 from attreval.methods import METHODS, lime
 from attreval.methods.method import Budget
-from attreval.metrics import agreement
 from attreval.models.scorer import Scorer
-from attreval.models.training import evaluate
 
 TARGET = 2
 
@@ -38,62 +34,41 @@ def from_embeddings(model, tokens):
 
 
 @pytest.mark.filterwarnings("ignore:Input Tensor 0 did not already require gradients")
-@pytest.mark.parametrize("which", [1, 2, 3])
+@pytest.mark.parametrize("which", [1, 3])
 def test_captum_gradients(network_of, texts, which):
     tokens = network_of.tokens(texts[which])
     forward, end, base = from_embeddings(network_of, tokens)
     path = {"baselines": base, "target": TARGET, "n_steps": 50, "method": "gausslegendre", "internal_batch_size": 32}
+    saliency = Saliency(forward).attribute(end.clone(), target=TARGET)
+    plain = IntegratedGradients(forward, multiply_by_inputs=False)
     expected = {
-        "gradient_l1": Saliency(forward).attribute(end.clone(), target=TARGET),
-        "gradient_x_input": InputXGradient(forward).attribute(end.clone(), target=TARGET),
-        "integrated_gradients": IntegratedGradients(forward).attribute(end.clone(), **path),
-        "integrated_gradients_plain": IntegratedGradients(forward, multiply_by_inputs=False).attribute(
-            end.clone(), **path
-        ),
+        "gradient_l1": saliency.sum(dim=-1),
+        "gradient_l2": saliency.norm(dim=-1),
+        "gradient_x_input": InputXGradient(forward).attribute(end.clone(), target=TARGET).sum(dim=-1),
+        "integrated_gradients": IntegratedGradients(forward).attribute(end.clone(), **path).sum(dim=-1),
+        "integrated_gradients_plain": plain.attribute(end.clone(), **path).sum(dim=-1),
     }
     for name, values in expected.items():
-        summed = values[0].sum(dim=-1).detach().numpy()[tokens.content]
         found = ours(network_of, tokens, METHODS[name].converse, path_steps=50)
-        np.testing.assert_allclose(found, summed, atol=1e-6, err_msg=name)
-    norms = Saliency(forward).attribute(end.clone(), target=TARGET, abs=False)[0].norm(dim=-1).numpy()
-    np.testing.assert_allclose(
-        ours(network_of, tokens, METHODS["gradient_l2"].converse), norms[tokens.content], atol=1e-6
-    )
+        np.testing.assert_allclose(found, values[0].detach().numpy()[tokens.content], atol=1e-6, err_msg=name)
 
 
-def from_content(model, tokens):
-    """A captum forward function over (B, n) content ids."""
-    network = model.at("float64")
-    segments = torch.from_numpy(tokens.segments)
-
-    def forward(content):
-        ids = torch.from_numpy(tokens.ids).repeat(len(content), 1)
-        ids[:, tokens.content] = content.long()
-        with torch.no_grad():
-            return network(input_ids=ids, token_type_ids=segments.expand(len(ids), -1)).logits
-
-    return forward, torch.from_numpy(tokens.ids[tokens.content]).double()[None]
-
-
-@pytest.mark.parametrize("which", [0, 1, 3])
-def test_captum_feature_ablation_is_occlusion(tiny, texts, which):
-    tokens = tiny.tokens(texts[which])
-    forward, content = from_content(tiny, tokens)
-    expected = FeatureAblation(forward).attribute(content, baselines=tokens.mask_id, target=TARGET)[0].numpy()
-    np.testing.assert_allclose(ours(tiny, tokens, METHODS["occlusion_1"].converse), expected, atol=1e-6)
-
-
-@pytest.mark.parametrize("size", [3, 7])
+@pytest.mark.parametrize("size", [1, 3, 7])
 def test_captum_occlusion_is_the_mean_of_whole_windows(tiny, texts, size):
     tokens = tiny.tokens(texts[1])
-    forward, content = from_content(tiny, tokens)
-    assert content.shape[1] > size
+
+    def forward(content):
+        rows = np.repeat(tokens.ids[None], len(content), axis=0)
+        rows[:, tokens.content] = content.long().numpy()
+        return torch.from_numpy(Scorer(tiny, precision="float64").logits([(row, tokens.segments) for row in rows]))
+
+    content = torch.from_numpy(tokens.ids[tokens.content]).double()[None]
     expected = Occlusion(forward).attribute(content, (size,), baselines=tokens.mask_id, target=TARGET)[0].numpy()
     found = ours(tiny, tokens, METHODS[f"occlusion_{size}"].converse, windows="mean")
     np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
-@pytest.mark.parametrize("length, samples", [(3, 9), (6, 36), (7, 49), (12, 144)])
+@pytest.mark.parametrize("length, samples", [(3, 9), (12, 144)])
 def test_lime_library(length, samples):
     rng = np.random.default_rng(length)
     masks = lime.draw_masks(length, samples, rng)
@@ -108,32 +83,3 @@ def test_lime_library(length, samples):
     for feature, weight in pairs:
         expected[feature] = weight
     np.testing.assert_allclose(lime.fit_surrogate(masks, values, weights), expected, atol=1e-6)
-
-
-def test_metrics_of_scikit_learn(tiny, texts):
-    found = evaluate(tiny, texts, "float64")
-    gold = [t.label for t in texts]
-    tokens = [tiny.tokens(t) for t in texts]
-    logits = Scorer(tiny, precision="float64").logits([(t.ids, t.segments) for t in tokens])
-    p = torch.softmax(torch.from_numpy(logits), dim=1).numpy()
-    assert found.accuracy == accuracy_score(gold, p.argmax(axis=1))
-    assert found.macro_f1 == f1_score(gold, p.argmax(axis=1), average="macro")
-    np.testing.assert_allclose(found.loss, log_loss(gold, p, labels=[0, 1, 2]), atol=1e-9)
-    assert found.correct.tolist() == (p.argmax(axis=1) == gold).tolist()
-
-
-def test_scipy_bootstrap():
-    values = np.random.default_rng(5).gamma(2.0, size=80)
-    library = stats.bootstrap((values,), np.mean, n_resamples=8000, method="percentile", rng=1).confidence_interval
-    mean, low, high = intervals.bootstrap_mean(values, 8000, 0.95)
-    assert mean == pytest.approx(values.mean())
-    width = library.high - library.low
-    assert abs(low - library.low) < 0.05 * width and abs(high - library.high) < 0.05 * width
-
-
-def test_hypergeometric_overlap_of_a_constant():
-    """Two random selections of k out of n share a hypergeometric number of tokens."""
-    n, k = 9, 4
-    shared = np.arange(k + 1)
-    expected = (stats.hypergeom(n, k, k).pmf(shared) * k / (2 * k - shared)).sum()
-    np.testing.assert_allclose(agreement.agreement_at_k([np.zeros(n), np.arange(n)], k), expected, atol=1e-12)

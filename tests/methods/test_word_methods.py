@@ -1,6 +1,7 @@
 """The methods of Poerner et al. (2018) on word-level models, against slow twins; and what must hold for all of them."""
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from attreval.models.scorer import Scorer
 
 KINDS = pytest.mark.parametrize("kind", words.KINDS, ids=lambda k: f"{k[0]}-{'two' if k[1] else 'one'}-{k[2]}")
 GATED = pytest.mark.parametrize("kind", words.KINDS[:-1], ids=lambda k: f"{k[0]}-{'two' if k[1] else 'one'}-{k[2]}")
-SEEDS = range(3)
+SEEDS = range(2)
 FEW = {"path_steps": 6, "lime_samples": 30, "riemann_steps": 6, "limsse_epochs": 30, "shap_evaluations": 20}
 BUDGET = Budget(**FEW, units=UnitSettings(shapley_samples=40))
 sentence = st.lists(st.sampled_from([*words.VOCABULARY, "unheard"]), min_size=1, max_size=9).map(" ".join)
@@ -134,20 +135,10 @@ def test_substrings_drawn_are_short_distinct_and_all_there_where_they_fit(n, sam
     assert len(drawn) == samples and set(map(tuple, drawn.tolist())) <= set(every)
 
 
-def test_each_distinct_substring_is_read_once():
-    model = words.tiny_words("gru")
-    scorer = Scorer(model)
-    (found,) = explain(scorer, [models.instance("a good film a good film")], ["limsse_logit"], BUDGET)
-    cost = found.attributions["limsse_logit"].cost
-    ids = found.tokens.ids
-    distinct = {tuple(ids[a:b].tolist()) for a, b in substitutes.substrings(6)}
-    assert (cost.requested, cost.unique) == (21, len(distinct) - 1) and len(distinct) < 21  # the whole is predicted
-
-
 @pytest.mark.parametrize("kind", {kind[0]: kind for kind in words.KINDS}.values(), ids=lambda kind: kind[0])
 def test_scores_are_the_same_in_any_company(kind):
     model = words.tiny_words(*kind)
-    made = models.sample_instances()[1:4]
+    made = models.sample_instances()[2:4]
     names = methods_for(model.family)
 
     def scores(token_budget, group, order=1):
@@ -155,43 +146,28 @@ def test_scores_are_the_same_in_any_company(kind):
         return {(e.instance.id, m): a.scores for e in found for m, a in e.attributions.items()}
 
     together = scores(8192, 8)
-    assert len(together) == 3 * len(names)
+    assert len(together) == 2 * len(names)
     alone = scores(1, 1, -1)  # and in another order
     for key, values in together.items():
         np.testing.assert_allclose(alone[key], values, atol=1e-4 if "lime" in key[1] else 1e-5, err_msg=str(key))
 
 
-@pytest.mark.parametrize("kind", {kind[0]: kind for kind in words.KINDS}.values(), ids=lambda kind: kind[0])
-def test_one_word_is_explained_by_every_method(kind):
-    model = words.tiny_words(*kind)
-    (found,) = explain(Scorer(model), [models.instance("good")], methods_for(model.family), BUDGET)
-    assert all(a.scores.shape == (1,) for a in found.attributions.values())
-
-
-def test_last_is_the_last_word():
-    (found,) = explain(Scorer(words.tiny_words()), [models.instance("the good film")], ["last"], BUDGET)
-    assert found.attributions["last"].scores.tolist() == [0, 0, 1]
-
-
 @KINDS
-@pytest.mark.parametrize("kernel", [1, 2, 4])
-@pytest.mark.parametrize("seed", SEEDS)
-def test_what_a_window_changes_equals_running_every_row(kind, kernel, seed):
-    model = words.tiny_words(*kind, seed=seed, kernel=kernel)
+@pytest.mark.parametrize("kernel", [1, 4])
+def test_what_a_window_changes_equals_running_every_row(kind, kernel):
+    model = words.tiny_words(*kind, kernel=kernel)
     reuses = kind[2] == "turn_first"
     assert (model.reuse_from < np.inf) == reuses
-    for ids in words.rows(seed) if reuses else ():
-        for size in (1, 3, 7):
-            for blank in (True, False):
-                found = model.erased(torch.from_numpy(ids), size, blank, "float64").detach().numpy()
-                for start, logits in enumerate(found):
-                    gone = range(start, min(len(ids), start + size))
-                    row = np.delete(ids, gone)
-                    if blank:
-                        row = ids.copy()
-                        row[start : start + size] = 0
-                    expected = Scorer(model, precision="float64").logits([(row, row * 0)])[0]
-                    np.testing.assert_allclose(logits, expected, atol=1e-12)
+    for ids, size in product(words.rows(0) if reuses else (), (1, 3, 7)):
+        for blank in (True, False):
+            found = model.erased(torch.from_numpy(ids), size, blank, "float64").detach().numpy()
+            rows = [ids.copy() for _ in found]
+            for start, row in enumerate(rows):
+                row[start : start + size] = 0
+            if not blank:
+                rows = [np.delete(ids, np.arange(at, min(len(ids), at + size))) for at in range(len(rows))]
+            expected = Scorer(model, precision="float64").logits([(row, row * 0) for row in rows])
+            np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
 def test_reuse_is_counted_like_running_the_rows():

@@ -1,7 +1,5 @@
 """Every measure against a slow twin: ties, constants, one token, and inputs that are no numbers."""
 
-from itertools import permutations
-
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
@@ -40,28 +38,6 @@ def test_relevance_equals_enumeration_of_ties(votes, k):
     np.testing.assert_allclose(found.sum(), min(k, len(votes[0])), atol=1e-12)
 
 
-@given(seed=st.integers(0, 999), n=st.integers(1, 40), k=st.integers(1, 40))
-def test_two_voters_without_ties_share_o_of_2k(seed, n, k):
-    rng = np.random.default_rng(seed)
-    a, b = rng.permutation(n), rng.permutation(n)
-    k = min(k, n)
-    shared = len(set(np.argsort(-a)[:k]) & set(np.argsort(-b)[:k]))
-    np.testing.assert_allclose(agreement.agreement_at_k([a, b], k), k / (2 * k - shared))
-    assert agreement.agreement_at_k([a, a], k) == 1.0
-    assert agreement.agreement_at_k([a, b], n) == 1.0
-
-
-@pytest.mark.parametrize("k", [1, 2, 3, 4, 5])
-def test_a_constant_scores_exactly_what_random_scores(k):
-    """Contract 6, for agreement: random scores expect the mean over all orders of the tokens."""
-    other = np.array([2.0, 0.0, 1.0, 1.0, -3.0])
-    orders = [np.array(p, float) for p in permutations(range(5))]
-    random = np.mean([agreement.agreement_at_k([order, other], k) for order in orders])
-    np.testing.assert_allclose(agreement.agreement_at_k([np.zeros(5), other], k), random, atol=1e-12)
-    alone = np.mean([agreement.agreement_at_k([order, orders[0]], k) for order in orders])
-    np.testing.assert_allclose(agreement.agreement_at_k([np.ones(5), np.zeros(5)], k), alone, atol=1e-12)
-
-
 def test_many_tied_tokens_stay_quick_and_right():
     zeros = np.zeros(400)
     first = np.arange(400.0)
@@ -69,30 +45,24 @@ def test_many_tied_tokens_stay_quick_and_right():
     np.testing.assert_allclose(value, 1 / 400 + 399 / 400 / 2)
 
 
-@pytest.mark.parametrize("bad", [np.nan])
-def test_agreement_refuses_what_is_no_number(bad):
-    votes = [np.array([1.0, bad, 0.0]), np.array([1.0, 0.0, 0.0])]
-    for judge in (agreement.agreement_at_k, agreement.relevance_at_k):
-        with pytest.raises(ValueError, match="position 1 is NaN"):
-            judge(votes, 1)
-
-
 def test_agreement_takes_infinite_scores_as_largest():
     votes = [np.array([0.0, np.inf, 1.0]), np.array([-np.inf, 5.0, 4.0])]
     assert agreement.agreement_at_k(votes, 1) == agreement.agreement_at_k(votes, 2) == 1.0
 
 
-@pytest.mark.parametrize("judge", [agreement.agreement_at_k, agreement.relevance_at_k])
-def test_agreement_refuses_bad_calls(judge):
-    with pytest.raises(ValueError, match="at least 1; got 0"):
-        judge([np.zeros(2), np.zeros(2)], 0)
-    with pytest.raises(ValueError, match=r"same tokens; got lengths \[3, 1\]"):
-        judge([np.zeros(3), np.zeros(1)], 1)
-    with pytest.raises(ValueError, match="at least one voter"):
-        judge([], 1)
-
-
-def test_agreement_of_no_tokens_is_unknown():
+@pytest.mark.parametrize(
+    ("votes", "k", "said"),
+    [
+        ([[1.0, np.nan, 0.0], [1.0, 0.0, 0.0]], 1, "position 1 is NaN"),
+        ([[0.0, 1.0], [1.0, 0.0]], 0, "at least 1; got 0"),
+        ([[0.0, 0.0, 0.0], [0.0]], 1, r"lengths \[3, 1\]"),
+        ([], 1, "at least one voter"),
+    ],
+)
+def test_agreement_refuses_bad_calls(votes, k, said):
+    for judge in (agreement.agreement_at_k, agreement.relevance_at_k):
+        with pytest.raises(ValueError, match=said):
+            judge([np.array(vote) for vote in votes], k)
     assert np.isnan(agreement.agreement_at_k([np.zeros(0), np.zeros(0)], 1))
 
 
@@ -100,7 +70,7 @@ RATIOS = (0.01, 0.1, 0.3, 0.5, 1.0)
 words = st.lists(st.sampled_from(["good", "bad", "film", "unbelievable", "slow"]), min_size=1, max_size=8).map(" ".join)
 
 
-@settings(max_examples=15)
+@settings(max_examples=8)
 @given(texts=st.lists(words, min_size=1, max_size=3), data=st.data())
 def test_hard_erasure_equals_the_twin(tiny, texts, data):
     scorer, network = Scorer(tiny, 50, "float64"), tiny.at("float64")
@@ -144,20 +114,15 @@ def test_ranks_fall_and_ties_are_drawn(scores, seed):
     assert sorted(order) == list(range(len(scores)))
     assert (np.diff(scores[order]) <= 0).all()
     assert faithfulness.rank_tokens(scores).tolist() == sorted(range(len(scores)), key=lambda i: (-scores[i], i))
+    rng = np.random.default_rng(seed)
+    assert {int(faithfulness.rank_tokens(np.zeros(3), rng)[0]) for _ in range(40)} == {0, 1, 2}
 
 
-@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
-def test_erasure_refuses_what_is_not_finite(tiny, exact, bad):
+@pytest.mark.parametrize("scores", [[0.0, np.nan], [0.0, np.inf], [0.0], [0.0] * 4])
+def test_erasure_refuses_what_is_not_finite_and_scores_of_other_tokens(tiny, exact, scores):
     tokens = tiny.tokens(models.instance("good bad"))
-    with pytest.raises(ValueError, match=f"finite; got {bad}"):
-        exact.converse([("x", faithfulness.erase(tokens, np.array([0.0, bad]), [0.5]))])
-
-
-@pytest.mark.parametrize("length", [1, 3, 4])
-def test_erasure_refuses_scores_of_other_tokens(tiny, exact, length):
-    tokens = tiny.tokens(models.instance("good bad"))
-    with pytest.raises(ValueError, match=f"{length} scores for 2 content tokens"):
-        exact.converse([("x", faithfulness.erase(tokens, np.zeros(length), [0.5]))])
+    with pytest.raises(ValueError, match=f"finite; got {scores[-1]}|{len(scores)} scores for 2 content tokens"):
+        exact.converse([("x", faithfulness.erase(tokens, np.array(scores), [0.5]))])
 
 
 @settings(max_examples=20)
@@ -178,27 +143,12 @@ def test_bootstrap_equals_resampling_one_by_one(columns, level):
         np.testing.assert_allclose([mean[j], low[j], high[j]], expected, atol=1e-9)
 
 
-def test_bootstrap_of_a_constant_has_no_width():
-    assert [float(x) for x in intervals.bootstrap_mean(np.full(9, 0.25), 100, 0.95)] == [0.25, 0.25, 0.25]
-    assert [float(x) for x in intervals.bootstrap_mean(np.array([3.0]), 100, 0.95)] == [3.0, 3.0, 3.0]
-
-
-def test_bootstrap_keeps_shapes_and_draws_by_name():
+def test_bootstrap_draws_by_name_keeps_shapes_and_refuses_what_has_no_mean():
     values = np.random.default_rng(0).random((30, 2, 3))
     first, again, other = (intervals.bootstrap_mean(values, 50, 0.9, name) for name in ("a", "a", "b"))
-    assert all(x.shape == (2, 3) for x in first)
-    assert all((x == y).all() for x, y in zip(first, again, strict=True))
-    assert (first[1] != other[1]).any()
+    assert first[1].shape == (2, 3) and (first[1] == again[1]).all() and (first[1] != other[1]).any()
     alone = intervals.bootstrap_mean(values[:, 1, 2], 50, 0.9, "a")  # whatever is compared gets the same draws
     np.testing.assert_allclose(alone[1], first[1][1, 2], atol=1e-12)
-
-
-@pytest.mark.parametrize("bad", [np.inf, -np.inf])
-def test_bootstrap_refuses_infinite_values(bad):
-    with pytest.raises(ValueError, match="infinite"):
-        intervals.bootstrap_mean(np.array([1.0, bad, 2.0]), 10, 0.95)
-
-
-def test_bootstrap_refuses_nothing():
-    with pytest.raises(ValueError, match="at least one instance"):
-        intervals.bootstrap_mean(np.zeros((0, 2)), 10, 0.95)
+    for bad, said in ((np.array([1.0, -np.inf]), "infinite"), (np.zeros((0, 2)), "at least one instance")):
+        with pytest.raises(ValueError, match=said):
+            intervals.bootstrap_mean(bad, 10, 0.95)

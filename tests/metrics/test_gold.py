@@ -9,11 +9,10 @@ import pytest
 from reference import models
 
 from attreval.core.records import Evidence
-from attreval.core.runs import consecutive_runs
 from attreval.core.units import find_units
 from attreval.metrics.unified.gold import read_gold
 from attreval.texts.rows import Counts
-from compendium.corpora.snli import build_spanex_fever, build_spanex_snli, inside
+from compendium.corpora.snli import build_spanex_fever, build_spanex_snli
 from compendium.corpora.table import words_of
 from compendium.corpora.tasks import TASKS
 
@@ -22,19 +21,11 @@ PREMISE, HYPOTHESIS = "The brave film was good .", "A film was not bad ."
 
 def relation(level, labels, annotators, premise, hypothesis, name="r"):
     """A relation between two pieces of the texts, as the published records have it."""
-    a, b = PREMISE.index(premise), HYPOTHESIS.index(hypothesis)
-    return {
-        "labels": labels,
-        "annotators": annotators,
-        "level": level,
-        "premise_text": premise,
-        "hypothesis_text": hypothesis,
-        "start_premise": a,
-        "end_premise": a + len(premise),
-        "start_hypothesis": b,
-        "end_hypothesis": b + len(hypothesis),
-        "id": name,
-    }
+    found = {"labels": labels, "annotators": annotators, "level": level, "id": name}
+    for side, whole, piece in (("premise", PREMISE, premise), ("hypothesis", HYPOTHESIS, hypothesis)):
+        start = whole.index(piece)
+        found |= {f"{side}_text": piece, f"start_{side}": start, f"end_{side}": start + len(piece)}
+    return found
 
 
 RELATIONS = [
@@ -44,6 +35,13 @@ RELATIONS = [
     relation("low", ["Synonym"], [1], "fil", "film", name="no whole word"),
     relation("low", ["Synonym"], [1], "good", "bad", name="151166_35_38_14_17_low"),
 ]
+INTERACTIONS = (  # what they become, over words
+    (2, 3, 7, 8, "low Synonym 1"),
+    (2, 3, 7, 8, "low Hypernym 2"),
+    (3, 5, 9, 11, "high Antonym 1"),
+    (0, 6, 6, 8, "high Dangler-SYSTEM-HYPOTHESIS 2"),
+)
+SPANEX = Evidence(interactions=(*INTERACTIONS, (0, 2, 6, 12, "high Dangler 2")))
 
 
 def write(tmp_path, *items):
@@ -56,41 +54,26 @@ def record(**more):
     return {"id": "7", "premise": PREMISE, "hypothesis": HYPOTHESIS, "label": "neutral", "relations": RELATIONS} | more
 
 
+def test_labels_are_matched_by_name(tmp_path):
+    counts = Counts()
+    labels = ["supports", "nei", "NOT ENOUGH INFO", "REFUTES", 2]
+    rows = build_spanex_fever(write(tmp_path, *(record(label=label) for label in labels)), counts)
+    found = [TASKS["spanex_fever"].labels[row.label] for row in rows]
+    assert found == ["SUPPORTS", "NOT ENOUGH INFO", "NOT ENOUGH INFO", "REFUTES"]
+    assert counts.dropped == {"label 2 is none of the task's": 1}
+
+
 def test_relations_become_interactions_over_words(tmp_path):
     counts = Counts()
     (row,) = build_spanex_snli(write(tmp_path, record()), counts)
     assert (row.id, row.split, row.segments) == ("spanex_snli/test/7", "test", (PREMISE, HYPOTHESIS))
     assert TASKS["spanex_snli"].labels[row.label] == "neutral"
     found = row.evidence(row.segments, words_of(row.segments))
-    assert found.interactions == (
-        (2, 3, 7, 8, "low Synonym 1"),
-        (2, 3, 7, 8, "low Hypernym 2"),
-        (3, 5, 9, 11, "high Antonym 1"),
-        (0, 6, 6, 8, "high Dangler-SYSTEM-HYPOTHESIS 2"),
-    )
+    assert found.interactions == INTERACTIONS
     assert counts.dropped == {
         "relation without a whole word on one side": 1,
         "relation that the authors' code leaves out": 1,
     }
-
-
-def test_labels_are_matched_by_name(tmp_path):
-    counts = Counts()
-    labels = ["supports", "nei", "NOT ENOUGH INFO", "REFUTES", 2]
-    rows = list(build_spanex_fever(write(tmp_path, *(record(label=label) for label in labels)), counts))
-    assert [TASKS["spanex_fever"].labels[row.label] for row in rows] == [
-        "SUPPORTS",
-        "NOT ENOUGH INFO",
-        "NOT ENOUGH INFO",
-        "REFUTES",
-    ]
-    assert counts.dropped == {"label 2 is none of the task's": 1}
-
-
-def test_only_words_that_lie_wholly_inside_belong():
-    words = np.array([[0, 0, 3], [0, 4, 8], [1, 0, 5]])
-    assert inside(words, 0, 0, 8) == (0, 2) and inside(words, 0, 1, 8) == (1, 2)
-    assert inside(words, 0, 1, 3) is None and inside(words, 1, 0, 5) == (2, 3)
 
 
 def case(tiny, evidence):
@@ -100,35 +83,19 @@ def case(tiny, evidence):
     return one, tokens, find_units(tokens, "word")
 
 
-def spanex():
-    """The evidence of the record above."""
-    return Evidence(
-        interactions=(
-            (2, 3, 7, 8, "low Synonym 1"),
-            (2, 3, 7, 8, "low Hypernym 2"),
-            (3, 5, 9, 11, "high Antonym 1"),
-            (0, 6, 6, 8, "high Dangler-SYSTEM-HYPOTHESIS 2"),
-            (0, 2, 6, 12, "high Dangler 2"),
-        )
-    )
-
-
 def test_relations_as_gold(tiny):
     """A dangler gives the units of its own side, the named one or the one that is no whole part, and no piece."""
-    (gold,) = read_gold(*case(tiny, spanex()))
+    (gold,) = read_gold(*case(tiny, SPANEX))
     assert gold.interactions == {"low": (((2,), (7,)),), "high": (((3, 4), (9, 10)),)}
     assert gold.units == {"low": {2, 7}, "high": {0, 1, 3, 4, 6, 7, 9, 10}}
-    first, second = read_gold(*case(tiny, spanex()), "each")
+    first, second = read_gold(*case(tiny, SPANEX), "each")
     assert first.units["high"] == {3, 4, 9, 10} and second.units["high"] == {0, 1, 6, 7}
-    (most,) = read_gold(*case(tiny, spanex()), "majority")
+    (most,) = read_gold(*case(tiny, SPANEX), "majority")
     assert most.units == {"low": {2, 7}, "high": set()} and most.interactions["high"] == ()
 
 
 def test_highlights_as_gold(tiny):
-    marks = np.zeros((3, 12))
-    marks[0, [3, 4, 9]] = 1
-    marks[1, [4, 9, 10]] = 1
-    marks[2, [7]] = 1
+    marks = np.array([np.isin(np.arange(12), marked) for marked in ([3, 4, 9], [4, 9, 10], [7])], float)
     (gold,) = read_gold(*case(tiny, Evidence(marks=marks)))
     assert gold.units["low"] == gold.units["high"] == {3, 4, 7, 9, 10}
     assert set(gold.interactions["low"]) == {((3,), (9,)), ((4,), (9,)), ((4,), (10,))}
@@ -144,17 +111,8 @@ def test_nobody_marked_anything(tiny):
 
 
 def test_words_beyond_what_the_model_reads_are_nobodys(tiny):
-    one, tokens, units = case(tiny, spanex())
     cut = type(tiny)("cut", tiny.network, tiny.tokenizer, tiny.labels, 9)
-    tokens = cut.tokens(one)
-    units = find_units(tokens, "word")
+    one, tokens, units = case(cut, SPANEX)
     (gold,) = read_gold(one, tokens, units)
     assert gold.units["low"] <= set(range(len(units)))
-    for pieces in gold.interactions.values():
-        assert all(a and b for a, b in pieces)
-
-
-def test_stretches():
-    assert consecutive_runs(()) == []
-    assert consecutive_runs((2,)) == [(2,)]
-    assert consecutive_runs((1, 2, 4, 7, 8)) == [(1, 2), (4,), (7, 8)]
+    assert all(a and b for pieces in gold.interactions.values() for a, b in pieces)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,27 +18,14 @@ from compendium.corpora import reviews, snli, table
 from compendium.corpora.fetch import sources
 
 
-def marked(*segments: str, marks, label=0, name="x") -> Instance:
+def marked(*segments: str, marks, split="test", **fields) -> Instance:
     """An instance with marks on its words."""
-    plain = models.instance(*segments, name=name, label=label)
-    evidence = Evidence(marks=np.array(marks, dtype=float))
-    return Instance(name, plain.segments, label, plain.words, "test", evidence)
+    return replace(models.instance(*segments, **fields), split=split, evidence=Evidence(marks=np.array(marks, float)))
 
 
 def test_every_piece_of_a_marked_word_is_marked_and_punctuation_never(tiny):
     instance = marked("an unbelievable plot ,", "not bad", marks=[[0, 1, 0, 1, 1, 0], [0, 0, 0, 1, 0, 0]])
     tokens = tiny.tokens(instance)
-    assert [tokens.texts[c] for c in tokens.content] == [
-        "a",
-        "##n",
-        "un",
-        "##believ",
-        "##able",
-        "plot",
-        ",",
-        "not",
-        "bad",
-    ]
     assert people.token_marks(instance, tokens).tolist() == [[0, 0, 1, 1, 1, 0, 0, 1, 0], [0] * 9]
     assert people.relevance(people.token_marks(instance, tokens)).tolist() == [0, 0, 0.5, 0.5, 0.5, 0, 0, 0.5, 0]
 
@@ -77,10 +65,8 @@ def test_words_are_joined_where_no_white_space_parts_them():
     assert people.spaced_marks(instance).tolist() == [[1, 0, 1]]
 
 
-@pytest.fixture
-def rated_sources(tmp_path):
-    """A table of rated sentences and one of sentences that the model knows."""
-    ratings = [[0, 3, 0, -1], [0, -2, 0, -1]]
+def test_rated_sentences_are_marked_on_the_side_of_their_label_and_unknown_to_the_model(tmp_path):
+    ratings = np.array([[0, 3, 0, -1], [0, -2, 0, -1]])
     sentences = [
         ("A great sad film", 1, "test/1"),
         ("A great sad film", 0, "train/2"),
@@ -90,22 +76,15 @@ def rated_sources(tmp_path):
     ]
     made = []
     for text, label, name in sentences:
-        one = models.instance(text, name=f"vader_movies/{name}", label=label)
-        marks = np.zeros((2, len(one.words)))
-        if "great" in text:
-            marks[:, : min(4, len(one.words))] = np.array(ratings)[:, : min(4, len(one.words))]
-        made.append(Instance(one.id, one.segments, label, one.words, name.split("/")[0], Evidence(marks=marks)))
-    known = [models.instance("known to the MODEL, word for word ...", name="r1", label=1)]
-    known = [Instance(i.id, i.segments, i.label, i.words, "train") for i in known]
+        marks = np.zeros((2, len(text.split())))
+        marks[:, :4] = ratings * ("great" in text)
+        made.append(marked(text, marks=marks, label=label, name=f"vader_movies/{name}", split=name.split("/")[0]))
+    known = marked("known to the MODEL, word for word ...", marks=np.zeros((0, 7)), label=1, name="r1", split="train")
     paths = {name: tmp_path / f"{name}.parquet" for name in ("vader_movies", "rotten_tomatoes")}
     write_instances(paths["vader_movies"], made, {})
-    write_instances(paths["rotten_tomatoes"], known, {})
-    return paths
-
-
-def test_rated_sentences_are_marked_on_the_side_of_their_label_and_unknown_to_the_model(rated_sources):
+    write_instances(paths["rotten_tomatoes"], [known], {})
     counts = Counts()
-    rows = list(reviews.build_rated_movies(rated_sources, counts))
+    rows = list(reviews.build_rated_movies(paths, counts))
     assert [row.id for row in rows] == ["rated_movies/test/1", "rated_movies/test/2"]
     positive, negative = (row.evidence(row.segments, row.words).marks.tolist() for row in rows)
     assert positive == [[0, 1, 0, 0], [0, 0, 0, 0]] and negative == [[0, 0, 0, 1], [0, 1, 0, 1]]
@@ -113,22 +92,13 @@ def test_rated_sentences_are_marked_on_the_side_of_their_label_and_unknown_to_th
     assert counts.dropped["no word rated like the sentence"] == 1
 
 
-@pytest.mark.parametrize(
-    ("text", "held"),
-    [
-        ("The whole   story, of a dog!", True),
-        ("story of a dog and a cat", False),
-        ("whole story of a", False),  # too short to be sure
-        ("he whole story of a do", True),
-        ("And then: the whole story of a dog, and more", True),
-        ("", False),
-    ],
-)
-def test_a_known_text_is_recognised_in_another_spelling_and_inside_another(text, held):
-    assert reviews.Known(["the whole story of a dog"]).holds(text) == held
+def test_a_known_text_is_recognised_in_another_spelling_and_inside_another():
+    known = reviews.Known(["the whole story of a dog"])
+    same = ("The whole   story, of a dog!", "he whole story of a do", "And then: the whole story of a dog, and more")
+    other = ("story of a dog and a cat", "", "whole story of a")  # the last is too short to be sure
+    assert all(map(known.holds, same)) and not any(map(known.holds, other))
 
 
-ROWS = {"models": ["tiny"], "train_rows": 4, "dev_rows": 2, "test_rows": 2, "explain_rows": 1}
 PROFILE = """
 name: made-up
 models: { tiny: { layers: 1, hidden: 8, heads: 1, tokenizer: minilm } }

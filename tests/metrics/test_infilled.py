@@ -1,5 +1,7 @@
 """Erasure by words that a masked language model writes: a slow twin, what is never written, and refusals."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -21,15 +23,8 @@ NAMES = ("infilled_comprehensiveness", "infilled_sufficiency")
 def folder(tmp_path_factory):
     """A masked language model with random weights and the vocabulary of the tiny classifier."""
     place, tokenizer = tmp_path_factory.mktemp("masked"), models.tiny_tokenizer()
-    config = BertConfig(
-        vocab_size=len(tokenizer),
-        hidden_size=16,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        intermediate_size=32,
-        max_position_embeddings=64,
-    )
-    network = BertForMaskedLM(config)
+    sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
+    network = BertForMaskedLM(BertConfig(vocab_size=len(tokenizer), **sizes))
     models.draw_weights(network, 5)
     network.save_pretrained(place)
     tokenizer.save_pretrained(place)
@@ -92,13 +87,8 @@ def test_nothing_is_asked_without_an_infiller_and_nan_is_refused(tiny, exact, in
 
 def test_a_query_is_never_written_anew(tiny, exact, infill):
     seen = []
-
-    def watched(tokens, kept):
-        seen.append(kept)
-        return infill(tokens, kept)
-
-    text = scored(tiny, ("good film", "bad plot"), np.arange(4.0), settings=Settings(query=1), infill=watched)
-    ask(exact, NAMES, text)
+    text = scored(tiny, ("good film", "bad plot"), np.arange(4.0), settings=Settings(query=1))
+    ask(exact, NAMES, replace(text, infill=lambda tokens, kept: seen.append(kept) or infill(tokens, kept)))
     of_query = text.tokens.offsets[:, 0] == 1
     assert len(seen) == 2 and all(kept[:, of_query | text.tokens.special].all() for kept in seen)
     assert not all(kept.all() for kept in seen)

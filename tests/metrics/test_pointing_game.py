@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 from reference import pointing as slow
-from reference.models import SIGNAL, Planted, instance, tiny_tokenizer
+from reference.models import instance, tiny_tokenizer
 
 from attreval.core.alignment import tokenize
 from attreval.core.records import Attribution, Evidence
@@ -24,41 +24,23 @@ def scored(draw, longest=9):
     return scores, np.array(draw(st.lists(st.booleans(), min_size=n, max_size=n)))
 
 
-# One question
-
-
 @given(given=scored())
 def test_pointing_equals_enumeration_of_ties(given):
     scores, evidence = given
     assert pointing.point(scores, evidence) == pytest.approx(float(slow.point(scores, evidence)), abs=1e-15)
-
-
-@given(given=scored())
-def test_a_constant_scores_what_random_scores_and_the_first_is_the_originals(given):
-    scores, evidence = given
-    assert pointing.point(np.zeros(len(scores)), evidence) == pytest.approx(evidence.mean())
     assert pointing.point(scores, evidence, "first") == evidence[np.argmax(scores)]
-    assume(np.sum(scores == scores.max()) == 1)
-    assert pointing.point(scores, evidence, "first") == pointing.point(scores, evidence)
 
 
-@pytest.mark.parametrize(
-    "scores, evidence, said",
-    [
-        ([1.0, np.nan], [True, False], "score 1 is nan"),
-        ([np.inf, 0.0], [True, False], "score 0 is inf"),
-        ([], [], "one score a word"),
-        ([1.0], [True, False], "one score a word"),
-    ],
-)
-def test_what_is_no_number_points_nowhere(scores, evidence, said):
-    with pytest.raises(ValueError, match=said):
-        pointing.point(scores, evidence)
+def test_what_is_no_number_points_nowhere():
+    for scores, said in (
+        ([1.0, np.nan], "score 1 is nan"),
+        ([np.inf, 0.0], "score 0 is inf"),
+        ([1.0], "one score a word"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            pointing.point(scores, [True, False])
     with pytest.raises(ValueError, match="'expectation' or to the 'first'; got 'last'"):
         pointing.point([1.0], [True], "last")
-
-
-# Instances
 
 
 def attribute(tokens, scores, method="m"):
@@ -73,7 +55,7 @@ def hits_of(rows, metric):
 WORDS = ("unbelievably", "the", "film", "was", "good", "unbelievable", "slow")  # two of them in several pieces
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(4))
 def test_hybrid_documents_with_pieces_of_words_and_truncation_equal_the_slow_twin(seed):
     rng = np.random.default_rng(seed)
     text = " ".join(rng.choice(WORDS, 12))
@@ -147,44 +129,25 @@ def test_manual_lists_go_by_the_chosen_rule_and_discard_wrong_predictions():
 def test_drawn_words_hit_as_often_as_random_says_and_do_not_depend_on_other_methods():
     made = agreeing("a the film was slow", ("DT", "DT", "NN", "VBD", "JJ"), 2, 0)
     tokens = tokenize(made, tiny_tokenizer(), 64)
-    drawn = [
-        hits_of(pointing.play(made, tokens, 0, {}, names=(at,)), "hit_target")["random_drawn"] for at in range(600)
-    ]
-    assert abs(np.mean(drawn) - 0.2) < 0.06
     more = {"m": attribute(tokens, np.arange(5)), "random": attribute(tokens, np.arange(5))}
-    again = [hits_of(pointing.play(made, tokens, 0, more, names=(at,)), "hit_target") for at in range(20)]
-    assert [row["random_drawn"] for row in again] == drawn[:20]
-    assert all(row["random"] == pytest.approx(0.2) for row in again), "a drawn attribution is not the exact random"
+    hits = [
+        [hits_of(pointing.play(made, tokens, 0, given, "first", names=(at,)), "hit_target") for at in range(300)]
+        for given in ({}, more)
+    ]
+    alone, beside = ([row["random_drawn"] for row in rows] for rows in hits)
+    assert alone == beside and abs(np.mean(alone) - 0.2) < 0.06
+    assert all(row["random"] == pytest.approx(0.2) for row in hits[1]), "a drawn attribution is not the exact random"
 
 
-# Many instances
-
-
-def planted_hits(seeds=(1, 2), count=24):
-    """Hits on a planted model: its gradient-like oracle, the oracle reversed, and noise, over hybrid documents."""
-    model, rng, rows = Planted(), np.random.default_rng(5), []
-    for seed in seeds:
-        for number in range(count):
-            words = [*rng.choice(["film", "slow", "the", "good"], 9), SIGNAL]
-            order = rng.permutation(10)
-            text = " ".join(words[at] for at in order)
-            classes = tuple(int(at == 9) for at in order)
-            made = instance(text, name=f"d{number}", label=1, evidence=Evidence(classes=classes))
-            tokens = model.tokens(made)
-            oracle = np.array([float(tokens.texts[t] == SIGNAL) for t in tokens.content])
-            found = {"oracle": oracle, "reversed": -oracle, "noise": rng.standard_normal(10)}
-            found = {name: attribute(tokens, scores, name) for name, scores in found.items()}
-            for row in pointing.play(made, tokens, 1, found, names=(seed,)):
-                rows.append(row | {"task": "hybrid_imdb", "model": "lstm", "seed": seed})
-    return pd.DataFrame(rows)
-
-
-def test_on_a_planted_model_the_oracle_hits_random_hits_by_chance_and_the_reverse_never():
-    table = pointing.summarise(planted_hits(), 200, 0.95).set_index("method")
-    assert table.accuracy["oracle"] == 1 and table.accuracy["reversed"] == 0
-    assert table.accuracy["random"] == pytest.approx(0.1)
-    assert table.low["noise"] <= 0.1 <= table.high["noise"] < table.low["oracle"]
-    assert set(table.instances) == {24} and set(table.discarded) == {0.0}
+def test_adding_a_method_moves_no_other_interval():
+    base = {"task": "t", "model": "m", "metric": "hybrid", "seed": 1, "correct": True, "discarded": ""}
+    rng = np.random.default_rng(5)
+    hits = [base | {"instance": at, "method": m, "hit": rng.random()} for at in range(24) for m in ("a", "b", "c")]
+    whole, less = (
+        pointing.summarise(pd.DataFrame(rows), 100, 0.9).set_index("method")
+        for rows in (hits, [row for row in hits if row["method"] != "a"])
+    )
+    pd.testing.assert_frame_equal(whole.loc[less.index], less)
 
 
 def test_discards_are_counted_and_conditions_are_kept_apart():
@@ -201,13 +164,6 @@ def test_discards_are_counted_and_conditions_are_kept_apart():
     hybrid[-1] |= {"hit": np.nan, "discarded": "the predicted class is that of no word"}
     (row,) = pointing.summarise(pd.DataFrame(hybrid), 100, 0.9).to_dict("records")
     assert (row["condition"], row["instances"], row["discarded"]) == ("all", 8, pytest.approx(1 / 17))
-
-
-def test_adding_a_method_moves_no_other_interval():
-    hits = planted_hits(seeds=(1,))
-    whole = pointing.summarise(hits, 100, 0.9).set_index("method")
-    less = pointing.summarise(hits[hits.method != "oracle"], 100, 0.9).set_index("method")
-    pd.testing.assert_frame_equal(whole.loc[less.index], less)
 
 
 def test_attractors_are_counted_together_from_four_on():

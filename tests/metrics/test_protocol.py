@@ -1,17 +1,14 @@
-"""What a protocol lays out, what soft erasure costs, and what the released code changes."""
+"""What a protocol lays out, and what the released code changes."""
 
 from __future__ import annotations
-
-from dataclasses import replace
 
 import numpy as np
 import pytest
 from reference import models
 from reference.words import tiny_words
 
-from attreval.metrics import soft_erasure as soft
 from attreval.metrics.erasure import erase
-from attreval.metrics.protocol import RELEASED, Protocol, find_layout
+from attreval.metrics.protocol import Protocol, find_layout
 from attreval.models.scorer import Scorer
 
 PAIR = models.instance("the film was good , not bad", "good plot")
@@ -61,62 +58,17 @@ def test_scores_must_fit_the_layout(tiny):
 
 
 def test_drift_lowers_the_baseline_call_by_call(tiny):
-    tokens, scores = tiny.tokens(PAIR), np.arange(9.0)
+    tokens, scores = tiny.tokens(models.instance("plot slow bad was good the")), np.arange(6.0)
     scorer = Scorer(tiny, precision="float64")
     plain, first, later = scorer.converse(
         ("x", erase(tokens, scores, protocol=Protocol(drift=drift), calls=calls))
         for drift, calls in ((False, 0), (True, 0), (True, 30))
     )
-    room = max(0.0, plain.full - plain.erased)
+    room = plain.full - plain.erased
+    assert all(0 < value < 1 for value in (*plain.normalised_sufficiency, *plain.normalised_comprehensiveness))
     for r in range(5):
         for found, sunk in ((first, r), (later, 30 + r)):
-            rest = 1 - max(0, plain.sufficiency[r])
-            floor = 1 - room - 1e-4 * (1 + sunk)
-            np.testing.assert_allclose(found.normalised_sufficiency[r], np.clip((rest - floor) / (1 - floor), 0, 1))
-            drop = max(0, plain.comprehensiveness[r]) / (room + 1e-4 * sunk)
-            np.testing.assert_allclose(found.normalised_comprehensiveness[r], min(1, drop))
-
-
-def suite(tokens, scores, name, softly):
-    """Hard erasure and, if asked, soft erasure of one attribution."""
-    hard = yield from erase(tokens, scores)
-    if softly:
-        yield from soft.soft_erase(tokens, scores, hard.target, ("x", name), Protocol(draws=4))
-
-
-def test_the_soft_suite_costs_two_batched_passes_at_most(tiny):
-    """Six methods, two measures, four draws: beyond hard erasure of one text at most two more passes of the model."""
-    tokens = tiny.tokens(models.instance("a very very brave plot was believable - was it not ? the film is good"))
-    rng = np.random.default_rng(0)
-    rows = [rng.standard_normal(len(tokens.content)) for _ in range(6)]
-    passes, evaluations = [], []
-    for softly in (False, True):
-        recorder = models.Recorder(tiny)
-        scorer = Scorer(recorder, token_budget=65_536)  # what a GPU takes at once
-        scorer.converse((f"m{i}", suite(tokens, s, i, softly)) for i, s in enumerate(rows))
-        passes.append(len(recorder.batches))
-        evaluations.append(sum(cost.unique for cost in scorer.costs.values()))
-    assert passes[1] - passes[0] <= 2
-    assert evaluations[1] - evaluations[0] == 6 * 2 * 4
-
-
-def test_soft_erasure_is_the_same_in_any_company(tiny, texts):
-    tokens = [tiny.tokens(one) for one in texts]
-    scores = [np.random.default_rng(i).standard_normal(len(t.content)) for i, t in enumerate(tokens)]
-
-    def talks(which):
-        return [("x", soft.soft_erase(tokens[i], scores[i], 1, ("t", i), Protocol(draws=2))) for i in which]
-
-    together = Scorer(tiny, 8192).converse(talks(range(6)))
-    for i, expected in enumerate(together):
-        (alone,) = Scorer(tiny, 1).converse(talks([i]))
-        np.testing.assert_allclose(alone.sufficiency, expected.sufficiency, atol=1e-5)
-        np.testing.assert_allclose(alone.comprehensiveness, expected.comprehensiveness, atol=1e-5)
-
-
-def test_every_change_of_the_released_code_is_in_all():
-    every = RELEASED["all"]
-    for name, change in RELEASED.items():
-        assert set(change.fields.items()) <= set(every.fields.items()), name
-        assert set(change.methods.items()) <= set(every.methods.items()), name
-    assert replace(Protocol(), **every.fields).inverted
+            kept = 1 - plain.sufficiency[r] / (room + 1e-4 * (1 + sunk))
+            np.testing.assert_allclose(found.normalised_sufficiency[r], kept)
+            drop = plain.comprehensiveness[r] / (room + 1e-4 * sunk)
+            np.testing.assert_allclose(found.normalised_comprehensiveness[r], drop)

@@ -1,18 +1,14 @@
 """What holds for every method and measure: company, order, ids, seeds, and a truth that was planted."""
 
 from dataclasses import replace
-from itertools import combinations
 
 import numpy as np
 import pytest
 from reference import models
 
-from attreval.core.alignment import tokenize
-from attreval.core.seeds import generator
 from attreval.methods import methods_for
 from attreval.methods.method import Budget, UnitSettings
 from attreval.methods.run import explain
-from attreval.metrics import erasure as faithfulness
 from attreval.models.checks import PROBES
 from attreval.models.scorer import Scorer
 
@@ -36,14 +32,14 @@ def assert_same(left, right, atol):
 
 @pytest.fixture(scope="module")
 def together(tiny, texts):
-    """Float32 scores of all texts in one group."""
-    return scores_of(tiny, texts, precision="float32")
+    """Float32 scores of texts in one group."""
+    return scores_of(tiny, texts[:4], precision="float32")
 
 
 @pytest.fixture(scope="module")
 def complete(tiny, texts):
-    """Scores of a short text and a short pair by all methods."""
-    return scores_of(tiny, texts[2:4])
+    """Scores of a short text by all methods."""
+    return scores_of(tiny, texts[2:3])
 
 
 class CountingTokenizer:
@@ -75,21 +71,9 @@ def counting(model):
 def test_scores_are_the_same_alone_and_each_text_is_tokenized_once(tiny, texts, together):
     """Contract 4; and 5: perturbed texts are rows of ids, never strings."""
     model, tokenizer = counting(tiny)
-    other = scores_of(model, texts[::-1], precision="float32", group=1)  # and in another order
-    assert other.keys() == together.keys() and tokenizer.calls == len(texts)
+    other = scores_of(model, texts[3::-1], precision="float32", group=1, budget=40)  # and in another order
+    assert other.keys() == together.keys() and tokenizer.calls == len(texts[:4])
     assert_same(other, together, 1e-5)
-
-
-def test_scores_are_the_same_in_small_batches_and_without_some_instances(tiny, texts, together):
-    assert_same(scores_of(tiny, texts[1:4], precision="float32", budget=40), together, 1e-5)
-
-
-def test_probabilities_are_the_same_in_any_company(tiny, texts):
-    one_by_one = [explain(Scorer(tiny), [t], ["random"])[0].probabilities for t in texts]
-    for e, alone in zip(explain(Scorer(tiny), texts, ["random"]), one_by_one, strict=True):
-        np.testing.assert_allclose(e.probabilities, alone, atol=1e-6)
-        np.testing.assert_allclose(e.probabilities.sum(), 1, atol=1e-12)
-        assert e.predicted == alone.argmax()
 
 
 @pytest.mark.parametrize("there", [0, 1])
@@ -97,7 +81,7 @@ def test_probabilities_are_the_same_in_any_company(tiny, texts):
 def test_adding_a_method_moves_no_other(tiny, texts, complete, bit, there):
     """Contract 8, LIME's samples included: of any two methods, one of these halves has the first and not the second."""
     half = [m for at, m in enumerate(METHODS) if (at >> bit) % 2 == there]
-    assert_same(scores_of(tiny, texts[2:4], half), complete, 1e-9)
+    assert_same(scores_of(tiny, texts[2:3], half), complete, 1e-9)
 
 
 def test_seeds_follow_names_not_positions(tiny, texts):
@@ -105,33 +89,6 @@ def test_seeds_follow_names_not_positions(tiny, texts):
     same = scores_of(tiny, [first, renamed], ["random", "lime"])
     for method in ("random", "lime"):
         assert (same["s1", method] != same["other", method]).any()
-
-
-def test_erasing_never_tokenizes(tiny, texts):
-    tokens, (model, tokenizer) = [tokenize(t, tiny.tokenizer, 64) for t in texts], counting(tiny)
-    scorer = Scorer(model)
-    scorer.converse(("x", faithfulness.erase(t, np.arange(len(t.content)), [0.2, 0.5])) for t in tokens)
-    assert tokenizer.calls == 0
-
-
-@pytest.mark.parametrize("method", ["occlusion_1", "omission_1", "lime"])
-def test_pieces_keep_their_ids_when_others_go(tiny, method):
-    """Contract 5: `un ##believ ##able` less `un` is `[MASK] ##believ ##able`, or `##believ ##able`."""
-    recorder = models.Recorder(tiny)
-    one = models.instance("an unbelievable plot")
-    tokens = tiny.tokens(one)
-    explain(Scorer(recorder), [one], [method], BUDGET)
-    rows = recorder.rows()
-    assert len(rows) > 5
-    for row in rows:
-        if method == "omission_1":
-            cuts = [c for n in (0, 1) for c in combinations(range(len(tokens)), n)]
-            assert any(row.tolist() == np.delete(tokens.ids, cut).tolist() for cut in cuts)
-        else:
-            assert ((row == tokens.ids) | (row == tokens.mask_id)).all()
-    piece = tiny.tokenizer.convert_tokens_to_ids("##believ")
-    first = tiny.tokenizer.convert_tokens_to_ids("un")
-    assert any(piece in row and first not in row for row in rows)
 
 
 SIZES = [8, 10, 13]
@@ -180,27 +137,3 @@ def test_only_windows_cut_at_both_borders_always_find_a_planted_word(planted, ru
         scores = [one.scores.round(6) for one in found.attributions.values()]
         chances += [truth[s == s.max()].mean() for s in scores]
     assert np.mean(chances) == pytest.approx(share, abs=0.005)
-
-
-def erasures(model, tokens, rows, ratios, name="x"):
-    """Erasure of each row of scores, ties drawn by the row's number."""
-    talks = ((name, faithfulness.erase(tokens, s, ratios, generator(name, i))) for i, s in enumerate(rows))
-    return Scorer(model, precision="float64").converse(talks)
-
-
-@pytest.mark.parametrize("size", [1, 2, 3])
-def test_erasure_of_a_constant_is_that_of_random(tiny, size):
-    """Contract 6, for erasure: over seeds, ties fall on every set of tokens alike."""
-    tokens = tiny.tokens(models.instance("good bad slow film brave"))
-    ratio, draws = size / 5, 400
-    found = erasures(tiny, tokens, [np.zeros(5)] * draws, [ratio])
-    every = []
-    for chosen in combinations(range(5), size):
-        marked = np.isin(np.arange(5), chosen).astype(float)
-        every.append(erasures(tiny, tokens, [marked], [ratio])[0])
-    for name in ("comprehensiveness", "sufficiency", "normalised_comprehensiveness", "normalised_sufficiency"):
-        all_sets = np.array([getattr(e, name)[0] for e in every])
-        mean = np.mean([getattr(e, name)[0] for e in found])
-        assert abs(mean - all_sets.mean()) <= 4 * all_sets.std() / np.sqrt(draws) + 1e-12
-        seen = {round(float(getattr(e, name)[0]), 9) for e in found}
-        assert seen == {round(float(v), 9) for v in all_sets}
