@@ -76,16 +76,12 @@ def test_one_that_had_ended_but_for_the_saving_only_saves(tmp_path, monkeypatch)
         kept.unlink()
 
 
-def test_it_is_kept_now_and_then_and_only_where_asked(tmp_path, monkeypatch):
-    kept = tmp_path / "training.pt"
-    monkeypatch.setattr(unfinished, "KEEP_EVERY", 1e9)
-    run(tmp_path / "in time", SPEC, unfinished=kept)
-    assert not kept.exists()
-    monkeypatch.setattr(unfinished, "KEEP_EVERY", 0.0)
-    run(tmp_path / "without", SPEC)
-    assert not kept.exists()
-    run(tmp_path / "with", SPEC, unfinished=kept)
-    assert kept.exists() and not list(tmp_path.glob(".*"))
+def test_it_is_kept_now_and_then(tmp_path, monkeypatch):
+    for seconds in (1e9, 0.0):
+        monkeypatch.setattr(unfinished, "KEEP_EVERY", seconds)
+        run(tmp_path / f"{seconds}", SPEC.model_copy(update={"epochs": 1}), unfinished=tmp_path / "training.pt")
+        assert (tmp_path / "training.pt").exists() == (seconds == 0)
+    assert not list(tmp_path.glob(".*"))
 
 
 def test_what_it_took_stands_beside_it_and_adds_up(tmp_path, monkeypatch):
