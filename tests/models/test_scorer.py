@@ -205,19 +205,6 @@ def test_paths_that_differ_in_anything_are_different_questions():
         assert replace(one, **{name: other}).key() != one.key(), name
 
 
-def test_path_of_a_probability_is_the_chain_rule(tiny, texts):
-    scorer = Scorer(tiny, precision="float64")
-    tokens = tiny.tokens(texts[1])
-    target = 1
-    logits = scorer.logits([(tokens.ids, tokens.segments)])[0]
-    p = np.exp(logits) / np.exp(logits).sum()
-    asked = [PathGradient(tokens.ids, tokens.segments, k) for k in range(3)]
-    asked.append(PathGradient(tokens.ids, tokens.segments, target, of="probability"))
-    *by_logit, found = scorer.answer(asked, [""] * 4)
-    expected = p[target] * sum(((k == target) - p[k]) * a.gradient for k, a in enumerate(by_logit))
-    np.testing.assert_allclose(found.gradient, expected, atol=1e-10)
-
-
 FORMS = [
     *(("transformer", form) for form in ({}, {"where": "entry"}, {"where": "bare"}, {"rule": DEEPLIFT})),
     *((kind, form) for kind in ("lstm", "gru", "qlstm", "cnn") for form in ({}, {"rule": DEEPLIFT})),
