@@ -16,8 +16,9 @@ from transformers import BertConfig, BertModel
 from attreval.models.loading import load_classifier, new_classifier
 from attreval.models.placing import pick_precision
 from attreval.models.scorer import Scorer
-from attreval.models.transformer import load_transformer, match_labels
-from compendium.config import ModelSpec
+from attreval.models.training import train
+from attreval.models.transformer import Transformer, load_transformer, match_labels
+from compendium.config import ModelSpec, TrainingSpec
 
 
 def logits(model, one):
@@ -94,11 +95,8 @@ def test_long_pairs_are_cut_at_the_longer_text(tiny, first, second, most):
 
 def test_positions_do_not_depend_on_ids():
     """RoBERTa and MPNet skip padding ids when they count positions: an erased token must move no other."""
-    from transformers import MPNetConfig, MPNetForSequenceClassification
-
-    sizes = {"vocab_size": 30, "hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
-    network = MPNetForSequenceClassification(MPNetConfig(**sizes, intermediate_size=16)).eval()
-    model = replace(models.tiny_model(), network=network, labels=("a", "b"), copies={})
+    network, tokenizer = shapes.tiny_network("mpnet")
+    model = Transformer("mpnet", network, tokenizer, shapes.LABELS, 64)
     assert model.first_alone  # tried out, before anything is counted
     seen = []
     network.mpnet.embeddings.position_embeddings.register_forward_hook(lambda m, given, out: seen.append(given[0]))
@@ -112,19 +110,12 @@ def test_positions_do_not_depend_on_ids():
 
 
 def test_training_texts_are_cut_and_what_is_saved_reads_on(tmp_path):
-    from attreval.models.training import train
-    from compendium.config import TrainingSpec
-
-    model = models.untrained_model()
+    model, seen = models.untrained_model(), []
     texts = [models.instance(" ".join(["good" if i % 2 else "bad"] * 30), name=str(i), label=i % 2) for i in range(8)]
-    recorder = []
-    network = model.network
-    network.register_forward_hook(
-        lambda m, args, kwargs, out: recorder.append(kwargs["input_ids"].shape), with_kwargs=True
-    )
+    model.network.register_forward_hook(lambda m, args, given, out: seen.append(given["input_ids"]), with_kwargs=True)
     spec = TrainingSpec(batch_rows=4, evaluations_per_epoch=1, precision="float32", tokens=10)
     train(model, texts, texts, spec, tmp_path / "model", ("test",))
-    assert {length for rows, length in recorder if rows > 2} == {10}  # its last layer is tried out on two rows
+    assert {ids.shape[1] for ids in seen if len(ids) > 2} == {10}  # its last layer is tried out on two rows
     assert len(model.tokens(texts[0])) == 32
 
 

@@ -53,20 +53,23 @@ def logits(model, mask, segments, vectors):
         return model.logits(None, mask, segments, "float64", embeddings=vectors)
 
 
-def seen_bert(seed, normed=True):
+# a model, what it adds to the vectors of words, and its twin, which relevance is read from layer by layer
+
+
+def make_bert(seed, normed=True):
     model = tiny_model(seed, normed=normed)
     layer = model.at("float64").bert.embeddings
     return model, layer.position_embeddings.weight + layer.token_type_embeddings.weight[0], slow.bert
 
 
-def seen_gpt2():
+def make_gpt2():
     network, tokenizer = shapes.tiny_network("gpt2")
     draw_weights(network, 5)
     model = Transformer("gpt2", freeze(network), tokenizer, shapes.LABELS, 64)
     return model, model.at("float64").transformer.wpe.weight, slow.gpt2
 
 
-def seen_llama(shared):
+def make_llama(shared):
     """A Llama in which so many key-value heads serve two heads, its norms in the precision that they are given."""
     network, tokenizer = shapes.tiny_network("llama", num_attention_heads=2, num_key_value_heads=shared)
     for layer in network.model.layers:
@@ -81,11 +84,11 @@ def seen_llama(shared):
 @pytest.mark.parametrize(
     ("make", "close"),
     [
-        (lambda: seen_bert(1), 1e-9),
-        (lambda: seen_bert(2, normed=False), 1e-9),
-        (seen_gpt2, 1e-9),
-        (lambda: seen_llama(1), 1e-6),
-        (lambda: seen_llama(2), 1e-6),
+        (lambda: make_bert(1), 1e-9),
+        (lambda: make_bert(2, normed=False), 1e-9),
+        (make_gpt2, 1e-9),
+        (lambda: make_llama(1), 1e-6),
+        (lambda: make_llama(2), 1e-6),
     ],
     ids=["bert", "bert without norm", "gpt2", "llama grouped", "llama"],
 )
