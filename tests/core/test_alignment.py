@@ -56,4 +56,4 @@ def test_pieces_of_a_word_share_its_score():
     np.testing.assert_allclose(alignment.to_words(np.arange(8.0), tokens, one), [1 + 2, 3 + 4 + 5, 6])
     shared = alignment.to_tokens(np.array([0.0, 3.0, 1.0]), tokens, one)
     np.testing.assert_allclose(shared, [0, 0, 0, 1, 1, 1, 1, 0])
-    assert alignment.marked_tokens(np.array([0, 1, 0]), tokens).tolist() == [0, 0, 0, 1, 1, 1, 0, 0]
+    assert alignment.marked_tokens(np.array([0, 1, 1]), tokens).tolist() == [0, 0, 0, 1, 1, 1, 1, 0]

@@ -246,6 +246,7 @@ def test_vader_labels_by_the_mean_and_marks_by_the_lexicon(tmp_path):
         ("5 * 5 = 25", "5 * 5 = *25*", "        ##"),
         ("a *b", "*a* *b", "#   "),
         ("a *b", "a **b*", "   #"),
+        ("x y *z", "x *y* *z", "  #   "),
         ("tabs  here", "tabs *here*", "      ####"),
         ("", "", ""),
         *((text, marked, None) for text, marked in (("the cat", "the *dog*"), ("the cat", "the"), ("the", "the cat"))),

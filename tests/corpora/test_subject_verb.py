@@ -138,13 +138,13 @@ def write_known(folder, words):
 def test_gold_trees_are_read_without_ranges_and_empty_nodes(tmp_path):
     long = "".join(f"{at}\tx\tx\tX\tDT\t_\t0\tdep\t_\t_\n" for at in range(1, 60))
     none = "1\tRun\trun\tVERB\tVB\t_\t0\troot\t_\t_\n"
+    short = "1\tBread\tbread\tNOUN\tNN\t_\t2\tnsubj\t_\t_\n2\trises\trise\tVERB\tVBZ\t_\t0\troot\t_\t_\n"
     path = tmp_path / "en_ewt-ud-dev.conllu"
-    path.write_text("\n".join([TREE, TREE, long, none, "# only a comment\n"]))
+    path.write_text("\n".join([TREE, TREE, long, none, short, "# only a comment\n"]))
     sources = {"ud_ewt/en_ewt-ud-dev.conllu": path, "agreement_parsed": write_known(tmp_path, ["the", "loaves"])}
     counts = Counts()
-    (row,) = probes.build_agreement_ud(sources, counts)
-    made = instance_of(row)
-    assert made.segments == ("the NN POS loaves",)
+    made, plain = map(instance_of, probes.build_agreement_ud(sources, counts))
+    assert made.segments == ("the NN POS loaves",) and (plain.segments, plain.label) == (("NN",), 0)
     assert (made.label, made.evidence.spans, made.evidence.attractors) == (1, ((3, 4, 0),), 0)
     assert counts.dropped == {"a sentence seen before": 1, "more than 50 words": 1}
     assert counts.noted == {"sentences without such a subject and verb": 1}

@@ -1,7 +1,8 @@
-"""Training: every row once, the best checkpoint kept, same seed same weights, an end when it is time."""
+"""Training: every row once, the best checkpoint kept, same seed same weights, also where it is cut off and goes on."""
 
 import itertools
 import json
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -12,6 +13,8 @@ from hypothesis import strategies as st
 from reference import models
 from safetensors.torch import load_file
 
+from attreval.core.spent import seconds_of
+from attreval.models import unfinished
 from attreval.models.loading import new_classifier
 from attreval.models.training import _parameter_groups, batches, evaluate, train
 from attreval.models.transformer import load_transformer
@@ -98,6 +101,7 @@ def test_checks_on_dev_see_the_weights_of_their_step(tmp_path):
     losses = [c["dev_loss"] for c in curve]
     assert evaluate(model, models.toy(24, 1), "bfloat16").loss == pytest.approx(min(losses), abs=1e-3)
     assert evaluate(models.untrained_model(), models.toy(24, 1), "bfloat16").loss not in losses
+    assert len(set(losses)) == len(losses) == 2  # nor that of an earlier check for a later one
 
 
 @pytest.mark.filterwarnings("ignore:invalid value encountered")
@@ -162,6 +166,8 @@ def test_the_head_learns_at_its_own_rate(tmp_path, monkeypatch):
     heads = [g["params"] for g in groups if g.get("lr") == 1.0]
     named = {id(p): name for name, p in model.network.named_parameters()}
     assert {named[id(p)] for part in heads for p in part} == {"classifier.weight", "classifier.bias"}
+    still = {named[id(p)] for g in groups if g["weight_decay"] == 0 for p in g["params"]}
+    assert still == {name for name in named.values() if "LayerNorm" in name or name.endswith("bias")}
     assert sorted(id(p) for g in groups for p in g["params"]) == sorted(named)
     assert [g["weight_decay"] for g in groups if g.get("lr") == 1.0] == [SPEC.weight_decay, 0.0]
     spec = SPEC.changed(epochs=1, learning_rate=1e-4, head_learning_rate=1e-3)
@@ -197,3 +203,89 @@ def test_frozen_layers_are_an_encoders(tmp_path):
     for model, count, said in ((small_words(), 1, "is none"), (models.untrained_model(), 99, "has 2 layers")):
         with pytest.raises(ValueError, match=said):
             train(model, models.toy(8), models.toy(8), SPEC.changed(frozen_layers=count), tmp_path / "m", (1,))
+
+
+# A training that is cut off goes on where it was: the same weights and curve as one that never was
+
+SHORT = SPEC.changed(epochs=3)
+CHANGES = {
+    "warm-up and decay": {},
+    "halving": {"schedule": "halving", "halve_after": 1, "learning_rate": 5e-2},
+    "masked": {"masked": True},
+    "averaged": {"averaging": 0.9},
+    "stops early": {"epochs": 30, "patience": 2},
+}
+
+
+def run(folder, spec, flip=False, **more):
+    """Train a small model with dropout; (bytes of its weights, record)."""
+    model = models.untrained_model()
+    assert any(isinstance(part, torch.nn.Dropout) and part.p > 0 for part in model.network.modules())
+    train(model, models.toy(32), models.toy(16, 1, flip=flip), spec, folder, ("toy", 1), **more)
+    return (folder / "model.safetensors").read_bytes(), json.loads((folder / "training.json").read_text())
+
+
+class CutOff(Exception):
+    pass
+
+
+def cut_off_at(*steps):
+    """A callback that ends a training at the first of these steps that it comes to, each once."""
+    left = set(steps)
+
+    def notify(done, of, words):
+        if done in left:
+            left.discard(done)
+            raise CutOff
+
+    return notify
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_cut_off_anywhere_it_ends_the_same(tmp_path, monkeypatch, change):
+    monkeypatch.setattr(unfinished, "KEEP_EVERY", 0.0)
+    spec = SHORT.changed(**CHANGES[change])
+    flip = change == "stops early"
+    whole, record = run(tmp_path / "whole", spec, flip)
+    cuts = (1, 2, 5)  # before a check, at one (each second step), after another
+    notify = cut_off_at(*cuts)
+    for _ in cuts:
+        with pytest.raises(CutOff):
+            run(tmp_path / "parts", spec, flip, notify=notify, unfinished=tmp_path / "kept" / "training.pt")
+        torch.rand(7)  # what came between must not matter
+        assert not (tmp_path / "parts").exists()
+    found, again = run(tmp_path / "parts", spec, flip, notify=notify, unfinished=tmp_path / "kept" / "training.pt")
+    assert found == whole
+    assert again["curve"] == record["curve"] and again["best_dev_loss"] == record["best_dev_loss"]
+
+
+def test_one_that_had_ended_but_for_the_saving_only_saves(tmp_path, monkeypatch):
+    monkeypatch.setattr(unfinished, "KEEP_EVERY", 0.0)
+    kept = tmp_path / "training.pt"
+    for spec, flip in ((SHORT, False), (SHORT.changed(epochs=30, patience=2), True)):
+        whole, _ = run(tmp_path / "first", spec, flip, unfinished=kept)
+        again, _ = run(tmp_path / "second", spec, flip, unfinished=kept, notify=cut_off_at(*range(1, 999)))
+        assert again == whole
+        kept.unlink()
+
+
+def test_it_is_kept_now_and_then(tmp_path, monkeypatch):
+    for seconds in (1e9, 0.0):
+        monkeypatch.setattr(unfinished, "KEEP_EVERY", seconds)
+        run(tmp_path / f"{seconds}", SHORT.changed(epochs=1), unfinished=tmp_path / "training.pt")
+        assert (tmp_path / "training.pt").exists() == (seconds == 0)
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_what_it_took_stands_beside_it_and_adds_up(tmp_path, monkeypatch):
+    monkeypatch.setattr(unfinished, "KEEP_EVERY", 0.0)
+    kept = tmp_path / "training.pt"
+    assert seconds_of(kept) == 0
+    with pytest.raises(CutOff):
+        run(tmp_path / "parts", SHORT, notify=cut_off_at(5), unfinished=kept)
+    before = seconds_of(kept)
+    assert before > 0
+    start = time.process_time()
+    _, record = run(tmp_path / "parts", SHORT, unfinished=kept)
+    assert before < seconds_of(kept) <= before + time.process_time() - start
+    assert record["seconds"] > 0
