@@ -405,6 +405,7 @@ def test_fever_joins_titles_and_takes_its_third_label_from_removed_evidence(tmp_
 
     first = [("A_-LRB-film-RRB-", "It is old ."), ("B_C", "So `` is '' this .")]
     val = [item(n, f"claim {n // 2}", "REFUTES", [[("T", f"text {n} .")]]) for n in range(60)]
+    val.append(item(60, "tested", "REFUTES", [first]))  # a claim of test stays there
     facts = [
         {"claim": "tested", "evidence": [["A (film)", "It is ."]], "label_after": "NOT ENOUGH"},
         {"claim": "tested", "evidence": [["A (film)", "It is old ."]], "label_after": "ENOUGH -- REPEATED"},
@@ -426,7 +427,7 @@ def test_fever_joins_titles_and_takes_its_third_label_from_removed_evidence(tmp_
     assert set(split_of.values()) == {"train", "dev", "test"}
     found["fever/train.jsonl"] = write_lines(tmp_path / "train.jsonl", [item(7, "new", "SUPPORTS", [first])])
     rows, _ = build(eraser.build_fever, found)
-    assert Counter(row.split for row in rows) == {"test": 2, "dev": 61, "train": 1}
+    assert Counter(row.split for row in rows) == {"test": 3, "dev": 61, "train": 1}
 
 
 # The real tables

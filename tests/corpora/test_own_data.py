@@ -156,6 +156,7 @@ def test_several_people_and_both_texts_of_a_pair_can_be_marked():
     assert read_rationale([[1, 2, 5]], text) == [[(1, 2, 5)]]
     evidence = mark_words(read_rationale("[[2, 11]]", text), text, words)
     assert evidence.marks.tolist() == [[0, 1, 1, 0, 0, 0]] and evidence.spans == ((1, 3, 0),)
+    assert mark_words([[(0, 0, 4)]], ("good.",), words_of(("good.",))).marks.tolist() == [[1, 0]]
 
 
 def test_a_rationale_that_does_not_fit_is_counted_and_many_are_an_error(tmp_path):
