@@ -13,6 +13,7 @@ from rich.cells import cell_len
 
 import attreval as av
 from attreval.api.show import colours, terminal
+from attreval.api.show.picture import draw
 
 NASTY = [
     "<script>alert(\"x\")</script> & 'good' film",
@@ -48,7 +49,18 @@ def test_a_page_escapes_texts_names_and_scores(found, tmp_path, unit):
     assert "38 of 100 words were not read" in page
 
 
-def test_colours_say_sign_and_strength(found):
+def luminance(colour):
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in (part / 255 for part in colour)]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def test_colours_say_sign_and_strength_and_text_on_the_strongest_can_be_read(found):
+    """At least 4.5 to 1 (WCAG), black on a white page and white on a dark one."""
+    for full in (colours.FOR, colours.AGAINST, colours.UNSIGNED):
+        for ground, ink in ((255, 0), (18, 255)):
+            mixed = [colours.TINT * c + (1 - colours.TINT) * ground for c in full]
+            light, dark = sorted([luminance(mixed), luminance([ink] * 3)], reverse=True)
+            assert (light + 0.05) / (dark + 0.05) >= 4.5
     read = BeautifulSoup(found[0]._repr_html_(), "html.parser")
     rows = dict(zip(found.methods, read.find_all("tr"), strict=True))
     signed, unsigned = {colours.css(1), colours.css(-1)}, {colours.css(1, False)}
@@ -60,22 +72,7 @@ def test_colours_say_sign_and_strength(found):
     assert colours.blend(0) == (255, 255, 255) and colours.blend(1) != colours.blend(-1) != colours.blend(1, False)
 
 
-def luminance(colour):
-    parts = [c / 255 for c in colour]
-    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-
-@pytest.mark.parametrize("full", [colours.FOR, colours.AGAINST, colours.UNSIGNED])
-def test_text_on_the_strongest_colour_can_be_read(full):
-    """At least 4.5 to 1 (WCAG), black on a white page and white on a dark one."""
-    for ground, ink in ((255, 0), (18, 255)):
-        mixed = [colours.TINT * c + (1 - colours.TINT) * ground for c in full]
-        light, dark = sorted([luminance(mixed), luminance([ink] * 3)], reverse=True)
-        assert (light + 0.05) / (dark + 0.05) >= 4.5
-
-
-@pytest.mark.parametrize("width", [40, 70, 100])
+@pytest.mark.parametrize("width", [40, 100])
 def test_plain_lines_are_aligned_and_no_wider_than_asked(found, width):
     for one in found:
         lines = terminal.plain_lines(one, width)
@@ -101,12 +98,10 @@ def test_a_terminal_shows_colours_and_a_file_does_not(found, monkeypatch):
 
 
 def test_pictures_hold_all_words(found, tmp_path):
-    png, svg = (found.save(tmp_path / f"x.{ending}") for ending in ("png", "svg"))
+    png, svg = (found[:2].save(tmp_path / f"x.{ending}") for ending in ("png", "svg"))
     assert png.read_bytes().startswith(b"\x89PNG")
     tree = ElementTree.parse(svg)
     assert tree.getroot().tag.endswith("svg")
-    from attreval.api.show.picture import draw
-
     texts = [t for axes in draw(found[1:2]).axes for t in axes.texts]
     words = [t.get_text() for t in texts]
     assert all(words.count(u.text) >= len(found.methods) for u in found[1].units)

@@ -25,9 +25,10 @@ def test_shares_equal_the_twin(tokens, words, specials):
     np.testing.assert_allclose(shares, slow.overlap_shares(offsets, words), atol=1e-12)
 
 
-@given(
-    text=st.text(min_size=1, max_size=40), second=st.one_of(st.none(), st.text(max_size=20)), seed=st.integers(0, 99)
-)
+anything = st.text("ab lyun'.-!é好\u200b\u0301\N{GRINNING FACE}م", max_size=30)
+
+
+@given(text=anything, second=st.one_of(st.none(), anything), seed=st.integers(0, 99))
 def test_relevance_is_conserved_on_any_text(text, second, seed):
     one = models.instance(text, *([] if second is None else [second]))
     assume(len(one.words))
@@ -55,16 +56,4 @@ def test_pieces_of_a_word_share_its_score():
     np.testing.assert_allclose(alignment.to_words(np.arange(8.0), tokens, one), [1 + 2, 3 + 4 + 5, 6])
     shared = alignment.to_tokens(np.array([0.0, 3.0, 1.0]), tokens, one)
     np.testing.assert_allclose(shared, [0, 0, 0, 1, 1, 1, 1, 0])
-    assert alignment.marked_tokens(np.array([0, 1, 0]), tokens).tolist() == [0, 0, 0, 1, 1, 1, 0, 0]
-
-
-def test_a_token_over_two_words_is_shared_by_characters():
-    offsets = np.array([(0, 0, 4)])
-    words = np.array([(0, 0, 3), (0, 3, 9), (1, 0, 4)])
-    np.testing.assert_allclose(alignment.overlap_shares(offsets, words), [[0.75, 0.25, 0.0]])
-
-
-def test_a_token_between_words_goes_to_the_nearest():
-    words = np.array([(0, 0, 3), (0, 9, 12)])
-    shares = alignment.overlap_shares(np.array([(0, 4, 5), (0, 7, 8), (1, 4, 5)]), words)
-    np.testing.assert_allclose(shares, [[1, 0], [0, 1], [0, 0]])
+    assert alignment.marked_tokens(np.array([0, 1, 1]), tokens).tolist() == [0, 0, 0, 1, 1, 1, 1, 0]

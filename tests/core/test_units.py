@@ -30,28 +30,27 @@ def read(*parts):
     )
 
 
-def sentences(*parts):
-    tokens = read(*parts)
-    units = find_units(tokens, "sentence")
-    return [" ".join(tokens.texts[p] for p in group) for group in units.groups], units.side.tolist()
-
-
 @pytest.mark.parametrize(
-    ("text", "wanted"),
+    ("parts", "wanted"),
     [
-        ("It is good. Is it? Yes!", ["It is good .", "Is it ?", "Yes !"]),
-        ('He said: "No." Then he left.', ['He said : " No . "', "Then he left ."]),
-        ("It costs 3.50 today... or more.", ["It costs 3 . 50 today . . .", "or more ."]),
-        ("no mark at all", ["no mark at all"]),
-        ("?", ["?"]),
+        (["It is good. Is it? Yes!"], ["It is good .", "Is it ?", "Yes !"]),
+        (['He said: "No." Then he left.'], ['He said : " No . "', "Then he left ."]),
+        (["It costs 3.50 today... or more."], ["It costs 3 . 50 today . . .", "or more ."]),
+        (["no mark at all"], ["no mark at all"]),
+        (["?"], ["?"]),
+        (["One. Two", "Three. Four."], ["One .", "Two", "Three .", "Four ."]),
     ],
 )
-def test_sentences_end_at_final_marks_before_a_space(text, wanted):
-    assert sentences(text)[0] == wanted
-
-
-def test_each_part_has_its_own_sentences():
-    assert sentences("One. Two", "Three. Four.") == (["One .", "Two", "Three .", "Four ."], [0, 0, 1, 1])
+def test_sentences_end_at_final_marks_before_a_space_and_with_their_part(parts, wanted):
+    tokens = read(*parts)
+    units = find_units(tokens, "sentence")
+    assert [" ".join(tokens.texts[p] for p in group) for group in units.groups] == wanted
+    assert units.side.tolist() == sorted(units.side)
+    last = np.arange(len(units)) == len(units) - 1
+    (row,) = mask_units(tokens, units, ~last[None])
+    assert [int(i) for i in np.flatnonzero(row == tokens.mask_id)] == list(units.groups[-1])
+    with pytest.raises(ValueError, match=r"'chapter' is not known; there are: word, subword, sentence"):
+        find_units(tokens, "chapter")
 
 
 @given(st.lists(st.text("ab .!?\"')", min_size=1, max_size=12), min_size=1, max_size=2))
@@ -60,15 +59,3 @@ def test_every_content_token_is_in_one_sentence_in_order(parts):
     units = find_units(tokens, "sentence")
     assert [p for group in units.groups for p in group] == tokens.content.tolist()
     assert all(len({tokens.offsets[p, 0] for p in group}) == 1 for group in units.groups)
-
-
-def test_a_masked_sentence_is_masked_whole():
-    tokens = read("One here. Two there.")
-    units = find_units(tokens, "sentence")
-    (row,) = mask_units(tokens, units, np.array([[True, False]]))
-    assert [int(i) for i in np.flatnonzero(row == tokens.mask_id)] == list(units.groups[1])
-
-
-def test_an_unknown_unit_is_named():
-    with pytest.raises(ValueError, match=r"'chapter' is not known; there are: word, subword, sentence"):
-        find_units(read("a"), "chapter")

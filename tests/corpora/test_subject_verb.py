@@ -1,6 +1,6 @@
 """Agreement sentences: the right verb, the right subject, and words that the model may see."""
 
-import numpy as np
+import pyarrow.parquet as pq
 import pytest
 import spacy
 from hypothesis import given
@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from reference import pointing as slow
 from reference.models import instance
 
-from attreval.core.records import Evidence, Instance
+from attreval.core.records import Evidence
 from attreval.core.tables import read_instances, write_instances
 from attreval.texts.rows import Counts
 from compendium.corpora import probes
@@ -88,14 +88,18 @@ def test_rare_words_become_their_tags_and_nothing_of_the_verb_is_seen():
     assert (made.label, made.split) == (1, "test")
 
 
-def test_words_keep_the_boundaries_of_the_corpus_and_come_back_from_the_table(tmp_path):
-    odd = sentence(("can't:-)", "NN", 1, "nsubj"), ("is", "VBZ", 1, "ROOT"))
+def test_words_keep_the_boundaries_of_the_corpus_and_come_back_from_newer_and_older_tables(tmp_path):
+    odd, path = sentence(("can't:-)", "NN", 1, "nsubj"), ("is", "VBZ", 1, "ROOT")), tmp_path / "t.parquet"
     made = instance_of(sv.make_row("a", odd, sv.choose(odd), {"can't:-)"}))
     assert made.word_texts() == ["can't:-)"]
-    write_instances(tmp_path / "t.parquet", [made], {})
-    (again,) = read_instances(tmp_path / "t.parquet")
+    write_instances(path, [made], {})
+    (again,) = read_instances(path)
     assert (again.evidence.tags, again.evidence.spans, again.evidence.attractors) == (("NN",), ((0, 1, 0),), 0)
     assert again.word_texts() == made.word_texts()
+    pq.write_table(pq.read_table(path).drop_columns(["classes", "tags", "attractors"]), path)
+    (old,) = read_instances(path)
+    assert (old.evidence.classes, old.evidence.tags, old.evidence.attractors) == ((), (), None)
+    assert old.evidence.spans == ((0, 1, 0),)
 
 
 def test_the_vocabulary_is_the_most_frequent_words_and_can_be_read_from_the_table():
@@ -103,24 +107,6 @@ def test_the_vocabulary_is_the_most_frequent_words_and_can_be_read_from_the_tabl
     assert sv.most_frequent(many, 2) == {"the", "cabinet"}  # of equal counts the alphabetically first
     rows = [instance_of(sv.make_row("a", s, found, {"the", "to"})) for s, found in many]
     assert sv.vocabulary_of(rows) == {"the", "to"}
-
-
-def test_tags_for_other_words_than_there_are_are_an_error():
-    with pytest.raises(ValueError, match="tags for 2 words, but it has 1"):
-        Instance("a", ("one",), 0, np.array([[0, 0, 3]]), evidence=Evidence(tags=("NN", "NN")))
-    with pytest.raises(ValueError, match="classes for 1 words, but it has 0"):
-        Instance("a", ("one",), 0, np.zeros((0, 3)), evidence=Evidence(classes=(1,)))
-
-
-def test_tables_without_the_newer_columns_are_read(tmp_path):
-    import pyarrow.parquet as pq
-
-    path = tmp_path / "t.parquet"
-    write_instances(path, [instance_of(sv.make_row("a", KEYS, sv.choose(KEYS), set()))], {})
-    pq.write_table(pq.read_table(path).drop_columns(["classes", "tags", "attractors"]), path)
-    (old,) = read_instances(path)
-    assert (old.evidence.classes, old.evidence.tags, old.evidence.attractors) == ((), (), None)
-    assert old.evidence.spans == ((1, 2, 0),)
 
 
 # Universal Dependencies and Linzen's sentences
@@ -152,13 +138,13 @@ def write_known(folder, words):
 def test_gold_trees_are_read_without_ranges_and_empty_nodes(tmp_path):
     long = "".join(f"{at}\tx\tx\tX\tDT\t_\t0\tdep\t_\t_\n" for at in range(1, 60))
     none = "1\tRun\trun\tVERB\tVB\t_\t0\troot\t_\t_\n"
+    short = "1\tBread\tbread\tNOUN\tNN\t_\t2\tnsubj\t_\t_\n2\trises\trise\tVERB\tVBZ\t_\t0\troot\t_\t_\n"
     path = tmp_path / "en_ewt-ud-dev.conllu"
-    path.write_text("\n".join([TREE, TREE, long, none, "# only a comment\n"]))
+    path.write_text("\n".join([TREE, TREE, long, none, short, "# only a comment\n"]))
     sources = {"ud_ewt/en_ewt-ud-dev.conllu": path, "agreement_parsed": write_known(tmp_path, ["the", "loaves"])}
     counts = Counts()
-    (row,) = probes.build_agreement_ud(sources, counts)
-    made = instance_of(row)
-    assert made.segments == ("the NN POS loaves",)
+    made, plain = map(instance_of, probes.build_agreement_ud(sources, counts))
+    assert made.segments == ("the NN POS loaves",) and (plain.segments, plain.label) == (("NN",), 0)
     assert (made.label, made.evidence.spans, made.evidence.attractors) == (1, ((3, 4, 0),), 0)
     assert counts.dropped == {"a sentence seen before": 1, "more than 50 words": 1}
     assert counts.noted == {"sentences without such a subject and verb": 1}

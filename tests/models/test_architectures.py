@@ -36,17 +36,10 @@ REFUSED = {
     "bart": RELEASED | MIXED,
     "t5": RELEASED | FIRST | HEADS | MIXED | DEGENERATE,
 }
+ALIKE = {"electra", "xlm_roberta", "gpt2_padded", "llama_padded"}  # the layers of another kind, with other tokens
 WHOLLY_TRIED = ("bert", "llama", "t5")
 REFUSABLE = set().union(*REFUSED.values())
-PROBES = {
-    "gradient_x_input",
-    "lrp",
-    "lrp_cp",
-    "gim",
-    "deeplift",
-    "occlusion_1",
-    "omission_3",
-}  # by how a model is asked
+PROBES = {"gradient_x_input", "lrp", "lrp_cp", "gim", "deeplift", "occlusion_1", "omission_3"}  # by how it is asked
 IN_FLOAT32 = {"llama", "llama_padded", "t5", "longformer"}  # they compute norms or attention so
 TEXTS = (instance("the film"), instance("a very slow plot , not good at all , was it ?", name="y"))
 
@@ -94,7 +87,7 @@ def test_each_way_of_reading_gives_its_own_logits(loaded, kind):
         np.testing.assert_allclose(by_vectors, rows, atol=close)
 
 
-@pytest.mark.parametrize("kind", shapes.KINDS)
+@pytest.mark.parametrize("kind", [kind for kind in shapes.KINDS if kind not in ALIKE])
 def test_every_method_explains_it_or_says_why(loaded, kind, monkeypatch):
     """All methods on an encoder, a decoder and an encoder-decoder; elsewhere what may be refused, and a few more."""
     model, tried = loaded(kind), [name for name, method in METHODS.items() if "transformer" in method.families]
@@ -110,7 +103,7 @@ def test_every_method_explains_it_or_says_why(loaded, kind, monkeypatch):
             explain(Scorer(model), TEXTS, [name], LEAST)
 
 
-@pytest.mark.parametrize("kind", ["bert", "bart", "gpt2_padded", "llama", "xlnet", "longformer", "t5", "deberta_v2"])
+@pytest.mark.parametrize("kind", ["bert", "bart", "gpt2_padded", "llama", "xlnet", "t5"])
 def test_scores_do_not_depend_on_the_texts_beside(loaded, kind):
     names = ["gradient_x_input", "deeplift", "integrated_gradients", "integrated_gradients_zero", "lime"]
     names += [name for name in ("lrp", "lrp_cp", "gim", "deeplift_complete") if name not in REFUSED[kind]]
@@ -124,14 +117,6 @@ def test_scores_do_not_depend_on_the_texts_beside(loaded, kind):
             np.testing.assert_allclose(there.attributions[name].scores, scores, atol=close * np.abs(scores).max())
 
 
-@pytest.mark.parametrize("kind", ["gpt2_padded", "llama", "qwen3", "bart"])
-def test_a_path_through_a_decoder_adds_up(loaded, kind):
-    """Completeness: the scores sum to the difference of the logits of text and baseline."""
-    budget = LEAST.changed(path_steps=64, path_steps_most=1024, gap_tolerance=1e-4)
-    for one in explain(Scorer(loaded(kind), precision="float64"), TEXTS, ["integrated_gradients"], budget):
-        assert abs(one.attributions["integrated_gradients"].gap) < 1e-3
-
-
 @pytest.mark.parametrize("kind", sorted(DECODERS))
 def test_an_erased_last_token_is_still_the_one_that_is_read(loaded, kind):
     """transformers would look for the last token that is no padding, and find another one."""
@@ -139,25 +124,35 @@ def test_an_erased_last_token_is_still_the_one_that_is_read(loaded, kind):
     tokens, network = model.tokens(TEXTS[1]), model.at("float64")
     erased = tokens.ids.copy()
     erased[-1] = tokens.pad_id
-    found = Scorer(model, precision="float64").logits(
-        [(erased, tokens.segments), (tokens.ids[:2], tokens.segments[:2])]
-    )[0]
+    rows = [(erased, tokens.segments), (tokens.ids[:2], tokens.segments[:2])]
+    found = Scorer(model, precision="float64").logits(rows)[0]
     with torch.no_grad():
         states = network.model if hasattr(network, "model") else network.transformer
         expected = network.score(states(torch.from_numpy(erased)[None]).last_hidden_state[0, -1]).numpy()
     np.testing.assert_allclose(found, expected, atol=1e-9)
 
 
-@pytest.mark.parametrize("kind", ["gpt2", "llama_padded", "t5", "bert"])
-def test_a_missing_mask_or_padding_token_is_replaced(loaded, kind):
-    tokens, tokenizer = loaded(kind).tokens(TEXTS[0]), loaded(kind).tokenizer
-    token = {"gpt2": ("<end>", "<end>"), "llama_padded": ("<|endoftext|>",) * 2, "t5": ("<pad>", "<unk>")}
-    pad, mask = tokenizer.convert_ids_to_tokens([tokens.pad_id, tokens.mask_id])
-    assert (pad, mask) == token.get(kind, ("[PAD]", "[MASK]")) and (tokens.pad_id, tokens.mask_id) == fill_ids(
-        tokenizer
-    )
-    (found,) = explain(Scorer(loaded(kind)), TEXTS[1:], ["occlusion_1"], LEAST)
-    assert len(np.unique(found.attributions["occlusion_1"].scores)) > 3
+@pytest.mark.parametrize(
+    ("kind", "pad", "mask"),
+    [
+        ("gpt2", "<end>", "<end>"),
+        ("llama_padded", "<|endoftext|>", "<|endoftext|>"),
+        ("llama", "</s>", "<unk>"),
+        ("t5", "<pad>", "<unk>"),
+        ("roberta", "<pad>", "<mask>"),
+        ("bert", "[PAD]", "[MASK]"),
+    ],
+)
+def test_metrics_erase_to_padding_and_methods_to_the_mask_or_what_there_is(loaded, kind, pad, mask):
+    """Not to the first id of the vocabulary, which is padding by chance alone; and check says which."""
+    model = loaded(kind)
+    tokens, tokenizer = model.tokens(TEXTS[1]), model.tokenizer
+    assert tokenizer.convert_ids_to_tokens([tokens.pad_id, tokens.mask_id]) == [pad, mask]
+    assert (tokens.pad_id, tokens.mask_id) == fill_ids(tokenizer)
+    asked = next(erase(tokens, np.arange(len(tokens.content)), (0.5,)))
+    assert set(asked.ids[1]) == {tokens.pad_id}
+    (said,) = [how for what, how in examine_model(model) if what == "metrics erase to"]
+    assert said == repr(pad) + ("" if tokenizer.pad_token else ", since the tokenizer has no padding or mask token")
 
 
 def test_a_text_of_which_nothing_is_left_is_read_as_one_blank_token(loaded):
@@ -187,30 +182,18 @@ def test_soft_erasure_of_nothing_changes_nothing(loaded, kind):
 
 @pytest.mark.parametrize("kind", ["gpt2", "longformer", "bart"])
 def test_what_cannot_be_disturbed_says_so(loaded, kind):
-    model = loaded(kind)
-    tokens = model.tokens(TEXTS[0])
+    tokens = loaded(kind).tokens(TEXTS[0])
     question = SoftErasure(tokens.ids, tokens.segments, np.ones((1, len(tokens))), (1,), "attend")
     with pytest.raises(ValueError, match=r"cannot be asked for this: (it is a decoder|its attention|a text)"):
-        Scorer(model).answer([question], [""])
+        Scorer(loaded(kind)).answer([question], [""])
 
 
-@pytest.mark.parametrize(
-    ("kind", "most"),
-    [
-        ("roberta", 64),
-        ("xlm_roberta", 64),
-        ("mpnet", 64),
-        ("longformer", 64),
-        ("bert", 64),
-        ("gpt2", 64),
-        ("xlnet", 512),
-    ],
-)
-def test_a_text_is_cut_where_the_model_has_no_more_positions(loaded, kind, most):
+@pytest.mark.parametrize("kind", ["xlm_roberta", "mpnet", "longformer", "bert", "gpt2", "xlnet"])
+def test_a_text_is_cut_where_the_model_has_no_more_positions(loaded, kind):
     """RoBERTa and its like keep two positions for padding; XLNet and T5 have no limit."""
-    model, text = loaded(kind), instance("the film was not good " * 120)
-    tokens = model.tokens(text)
-    assert len(tokens) == most == model.max_length and tokens.dropped > 0
+    model = loaded(kind)
+    tokens = model.tokens(instance("the film was not good " * 120))
+    assert len(tokens) == model.max_length == (512 if kind == "xlnet" else 64) and tokens.dropped > 0
     assert np.isfinite(Scorer(model).logits([(tokens.ids, tokens.segments)])).all()
 
 
@@ -233,15 +216,3 @@ def test_words_keep_the_pieces_inside_a_character(form, trim):
     scores = np.arange(float(len(tokens)))
     scores[tokens.special] = 0
     assert np.isclose(to_words(scores, tokens, text).sum(), scores.sum())
-
-
-@pytest.mark.parametrize("kind", ["roberta", "gpt2_padded", "llama", "qwen3", "bart", "t5", "bert"])
-def test_metrics_erase_to_the_padding_token_and_check_says_which(loaded, kind):
-    """Not to the first id of the vocabulary, which is padding by chance alone."""
-    model = loaded(kind)
-    tokens, own = model.tokens(TEXTS[1]), model.tokenizer
-    asked = next(erase(tokens, np.arange(len(tokens.content)), (0.5,)))
-    (said,) = [how for what, how in examine_model(model) if what == "metrics erase to"]
-    wanted = own.eos_token if own.pad_token is None else own.pad_token
-    assert set(asked.ids[1]) == {own.convert_tokens_to_ids(wanted)}
-    assert said == repr(wanted) + ("" if own.pad_token else ", since the tokenizer has no padding or mask token")

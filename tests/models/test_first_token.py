@@ -21,15 +21,6 @@ def padded(model, texts=TEXTS):
     return Scorer(model).padded([(t.ids, t.segments) for t in tokens])
 
 
-def both(model, *args, **more):
-    """Logits with the last layer for the first token alone, and for all."""
-    return model.logits(*args, **more), model.logits(*args, whole=True, **more)
-
-
-def test_where_a_last_layer_is_known():
-    assert {kind for kind in shapes.KINDS if shapes.tiny_classifier(kind).first_alone} == SHORT
-
-
 @pytest.mark.parametrize("kind", sorted(SHORT))
 def test_logits_and_gradients_are_those_of_the_whole_layer(kind):
     model, rng = shapes.tiny_classifier(kind), np.random.default_rng(0)
@@ -47,7 +38,8 @@ def test_logits_and_gradients_are_those_of_the_whole_layer(kind):
         with torch.no_grad():
             plain = model.logits(ids, mask, segments, "float64", whole=True)
             for change in ({}, {"entering": lambda x, by=factors: x * by}, {"bias": bias}):
-                found, expected = both(model, ids, mask, segments, "float64", **change)
+                found = model.logits(ids, mask, segments, "float64", **change)
+                expected = model.logits(ids, mask, segments, "float64", whole=True, **change)
                 torch.testing.assert_close(found, expected, atol=1e-9, rtol=0)
                 assert not change or (found - plain).abs().max() > 1e-4
 
@@ -70,23 +62,16 @@ def test_attention_implementations_and_precisions(kind):
             torch.testing.assert_close(found, expected, atol=close, rtol=0)
 
 
-def count_flops(model, ids, mask, segments, backward=False, **more):
-    with FlopCounterMode(display=False) as counter:
-        vectors = model.embed(ids).detach().requires_grad_(backward)
-        out = model.logits(None, mask, segments, embeddings=vectors, **more)
-        if backward:
-            out.sum().backward()
-    return counter.get_total_flops()
-
-
-@pytest.mark.parametrize("kind", sorted(SHORT))
-@pytest.mark.parametrize("backward", [False, True])
-def test_it_costs_less(kind, backward):
+def test_it_costs_less():
     """Of two layers one is left, and a little: what one token costs of the last, and the head."""
-    model = shapes.tiny_classifier(kind)
-    rows = padded(model, [instance("the film was not good " * 5)])
-    short, whole = (count_flops(model, *rows, backward, whole=whole) for whole in (False, True))
-    assert short < 0.65 * whole
+    model, costs = shapes.tiny_classifier("bert"), []
+    ids, mask, segments = padded(model, [instance("the film was not good " * 5)])
+    for whole in (False, True):
+        with FlopCounterMode(display=False) as counter:
+            vectors = model.embed(ids).detach().requires_grad_(True)
+            model.logits(None, mask, segments, embeddings=vectors, whole=whole).sum().backward()
+        costs.append(counter.get_total_flops())
+    assert costs[0] < 0.65 * costs[1]
 
 
 @pytest.mark.parametrize("kind", sorted(SHORT))
@@ -118,15 +103,15 @@ def shaped(kind, rate=0.0):
     return model
 
 
-@pytest.mark.parametrize("kind", ["bert", "mpnet", "distilbert"])
+@pytest.mark.parametrize("kind", ["bert", "mpnet"])
 def test_dropout_is_drawn_from_the_same_distribution(kind):
-    """2,000 draws of one text in training: the logits have the same mean and spread."""
+    """1,000 draws of one text in training: the logits have the same mean and spread."""
     model = shaped(kind, 0.2)
-    rows = [x.expand(2000, -1) for x in padded(model, TEXTS[:1])]
+    rows = [x.expand(1000, -1) for x in padded(model, TEXTS[:1])]
     torch.manual_seed(0)
     with torch.no_grad():
-        short, whole = both(model, *rows)
-    error = ((short.var(dim=0) + whole.var(dim=0)) / 2000).sqrt()
+        short, whole = model.logits(*rows), model.logits(*rows, whole=True)
+    error = ((short.var(dim=0) + whole.var(dim=0)) / 1000).sqrt()
     assert short.std(dim=0).min() > 0.05
     assert ((short.mean(dim=0) - whole.mean(dim=0)).abs() < 5 * error).all()
     torch.testing.assert_close(short.std(dim=0), whole.std(dim=0), rtol=0.1, atol=0)
@@ -135,12 +120,12 @@ def test_dropout_is_drawn_from_the_same_distribution(kind):
 def test_attention_of_the_last_layer_is_seen_whole():
     model = shapes.tiny_classifier("bert")
     rows = padded(model)
-    lengths = rows[0].shape[1]
-    for wanted, computed in (((0,), 1), ((1,), lengths), ((0, 1), lengths)):
+    length, half = rows[0].shape[1], {0: torch.full((2, 1, 1, 1), 0.5).double()}
+    for wanted, computed in (((0,), 1), ((1,), length), ((0, 1), length)):
         watch = AttentionWeights(2, (0, 1))
         with watch, torch.no_grad():
-            logits, seen = model.attend(*rows, "float64", wanted, {0: torch.full((2, 1, 1, 1), 0.5).double()})
-        assert set(seen) == set(wanted) and all(w.shape[2:] == (lengths, lengths) for w in seen.values())
+            logits, seen = model.attend(*rows, "float64", wanted, half)
+        assert set(seen) == set(wanted) and all(w.shape[2:] == (length, length) for w in seen.values())
         torch.testing.assert_close(logits, model.attend(*rows, "float64", (0, 1), {0: 0.5})[0], atol=1e-9, rtol=0)
         assert watch.seen[1].shape[2] == computed
 
@@ -167,12 +152,9 @@ def test_a_network_that_reads_other_tokens_computes_them():
         torch.testing.assert_close(model.logits(ids, mask, segments), expected)
 
 
-@pytest.mark.parametrize(
-    "setting",
-    [{"is_decoder": True}, {"chunk_size_feed_forward": 4}, {"output_attentions": True, "attn_implementation": "eager"}],
-    ids=str,
-)
-def test_other_settings_take_the_plain_road(setting):
-    network = shapes.tiny_network("bert", **setting)[0]
-    assert not first_token.knows(network) and not first_token.agrees(network)
-    assert first_token.agrees(shapes.tiny_network("bert")[0])
+def test_other_architectures_and_settings_take_the_plain_road():
+    assert {kind for kind in shapes.KINDS if shapes.tiny_classifier(kind).first_alone} == SHORT
+    attending = {"output_attentions": True, "attn_implementation": "eager"}
+    for setting in ({"is_decoder": True}, {"chunk_size_feed_forward": 4}, attending):
+        network = shapes.tiny_network("bert", **setting)[0]
+        assert not first_token.knows(network) and not first_token.agrees(network), setting

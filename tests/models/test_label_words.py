@@ -67,8 +67,7 @@ def test_class_scores_are_the_language_models_own(folder_of, kind, template, lab
     np.testing.assert_allclose(by_vectors.numpy(), expected, atol=1e-9)
 
 
-@pytest.mark.parametrize("labels", [SINGLE, SEVERAL])
-@pytest.mark.parametrize("kind", ["gpt2", "llama"])
+@pytest.mark.parametrize(("kind", "labels"), [("gpt2", SINGLE), ("llama", SEVERAL)])
 def test_nothing_touches_the_template(folder_of, kind, labels, monkeypatch):
     """Methods and metrics change the text inside it: whatever enters the network begins and ends as the template."""
     model = av.load(folder_of(kind), template="Review: {text}\nIt was", labels=labels, device="cpu")
@@ -150,15 +149,13 @@ def test_a_chat_template_makes_the_template_a_users_message(tmp_path):
     np.testing.assert_allclose(read(model, TEXTS)[1][0], expected, atol=1e-9)
 
 
-@pytest.mark.parametrize("kind", ["gpt2", "llama"])
-def test_what_applies_to_decoders_applies(folder_of, kind):
-    model = load_language_model(folder_of(kind), TEMPLATES[1], SINGLE, device="cpu")
+def test_what_applies_to_decoders_applies(folder_of):
+    model = load_language_model(folder_of("llama"), TEMPLATES[1], SINGLE, device="cpu")
     refused = {name for name, reason in try_methods(model).items() if reason}
     attention = {name for name, m in METHODS.items() if m.kind == "attention"} | {"gradients_combined"}
     assert refused == attention
-    found = av.explain(
-        model, TEXTS[0], ["integrated_gradients"], budget=LEAST.changed(path_steps=64, path_steps_most=512)
-    )
+    budget = LEAST.changed(path_steps=64, path_steps_most=512)
+    found = av.explain(model, TEXTS[0], ["integrated_gradients"], budget=budget)
     assert abs(found[0].gaps["integrated_gradients"]) < 1e-2
 
 
@@ -190,7 +187,5 @@ def test_a_pair_has_no_place_in_a_template(folder_of):
 def test_a_classifier_needs_no_template_and_a_language_model_does(folder_of, tmp_path):
     with pytest.raises(ValueError, match="or ask it as a language model: give `template` and `labels`"):
         av.load(folder_of("gpt2"))
-    with pytest.raises(
-        ValueError, match="holds GPT2ForSequenceClassification, and a template and label words are of a"
-    ):
+    with pytest.raises(ValueError, match="holds GPT2ForSequenceClassification, and a template and label words are"):
         av.load(shapes.save_tiny("gpt2", tmp_path / "gpt2"), template="{text} is", labels=SINGLE)

@@ -10,7 +10,7 @@ from attreval.models.scorer import Scorer
 from attreval.models.words.lrp import RelevanceRules
 
 KINDS = pytest.mark.parametrize("kind", words.KINDS, ids=lambda k: f"{k[0]}-{'two' if k[1] else 'one'}-{k[2]}")
-SEEDS = range(8)
+SEEDS = range(4)
 
 
 def embedded(model, ids):
@@ -27,7 +27,7 @@ def ask(scorer, rows, target, rule):
 @pytest.mark.parametrize("gate", ["logistic", "hard_sigmoid"])
 def test_forward_pass_equals_the_equations(kind, gate):
     for seed in SEEDS:
-        model = words.tiny_words(*kind, seed=seed, gate=gate)
+        model = words.tiny_words(*kind, seed=seed, gate=gate, kernel=(3, 1, 2, 5)[seed])
         rows = words.rows(seed)
         found = Scorer(model, precision="float64").logits([(r, np.zeros_like(r)) for r in rows])
         for ids, logits in zip(rows, found, strict=True):
@@ -38,7 +38,7 @@ def test_forward_pass_equals_the_equations(kind, gate):
 @pytest.mark.parametrize("rule", [LRP, DEEPLIFT], ids=["lrp", "deeplift"])
 def test_relevance_equals_the_rules_of_each_architecture(kind, rule):
     for seed in SEEDS:
-        model = words.tiny_words(*kind, seed=seed)
+        model = words.tiny_words(*kind, seed=seed, kernel=(3, 1, 2, 5)[seed])
         rows = words.rows(seed)
         scorer = Scorer(model, token_budget=[1, 20, 8192][seed % 3], precision="float64")
         for ids, found in zip(rows, ask(scorer, rows, seed % 3, rule), strict=True):
@@ -56,29 +56,6 @@ def test_relevance_is_conserved_when_biases_pass_theirs_on(kind):
         scores = scorer.logits([(r, np.zeros_like(r)) for r in rows])[:, 1]
         for ids, found, score in zip(rows, ask(scorer, rows, 1, rule), scores, strict=True):
             assert found.sum() == pytest.approx(score, rel=1e-6, abs=1e-8), ids
-
-
-def test_without_redistribution_biases_keep_their_share():
-    model = words.tiny_words("gru")
-    scorer = Scorer(model, precision="float64")
-    ids = words.rows(3)[-1]
-    score = scorer.logits([(ids, np.zeros_like(ids))])[0, 1]
-    assert abs(ask(scorer, [ids], 1, LRP)[0].sum() - score) > 1e-3
-
-
-@pytest.mark.parametrize("biased", [False, True])
-@pytest.mark.parametrize("seed", SEEDS)
-def test_lrp_is_gradient_times_input_on_a_convolutional_network(seed, biased):
-    """Poerner et al. (2018), section 3.3; Shrikumar et al. (2016): exact as epsilon goes to 0, whatever the biases.
-
-    An active filter's activation cancels the denominator of its convolution, which holds the bias.
-    """
-    model = words.tiny_words("cnn", seed=seed, biased=biased)
-    scorer = Scorer(model, precision="float64")
-    rows = words.rows(seed)
-    paths = scorer.answer([PathGradient(r, np.zeros_like(r), 2) for r in rows], ["x"] * len(rows))
-    for found, answer in zip(ask(scorer, rows, 2, Rule(epsilon=1e-12)), paths, strict=True):
-        np.testing.assert_allclose(found, (answer.gradient * answer.difference).sum(axis=1), atol=1e-9)
 
 
 def test_the_stabiliser_has_the_sign_of_the_sum_and_is_positive_at_zero():

@@ -35,19 +35,13 @@ def test_a_batch_is_masked_as_its_slow_twin_masks_it(rows, seed):
     assert [tokens.ids.tolist() for tokens in found] == masks.masked_batch(batch, np.random.default_rng(seed))
 
 
-def test_half_of_the_texts_are_masked_also_of_batches_of_one():
-    rng, batch = np.random.default_rng(0), [MODEL.tokens(LONG)]
-    kept = [np.array_equal(mask_half(batch, rng)[0].ids, batch[0].ids) for _ in range(600)]
-    assert np.mean(kept) == pytest.approx(0.5 + 0.5 / (len(batch[0].content) + 1), abs=0.06)
-
-
 def test_every_number_of_masked_tokens_is_as_likely():
     rng, tokens = np.random.default_rng(1), MODEL.tokens(LONG)
     n = len(tokens.content)
-    counts = np.array([(mask_share(tokens, rng).ids == tokens.mask_id).sum() for _ in range(4000)])
+    counts = np.array([(mask_share(tokens, rng).ids == tokens.mask_id).sum() for _ in range(2000)])
     assert kstest((counts + rng.random(len(counts))) / (n + 1), "uniform").pvalue > 0.001
-    of_each = np.mean([mask_share(tokens, rng).ids == tokens.mask_id for _ in range(2000)], axis=0)
-    assert np.abs(of_each[tokens.content] - 0.5).max() < 0.06  # no place is masked more than another
+    of_each = np.mean([mask_share(tokens, rng).ids == tokens.mask_id for _ in range(1000)], axis=0)
+    assert np.abs(of_each[tokens.content] - 0.5).max() < 0.08  # no place is masked more than another
 
 
 def test_copies_follow_from_names_and_ids_alone():

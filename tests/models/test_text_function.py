@@ -99,6 +99,7 @@ def test_a_pipeline_and_labelled_texts_give_a_recommendation(pipeline, tmp_path)
     estimator, texts, labels = pipeline
     model = av.wrap(estimator.predict_proba)
     assert model.labels == ("neg", "pos")
+    assert av.wrap(estimator.predict_proba, labels=["pos", "neg"]).labels == ("neg", "pos")  # its columns keep theirs
     found = av.evaluate_texts(model, {"text": texts, "label": labels}, tmp_path / "out", texts=12)
     assert {*found.choice.method} == {"occlusion_1", "lime", "partition_shap", "limsse_logit", "random"}
     assert json.loads((tmp_path / "out" / "settings.json").read_text())["model"] == "Pipeline.predict_proba"
@@ -154,10 +155,6 @@ def test_what_is_wrapped_wrongly_says_what_would_work(pipeline):
     tiny = models.tiny_model()
     with pytest.raises(ValueError, match="`tokenize` and `mask` are of a function"):
         av.wrap(tiny.network, tiny.tokenizer, mask="_")
-
-
-def test_names_of_a_pipelines_classes_stay_with_its_columns(pipeline):
-    assert av.wrap(pipeline[0].predict_proba, labels=["pos", "neg"]).labels == ("neg", "pos")
 
 
 def test_a_function_that_fails_later_is_told_with_its_text():

@@ -16,8 +16,9 @@ from transformers import BertConfig, BertModel
 from attreval.models.loading import load_classifier, new_classifier
 from attreval.models.placing import pick_precision
 from attreval.models.scorer import Scorer
-from attreval.models.transformer import load_transformer, match_labels, new_transformer
-from compendium.config import ModelSpec
+from attreval.models.training import train
+from attreval.models.transformer import Transformer, load_transformer, match_labels
+from compendium.config import ModelSpec, TrainingSpec
 
 
 def logits(model, one):
@@ -44,34 +45,8 @@ def test_labels_are_matched_by_name(folder):
     assert match_labels(("a", "b"), ("A", "B"), "x") is None
     with pytest.raises(ValueError, match=r"has classes no, maybe, yes, the task has good, bad"):
         load_transformer(folder, device="cpu", labels=("good", "bad"))
-
-
-def test_no_model_says_how_to_get_one(tmp_path):
     with pytest.raises(FileNotFoundError, match="train it with notebook 02"):
-        load_transformer(tmp_path / "nothing")
-
-
-def test_a_new_model_has_the_sizes_and_seed_asked(folder):
-    spec = ModelSpec(layers=1, hidden=8, heads=2, tokenizer="local", max_length=16)
-    first, again, other = (
-        new_transformer(spec, ("a", "b"), ("model", seed), "small", "cpu", resolve=lambda name: folder)
-        for seed in (1, 1, 2)
-    )
-    assert first.network.config.num_hidden_layers == 1 and first.network.config.hidden_size == 8
-    assert first.labels == ("a", "b") and first.network.config.num_labels == 2
-    assert len(first.tokens(models.instance("good " * 40))) == 16
-    weights = [m.network.classifier.weight for m in (first, again, other)]
-    assert torch.equal(weights[0], weights[1]) and not torch.equal(weights[0], weights[2])
-
-
-def test_pretrained_weights_get_a_fresh_head(tiny, tmp_path):
-    folder = tmp_path / "body"
-    tiny.network.bert.save_pretrained(folder)
-    tiny.tokenizer.save_pretrained(folder)
-    made = new_transformer(ModelSpec(weights="local"), ("a", "b"), (1,), "small", "cpu", resolve=lambda name: folder)
-    assert made.network.config.num_labels == 2
-    body = tiny.network.bert.encoder.layer[0].output.dense.weight
-    assert torch.equal(made.network.bert.encoder.layer[0].output.dense.weight, body)
+        load_transformer(folder / "nothing")
 
 
 def test_precisions_are_copies_made_once(texts):
@@ -83,12 +58,6 @@ def test_precisions_are_copies_made_once(texts):
     rows = [(tokens.ids, tokens.segments)]
     exact, single, half = (Scorer(model).logits(rows, p) for p in ("float64", "float32", "bfloat16"))
     assert 0 < np.abs(exact - single).max() < 1e-4 < np.abs(exact - half).max() < 0.5
-
-
-def test_precision_asked_for_is_taken():
-    cpu = torch.device("cpu")
-    assert pick_precision("float32", cpu) == "float32" and pick_precision("bfloat16", cpu) == "bfloat16"
-    assert pick_precision("auto", cpu) in ("float32", "bfloat16")
 
 
 @pytest.mark.parametrize(
@@ -105,7 +74,8 @@ def test_bfloat16_is_picked_where_it_is_faster(monkeypatch, name, amx, avx, leve
     has = {"cpu_name": name, "amx_bf16": amx, "avx512_bf16": avx}
     monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: has)
     monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: level)
-    assert pick_precision("auto", torch.device("cpu")) == picked
+    for asked, found in (("auto", picked), ("float32", "float32"), ("bfloat16", "bfloat16")):
+        assert pick_precision(asked, torch.device("cpu")) == found
 
 
 @pytest.mark.parametrize("first, second, most", [(40, 5, 20), (5, 40, 20), (30, 30, 21), (4, 3, 20), (50, 0, 20)])
@@ -125,11 +95,8 @@ def test_long_pairs_are_cut_at_the_longer_text(tiny, first, second, most):
 
 def test_positions_do_not_depend_on_ids():
     """RoBERTa and MPNet skip padding ids when they count positions: an erased token must move no other."""
-    from transformers import MPNetConfig, MPNetForSequenceClassification
-
-    sizes = {"vocab_size": 30, "hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
-    network = MPNetForSequenceClassification(MPNetConfig(**sizes, intermediate_size=16)).eval()
-    model = replace(models.tiny_model(), network=network, labels=("a", "b"), copies={})
+    network, tokenizer = shapes.tiny_network("mpnet")
+    model = Transformer("mpnet", network, tokenizer, shapes.LABELS, 64)
     assert model.first_alone  # tried out, before anything is counted
     seen = []
     network.mpnet.embeddings.position_embeddings.register_forward_hook(lambda m, given, out: seen.append(given[0]))
@@ -143,19 +110,12 @@ def test_positions_do_not_depend_on_ids():
 
 
 def test_training_texts_are_cut_and_what_is_saved_reads_on(tmp_path):
-    from attreval.models.training import train
-    from compendium.config import TrainingSpec
-
-    model = models.untrained_model()
+    model, seen = models.untrained_model(), []
     texts = [models.instance(" ".join(["good" if i % 2 else "bad"] * 30), name=str(i), label=i % 2) for i in range(8)]
-    recorder = []
-    network = model.network
-    network.register_forward_hook(
-        lambda m, args, kwargs, out: recorder.append(kwargs["input_ids"].shape), with_kwargs=True
-    )
+    model.network.register_forward_hook(lambda m, args, given, out: seen.append(given["input_ids"]), with_kwargs=True)
     spec = TrainingSpec(batch_rows=4, evaluations_per_epoch=1, precision="float32", tokens=10)
     train(model, texts, texts, spec, tmp_path / "model", ("test",))
-    assert {length for rows, length in recorder if rows > 2} == {10}  # its last layer is tried out on two rows
+    assert {ids.shape[1] for ids in seen if len(ids) > 2} == {10}  # its last layer is tried out on two rows
     assert len(model.tokens(texts[0])) == 32
 
 
@@ -178,13 +138,23 @@ def make(body, seed=1, **more):
     return new_classifier(spec, ("a", "b"), ("m", seed), [], "small", "cpu", resolve=lambda name: str(body))
 
 
-def test_it_has_the_sizes_and_seed_asked(body):
-    first, again, other = make(body), make(body), make(body, seed=2)
+@pytest.mark.parametrize("architecture", ["encoder_decoder", "transformer"])
+def test_a_new_model_has_the_sizes_and_seed_asked(body, architecture):
+    asked = {"layers": 1, "hidden": 16, "heads": 2, "max_length": 16, "architecture": architecture}
+    first, again, other = (make(body, seed, **asked) for seed in (1, 1, 2))
     config = first.network.config
-    assert (config.encoder_layers, config.decoder_layers, config.d_model) == (2, 1, 32)
-    assert first.labels == ("a", "b") and config.num_labels == 2 and first.layers == 2
-    weights = [m.network.model.encoder.layers[0].fc1.weight for m in (first, again, other)]
+    assert first.layers == 1 and config.hidden_size == 16 and config.num_labels == 2 and first.labels == ("a", "b")
+    assert len(first.tokens(models.instance("good " * 40))) == 16
+    weights = [next(iter(m.network.base_model.encoder.parameters())) for m in (first, again, other)]
     assert torch.equal(weights[0], weights[1]) and not torch.equal(weights[0], weights[2])
+
+
+def test_pretrained_weights_get_a_fresh_head(body):
+    spec = ModelSpec(weights="local")
+    made = new_classifier(spec, ("a", "b"), (1,), [], "small", "cpu", resolve=lambda name: str(body))
+    assert made.network.config.num_labels == 2
+    theirs = BertModel.from_pretrained(body).encoder.layer[0].output.dense.weight
+    assert torch.equal(made.network.bert.encoder.layer[0].output.dense.weight, theirs)
 
 
 def test_it_starts_with_the_layers_of_an_encoder(body, tiny, texts):
@@ -204,11 +174,16 @@ def test_it_starts_with_the_layers_of_an_encoder(body, tiny, texts):
     assert shared.decoder.embed_tokens.weight is shared.shared.weight
 
 
-def test_an_encoder_that_does_not_fit_says_so(body):
-    with pytest.raises(ValueError, match=r"'hidden': 16.*cannot start from local: bert with .*'hidden': 32"):
-        make(body, start="local", hidden=16)
-    with pytest.raises(ValueError, match=r"3 \+ 1 layers cannot start .* 2 layers"):
-        make(body, start="local", layers=3)
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"hidden": 16}, r"'hidden': 16.*cannot start from local: bert with .*'hidden': 32"),
+        ({"layers": 3}, r"3 \+ 1 layers cannot start .* 2 layers"),
+    ],
+)
+def test_an_encoder_that_does_not_fit_says_so(body, change, said):
+    with pytest.raises(ValueError, match=said):
+        make(body, start="local", **change)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """LRP of transformers: its rules layer by layer, what is conserved in each architecture, and what is refused."""
 
 import functools
-from itertools import cycle
 
 import numpy as np
 import pytest
@@ -54,57 +53,54 @@ def logits(model, mask, segments, vectors):
         return model.logits(None, mask, segments, "float64", embeddings=vectors)
 
 
-@RULES
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("normed", [True, False])
-def test_a_bert_is_explained_layer_by_layer(rule, seed, normed):
+# a model, what it adds to the vectors of words, and its twin, which relevance is read from layer by layer
+
+
+def make_bert(seed, normed=True):
     model = tiny_model(seed, normed=normed)
-    _, mask, segments, words = read(model)
-    found = relevance(model, words, mask, segments, torch.tensor([seed % 3] * 3), rule).sum(2).numpy()
-    network = model.at("float64")
-    layer = network.bert.embeddings
-    for b, length in enumerate(mask.sum(1).tolist()):
-        added = layer.position_embeddings.weight[:length] + layer.token_type_embeddings.weight[0]
-        entered, own = (words[b, :length] + added).detach(), words[b, :length].numpy()
-        expected = slow.bert(network, entered, own, seed % 3, rule.attention)
-        np.testing.assert_allclose(found[b, :length], expected, atol=1e-9 * max(1, np.abs(expected).max()))
-        assert not found[b, length:].any() and np.abs(expected).max() > 1e-3
+    layer = model.at("float64").bert.embeddings
+    return model, layer.position_embeddings.weight + layer.token_type_embeddings.weight[0], slow.bert
 
 
-@RULES
-def test_a_gpt2_is_explained_layer_by_layer(rule):
+def make_gpt2():
     network, tokenizer = shapes.tiny_network("gpt2")
     draw_weights(network, 5)
     model = Transformer("gpt2", freeze(network), tokenizer, shapes.LABELS, 64)
-    _, mask, segments, words = read(model)
-    found = relevance(model, words, mask, segments, torch.tensor([0, 1, 2]), rule).sum(2).numpy()
-    network = model.at("float64")
-    for b, length in enumerate(mask.sum(1).tolist()):
-        entered = (words[b, :length] + network.transformer.wpe.weight[:length]).detach()
-        expected = slow.gpt2(network, entered, words[b, :length].numpy(), b, rule.attention)
-        np.testing.assert_allclose(found[b, :length], expected, atol=1e-9 * max(1, np.abs(expected).max()))
+    return model, model.at("float64").transformer.wpe.weight, slow.gpt2
 
 
-def llama_of(shared):
+def make_llama(shared):
     """A Llama in which so many key-value heads serve two heads, its norms in the precision that they are given."""
     network, tokenizer = shapes.tiny_network("llama", num_attention_heads=2, num_key_value_heads=shared)
     for layer in network.model.layers:
         for name in ("input_layernorm", "post_attention_layernorm"):
             setattr(layer, name, slow_llama.Norm(getattr(layer, name)))
     network.model.norm = slow_llama.Norm(network.model.norm)
-    return Transformer("llama", freeze(network), tokenizer, shapes.LABELS, 64)
+    model = Transformer("llama", freeze(network), tokenizer, shapes.LABELS, 64)
+    return model, None, lambda network, entered, own, *asked: slow_llama.llama(network, entered, *asked)
 
 
-@pytest.mark.parametrize("shared", [1, 2], ids=["grouped", "own"])
 @RULES
-def test_a_llama_is_explained_layer_by_layer(rule, shared):
-    model = llama_of(shared)
+@pytest.mark.parametrize(
+    ("make", "close"),
+    [
+        (lambda: make_bert(1), 1e-9),
+        (lambda: make_bert(2, normed=False), 1e-9),
+        (make_gpt2, 1e-9),
+        (lambda: make_llama(1), 1e-6),
+        (lambda: make_llama(2), 1e-6),
+    ],
+    ids=["bert", "bert without norm", "gpt2", "llama grouped", "llama"],
+)
+def test_a_network_is_explained_layer_by_layer(rule, make, close):
+    model, added, twin = make()
     _, mask, segments, words = read(model)
     found = relevance(model, words, mask, segments, torch.tensor([0, 1, 2]), rule).sum(2).numpy()
-    network = model.at("float64")
     for b, length in enumerate(mask.sum(1).tolist()):
-        expected = slow_llama.llama(network, words[b, :length], b, rule.attention)
-        np.testing.assert_allclose(found[b, :length], expected, atol=1e-6 * max(1, np.abs(expected).max()))
+        own = words[b, :length]
+        entered = own if added is None else (own + added[:length]).detach()
+        expected = twin(model.at("float64"), entered, own.numpy(), b, rule.attention)
+        np.testing.assert_allclose(found[b, :length], expected, atol=close * max(1, np.abs(expected).max()))
         assert np.abs(expected).max() > 1e-3 and not found[b, length:].any()
 
 
@@ -132,7 +128,10 @@ class Kept(Propagation):
 @RULES
 @pytest.mark.parametrize("kind", shapes.KINDS)
 def test_relevance_is_conserved(kind, rule):
-    """Of words alone, where nothing else adds to what is computed; the softmax of AttnLRP keeps what it is at 0."""
+    """Of words alone, where nothing else adds to what is computed; the softmax of AttnLRP keeps what it is at 0.
+
+    The forward pass is the network's own; where biases add something they get what the words do not.
+    """
     model = without_biases(kind)
     _, mask, segments, words = read(model)
     owed = logits(model, mask, segments, words)[:, 1].sum()
@@ -140,6 +139,7 @@ def test_relevance_is_conserved(kind, rule):
     watch = Kept(model.at("float64"), rule)
     with watch:
         scores = model.logits(None, mask, segments, "float64", embeddings=points)[:, 1].sum()
+    torch.testing.assert_close(scores, owed, atol=1e-6 if kind in IN_FLOAT32 else 1e-11, rtol=0)
     (gradient,) = torch.autograd.grad(scores, points)
     found = gradient * words
     close = (1e-6 if kind in IN_FLOAT32 else 1e-12) * max(1, float(found.abs().sum()))
@@ -147,25 +147,10 @@ def test_relevance_is_conserved(kind, rule):
     assert bool(watch.kept) == (rule is LRP) and float(found.abs().max()) > 1e-4
     asked = relevance(model, words, mask, segments, torch.ones(len(words), dtype=torch.int64), rule)
     torch.testing.assert_close(asked, found, atol=1e-12, rtol=1e-9)
-
-
-@pytest.mark.parametrize("kind", shapes.KINDS)
-def test_with_biases_what_the_words_do_not_get_the_biases_do(kind):
-    model = shapes.tiny_classifier(kind)
-    _, mask, segments, words = read(model)
-    assert unaccounted(model, words, mask, segments) < (1e-7 if kind in IN_FLOAT32 else 1e-14)
-    assert unaccounted(model, words.float(), mask, segments) < 1e-6
-    assert not any(weight.requires_grad for weight in model.network.parameters())
-
-
-@pytest.mark.parametrize(("kind", "rule"), zip(shapes.KINDS, cycle([LRP, CP_LRP, GIM]), strict=False))
-def test_the_forward_pass_is_the_network_s_own(kind, rule):
-    model = shapes.tiny_classifier(kind)
-    _, mask, segments, words = read(model)
-    with torch.no_grad(), Propagation(model.at("float64"), rule):
-        found = model.logits(None, mask, segments, "float64", embeddings=words)
-    close = 1e-6 if kind in IN_FLOAT32 else 1e-11
-    torch.testing.assert_close(found, logits(model, mask, segments, words), atol=close, rtol=close)
+    biased = shapes.tiny_classifier(kind)
+    _, mask, segments, words = read(biased)
+    assert unaccounted(biased, words, mask, segments) < (1e-7 if kind in IN_FLOAT32 else 1e-14)
+    assert not any(weight.requires_grad for weight in biased.network.parameters())
 
 
 class Small(nn.Module):
@@ -213,12 +198,10 @@ def test_each_entry_keeps_its_own_where_entries_do_not_mix(compute):
 
 
 def test_at_zero_an_activation_has_its_slope():
-    x = torch.zeros(1, 1, dtype=torch.float64, requires_grad=True)
-    network = Small(lambda m, x: m.act(x))
+    network, x = Small(lambda m, x: m.act(x)), torch.zeros(1, 1, dtype=torch.float64, requires_grad=True)
     with Propagation(network, LRP):
         (slope,) = torch.autograd.grad(network(x).sum(), x)
-    assert float(slope) == pytest.approx(0.5, abs=1e-5)
-    assert not network.act._forward_hooks
+    assert float(slope) == pytest.approx(0.5, abs=1e-5) and not network.act._forward_hooks
 
 
 def test_gim_softens_the_softmax_and_leaves_activations_alone():
@@ -264,23 +247,16 @@ def test_what_has_no_rule_is_refused():
         explain(Scorer(model), [instance("the film")], ["lrp"], LEAST)
 
 
-def test_dropout_and_products_in_place_are_refused():
+def test_what_cannot_be_asked_is_refused():
     x = torch.ones(1, 1, 2, 2, requires_grad=True)
     with Propagation(nn.Identity(), LRP), pytest.raises(ValueError, match=r"without dropout; it is 0\.5"):
         functional.scaled_dot_product_attention(x, x, x, dropout_p=0.5)
     with Propagation(nn.Identity(), LRP), pytest.raises(ValueError, match="mul_ writes a product into its first"):
         (x * 2).mul_(x)
-
-
-@pytest.mark.parametrize(("reference", "attention"), [(True, "constant"), (True, "softened"), (False, "rescaled")])
-def test_rules_that_nobody_knows_are_refused(reference, attention):
-    with pytest.raises(ValueError, match=f"attention='{attention}' goes with reference={not reference}"):
-        Rule(reference=reference, attention=attention)
-
-
-def test_relevance_is_of_words_alone():
+    for reference, attention in ((True, "constant"), (True, "softened"), (False, "rescaled")):
+        with pytest.raises(ValueError, match=f"attention='{attention}' goes with reference={not reference}"):
+            Rule(reference=reference, attention=attention)
     model = tiny_model()
     tokens = model.tokens(instance("the film"))
-    question = PathGradient(tokens.ids, tokens.segments, 0, rule=LRP, where="bare")
     with pytest.raises(ValueError, match="where='bare' goes with DEEPLIFT"):
-        Scorer(model).answer([question], [""])
+        Scorer(model).answer([PathGradient(tokens.ids, tokens.segments, 0, rule=LRP, where="bare")], [""])

@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from reference import models, words
@@ -12,7 +13,6 @@ from attreval.models import training
 from attreval.models.loading import load_classifier, new_classifier
 from attreval.models.scorer import Scorer
 from attreval.models.training import evaluate, train
-from attreval.models.words import recurrent
 from attreval.models.words.classifier import load_word_classifier, new_word_classifier
 from attreval.models.words.vocabulary import WordVectors, count_words, read_glove, read_vectors, start_embeddings
 from compendium import corpora
@@ -23,46 +23,6 @@ SPEC = TrainingSpec(
     epochs=8, batch_rows=8, learning_rate=0.02, weight_decay=0, evaluations_per_epoch=1, patience=8,
     precision="float32", schedule="halving", watch="accuracy",
 )  # fmt: skip
-
-
-def layer_input(seed, lengths=(4, 7, 1), width=6):
-    x = torch.from_numpy(np.random.default_rng(seed).standard_normal((max(lengths), len(lengths), width)))
-    mask = torch.arange(max(lengths))[:, None, None] < torch.tensor(lengths)[None, :, None]
-    return x, mask
-
-
-@pytest.mark.parametrize("directions", [1, 2])
-def test_lstm_is_that_of_torch(directions):
-    ours = recurrent.Recurrent("lstm", 6, 5, directions, "logistic", 0.0).double().eval()
-    theirs = torch.nn.LSTM(6, 5, bidirectional=directions == 2).double()
-    order = [0, 1, 3, 2]  # torch has i f g o
-    with torch.no_grad():
-        for d, end in enumerate(["", "_reverse"][:directions]):
-            turned = [
-                w[d].unflatten(-1, (4, 5))[..., order, :].flatten(-2)
-                for w in (ours.input_kernel, ours.recurrent_kernel, ours.bias)
-            ]
-            getattr(theirs, f"weight_ih_l0{end}").copy_(turned[0].T)
-            getattr(theirs, f"weight_hh_l0{end}").copy_(turned[1].T)
-            getattr(theirs, f"bias_ih_l0{end}").copy_(turned[2])
-            getattr(theirs, f"bias_hh_l0{end}").zero_()
-        x, mask = layer_input(1)
-        packed = torch.nn.utils.rnn.pack_padded_sequence(x, mask.sum(dim=0).flatten(), enforce_sorted=False)
-        expected = theirs(packed)[1][0].transpose(0, 1).flatten(1)
-        torch.testing.assert_close(ours(x, mask), expected, atol=1e-12, rtol=0)
-
-
-@pytest.mark.filterwarnings("ignore:Using padding='same' with even kernel")
-@pytest.mark.parametrize("kernel", [1, 2, 3, 5])
-def test_convolution_is_that_of_torch_with_same_padding(kernel):
-    model = words.tiny_words("cnn", kernel=kernel)
-    network = model.at("float64")
-    theirs = torch.nn.Conv1d(6, 5, kernel, padding="same").double()
-    theirs.load_state_dict({"weight": network.core.kernel, "bias": network.core.bias})
-    x, mask = layer_input(2)
-    for row, length in enumerate(mask.sum(dim=0).flatten().tolist()):
-        expected = theirs(x[:length, row].T[None]).relu().amax(dim=2)[0]
-        torch.testing.assert_close(network.core(x, mask)[row], expected, atol=1e-12, rtol=0)
 
 
 @pytest.mark.parametrize("kind", words.KINDS, ids=str)
@@ -114,17 +74,12 @@ def test_embeddings_start_from_known_vectors_where_there_are_some():
         start_embeddings(["good"], 7, np.random.default_rng(0), known)
 
 
-def test_word_vectors_are_read_from_their_two_files(tmp_path):
-    import pandas as pd
-
+def test_word_vectors_are_read_from_two_files_or_a_text_file(tmp_path):
+    """As GloVe 840B writes them: a word may hold blanks, or be a number; other words than those asked for are left."""
     np.save(tmp_path / "e.npy", np.eye(2, dtype=np.float32))
     pd.DataFrame({"index": ["the", "film"]}).to_parquet(tmp_path / "i.parquet")
     found = read_glove(tmp_path / "e.npy", tmp_path / "i.parquet")
     assert found.words == ["the", "film"] and found.table.tolist() == [[1, 0], [0, 1]] and not found.cased
-
-
-def test_word_vectors_are_read_from_a_text_file(tmp_path):
-    """As GloVe 840B writes them: a word may hold blanks, or be a number; other words than those asked for are left."""
     path = tmp_path / "v.txt"
     path.write_text("the 1 2 3\n. . . 4 5 6\nThe 7 8 9\n12 -1e-1 0 1\nodd x y z\n", encoding="utf-8")
     found = read_vectors(path, ["The", "12", ". . .", "no"])
@@ -133,20 +88,14 @@ def test_word_vectors_are_read_from_a_text_file(tmp_path):
     assert read_vectors(path, []).table.shape == (0, 3)
     path.write_text("2 3\nthe 1 2 3\na 4 5 6\n")  # counts of words and numbers first, as word2vec writes them
     assert read_vectors(path, ["a", "2"]).table.tolist() == [[4, 5, 6]]
-
-
-@pytest.mark.parametrize(
-    "text, words",
-    [
-        ("the 1 2\na 3\n", "line 2 of v.txt is not a word and 2 numbers"),
-        ("the 1 2\na b c\n", "line 2 of v.txt"),
-        ("", "holds no word vectors"),
-    ],
-)  # fmt: skip
-def test_a_file_that_holds_no_word_vectors_says_where(tmp_path, text, words):
-    (tmp_path / "v.txt").write_text(text)
-    with pytest.raises(ValueError, match=words):
-        read_vectors(tmp_path / "v.txt", ["the", "a"])
+    for text, said in (
+        ("a 1 2\nb 3\n", "line 2 of v.txt is not"),
+        ("a 1 2\nb c d\n", "line 2"),
+        ("", "no word vectors"),
+    ):
+        path.write_text(text)
+        with pytest.raises(ValueError, match=said):
+            read_vectors(path, ["a", "b"])
 
 
 def test_a_model_starts_from_the_file_that_its_embeddings_name(tmp_path, monkeypatch):
@@ -183,15 +132,19 @@ def test_a_toy_task_is_learnt_and_survives_the_disk(architecture, tmp_path):
     assert model.network.embedding.weight[0].abs().max() == 0  # a word that is occluded stays a zero vector
 
 
+def train_small(folder, **changes):
+    """Train a tiny CNN on 8 texts by SPEC with some values changed; the record of it."""
+    spec = ModelSpec(architecture="cnn", hidden=4, embedding_size=4, max_length=16)
+    model = new_classifier(spec, ("bad", "good"), ("toy", 1), models.toy(8), "small", "cpu")
+    train(model, models.toy(8), models.toy(8, 1), SPEC.model_copy(update=changes), folder, ())
+    return json.loads((folder / "training.json").read_text())
+
+
 @pytest.mark.parametrize("watch, kept", [("loss", 0.1), ("accuracy", 0.9)])
 def test_what_is_watched_decides_what_is_kept(tmp_path, monkeypatch, watch, kept):
     checks = iter([(1.0, 0.5), (0.9, 0.9), (0.1, 0.7)])
     monkeypatch.setattr(training, "evaluate", lambda *a, **k: training.Evaluation(*next(checks), 0, None, None))
-    spec = ModelSpec(architecture="cnn", hidden=4, embedding_size=4, max_length=16)
-    model = new_classifier(spec, ("bad", "good"), ("toy", 1), models.toy(8), "small", "cpu")
-    plan = SPEC.model_copy(update={"epochs": 3, "watch": watch})
-    train(model, models.toy(8), models.toy(8, 1), plan, tmp_path / "m", ())
-    assert json.loads((tmp_path / "m" / "training.json").read_text())["best_dev_loss"] == kept
+    assert train_small(tmp_path / "m", epochs=3, watch=watch)["best_dev_loss"] == kept
 
 
 def test_the_rate_is_halved_after_stagnant_checks(tmp_path, monkeypatch):
@@ -200,10 +153,7 @@ def test_the_rate_is_halved_after_stagnant_checks(tmp_path, monkeypatch):
     monkeypatch.setattr(
         torch.optim.AdamW, "step", lambda self, *a, **k: (rates.append(self.param_groups[0]["lr"]), step(self))[1]
     )
-    spec = ModelSpec(architecture="cnn", hidden=4, embedding_size=4, max_length=16)
-    model = new_classifier(spec, ("bad", "good"), ("toy", 1), models.toy(8), "small", "cpu")
-    plan = SPEC.model_copy(update={"learning_rate": 1e-12, "epochs": 6, "halve_after": 2})
-    train(model, models.toy(8), models.toy(8, 1), plan, tmp_path / "m", ())
+    train_small(tmp_path / "m", learning_rate=1e-12, epochs=6, halve_after=2)
     assert [r / 1e-12 for r in rates] == pytest.approx([1, 1, 1, 0.5, 0.5, 0.25])
 
 
