@@ -69,9 +69,9 @@ def test_pointing_by_architecture_task_and_mean():
 
 def test_agreement_by_fixed_k_rule_of_peaks_and_sign():
     rng = np.random.default_rng(3)
-    marks = (rng.random((40, 1, 12)) < 0.3).astype(float)
+    marks = (rng.random((15, 1, 12)) < 0.3).astype(float)
     words = tuple("abcdefghijkl")
-    texts = [Reading(f"x{at}", words, {m: rng.normal(size=12) for m in SIX}, marks[at]) for at in range(40)]
+    texts = [Reading(f"x{at}", words, {m: rng.normal(size=12) for m in SIX}, marks[at]) for at in range(15)]
     spec = AgreementSpec(largest_k=4, fixed_k=4)
     step = SimpleNamespace(profile=SimpleNamespace(agreement=spec, bootstrap=BOOTSTRAP, models={}))
     found = kamp.by_protocol(step, ("snli", "minilm", 1), texts)

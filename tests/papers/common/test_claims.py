@@ -184,6 +184,7 @@ def claims_of(folder, *changes):
         ([{"paper": "nobody2020"}], "claim x: paper:"),
         ([{"expects": 1}], "claim x: expects: unknown key; allowed are: id, title, paper"),
         ([{"expect": {"above": 0, "below": 1}}], "one of above, below, near"),
+        ([{"expect": {"over": 0}}], "expect.over: unknown key; allowed are: above, below, near, within"),
         ([{"title": "x" * 37}], "claim x: title:"),
         ([{"null_world": "chance"}], "claim x: null_world: "),
         ([{"kind": "padding"}], "claim x: kind: "),

@@ -1,9 +1,20 @@
 """Resampling: equal things differ by nothing on average, however many the best was chosen from."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
-from compendium.papers.common.contrasts import best_of, draw, evaluate, exchange_names, least_of, means, spread
+from compendium.papers.common.contrasts import (
+    best_of,
+    draw,
+    evaluate,
+    exchange_names,
+    least_of,
+    means,
+    spread,
+    standing,
+)
 
 
 def sample_of(n, draws=1, name="x"):
@@ -84,3 +95,9 @@ def test_exchanged_names_keep_every_text_its_values():
 def test_too_few_texts_for_a_choice_say_nothing():
     whole = evaluate(sample_of(1, 4), np.ones((1, 3)), lambda f, r: r - f, True)
     assert whole.shape == (5, 3) and np.isnan(whole).all(), "of the shape that the statistic has"
+
+
+def test_a_corpus_is_the_papers_in_part_or_stands_in():
+    profile = SimpleNamespace(models={})
+    found = [standing("sun2024", tasks, (), profile)["corpus"] for tasks in (["snli"], ["snli", "imdb"], ["imdb"], [])]
+    assert found == ["the paper's", "in part", "stand-in", "stand-in"]

@@ -56,7 +56,8 @@ def test_models_that_differ_by_one_metric_and_not_by_another(seeds):
 def test_noisy_texts_alone_are_no_difference_and_few_decide_nothing():
     table = table_of(planted(noise=30, metrics=("nc", "ns", "soft_nc_equal", "soft_ns_equal")))
     assert (table.verdict == "no more than by chance").all() and table.tau.min() < 0.7  # as unlike as that
-    assert (table_of(planted(texts=29, turned=True)).verdict == "too few texts").all()
+    few = table_of(planted(texts=29, turned=True))
+    assert (few.verdict == "too few texts").all() and draw_across(few) is not None
 
 
 def test_only_texts_and_methods_that_both_have_count():

@@ -120,7 +120,7 @@ def test_texts_drawn_twice_are_no_two_texts():
 def test_the_share_of_training_anew_is_told_from_that_of_another_model():
     """Each of four models has three seeds: .1 of the variance is the seed's, .2 the model's."""
     values = plant(0.4, 0.2, 0.0, 0.2, 0.1, of_seed=0.1, seeds=3)
-    anew, other = first_row(values, 60, SEEDS), first_row(values, 60, FAMILY)
+    anew, other = first_row(values, 30, SEEDS), first_row(values, 30, FAMILY)
     assert (anew.networks, other.networks) == (12, 12)
     assert (anew.model, other.model) == pytest.approx((0.1, 0.3), abs=0.08)
     assert (anew.methods, other.methods) == pytest.approx((0.6, 0.4), abs=0.12)

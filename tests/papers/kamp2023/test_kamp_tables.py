@@ -216,11 +216,11 @@ def test_claims_are_reproduced_where_they_were_planted(step, monkeypatch):
         monkeypatch.setattr(readings, "read_run", lambda step, run: texts)
         return claims.claims_table(claims.statistics_by_run(step)).set_index("claim")
 
-    bootstrap = step.profile.bootstrap.model_copy(update={"draws": 400, "nulls": 39})
-    step.profile = step.profile.model_copy(update={"bootstrap": bootstrap})
     wanted = ["shap-lime-agree-most", "three-groups", "perturbation-nearer-to-people"]
     texts = planted(low=LOW, agree=("partition_shap", "lime"))
     assert verdicts(texts).verdict[wanted[2]] == "not testable here"  # of people, on other texts than e-SNLI
+    bootstrap = step.profile.bootstrap.model_copy(update={"draws": 400, "nulls": 39})
+    step.profile = step.profile.model_copy(update={"bootstrap": bootstrap})
     monkeypatch.setitem(ORIGINALS, "kamp2023", Original(("snli",)))
     monkeypatch.setattr("compendium.corpora.at_hand", lambda _: True)
     table = verdicts(texts)
