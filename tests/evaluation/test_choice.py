@@ -62,8 +62,8 @@ def evaluated(model, seed, number, folder):
     return av.evaluate_texts(model, table, methods=METHODS, attributions=given, cores=1)
 
 
-def test_on_twenty_planted_models_the_truth_is_never_surely_beaten(tmp_path):
-    for seed in range(20):
+def test_on_a_dozen_planted_models_the_truth_is_never_surely_beaten(tmp_path):
+    for seed in range(12):
         found = evaluated(Keyword(seed), seed, 30, tmp_path)
         truth = found.choice.set_index("method").loc["truth"]
         assert truth.leading and truth.above_random, (seed, found.choice)

@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 import attreval as av
 from attreval.cli import app
 from attreval.evaluation import judged, page, run
-from attreval.evaluation.sample import read_given, read_rows, with_scores
+from attreval.evaluation.sample import make_documents, read_given, read_rows, with_scores
 from attreval.methods import METHODS
 from attreval.texts.data import Columns
 
@@ -60,11 +60,8 @@ def test_the_planted_best_is_named_for_models_and_files_of_any_shape(kind, tmp_p
     assert ("people" in choice) == ("rationale" in more) and ("pointing" in choice) == (not given)
     shown = (out / "report.html").read_text(encoding="utf-8")
     text = html.unescape(re.sub("<[^>]+>", " ", shown))
-    wanted = "planted words" if given else METHODS["occlusion_1"].title
-    wanted = re.escape(wanted)
-    assert re.search(
-        rf"Use {wanted}\.|{wanted} is ahead so far|take the cheapest, {wanted}\.|Undecided between .*{wanted}", text
-    )
+    wanted = re.escape("planted words" if given else METHODS["occlusion_1"].title)
+    assert re.search(rf"Use {wanted}\.|{wanted} is ahead|take the cheapest, {wanted}\.|Undecided .*{wanted}", text)
     assert 'src="http' not in shown and LABELS[0] in text and "right on 100.0%" in text
     values = pd.read_csv(out / "values.csv")
     assert set(values.method) == set(choice.method) and values.text.nunique() == 30 + (0 if given else 6)
@@ -166,10 +163,9 @@ def test_a_folder_is_written_by_one_call_at_a_time(tmp_path):
         assert "lrp" in (out / "settings.json").read_text()
 
 
-def test_samples_grow_until_they_are_all():
-    assert run.sample_sizes(20) == [20] and run.sample_sizes(60) == [50, 60]
-    assert run.sample_sizes(500) == [50, 100, 200, 500]
-    assert all(a < b for a, b in zip(run.sample_sizes(1000), run.sample_sizes(1000)[1:], strict=False))
+@pytest.mark.parametrize(("texts", "sizes"), [(20, [20]), (60, [50, 60]), (500, [50, 100, 200, 500])])
+def test_samples_grow_until_they_are_all(texts, sizes):
+    assert run.sample_sizes(texts) == sizes
 
 
 @pytest.mark.parametrize(
@@ -210,9 +206,8 @@ def test_samples_grow_until_one_settles_the_choice_and_none_begins_that_could_no
 
 
 def test_methods_are_those_that_apply():
-    assert "attention" in run._pick_methods(None, "transformer") and "attention" not in run._pick_methods(
-        None, "recurrent"
-    )
+    attending = ["attention" in run._pick_methods(None, family) for family in ("transformer", "recurrent")]
+    assert attending == [True, False]
     assert run._pick_methods(["random", "lime", "lime"], "transformer") == ("lime",)
     with pytest.raises(ValueError, match="scores of tokens"):
         run._pick_methods([next(name for name, method in METHODS.items() if method.level == "pair")], "transformer")
@@ -273,3 +268,15 @@ def test_documents_point_at_sentences_of_the_predicted_class(roberta, tmp_path):
     assert {"A film.", "It was good!"} & {part for part in re.split(r"(?<=[.?!]) ", only.explanation.text)}
     assert set(only.values) == {"pointing"} and "pointing" not in found.judged[0].values
     assert all(0 <= value <= 1 or np.isnan(value) for value in only.values["pointing"].values())
+
+
+def test_a_seed_draws_other_texts_first_and_mixes_other_documents():
+    data = {"text": [f"A {k} film. It was {k} long." for k in "bcdefghijklm"], "label": ["good", "bad"] * 6}
+
+    def draw(*seed: int) -> tuple[list, list]:
+        rows, _ = read_rows(data, Columns(), ("good", "bad"), *seed)
+        return [row.segments for row in rows], make_documents(rows, *seed)
+
+    assert draw() == draw(0)
+    (texts, documents), (others, other_documents) = draw(1), draw(2)
+    assert texts != others and sorted(texts) == sorted(others) and documents != other_documents

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import html
+import re
 from dataclasses import replace
-from html.parser import HTMLParser
 
 import numpy as np
 import pandas as pd
 import pytest
+from bs4 import BeautifulSoup
 
 import attreval as av
 from attreval.evaluation import findings
@@ -47,28 +48,12 @@ def changed(found, **of_best) -> Evaluation:
     return replace(found, choice=found.choice.assign(**{k: found.choice[k].mask(first, v) for k, v in of_best.items()}))
 
 
-class Tags(HTMLParser):
-    """Collects the tags of a page, and what does not close."""
-
-    def __init__(self):
-        super().__init__()
-        self.seen, self.open = [], []
-
-    def handle_starttag(self, tag, attrs):
-        self.seen.append(tag)
-        if tag not in ("meta", "img", "br"):
-            self.open.append(tag)
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-
 def test_nothing_of_the_user_becomes_code(found):
     page = make_page(found)
-    tags = Tags()
-    tags.feed(page)
-    assert "script" not in tags.seen and not tags.open
+    assert not BeautifulSoup(page, "html.parser").find_all("script")
     assert page.count("&lt;script&gt;") >= 6 and EVIL not in page
+    for tag in ("table", "tr", "td", "details", "p", "div"):
+        assert len(re.findall(rf"<{tag}\b", page)) == page.count(f"</{tag}>"), "what is opened is closed"
 
 
 def test_the_page_says_how_sure_at_what_price_and_what_spoke_against(found):
@@ -79,16 +64,9 @@ def test_the_page_says_how_sure_at_what_price_and_what_spoke_against(found):
     assert "faithfulness 100% (40 texts, error 0.00)" in said and html.escape(said) in make_page(found)
     assert "1.2 s on one core" in findings.price(found)
     (said,) = findings.objections(found)[-1:]
-    assert said.startswith("Simplicity (which has no vote): Occlusion (1) is surely better (0.70 against 0.30).") or (
-        "not surely above random" in said
-    )
+    assert "Occlusion (1) is surely better (0.70 against 0.30)" in said or "not surely above random" in said
     said = " ".join(limits(found))
-    for part in (
-        "people's marks",
-        "has not learned the task",
-        "1 of 40 texts have words",
-        "Hybrid documents were not made",
-    ):
+    for part in ("people's marks", "has not learned", "1 of 40 texts have words", "Hybrid documents were not made"):
         assert part in said
     assert str(found).startswith("Use LIME. LIME has 1.00")
     assert set(found.values.text) == {*map(str, range(40)), *(f"document {n}" for n in range(1, 36))}
@@ -145,19 +123,12 @@ def test_methods_between_which_no_difference_matters_are_one_answer(found):
 def test_scores_that_have_not_converged_are_not_recommended(found):
     judged = []
     for at, one in enumerate(found.judged):
-        lime = one.explanation.attributions["lime"]
-        missing = replace(lime, gap=5.0 if at < 10 else 0.0)
-        judged.append(
-            replace(
-                one,
-                explanation=replace(one.explanation, attributions={**one.explanation.attributions, "lime": missing}),
-            )
-        )
+        made = one.explanation.attributions
+        missing = {"lime": replace(made["lime"], gap=5.0 if at < 10 else 0.0)}
+        judged.append(replace(one, explanation=replace(one.explanation, attributions=made | missing)))
     again = conclude(judged, found.documents, found.rows, FACTS)
     assert again.missed == {"lime": 0.25} and again.best.method == EVIL and again.choice.score.max() == 1
-    assert "LIME misses more than 10% of the sum that its scores owe on 25% of texts; it is not" in " ".join(
-        limits(again)
-    )
+    assert "LIME misses more than 10% of the sum that its scores owe on 25% of texts" in " ".join(limits(again))
 
 
 def test_the_table_is_of_the_texts_where_they_were_measured(found):

@@ -118,6 +118,10 @@ def pairs(task, low, middle, high):
 
 def test_numbers_come_with_their_intervals():
     assert between(0.041, 0.012, 0.07) == "0.04 [0.01, 0.07]"
+    claims = pd.DataFrame({"verdict": ["reproduced", "contradicted", "contradicted"], "statement": ["A", "B", "C"]})
+    claims = claims.assign(claimed="above 0", value=-0.5, low=-1.0, high=-0.2, q=[0.01, 0.02, 0.03])
+    said = "3 conclusions: 1 “reproduced”, 2 “contradicted”. Contradicted most clearly: “B” (-0.50 [-1.00, -0.20]"
+    assert said in say_verdicts(claims)
     assert kamp.say_three_groups(pairs("snli", 0.5, 0.7, 0.9), K) == (
         "At k = 4 the three groups are separate, in the paper's order, in 1 of 1 tasks; on SNLI pairs range from 0.90 "
         "[0.80, 1.00] (Partition SHAP and LIME) to 0.50 [0.40, 0.60] (LIME and Gradient x Input)."
@@ -159,16 +163,16 @@ def test_texts_shown_are_counted():
 
 
 def test_every_section_of_the_later_notebooks_ends_with_a_sentence():
-    for path in sorted((CHECKOUT / "notebooks").glob("0[4-9]_*.ipynb")):
-        if path.stem in ("07_sun2024_agents", "07_sun2024_explanations"):
-            continue
-        sections, cells = [], json.loads(path.read_text(encoding="utf-8"))["cells"]
-        for cell in cells:
-            source = "".join(cell["source"])
+    titles = ("# ", "## Files written", "## Everything is measured at once")
+    others = ("07_sun2024_agents", "07_sun2024_explanations")
+    for path in (path for path in (CHECKOUT / "notebooks").glob("0[4-9]_*.ipynb") if path.stem not in others):
+        last: dict[str, str] = {}  # section -> its last line
+        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+            source = "".join(cell["source"]).strip()
             if cell["cell_type"] == "markdown" and re.match(r"#+ ", source):
-                sections.append([source.splitlines()[0]])
+                title = source.splitlines()[0]
+                last[title] = title
             elif cell["cell_type"] == "code":
-                sections[-1].append(source)
-        silent = [s[0] for s in sections if not re.search(r"\bsay_\w+\(.*\)$", s[-1].strip().splitlines()[-1])]
-        titles = ("# ", "## Files written", "## Everything is measured at once")
+                last[title] = source.splitlines()[-1]
+        silent = [title for title, line in last.items() if not re.search(r"\bsay_\w+\(.*\)$", line)]
         assert all(title.startswith(titles) for title in silent), (path.stem, silent)

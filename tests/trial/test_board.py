@@ -30,10 +30,11 @@ def test_the_board_holds_ours_and_says_what_a_line_is():
 def test_what_is_not_so_is_found(tmp_path):
     path = tmp_path / "theirs.jsonl"
     row = {"metric": "nc", "world": "rules", "auc": 0.2, "low": 0.1, "high": 0.3, "tau": None, "cost": 8.0}
-    path.write_text(json.dumps(row | {"texts": 8, "seed": 3, "version": "0"}) + "\n", encoding="utf-8")
+    whole = row | {"texts": 8, "seed": 3, "version": "0"}
+    path.write_text(json.dumps(whole) + "\n", encoding="utf-8")
     found = differences(path, AGAIN).set_index("number")
     assert found.told["auc"] == 0.2 < found.found["auc"] and "cost" not in found.index
-    path.write_text(json.dumps(row | {"metric": "own", "texts": 8, "seed": 3, "version": "0"}) + "\n", encoding="utf-8")
+    path.write_text(json.dumps(whole | {"metric": "own"}) + "\n", encoding="utf-8")
     with pytest.raises(ValueError, match=r"no metric 'own'; it is expected in theirs\.py"):
         differences(path, AGAIN)
     path.write_text(json.dumps(row) + "\n", encoding="utf-8")

@@ -5,14 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from attreval.core.seeds import generator
-from attreval.metrics.erasure import erase
 from attreval.metrics.metric import metric
-from attreval.metrics.protocol import Protocol
-from attreval.metrics.rank_correlation import tau_b
 from attreval.metrics.scored_text import without_asking
 from attreval.metrics.separation import metric_verdicts, separation
-from attreval.metrics.soft_erasure import soft_erase, soft_values, to_unit_interval
 from attreval.models.scorer import Scorer
 from attreval.trial import load_world
 from attreval.trial.explainers import PLAIN, explain_as
@@ -28,10 +23,7 @@ BLIND = {
     "soft_ns",
 }
 # what leaks the class without telling what counts
-LEAKS = {
-    "simulatability",  # an agent learns whatever helps to predict the class
-    "complexity",  # one mark is the simplest profile there is
-}
+LEAKS = {"simulatability", "complexity"}  # an agent learns whatever helps; one mark is the simplest profile there is
 # metrics to which scores that are all alike are not what random scores are
 NOT_CHANCE = {
     "agreement_dynamic",  # a flat profile has no peak, so nothing is selected
@@ -64,17 +56,11 @@ def test_a_metric_tells_the_truth_unless_it_is_known_not_to(verdicts, metric):
     else:
         assert verdicts.passes[metric] == (metric not in BLIND)
     assert bool(PLANTED_METRICS[metric].blind) == (metric in BLIND)
+    assert ("leaking" in verdicts.fooled_by[metric]) == (metric in LEAKS)
 
 
-SKEWED_SOFT = [
-    ("exponential", "soft_nc"),
-    ("exponential", "soft_ns"),
-    ("lognormal", "soft_nc"),
-    ("lognormal", "soft_ns"),
-]
-
-
-@pytest.mark.parametrize("world, metric", SKEWED_SOFT)
+@pytest.mark.parametrize("metric", ["soft_nc", "soft_ns"])
+@pytest.mark.parametrize("world", ["exponential", "lognormal"])
 def test_skewed_evidence_turns_soft_erasure_red_and_equal_means_turn_it_green(table, world, metric):
     """The exact explanation of a linear model loses to random scores: its few high scores keep little of a text."""
     cells = table[(table.world == world) & (table.explainer == "random")].set_index("metric")
@@ -86,45 +72,14 @@ def test_skewed_evidence_turns_soft_erasure_red_and_equal_means_turn_it_green(ta
 def test_every_metric_is_seen_to_pass_or_to_fail_in_every_world(table):
     found = worlds_table(table).set_index("metric")
     assert list(found.index) == list(PLANTED_METRICS)
-    for name, row in found.iterrows():
+    for name, row in found.drop(index="simulatability").iterrows():
         asked = [world for world in WORLDS if row[world]]
-        assert asked == (["interaction"] if PLANTED_METRICS[name].level == "pair" else list(WORLDS))
         failing = [world for world in asked if "\N{MULTIPLICATION SIGN}" in row[world]]
+        assert asked == (["interaction"] if PLANTED_METRICS[name].level == "pair" else list(WORLDS))
         if name in ("soft_nc", "soft_ns"):  # 25 exponential worths are at the border
             assert "lognormal" in failing and set(failing) <= {"exponential", "lognormal"}
-        elif name != "simulatability":
+        else:
             assert failing == (list(WORLDS) if name == "complexity" else [])
-
-
-def test_the_mean_strength_decides_nothing_at_equal_means():
-    """One order of tokens, scored from flat to steep: min-max goes by the mean strength, equal means do not."""
-    made = load_world("exponential", 0, 30)
-    texts, scorer = made.texts, Scorer(made.model, precision="float64")
-    powers = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
-    found = {False: [], True: []}
-    for text in texts:
-        order = generator("steep", text.id).permutation(len(text.truth)) / len(text.truth)
-        strengths = [to_unit_interval(order**power, "minmax").mean() for power in powers]
-        for equal in found:
-            protocol = Protocol(draws=6, norm="calibrated" if equal else "minmax")
-            values = []
-            for power in powers:
-                (hard,) = scorer.converse([("x", erase(text.tokens, order**power, None, None, protocol))])
-                talk = soft_erase(text.tokens, order**power, hard.target, (text.id,), protocol)
-                values.append(soft_values(hard, scorer.converse([("x", talk)])[0]).sufficiency)
-            if np.ptp(values) > 0:
-                found[equal].append(tau_b(np.array([strengths]), np.array([values])).item())
-    assert np.mean(found[False]) > 0.8 and abs(np.mean(found[True])) < 0.25
-
-
-def test_complexity_cannot_tell_truth_from_its_reverse(table):
-    part = table[(table.metric == "complexity") & (table.explainer == "reversed")]
-    assert len(part) == len(WORLDS) and (part.separation == 0.5).all()
-
-
-@pytest.mark.parametrize("metric", PLANTED_METRICS)
-def test_leaking_the_class_fools_those_who_look_at_the_class_or_at_form(verdicts, metric):
-    assert ("leaking" in verdicts.fooled_by[metric]) == (metric in LEAKS)
 
 
 def test_a_right_first_token_hides_the_rest_from_pointing(table):
@@ -156,8 +111,8 @@ def test_ties_in_closed_form_are_the_mean_over_orders(metric):
             asked = replace(kept, scores=kept.scores | {GIVEN: scores}, found={})
             return without_asking(PLANTED_METRICS[metric].ask(asked, GIVEN))
 
-        drawn = [measure(rng.permutation(n).astype(float)) for _ in range(1000)]
-        assert abs(np.mean(drawn) - measure(np.zeros(n))) < 4 * np.std(drawn) / np.sqrt(1000) + 1e-9
+        drawn = [measure(rng.permutation(n).astype(float)) for _ in range(400)]
+        assert abs(np.mean(drawn) - measure(np.zeros(n))) < 4 * np.std(drawn) / np.sqrt(400) + 1e-9
 
 
 @pytest.mark.parametrize("world", WORLDS)

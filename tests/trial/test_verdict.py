@@ -81,11 +81,11 @@ def test_how_many_texts_decide():
     assert bounds[0] <= 0.5 < bounds[1] + 1e-4
 
 
-def rows(scores, asked=4):
+def rows(scores):
     """A matrix of made-up metrics: name -> AUC in each of four worlds, their cost by order."""
     out = []
     for cost, (name, aucs) in enumerate(scores.items()):
-        for world, auc in zip("abcd"[:asked], aucs, strict=True):
+        for world, auc in zip("abcd", aucs, strict=True):
             row = {"metric": name, "world": world, "auc": auc, "low": auc - 0.1, "passes": auc > 0.6, "why": ""}
             row |= dict.fromkeys(("reversed", "reversed_low"), auc)
             empty = ("constant", "adversarial", "leaking", "decoy", "tau", "moved_by_scale", "sparse_high", "length")
@@ -96,15 +96,9 @@ def rows(scores, asked=4):
 
 def test_the_short_list_keeps_its_rule_and_says_how_stable_it_is():
     metrics = {name: METRICS_TRIED["nc"] for name in ("cheap", "good", "best", "odd", "bad")}
-    held = rows(
-        {
-            "cheap": (0.8, 0.8, 0.8, 0.8),  # passes, but is far behind the best
-            "good": (0.99, 0.99, 0.99, 0.99),
-            "best": (1.0, 1.0, 1.0, 1.0),
-            "odd": (1.0, 1.0, 1.0, 0.5),  # but for one world it would be on the list
-            "bad": (0.5, 0.5, 1.0, 1.0),
-        }
-    )
+    aucs = {"cheap": [0.8] * 4, "good": [0.99] * 4, "best": [1.0] * 4}  # cheap passes, but is far behind the best
+    aucs |= {"odd": [1.0, 1.0, 1.0, 0.5], "bad": [0.5, 0.5, 1.0, 1.0]}  # odd: but for one world it would be listed
+    held = rows(aucs)
     (question,) = {question_of(one) for one in metrics.values()}
     assert choose(held, metrics) == {question: ["good", "best"]}
     table = short_list(held, metrics).set_index("metric")
@@ -132,11 +126,8 @@ def test_tables_picture_and_sentences_of_a_trial(trial):
     short = planted.short(table)
     assert short.metric.tolist() == ["nc"] and "NC. 1 of these 1 stay" in str(planted.say_short_list(short))
     values = planted.planted_values(known)
-    assert (
-        set(values.world) == set(PLANTED_WORLDS)
-        and set(values.metric) == {"nc"}
-        and "scaled" not in set(values.explainer)
-    )
+    assert set(values.world) == set(PLANTED_WORLDS) and set(values.metric) == {"nc"}
+    assert "scaled" not in set(values.explainer)
 
 
 def test_a_profile_names_its_worlds():

@@ -1,5 +1,8 @@
 """Worlds: the truth is what it is said to be, one seed gives one world, and another gives another."""
 
+import json
+from itertools import permutations
+
 import numpy as np
 import pytest
 from reference import CHECKOUT
@@ -11,14 +14,12 @@ from attreval.trial.exact import ask_coalitions, coalitions, shapley
 from attreval.trial.explainers import EXPLAINERS, METHODS, NEIGHBOURS, around, there_is
 from attreval.trial.hand import GAIN
 from attreval.trial.worlds import backdoor, geco, reliance
-from attreval.trial.worlds.rules import KINDS, RULES, exact_truth, holds
+from attreval.trial.worlds.rules import RULES
 
 
 def test_shapley_values_are_the_mean_over_orders():
     values = np.random.default_rng(0).standard_normal(2**4)
     of, drawn = {tuple(row): value for row, value in zip(coalitions(4), values, strict=True)}, np.zeros(4)
-    from itertools import permutations
-
     for order in permutations(range(4)):
         held = [False] * 4
         for player in order:
@@ -34,14 +35,6 @@ def test_exact_truths_of_rules_are_those_of_the_network_by_brute_force():
     for text in made.texts:
         logits = ask_coalitions(Scorer(made.model, 65536, "float64"), text.tokens, text.tokens.content, text.target)
         np.testing.assert_allclose(shapley(logits) / GAIN, text.truth, atol=1e-9)
-
-
-def test_rules_in_words():
-    first, filler = 0, 99
-    good, early, negation = first + 4, first + 5, 2 * KINDS
-    assert holds([filler, good], first) and not holds([negation, good], first)
-    assert holds([early, filler, filler, filler], first) and not holds([filler, filler, filler, early], first)
-    np.testing.assert_allclose(exact_truth([good, negation, good], first), [5 / 6, -1 / 6, 2 / 6])
 
 
 @pytest.mark.parametrize("name", MADE)
@@ -127,8 +120,6 @@ def test_errors_say_what_would_work(tmp_path):
 
 def write_geco(folder, forms=40):
     """Made-up sentences in two forms, the marked words as two of six."""
-    import json
-
     folder.mkdir()
     rng = np.random.default_rng(0)
     for split, start in (("train", 0), ("test", forms - 2)):  # the last two of train are in both

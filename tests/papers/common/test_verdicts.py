@@ -33,16 +33,13 @@ def verdict_of(expect, found, q, null="random scores"):
         ({"above": 0}, finding(0.2, 0.1, 0.3, by_scores=NOTHING + 0.2), 0.01, "holds by chance too"),
         ({"above": 0}, finding(0.2, 0.1, 0.3, by_names=NOTHING + 0.25), 0.01, "reproduced"),
         ({"above": 0.5}, finding(0.6, 0.4, 0.7), 0.2, "direction only"),
-        ({"above": 0.5}, finding(0.45, 0.4, 0.55), 0.2, "inconclusive"),
-        ({"below": 0}, finding(-0.2, -0.3, -0.1), 0.01, "reproduced"),
-        ({"below": 0}, finding(-0.2, -0.3, 0.1), 0.2, "inconclusive"),
-        ({"below": 0}, finding(0.2, 0.1, 0.3), 0.01, "contradicted"),
         ({"near": 0.5, "within": 0.1}, finding(0.55, 0.45, 0.58), 0.01, "reproduced"),
         ({"near": 0.5, "within": 0.1}, finding(0.55, 0.3, 0.8), 0.9, "direction only"),
         ({"near": 0.5, "within": 0.1}, finding(0.3, 0.2, 0.35), 0.01, "direction only"),
         ({"near": 0.5, "within": 0.1}, finding(0.7, 0.65, 0.8, NOTHING + 0.9, by_names=[]), 0.01, "direction only"),
         ({"near": 0.5, "within": 0.1}, finding(0.7, 0.65, 0.8, by_scores=NOTHING + 0.5), 0.01, "contradicted"),
         ({"near": 0.0, "within": 0.1}, finding(0.0, -0.05, 0.05), 0.01, "holds by chance too"),
+        ({"near": 0, "within": 0.02}, finding(0.01, -0.5, 0.5, NOTHING + 3, by_names=[]), 0.01, "direction only"),
         ({"above": 0}, finding(0.2, 0.1, 0.3, by_scores=[], by_names=[]), 0.01, "reproduced"),
         ({"above": 0}, finding(float("nan"), 0.0, 0.0), float("nan"), "not testable here"),
         ({"above": 0}, finding(0.2, 0.1, 0.3, reason="four texts"), 0.01, "not testable here"),
@@ -50,12 +47,6 @@ def verdict_of(expect, found, q, null="random scores"):
 )
 def test_verdicts(expect, found, q, verdict):
     assert verdict_of(expect, found, q) == verdict
-
-
-def test_an_interval_decides_for_a_range_around_a_number_as_for_others():
-    """The value alone does not: what reaches over the tolerance is not reproduced (it was, by the point)."""
-    wide = finding(0.01, -0.5, 0.5, by_scores=NOTHING + 3, by_names=[])
-    assert verdict_of({"near": 0, "within": 0.02}, wide, 0.01) not in ("reproduced", "contradicted")
 
 
 EDGES = [null for null in NULLS if null not in MADE]
@@ -85,17 +76,10 @@ def test_a_verdict_and_its_mirror_image(value, width, bound, q, null):
     assert found == verdict_of({"below": -bound}, down, q) and found in VERDICTS[:5]
 
 
-@given(value=st.floats(-1, 1), null=st.floats(-1, 1))
-def test_nothing_is_reproduced_that_a_null_reaches(value, null):
-    found = finding(value, value, value, by_scores=np.full(50, null))
-    if null >= value:
-        assert verdict_of({"above": -2}, found, 0.0) == "holds by chance too"
-
-
 def test_p_values_count_the_draws_beyond_the_edge():
     drawn = np.concatenate([np.full(990, 1.0), np.full(9, -1.0)])
-    assert Finding(1.0, drawn).p(Expectation(above=0)) == pytest.approx(2 * 10 / 1000)
-    assert Finding(1.0, drawn).p(Expectation(below=0)) == pytest.approx(2 * 10 / 1000)
+    for expect in (Expectation(above=0), Expectation(below=0)):
+        assert Finding(1.0, drawn).p(expect) == pytest.approx(2 * 10 / 1000)
     assert np.isnan(Finding(1.0, drawn).null_p(Expectation(above=0), "random scores"))
 
 

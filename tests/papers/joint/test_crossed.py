@@ -1,5 +1,6 @@
 """The crossed design: seeds are networks of their own, and which pairs of methods every cell orders alike."""
 
+from itertools import product
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,21 +12,16 @@ from compendium.papers.joint import crossed
 MODELS = {"a": SimpleNamespace(architecture="gru"), "x": SimpleNamespace(architecture="transformer")}
 
 
-def scores(
-    models=("a", "x"), seeds=(1, 2), methods=("gradient_l2", "lrp", "random"), metrics=("nc", "agreement", "simplicity")
-):
+def scores(seeds=(1, 2)):
     """Of 8 texts: a method's place, plus what the seed adds."""
-    return pd.DataFrame(
-        [
-            ("t", model, seed, f"i{text}", method, metric, at + seed / 10 + text / 100)
-            for model in models
-            for seed in seeds
-            for text in range(8)
-            for at, method in enumerate(methods)
-            for metric in metrics
-        ],
-        columns=["task", "model", "seed", "instance", "method", "metric", "value"],
-    )
+    methods = enumerate(("gradient_l2", "lrp", "random"))
+    rows = [
+        ("t", model, seed, f"i{text}", method, metric, at + seed / 10 + text / 100)
+        for model, seed, text, (at, method), metric in product(
+            "ax", seeds, range(8), methods, ("nc", "agreement", "simplicity")
+        )
+    ]
+    return pd.DataFrame(rows, columns=["task", "model", "seed", "instance", "method", "metric", "value"])
 
 
 def test_seeds_are_networks_of_their_own():
@@ -35,30 +31,25 @@ def test_seeds_are_networks_of_their_own():
     assert summary.n.eq(8).all() and (summary.low <= summary["mean"]).all()
 
 
+def pairs_where(turned=lambda values: values.value):
+    """The pairs of methods of scores that are changed so."""
+    values = scores()
+    return crossed.pairs_table(crossed.summarise(values.assign(value=turned(values)), 0.95), MODELS)
+
+
 def test_a_pair_is_ordered_everywhere_where_every_cell_says_so():
-    found = crossed.pairs_table(crossed.summarise(scores(), 0.95), MODELS)
+    found = pairs_where()
     row = found.iloc[-1]
     assert list(found.family) == ["recurrent and convolutional networks", "transformers", "all"]  # one pair of methods
     assert (row["first"], row["second"], row["columns"], row.cells, row.before) == ("lrp", "gradient_l2", 8, 4, 4)
-    assert row.share == 1 and row.everywhere
-    turned = scores()
-    here = (turned.model == "x") & (turned.metric == "nc")
-    turned.loc[here, "value"] *= -1
-    table = crossed.pairs_table(crossed.summarise(turned, 0.95), MODELS)
+    assert row.share == 1 and row.everywhere and not found.opposed.any()
+    assert crossed.say_pairs(found).endswith("1 of 1 in all 4 cells of both families.")
+    table = pairs_where(lambda v: v.value.where((v.model != "x") | (v.metric != "nc"), -v.value))
     row = table.iloc[-1]
     assert (row.share, row.before, row.everywhere) == (0.75, 3, False) and list(table.everywhere) == [1, 0, 0]
-    assert crossed.say_pairs(found).endswith(
-        "1 of 1 in all 2 cells of transformers; 1 of 1 in all 4 cells of both families."
-    )
-    turned = scores()
-    turned.loc[turned.model == "x", "value"] *= -1  # each family agrees with itself, and none with the other
-    table = crossed.pairs_table(crossed.summarise(turned, 0.95), MODELS)
-    assert list(table.everywhere) == [1, 1, 0] and list(table.opposed) == [0, 0, 1] and not found.opposed.any()
-
-
-def test_equal_methods_stand_half_before_each_other():
-    alike = scores().assign(value=1.0)
-    row = crossed.pairs_table(crossed.summarise(alike, 0.95), MODELS).iloc[0]
+    table = pairs_where(lambda v: v.value.where(v.model != "x", -v.value))  # each family agrees with itself alone
+    assert list(table.everywhere) == [1, 1, 0] and list(table.opposed) == [0, 0, 1]
+    row = pairs_where(lambda v: 1.0).iloc[0]  # equal methods stand half before each other
     assert (row.share, row.before, row.everywhere) == (0.5, 0, False)
 
 
@@ -73,8 +64,6 @@ def test_networks_that_learned_nothing_count_only_where_none_has():
 
 
 def test_the_design_in_one_sentence():
-    table = pd.DataFrame(
-        {"task": ["t", "u"], "seeds": [3, 3], "texts": 60, "lowest": [0.8, 0.9], "highest": [0.85, 0.97]}
-    )
-    said = "6 networks explain 60 texts of each of 2 tasks; their accuracy is 0.80 to 0.97."
-    assert crossed.say_design(table) == said
+    ends = {"lowest": [0.8, 0.9], "highest": [0.85, 0.97]}
+    said = crossed.say_design(pd.DataFrame({"task": ["t", "u"], "seeds": [3, 3], "texts": 60} | ends))
+    assert said == "6 networks explain 60 texts of each of 2 tasks; their accuracy is 0.80 to 0.97."

@@ -1,5 +1,6 @@
 """Texts explained once more with one thing changed: the studies on a tiny model, and their tables on made-up values."""
 
+from itertools import product
 from types import SimpleNamespace
 
 import numpy as np
@@ -54,8 +55,8 @@ def test_a_profile_without_studies_gives_empty_tables():
 
 
 def test_sampled_methods_are_explained_at_growing_budgets_with_several_seeds(opened):
-    spec = {"tasks": {"snli": ["lime", "integrated_gradients"]}, "rows": 2, "sizes": [8, 16]}
-    step = opened(joint={"budgets": spec | {"seeds": 2}})
+    spec = {"tasks": {"snli": ["lime", "integrated_gradients"]}, "rows": 2, "sizes": [8, 16], "seeds": 2}
+    step = opened(joint={"budgets": spec})
     found = variants.measure_budgets(step)
     assert found.groupby("method").seed.unique().map(list).to_dict() == {"lime": [1, 2], "integrated_gradients": [1]}
     assert len(found) == 2 * 2 * 3 and found.groupby("budget").requested.max().is_monotonic_increasing
@@ -64,12 +65,11 @@ def test_sampled_methods_are_explained_at_growing_budgets_with_several_seeds(ope
 
 
 def test_explanations_are_stable_from_where_they_last():
-    rng, rows = np.random.default_rng(0), []
-    for size in (8, 16, 32):
-        for seed in (1, 2):
-            for text in "ab":
-                scores = np.arange(9.0) if size > 8 else rng.permutation(9).astype(float)
-                rows.append(("snli", "small", "lime", size, seed, text, size, scores))
+    rng, last = np.random.default_rng(0), np.arange(9.0)
+    rows = [
+        ("snli", "small", "lime", size, seed, text, size, last if size > 8 else rng.permutation(last))
+        for size, seed, text in product((8, 16, 32), (1, 2), "ab")
+    ]
     values, step = pd.DataFrame(rows, columns=BUDGETS), step_of(profile_of())
     overlaps = tables.overlap_table(values, step)
     assert overlaps.to_largest.tolist()[1:] == overlaps.between.tolist()[1:] == [1, 1]
@@ -87,12 +87,11 @@ def test_explanations_are_stable_from_where_they_last():
 def limits_of(texts=12):
     """Model `still` moves a tenth as much as `small`, and is explained better by every method but random scores."""
     rng, rows = np.random.default_rng(0), []
-    for text in range(texts):
-        for model, reach in (("small", 1.0), ("still", 0.1)):
-            for at, method in enumerate(("random", "gradient_l2", "occlusion_1", "lime")):
-                share = 0.2 * at + 0.05 * rng.random() + (0.2 if model == "still" and at else 0)
-                row = ("snli", model, f"t{text}", text > 2, method, "comprehensiveness")
-                rows.append((*row, share * reach, 0.0, reach, share))
+    methods = enumerate(("random", "gradient_l2", "occlusion_1", "lime"))
+    for text, (model, reach), (at, method) in product(range(texts), (("small", 1.0), ("still", 0.1)), methods):
+        share = 0.2 * at + 0.05 * rng.random() + (0.2 if model == "still" and at else 0)
+        row = ("snli", model, f"t{text}", text > 2, method, "comprehensiveness")
+        rows.append((*row, share * reach, 0.0, reach, share))
     return pd.DataFrame(rows, columns=LIMITS)
 
 
@@ -171,11 +170,11 @@ def twin_values(texts=40, turned=False, seed=0):
     rng, rows = np.random.default_rng(seed), []
     for text in range(texts):
         level = 9 * rng.random()
-        for role, model in (("plain", "small"), ("plain", "again"), ("masked", "masked")):
-            for worth, method in enumerate(METHODS[:6]):
-                value = (6 - worth if turned and role == "masked" else worth) + rng.standard_normal()
-                value += level + 2 * (role == "masked")
-                rows.append(("rotten_tomatoes", model, role, f"t{text}", "mask", method, "nc", value))
+        for model, (worth, method) in product(("small", "again", "masked"), enumerate(METHODS[:6])):
+            role = "masked" if model == "masked" else "plain"
+            value = (6 - worth if turned and role == "masked" else worth) + rng.standard_normal()
+            value += level + 2 * (role == "masked")
+            rows.append(("rotten_tomatoes", model, role, f"t{text}", "mask", method, "nc", value))
     return pd.DataFrame(rows, columns=TWINS)
 
 
@@ -196,6 +195,8 @@ def test_means_and_differences_are_of_the_same_texts():
 
 def test_rankings_that_turn_are_told_from_those_that_stay():
     step = step_of(twins_of())
+    noise = [tables.moves_table(twin_values(30, seed=seed), step).p.iloc[0] for seed in range(8)]
+    assert np.mean(np.array(noise) <= 0.1) <= 0.25, "exchanged models find nothing where there is nothing"
     for turned in (False, True):
         (row,) = tables.moves_table(twin_values(turned=turned), step).itertuples()
         assert (row.models, row.methods, row.texts) == (3, 5, 40)
@@ -210,12 +211,6 @@ def test_rankings_that_turn_are_told_from_those_that_stay():
     # without a second seed, halves and exchanged models are the null
     (row,) = tables.moves_table(values[values.model != "again"], step).itertuples()
     assert np.isnan(row.within) and np.isnan(row.lost) and row.verdict == "moves" and row.by_chance > row.across
-
-
-def test_exchanged_models_find_nothing_where_there_is_nothing():
-    step = step_of(twins_of())
-    p = [tables.moves_table(twin_values(30, seed=seed), step).p.iloc[0] for seed in range(20)]
-    assert np.mean(np.array(p) <= 0.1) <= 0.3
 
 
 def test_rank_correlations_are_those_of_every_pair():
@@ -251,21 +246,23 @@ def test_twins_are_asked_the_same_of_the_same_texts(opened):
     assert accuracy.reading.tolist() == ["whole", "masked"] and (accuracy.difference == 0).all()
 
 
-def test_twins_differ_in_nothing_but_masks():
+WRONG_TWINS = [
+    ({"plain": ["small", "masked"], "masked": ["again"]}, "'masked' is a plain twin; give it training"),
+    ({"plain": ["other"]}, "no model 'other' is trained on task 'rotten_tomatoes'"),
+    ({"of_model": {"masked": {"train_rows": 7}}}, r"the rows of 'small' is .*'train_rows': 1,.* that of 'masked' is"),
+    ({"again": SMALL | {"hidden": 16}}, "the model of 'small' is"),
+    ({"again": SMALL | {"training": {"epochs": 3}}}, "the training of 'small' is"),
+]
+
+
+@pytest.mark.parametrize(("given", "said"), WRONG_TWINS)
+def test_twins_differ_in_nothing_but_masks(given, said):
     assert [run[1] for run in twins_of().twin_runs()] == ["small", "again", "masked"]
-    wrong = [
-        ({"plain": ["small", "masked"], "masked": ["again"]}, "'masked' is a plain twin; give it training"),
-        ({"plain": ["other"]}, "no model 'other' is trained on task 'rotten_tomatoes'"),
-        (
-            {"of_model": {"masked": {"train_rows": 7}}},
-            r"the rows of 'small' is .*'train_rows': 1,.* that of 'masked' is",
-        ),
-        ({"again": SMALL | {"hidden": 16}}, "the model of 'small' is"),
-        ({"again": SMALL | {"training": {"epochs": 3}}}, "the training of 'small' is"),
-    ]
-    for given, said in wrong:
-        with pytest.raises(ValueError, match=said):
-            twins_of(**given)
+    with pytest.raises(ValueError, match=said):
+        twins_of(**given)
+
+
+TWINS_OF_IMDB = {"imdb": {"plain": ["small"], "masked": ["small"], "rows": 2}}
 
 
 @pytest.mark.parametrize(
@@ -276,10 +273,7 @@ def test_twins_differ_in_nothing_but_masks():
         ({"budgets": {"tasks": {"snli": ["gradient_l1"]}}}, r"has no budget to vary; these have: .*lime"),
         ({"limits": {"tasks": {"imdb": 3}}}, "joint: no task 'imdb'"),
         ({"limits": {"methods": ["guess"]}}, "unknown method 'guess'"),
-        (
-            {"masked": {"twins": {"imdb": {"plain": ["small"], "masked": ["small"], "rows": 2}}}},
-            "joint: no task 'imdb'",
-        ),
+        ({"masked": {"twins": TWINS_OF_IMDB}}, "joint: no task 'imdb'"),
     ],
 )
 def test_a_profile_names_its_tasks_and_methods(joint, said):

@@ -1,24 +1,35 @@
 """What the notebooks call, where it can be told without a run: training sets, costs, gaps, pairs of methods."""
 
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 from matplotlib import pyplot as plt
-from reference import models
+from reference import architectures, models
+from reference.profiles import TINY
 
 from attreval.core.records import Attribution, Cost, Evidence, Instance
+from attreval.core.tables import write_csv
 from attreval.methods import METHODS
 from attreval.methods.method import Budget, UnitSettings
 from attreval.models.scorer import Scorer
 from compendium import corpora
-from compendium.config import AlsoTrain, Profile, TaskSpec, load
+from compendium.config import AlsoTrain, ModelSpec, Profile, TaskSpec, load
 from compendium.papers.kamp2023.agreement import group_of, matrix_at_k
 from compendium.papers.pipeline import explaining
 from compendium.papers.pipeline.data import draw_lengths
 from compendium.papers.pipeline.explaining import check_gaps, precision_table, sum_costs
-from compendium.papers.pipeline.training import around_marks, confusion_table, last_words, shortened, training_set
+from compendium.papers.pipeline.overview import cost_table, task_table
+from compendium.papers.pipeline.training import (
+    _copy_trained,
+    around_marks,
+    confusion_table,
+    last_words,
+    shortened,
+    training_set,
+)
 from compendium.project import Results
 from compendium.workflow.parameters import check
 from compendium.workflow.step import Step
@@ -155,7 +166,6 @@ def test_changes_go_from_profile_to_model_to_task():
         ({"bbc": BBC | {"of_model": {"tiny": {"explain_rows": 2}}}}, "of_model names 'tiny'"),
         ({"bbc": BBC | {"explain": {"method": []}}}, "unknown explain key 'method'"),
         ({"bbc": BBC | {"judges": ["taste"]}}, "judges"),
-        ({"snli": ROWS | {"training": {"epochs": 0}}}, "epochs"),
         ({"snli": ROWS | {"also_train": {"bbc": {"rows": 1, "last_words": 1}}}}, "cannot also train on 'bbc'"),
     ],
 )
@@ -193,3 +203,91 @@ def test_lengths_are_drawn_a_row_a_task_the_shortest_first():
     assert [text.get_text() for text in axes.get_yticklabels()] == ["SNLI", "IMDB"] and axes.get_legend() is None
     assert list(axes.lines[0].get_xdata()) == [10.5, 109.5]
     plt.close("all")
+
+
+# Weights of people's own are copied with their classes named right, or the run stops
+
+SNLI = ("entailment", "neutral", "contradiction")
+TURNED = ("contradiction", "entailment", "neutral")
+NUMBERED = ("LABEL_0", "LABEL_1", "LABEL_2")
+
+
+def copy(tmp_path, own, given):
+    """The copy of a classifier whose configuration names its classes `own`, where a profile says `given`."""
+    names = {"id2label": dict(enumerate(own)), "label2id": {name: k for k, name in enumerate(own)}}
+    source = architectures.save_tiny("roberta", tmp_path / "mine", **names)
+    models = {"mine": ModelSpec(weights=str(source), labels=given, max_length=64)}
+    step = SimpleNamespace(
+        parameters=SimpleNamespace(task="snli", model="mine", seed=1),
+        profile=SimpleNamespace(models=models, device="cpu"),
+    )
+    model, curve = _copy_trained(step, SNLI, tmp_path / "results" / "mine")
+    assert (tmp_path / "results" / "mine" / "model.safetensors").exists() and not len(curve)
+    return model
+
+
+@pytest.mark.parametrize(("own", "given"), [(TURNED, SNLI), (TURNED, None), (NUMBERED, TURNED)])
+def test_classes_keep_their_names_and_numbered_ones_take_those_of_the_profile(tmp_path, own, given):
+    """README's list, in another order than the model's own, turns nothing around."""
+    model = copy(tmp_path, own, given and list(given))
+    assert model.labels == SNLI and model.order == [1, 2, 0]
+
+
+@pytest.mark.parametrize(("own", "given"), [(("a", "b", "c"), SNLI), (NUMBERED, None)])
+def test_other_names_stop_the_run(tmp_path, own, given):
+    with pytest.raises(ValueError, match=", ".join(own)):
+        copy(tmp_path, own, given and list(given))
+
+
+# What notebook 03_overview puts together from the tables of shards, with and without those of single texts
+
+MODELS = {"long": 3, "short": 2}  # texts that each is explained on, in shards of one and the rest
+
+
+@pytest.fixture
+def step(tmp_path):
+    """A step whose run has explained texts of 4, 6, ... tokens with two models, in two shards each."""
+    spec = {"models": list(MODELS), "train_rows": 4, "dev_rows": 2, "test_rows": 4, "explain_rows": 3}
+    given = {"models": dict.fromkeys(MODELS, TINY), "explain": {"methods": ["lime"], "shards": 2}}
+    profile = Profile(name="made-up", tasks={"snli": spec | {"of_model": {"short": {"explain_rows": 2}}}}, **given)
+    results = Results(tmp_path)
+    for model, texts in MODELS.items():
+        for shard, some in enumerate((range(1), range(1, texts))):
+            run = ("03_explain", "snli", model, 1, shard)
+            tokens = np.array([4 + 2 * at for at in some])
+            asked = pd.DataFrame(
+                {"method": ["prediction", "lime"], "instances": len(some), "requested": [1.0, 10.0], "gradients": 0.0}
+                | {"unique": [1.0, 8.0], "reused": [0.0, 2.0], "unique_tokens": 1.0}
+                | {"requested_tokens": [tokens.mean(), 10 * tokens.mean()]}
+            )
+            single = pd.DataFrame(
+                {"instance": [f"t{at}" for at in some], "tokens": tokens, "dropped": [at % 2 for at in some]}
+                | {"predicted": 1, "label": [at % 2 for at in some], "gap": 0.5, "gap_share": 0.25}
+            )
+            precise = pd.DataFrame({"method": ["lime"], "precision": ["float32"], "correlation": [1.0], "instances": 1})
+            for name, table in (("cost", asked), ("instances", single), ("precision", precise)):
+                write_csv(results.table(name, *run), table)
+    return SimpleNamespace(profile=profile, results=results)
+
+
+def test_tables_of_single_texts_say_how_right_the_explained_predictions_are(step):
+    row = task_table(step, cost_table(step)).iloc[0]
+    assert (row.task, row.instances, row.tokens_mean, row.truncated) == ("snli", 3, 6.0, 1)
+    assert (row.accuracy, row.gap_max, row.gap_share_max) == (2 / 5, 0.5, 0.25)
+    assert (row.reused_share, row.sampled_precision, row.sampled_correlation) == (pytest.approx(2 / 11), "float32", 1.0)
+
+
+def test_without_them_texts_are_counted_by_what_was_asked_and_the_rest_is_unknown(step):
+    whole = task_table(step, cost_table(step)).iloc[0]
+    for path in step.results.tables.glob("*_instances.csv"):
+        path.unlink()
+    row = task_table(step, cost_table(step)).iloc[0]
+    unknown = ["truncated", "accuracy", "gap_max", "gap_share_max"]
+    assert row[unknown].isna().all()
+    assert row.drop(unknown).to_dict() == pytest.approx(whole.drop(unknown).to_dict())
+
+
+def test_a_shard_that_lacks_its_costs_is_an_error(step):
+    step.results.table("cost", "03_explain", "snli", "short", 1, 1).unlink()
+    with pytest.raises(FileNotFoundError, match="run notebook 03_explain"):
+        cost_table(step)

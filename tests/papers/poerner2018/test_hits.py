@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from reference import CHECKOUT, models
-from reference.profiles import TINY
+from reference.profiles import TASK, TINY
 
 from attreval.core.records import Attribution, Evidence, Tokens
 from attreval.core.tables import write_attributions, write_csv
@@ -109,7 +109,7 @@ def test_a_profile_without_a_kind_of_text_has_an_empty_example(step):
 
 
 def test_architectures_name_models_where_they_can():
-    rows = {"train_rows": 1, "dev_rows": 1, "test_rows": 1, "explain_rows": 1}
+    rows = TASK | {"judges": ["pointing"]}
     tasks = {"bbc": rows | {"models": ["gru", "cnn", "tiny"]}, "imdb": rows | {"models": ["gru", "again"]}}
     profile = Profile(name="x", models=MODELS, tasks=tasks, explain={"methods": ["random"]})
     assert hits.architecture_names(profile, "bbc") == {"gru": "GRU", "cnn": "CNN", "tiny": "TINY"}
@@ -127,6 +127,7 @@ def test_every_field_of_the_variants_and_every_rule_of_windows_is_tried_at_every
         *(("windows", rule) for rule in ("cut_right", "mean", "whole")),
     }
     gate = found["decomposition_output_gate", False]
+    assert gate.texts == 8 and found["windows", "mean"].texts is None
     assert gate.methods == ("decomposition",) and gate.budget == Budget(decomposition_output_gate=False)
     assert found["limsse_solver", "exact"].methods == ("limsse_class", "limsse_logit", "limsse_probability")
     assert found["windows", "mean"].methods == ("occlusion_3", "occlusion_7", "omission_3", "omission_7")
@@ -188,18 +189,6 @@ def test_two_methods_point_at_the_same_word_as_often_as_a_count_says(step, monke
         assert share.instances == 4 and share.share == pytest.approx(np.mean(chances))
         assert share.low <= share.share <= share.high
     assert not len(same_word.same_word_share(step, "lrp", "lime"))
-
-
-def test_pointed_words_are_those_of_the_pointing_game():
-    """With a word's indicator as evidence, the game's expected hit is the probability of that word."""
-    rng = np.random.default_rng(0)
-    one = models.instance("a b c d e f", name="x")
-    for _ in range(50):
-        scores = rng.integers(0, 3, 6).astype(float)
-        record = Attribution("x", "lrp", 0, "token", tuple((i,) for i in range(6)), scores)
-        found = same_word.pointed_words(one, word_tokens(one), record)
-        expected = [hits.pointing_game.point(scores, np.arange(6) == word) for word in range(6)]
-        assert found == pytest.approx(expected) and found.sum() == pytest.approx(1)
 
 
 def test_accuracies_stand_beside_the_published(step):

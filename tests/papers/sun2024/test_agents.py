@@ -57,17 +57,12 @@ def test_symbols_stand_around_whole_units_with_their_ranks_longer_quotes_outside
     assert told.segments[told.ids == OPEN].tolist() == parts
 
 
-def test_text_follows_behind_the_separator(case):
-    tokens, units = case
-    told = append_text(tokens, units, [((0, 1), (3,)), ((), (2,))], MARKS)
-    expected = "[CLS] un ##believ ##able film [SEP] slow plot [SEP] un ##believ ##able film , plot ; slow [SEP]"
-    assert shown(told, tokens) == expected
-    assert set(told.segments[9:]) == {1}
-
-
-def test_what_does_not_fit_is_left_out_from_the_last_rank_on(case):
+def test_text_follows_behind_the_separator_and_what_does_not_fit_is_left_out_from_the_last_rank_on(case):
     tokens, units = case
     pieces = [((0,), (2,)), ((1,), (3,))]
+    told = append_text(tokens, units, [((0, 1), (3,)), ((), (2,))], MARKS)
+    said = "[CLS] un ##believ ##able film [SEP] slow plot [SEP] un ##believ ##able film , plot ; slow [SEP]"
+    assert shown(told, tokens) == said and set(told.segments[9:]) == {1}
     lengths = [len(inform(tokens, units, pieces[:k], MARKS, "text", 99)) for k in (1, 2)]
     assert len(inform(tokens, units, pieces, MARKS, "text", lengths[1] - 1)) == lengths[0]
     assert inform(tokens, units, pieces, MARKS, "text", lengths[0] - 1) is tokens
@@ -99,7 +94,6 @@ def test_gain():
     gain, low, high = bootstrap_gain(told, untold, labels, 200, 0.95, np.random.default_rng(1))
     assert low < gain < high and low > 0.3
     assert gain == pytest.approx(agreement_f1(told, labels) - agreement_f1(untold, labels))
-    assert agreement_f1(told, labels) == f1_score(labels, told, average="macro")
     assert bootstrap_gain(told, told, labels, 50, 0.9, np.random.default_rng(1)) == (0.0, 0.0, 0.0)
 
 
@@ -122,6 +116,8 @@ def test_agents_that_guess_have_not_learned_and_say_so():
     stuck = agents_learned(said(0.5).assign(predicted=0), BootstrapSpec(draws=100)).iloc[0]
     assert not stuck.learned and stuck.f1 == pytest.approx(stuck.majority) and "not learned (F1 0.17" in stuck.reason
     assert found.uniform.to_numpy() == pytest.approx(1 / 3) and found.majority.to_numpy() == pytest.approx(1 / 6)
+    empty = agents_learned(said(0.5).iloc[:0], BootstrapSpec(draws=10))
+    assert empty.empty and set(empty) == set(found.reset_index())
     one = said(0.6)
     assert found.f1["good"] == f1_score(one.label, one.predicted, average="macro")
     assert found.low["good"] < found.f1["good"] < found.high["good"] and found.tested.eq(120).all()
@@ -134,6 +130,8 @@ def test_seeds_of_agents_widen_the_interval():
     wide, narrow = (agents_learned(frame, BootstrapSpec(draws=400)).iloc[0] for frame in (mixed, alike))
     assert wide.agents == narrow.agents == 3 and wide.high - wide.low > 2 * (narrow.high - narrow.low)
     assert not wide.learned and wide.reason.startswith("agents are not surely better than chance")
+    each = [agents_learned(said(0.3, seeds=(seed,)), BootstrapSpec(draws=2)).f1[0] for seed in (1, 2, 3)]
+    assert narrow.f1 == pytest.approx(np.mean(each)), "what several agents get is their mean"
 
 
 @pytest.mark.parametrize("counts", [(700, 200, 100), (600, 0, 400)])
@@ -145,8 +143,3 @@ def test_uniform_guessing_is_what_many_draws_give(counts):
     some = np.unique(labels)
     draws = [f1_score(labels, np.random.default_rng(s).choice(some, 1000), average="macro") for s in range(60)]
     assert found.uniform == pytest.approx(np.mean(draws), abs=0.01)
-
-
-def test_no_agents_no_rows():
-    empty = agents_learned(said(0.5).iloc[:0], BootstrapSpec(draws=10, confidence=0.9))
-    assert empty.empty and list(empty)[-2:] == ["learned", "reason"]

@@ -9,8 +9,8 @@ from reference.flips import sign_flips
 
 from attreval.core.seeds import generator
 from attreval.metrics import FAITHFULNESS, HARD_OF
-from attreval.metrics.diagnosticity import chance_level, sign_flip_test, tied
-from attreval.metrics.protocol import HARD, RELEASED, SWAPPED, Protocol
+from attreval.metrics.diagnosticity import sign_flip_test
+from attreval.metrics.protocol import HARD, RELEASED, SWAPPED
 from compendium.papers.common.verdicts import LEAST_TEXTS
 from compendium.papers.zhao2023 import diagnosticity, protocol_changes, tables
 from compendium.papers.zhao2023.erasure import VALUES
@@ -49,7 +49,7 @@ def test_two_equal_metrics_differ_by_nothing():
 
 def test_null_worlds_get_no_more_stars_than_the_level():
     """Five methods share a text and its random scores: the test knows, the paper's rank-sum test does not."""
-    stage, worlds, level = stage_of(("snli",)), 200, 0.05
+    stage, worlds, level = stage_of(("snli",)), 60, 0.05
     found, paper, starred = [], [], 0
     for world in range(worlds):
         pairs = diagnosticity.pair_with_rivals(null_world(np.random.default_rng(world)), stage.profile)
@@ -64,7 +64,7 @@ def test_null_worlds_get_no_more_stars_than_the_level():
     assert np.mean(paper) > 0.2
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_the_test_over_texts_equals_its_twin(seed):
     rng = np.random.default_rng(seed)
     differences = [rng.integers(-5, 6, n) / 5 for n in (6, 4)]
@@ -72,16 +72,6 @@ def test_the_test_over_texts_equals_its_twin(seed):
     assert abs(found - sign_flips(differences)) < 0.015
     with pytest.raises(ValueError, match="got none"):
         sign_flip_test([np.zeros(0)], rng)
-
-
-@pytest.mark.parametrize("rule, level", [("lose", 0.4), ("half", 0.5), ("win", 0.6)])
-def test_the_chance_level_is_what_exchangeable_scores_get(rule, level):
-    rng = np.random.default_rng(1)
-    own, rival = rng.integers(0, 5, (2, 40_000)) / 4
-    protocol = Protocol(ties=rule)
-    assert chance_level(0.2, rule) == pytest.approx(level)
-    won = diagnosticity.wins(own, rival, protocol).mean()
-    assert abs(won - chance_level(tied(own, rival, protocol), rule)) < 0.01
 
 
 def test_rules_differ_by_what_they_say():
