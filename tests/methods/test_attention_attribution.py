@@ -68,17 +68,22 @@ def test_attribution_is_complete(model, texts):
     assert abs(ask(model, "attention_attribution", tokens, **until).gap) <= 1e-6
 
 
-def test_the_gap_is_the_one_of_the_layer_that_misses_most(tiny):
+@pytest.mark.parametrize("target", [0, 1, 2])
+def test_the_gap_is_the_one_of_the_layer_that_misses_most(tiny, target):
     tokens = tiny.tokens(models.instance(*PAIR))
     network, node = tiny.at("float64"), 0.5
-    found = ask(tiny, "attention_attribution", tokens, attention_steps=1, attention_steps_most=1)
+    found = ask(tiny, "attention_attribution", tokens, target, attention_steps=1, attention_steps_most=1)
     gaps = []
     for layer in range(2):
         factor = torch.tensor([node], dtype=torch.float64, requires_grad=True)
-        p, _ = attending.scaled_probability(network, tokens, 1, layer, factor)
+        p, _ = attending.scaled_probability(network, tokens, target, layer, factor)
         (slope,) = torch.autograd.grad(p, factor)
         ends = [
-            float(attending.scaled_probability(network, tokens, 1, layer, torch.tensor([end], dtype=torch.float64))[0])
+            float(
+                attending.scaled_probability(network, tokens, target, layer, torch.tensor([end], dtype=torch.float64))[
+                    0
+                ]
+            )
             for end in (0.0, 1.0)
         ]
         gaps.append(float(slope) - (ends[1] - ends[0]))

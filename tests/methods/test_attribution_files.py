@@ -125,6 +125,8 @@ def test_scores_are_those_of_the_text_whatever_ids_say(tiny, texts):
     )
     classes = as_methods([row(0, 1.0, target=0), row(0, 2.0, target=tiny.labels[1])], tiny.labels)
     assert asked(classes, 0, "x", 1) == pytest.approx(2 * asked(classes, 0, "x", 0))
+    either = as_methods([row(0, 1.0), row(0, 2.0, target=1)], tiny.labels)  # what says no class is for the others
+    assert asked(either, 0, "x", 1) == pytest.approx(2 * asked(either, 0, "x", 0))
 
 
 def test_a_method_that_several_files_name_has_the_texts_of_all(tmp_path, tiny, texts, monkeypatch):

@@ -9,7 +9,7 @@ from reference import orders as slow
 
 from attreval.metrics import METRICS
 from attreval.metrics.erasure import erase, rationale_sizes
-from attreval.metrics.normalised_aopc import MEASURES, find_limits
+from attreval.metrics.normalised_aopc import MEASURES, Limits, find_limits
 from attreval.metrics.scored_text import ScoredText, Settings
 from attreval.models.scorer import Scorer
 
@@ -81,6 +81,8 @@ def test_nothing_can_be_told_of_one_token_or_of_a_model_that_never_moves(tiny, e
     limits = answer(still, find_limits(tokens))
     np.testing.assert_array_equal([limits.comprehensiveness, limits.sufficiency], np.zeros((2, 2)))
     assert np.isnan(limits.place("sufficiency", 0.0))
+    close = Limits(np.array([0, 1e-12]), np.array([0, 1e-12]), exact=True)
+    assert np.isnan(close.place("sufficiency", 1e-12))
 
 
 def test_limits_of_two_parts_leave_the_query_alone_and_need_a_beam(tiny, exact):

@@ -165,6 +165,8 @@ def test_soft_erasure_over_many_rates_equals_its_twin(tiny, scores):
         values.append(pair)
     wanted = [walks.area(RATES, list(column)) / 0.8 for column in zip(*values, strict=True)]
     np.testing.assert_allclose(found, wanted, atol=1e-6)
+    equal = ask_metrics(Scorer(tiny, precision="float64"), ("soft_nc_equal", "soft_ns_equal"), text)
+    np.testing.assert_allclose(list(equal.values()), values[RATES.index(0.5)], atol=1e-6)
     for name in OVER_RATES:
         with pytest.raises(ValueError, match="finite"):
             ask_metrics(Scorer(tiny), [name], scored(tiny, words, [*scores[1:], np.nan]))

@@ -71,6 +71,7 @@ def test_correlations_and_infidelity_equal_their_twins(tiny, text, data):
         assert found["faithfulness_estimate"] == pytest.approx(0 if constant else walks.pearson(scores, drops))
         ranked = 0 if np.ptp(sizes) == 0 else walks.pearson(_ranks(sizes), _ranks(np.abs(drops)))
         assert found["monotonicity_ranks"] == pytest.approx(ranked)
+    assert (draw_sets(given_text, SHARE).sum(axis=1) == -(-n // 5)).all()  # a fifth, rounded up
     for name, share in (("faithfulness_correlation", SHARE), ("infidelity", None)):
         sets = draw_sets(given_text, share)
         (left,) = scorer.converse([("x", ask_left(given_text, sets))])
