@@ -55,6 +55,9 @@ def test_words_hold_what_their_pieces_hold(tiny):
             full = np.zeros(len(pieces.tokens))
             full[pieces.tokens.content] = pieces.scores(method)
             np.testing.assert_allclose(whole.scores(method), to_words(full, pieces.tokens, pieces.instance), atol=1e-12)
+    (whole,), (each,) = (av.explain(tiny, TEXTS[2], "kernel_shap", unit=unit, samples=64) for unit in ("word", "token"))
+    shared, own = (np.ptp(one.attributions["kernel_shap"].on_tokens(8)[3:6]) for one in (whole, each))
+    assert shared < 1e-9 < 1e-4 < own  # whole words are the players, or each of the pieces
     assert [u.text for u in by_token[2].units] == ["a", "n", "un", "believ", "able", "plot"]
     assert [word for word, _ in by_word.words()[2]] == ["an", "unbelievable", "plot"]
     assert [(u.text, u.segment, u.start, u.end) for u in by_word[1].units[3:5]] == [
