@@ -261,3 +261,9 @@ def test_scores_of_other_texts_and_models_and_an_infiller_are_taken_where_they_a
         name = next(name for name in asked if need in METRICS[name].needs)
         with pytest.raises(ValueError, match=f"the metric '{name}' needs .*{need}="):
             av.evaluate(tiny, found, name)
+
+
+def test_random_scores_win_half_against_themselves_and_stand_in_every_metric(table):
+    for name in [name for name, metric in METRICS.items() if "random" in metric.needs]:
+        assert value(table, "random", name) == 0.5
+    assert set(table[table.method == "random"].metric) == set(table.metric)

@@ -328,3 +328,17 @@ def test_json_holds_gaps_and_what_was_not_read(tiny, tmp_path):
     pd.testing.assert_frame_equal(
         found[1:].to_pandas(), av.explain(tiny, "bad film", found.methods).to_pandas(), atol=1e-5
     )
+
+
+def test_importing_the_package_loads_neither_torch_nor_transformers():
+    code = "import sys, attreval; print([m for m in ('torch', 'transformers', 'pandas', 'numpy') if m in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_a_text_scores_the_same_in_any_company(tiny):
+    methods = ["lime", "random", "integrated_gradients"]
+    together = av.explain(tiny, [*TEXTS, TEXTS[0]], methods, samples=30)
+    alone = av.explain(tiny, TEXTS[0], methods, samples=30)
+    for method in methods:
+        np.testing.assert_allclose(alone[0].scores(method), together[0].scores(method), atol=1e-5)
+        np.testing.assert_array_equal(together[3].scores(method), together[0].scores(method))

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from dataclasses import fields, replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -182,3 +183,21 @@ def test_tokens_come_back_as_they_were_from_one_table_or_several(make, tmp_path)
         assert all(type(a) is type(b) and np.array_equal(a, b) for a, b in pairs)
     write_tokens(second, {"other": one})
     assert list(read_tokens(first, second)) == [*tokens, "other"] and not list(tmp_path.glob(".*"))
+
+
+@pytest.mark.parametrize("before", [None, {"step": "old", "files": []}])
+def test_a_killed_process_leaves_the_old_file_or_none(tmp_path, before):
+    """What it was writing has a hidden name that nobody reads, and does not hinder the next write."""
+    folder = project.Results(tmp_path)
+    path = folder.steps / "x.json"
+    if before:
+        write_json(path, before)
+    died = subprocess.run([sys.executable, "-c", DYING, str(path)], check=False)
+    assert died.returncode == 9
+    assert path.exists() == bool(before)
+    assert not before or json.loads(path.read_text()) == before
+    left = [Path(name) for name in os.listdir(folder.steps) if name != "x.json"]
+    assert all(name.name.startswith(".") for name in left)
+    assert workflow.discard_incomplete(folder) == []  # it reads the records, and must not stumble over a half one
+    write_json(path, {"step": "new", "files": []})
+    assert json.loads(path.read_text())["step"] == "new"

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from reference import erasures, gradients, models, surrogate
 
 from attreval.core.seeds import generator
-from attreval.methods import METHODS, lime
+from attreval.methods import METHODS, lime, methods_for
 from attreval.methods import occlusion as erasure
 from attreval.methods.method import Budget, Method, UnitSettings, WindowRule
 from attreval.models.scorer import Scorer
@@ -155,3 +155,10 @@ def test_behind_layer_normalisation_plain_integrated_gradients_are_rounding_nois
         found = talk(Scorer(model, precision="float64"), tokens, 0, METHODS[name])
         sizes[model is tiny] = max(np.abs(s.values).max() for s in found)
     assert sizes[True] < 1e-13 < 1e-3 < sizes[False]
+
+
+@pytest.mark.parametrize("name", methods_for("transformer"))
+def test_one_token(tiny, exact, name):
+    tokens = tiny.tokens(models.instance("good"))
+    (scores,) = talk(exact, [tokens], 1, METHODS[name])
+    assert scores.values.shape == (1,) and np.isfinite(scores.values).all()

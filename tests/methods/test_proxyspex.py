@@ -1,6 +1,7 @@
 """ProxySPEX: exact on short texts, by least squares over all coalitions; else planted pairs."""
 
 import sys
+import warnings
 
 import numpy as np
 import pytest
@@ -140,3 +141,36 @@ def test_without_the_extra_methods_say_so_and_lists_leave_them_out(tiny, monkeyp
     missing = {row["name"]: row["missing"] for row in list_methods()}
     assert {name for name, reason in missing.items() if reason} == set(NAMES)
     assert f"proxyspex {missing['proxyspex']}" in CliRunner().invoke(app, ["list", "methods"]).output
+
+
+@pytest.mark.parametrize("samples, found", [(12, False), (78, False), (79, True)])
+def test_below_so_many_coalitions_it_finds_no_pair_and_is_not_asked(monkeypatch, samples, found):
+    drawn = proxyspex.draw_uniform(12, samples, seed=5)
+    values = planted_game(drawn, together=5)
+    assert proxyspex.fit_interactions(drawn, values, seed=5).any() == found
+    if samples == 78:
+        monkeypatch.setattr(proxyspex, "FEWEST_COALITIONS", 0)
+        assert not proxyspex.fit_interactions(drawn, values, seed=5).any()
+
+
+def test_longer_texts_score_as_the_library_does_by_itself(tiny):
+    """Not to the last digit: its ridge regression holds a large mean against large penalties, ours knows none."""
+    tokens = tiny.tokens(models.instance("the film was not good", "the plot was very bad"))
+    units, seed = find_units(tokens, "word"), int(np.random.default_rng(3).integers(2**31))
+
+    def game(rows):
+        ids = mask_units(tokens, units, rows)
+        z = np.array([erasures.logits(tiny.at("float64"), row.tolist(), tokens.segments) for row in ids])
+        return np.exp(z[:, 1]) / np.exp(z).sum(axis=1)
+
+    from shapiq.approximator import ProxySPEX
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        expected = ProxySPEX(n=len(units), index="FBII", max_order=2, random_state=seed).approximate(100, game)
+    scorer = Scorer(tiny, precision="float64")
+    talk = METHODS["proxyspex"].converse(tokens, 1, budget_of(100), np.random.default_rng(3))
+    (found,) = scorer.converse([("x", talk)])
+    theirs = [expected.dict_values.get(tuple(pair), 0.0) for pair in units.pairs().tolist()]
+    assert scorer.costs["x"].requested == 100 and np.abs(theirs).max() > 0
+    np.testing.assert_allclose(found.values, theirs, atol=0.05 * np.abs(theirs).max())

@@ -3,13 +3,16 @@
 import numpy as np
 import pytest
 import torch
-from captum.attr import InputXGradient, IntegratedGradients, Occlusion, Saliency
+from captum.attr import FeatureAblation, InputXGradient, IntegratedGradients, Occlusion, Saliency
 from lime.lime_base import LimeBase
-from sklearn.metrics import pairwise_distances
+from scipy import stats
+from sklearn.metrics import accuracy_score, f1_score, log_loss, pairwise_distances
 
+from attreval.core import bootstrap as intervals
 from attreval.methods import METHODS, lime
 from attreval.methods.method import Budget
 from attreval.models.scorer import Scorer
+from attreval.models.training import evaluate
 
 TARGET = 2
 
@@ -31,6 +34,20 @@ def from_embeddings(model, tokens):
     base = np.where(tokens.special, tokens.ids, tokens.pad_id)
     ends = [model.embed(torch.from_numpy(ids)[None], "float64").detach() for ids in (tokens.ids, base)]
     return lambda x: network(inputs_embeds=x, token_type_ids=segments.expand(len(x), -1)).logits, *ends
+
+
+def from_content(model, tokens):
+    """A captum forward function over (B, n) content ids."""
+    network = model.at("float64")
+    segments = torch.from_numpy(tokens.segments)
+
+    def forward(content):
+        ids = torch.from_numpy(tokens.ids).repeat(len(content), 1)
+        ids[:, tokens.content] = content.long()
+        with torch.no_grad():
+            return network(input_ids=ids, token_type_ids=segments.expand(len(ids), -1)).logits
+
+    return forward, torch.from_numpy(tokens.ids[tokens.content]).double()[None]
 
 
 @pytest.mark.filterwarnings("ignore:Input Tensor 0 did not already require gradients")
@@ -83,3 +100,32 @@ def test_lime_library(length, samples):
     for feature, weight in pairs:
         expected[feature] = weight
     np.testing.assert_allclose(lime.fit_surrogate(masks, values, weights), expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("which", [0, 1, 3])
+def test_captum_feature_ablation_is_occlusion(tiny, texts, which):
+    tokens = tiny.tokens(texts[which])
+    forward, content = from_content(tiny, tokens)
+    expected = FeatureAblation(forward).attribute(content, baselines=tokens.mask_id, target=TARGET)[0].numpy()
+    np.testing.assert_allclose(ours(tiny, tokens, METHODS["occlusion_1"].converse), expected, atol=1e-6)
+
+
+def test_metrics_of_scikit_learn(tiny, texts):
+    found = evaluate(tiny, texts, "float64")
+    gold = [t.label for t in texts]
+    tokens = [tiny.tokens(t) for t in texts]
+    logits = Scorer(tiny, precision="float64").logits([(t.ids, t.segments) for t in tokens])
+    p = torch.softmax(torch.from_numpy(logits), dim=1).numpy()
+    assert found.accuracy == accuracy_score(gold, p.argmax(axis=1))
+    assert found.macro_f1 == f1_score(gold, p.argmax(axis=1), average="macro")
+    np.testing.assert_allclose(found.loss, log_loss(gold, p, labels=[0, 1, 2]), atol=1e-9)
+    assert found.correct.tolist() == (p.argmax(axis=1) == gold).tolist()
+
+
+def test_scipy_bootstrap():
+    values = np.random.default_rng(5).gamma(2.0, size=80)
+    library = stats.bootstrap((values,), np.mean, n_resamples=8000, method="percentile", rng=1).confidence_interval
+    mean, low, high = intervals.bootstrap_mean(values, 8000, 0.95)
+    assert mean == pytest.approx(values.mean())
+    width = library.high - library.low
+    assert abs(low - library.low) < 0.05 * width and abs(high - library.high) < 0.05 * width

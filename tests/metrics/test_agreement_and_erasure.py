@@ -1,5 +1,7 @@
 """Every measure against a slow twin: ties, constants, one token, and inputs that are no numbers."""
 
+from itertools import permutations
+
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
@@ -152,3 +154,14 @@ def test_bootstrap_draws_by_name_keeps_shapes_and_refuses_what_has_no_mean():
     for bad, said in ((np.array([1.0, -np.inf]), "infinite"), (np.zeros((0, 2)), "at least one instance")):
         with pytest.raises(ValueError, match=said):
             intervals.bootstrap_mean(bad, 10, 0.95)
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 4, 5])
+def test_a_constant_scores_exactly_what_random_scores(k):
+    """Contract 6, for agreement: random scores expect the mean over all orders of the tokens."""
+    other = np.array([2.0, 0.0, 1.0, 1.0, -3.0])
+    orders = [np.array(p, float) for p in permutations(range(5))]
+    random = np.mean([agreement.agreement_at_k([order, other], k) for order in orders])
+    np.testing.assert_allclose(agreement.agreement_at_k([np.zeros(5), other], k), random, atol=1e-12)
+    alone = np.mean([agreement.agreement_at_k([order, orders[0]], k) for order in orders])
+    np.testing.assert_allclose(agreement.agreement_at_k([np.ones(5), np.zeros(5)], k), alone, atol=1e-12)

@@ -8,6 +8,7 @@ from hypothesis.extra.numpy import arrays
 from reference import agreement as slow_agreement
 from reference import dynamic as slow
 from reference.chunking import chunked
+from scipy.signal import find_peaks
 from scipy.stats import chisquare
 
 from attreval.metrics import agreement, phrases
@@ -195,3 +196,18 @@ def test_a_chunk_is_chosen_where_one_of_its_tokens_is(tokens, data):
         assert set(np.flatnonzero(chosen)) == set(chunks[row])
     with pytest.raises(ValueError, match=f"do not fit chunks of {len(tokens)}"):
         chosen_chunks(np.ones(len(tokens) + 1, bool), chunks)
+
+
+@given(scores=st.lists(st.floats(-5, 5), min_size=3, max_size=30, unique=True).map(np.array))
+def test_without_ties_scipy_finds_the_same_inner_peaks(scores):
+    found, _ = find_peaks(scores, height=scores.mean())
+    ours = dynamic.local_maxima(scores)
+    assert [p for p in ours if 0 < p < len(scores) - 1] == found.tolist()
+
+
+@given(scores=some)
+def test_scipy_finds_the_same_plateaus(scores):
+    """It too takes the left middle of an inner plateau."""
+    found, _ = find_peaks(scores, height=scores.mean(), plateau_size=2)
+    ours = set(dynamic.local_maxima(scores)) - set(dynamic.local_maxima(scores, dynamic.PeakRule(plateaus=False)))
+    assert sorted(ours) == found.tolist()

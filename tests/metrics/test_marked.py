@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from reference import markings as slow
 from reference import models
+from sklearn.metrics import auc, f1_score, precision_recall_curve
 
 from attreval.core.records import Evidence
 from attreval.metrics import METRICS
-from attreval.metrics.habits import PLACES
+from attreval.metrics.habits import PLACES, kinds_of
 from attreval.metrics.marked import DRAWS
 from attreval.metrics.scored_text import ScoredText, Settings, without_asking
 
@@ -107,3 +108,48 @@ def test_habits_equal_their_twins(tiny, corpus):
                 assert np.isnan(found)
             else:
                 assert found == pytest.approx(slow.spearman(profiles[at], wanted), abs=1e-9)
+
+
+def test_scikit_learn_is_a_witness(tiny):
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        scores, marks = rng.standard_normal(9), rng.random(9) < 0.4
+        marks[0] = True
+        text = of_words(tiny, ["good"] * 9, {"m": scores}, marks, k=3)
+        top = np.isin(np.arange(9), np.argsort(-scores)[:3])
+        assert value(text, "token_f1") == pytest.approx(f1_score(marks, top))
+        precision, recall, _ = precision_recall_curve(marks, scores)
+        assert value(text, "auprc") == pytest.approx(auc(recall, precision))
+
+
+@pytest.mark.parametrize("name", OF_MARKS)
+def test_constants_get_what_random_scores_get(tiny, name):
+    marks, rng = [0, 1, 1, 0, 0, 1], np.random.default_rng(1)
+    texts = [of_words(tiny, ["good"] * 6, {"m": rng.standard_normal(6)}, marks) for _ in range(400)]
+    drawn = [value(text, name) for text in texts]
+    for level in (-1.0, 0.0, 3.0):
+        held = [of_words(tiny, ["good"] * 6, {"m": [level] * 6}, marks, names=(at,)) for at in range(40)]
+        constant = [value(text, name) for text in held]
+        spread = 4 * (np.std(drawn) / np.sqrt(400) + np.std(constant) / np.sqrt(40))
+        assert abs(np.mean(constant) - np.mean(drawn)) < spread + 1e-9
+
+
+def test_a_habit_is_seen_and_random_scores_have_none(tiny):
+    """One method likes a word, another a place, whatever the text; each is told from the other, and from chance."""
+    rng, asked = np.random.default_rng(3), []
+    for _ in range(120):
+        words = rng.permutation(WORDS).tolist()
+        held = {"word": [word == "film" for word in words], "place": [1, 0, 0, 0, 0], "random": rng.random(5)}
+        asked.append(of_words(tiny, words, held))
+    asked = [replace(text, texts=asked) for text in asked]
+    asked = [replace(text, texts=asked, found={}) for text in asked]
+    means = {
+        (name, method): np.mean([value(text, name, method) for text in asked])
+        for name in ("lexical_bias", "position_bias")
+        for method in ("word", "place", "random")
+    }
+    assert means["lexical_bias", "word"] > 0.6 and means["position_bias", "place"] > 0.6
+    for pair in (("lexical_bias", "place"), ("position_bias", "word"), *((n, "random") for n, _ in means)):
+        assert abs(means[pair]) < 0.2
+    assert kinds_of(asked[0], of_words=False).tolist() == [0, 2, 4, 6, 8]
+    assert np.isnan(value(replace(asked[0], texts=(), found={}), "lexical_bias", "word"))

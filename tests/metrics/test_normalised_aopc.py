@@ -10,6 +10,7 @@ from reference import orders as slow
 from attreval.metrics import METRICS
 from attreval.metrics.erasure import erase, rationale_sizes
 from attreval.metrics.normalised_aopc import MEASURES, Limits, find_limits
+from attreval.metrics.protocol import Protocol
 from attreval.metrics.scored_text import ScoredText, Settings
 from attreval.models.scorer import Scorer
 
@@ -91,3 +92,16 @@ def test_limits_of_two_parts_leave_the_query_alone_and_need_a_beam(tiny, exact):
     assert asked.comprehensiveness[1] != both.comprehensiveness[1]
     with pytest.raises(ValueError, match="at least one order; got beam=0"):
         answer(exact, find_limits(tokens, beam=0))
+
+
+@settings(max_examples=15)
+@given(words=st.lists(st.sampled_from(WORDS), min_size=1, max_size=8), seed=st.integers(0, 99), data=st.data())
+def test_no_explanation_lies_outside_exact_limits(tiny, words, seed, data):
+    tokens, scorer = tiny.tokens(models.instance(" ".join(words))), Scorer(tiny, precision="float64")
+    ratios = data.draw(st.sampled_from([SOME, EACH, Protocol().ratios]))
+    limits = answer(scorer, find_limits(tokens, ratios))
+    for draw in range(4):
+        scores = np.random.default_rng([seed, draw]).integers(0, 3, len(tokens.content)).astype(float)
+        for measure, area in zip(MEASURES, areas_of(answer(scorer, erase(tokens, scores, ratios))), strict=True):
+            least, greatest = getattr(limits, measure)
+            assert least - 1e-9 <= area <= greatest + 1e-9

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from reference import pointing as slow
-from reference.models import instance, tiny_tokenizer
+from reference.models import SIGNAL, Planted, instance, tiny_tokenizer
 
 from attreval.core.alignment import tokenize
 from attreval.core.records import Attribution, Evidence
@@ -22,6 +22,25 @@ def scored(draw, longest=9):
     n = draw(st.integers(1, longest))
     scores = np.array(draw(st.lists(few_values, min_size=n, max_size=n)))
     return scores, np.array(draw(st.lists(st.booleans(), min_size=n, max_size=n)))
+
+
+def planted_hits(seeds=(1, 2), count=24):
+    """Hits on a planted model: its gradient-like oracle, the oracle reversed, and noise, over hybrid documents."""
+    model, rng, rows = Planted(), np.random.default_rng(5), []
+    for seed in seeds:
+        for number in range(count):
+            words = [*rng.choice(["film", "slow", "the", "good"], 9), SIGNAL]
+            order = rng.permutation(10)
+            text = " ".join(words[at] for at in order)
+            classes = tuple(int(at == 9) for at in order)
+            made = instance(text, name=f"d{number}", label=1, evidence=Evidence(classes=classes))
+            tokens = model.tokens(made)
+            oracle = np.array([float(tokens.texts[t] == SIGNAL) for t in tokens.content])
+            found = {"oracle": oracle, "reversed": -oracle, "noise": rng.standard_normal(10)}
+            found = {name: attribute(tokens, scores, name) for name, scores in found.items()}
+            for row in pointing.play(made, tokens, 1, found, names=(seed,)):
+                rows.append(row | {"task": "hybrid_imdb", "model": "lstm", "seed": seed})
+    return pd.DataFrame(rows)
 
 
 @given(given=scored())
@@ -174,3 +193,11 @@ def test_attractors_are_counted_together_from_four_on():
     table = table[table.condition == "correct"]
     assert table.attractors.tolist() == [0, 1, 4]
     assert table.instances.tolist() == [1, 1, 2] and table.accuracy.tolist() == [1, 0, 0]
+
+
+def test_on_a_planted_model_the_oracle_hits_random_hits_by_chance_and_the_reverse_never():
+    table = pointing.summarise(planted_hits(), 200, 0.95).set_index("method")
+    assert table.accuracy["oracle"] == 1 and table.accuracy["reversed"] == 0
+    assert table.accuracy["random"] == pytest.approx(0.1)
+    assert table.low["noise"] <= 0.1 <= table.high["noise"] < table.low["oracle"]
+    assert set(table.instances) == {24} and set(table.discarded) == {0.0}

@@ -7,11 +7,19 @@ import pytest
 from reference import models
 from reference.words import tiny_words
 
+from attreval.metrics import soft_erasure as soft
 from attreval.metrics.erasure import erase
 from attreval.metrics.protocol import Protocol, find_layout
 from attreval.models.scorer import Scorer
 
 PAIR = models.instance("the film was good , not bad", "good plot")
+
+
+def suite(tokens, scores, name, softly):
+    """Hard erasure and, if asked, soft erasure of one attribution."""
+    hard = yield from erase(tokens, scores)
+    if softly:
+        yield from soft.soft_erase(tokens, scores, hard.target, ("x", name), Protocol(draws=4))
 
 
 def test_a_query_is_never_erased_and_its_separators_stay_in_the_baseline(tiny):
@@ -72,3 +80,19 @@ def test_drift_lowers_the_baseline_call_by_call(tiny):
             np.testing.assert_allclose(found.normalised_sufficiency[r], kept)
             drop = plain.comprehensiveness[r] / (room + 1e-4 * sunk)
             np.testing.assert_allclose(found.normalised_comprehensiveness[r], drop)
+
+
+def test_the_soft_suite_costs_two_batched_passes_at_most(tiny):
+    """Six methods, two measures, four draws: beyond hard erasure of one text at most two more passes of the model."""
+    tokens = tiny.tokens(models.instance("a very very brave plot was believable - was it not ? the film is good"))
+    rng = np.random.default_rng(0)
+    rows = [rng.standard_normal(len(tokens.content)) for _ in range(6)]
+    passes, evaluations = [], []
+    for softly in (False, True):
+        recorder = models.Recorder(tiny)
+        scorer = Scorer(recorder, token_budget=65_536)  # what a GPU takes at once
+        scorer.converse((f"m{i}", suite(tokens, s, i, softly)) for i, s in enumerate(rows))
+        passes.append(len(recorder.batches))
+        evaluations.append(sum(cost.unique for cost in scorer.costs.values()))
+    assert passes[1] - passes[0] <= 2
+    assert evaluations[1] - evaluations[0] == 6 * 2 * 4

@@ -21,7 +21,7 @@ from attreval.metrics.erasure import erase
 from attreval.metrics.pi_soft import RATES
 from attreval.metrics.protocol import OURS, RELEASED, SCALE, Protocol, find_layout
 from attreval.metrics.scored_text import Settings
-from attreval.models.questions import AttentionPath, SoftErasure
+from attreval.models.questions import AttentionPath, PathGradient, SoftErasure
 from attreval.models.questions.soft_erasure import draw_factors
 from attreval.models.scorer import Scorer
 
@@ -296,3 +296,15 @@ def test_the_oracle_beats_random_scores_in_the_papers_direction_and_softly_loses
         oracle, random = np.array([one[metric] for one in found]).reshape(2, pairs)
         wins = diagnosticity.wins(oracle, random).mean()
         assert wins == (0 if inverted and metric.startswith("soft") else 1), metric
+
+
+def test_integrated_gradients_from_zero_are_complete_and_leave_special_tokens_alone(tiny, exact, texts):
+    tokens = [tiny.tokens(one) for one in texts]
+    for t, scores in zip(tokens, talk(exact, tokens, 1, "integrated_gradients_zero", steps=200), strict=True):
+        empty = np.where(t.special, t.ids, -1)
+        ends = PathGradient(t.ids, t.segments, 1, (0.0, 1.0), (0.0, 0.0), empty)
+        low, high = exact.converse([("x", ask(ends))])[0].values
+        np.testing.assert_allclose(scores.values.sum(), high - low, atol=1e-5)
+        np.testing.assert_allclose(scores.gap, scores.values.sum() - (high - low), atol=1e-12)
+        (whole,) = exact.logits([(t.ids, t.segments)])
+        np.testing.assert_allclose(high, whole[1], atol=1e-9)

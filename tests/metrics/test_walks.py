@@ -4,6 +4,8 @@ from itertools import permutations, product
 
 import numpy as np
 import pytest
+import torch
+from captum.metrics import infidelity as captum_infidelity
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference import erasures, models, walks
@@ -161,3 +163,38 @@ def test_what_metrics_share_is_computed_once(tiny):
         scorer.converse([(f"{name} {method}", METRICS[name].ask(text, method))])
     asked = {a: c.requested for a, c in scorer.costs.items() if a not in before}
     assert sum(asked.values()) == (5 + 1) + 2 * (50 + 1)
+
+
+@settings(max_examples=10)
+@given(text=words, data=st.data())
+def test_infidelity_is_captums_where_the_best_factor_is_positive(tiny, text, data):
+    """Captum is given the same sets as its perturbations of a row that says which tokens are there."""
+    n = len(tiny.tokens(models.instance(text)).content)
+    scores = data.draw(st.lists(few, min_size=n, max_size=n))
+    one, scorer = scored(tiny, text, scores), Scorer(tiny, precision="float64")
+    sets = draw_sets(one, None)
+
+    def forward(there):
+        (left,) = scorer.converse([("x", ask_left(one, there.numpy() < 0.5))])
+        return torch.from_numpy(left.p)
+
+    def perturb(there):
+        return torch.from_numpy(sets[: len(there)]).double(), there - torch.from_numpy(sets[: len(there)]).double()
+
+    whole, attributions = torch.ones(1, n, dtype=torch.float64), torch.tensor([scores], dtype=torch.float64)
+    error = captum_infidelity(forward, perturb, whole, attributions, n_perturb_samples=len(sets), normalize=True).item()
+    (left,) = scorer.converse([("x", ask_left(one, sets))])
+    found = ask(scorer, ("infidelity",), one)["infidelity"]
+    if (sets @ np.array(scores)) @ left.drops >= 0:
+        assert found == pytest.approx(error, abs=1e-9)
+    else:  # a negative factor would make the reverse as good
+        assert found == pytest.approx(np.mean(left.drops**2)) and error <= found + 1e-12
+
+
+@pytest.mark.parametrize("name", ("deletion", "insertion", "aopc", "flip_share", "flip_first", "effective_complexity"))
+def test_ties_are_the_mean_over_orders(tiny, exact, name):
+    """A constant gets on average what all orders of tokens get, which is what random scores expect."""
+    orders = [ask(exact, (name,), scored(tiny, "the film was bad", list(o)))[name] for o in permutations(range(4))]
+    drawn = [ask(exact, (name,), scored(tiny, "the film was bad", [0] * 4, names=(at,)))[name] for at in range(150)]
+    assert abs(np.mean(drawn) - np.mean(orders)) < 4 * np.std(orders) / np.sqrt(150) + 1e-9
+    assert np.std(drawn) > 0 or np.std(orders) == 0

@@ -216,3 +216,11 @@ def test_words_keep_the_pieces_inside_a_character(form, trim):
     scores = np.arange(float(len(tokens)))
     scores[tokens.special] = 0
     assert np.isclose(to_words(scores, tokens, text).sum(), scores.sum())
+
+
+@pytest.mark.parametrize("kind", ["gpt2_padded", "llama", "qwen3", "bart"])
+def test_a_path_through_a_decoder_adds_up(loaded, kind):
+    """Completeness: the scores sum to the difference of the logits of text and baseline."""
+    budget = LEAST.changed(path_steps=64, path_steps_most=1024, gap_tolerance=1e-4)
+    for one in explain(Scorer(loaded(kind), precision="float64"), TEXTS, ["integrated_gradients"], budget):
+        assert abs(one.attributions["integrated_gradients"].gap) < 1e-3

@@ -257,3 +257,28 @@ def test_methods_on_one_text_share_what_they_ask(tiny):
     assert costs["omission_1"].unique_tokens == 4 * 5 and costs["occlusion_1"].unique_tokens == 4 * 6
     assert costs["lime"].unique <= 29 and costs["lime"].requested_tokens == 30 * 6
     assert scorer.costs == {"prediction": Cost(1, 1, 6, 6)}
+
+
+def test_costs_are_counted_by_hand():
+    scorer = Scorer(Fake())
+    scorer.logits([row(1, 2, 3), row(4, 5), row(1, 2, 3)], account="first")
+    assert scorer.costs["first"] == Cost(requested=3, unique=2, requested_tokens=8, unique_tokens=5)
+    assert scorer.costs["first"].reused == 1
+    scorer.logits([row(4, 5), row(7)], account="second")
+    assert scorer.costs["second"] == Cost(requested=2, unique=1, requested_tokens=3, unique_tokens=1)
+    scorer.logits([row(7)], account="second")
+    assert scorer.costs["second"] == Cost(requested=3, unique=1, requested_tokens=4, unique_tokens=1)
+    assert Cost(1, 2, 3, 4, 5) + Cost(10, 20, 30, 40, 50) == Cost(11, 22, 33, 44, 55)
+
+
+def test_path_of_a_probability_is_the_chain_rule(tiny, texts):
+    scorer = Scorer(tiny, precision="float64")
+    tokens = tiny.tokens(texts[1])
+    target = 1
+    logits = scorer.logits([(tokens.ids, tokens.segments)])[0]
+    p = np.exp(logits) / np.exp(logits).sum()
+    asked = [PathGradient(tokens.ids, tokens.segments, k) for k in range(3)]
+    asked.append(PathGradient(tokens.ids, tokens.segments, target, of="probability"))
+    *by_logit, found = scorer.answer(asked, [""] * 4)
+    expected = p[target] * sum(((k == target) - p[k]) * a.gradient for k, a in enumerate(by_logit))
+    np.testing.assert_allclose(found.gradient, expected, atol=1e-10)

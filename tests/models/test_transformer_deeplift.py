@@ -5,12 +5,15 @@ import functools
 import numpy as np
 import pytest
 import torch
+from captum.attr import DeepLift
 from reference import architectures as shapes
 from reference import layered_slopes as slow
 from reference.models import draw_weights, instance, tiny_model
 from torch import nn
 from torch.nn import functional
 
+from attreval.methods.applicable import LEAST
+from attreval.methods.run import explain
 from attreval.models.placing import freeze
 from attreval.models.scorer import Scorer
 from attreval.models.transformer import Transformer
@@ -101,3 +104,23 @@ def test_products_of_three_are_refused():
     x = torch.ones(2, 2, requires_grad=True)
     with Rescale(nn.Identity()), pytest.raises(ValueError, match="products of two; einsum is given 3 factors"):
         torch.einsum("bi,bi,bi->bi", x, x, x)
+
+
+@pytest.mark.parametrize("kind", sorted(REFUSED - {"qwen2"}))  # which depends on its weights
+def test_what_is_not_complete_is_refused(kind):
+    with pytest.raises(ValueError, match=r"cannot be asked for this: (its scores miss|tried out)"):
+        explain(Scorer(loaded(kind)), [instance("the film")], ["deeplift_complete"], LEAST)
+
+
+@pytest.mark.parametrize("activation", [nn.ReLU, nn.Tanh, nn.Sigmoid, nn.ELU])
+def test_captum_agrees_where_it_knows_every_layer(activation):
+    torch.manual_seed(0)
+    network = nn.Sequential(nn.Linear(5, 7), activation(), nn.Linear(7, 6), activation(), nn.Linear(6, 2)).double()
+    network.requires_grad_(False)
+    x = torch.randn(4, 5, dtype=torch.float64)
+    expected = DeepLift(network).attribute(x, baselines=torch.zeros_like(x), target=1)
+    points = x.clone().requires_grad_(True)
+    with Rescale(network):
+        out = network(torch.cat([points, torch.zeros_like(points)]))[:4, 1]
+    (gradient,) = torch.autograd.grad(out.sum(), points)
+    torch.testing.assert_close(gradient * x, expected.detach(), atol=1e-10, rtol=1e-8)

@@ -13,6 +13,7 @@ from attreval.models import training
 from attreval.models.loading import load_classifier, new_classifier
 from attreval.models.scorer import Scorer
 from attreval.models.training import evaluate, train
+from attreval.models.words import recurrent
 from attreval.models.words.classifier import load_word_classifier, new_word_classifier
 from attreval.models.words.vocabulary import WordVectors, count_words, read_glove, read_vectors, start_embeddings
 from compendium import corpora
@@ -23,6 +24,12 @@ SPEC = TrainingSpec(
     epochs=8, batch_rows=8, learning_rate=0.02, weight_decay=0, evaluations_per_epoch=1, patience=8,
     precision="float32", schedule="halving", watch="accuracy",
 )  # fmt: skip
+
+
+def layer_input(seed, lengths=(4, 7, 1), width=6):
+    x = torch.from_numpy(np.random.default_rng(seed).standard_normal((max(lengths), len(lengths), width)))
+    mask = torch.arange(max(lengths))[:, None, None] < torch.tensor(lengths)[None, :, None]
+    return x, mask
 
 
 @pytest.mark.parametrize("kind", words.KINDS, ids=str)
@@ -165,3 +172,37 @@ def test_what_is_missing_or_contradictory_is_an_error(tmp_path):
     spec = ModelSpec(architecture="gru", hidden=8, embeddings="glove")
     with pytest.raises(ValueError, match="starts from glove embeddings, but none were given"):
         new_word_classifier(spec, ("a", "b"), (1,), models.toy(4), "small", "cpu")
+
+
+@pytest.mark.parametrize("directions", [1, 2])
+def test_lstm_is_that_of_torch(directions):
+    ours = recurrent.Recurrent("lstm", 6, 5, directions, "logistic", 0.0).double().eval()
+    theirs = torch.nn.LSTM(6, 5, bidirectional=directions == 2).double()
+    order = [0, 1, 3, 2]  # torch has i f g o
+    with torch.no_grad():
+        for d, end in enumerate(["", "_reverse"][:directions]):
+            turned = [
+                w[d].unflatten(-1, (4, 5))[..., order, :].flatten(-2)
+                for w in (ours.input_kernel, ours.recurrent_kernel, ours.bias)
+            ]
+            getattr(theirs, f"weight_ih_l0{end}").copy_(turned[0].T)
+            getattr(theirs, f"weight_hh_l0{end}").copy_(turned[1].T)
+            getattr(theirs, f"bias_ih_l0{end}").copy_(turned[2])
+            getattr(theirs, f"bias_hh_l0{end}").zero_()
+        x, mask = layer_input(1)
+        packed = torch.nn.utils.rnn.pack_padded_sequence(x, mask.sum(dim=0).flatten(), enforce_sorted=False)
+        expected = theirs(packed)[1][0].transpose(0, 1).flatten(1)
+        torch.testing.assert_close(ours(x, mask), expected, atol=1e-12, rtol=0)
+
+
+@pytest.mark.filterwarnings("ignore:Using padding='same' with even kernel")
+@pytest.mark.parametrize("kernel", [1, 2, 3, 5])
+def test_convolution_is_that_of_torch_with_same_padding(kernel):
+    model = words.tiny_words("cnn", kernel=kernel)
+    network = model.at("float64")
+    theirs = torch.nn.Conv1d(6, 5, kernel, padding="same").double()
+    theirs.load_state_dict({"weight": network.core.kernel, "bias": network.core.bias})
+    x, mask = layer_input(2)
+    for row, length in enumerate(mask.sum(dim=0).flatten().tolist()):
+        expected = theirs(x[:length, row].T[None]).relu().amax(dim=2)[0]
+        torch.testing.assert_close(network.core(x, mask)[row], expected, atol=1e-12, rtol=0)

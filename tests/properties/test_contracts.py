@@ -1,14 +1,18 @@
 """What holds for every method and measure: company, order, ids, seeds, and a truth that was planted."""
 
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 import pytest
 from reference import models
 
+from attreval.core.alignment import tokenize
+from attreval.core.seeds import generator
 from attreval.methods import methods_for
 from attreval.methods.method import Budget, UnitSettings
 from attreval.methods.run import explain
+from attreval.metrics import erasure as faithfulness
 from attreval.models.checks import PROBES
 from attreval.models.scorer import Scorer
 
@@ -66,6 +70,12 @@ def counting(model):
         model.refusal(need)
     tokenizer.calls = 0
     return model, tokenizer
+
+
+def erasures(model, tokens, rows, ratios, name="x"):
+    """Erasure of each row of scores, ties drawn by the row's number."""
+    talks = ((name, faithfulness.erase(tokens, s, ratios, generator(name, i))) for i, s in enumerate(rows))
+    return Scorer(model, precision="float64").converse(talks)
 
 
 def test_scores_are_the_same_alone_and_each_text_is_tokenized_once(tiny, texts, together):
@@ -137,3 +147,32 @@ def test_only_windows_cut_at_both_borders_always_find_a_planted_word(planted, ru
         scores = [one.scores.round(6) for one in found.attributions.values()]
         chances += [truth[s == s.max()].mean() for s in scores]
     assert np.mean(chances) == pytest.approx(share, abs=0.005)
+
+
+def test_scores_are_the_same_in_small_batches_and_without_some_instances(tiny, texts, together):
+    assert_same(scores_of(tiny, texts[1:4], precision="float32", budget=40), together, 1e-5)
+
+
+def test_erasing_never_tokenizes(tiny, texts):
+    tokens, (model, tokenizer) = [tokenize(t, tiny.tokenizer, 64) for t in texts], counting(tiny)
+    scorer = Scorer(model)
+    scorer.converse(("x", faithfulness.erase(t, np.arange(len(t.content)), [0.2, 0.5])) for t in tokens)
+    assert tokenizer.calls == 0
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_erasure_of_a_constant_is_that_of_random(tiny, size):
+    """Contract 6, for erasure: over seeds, ties fall on every set of tokens alike."""
+    tokens = tiny.tokens(models.instance("good bad slow film brave"))
+    ratio, draws = size / 5, 400
+    found = erasures(tiny, tokens, [np.zeros(5)] * draws, [ratio])
+    every = []
+    for chosen in combinations(range(5), size):
+        marked = np.isin(np.arange(5), chosen).astype(float)
+        every.append(erasures(tiny, tokens, [marked], [ratio])[0])
+    for name in ("comprehensiveness", "sufficiency", "normalised_comprehensiveness", "normalised_sufficiency"):
+        all_sets = np.array([getattr(e, name)[0] for e in every])
+        mean = np.mean([getattr(e, name)[0] for e in found])
+        assert abs(mean - all_sets.mean()) <= 4 * all_sets.std() / np.sqrt(draws) + 1e-12
+        seen = {round(float(getattr(e, name)[0]), 9) for e in found}
+        assert seen == {round(float(v), 9) for v in all_sets}
