@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from reference import surrogate
+from reference import processes, surrogate
 
 from attreval.methods import lime
 from attreval.methods import lime_gaussian_process as by_process
@@ -104,3 +104,17 @@ def test_it_stops_where_it_is_sure_and_never_reads_more_than_lime():
 def test_a_constant_model_gets_zeros_without_a_fit():
     found, read = converse_with(lambda masks: np.full(len(masks), 0.5), 9, Budget(), 0)
     assert not found.values.any() and found.reliability == 1 and read == 64
+
+
+def test_the_posterior_is_the_textbook_one():
+    rng = np.random.default_rng(1)
+    masks = by_process.distinct(by_process.draw_weighted(6, 40, WIDTH, rng), 20)
+    values = game(6, rng, 4)(masks)
+    process = by_process.fit_process(masks, values)
+    queries = by_process.draw_weighted(6, 9, WIDTH, rng)
+    near, linear = process.kernel_.k1, process.kernel_.k2
+    hyper = (near.k1.constant_value, near.k2.length_scale, linear.k1.constant_value)
+    mean, covariance = processes.posterior(masks, values, queries, hyper, by_process.NOISE)
+    found_mean, found = process.predict(queries.astype(float), return_cov=True)
+    np.testing.assert_allclose(found_mean, mean, atol=1e-9)
+    np.testing.assert_allclose(found, covariance, atol=1e-9)

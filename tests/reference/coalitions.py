@@ -46,16 +46,6 @@ def bivariate(values, n):
     return out
 
 
-def bivariate_by_orders(values, n):
-    """(n, n) phi(i|j) over all orders, as it is defined (Masoomi et al. 2023)."""
-    out = np.zeros((n, n))
-    for order in permutations(range(n)):
-        for place, i in enumerate(order):
-            gain = play(values, order[: place + 1]) - play(values, order[:place])
-            out[i, list(order[:place])] += gain / factorial(n)
-    return out
-
-
 def interactions(values, n):
     """(n, n) Shapley interaction index by its definition."""
     out = np.zeros((n, n))
