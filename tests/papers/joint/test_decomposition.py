@@ -14,10 +14,10 @@ from compendium.papers.joint.decomposition import (
     SHARES,
     average_papers,
     decomposition_table,
-    draw_decomposition,
     gather_columns,
-    say_decomposition,
 )
+from compendium.papers.joint.figures import draw_decomposition
+from compendium.papers.joint.sentences import say_decomposition
 
 METRICS = {"pointing": "p", "people": "a", "agreement": "a", "nc": "f", "ns": "f"}  # of three papers
 KINDS = dict.fromkeys("abcd", "gru") | dict.fromkeys("xy", "transformer")

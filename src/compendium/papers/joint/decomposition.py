@@ -21,14 +21,10 @@ from itertools import combinations
 
 import numpy as np
 import pandas as pd
-import seaborn as sns
-from matplotlib import pyplot as plt
 
 from attreval.core.bootstrap import percentile_interval
 from attreval.core.seeds import generator
 from attreval.metrics.rank_correlation import FEWEST, TIED
-from compendium.papers.common.sentences import sentence
-from compendium.papers.common.style import draw_nothing, task_title, use_style
 from compendium.papers.joint.standing import MIXED, TRANSFORMERS, WORDS, shared_family
 from compendium.papers.joint.values import JOINT
 
@@ -39,21 +35,7 @@ READINGS = {"all": (), "right": ("agreement", "agreement_dynamic")}  # left out:
 CORRELATIONS = ("same_metric", "same_paper", "same_model", "neither")
 SHARES = ("methods", "paper", "metric", "model", "both", "judge", "lead")
 SEEDS = "one network, trained anew"
-KINDS = {
-    SEEDS: "one network, trained anew",
-    WORDS: "two recurrent or convolutional networks",
-    TRANSFORMERS: "two transformers",
-    MIXED: "one network of each family",
-}
 NEARNESS = {SEEDS: 0, WORDS: 1, TRANSFORMERS: 1, MIXED: 2}  # how much two networks have in common, most first
-LEGIBLE = 0.09  # of a bar that has room for its number
-PARTS = {  # of a bar: label, colour
-    "methods": ("the methods alone", "#4477aa"),
-    "paper": ("with the paper", "#ee8866"),
-    "metric": ("with its metric", "#eebb99"),
-    "model": ("with the model", "#44bb99"),
-    "both": ("with both", "#bbbbbb"),
-}
 
 
 def decomposition_table(values: pd.DataFrame, models: Mapping, draws: int, confidence: float) -> pd.DataFrame:
@@ -321,69 +303,3 @@ def _exchange_metrics(correlations, columns: Columns, pairs, kind: str, rng: np.
         order = orders.setdefault(network if kind == SEEDS else columns.networks[network][0], rng.permutation(j))
         metric[network, has] = order[np.isin(order, has)]
     return correlations[at[:, :, None, None], metric[:, :, None, None], at, metric]
-
-
-def draw_decomposition(table: pd.DataFrame):
-    """Bars of the shares of the variance, a panel a kind of two networks, a row a task; beside them the lead."""
-    if table.empty:
-        return draw_nothing("No two models of a task went before two judges in this run.")
-    use_style()
-    rows = table[table.reading == "all"]
-    kinds = sorted(dict.fromkeys(rows.kind), key=lambda kind: (NEARNESS[kind], kind))
-    sizes = [int((rows.kind == kind).sum()) for kind in kinds]
-    figure, panels = plt.subplots(
-        *(len(kinds), 2),
-        **{"figsize": (8, 0.34 * sum(sizes) + 0.5 * len(kinds) + 0.9), "sharex": "col", "sharey": "row"},
-        **{
-            "squeeze": False,
-            "layout": "constrained",
-            "width_ratios": (3, 1.3),
-            "height_ratios": [1 + n for n in sizes],
-        },
-    )
-    for (left, right), kind in zip(panels, kinds, strict=True):
-        part = rows[rows.kind == kind]
-        tasks, start = [task_title(task) for task in part.task], np.zeros(len(part))
-        for name, (label, colour) in PARTS.items():
-            width = part[name].clip(lower=0).to_numpy()
-            bars = left.barh(tasks, width, left=start, color=colour, label=label)
-            shown = [f"{share:.2f}" if share >= LEGIBLE else "" for share in width]
-            left.bar_label(bars, shown, label_type="center", fontsize=9)
-            start += width
-        left.set_title(KINDS[kind], loc="left", fontsize=10)
-        error = [part.lead - part.lead_low, part.lead_high - part.lead]
-        right.errorbar(part.lead, tasks, xerr=error, fmt="o", color="black", markersize=4)
-        right.axvline(0, color="0.6", linewidth=1)
-        left.invert_yaxis()
-    panels[-1, 0].set(xlabel="share of the variance")
-    panels[-1, 1].set(xlabel="judge less model")
-    handles, labels = panels[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, ncols=4, loc="outside upper center", frameon=False)
-    sns.despine(figure)
-    return panels[0, 0]
-
-
-@sentence
-def say_decomposition(table: pd.DataFrame) -> str:
-    """Whether judges or models make more of an order of methods: of one network, a family of models, and two."""
-    rows = table[table.reading == "all"]
-    said = []
-    places = (
-        "where one network is trained anew",
-        "within a family of models",
-        "from one family of models to the other",
-    )
-    for near, part in rows.groupby(rows.kind.map(NEARNESS)):
-        where = places[near]
-        said.append(
-            f"{where} the judge makes {_span(part.judge)} of the variance of an order of methods and the model "
-            f"{_span(part.model)} ({(part.lead_low > 0).sum()} of {len(part)} comparisons surely more by the judge, "
-            f"{(part.lead_high < 0).sum()} surely more by the model)"
-        )
-    return "; ".join(said)
-
-
-def _span(values: pd.Series) -> str:
-    """`0.20`, or `0.19 to 0.55`."""
-    ends = [f"{max(value, 0):.2f}" for value in (values.min(), values.max())]
-    return " to ".join(dict.fromkeys(ends))

@@ -24,12 +24,27 @@ from compendium.papers.common.style import (
     use_style,
 )
 from compendium.papers.joint.correlations import POOLED
-from compendium.papers.joint.standing import DIFFER, MEAN, TOO_FEW, TRANSFORMERS
+from compendium.papers.joint.decomposition import NEARNESS, SEEDS
+from compendium.papers.joint.standing import DIFFER, MEAN, MIXED, TOO_FEW, TRANSFORMERS, WORDS
 from compendium.papers.joint.values import JOINT
 from compendium.papers.joint.variant_tables import STABLE
 
 PALETTE = "RdBu"  # red to blue through white: told apart by the colour-blind too
 EXTERNAL = ("pointing", "people", "people_units", "diagnosticity")  # the first there is drawn beside the usual three
+OF_TWO = {
+    SEEDS: SEEDS,
+    WORDS: "two recurrent or convolutional networks",
+    TRANSFORMERS: "two transformers",
+    MIXED: "one network of each family",
+}
+LEGIBLE = 0.09  # of a bar that has room for its number
+PARTS = {  # of a bar: label, colour
+    "methods": ("the methods alone", "#4477aa"),
+    "paper": ("with the paper", "#ee8866"),
+    "metric": ("with its metric", "#eebb99"),
+    "model": ("with the model", "#44bb99"),
+    "both": ("with both", "#bbbbbb"),
+}
 
 
 def draw_correlations(table: pd.DataFrame, itself: pd.DataFrame, granularity: str):
@@ -215,3 +230,43 @@ def draw_masked(table: pd.DataFrame):
     figure.supxlabel("plain", fontsize=9)
     figure.supylabel("masked", fontsize=9)
     return legend_below(figure, 4, 0.01)
+
+
+def draw_decomposition(table: pd.DataFrame):
+    """Bars of the shares of the variance, a panel a kind of two networks, a row a task; beside them the lead."""
+    if table.empty:
+        return draw_nothing("No two models of a task went before two judges in this run.")
+    use_style()
+    rows = table[table.reading == "all"]
+    kinds = sorted(dict.fromkeys(rows.kind), key=lambda kind: (NEARNESS[kind], kind))
+    sizes = [int((rows.kind == kind).sum()) for kind in kinds]
+    figure, panels = plt.subplots(
+        *(len(kinds), 2),
+        **{"figsize": (8, 0.34 * sum(sizes) + 0.5 * len(kinds) + 0.9), "sharex": "col", "sharey": "row"},
+        **{
+            "squeeze": False,
+            "layout": "constrained",
+            "width_ratios": (3, 1.3),
+            "height_ratios": [1 + n for n in sizes],
+        },
+    )
+    for (left, right), kind in zip(panels, kinds, strict=True):
+        part = rows[rows.kind == kind]
+        tasks, start = [task_title(task) for task in part.task], np.zeros(len(part))
+        for name, (label, colour) in PARTS.items():
+            width = part[name].clip(lower=0).to_numpy()
+            bars = left.barh(tasks, width, left=start, color=colour, label=label)
+            shown = [f"{share:.2f}" if share >= LEGIBLE else "" for share in width]
+            left.bar_label(bars, shown, label_type="center", fontsize=9)
+            start += width
+        left.set_title(OF_TWO[kind], loc="left", fontsize=10)
+        error = [part.lead - part.lead_low, part.lead_high - part.lead]
+        right.errorbar(part.lead, tasks, xerr=error, fmt="o", color="black", markersize=4)
+        right.axvline(0, color="0.6", linewidth=1)
+        left.invert_yaxis()
+    panels[-1, 0].set(xlabel="share of the variance")
+    panels[-1, 1].set(xlabel="judge less model")
+    handles, labels = panels[0, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, ncols=4, loc="outside upper center", frameon=False)
+    sns.despine(figure)
+    return panels[0, 0]

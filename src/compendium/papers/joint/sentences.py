@@ -7,6 +7,7 @@ import pandas as pd
 from compendium.papers.common.method_style import name_method
 from compendium.papers.common.sentences import of_row, sentence
 from compendium.papers.common.style import name_run, task_title
+from compendium.papers.joint.decomposition import NEARNESS
 from compendium.papers.joint.standing import DIFFER, MEAN, TOO_FEW
 
 
@@ -160,3 +161,29 @@ def say_masked(moves: pd.DataFrame) -> str:
         f"Learning from masked texts moves {most.title} most ({most.erased}), by "
         f"{of_row(most, 'shift', 'shift_low', 'shift_high', '+')}; {ranks}."
     )
+
+
+@sentence
+def say_decomposition(table: pd.DataFrame) -> str:
+    """Whether judges or models make more of an order of methods: of one network, a family of models, and two."""
+    rows = table[table.reading == "all"]
+    said = []
+    places = (
+        "where one network is trained anew",
+        "within a family of models",
+        "from one family of models to the other",
+    )
+    for near, part in rows.groupby(rows.kind.map(NEARNESS)):
+        where = places[near]
+        said.append(
+            f"{where} the judge makes {_span(part.judge)} of the variance of an order of methods and the model "
+            f"{_span(part.model)} ({(part.lead_low > 0).sum()} of {len(part)} comparisons surely more by the judge, "
+            f"{(part.lead_high < 0).sum()} surely more by the model)"
+        )
+    return "; ".join(said)
+
+
+def _span(values: pd.Series) -> str:
+    """`0.20`, or `0.19 to 0.55`."""
+    ends = [f"{max(value, 0):.2f}" for value in (values.min(), values.max())]
+    return " to ".join(dict.fromkeys(ends))
