@@ -107,7 +107,7 @@ def test_forms_of_a_measure_have_the_direction_of_what_they_say():
 
 def test_properties_are_turned_as_the_registry_says():
     for name, about in tables.PROPERTIES.items():
-        row = RUN | {"kind": "encoder", "technique": "t", "type": "token", "form": None, "instance": "a"}
+        row = RUN | {"kind": "encoder", "technique": "t", "type": "token", "form": None, "instance": "a", "agent": 0}
         frame = pd.DataFrame([row | {"property": name, "value": 0.5, "chance": 0.25}])
         lead = contrasts.mean_of_cells(frame, contrasts.TypeContrast(name, "token", ("random",)))
         assert lead == METRICS[about.metric].sign * 0.25
