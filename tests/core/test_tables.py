@@ -156,19 +156,6 @@ with write_whole(sys.argv[1]) as part:
 """
 
 
-def test_a_killed_process_leaves_the_old_file(tmp_path):
-    """What it was writing has a hidden name that nobody reads, and does not hinder the next write."""
-    folder = project.Results(tmp_path)
-    path, old, new = folder.steps / "x.json", {"step": "old", "files": []}, {"step": "new", "files": []}
-    write_json(path, old)
-    assert subprocess.run([sys.executable, "-c", DYING, str(path)], check=False).returncode == 9
-    assert json.loads(path.read_text()) == old
-    assert all(name.startswith(".") for name in os.listdir(folder.steps) if name != "x.json")
-    assert workflow.discard_incomplete(folder) == []  # it reads the records, and must not stumble over a half one
-    write_json(path, new)
-    assert json.loads(path.read_text()) == new
-
-
 @pytest.mark.parametrize("make", [models.tiny_model, lambda: tiny_words("gru")])
 def test_tokens_come_back_as_they_were_from_one_table_or_several(make, tmp_path):
     model, texts = make(), models.sample_instances()

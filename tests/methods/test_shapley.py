@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from reference import coalitions, erasures, models
 
@@ -27,12 +27,6 @@ def enumerated(n, values, seed=0):
     return masks, weights, values[masks @ (1 << np.arange(n))], values[0], values[-1]
 
 
-def random_game(n, seed, constant=False):
-    """(2^n,) values of a game."""
-    return np.full(2**n, 0.3) if constant else np.random.default_rng(seed).random(2**n)
-
-
-@settings(max_examples=25)
 @given(n=sizes, seed=seeds, constant=st.booleans())
 def test_all_coalitions_give_exact_values(n, seed, constant):
     values = np.full(2**n, 0.3) if constant else np.random.default_rng(seed).random(2**n)
@@ -143,9 +137,3 @@ def test_methods_on_a_model_are_brute_force_over_masked_texts(tiny, segments, un
     for (a, b), feature, score in zip(units.pairs().tolist(), pairs.features, pairs.values, strict=True):
         assert set(feature) == {*units.groups[a], *units.groups[b]}
         np.testing.assert_allclose(score, (matrix[a, b] + matrix[b, a]) / 2, atol=1e-9)
-
-
-@given(n=sizes, seed=seeds, constant=st.booleans())
-def test_all_coalitions_give_exact_shapley_values(n, seed, constant):
-    values = random_game(n, seed, constant)
-    np.testing.assert_allclose(shapley_values(*enumerated(n, values)), coalitions.shapley(values, n), atol=1e-10)

@@ -62,9 +62,11 @@ def test_costs_are_counted_by_hand_and_stay_when_answers_are_forgotten():
     assert scorer.costs["first"].reused == 1
     scorer.logits([row(4, 5), row(7)], account="second")
     assert scorer.costs["second"] == Cost(requested=2, unique=1, requested_tokens=3, unique_tokens=1)
+    scorer.logits([row(7)], account="second")
+    assert scorer.costs["second"] == Cost(requested=3, unique=1, requested_tokens=4, unique_tokens=1)
     scorer.forget()
     scorer.logits([row(7)], account="second")
-    assert scorer.costs["second"] == Cost(requested=3, unique=2, requested_tokens=4, unique_tokens=2)
+    assert scorer.costs["second"] == Cost(requested=4, unique=2, requested_tokens=5, unique_tokens=2)
     assert Cost(1, 2, 3, 4, 5) + Cost(10, 20, 30, 40, 50) == Cost(11, 22, 33, 44, 55)
 
 
@@ -257,18 +259,6 @@ def test_methods_on_one_text_share_what_they_ask(tiny):
     assert costs["omission_1"].unique_tokens == 4 * 5 and costs["occlusion_1"].unique_tokens == 4 * 6
     assert costs["lime"].unique <= 29 and costs["lime"].requested_tokens == 30 * 6
     assert scorer.costs == {"prediction": Cost(1, 1, 6, 6)}
-
-
-def test_costs_are_counted_by_hand():
-    scorer = Scorer(Fake())
-    scorer.logits([row(1, 2, 3), row(4, 5), row(1, 2, 3)], account="first")
-    assert scorer.costs["first"] == Cost(requested=3, unique=2, requested_tokens=8, unique_tokens=5)
-    assert scorer.costs["first"].reused == 1
-    scorer.logits([row(4, 5), row(7)], account="second")
-    assert scorer.costs["second"] == Cost(requested=2, unique=1, requested_tokens=3, unique_tokens=1)
-    scorer.logits([row(7)], account="second")
-    assert scorer.costs["second"] == Cost(requested=3, unique=1, requested_tokens=4, unique_tokens=1)
-    assert Cost(1, 2, 3, 4, 5) + Cost(10, 20, 30, 40, 50) == Cost(11, 22, 33, 44, 55)
 
 
 def test_path_of_a_probability_is_the_chain_rule(tiny, texts):

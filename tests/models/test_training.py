@@ -25,15 +25,6 @@ SPEC = TrainingSpec(
 )
 
 
-def fresh():
-    """A model to be trained, the same each time."""
-    return models.untrained_model()
-
-
-def weights(folder):
-    return (folder / "model.safetensors").read_bytes()
-
-
 @given(
     lengths=st.lists(st.integers(1, 60), min_size=1, max_size=300),
     rows=st.integers(1, 40),
@@ -298,20 +289,3 @@ def test_what_it_took_stands_beside_it_and_adds_up(tmp_path, monkeypatch):
     _, record = run(tmp_path / "parts", SHORT, unfinished=kept)
     assert before < seconds_of(kept) <= before + time.process_time() - start
     assert record["seconds"] > 0
-
-
-def test_a_learnable_task_is_learnt(trained):
-    model, _, curve = trained
-    assert evaluate(fresh(), models.toy(40, 2)).accuracy < 0.8
-    found = evaluate(model, models.toy(40, 2))
-    assert found.accuracy > 0.9 and found.macro_f1 > 0.9
-    assert curve[-1]["train_loss"] < curve[0]["train_loss"]
-    assert [round(c["epoch"], 3) for c in curve] == [0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4]
-
-
-def test_the_same_seed_gives_the_same_weights(trained, tmp_path):
-    _, folder, _ = trained
-    for name, seed in (("again", 1), ("other", 2)):
-        train(fresh(), models.toy(128), models.toy(24, 1), SPEC, tmp_path / name, ("toy", seed))
-    assert weights(tmp_path / "again") == weights(folder)
-    assert weights(tmp_path / "other") != weights(folder)
