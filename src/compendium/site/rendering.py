@@ -24,7 +24,7 @@ from attreval.core.tables import write_whole
 from compendium import project
 from compendium.explorer.page import write_page
 from compendium.papers.common.claims import read_claims, scorecard
-from compendium.papers.common.verdicts import VERDICTS
+from compendium.papers.common.verdicts import REPRODUCED, UNTESTABLE, VERDICTS
 from compendium.project import Results, replace_folder
 from compendium.site.api_page import python_markdown
 from compendium.site.cards import methods_markdown, metrics_markdown
@@ -178,9 +178,18 @@ def _run_facts(profile: str, manifest: Path) -> dict[str, str]:
 
 
 def _count_verdicts(tables: Path) -> dict[str, str]:
-    """How many claims of all papers got which verdict, as `run.claims...`; 0 where no notebook has judged any."""
-    found = scorecard(tables, checks=False).verdict if any(tables.glob("[!.]*_claims.csv")) else pd.Series(dtype=str)
-    counts = {verdict.replace(" ", "_"): (found == verdict).sum() for verdict in VERDICTS}
+    """How many claims of all papers got which verdict, as `run.claims...`; 0 where no notebook has judged any.
+
+    random_too: reproduced ones that random scores support as much. alone: tested ones that rest on one model trained once.
+    """
+    names = {verdict.replace(" ", "_"): verdict for verdict in VERDICTS}
+    if not any(tables.glob("[!.]*_claims.csv")):
+        return dict.fromkeys(["run.claims", *(f"run.claims_{name}" for name in (*names, "random_too", "alone"))], "0")
+    found, ranges = scorecard(tables, checks=False), {claim.id: claim.expect for claim in read_claims()}
+    counts = {name: (found.verdict == verdict).sum() for name, verdict in names.items()}
+    held = found[found.verdict == REPRODUCED]
+    counts["random_too"] = sum(bool(ranges[row.claim].as_much(row.value, row.null_scores)) for row in held.itertuples())
+    counts["alone"] = ((found.verdict != UNTESTABLE) & (found.models == 1) & (found.seeds == 1)).sum()
     return {f"run.claims_{name}": str(count) for name, count in counts.items()} | {"run.claims": str(len(found))}
 
 

@@ -62,6 +62,13 @@ class Expectation(Section):
             return (values >= low - slack) & (values <= high + slack)
         return (values > low) & (values < high)
 
+    def as_much(self, value: float, worlds: np.ndarray) -> np.ndarray:
+        """Whether each of `worlds` supports the claim as much as the value does; around a number, whether it lies near."""
+        if self.near is not None:
+            return self.holds(worlds)
+        worlds = np.asarray(worlds, dtype=float)
+        return worlds >= value - 1e-12 if self.above is not None else worlds <= value + 1e-12
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -102,11 +109,8 @@ class Finding:
         """
         worlds = {"null_scores": self.by_scores, "null_names": self.by_names}.get(MADE.get(null), np.zeros(0))
         worlds = worlds[~np.isnan(worlds)]
-        if expect.near is not None:
-            as_much = expect.holds(worlds)
-        else:
-            as_much = worlds >= self.value - 1e-12 if expect.above is not None else worlds <= self.value + 1e-12
-        return (int(as_much.sum()) + 1) / (len(worlds) + 1) if len(worlds) else float("nan")
+        supporting = int(expect.as_much(self.value, worlds).sum())
+        return (supporting + 1) / (len(worlds) + 1) if len(worlds) else float("nan")
 
     def measures(self, expect: Expectation, null: str, confidence: float) -> dict:
         """What a verdict rests on, beside the adjusted p: value, interval, what each null gives on average, null_p."""
