@@ -21,7 +21,7 @@ FRAME = pd.DataFrame(ROWS, columns=["task", "method", "share", "texts", "passes"
     ("given", "text"),
     [
         ({"where": {"task": "snli", "method": "lime"}, "column": "share", "format": ".2f"}, "0.26"),
-        ({"where": {"task": "snli", "method": "lime"}, "column": "share", "format": ".1%"}, "25.6 %"),
+        ({"where": {"task": "snli", "method": "lime"}, "column": "share", "format": ".1%"}, "25.6\u00a0%"),
         ({"where": {"task": "snli", "method": "lime"}, "column": "texts"}, "1,200"),
         ({"where": {"method": "random"}, "column": "share", "format": ".2f"}, "not part of this run"),
         ({"where": {"task": "snli"}, "take": "count"}, "2"),

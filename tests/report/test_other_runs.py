@@ -10,6 +10,7 @@ from reference import CHECKOUT
 from compendium.project import Results
 from compendium.site.committed import ALONE, other_runs
 from compendium.site.pictures import NO_LIMIT, draw_prices, time_to_accuracy
+from compendium.site.rendering import _count_verdicts
 
 RUN = CHECKOUT / "results" / "reference" / "quick"
 
@@ -70,3 +71,20 @@ def test_the_picture_of_prices(tmp_path):
     assert drawn == set(found[~found.method.isin(NO_LIMIT)].spearman)
     made = draw_prices(tmp_path / "none.csv", tmp_path)
     assert b"not part of this run" in made[1].read_bytes()
+
+
+def test_verdicts_are_counted_and_what_random_scores_support_as_much(tmp_path):
+    """Claimed are a value below 0, one above 0, and one from .98 to 1.02."""
+    rows = [
+        ("limsse-fails-on-agreement", "reproduced", -0.1, -0.4, 4),  # random scores more so
+        ("limsse-best-on-hybrid", "reproduced", 0.1, 0.05, 1),  # less so
+        ("agreement-rises-with-k", "reproduced", 1.0, 0.99, 1),  # near the number as well
+        ("length-bias", "contradicted", -0.1, 0.2, 1),
+        ("rises-with-ratio", "not testable here", 1.0, 1.0, 1),
+    ]
+    table = pd.DataFrame(rows, columns=["claim", "verdict", "value", "null_scores", "models"])
+    table.assign(kind="conclusion", seeds=1).to_csv(tmp_path / "04_poerner2018_claims.csv", index=False)
+    found = _count_verdicts(tmp_path)
+    assert (found["run.claims"], found["run.claims_reproduced"], found["run.claims_inconclusive"]) == ("5", "3", "0")
+    assert (found["run.claims_random_too"], found["run.claims_alone"]) == ("2", "3")
+    assert _count_verdicts(tmp_path / "empty") == dict.fromkeys(found, "0")

@@ -119,7 +119,7 @@ def _print(key: str, value: Any, given: dict[str, Any]) -> str:
     if spec == "p":
         return "below .001" if value < 0.001 else f"{value:.3f}".lstrip("0")
     if spec.endswith("%"):
-        return with_minus(f"{100 * value:{spec[:-1]}f} %")
+        return with_minus(f"{100 * value:{spec[:-1]}f}\u00a0%")
     if not spec and value != int(value):
         raise ReportError(f"{key}: {value!r} needs a `format`, such as .2f")
     return with_minus(format(value, spec) if spec else f"{int(value):,}")
