@@ -180,7 +180,7 @@ def _run_facts(profile: str, manifest: Path) -> dict[str, str]:
 def _count_verdicts(tables: Path) -> dict[str, str]:
     """How many claims of all papers got which verdict, as `run.claims...`; 0 where no notebook has judged any.
 
-    random_too: reproduced ones that random scores support as much. alone: tested ones that rest on one model trained once.
+    random_too: reproduced ones that random scores support as much. alone: tested ones on one model trained once.
     """
     names = {verdict.replace(" ", "_"): verdict for verdict in VERDICTS}
     if not any(tables.glob("[!.]*_claims.csv")):

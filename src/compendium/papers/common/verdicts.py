@@ -63,7 +63,7 @@ class Expectation(Section):
         return (values > low) & (values < high)
 
     def as_much(self, value: float, worlds: np.ndarray) -> np.ndarray:
-        """Whether each of `worlds` supports the claim as much as the value does; around a number, whether it lies near."""
+        """Whether each of `worlds` supports the claim as much as the value does: around a number, lies near it."""
         if self.near is not None:
             return self.holds(worlds)
         worlds = np.asarray(worlds, dtype=float)
