@@ -204,6 +204,7 @@ def doctor():
     from compendium.workflow.machine import count_processors
 
     device = pick_device()
+    precision = pick_precision("auto", device)
     free = shutil.disk_usage(project.home()).free / 1e9
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9
     quarto = shutil.which("quarto")
@@ -218,7 +219,7 @@ def doctor():
         (
             "device",
             f"{device.type}, {count_processors()} processors",
-            f"training and sampled methods run in {pick_precision('auto', device)}",
+            f"training and sampled methods run in {precision}",
         ),
         ("memory", f"{memory:.0f} GB", "enough" if memory >= 8 else "the quick profile wants 8 GB"),
         ("disk", f"{free:.0f} GB free", "enough" if free >= 5 else "quick wants about 5 GB: make room first"),

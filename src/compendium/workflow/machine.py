@@ -34,9 +34,8 @@ def commit() -> str:
     """The commit of the checkout, with `+` where files differ from it; empty outside a repository."""
 
     def git(*words: str) -> str:
-        return subprocess.run(
-            ["git", *words], cwd=project.home(), capture_output=True, text=True, check=True
-        ).stdout.strip()
+        options = {"cwd": project.home(), "capture_output": True, "text": True, "check": True}
+        return subprocess.run(["git", *words], **options).stdout.strip()
 
     try:
         return git("rev-parse", "--short=10", "HEAD") + ("+" if git("status", "--porcelain") else "")

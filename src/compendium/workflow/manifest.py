@@ -59,7 +59,6 @@ def describe_samples(profile: Profile) -> dict[str, str]:
 
 
 def _describe_sample(profile: Profile, judge: str) -> str:
-    """The sentence of one judge."""
     found: dict[tuple[str, int], dict[str, None]] = {}
     runs = profile.explained_runs(judge)
     for task, model, _ in runs:

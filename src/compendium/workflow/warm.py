@@ -60,7 +60,6 @@ class WarmProcess:
             self.process = subprocess.Popen(words, env=given, stdin=subprocess.DEVNULL, preexec_fn=end_with_parent)
 
     def end(self) -> None:
-        """End it, and what it still runs."""
         if self.process is not None:
             self.process.kill()
             self.process.wait()
