@@ -33,7 +33,6 @@ class Expanded:
 
     @property
     def text(self) -> str:
-        """The page as one Markdown text."""
         return "\n".join(line.text for line in self.lines) + "\n"
 
     def where(self, needle: str) -> str:
@@ -97,7 +96,6 @@ def expand(page: Path, home: Path, variables: Mapping[str, str], embed: Callable
         yield Line("", f"{below(target)}:end")
 
     def embed_cell(argument: str) -> str:
-        """The Markdown of an embedded cell."""
         address, _, label = argument.partition("#")
         if not label:
             raise ReportError(f"embed of {argument!r} names no cell; write notebook.ipynb#label")
