@@ -1,7 +1,5 @@
 """Commands of the study: fetch, run, plan, notebook, render, publish, explore, claims, doctor."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -1,7 +1,5 @@
 """Where things live: the project folder, its data and the results of a profile; and folders replaced as a whole."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Iterator

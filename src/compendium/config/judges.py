@@ -1,7 +1,5 @@
 """The sections of a profile that say how explanations are judged, a block a paper; unknown keys are errors."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 

@@ -3,8 +3,6 @@
 Paths are those of the profile's own folder; what is not there, or cannot be meant, is told before anything runs.
 """
 
-from __future__ import annotations
-
 import contextlib
 import difflib
 import json

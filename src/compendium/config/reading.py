@@ -6,8 +6,6 @@ either our reading, or a named other one, and never a mixture that nobody publis
 on which page, is in docs/decisions.md.
 """
 
-from __future__ import annotations
-
 import contextlib
 import difflib
 import re

@@ -1,7 +1,5 @@
 """The sections of a profile about models, tasks, training, explaining and intervals; unknown keys are errors."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, model_validator

@@ -4,8 +4,6 @@
 Importing this imports no heavy library.
 """
 
-from __future__ import annotations
-
 # ruff: noqa: F401, F811  (what others import from here; weights is a parameter, too)
 from collections.abc import Callable, Iterable
 

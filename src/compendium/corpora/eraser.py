@@ -5,8 +5,6 @@ whether the rest is enough: what they found not to be becomes NOT ENOUGH INFO, i
 is. The evidence is the first of ERASER's alternative evidence sets.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from functools import cache, partial

@@ -4,8 +4,6 @@ Its table is named by a hash of what the file holds and of how it is read, so th
 a changed file is another table.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterator, Sequence

@@ -5,8 +5,6 @@ Tomatoes: `rated_movies` leaves out those that its model was trained or chosen o
 the verdict. Words were rated one by one, out of context. It is the only human relevance that the registry carries.
 """
 
-from __future__ import annotations
-
 import ast
 import io
 import re

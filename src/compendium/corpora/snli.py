@@ -10,8 +10,6 @@ label, the level (`low` between words, `high` between phrases), and its characte
 interaction for each label; its words are those that lie wholly inside.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from functools import partial

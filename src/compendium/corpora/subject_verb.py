@@ -9,8 +9,6 @@ right and wrong form, and how many attractors there are, but neither subject nor
 where the parser finds no subject of that verb and number is dropped and counted.
 """
 
-from __future__ import annotations
-
 import csv
 from collections import Counter
 from collections.abc import Iterator, Sequence

@@ -4,8 +4,6 @@ Hashes of names and texts decide over splits, the same everywhere. spaCy's rule-
 word begins and ends. White space is no word, so every word holds at least one visible or control character.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 from collections import Counter, defaultdict

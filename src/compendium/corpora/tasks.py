@@ -3,8 +3,6 @@
 To add one: a Task below, and its builder `build_<name>` in the module that it names, which yields Rows.
 """
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace

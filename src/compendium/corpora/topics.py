@@ -10,8 +10,6 @@ Ragan 2018). Poerner et al. 2018 shuffle the official test part with a seed and 
 of files is not known, so the halves are chosen here by a hash of the post.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 import tarfile

@@ -3,8 +3,6 @@
 And a run's files as they are committed: smaller, without corpus texts, and with nothing of the machine.
 """
 
-from __future__ import annotations
-
 import base64
 import io
 import json

@@ -5,8 +5,6 @@ papers' tables from which ours lie far stand on the site with what was tried on 
 more than FAR; a count, points or an entropy, by more than that part of what is published.
 """
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Markdown that shows exactly a given text: escaping, pipe tables, executed notebooks; the error of a bad source."""
 
-from __future__ import annotations
-
 import base64
 import difflib
 import re

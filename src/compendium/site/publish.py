@@ -3,8 +3,6 @@
 What is committed of each file, site.committed says.
 """
 
-from __future__ import annotations
-
 import fnmatch
 import json
 import re

@@ -5,8 +5,6 @@ parts of words or rows with numbers between them. A quote is WINDOW letters in a
 where a word of the corpus does; a shorter text is found as a whole, if it has SHORTEST letters and FEWEST words.
 """
 
-from __future__ import annotations
-
 import csv
 import getpass
 import platform

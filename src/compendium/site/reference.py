@@ -5,8 +5,6 @@ section 4.3` becomes a citation where the bibliography has the work. The page of
 with its signature and docstring, and the records it takes.
 """
 
-from __future__ import annotations
-
 import inspect
 import re
 import unicodedata

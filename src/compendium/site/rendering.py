@@ -6,8 +6,6 @@ come from the package's own docstrings and registries, which say the same in eve
 installed, else pandoc: same pages, same sources. The PDF and the JATS are always by pandoc.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import re

@@ -4,8 +4,6 @@ paper/tables.yml declares the tables; paper/numbers.yml says for each key which 
 printed. A number whose table the run does not have, or in which no row matches, is left out; see site.rendering.
 """
 
-from __future__ import annotations
-
 import math
 import re
 import string

@@ -6,8 +6,6 @@ modules are not looked at: the schema of profiles, whose values are settings of 
 brings corpora here, since a step looks at a stamp beside each table, which changes when, and only when, the table does.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterable, Sequence

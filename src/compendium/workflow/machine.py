@@ -1,7 +1,5 @@
 """The machine that steps run on, in words that name no host and no user, and what every process of a run asks of it."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import platform

@@ -3,8 +3,6 @@
 It also holds samples: how many texts, by which models, a judge's figures rest on, as a sentence for their captions.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

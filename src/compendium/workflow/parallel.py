@@ -6,8 +6,6 @@ part is taken up again only where nothing that it depends on has changed: the pa
 and explanations of the run, and the task tables.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import multiprocessing

@@ -1,7 +1,5 @@
 """Run one notebook: papermill executes it aside; a finished one takes its place, a failed one is kept apart."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -4,8 +4,6 @@ Tables and figures are the same bytes from every run; what is not (seconds, vers
 own record, from which the manifest is made.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import platform

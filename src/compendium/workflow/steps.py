@@ -5,8 +5,6 @@ again when a file that it reads changes, its settings (every value of the profil
 packages' modules that it imports say, without comments and docstrings.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property

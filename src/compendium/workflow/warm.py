@@ -6,8 +6,6 @@ command `attreval` and the kernel `python3` are workflow/warm_client.py, which a
 files, and waits.
 """
 
-from __future__ import annotations
-
 import atexit
 import contextlib
 import importlib

@@ -1,7 +1,5 @@
 """Downloads, checks and opens what corpora are made from; FetchError says what could not be had, and what to do."""
 
-from __future__ import annotations
-
 import errno
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """What must be downloaded, opened and made for these tasks and weights, and what is there already?"""
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import json

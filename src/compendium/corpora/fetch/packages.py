@@ -6,8 +6,6 @@ script of the archive; our stand-in for setuptools (standin/) answers instead, w
 archive only the members that are needed are opened, never outside their folder, whole or not at all.
 """
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import json

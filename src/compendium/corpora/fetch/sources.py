@@ -3,8 +3,6 @@
 The folder is named by ATTREVAL_CORPORA and laid out as data/sources.toml lists it: `esnli/esnli_dev.csv`, ...
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import shutil

@@ -3,8 +3,6 @@
 A PDF, through pandoc's tree and Typst; and JATS, the XML that journals and archives take, in a zip with its pictures.
 """
 
-from __future__ import annotations
-
 import io
 import posixpath
 import re

@@ -4,8 +4,6 @@ A figure is a div `::: {#fig-x}`, a table a div `::: {#tbl-x}`, both with a capt
 heading `{#sec-x}`; a reference is `@fig-x`, to pandoc a citation.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import subprocess

@@ -4,8 +4,6 @@ Only three shortcodes exist, with Quarto's meaning: `include` (alone on a line, 
 that is rendered, or to the project where it starts with a slash), `var`, and `embed` (alone on a line).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The site as _quarto.yml plans it: every page and file, made with pandoc."""
 
-from __future__ import annotations
-
 import posixpath
 import re
 from collections.abc import Iterable
