@@ -88,7 +88,7 @@ def notebook(
 ):
     """Run one notebook with typed parameters; the executed copy goes to results/<profile>/notebooks."""
     from compendium.config import path_of
-    from compendium.workflow.machine import end_with_parent
+    from compendium.workflow.parallel import end_with_parent
     from compendium.workflow.run_notebook import run_notebook
 
     if os.environ.get("ATTREVAL_IN_WORKFLOW"):
@@ -199,7 +199,7 @@ def doctor():
 
     from attreval.models.placing import pick_device, pick_precision
     from compendium import config, corpora, project
-    from compendium.workflow.machine import count_processors
+    from compendium.workflow.manifest import count_processors
 
     device = pick_device()
     precision = pick_precision("auto", device)

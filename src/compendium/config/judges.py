@@ -116,13 +116,9 @@ class FaithfulnessSpec(Section):
     noise_variances: list[Annotated[float, Field(gt=0)]] = [0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 2.0]
 
     @model_validator(mode="after")
-    def compared_with_random(self):
+    def compared_with_random_and_no_mixture(self):
         if "random" not in self.methods:
             raise ValueError("methods need `random`: diagnosticity is a comparison with it")
-        return self
-
-    @model_validator(mode="after")
-    def no_mixture(self):
         own = {"norm": "minmax", "ties": "lose", "rival": "random"}
         if self.protocol == "released" and (mixed := [k for k, default in own.items() if getattr(self, k) != default]):
             raise ValueError(f"protocol: released sets {mixed[0]} itself; leave it out, or take the paper's protocol")

@@ -6,10 +6,14 @@ part is taken up again only where nothing that it depends on has changed: the pa
 and explanations of the run, and the task tables.
 """
 
+import ctypes
 import hashlib
 import json
 import multiprocessing
+import os
 import pickle
+import signal
+import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -24,11 +28,23 @@ from compendium.config import Profile, make_known
 from compendium.corpora.own_tasks import digest_once
 from compendium.imports import PACKAGES
 from compendium.project import Results
-from compendium.workflow.machine import end_with_parent
 
 READ = ("models", "attributions", "tokens")  # folders of results that parts are made from
 LATE = ("torch._dynamo", "transformers.modeling_utils")  # imported when a model is opened, at four seconds each time
 Notify = Callable[[int, int], None] | None
+
+
+def end_with_parent() -> None:
+    """Ask the kernel (Linux) to end this process when its parent dies, so that a killed run leaves nothing behind."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None, use_errno=True).prctl(1, signal.SIGKILL)
+
+
+def thread_variables(threads: int) -> dict[str, str]:
+    """The environment in which libraries start with so many threads."""
+    names = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+    tokenizers = os.environ.get("TOKENIZERS_PARALLELISM", "false")
+    return dict.fromkeys(names, str(threads)) | {"TOKENIZERS_PARALLELISM": tokenizers}
 
 
 def map_side_by_side(

@@ -16,7 +16,8 @@ from pathlib import Path
 from attreval.core.tables import sweep_parts
 from compendium import config, corpora, project
 from compendium.workflow.graph import stamp_path
-from compendium.workflow.machine import count_processors, end_with_parent
+from compendium.workflow.manifest import count_processors
+from compendium.workflow.parallel import end_with_parent
 from compendium.workflow.run_notebook import MARK
 from compendium.workflow.warm import WarmProcess, warm_process
 

@@ -26,8 +26,7 @@ from attreval.core.spent import seconds_of
 from attreval.core.tables import write_csv, write_json, write_values, write_whole
 from compendium import config, project
 from compendium.workflow import parameters
-from compendium.workflow.machine import thread_variables
-from compendium.workflow.parallel import kept_or_made, map_side_by_side, part_paths
+from compendium.workflow.parallel import kept_or_made, map_side_by_side, part_paths, thread_variables
 
 VERSIONS = ("torch", "transformers", "captum", "shap", "numpy", "pandas", "scikit-learn", "pyarrow", "papermill")
 

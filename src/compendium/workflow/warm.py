@@ -27,7 +27,7 @@ from pathlib import Path
 from ipykernel.kernelspec import get_kernel_dict
 
 from attreval.core.tables import write_json
-from compendium.workflow.machine import end_with_parent, thread_variables
+from compendium.workflow.parallel import end_with_parent, thread_variables
 
 CLIENT = Path(__file__).with_name("warm_client.py")
 SWITCH = "ATTREVAL_WARM"  # `0` turns warm processes off
