@@ -84,7 +84,7 @@ from attreval.metrics.separation import separation
 from attreval.models.scorer import Scorer
 from attreval.trial.measure import PLANTED_METRICS, evaluate
 from compendium.papers.joint import planted, values
-from compendium.site.cards import methods_markdown, metrics_markdown
+from compendium.site.reference import methods_markdown, metrics_markdown
 
 assert list(METHODS)[-2:] == ["gradients_combined", "gradient_max"], "a new method stands at the end"
 assert methods_for("recurrent")[-1] == "gradient_max"

@@ -1,7 +1,5 @@
 """What the study has: corpora, models, notebooks, profiles, as plain rows."""
 
-from __future__ import annotations
-
 from compendium import config, corpora
 from compendium.workflow.parameters import NOTEBOOKS
 

@@ -1,7 +1,5 @@
 """Commands of the study: fetch, run, plan, notebook, render, publish, explore, claims, doctor."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys
@@ -90,7 +88,7 @@ def notebook(
 ):
     """Run one notebook with typed parameters; the executed copy goes to results/<profile>/notebooks."""
     from compendium.config import path_of
-    from compendium.workflow.machine import end_with_parent
+    from compendium.workflow.parallel import end_with_parent
     from compendium.workflow.run_notebook import run_notebook
 
     if os.environ.get("ATTREVAL_IN_WORKFLOW"):
@@ -201,9 +199,10 @@ def doctor():
 
     from attreval.models.placing import pick_device, pick_precision
     from compendium import config, corpora, project
-    from compendium.workflow.machine import count_processors
+    from compendium.workflow.manifest import count_processors
 
     device = pick_device()
+    precision = pick_precision("auto", device)
     free = shutil.disk_usage(project.home()).free / 1e9
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9
     quarto = shutil.which("quarto")
@@ -218,7 +217,7 @@ def doctor():
         (
             "device",
             f"{device.type}, {count_processors()} processors",
-            f"training and sampled methods run in {pick_precision('auto', device)}",
+            f"training and sampled methods run in {precision}",
         ),
         ("memory", f"{memory:.0f} GB", "enough" if memory >= 8 else "the quick profile wants 8 GB"),
         ("disk", f"{free:.0f} GB free", "enough" if free >= 5 else "quick wants about 5 GB: make room first"),

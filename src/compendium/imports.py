@@ -1,7 +1,5 @@
 """Imports: the files of the library and the study that a source needs, directly or through what it imports."""
 
-from __future__ import annotations
-
 import ast
 import hashlib
 from collections.abc import Iterable, Sequence

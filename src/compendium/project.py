@@ -1,7 +1,5 @@
 """Where things live: the project folder, its data and the results of a profile; and folders replaced as a whole."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Iterator
@@ -31,14 +29,14 @@ def home() -> Path:
     )
 
 
+def read_yaml(path: Path) -> Any:
+    return yaml.load(path.read_text(encoding="utf-8"), Loader=SafeLoader)
+
+
 def _data_folder() -> Path:
     """The folder for downloads and task tables: ATTREVAL_DATA, or `data/` in the project."""
-    return Path(os.environ["ATTREVAL_DATA"]).resolve() if os.environ.get("ATTREVAL_DATA") else home() / "data"
-
-
-def read_yaml(path: Path) -> Any:
-    """What a YAML file holds."""
-    return yaml.load(path.read_text(encoding="utf-8"), Loader=SafeLoader)
+    given = os.environ.get("ATTREVAL_DATA")
+    return Path(given).resolve() if given else home() / "data"
 
 
 def raw() -> Path:
@@ -57,30 +55,11 @@ class Results:
 
     root: Path
 
-    @property
-    def tables(self) -> Path:
-        """CSV tables, the same bytes from every run."""
-        return self.root / "tables"
-
-    @property
-    def figures(self) -> Path:
-        """Figures as PNG and SVG."""
-        return self.root / "figures"
-
-    @property
-    def instances(self) -> Path:
-        """What judges say of single instances, one Parquet file a notebook run; see Step.per_instance."""
-        return self.root / "instances"
-
-    @property
-    def notebooks(self) -> Path:
-        """Executed notebooks."""
-        return self.root / "notebooks"
-
-    @property
-    def steps(self) -> Path:
-        """What each step was given and what it took: seconds, evaluations, versions."""
-        return self.root / "steps"
+    tables = property(lambda self: self.root / "tables")  # CSV, the same bytes from every run
+    figures = property(lambda self: self.root / "figures")  # PNG and SVG
+    instances = property(lambda self: self.root / "instances")  # what judges say of single ones: Step.per_instance
+    notebooks = property(lambda self: self.root / "notebooks")  # executed
+    steps = property(lambda self: self.root / "steps")  # what each was given and took: seconds, evaluations, versions
 
     def table(self, name: str, notebook: str, *run: object) -> Path:
         """A CSV table of a notebook, of one of its runs where it has several (task, model, seed and part)."""
@@ -99,15 +78,12 @@ class Results:
         return path
 
     def executed(self, step: str) -> Path:
-        """The executed copy of a notebook."""
         return self.notebooks / f"{step}.ipynb"
 
     def record(self, step: str) -> Path:
-        """The record of a step."""
         return self.steps / f"{step}.json"
 
     def model(self, task: str, model: str, seed: int) -> Path:
-        """The folder of one trained model."""
         return self.root / "models" / run_name(task, model, seed)
 
     def parts(self, step: str) -> Path:

@@ -185,6 +185,7 @@ def test_a_killed_process_leaves_the_old_file_or_none(tmp_path, before):
     assert not before or json.loads(path.read_text()) == before
     left = [Path(name) for name in os.listdir(folder.steps) if name != "x.json"]
     assert all(name.name.startswith(".") for name in left)
-    assert workflow.discard_incomplete(folder) == []  # it reads the records, and must not stumble over a half one
+    # it reads the records, and must not stumble over a half one
+    assert workflow.find_incomplete(folder, discard=True) == []
     write_json(path, {"step": "new", "files": []})
     assert json.loads(path.read_text())["step"] == "new"

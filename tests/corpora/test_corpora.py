@@ -19,7 +19,7 @@ from reference.files import write_csv, write_lines, write_tar
 from attreval.core.tables import read_about, write_instances
 from attreval.texts.rows import Counts, Row
 from compendium import corpora
-from compendium.corpora import building, eraser, reviews, snli, topics
+from compendium.corpora import eraser, reviews, snli, table, topics
 from compendium.corpora.eraser import mark_spans
 from compendium.corpora.fetch import FetchError, packages, sources
 from compendium.corpora.table import with_words, words_of
@@ -125,7 +125,7 @@ def test_equal_texts_never_lie_in_two_splits(extra):
     size = min(Counter(label for _, label in rows).values())
     counts = {"train": 2 * (size - 20), "dev": 2 * 5, "test": 2 * 15}
     keep = [row for label in (0, 1) for row in [r for r in rows if r[1] == label][:size]]
-    splits = building.by_counts(keep, counts, key=lambda r: r[0], label=lambda r: r[1], salt="x")
+    splits = table.by_counts(keep, counts, key=lambda r: r[0], label=lambda r: r[1], salt="x")
     assert Counter(splits) == counts and len(set(zip(keep, splits, strict=True))) == len(set(keep))
     balance = Counter((split, label) for (_, label), split in zip(keep, splits, strict=True))
     assert all(balance[name, 0] == balance[name, 1] for name in counts)
@@ -134,17 +134,17 @@ def test_equal_texts_never_lie_in_two_splits(extra):
 def test_splits_follow_from_counts_shares_and_keys_alone():
     with pytest.raises(ValueError, match="5 rows do not fill"):
         rows = [("same", 0)] * 4 + [("other", 0)]
-        building.by_counts(rows, {"train": 3, "test": 2}, key=lambda r: r[0], label=lambda r: r[1], salt="x")
+        table.by_counts(rows, {"train": 3, "test": 2}, key=lambda r: r[0], label=lambda r: r[1], salt="x")
     shares = {"train": 0.7, "dev": 0.1, "test": 0.2}
-    drawn = Counter(building.by_share(f"key {number}", shares, "x") for number in range(3_000))
+    drawn = Counter(table.by_share(f"key {number}", shares, "x") for number in range(3_000))
     assert all(abs(drawn[name] / 3_000 - share) < 0.03 for name, share in shares.items())
     rows = [Row(f"r{number}", split, ("x",), 0) for number in range(50) for split in ("test", "train")]
-    ordered = building.in_order(rows, "x")
-    assert ordered == building.in_order(rows[::-1], "x")
+    ordered = table.in_order(rows, "x")
+    assert ordered == table.in_order(rows[::-1], "x")
     assert [row.split for row in ordered] == ["train"] * 50 + ["test"] * 50
     assert [row.id for row in ordered[:50]] != sorted(row.id for row in ordered[:50])
-    assert building.same_text(" a\tb\n") == building.same_text("a b")
-    assert building.same_text("a b", "c") != building.same_text("a", "b c")
+    assert table.same_text(" a\tb\n") == table.same_text("a b")
+    assert table.same_text("a b", "c") != table.same_text("a", "b c")
 
 
 # Registry corpora
@@ -462,16 +462,16 @@ def test_the_real_tables_are_as_the_readme_says(real, name):
         pytest.skip(f"no such table here: attreval fetch --task {name}")
     about, task = read_about(real[name]), corpora.TASKS[name]
     assert {"train": 0, "dev": 0} | about["rows"] == stated_counts()[name]
-    table = pq.read_table(real[name], columns=["id", "split", "label", "segments", "words"])
-    assert pc.min(pc.list_value_length(table["words"])).as_py() > 0
-    rows = table.drop_columns("words").to_pandas()
+    stored = pq.read_table(real[name], columns=["id", "split", "label", "segments", "words"])
+    assert pc.min(pc.list_value_length(stored["words"])).as_py() > 0
+    rows = stored.drop_columns("words").to_pandas()
     assert rows.id.is_unique and rows.split.value_counts().to_dict() == about["rows"]
     for _, part in rows.groupby("split"):
         share = part.label.value_counts(normalize=True)
         assert set(share.index) == set(range(len(task.labels)))
         first = part.label[:300].value_counts(normalize=True).reindex(share.index, fill_value=0)
         assert (first - share).abs().max() < 0.12, "the first rows are no sample"
-    keys = rows.segments.map(lambda texts: texts[0] if name == "snli" else building.same_text(*texts))
+    keys = rows.segments.map(lambda texts: texts[0] if name == "snli" else table.same_text(*texts))
     assert rows.split.groupby(keys).nunique().max() == 1, "one text in two splits"
 
 

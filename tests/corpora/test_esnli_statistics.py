@@ -10,8 +10,7 @@ from attreval.core.records import Instance
 from attreval.metrics.marks import overlap, spaced_marks
 from attreval.texts.rows import Counts
 from compendium.corpora import snli
-from compendium.corpora.building import csv_rows
-from compendium.corpora.table import find_words, join_segments
+from compendium.corpora.table import csv_rows, find_words, join_segments
 
 FOLDER = Path(os.environ.get("ATTREVAL_CORPORA", "/nowhere")) / "esnli"
 pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="ATTREVAL_CORPORA names no folder with esnli in it")

@@ -11,7 +11,6 @@ from reference.models import instance
 from attreval.core.records import Evidence
 from attreval.core.tables import read_instances, write_instances
 from attreval.texts.rows import Counts
-from compendium.corpora import probes
 from compendium.corpora import subject_verb as sv
 from compendium.corpora.table import with_words
 
@@ -143,7 +142,7 @@ def test_gold_trees_are_read_without_ranges_and_empty_nodes(tmp_path):
     path.write_text("\n".join([TREE, TREE, long, none, short, "# only a comment\n"]))
     sources = {"ud_ewt/en_ewt-ud-dev.conllu": path, "agreement_parsed": write_known(tmp_path, ["the", "loaves"])}
     counts = Counts()
-    made, plain = map(instance_of, probes.build_agreement_ud(sources, counts))
+    made, plain = map(instance_of, sv.build_agreement_ud(sources, counts))
     assert made.segments == ("the NN POS loaves",) and (plain.segments, plain.label) == (("NN",), 0)
     assert (made.label, made.evidence.spans, made.evidence.attractors) == (1, ((3, 4, 0),), 0)
     assert counts.dropped == {"a sentence seen before": 1, "more than 50 words": 1}
@@ -153,7 +152,7 @@ def test_gold_trees_are_read_without_ranges_and_empty_nodes(tmp_path):
 def test_the_number_of_a_form_shows_against_the_other():
     known = {("is", "are"): 0, ("have", "has"): 1, ("passes", "pass"): 0, ("pass", "passes"): 1}
     known |= {("edit", "edit"): None, ("kiss", "kiss"): None, ("ran", "run"): None}
-    assert {forms: probes.number_of(*forms) for forms in known} == known
+    assert {forms: sv.number_of(*forms) for forms in known} == known
 
 
 class Parser:
@@ -175,14 +174,14 @@ class Parser:
 
 
 def test_probes_keep_the_attractors_of_the_file_and_drop_what_the_parser_does_not_find(tmp_path, monkeypatch):
-    monkeypatch.setattr(probes, "load_parser", lambda folder: Parser())
+    monkeypatch.setattr(sv, "load_parser", lambda folder: Parser())
     lines = ["the loaves of the oven are warm . <eos>", "the oven is warm <eos>", "x y are <eos>", "the " * 60 + "is"]
     (tmp_path / "text").write_text("\n".join(lines) + "\n")
     (tmp_path / "gold").write_text("5\tare\tis\t7\n2\tis\tare\t0\n2\tran\trun\t0\n60\tis\tare\t0\n")
-    sources = {probes.TEXT: tmp_path / "text", probes.GOLD: tmp_path / "gold", sv.PARSER: tmp_path}
+    sources = {sv.TEXT: tmp_path / "text", sv.GOLD: tmp_path / "gold", sv.PARSER: tmp_path}
     sources["agreement_parsed"] = write_known(tmp_path, ["the", "of", "loaves"])
     counts = Counts()
-    (row,) = probes.build_agreement_linzen(sources, counts)
+    (row,) = sv.build_agreement_linzen(sources, counts)
     made = instance_of(row)
     assert made.segments == ("the loaves of the NN",)
     assert (made.label, made.evidence.attractors, made.evidence.spans) == (1, 7, ((1, 2, 0),))

@@ -20,7 +20,7 @@ from compendium.papers.pipeline import overview as pipeline
 from compendium.papers.poerner2018 import sentences as poerner
 from compendium.papers.sun2024 import sentences as sun
 from compendium.papers.zhao2023 import sentences as zhao
-from compendium.site.numbers import read_declared_numbers, read_numbers
+from compendium.site.tables import read_declared_numbers, read_numbers
 
 RUNS = [CHECKOUT / "results" / "reference" / run / "tables" for run in ("quick", "full")]
 K = 4

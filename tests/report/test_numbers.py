@@ -7,7 +7,7 @@ from reference import CHECKOUT
 from compendium.config import load
 from compendium.corpora import TASKS
 from compendium.site.markdown import ReportError, with_minus
-from compendium.site.numbers import number_text, read_declared_numbers, read_numbers
+from compendium.site.tables import number_text, read_declared_numbers, read_numbers
 
 ROWS = [
     ("snli", "lime", 0.256, 1200, True),

@@ -8,8 +8,7 @@ import panflute as pf
 import pytest
 from reference import CHECKOUT
 
-from compendium.site.markdown import ReportError, raw_html
-from compendium.site.notebook import notebook_markdown, outputs_markdown, read_notebook
+from compendium.site.markdown import ReportError, notebook_markdown, outputs_markdown, raw_html, read_notebook
 from compendium.site.pandoc_route import pandoc
 from compendium.site.pandoc_route.pandoc import number
 from compendium.site.pandoc_route.shortcodes import expand

@@ -25,8 +25,7 @@ from attreval.core.tables import write_csv, write_instances, write_json
 from compendium import config, corpora, project
 from compendium.papers.common.claims import read_claims, score
 from compendium.site import quotes as proof
-from compendium.site.clean_copies import shrink_png, shrink_svg
-from compendium.site.committed import ELSEWHERE, LEAD, committed, write_links
+from compendium.site.committed import ELSEWHERE, LEAD, committed, shrink_png, shrink_svg, write_links
 from compendium.site.fidelity import fidelity_markdown, main_runs, reason_of
 from compendium.site.publish import publish, publish_steps
 from compendium.site.quotes import WINDOW, find_quotes, letters
@@ -258,7 +257,7 @@ def test_which_tables_are_committed(home):
 def test_what_is_left_names_file_and_place_and_nothing_is_committed(home, monkeypatch):
     before = publish("quick")
     kept = sorted(path.name for path in before.rglob("*"))
-    monkeypatch.setattr("compendium.site.clean_copies.clean_notebook", lambda path, *_: (nbformat.read(path, 4), []))
+    monkeypatch.setattr("compendium.site.committed.clean_notebook", lambda path, *_: (nbformat.read(path, 4), []))
     with pytest.raises(ValueError, match=r"names a machine:\n  \w+.ipynb: /home/somebody"):
         publish("quick")
     monkeypatch.setattr(proof, "machine_facts", lambda files: [])

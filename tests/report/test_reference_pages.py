@@ -15,9 +15,9 @@ from attreval.methods import METHODS
 from attreval.methods.method import FAMILIES, Method
 from attreval.metrics import METRICS
 from attreval.metrics.metric import JUDGES
-from compendium.site import cards
-from compendium.site.api_page import RECORDS, code, constants, describe, inline, public_members, public_names
+from compendium.site import reference as cards
 from compendium.site.pandoc_route import pandoc
+from compendium.site.reference import RECORDS, code, constants, describe, inline, public_members, public_names
 from compendium.site.rendering import reference_pages
 
 BIBLIOGRAPHY = CHECKOUT / "paper" / "references.bib"

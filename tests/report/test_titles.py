@@ -10,8 +10,7 @@ from bs4 import BeautifulSoup
 from attreval.methods import METHODS
 from compendium.corpora import TASKS
 from compendium.site.markdown import ReportError
-from compendium.site.numbers import number_text, read_declared_numbers
-from compendium.site.tables import html_with_titles, in_words, title_of, titles
+from compendium.site.tables import html_with_titles, in_words, number_text, read_declared_numbers, title_of, titles
 
 
 def test_every_method_and_task_has_a_title_that_is_no_key():

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from compendium.site.far_cells import far_cells, far_cells_markdown
+from compendium.site.fidelity import far_cells, far_cells_markdown
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ import yaml
 from inventory import SUPPLEMENTS, inventory
 
 from compendium.site.markdown import ReportError
-from compendium.site.pandoc_route import jats, pdf
+from compendium.site.pandoc_route import documents
 from compendium.site.pandoc_route import site as site_module
 from compendium.site.pandoc_route.site import build, read_site
 from compendium.site.rendering import render, stage
@@ -101,8 +101,10 @@ def test_the_pdf_has_the_figures_tables_and_numbers_of_the_page(home, parsed, mo
         assert all((path.parent / picture).is_file() for picture in re.findall(r'image\("([^"]+)"', kept[-1]))
         return b""
 
-    monkeypatch.setattr(pdf.typst, "compile", keep)
-    pdf.make_pdf(read_site(home, yaml.safe_load((home / "_variables.yml").read_text())), home / "paper" / f"{name}.qmd")
+    monkeypatch.setattr(documents.typst, "compile", keep)
+    documents.make_pdf(
+        read_site(home, yaml.safe_load((home / "_variables.yml").read_text())), home / "paper" / f"{name}.qmd"
+    )
     floats = parsed[home / "_site" / "paper" / f"{name}.html"].find_all("figure", id=True)
     assert len(floats) >= least and 'image("figures/scorecard' in kept[0]
     for one in floats:
@@ -116,8 +118,8 @@ def test_the_pdf_has_the_figures_tables_and_numbers_of_the_page(home, parsed, mo
 @pytest.mark.parametrize("name", ["index", "kamp2023"])
 def test_the_jats_has_the_figures_and_tables_of_the_page_and_every_reference_leads_somewhere(home, parsed, name):
     site = read_site(home, yaml.safe_load((home / "_variables.yml").read_text()))
-    made = jats.make_jats(site, home / "paper" / f"{name}.qmd")
-    assert made == jats.make_jats(site, home / "paper" / f"{name}.qmd")
+    made = documents.make_jats(site, home / "paper" / f"{name}.qmd")
+    assert made == documents.make_jats(site, home / "paper" / f"{name}.qmd")
     with ZipFile(BytesIO(made)) as archive:
         article = ElementTree.fromstring(archive.read("manuscript.xml"))
         names = set(archive.namelist()) - {"manuscript.xml"}
@@ -132,7 +134,7 @@ def test_the_jats_has_the_figures_and_tables_of_the_page_and_every_reference_lea
 def test_authors_and_doi_of_the_citation_file_are_those_of_the_jats():
     one = {"family-names": "Curie", "given-names": "Marie", "orcid": "https://orcid.org/0000-0000-0000-0000"}
     given = {"authors": [one | {"affiliation": "Sorbonne"}, {"name": "A team"}], "doi": "10.5072/1"}
-    assert jats.read_authors(given) == {
+    assert documents.read_authors(given) == {
         "author": [
             {"surname": "Curie", "given-names": "Marie", "orcid": one["orcid"]}
             | {"affiliation": [{"organization": "Sorbonne"}]},

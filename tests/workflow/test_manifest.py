@@ -8,8 +8,7 @@ import re
 from reference import CHECKOUT
 
 from compendium import config
-from compendium.workflow.machine import describe_machine
-from compendium.workflow.manifest import describe_samples
+from compendium.workflow.manifest import describe_machine, describe_samples
 
 
 def test_hardware_and_system_are_told_and_nobody_is_named():

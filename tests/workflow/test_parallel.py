@@ -14,7 +14,7 @@ from compendium import project
 from compendium.config import Profile
 from compendium.project import Results
 from compendium.workflow import parallel
-from compendium.workflow.parallel import kept_or_made, map_side_by_side, parts_of
+from compendium.workflow.parallel import kept_or_made, map_side_by_side, part_paths
 from compendium.workflow.step import Step
 
 
@@ -124,9 +124,11 @@ def test_a_part_that_trains_its_own_models_does_not_look_at_those_of_the_run(ste
 
 
 def test_what_names_a_part(step):
-    parts = parts_of("x", step.profile, step.results)
-    same = [parts.path(halve, (step.profile, step.results, "snli", 1, [models.instance("a", name="i")])) for _ in "ab"]
+    def path(*name):
+        return part_paths("x", step.profile, step.results, [name])[0]
+
+    same = [path(halve, (step.profile, step.results, "snli", 1, [models.instance("a", name="i")])) for _ in "ab"]
     assert same[0] == same[1] and same[0].parent == step.results.parts("x")
-    assert parts.path(halve, ("snli", 2)) != parts.path(halve, ("snli", 1)) != parts.path(kept_or_made, ("snli", 1))
+    assert path(halve, ("snli", 2)) != path(halve, ("snli", 1)) != path(kept_or_made, ("snli", 1))
     with pytest.raises(TypeError, match="cannot be named by a set"):
-        parts.path({1})
+        path({1})

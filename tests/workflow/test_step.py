@@ -12,7 +12,7 @@ from reference.profiles import TASK, TINY
 from compendium import config, project
 from compendium.workflow import parameters, step
 from compendium.workflow import run_snakemake as workflow
-from compendium.workflow.run_snakemake import ProgressReport, WorkflowFailed, discard_incomplete, is_dry, lock_results
+from compendium.workflow.run_snakemake import ProgressReport, WorkflowFailed, find_incomplete, is_dry, lock_results
 from compendium.workflow.step import set_display
 
 GIVEN = {"models": {"tiny": TINY}, "tasks": {"snli": TASK}, "explain": {"methods": ["random"]}}
@@ -68,9 +68,9 @@ def test_progress_goes_to_the_log_of_the_workflow(tmp_path, monkeypatch):
 def test_the_record_of_a_step_goes_with_its_files(tmp_path):
     leave(tmp_path)
     results = project.Results(tmp_path / "mine")
-    assert discard_incomplete(results) == [] and len(list(results.steps.iterdir())) == 1
+    assert find_incomplete(results, discard=True) == [] and len(list(results.steps.iterdir())) == 1
     (results.tables / "02_train-snli-tiny-s1_accuracy.csv").unlink()
-    assert discard_incomplete(results) == ["02_train-snli-tiny-s1"]
+    assert find_incomplete(results, discard=True) == ["02_train-snli-tiny-s1"]
     assert list(results.steps.iterdir()) == []
 
 

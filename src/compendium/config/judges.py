@@ -1,7 +1,5 @@
 """The sections of a profile that say how explanations are judged, a block a paper; unknown keys are errors."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
@@ -16,29 +14,27 @@ Count = Annotated[int, Field(ge=1)]
 Ratio = Annotated[float, Field(gt=0, le=1)]
 Technique = Literal["shapley", "attention", "gradients"]
 
-# Poerner et al. 2018
-
 
 class PointingSpec(Section):
-    """The pointing game. ties: by expectation, or to the first, as the original. affix: see metrics.pointing_game."""
+    """The pointing game of Poerner et al. (2018).
+
+    ties: by expectation, or to the first, as the original. affix: see metrics.pointing_game.
+    """
 
     ties: Literal["expectation", "first"] = "expectation"
     affix: Literal["code", "paper", "both"] = "code"
 
 
-# Kamp et al. 2023
-
-
 class AgreementSpec(Section):
     """agreement@k for k = 1..largest_k, and dynamic k beside fixed_k, the mean number of tokens that people mark.
 
-    peaks: the rule of dynamic k, see metrics.dynamic_k.PEAK_RULES. ties: by their `expectation`, or broken at `random`
-    as the released code does. people: have a `top_k` of their own like any voter (the code), or vote by their `share`
-    (the paper's words). improvement: what Table 1 adds up over a method's pairs: `positive` differences, `signed` ones,
-    or their `mean`. length_tolerance: texts within so many tokens of a length are a group of Figure 6.
-    tie_draws: random tie-breaks compared with the expectation. apd_itself: see metrics.pairwise_difference. runs: what
-    tables of agreement are of: `all` runs, or of a model's several seeds only the one with the `lowest_apd`, with which
-    the paper explains.
+    Of Kamp et al. (2023). peaks: the rule of dynamic k, see metrics.dynamic_k.PEAK_RULES. ties: by their `expectation`,
+    or broken at `random` as the released code does. people: have a `top_k` of their own like any voter (the code), or
+    vote by their `share` (the paper's words). improvement: what Table 1 adds up over a method's pairs: `positive`
+    differences, `signed` ones, or their `mean`. length_tolerance: texts within so many tokens of a length are a group
+    of Figure 6. tie_draws: random tie-breaks compared with the expectation. apd_itself: see
+    metrics.pairwise_difference. runs: what tables of agreement are of: `all` runs, or of a model's several seeds only
+    the one with the `lowest_apd`, with which the paper explains.
     """
 
     largest_k: int = Field(10, ge=1)
@@ -91,31 +87,22 @@ class SeedStudySpec(Section):
             raise ValueError(f"seed_study asks for model {self.model!r}; defined are: {', '.join(models)}")
 
 
-# Zhao & Aletras 2023
-
-
 class FaithfulnessSpec(Section):
     """Erasure at these rationale ratios, and soft erasure of the scores of `methods`, each with `draws` random masks.
 
-    norm: how scores become strengths of soft erasure, see metrics.soft_erasure. ties: whether a tie with the rival is a
-    loss, half a win or a win. rival: `random` scores, or a method's own scores `permuted`. protocol: the paper's, or
-    that of the released code, which sets all of these. released_rows: on how many of a task's first
-    instances the released code is measured beside the main run; all where it is null.
-    driver_rows: on how many it is measured what decides the level of hard measures, as far as that asks the model.
-    scale_rows: on how many of a task's first instances it is measured whether the scale of scores decides, by rivals
-    and masks of equal scale. control_rows: on how many everything else that could be done otherwise is measured (the
-    released code, other norms, the paper's alternatives). noise_variances: of the
-    multiplicative noise.
+    Of Zhao & Aletras (2023). norm: how scores become strengths of soft erasure, see metrics.soft_erasure. ties: whether
+    a tie with the rival is a loss, half a win or a win. rival: `random` scores, or a method's own scores `permuted`.
+    protocol: the paper's, or that of the released code, which sets all of these. On how many of a task's first
+    instances is measured besides: released_rows: the released code, on all where it is null; driver_rows: what decides
+    the level of hard measures, as far as that asks the model; scale_rows: whether the scale of scores decides, by
+    rivals and masks of equal scale; control_rows: everything else that could be done otherwise (the released code,
+    other norms, the paper's alternatives). noise_variances: of the multiplicative noise.
     """
 
     ratios: list[Ratio] = [0.01, 0.05, 0.1, 0.2, 0.5]
     methods: MethodNames = [
-        "random",
-        "attention",
-        "scaled_attention",
-        "gradient_x_input_absolute",
-        "integrated_gradients_zero",
-        "deeplift",
+        *("random", "attention", "scaled_attention"),
+        *("gradient_x_input_absolute", "integrated_gradients_zero", "deeplift"),
     ]
     draws: Count = 4
     norm: Literal["minmax", "sigmoid", "softmax", "rank", "calibrated"] = "minmax"
@@ -129,20 +116,13 @@ class FaithfulnessSpec(Section):
     noise_variances: list[Annotated[float, Field(gt=0)]] = [0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 2.0]
 
     @model_validator(mode="after")
-    def compared_with_random(self):
+    def compared_with_random_and_no_mixture(self):
         if "random" not in self.methods:
             raise ValueError("methods need `random`: diagnosticity is a comparison with it")
-        return self
-
-    @model_validator(mode="after")
-    def no_mixture(self):
         own = {"norm": "minmax", "ties": "lose", "rival": "random"}
         if self.protocol == "released" and (mixed := [k for k, default in own.items() if getattr(self, k) != default]):
             raise ValueError(f"protocol: released sets {mixed[0]} itself; leave it out, or take the paper's protocol")
         return self
-
-
-# Sun et al. 2024
 
 
 class AgentsSpec(Section):
@@ -217,9 +197,6 @@ class DiagnosisSpec(Section):
         return self
 
 
-# All papers together, and the planted worlds
-
-
 class BudgetsSpec(Section):
     """How much must sampled methods spend? tasks: for each task the methods that are asked, of its first model.
 
@@ -243,14 +220,8 @@ class LimitsSpec(Section):
     tasks: dict[str, Count] = {}
     words: Count = 9
     methods: MethodNames = [
-        "random",
-        "gradient_l2",
-        "gradient_x_input",
-        "integrated_gradients",
-        "occlusion_1",
-        "omission_1",
-        "attention",
-        "scaled_attention",
+        *("random", "gradient_l2", "gradient_x_input", "integrated_gradients"),
+        *("occlusion_1", "omission_1", "attention", "scaled_attention"),
     ]
 
 

@@ -3,8 +3,6 @@
 Paths are those of the profile's own folder; what is not there, or cannot be meant, is told before anything runs.
 """
 
-from __future__ import annotations
-
 import contextlib
 import difflib
 import json
@@ -19,7 +17,6 @@ from attreval.core.section import Section
 from compendium.config.sections import ModelSpec, TaskSpec
 from compendium.corpora import WEIGHTS
 
-FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*")
 RUN_NAME = re.compile(r"[a-z0-9_]+")
 FROM_FOLDERS = ("weights", "tokenizer", "start")
 
@@ -141,17 +138,6 @@ def check_run_name(what: str, name: str) -> None:
         )
 
 
-def check_profile_name(name: str) -> str:
-    """The name of a profile; ValueError for one that is no single folder below results/."""
-    if not FILE_NAME.fullmatch(name):
-        raise ValueError(
-            f"{name!r} is no name of a profile: its results lie in a folder of this name, so it has letters, digits, "
-            "dots, dashes and underscores, begins with a letter or digit, and is no path; where a profile has no "
-            "`name`, its file's is taken"
-        )
-    return name
-
-
 def resolve_paths(found: dict[str, Any], folder: Path) -> dict[str, Any]:
     """A profile as read, with the paths of its models and corpora made absolute, from the profile's folder.
 
@@ -175,7 +161,6 @@ def _with_file(spec: Any, folder: Path) -> Any:
 
 
 def _with_folders(model: str, spec: Any, folder: Path) -> Any:
-    """The entry of a model with absolute folders."""
     given = [key for key in FROM_FOLDERS if isinstance(spec, dict) and isinstance(spec.get(key), str)]
     return spec | {key: find_folder(f"models.{model}.{key}", spec[key], folder) for key in given} if given else spec
 
@@ -243,7 +228,6 @@ def check_classes(task: str, labels: Sequence[str], model: str, classes: Sequenc
 
 
 def _folded(names: Sequence[str]) -> list[str]:
-    """Names in one case."""
     return [name.casefold() for name in names]
 
 

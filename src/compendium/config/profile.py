@@ -1,34 +1,31 @@
-"""Profiles: one validated schema for config/*.yaml; an unknown key or profile is an error that names the allowed."""
+"""Profiles: one validated schema for config/*.yaml; an unknown key or profile is an error that names the allowed.
+
+Contradictions, such as what is asked of explanations that cannot judge them, are found before anything is trained. Each
+is a ValueError that names the task, what came, and what would do.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from pydantic import BaseModel, Field, field_validator, model_validator
 
 from attreval.core.section import Section
-from compendium.config.contradictions import check_choice_of_runs, check_judges, check_twins
-from compendium.config.judges import (
-    AgreementSpec,
-    DiagnosisSpec,
-    FaithfulnessSpec,
-    JointSpec,
-    MetaSpec,
-    PointingSpec,
-    SeedStudySpec,
-)
-from compendium.config.own import (
-    AttributionsSpec,
-    CorpusSpec,
-    check_classes,
-    check_profile_name,
-    check_run_name,
-    class_names,
-)
-from compendium.config.sections import BootstrapSpec, ExplainSpec, Judge, ModelSpec, TaskSpec, TrainingSpec
+from attreval.methods import METHODS, methods_for
+from attreval.methods.techniques import TECHNIQUES
+from compendium.config import judges
+from compendium.config.judges import FaithfulnessSpec
+from compendium.config.own import AttributionsSpec, CorpusSpec, check_classes, check_run_name, class_names
+from compendium.config.sections import FAMILY, BootstrapSpec, ExplainSpec, Judge, ModelSpec, TaskSpec, TrainingSpec
 from compendium.corpora import TASKS, evidence_tasks
 
 Run = tuple[str, str, int]  # task, model, seed
+OF_THE_PREDICTED = {  # judges that ask the model about the class it predicts, whatever was explained
+    "pointing": "the pointing game (notebook 04) asks what speaks for the predicted class",
+    "faithfulness": "erasure (notebook 06) measures the probability of the predicted class",
+}
+FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*")
 
 
 class Profile(Section):
@@ -54,14 +51,14 @@ class Profile(Section):
     tasks: dict[str, TaskSpec]
     training: TrainingSpec = TrainingSpec()
     explain: ExplainSpec = ExplainSpec()
-    pointing: PointingSpec = PointingSpec()
-    agreement: AgreementSpec = AgreementSpec()
+    pointing: judges.PointingSpec = judges.PointingSpec()
+    agreement: judges.AgreementSpec = judges.AgreementSpec()
     faithfulness: FaithfulnessSpec = FaithfulnessSpec()
-    diagnosis: DiagnosisSpec = DiagnosisSpec()
-    joint: JointSpec = JointSpec()
-    meta: MetaSpec = MetaSpec()
+    diagnosis: judges.DiagnosisSpec = judges.DiagnosisSpec()
+    joint: judges.JointSpec = judges.JointSpec()
+    meta: judges.MetaSpec = judges.MetaSpec()
     bootstrap: BootstrapSpec = BootstrapSpec()
-    seed_study: SeedStudySpec | None = None
+    seed_study: judges.SeedStudySpec | None = None
     crossed: dict[str, TaskSpec] = {}
     variants: dict[str, str] = {}
     left_out: list[str] = Field([])
@@ -69,7 +66,13 @@ class Profile(Section):
     @field_validator("name")
     @classmethod
     def one_folder(cls, given):
-        return check_profile_name(given)
+        if not FILE_NAME.fullmatch(given):
+            raise ValueError(
+                f"{given!r} is no name of a profile: its results lie in a folder of this name, so it has letters, "
+                "digits, dots, dashes and underscores, begins with a letter or digit, and is no path; where a profile "
+                "has no `name`, its file's is taken"
+            )
+        return given
 
     @model_validator(mode="after")
     def known_names(self):
@@ -142,16 +145,13 @@ class Profile(Section):
         return self.explain.changed(**self.tasks[task].explain)
 
     def study_training(self) -> TrainingSpec:
-        """How the models of the study of seeds are trained."""
         changes = self.models[self.seed_study.model].training | self.seed_study.training
         return self.training.changed(**changes)
 
     def study_explaining(self) -> ExplainSpec:
-        """How they are explained."""
         return self.explain.changed(**self.seed_study.explain | {"methods": self.seed_study.methods})
 
     def rows_explained(self, task: str, model: str) -> int:
-        """How many test instances of a task a model is explained on."""
         return self.task_of(task, model).explain_rows
 
     def read_by(self, task: str) -> str:
@@ -173,7 +173,6 @@ class Profile(Section):
         return [(task, name, self.tasks[task].seeds[0]) for task, of in known for name in (*of.plain, *of.masked)]
 
     def first_explained(self, task: str) -> Run | None:
-        """The first explained run of a task; None where it has none."""
         return next((run for run in self.explained_runs() if run[0] == task), None)
 
     def explained_runs(self, judge: Judge | None = None) -> list[Run]:
@@ -187,7 +186,6 @@ class Profile(Section):
 
 
 def _all_runs(task: str, spec: TaskSpec) -> list[Run]:
-    """(task, model, seed) of every model and seed of a task."""
     return [(task, model, seed) for model in spec.models for seed in spec.seeds]
 
 
@@ -216,7 +214,103 @@ def _check_rows(profile: Profile, task: str) -> None:
 
 
 def _check_keys(whose: str, part: str, given: dict, schema: type[BaseModel]) -> None:
-    """Raise ValueError for a key that a section does not have."""
     if unknown := [name for name in given if name not in schema.model_fields]:
         allowed = ", ".join(schema.model_fields)
         raise ValueError(f"{whose}: unknown {part} key {unknown[0]!r}; allowed are: {allowed}")
+
+
+def check_judges(profile, task: str) -> None:
+    """Raise ValueError where a task's judges, models and ways to explain do not fit together."""
+    explain = profile.explaining_of(task)
+    for model in profile.tasks[task].models:
+        used = profile.task_of(task, model)
+        family = FAMILY.get(profile.models[model].architecture, "transformer")
+        if used.explain_rows and set(used.judges) - {"diagnosis"}:
+            _check_explaining(task, model, family, used.judges, explain)
+            _check_parts(f"task {task!r}: explain.shards", explain.shards, "explain_rows", used.explain_rows)
+        if "diagnosis" in used.judges:
+            _check_diagnosis(profile.diagnosis, task, model, family)
+
+
+def check_more_than_random(profile) -> None:
+    """Raise ValueError where a task that is judged is explained by random scores alone: there is nothing to judge."""
+    for task in dict.fromkeys(run[0] for run in profile.explained_runs()):
+        if profile.explaining_of(task).methods == ["random"]:
+            raise ValueError(
+                f"task {task!r} is explained by random scores alone, so that there is nothing to judge: name another "
+                "method under explain.methods, or leave explain.methods out for those of the papers"
+            )
+
+
+def check_choice_of_runs(profile) -> None:
+    """Raise ValueError where two studies of seeds would choose the run that tables of agreement are of."""
+    study = profile.seed_study
+    if profile.agreement.runs == "all" or study is None or study.task not in profile.tasks:
+        return
+    task = profile.tasks[study.task]
+    if len(task.seeds) > 1 and study.model in task.models:
+        raise ValueError(
+            f"agreement.runs is 'lowest_apd', and of task {study.task!r}, model {study.model!r} there are the seeds "
+            f"{task.seeds} and those of seed_study: leave seed_study out, or give it another task or model"
+        )
+
+
+def check_twins(profile) -> None:
+    """Raise ValueError where the twins of joint.masked differ in more than whether they are masked."""
+
+    def upbringing(task: str, model: str) -> dict[str, dict]:
+        rows = {"train_rows", "dev_rows", "also_train"}
+        return {
+            "model": profile.models[model].model_dump(exclude={"training"}),
+            "rows": profile.task_of(task, model).model_dump(include=rows),
+            "training": profile.training_of(task, model).model_dump(exclude={"masked"}),
+        }
+
+    for task, model, seed in profile.twin_runs():
+        if (task, model, seed) not in profile.trained_runs():
+            raise ValueError(f"joint.masked: no model {model!r} is trained on task {task!r}")
+        twins = profile.joint.masked.twins[task]
+        if profile.training_of(task, model).masked != (model in twins.masked):
+            kind = "masked" if model in twins.masked else "plain"
+            raise ValueError(f"joint.masked: {model!r} is a {kind} twin; give it training.masked to match")
+        first = twins.plain[0]
+        ours, theirs = upbringing(task, first), upbringing(task, model)
+        for what in (what for what in ours if ours[what] != theirs[what]):
+            raise ValueError(
+                f"joint.masked: twins on task {task!r} differ in `masked` alone; the {what} of {first!r} is "
+                f"{ours[what]}, that of {model!r} is {theirs[what]}"
+            )
+
+
+def _check_explaining(task: str, model: str, family: str, judges: list[str], explain) -> None:
+    """Raise ValueError where a judge of the predicted class is given another, or no method applies to a model."""
+    for judge in [name for name in judges if name in OF_THE_PREDICTED and explain.target != "predicted"]:
+        raise ValueError(
+            f"task {task!r} has the judge {judge!r} and explain.target {explain.target!r}: {OF_THE_PREDICTED[judge]}. "
+            f"Give the task `explain: {{target: predicted}}`, or take {judge!r} from its judges"
+        )
+    if not any(family in METHODS[name].families for name in explain.methods):
+        raise ValueError(
+            f"task {task!r} is explained by {', '.join(explain.methods)}, of which none applies to its model {model!r} "
+            f"({family}); these do: {', '.join(methods_for(family))}"
+        )
+
+
+def _check_diagnosis(spec, task: str, model: str, family: str) -> None:
+    """Raise ValueError for a task of one text, a technique that does not apply to a model, and parts without any."""
+    if len(TASKS[task].segments) < 2:
+        fit = [name for name, known in TASKS.items() if len(known.segments) == 2]
+        raise ValueError(f"task {task!r} has one text; diagnosis needs two, as in: {', '.join(fit)}")
+    for technique in spec.techniques:
+        if not all(family in METHODS[name].families for name in TECHNIQUES[technique].values()):
+            raise ValueError(
+                f"task {task!r} has the judge 'diagnosis', whose technique {technique!r} does not apply to the model "
+                f"{model!r} ({family}); give the task a transformer, or leave it out of diagnosis.techniques"
+            )
+    _check_parts("diagnosis.parts", spec.parts, "diagnosis.rows", spec.rows)
+
+
+def _check_parts(what: str, parts: int, of: str, rows: int) -> None:
+    """Raise ValueError where work is cut into more parts than it has instances."""
+    if parts > rows:
+        raise ValueError(f"{what} is {parts}, but {of} is {rows}: some would be empty; at most {rows} will do")

@@ -6,8 +6,7 @@ either our reading, or a named other one, and never a mixture that nobody publis
 on which page, is in docs/decisions.md.
 """
 
-from __future__ import annotations
-
+import contextlib
 import difflib
 import re
 from collections.abc import Iterator
@@ -20,62 +19,43 @@ from pydantic import ValidationError
 
 from attreval.core.section import explain_error
 from compendium import corpora, project
-from compendium.config.contradictions import check_more_than_random
 from compendium.config.own import make_known, resolve_paths
-from compendium.config.profile import Profile
+from compendium.config.profile import Profile, check_more_than_random
 
 # paper -> variant -> section -> field -> value
 VARIANTS: dict[str, dict[str, dict[str, dict[str, Any]]]] = {
     "poerner2018": {
         "released": {
-            "pointing": {"ties": "first", "affix": "code"},
-            "explain": {
-                "limsse_sampling": "exhaustive",
-                "limsse_solver": "descent",
-                "decomposition_output_gate": False,
-            },
+            "pointing": dict(ties="first", affix="code"),
+            "explain": dict(limsse_sampling="exhaustive", limsse_solver="descent", decomposition_output_gate=False),
         },
         "paper": {
-            "pointing": {"ties": "expectation", "affix": "paper"},
-            "explain": {"limsse_sampling": "random", "limsse_solver": "exact", "decomposition_output_gate": True},
+            "pointing": dict(ties="expectation", affix="paper"),
+            "explain": dict(limsse_sampling="random", limsse_solver="exact", decomposition_output_gate=True),
         },
     },
     "kamp2023": {
         "released": {
-            "agreement": {
-                "ties": "random",
-                "peaks": "released",
-                "people": "top_k",
-                "improvement": "positive",
-                "apd_itself": True,
-            }
+            "agreement": dict(ties="random", peaks="released", people="top_k", improvement="positive", apd_itself=True)
         },
         "paper": {
-            "agreement": {
-                "ties": "expectation",
-                "peaks": "paper",
-                "people": "share",
-                "improvement": "signed",
-                "apd_itself": False,
-            }
+            "agreement": dict(ties="expectation", peaks="paper", people="share", improvement="signed", apd_itself=False)
         },
     },
-    "zhao2023": {"released": {"faithfulness": {"protocol": "released"}}},
+    "zhao2023": {"released": {"faithfulness": dict(protocol="released")}},
     "sun2024": {
         "released": {  # of the code that it builds on; it has none of its own
-            section: {
-                "head_rank": -1,
-                "head_matrix": "code",
-                "head_state": "before",
-                "louvain_drop_last": True,
-                "span_rule": "louvain_first_level",
-            }
+            section: dict(
+                head_rank=-1,
+                head_matrix="code",
+                head_state="before",
+                louvain_drop_last=True,
+                span_rule="louvain_first_level",
+            )
             for section in ("diagnosis.units", "explain.units")
         },
     },
 }
-
-
 # section.field -> the paper whose variants set it
 SET_BY = {
     f"{section}.{field}": paper
@@ -123,7 +103,6 @@ def _list_keys(found: Any, within: str = "") -> Iterator[str]:
 
 
 def profiles() -> list[str]:
-    """The names of the profiles in config/."""
     return sorted(path.stem for path in (project.home() / "config").glob("*.yaml"))
 
 
@@ -136,9 +115,7 @@ def path_of(profile: str) -> Path:
 def load(profile: str) -> Profile:
     """Read and check a profile, by name or path, without its optional tasks that are not at hand.
 
-    The user's own corpora and attributions that it names become known to this process.
-
-    Raises ValueError that says what is wrong and what is allowed.
+    The user's own corpora and attributions that it names become known to this process. ValueError says what is wrong.
     """
     path, found = _read_mapping(profile)
     try:
@@ -162,19 +139,13 @@ def _check_owner(name: object, path: Path) -> None:
 
     A copy of that profile, in a copy of the project, is no other.
     """
-    theirs = path_of(str(name)) if isinstance(name, str) and "/" not in name and name in _shipped() else path
+    theirs = path
+    with contextlib.suppress(FileNotFoundError):  # outside a project there are no others
+        theirs = path_of(str(name)) if name in profiles() else path
     if theirs.resolve() != path.resolve() and theirs.read_bytes() != path.read_bytes():
         raise ValueError(
             f"name: {name!r} is the profile {theirs}, whose results this one would write over; give it another name"
         )
-
-
-def _shipped() -> list[str]:
-    """The names of the profiles in config/; none outside a project."""
-    try:
-        return profiles()
-    except FileNotFoundError:
-        return []
 
 
 def _read_mapping(profile: str) -> tuple[Path, dict]:

@@ -1,7 +1,5 @@
 """The sections of a profile about models, tasks, training, explaining and intervals; unknown keys are errors."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, model_validator
@@ -12,6 +10,7 @@ from attreval.methods.method import Budget
 
 Precision = Literal["auto", "float32", "bfloat16"]
 Judge = Literal["pointing", "agreement", "faithfulness", "diagnosis"]
+FAMILY = {"gru": "recurrent", "lstm": "recurrent", "qgru": "quasi", "qlstm": "quasi", "cnn": "convolutional"}
 
 
 class ModelSpec(Section):
@@ -165,15 +164,13 @@ def check_methods(names: list[str]) -> list[str]:
 
 
 MethodNames = Annotated[list[str], AfterValidator(check_methods)]
-METHODS_OF_TWO_PAPERS = dict.fromkeys(
-    ["random", *methods_in("kamp2023").values(), "occlusion_1", *methods_in("zhao2023").values()]
-)
+METHODS_OF_TWO_PAPERS = ["random", *methods_in("kamp2023").values(), "occlusion_1", *methods_in("zhao2023").values()]
 
 
 class ExplainSpec(Budget):
     """Which methods explain, in how many shards, and what they may spend."""
 
-    methods: MethodNames = Field(list(METHODS_OF_TWO_PAPERS), min_length=1)
+    methods: MethodNames = Field(list(dict.fromkeys(METHODS_OF_TWO_PAPERS)), min_length=1)
     target: Literal["predicted", "gold"] = "predicted"
     shards: int = Field(1, ge=1)
     token_budget: int | None = Field(None, ge=1)

@@ -4,29 +4,12 @@
 Importing this imports no heavy library.
 """
 
-from __future__ import annotations
-
+# ruff: noqa: F401, F811  (what others import from here; weights is a parameter, too)
 from collections.abc import Callable, Iterable
 
 from compendium.corpora.fetch import FetchError
 from compendium.corpora.fetch.pretrained import WEIGHTS, glove, resolve_weights, vectors_file, weights
 from compendium.corpora.tasks import TASKS, Task, known_task, table_path
-
-__all__ = [
-    "TASKS",
-    "WEIGHTS",
-    "FetchError",
-    "Task",
-    "at_hand",
-    "evidence_tasks",
-    "fetch",
-    "glove",
-    "load",
-    "resolve_weights",
-    "table_path",
-    "vectors_file",
-    "weights",
-]
 
 
 def fetch(tasks: Iterable[str], weights: Iterable[str] = (), say: Callable[[str], None] = print) -> None:

@@ -5,8 +5,6 @@ whether the rest is enough: what they found not to be becomes NOT ENOUGH INFO, i
 is. The evidence is the first of ERASER's alternative evidence sets.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from functools import cache, partial
@@ -16,8 +14,8 @@ import numpy as np
 
 from attreval.core.records import Evidence
 from attreval.texts.rows import Counts, Row
-from compendium.corpora.building import by_share, json_lines, same_text
 from compendium.corpora.fetch import FetchError
+from compendium.corpora.table import by_share, json_lines, same_text
 from compendium.corpora.tasks import TASKS
 
 SHARES = {"train": 0.85, "dev": 0.15}
@@ -53,12 +51,8 @@ def _read_insufficient(path: Path, split_of: dict[str, str], counts: Counts) -> 
             continue
         claim = same_text(item["claim"])
         split = split_of.setdefault(claim, by_share(claim, SHARES, "fever"))
-        yield Row(
-            f"fever/{split}/sufficient-facts-{number}",
-            split,
-            (_join_evidence(item["evidence"]), item["claim"]),
-            label,
-        )
+        segments = (_join_evidence(item["evidence"]), item["claim"])
+        yield Row(f"fever/{split}/sufficient-facts-{number}", split, segments, label)
 
 
 def _join_evidence(pieces) -> str:
@@ -79,17 +73,12 @@ def build_multirc(sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
         raise FetchError("multirc needs multirc/train.jsonl (or val1.jsonl) in the folder that ATTREVAL_CORPORA names")
     for split, name in (("train", train), ("dev", "multirc/val.jsonl"), ("test", "multirc/test.jsonl")):
         for item in json_lines(sources[name]):
-            yield _multirc_row(item, split, sources["multirc/docs"])
-
-
-def _multirc_row(item: dict, split: str, documents: Path) -> Row:
-    """One question-answer pair on its document, with the spans of the evidence sentences."""
-    text, tokens = read_document(documents / item["annotation_id"].split(":")[0])
-    pieces = [piece for group in item["evidences"] for piece in group]
-    spans = [(tokens[piece["start_token"]][0], tokens[piece["end_token"] - 1][1]) for piece in pieces]
-    label = TASKS["multirc"].labels.index(item["classification"])
-    segments = (text, item["query"])
-    return Row(f"multirc/{split}/{item['annotation_id']}", split, segments, label, partial(mark_spans, spans))
+            text, tokens = read_document(sources["multirc/docs"] / item["annotation_id"].split(":")[0])
+            pieces = [piece for group in item["evidences"] for piece in group]
+            spans = [(tokens[piece["start_token"]][0], tokens[piece["end_token"] - 1][1]) for piece in pieces]
+            label = TASKS["multirc"].labels.index(item["classification"])
+            marks = partial(mark_spans, spans)
+            yield Row(f"multirc/{split}/{item['annotation_id']}", split, (text, item["query"]), label, marks)
 
 
 @cache
@@ -106,13 +95,9 @@ def build_evidence_inference(sources: dict[str, Path], counts: Counts) -> Iterat
         query = " || ".join(item[name] for name in ("intervention", "comparator", "outcome"))
         spans = [tuple(span) for span in item["evidence_in_abstract"]]
         counts.noted[f"{'with' if spans else 'without'} evidence spans ({split})"] += 1
-        yield Row(
-            f"evidence_inference/{split}/{item['prompt_id']}",
-            split,
-            (item["abstract"], query),
-            TASKS["evidence_inference"].labels.index(item["label"]),
-            partial(mark_spans, spans),
-        )
+        name, segments = f"evidence_inference/{split}/{item['prompt_id']}", (item["abstract"], query)
+        label = TASKS["evidence_inference"].labels.index(item["label"])
+        yield Row(name, split, segments, label, partial(mark_spans, spans))
 
 
 def mark_spans(spans: list[tuple[int, int]], segments: tuple[str, ...], words: np.ndarray) -> Evidence:

@@ -5,8 +5,6 @@ The sentences are those of the test instances of another task, whose model reads
 sentencizer finds them (the paper: NLTK's Punkt, whose data no package registry carries).
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, partial

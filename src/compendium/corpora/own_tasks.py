@@ -4,8 +4,6 @@ Its table is named by a hash of what the file holds and of how it is read, so th
 a changed file is another table.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
@@ -18,8 +16,7 @@ from attreval.texts.files import is_parted, must_exist, read_table
 from attreval.texts.rows import Counts, Row
 from compendium.corpora.fetch.sources import digest
 from compendium.corpora.hybrid import SENTENCES, build_hybrid
-from compendium.corpora.task import Task
-from compendium.corpora.tasks import TASKS, hybrid_of
+from compendium.corpora.tasks import TASKS, Task, hybrid_of
 
 
 @dataclass(frozen=True)
@@ -103,8 +100,7 @@ def register(
     TASKS.pop(f"hybrid_{name}", None)
     if not columns.pair:
         made = hybrid_of(task)
-        parts = {part: getattr(made, part) for part in Task.__dataclass_fields__}
-        TASKS[made.name] = OwnHybrid(**parts, stamp=stamp, sentences=sentences)
+        TASKS[made.name] = OwnHybrid(**vars(made), stamp=stamp, sentences=sentences)
     return task
 
 
@@ -123,7 +119,6 @@ def digest_once(file: Path) -> str:
 
 @cache
 def _digest(file: Path, _state: tuple) -> str:
-    """The SHA-256 of a file or folder in this state."""
     return digest(file)
 
 

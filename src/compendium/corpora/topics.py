@@ -10,8 +10,6 @@ Ragan 2018). Poerner et al. 2018 shuffle the official test part with a seed and 
 of files is not known, so the halves are chosen here by a hash of the post.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 import tarfile
@@ -19,16 +17,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
-from sklearn.datasets._twenty_newsgroups import (
-    strip_newsgroup_footer,
-    strip_newsgroup_header,
-    strip_newsgroup_quoting,
-)
+from sklearn.datasets._twenty_newsgroups import strip_newsgroup_footer, strip_newsgroup_header, strip_newsgroup_quoting
 
 from attreval.core.records import Evidence
 from attreval.texts.rows import Counts, Row
-from compendium.corpora.building import by_share, decode, same_text
 from compendium.corpora.fetch import FetchError
+from compendium.corpora.table import by_share, decode, same_text
 from compendium.corpora.tasks import TASKS
 
 AG_SHARES = {"train": 0.85, "dev": 0.15}
@@ -83,7 +77,6 @@ def _split_small(sources: dict[str, Path], seen: set[str], counts: Counts) -> It
 
 
 def _read_lines(path: Path) -> list[list[str]]:
-    """The lines of a comma-separated file without a header."""
     with path.open(encoding="utf-8", newline="") as handle:
         return list(csv.reader(handle))
 

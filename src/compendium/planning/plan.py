@@ -19,7 +19,7 @@ from attreval.methods.techniques import TECHNIQUES
 from attreval.metrics.normalised_aopc import EXACT
 from compendium import corpora
 from compendium.config import Profile, TrainingSpec
-from compendium.config.contradictions import FAMILY
+from compendium.config.sections import FAMILY
 from compendium.planning.speed import BATCH_TOKENS, GRADIENT, Speed, shape_of, start_seconds
 from compendium.workflow.step import set_threads
 from compendium.workflow.steps import STEPS, Graph

@@ -1,15 +1,23 @@
-"""Markdown that shows exactly a given text: escaping, pipe tables; and the error of a source that cannot be shown."""
+"""Markdown that shows exactly a given text: escaping, pipe tables, executed notebooks; the error of a bad source."""
 
-from __future__ import annotations
-
+import base64
 import difflib
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+from pathlib import Path
+
+import nbformat
+import yaml
 
 # Backslash escapes work for every ASCII punctuation mark; these are the ones that can start a construct.
 SPECIAL = re.compile(r"([\\`*_{}\[\]()<>#|~^$@!&'\"])")
 # Characters that no HTML page may hold; pandoc would pass them on.
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+OPTION = re.compile(r"^#\|\s?(.*)$")
+PICTURES = {"image/svg+xml": "svg", "image/png": "png", "image/jpeg": "jpg"}
 
 
 class ReportError(ValueError):
@@ -45,14 +53,10 @@ def with_minus(text: str) -> str:
     return re.sub(r"(?<![\w.-])-(?=\.?\d)", "−", text)
 
 
-def _escape_cell(text: str) -> str:
-    """As `escape`; runs of dots and dashes, which typography would change, stay as they are."""
-    return re.sub(r"(?<=[-.])([-.])", r"\\\1", escape(text))
-
-
 def pipe_table(headers: Sequence[str], rows: Sequence[Sequence[str]], align: Sequence[str]) -> str:
     """A Markdown pipe table of plain texts; `align` holds `left` or `right` for each column."""
-    cells = [[_escape_cell(cell) for cell in row] for row in (headers, *rows)]
+    # Runs of dots and dashes, which typography would change, stay as they are.
+    cells = [[re.sub(r"(?<=[-.])([-.])", r"\\\1", escape(cell)) for cell in row] for row in (headers, *rows)]
     # Where a line is long, the dashes give the columns their share of the width: as many as the widest cell.
     widths = [max(3, *(len(row[at]) for row in cells)) for at in range(len(headers))]
     rule = [
@@ -74,3 +78,120 @@ def raw_html(html: str) -> str:
     html = re.sub(r"<(style scoped|script)\b.*?</(style|script)>", "", html, flags=re.S | re.I)
     html = re.sub(r"""\s(?:border=(["']).*?\1|style="text-align: right;")""", "", html).strip()
     return fence(html, "=html")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell without its option lines. key: its label, or `cell-N` (N counts from 1 over the notebook)."""
+
+    kind: str
+    key: str
+    source: str
+    options: dict
+    outputs: tuple
+
+    @property
+    def anchor(self) -> str:
+        """The cell's identifier on its notebook's page; headings cannot have the same."""
+        return self.key if self.key.startswith("cell-") else f"cell-{self.key}"
+
+
+@dataclass(frozen=True)
+class Notebook:
+    """An executed notebook: name (file stem), title (first heading) and cells."""
+
+    name: str
+    title: str
+    language: str
+    cells: tuple[Cell, ...]
+
+    def cell(self, label: str) -> Cell:
+        """The cell with a label; raises ReportError with the labels that exist."""
+        labels = {cell.options["label"]: cell for cell in self.cells if "label" in cell.options}
+        if label not in labels:
+            raise ReportError(f"notebook {self.name} has no cell labelled {label!r}; labels: {hint(label, labels)}")
+        return labels[label]
+
+
+def read_notebook(path: Path) -> Notebook:
+    """Read an executed notebook (nbformat 4); raises ReportError where it is not one."""
+    try:
+        node = nbformat.read(path, as_version=4)
+    except (ValueError, KeyError, nbformat.validator.NotebookValidationError) as error:
+        raise ReportError(f"{path} is not a notebook that nbformat can read: {error}") from None
+    cells = tuple(
+        _read_cell(cell, number, path) for number, cell in enumerate(node.cells, 1) if cell.cell_type != "raw"
+    )
+    headings = (re.search(r"^#\s+(.+?)\s*#*\s*$", cell.source, re.M) for cell in cells if cell.kind == "markdown")
+    title = next((found.group(1) for found in headings if found), path.stem)
+    language = node.metadata.get("language_info", {}).get("name", "python")
+    return Notebook(path.stem, title, language, cells)
+
+
+def _read_cell(cell, number: int, path: Path) -> Cell:
+    """One nbformat cell: `#| key: value` lines at its top become options."""
+    lines, told = cell.source.splitlines(), []
+    if cell.cell_type == "code":
+        told = [found[1] for found in takewhile(bool, map(OPTION.match, lines))]
+    try:
+        options = yaml.safe_load("\n".join(told)) or {}
+    except yaml.YAMLError as error:
+        raise ReportError(f"{path}, cell {number}: the `#|` lines are not YAML: {error}") from None
+    key = str(options.get("label", f"cell-{number}"))
+    source = "\n".join(lines[len(told) :]).strip("\n")
+    return Cell(cell.cell_type, key, source, options, tuple(cell.get("outputs", ())))
+
+
+def outputs_markdown(cell: Cell, folder: str, assets: dict[str, bytes], streams: bool) -> str:
+    """A cell's outputs as Markdown blocks; pictures go into `assets` under `folder`/<key>.<ext>.
+
+    `streams`: also show what was printed (a notebook page), or only results (an embed).
+    """
+    blocks, pictures = [], 0
+    for output in cell.outputs:
+        if output.output_type == "stream":
+            if streams:
+                blocks.append(_text_block(output.text, f"output {output.name}"))
+            continue
+        if output.output_type == "error":
+            blocks.append(_text_block("\n".join(output.traceback), "output error"))
+            continue
+        data = output.data
+        if kind := next((kind for kind in PICTURES if kind in data), None):
+            pictures += 1
+            name = f"{folder}/{cell.key}{f'-{pictures}' if pictures > 1 else ''}.{PICTURES[kind]}"
+            text = "".join(data[kind])
+            assets[name] = text.encode() if kind == "image/svg+xml" else base64.b64decode(text)
+            width = output.metadata.get(kind, {}).get("width")
+            size = f"{{width={int(width)}}}" if width else ""
+            alt = re.sub(r"([\\\[\]`*_$<>@~^&])", r"\\\1", " ".join(str(cell.options.get("fig-alt", "")).split()))
+            blocks.append(f"![{alt}]({name}){size}")
+        elif "text/markdown" in data:
+            blocks.append("".join(data["text/markdown"]))
+        elif "text/plain" in data:
+            blocks.append(_text_block("".join(data["text/plain"]), "output"))
+    return "\n\n".join(blocks)
+
+
+def _text_block(text: str, classes: str) -> str:
+    """Printed text: terminal colours dropped, lines overwritten by a carriage return shown as they ended."""
+    lines = [line.rstrip("\r").rsplit("\r", 1)[-1] for line in ANSI.sub("", "".join(text)).split("\n")]
+    body = CONTROL.sub("\ufffd", "\n".join(lines).strip("\n"))
+    return fence(body, " ".join(f".{name}" for name in classes.split())) if body.strip() else ""
+
+
+def notebook_markdown(notebook: Notebook, folder: str, assets: dict[str, bytes]) -> str:
+    """A notebook as Markdown without title and option lines."""
+    blocks, titled = [], False
+    for cell in notebook.cells:
+        if cell.kind == "markdown":
+            source = cell.source
+            if not titled and re.search(r"^#\s+", source, re.M):
+                source, titled = re.sub(r"^#\s+.*$", "", source, count=1, flags=re.M), True
+            blocks.append(source)
+            continue
+        code = fence(cell.source, f".{notebook.language}") if cell.source else ""
+        shown = [block for block in (code, outputs_markdown(cell, folder, assets, streams=True)) if block]
+        if shown:
+            blocks.append(f"::::: {{#{cell.anchor} .cell}}\n\n" + "\n\n".join(shown) + "\n\n:::::")
+    return "\n\n".join(blocks) + "\n"

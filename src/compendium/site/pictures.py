@@ -1,7 +1,5 @@
 """Pictures that no notebook draws: the scorecard, which takes the claims of all papers, and time to accuracy."""
 
-from __future__ import annotations
-
 import io
 from pathlib import Path
 

@@ -1,9 +1,7 @@
 """attreval publish: a whole run's tables, figures, claims, manifest and notebooks, into the repository.
 
-What is committed of each file: clean_copies.
+What is committed of each file, site.committed says.
 """
-
-from __future__ import annotations
 
 import fnmatch
 import json
@@ -18,30 +16,9 @@ from attreval.core.tables import write_json
 from compendium import config, project
 from compendium.config import Profile
 from compendium.project import Results, replace_folder
-from compendium.site.clean_copies import (
-    DIGITS,
-    LONG_BYTES,
-    OF_TEXTS,
-    copy_figures,
-    copy_notebooks,
-    copy_tables,
-)
-from compendium.site.committed import (
-    ELSEWHERE,
-    MAIN,
-    claims_json,
-    committed,
-    read_elsewhere,
-    write_links,
-)
+from compendium.site import committed as runs
 from compendium.site.fidelity import write_fidelity
-from compendium.site.quotes import (
-    check_folder,
-    corpus_texts,
-    find_quotes,
-    printed_by_papers,
-    written,
-)
+from compendium.site.quotes import check_folder, corpus_texts, find_quotes, printed_by_papers, written
 from compendium.workflow.manifest import describe_steps, make_manifest
 from compendium.workflow.steps import expected_steps
 
@@ -51,14 +28,12 @@ NO_TEXT = "No sentence of any corpus is here but examples that the papers print.
 def publish(profile: str) -> Path:
     """Copy a profile's whole run into results/reference, without any corpus text; write docs/fidelity.md and links.
 
-    The folder changes as a whole, and only if nothing in it quotes a corpus. Gives the folder.
-
-    Raises:
-        ValueError: steps of the run are missing, or something in it is quoted; the message says which, and where.
-        FileNotFoundError: a task's table is not there to compare with.
+    The folder changes as a whole, and only if nothing in it quotes a corpus. Gives the folder. ValueError says which
+    steps of the run are missing, or what in it quotes; FileNotFoundError, which task's table is not there to compare
+    with.
     """
     settings = config.load(profile)
-    run, place = project.results(settings.name), committed(settings.name)
+    run, place = project.results(settings.name), runs.committed(settings.name)
     if missing := missing_steps(settings, run):
         raise ValueError(
             f"the run of {settings.name!r} is not whole; these steps are missing: {', '.join(missing)}. "
@@ -71,24 +46,21 @@ def publish(profile: str) -> Path:
         left_out = _copy_clean(settings, run, Results(folder), exempt)
         manifest = json.loads((run.root / "manifest.json").read_text(encoding="utf-8")) | {"left_out": left_out}
         processor = manifest.get("machine", {}).get("processor", "")
-        if there := [row for row in read_elsewhere(place) if row["processor"] not in processor]:
-            write_json(folder / ELSEWHERE, there)
+        if there := [row for row in runs.read_elsewhere(place) if row["processor"] not in processor]:
+            write_json(folder / runs.ELSEWHERE, there)
         _finish(settings, folder, manifest, exempt)
-    return _linked(place)
+    return _link(place)
 
 
 def publish_steps(profile: str, steps: Sequence[str]) -> Path:
     """Put some steps of a run beside the others of the committed run, or in place of what they committed before.
 
     For a study of its own, or one paper anew, that a machine runs without the rest of the profile; the rest stays as it
-    is. steps: names, or patterns of names such as `02_train-*`. Gives the folder.
-
-    Raises:
-        FileNotFoundError: a step has not run here, or a task's table is not there to compare with.
-        ValueError: something in the folder would be quoted.
+    is. steps: names, or patterns of names such as `02_train-*`. Gives the folder. FileNotFoundError: a step has not run
+    here, or a task's table is not there to compare with. ValueError: something in the folder would be quoted.
     """
     settings = config.load(profile)
-    run, place = project.results(settings.name), committed(settings.name)
+    run, place = project.results(settings.name), runs.committed(settings.name)
     here = sorted(path.stem for path in run.steps.glob("[!.]*.json"))
     names = sorted({name for step in steps for name in fnmatch.filter(here, step) or [step]})
     records = {name: json.loads(run.existing(run.record(name), name).read_text(encoding="utf-8")) for name in names}
@@ -106,11 +78,13 @@ def publish_steps(profile: str, steps: Sequence[str]) -> Path:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(path, target)
         said = _copy_clean(settings, only, Results(folder), exempt)
-        kept = [line for line in manifest["left_out"] if not any(_is_of(line, name) for name in names)]
+        # a line on what is left out begins as `table 08_joint_...`, or `08_joint, cell 2`
+        of_step = [rf"(?:(?:table|figure) {re.escape(name)}_|{re.escape(name)}, )" for name in names]
+        kept = [line for line in manifest["left_out"] if not any(re.match(pattern, line) for pattern in of_step)]
         manifest["left_out"] = list(dict.fromkeys([*kept, *said]))
         manifest |= describe_steps(settings, list((manifest["steps"] | records).values()))
         _finish(settings, folder, manifest, exempt)
-    return _linked(place)
+    return _link(place)
 
 
 def _say_made(steps: Mapping[str, dict]) -> str:
@@ -136,24 +110,24 @@ def _copy_clean(settings: Profile, run: Results, copy: Results, exempt: list[str
     exempt: texts that may be quoted.
     """
     files = [*run.notebooks.glob("[!.]*.ipynb"), *run.tables.glob("[!.]*.csv"), *run.figures.glob("[!.]*.svg")]
-    pieces = [written(path) for path in sorted(files) if not path.stem.endswith(OF_TEXTS)]
+    pieces = [written(path) for path in sorted(files) if not path.stem.endswith(runs.OF_TEXTS)]
     quoted = find_quotes({where: text for one in pieces for where, text in one.items()}, corpus_texts(settings), exempt)
-    shown, figures = copy_figures(run, copy, quoted, vector=settings.name == MAIN)
-    return [*copy_tables(run, copy, quoted), *figures, *copy_notebooks(run, copy, quoted, shown)]
+    shown, figures = runs.copy_figures(run, copy, quoted, vector=settings.name == runs.MAIN)
+    return [*runs.copy_tables(run, copy, quoted), *figures, *runs.copy_notebooks(run, copy, quoted, shown)]
 
 
 def _finish(settings: Profile, folder: Path, manifest: dict, exempt: list[str]) -> None:
     """Write what describes the committed run; ValueError where anything in it quotes a corpus."""
     write_json(folder / "manifest.json", manifest)
-    (folder / "claims.json").write_text(claims_json(Results(folder).tables), encoding="utf-8")
+    (folder / "claims.json").write_text(runs.claims_json(Results(folder).tables), encoding="utf-8")
     (folder / "README.md").write_text(_describe(settings.name, manifest), encoding="utf-8")
     check_folder(folder, corpus_texts(settings), exempt)
 
 
-def _linked(place: Results) -> Path:
-    """The folder of a committed run, once docs/fidelity.md and the links to it are written."""
+def _link(place: Results) -> Path:
+    """Write docs/fidelity.md and the links to a committed run; give its folder."""
     write_fidelity()
-    write_links()
+    runs.write_links()
     return place.root
 
 
@@ -169,18 +143,10 @@ def missing_steps(profile: Profile, run: Results) -> list[str]:
     return [step for step in expected_steps(profile) if not is_whole(step)]
 
 
-def _is_of(line: str, step: str) -> bool:
-    """Whether a line on what is left out speaks of a step: `table 08_joint_...`, `08_joint, cell 2`."""
-    return re.match(rf"(?:(?:table|figure) {re.escape(step)}_|{re.escape(step)}, )", line) is not None
-
-
 def _describe(profile: str, manifest: Mapping) -> str:
     """README.md of a committed run."""
-    left_out = manifest["left_out"]
-    kinds = ", ".join(f"`*{kind}.csv`" for kind in OF_TEXTS)
-    pictures = (
-        f" Figures are PNG alone; those of `{MAIN}`, which the site shows, are SVG, too." if profile != MAIN else ""
-    )
+    kinds = ", ".join(f"`*{kind}.csv`" for kind in runs.OF_TEXTS)
+    told = f" Figures are PNG alone; those of `{runs.MAIN}`, which the site shows, are SVG, too."
     return f"""# The committed run of profile `{profile}`
 
 Written by `attreval publish --profile {profile}`, never by hand. `notebooks/` holds the executed notebooks, `tables/` \
@@ -191,10 +157,10 @@ Its steps by commit and machine:
 
 {_say_made(manifest["steps"])}
 
-Tables of more than {LONG_BYTES // 1000} kB keep {DIGITS} digits of each fraction; those with a row for each single \
-text ({kinds}) are left out.{pictures}
+Tables of more than {runs.LONG_BYTES // 1000} kB keep {runs.DIGITS} digits of each fraction; those with a row for each \
+single text ({kinds}) are left out.{told if profile != runs.MAIN else ""}
 
 {NO_TEXT} Left out, or with ids in place of texts \
 (`attreval fetch` brings them):
 
-""" + "".join(f"- {line}\n" for line in left_out or ["nothing"])
+""" + "".join(f"- {line}\n" for line in manifest["left_out"] or ["nothing"])

@@ -5,8 +5,6 @@ parts of words or rows with numbers between them. A quote is WINDOW letters in a
 where a word of the corpus does; a shorter text is found as a whole, if it has SHORTEST letters and FEWEST words.
 """
 
-from __future__ import annotations
-
 import csv
 import getpass
 import platform
@@ -44,10 +42,8 @@ def find_quotes(
 ) -> dict[str, list[str]]:
     """For each piece that quotes a text, the ids of the texts in which its quotes were found first.
 
-    Args:
-        pieces: by name, the ways in which a piece of writing can be read.
-        texts: those of the corpora.
-        exempt: texts whose words may be quoted, whichever other text has them.
+    pieces: by name, the ways in which a piece of writing can be read. texts: those of the corpora. exempt: texts whose
+    words may be quoted, whichever other text has them.
     """
     streams = {name: [letters(text) for text in readings] for name, readings in pieces.items()}
     together = [stream for readings in streams.values() for stream in readings]

@@ -6,8 +6,6 @@ come from the package's own docstrings and registries, which say the same in eve
 installed, else pandoc: same pages, same sources. The PDF and the JATS are always by pandoc.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import re
@@ -26,18 +24,21 @@ from compendium.explorer.page import write_page
 from compendium.papers.common.claims import read_claims, scorecard
 from compendium.papers.common.verdicts import REPRODUCED, UNTESTABLE, VERDICTS
 from compendium.project import Results, replace_folder
-from compendium.site.api_page import python_markdown
-from compendium.site.cards import methods_markdown, metrics_markdown
 from compendium.site.committed import MAIN, committed, other_runs, without_links
-from compendium.site.far_cells import far_cells_markdown
-from compendium.site.markdown import ReportError, escape, pipe_table, raw_html
-from compendium.site.notebook import read_notebook
-from compendium.site.numbers import read_declared_numbers, read_numbers
-from compendium.site.pandoc_route.jats import make_jats
-from compendium.site.pandoc_route.pdf import make_pdf
+from compendium.site.fidelity import far_cells_markdown
+from compendium.site.markdown import ReportError, escape, pipe_table, raw_html, read_notebook
+from compendium.site.pandoc_route.documents import make_jats, make_pdf
 from compendium.site.pandoc_route.site import build, staged_site
 from compendium.site.pictures import NOT_HERE, draw_note, draw_prices, draw_scorecards
-from compendium.site.tables import html_with_titles, in_words, read_declarations, table_markdown
+from compendium.site.reference import methods_markdown, metrics_markdown, python_markdown
+from compendium.site.tables import (
+    html_with_titles,
+    in_words,
+    read_declarations,
+    read_declared_numbers,
+    read_numbers,
+    table_markdown,
+)
 from compendium.workflow.manifest import JUDGES
 
 # the text is written for these: what is missing in them is an error, in a run of one's own it is named
@@ -55,11 +56,9 @@ NOT_RECORDED = "not recorded"
 def stage(profile: str, results: Results | None = None) -> dict[str, str]:
     """Copy a profile's notebooks, tables and numbers to where the pages read them; remove stale ones.
 
-    Gives the texts of numbers by dotted key.
-
-    results: those of `results/<profile>` where not given; a committed copy has all but single explained texts.
-    Raises ReportError where the profile has no results, or where paper/tables.yml asks for a table or column
-    that is not there; for a profile of one's own, and a committed copy, the gaps say so.
+    Gives the texts of numbers by dotted key. results: those of `results/<profile>` where not given; a committed copy
+    has all but single explained texts. Raises ReportError where the profile has no results, or where paper/tables.yml
+    asks for a table or column that is not there; for a profile of one's own, and a committed copy, the gaps say so.
     """
     home, own = project.home(), project.results(profile)
     results = results or own
@@ -91,7 +90,10 @@ def stage(profile: str, results: Results | None = None) -> dict[str, str]:
         variables = dict.fromkeys(VARIABLE.findall(pages), NOT_HERE) | variables
         copies = with_missing_cells(pages, copies)
     texts = {
-        "_notebooks.md": _notebook_list(sources),
+        "_notebooks.md": "".join(
+            f"- [{escape(path.stem)}](notebooks/{path.stem}.ipynb): {escape(read_notebook(path).title)}\n"
+            for path in sources
+        ),
         "_other-runs.md": beside,
         "_second-reading.md": _second_reading(results.tables),
         "_far-cells.md": far_cells_markdown(tables),
@@ -209,13 +211,6 @@ def nest(variables: dict[str, str]) -> dict:
     return tree
 
 
-def _notebook_list(paths: list[Path]) -> str:
-    """A Markdown list of links to the executed notebooks, relative to paper/."""
-    titles = [(path.stem, read_notebook(path).title) for path in paths]
-    lines = [f"- [{escape(stem)}](notebooks/{stem}.ipynb): {escape(title)}" for stem, title in titles]
-    return "\n".join(lines) + "\n"
-
-
 def allows_gaps(profile: str) -> bool:
     """Whether a run of this profile may be without what the text asks for."""
     return profile not in WRITTEN_FOR
@@ -230,10 +225,8 @@ def with_missing_cells(pages: str, notebooks: dict[str, str]) -> dict[str, str]:
             continue
         title = nbformat.v4.new_markdown_cell(f"# {stem}: {NOT_HERE}", id="title")
         node = nbformat.reads(out[name], as_version=4) if name in out else nbformat.v4.new_notebook(cells=[title])
-        data = {
-            "image/png": base64.b64encode(draw_note(f"This figure is {NOT_HERE}.")).decode(),
-            "text/plain": f"This figure is {NOT_HERE}.",
-        }
+        said = f"This figure is {NOT_HERE}."
+        data = {"image/png": base64.b64encode(draw_note(said)).decode(), "text/plain": said}
         output = nbformat.v4.new_output("display_data", data)
         node.cells.append(nbformat.v4.new_code_cell(f"#| label: {label}", id=label, outputs=[output]))
         out[name] = nbformat.writes(node)
@@ -243,10 +236,9 @@ def with_missing_cells(pages: str, notebooks: dict[str, str]) -> dict[str, str]:
 def render(profile: str, route: str = "auto", results: Results | None = None) -> Path:
     """Stage a profile's results and render the site; return its folder, `_site` in the project.
 
-    results: those of `results/<profile>` where not given.
-
-    route: `quarto` (needs that program), `pandoc` (always there), or `auto`: Quarto where it is installed.
-    The folder changes all at once: a broken run leaves the site that was there.
+    route: `quarto` (needs that program), `pandoc` (always there), or `auto`: Quarto where it is installed. results:
+    those of `results/<profile>` where not given. The folder changes all at once: a broken run leaves the site that was
+    there.
     """
     if route not in ROUTES:
         raise ReportError(f"unknown route {route!r}; there are: {', '.join(ROUTES)}")

@@ -6,8 +6,6 @@ modules are not looked at: the schema of profiles, whose values are settings of 
 brings corpora here, since a step looks at a stamp beside each table, which changes when, and only when, the table does.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
@@ -22,7 +20,7 @@ from attreval.core.tables import write_json
 from compendium import corpora, project
 from compendium.config.profile import Profile, Run
 from compendium.corpora import WEIGHTS, vectors_file
-from compendium.corpora.fetch.packages import package
+from compendium.corpora.fetch.packages import sha256_of
 from compendium.corpora.own_tasks import digest_once
 from compendium.imports import closure, code_digest
 from compendium.project import Results, step_name
@@ -33,7 +31,6 @@ MODEL_FILES = (".json", ".safetensors", ".bin", ".txt", ".model", ".jinja")
 
 
 def code_of(notebook: Path) -> str:
-    """The code of a notebook, cell after cell."""
     cells = nbformat.read(notebook, as_version=4).cells
     return "\n".join(cell.source for cell in cells if cell.cell_type == "code")
 
@@ -50,12 +47,10 @@ def notebook_digest(notebook: str, not_run: Sequence[str] = ()) -> str:
 
 
 def stamp_path(task: str) -> Path:
-    """Where the stamp of a task's table lies."""
     return corpora.table_path(task).with_suffix(".json")
 
 
 def weights_stamp(name: str) -> Path:
-    """Where the stamp of pretrained weights lies."""
     return project.processed() / f"weights-{name}.json"
 
 
@@ -77,11 +72,9 @@ def folder_stamp(folder: Path | str) -> Path:
 def write_stamps(tasks: Iterable[str], weights: Iterable[str] = ()) -> None:
     """Write the stamp of each task's table, and of pretrained weights: the hashes of what they are made of."""
     for task in tasks:
-        with corpora.table_path(task).open("rb") as handle:
-            write_json(stamp_path(task), {"task": task, "sha256": hashlib.file_digest(handle, "sha256").hexdigest()})
+        write_json(stamp_path(task), {"task": task, "sha256": sha256_of(corpora.table_path(task))})
     for name in weights:
-        hashes = [package(part).sha256 for part in corpora.WEIGHTS[name].packages]
-        write_json(weights_stamp(name), {"weights": name, "sha256": hashes})
+        write_json(weights_stamp(name), {"weights": name} | WEIGHTS[name].origin)
 
 
 @dataclass(frozen=True)
@@ -92,7 +85,6 @@ class Graph:
 
     @cached_property
     def results(self) -> Results:
-        """The folders of the profile's results."""
         return project.results(self.profile.name)
 
     @cached_property
@@ -131,8 +123,6 @@ class Graph:
         """(task, model, seed, part) of every part of the diagnosis of these runs."""
         return [(*run, part) for run in runs for part in range(self.profile.diagnosis.parts)]
 
-    # files
-
     def executed(self, notebook: str, runs: Iterable[tuple] = ((),)) -> list[Path]:
         """The executed copies of a notebook, and the records of its runs."""
         names = [step_name(notebook, *run) for run in runs]
@@ -157,7 +147,6 @@ class Graph:
         return [*stamps, *map(folder_stamp, folders), *map(vectors_file, own)]
 
     def trained(self, runs: Iterable[Run]) -> list[Path]:
-        """The trained models that read these runs' instances."""
         return [self.results.model(*run) / "model.safetensors" for run in self.models_of(runs)]
 
     def accuracies(self, runs: Iterable[Run]) -> list[Path]:
@@ -175,21 +164,17 @@ class Graph:
         return [path(*part) for part in self.parts(runs) for path in (of.typed_attributions, of.typed_tokens)]
 
     def reported(self, paper: str) -> list[Path]:
-        """What a paper published."""
         return sorted((project.home() / "paper" / "reported").glob(f"{paper}_*.csv"))
-
-    # settings
 
     @cached_property
     def _claims(self) -> list[dict]:
-        """All claims. What a claim is called, and why it does not hold, decides nothing."""
         path = project.home() / "paper" / "claims.yml"
-        found = project.read_yaml(path) if path.exists() else []
-        return [{key: claim[key] for key in claim if key not in ("title", "reasons")} for claim in found]
+        return project.read_yaml(path) if path.exists() else []
 
     def claims(self, paper: str) -> list[dict]:
-        """What a paper claims."""
-        return [claim for claim in self._claims if claim["paper"] == paper]
+        """What a paper claims. What a claim is called, and why it does not hold, decides nothing."""
+        own = [claim for claim in self._claims if claim["paper"] == paper]
+        return [{key: claim[key] for key in claim if key not in ("title", "reasons")} for claim in own]
 
     def sections(self, *names: str) -> dict[str, Any]:
         """These sections of the profile, and how many threads its sums are taken by."""

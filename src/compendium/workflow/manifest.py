@@ -1,12 +1,15 @@
 """What was run, with which code, data and seeds, and what it took: results/<profile>/manifest.json.
 
-It also holds samples: how many texts, by which models, a judge's figures rest on, as a sentence for their captions.
+It also holds samples: how many texts, by which models, a judge's figures rest on, as a sentence for their captions. The
+machine is told in words that name no host and no user.
 """
 
-from __future__ import annotations
-
 import json
+import os
+import platform
+import subprocess
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, get_args
 
@@ -14,9 +17,9 @@ from attreval import __version__
 from attreval.core.tables import read_about, write_json
 from compendium import config, corpora, project
 from compendium.config import Judge, Profile
-from compendium.workflow.machine import commit, describe_machine
 
 JUDGES = get_args(Judge)
+TOLD = ("avx2", "avx512f", "avx512_bf16", "amx_bf16")  # instructions that decide how fast models are
 
 
 def make_manifest(profile: str) -> Path:
@@ -59,7 +62,6 @@ def describe_samples(profile: Profile) -> dict[str, str]:
 
 
 def _describe_sample(profile: Profile, judge: str) -> str:
-    """The sentence of one judge."""
     found: dict[tuple[str, int], dict[str, None]] = {}
     runs = profile.explained_runs(judge)
     for task, model, _ in runs:
@@ -82,3 +84,50 @@ def _describe_sample(profile: Profile, judge: str) -> str:
 def _enumerate_words(words: list[str]) -> str:
     """Words with commas, and `and` before the last."""
     return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
+@cache
+def commit() -> str:
+    """The commit of the checkout, with `+` where files differ from it; empty outside a repository."""
+
+    def git(*words: str) -> str:
+        options = {"cwd": project.home(), "capture_output": True, "text": True, "check": True}
+        return subprocess.run(["git", *words], **options).stdout.strip()
+
+    try:
+        return git("rev-parse", "--short=10", "HEAD") + ("+" if git("status", "--porcelain") else "")
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+
+
+def count_processors() -> int:
+    """How many this process may use; all that there are where the system does not tell."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@cache
+def describe_machine() -> dict[str, str | int | float]:
+    """System, processor, its instructions of TOLD, cores that this process may use, memory in GB, any accelerators."""
+    system = f"{platform.system()} {platform.release().partition('-')[0]}"  # without what the kernel's builder added
+    if hasattr(platform, "freedesktop_os_release") and Path("/etc/os-release").exists():
+        system = f"{platform.freedesktop_os_release()['PRETTY_NAME']}, {system}"
+    flags = _told("flags").split()
+    found: dict[str, str | int | float] = {
+        "system": system,
+        "processor": f"{_told('model name') or platform.processor() or 'unknown'} ({platform.machine()})",
+        "instructions": " ".join(name for name in TOLD if name in flags),
+        "cores": count_processors(),
+    }
+    if "SC_PHYS_PAGES" in os.sysconf_names:
+        found["memory_gb"] = round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9, 1)
+    if cards := sorted(Path("/proc/driver/nvidia/gpus").glob("*/information")):
+        lines = [line for card in cards for line in card.read_text().splitlines() if line.startswith("Model:")]
+        found["accelerator"] = ", ".join(line.partition(":")[2].strip() for line in lines)
+    return found
+
+
+def _told(field: str) -> str:
+    """What Linux says of the first processor; empty elsewhere."""
+    about = Path("/proc/cpuinfo")
+    lines = about.read_text(encoding="utf-8").splitlines() if about.exists() else []
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith(field)), "")

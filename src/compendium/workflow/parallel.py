@@ -6,16 +6,17 @@ part is taken up again only where nothing that it depends on has changed: the pa
 and explanations of the run, and the task tables.
 """
 
-from __future__ import annotations
-
+import ctypes
 import hashlib
 import json
 import multiprocessing
+import os
 import pickle
+import signal
+import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,18 +28,27 @@ from compendium.config import Profile, make_known
 from compendium.corpora.own_tasks import digest_once
 from compendium.imports import PACKAGES
 from compendium.project import Results
-from compendium.workflow.machine import end_with_parent
 
 READ = ("models", "attributions", "tokens")  # folders of results that parts are made from
 LATE = ("torch._dynamo", "transformers.modeling_utils")  # imported when a model is opened, at four seconds each time
+Notify = Callable[[int, int], None] | None
+
+
+def end_with_parent() -> None:
+    """Ask the kernel (Linux) to end this process when its parent dies, so that a killed run leaves nothing behind."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None, use_errno=True).prctl(1, signal.SIGKILL)
+
+
+def thread_variables(threads: int) -> dict[str, str]:
+    """The environment in which libraries start with so many threads."""
+    names = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+    tokenizers = os.environ.get("TOKENIZERS_PARALLELISM", "false")
+    return dict.fromkeys(names, str(threads)) | {"TOKENIZERS_PARALLELISM": tokenizers}
 
 
 def map_side_by_side(
-    work: Callable[..., Any],
-    jobs: Sequence[tuple],
-    workers: int,
-    notify: Callable[[int, int], None] | None = None,
-    settings: Mapping[str, Any] | None = None,
+    work: Callable[..., Any], jobs: Sequence[tuple], workers: int, notify: Notify = None, settings: dict | None = None
 ) -> list[Any]:
     """What `work(*job)` gives for each job, in order. `work` is a function of a module.
 
@@ -56,12 +66,11 @@ def map_side_by_side(
 
 
 def _begin(settings: Mapping[str, Any]) -> None:
-    """What every process does first."""
     end_with_parent()
     make_known(settings)
 
 
-def _collect(found: Iterable[Any], of: int, notify: Callable[[int, int], None] | None) -> list[Any]:
+def _collect(found: Iterable[Any], of: int, notify: Notify) -> list[Any]:
     """All that is found, in order; calling notify(done, of) after each."""
     results = []
     for result in found:
@@ -71,27 +80,20 @@ def _collect(found: Iterable[Any], of: int, notify: Callable[[int, int], None] |
     return results
 
 
-@dataclass(frozen=True)
-class KeptParts:
-    """The parts of one step. state: a digest of all that they depend on."""
+def part_paths(
+    step: str, profile: Profile, results: Results, names: Sequence[tuple], of_models: bool = True
+) -> list[Path]:
+    """Where the parts of these names lie. of_models: whether they are made from models and explanations of the run.
 
-    folder: Path
-    state: str
-
-    def path(self, *names: object) -> Path:
-        """Where a part lies. TypeError for a name that does not say what it stands for."""
-        said = json.dumps([self.state, names], default=_as_text)
-        return self.folder / f"{hashlib.sha256(said.encode()).hexdigest()[:32]}.pickle"
-
-
-def parts_of(step: str, profile: Profile, results: Results, of_models: bool = True) -> KeptParts:
-    """The kept parts of a step. of_models: whether these are made from models and explanations of the run."""
+    TypeError for a name that does not say what it stands for.
+    """
     places = [(root, "*.py") for root in PACKAGES.values()]
     places += [(project.processed(), "*"), *((results.root / name, "*") for name in READ if of_models)]
     files = [path for folder, pattern in places for path in sorted(folder.rglob(pattern)) if path.is_file()]
     said = [f"{path.name} {digest_once(path)}" for path in files if not path.name.startswith(".")]  # finished ones
     state = hashlib.sha256("\n".join([profile.model_dump_json(), *said]).encode()).hexdigest()
-    return KeptParts(results.parts(step), state)
+    texts = [json.dumps([state, name], default=_as_text) for name in names]
+    return [results.parts(step) / f"{hashlib.sha256(text.encode()).hexdigest()[:32]}.pickle" for text in texts]
 
 
 def kept_or_made(path: Path, work: Callable[..., Any], *job: object) -> Any:

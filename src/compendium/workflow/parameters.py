@@ -1,7 +1,5 @@
 """What each notebook may be given: typed parameters; an unknown or mistyped one is an error that names the allowed."""
 
-from __future__ import annotations
-
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any, ClassVar
 

@@ -1,7 +1,5 @@
 """Run one notebook: papermill executes it aside; a finished one takes its place, a failed one is kept apart."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os
@@ -16,7 +14,7 @@ from typing import TextIO
 from attreval.core.tables import write_json, write_whole
 from compendium import project
 from compendium.workflow import step
-from compendium.workflow.machine import commit, describe_machine
+from compendium.workflow.manifest import commit, describe_machine
 
 MARK = "» "  # the workflow shows people the lines of its steps that begin so
 

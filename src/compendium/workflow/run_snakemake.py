@@ -16,7 +16,8 @@ from pathlib import Path
 from attreval.core.tables import sweep_parts
 from compendium import config, corpora, project
 from compendium.workflow.graph import stamp_path
-from compendium.workflow.machine import count_processors, end_with_parent
+from compendium.workflow.manifest import count_processors
+from compendium.workflow.parallel import end_with_parent
 from compendium.workflow.run_notebook import MARK
 from compendium.workflow.warm import WarmProcess, warm_process
 
@@ -40,16 +41,11 @@ def lock_results(folder: Path) -> Iterator[None]:
         yield
 
 
-def find_incomplete(folder: project.Results) -> list[str]:
-    """The names of the steps that have a record whose files are gone."""
+def find_incomplete(folder: project.Results, discard: bool) -> list[str]:
+    """The names of the steps that have a record whose files are gone. discard: remove it, so that they run again."""
     records = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.steps.glob("[!.]*.json"))]
-    return [one["step"] for one in records if any(not (folder.root / name).exists() for name in one["files"])]
-
-
-def discard_incomplete(folder: project.Results) -> list[str]:
-    """Remove the record of every step whose files are gone, so that the step runs again; give their names."""
-    broken = find_incomplete(folder)
-    for name in broken:
+    broken = [one["step"] for one in records if any(not (folder.root / name).exists() for name in one["files"])]
+    for name in broken if discard else ():
         folder.record(name).unlink()
     return broken
 
@@ -69,7 +65,7 @@ def run_workflow(profile: str, cores: int | None = None, extra: Sequence[str] = 
     with contextlib.nullcontext() if dry else lock_results(folder.root):
         if not dry:
             sweep_parts(folder.root)
-        broken = find_incomplete(folder) if dry else discard_incomplete(folder)
+        broken = find_incomplete(folder, discard=not dry)
         for name in broken:
             print(f"{name}: files of an earlier run are gone, it runs again", flush=True)
         if dry and broken:
@@ -128,9 +124,7 @@ def name_cores(cores: int | None, extra: Sequence[str]) -> list[str]:
 
     There, the number is the most that one step is given, and the processors of this machine say nothing about it.
     """
-    if cores is None and leaves_machine(extra):
-        return []
-    return ["--cores", str(cores or count_processors())]
+    return [] if cores is None and leaves_machine(extra) else ["--cores", str(cores or count_processors())]
 
 
 def read_errors(log: Path) -> list[str]:
@@ -172,6 +166,5 @@ class ProgressReport:
             print(f"step {found[1]} of {found[2]} done", flush=True)
 
     def explain_failure(self, log: Path) -> str:
-        """What to tell a person whose run failed."""
         lines = list(dict.fromkeys(self.errors)) or [line for line in self.tail if line.strip()][-12:]
         return "the workflow stopped:\n  " + "\n  ".join(lines) + f"\nThe whole log is {log}"

@@ -4,8 +4,6 @@ Tables and figures are the same bytes from every run; what is not (seconds, vers
 own record, from which the manifest is made.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import platform
@@ -28,8 +26,7 @@ from attreval.core.spent import seconds_of
 from attreval.core.tables import write_csv, write_json, write_values, write_whole
 from compendium import config, project
 from compendium.workflow import parameters
-from compendium.workflow.machine import thread_variables
-from compendium.workflow.parallel import kept_or_made, map_side_by_side, parts_of
+from compendium.workflow.parallel import kept_or_made, map_side_by_side, part_paths, thread_variables
 
 VERSIONS = ("torch", "transformers", "captum", "shap", "numpy", "pandas", "scikit-learn", "pyarrow", "papermill")
 
@@ -49,7 +46,6 @@ class Step:
 
     @property
     def name(self) -> str:
-        """The name of this run."""
         return project.step_name(self.notebook, *self.parameters.run())
 
     def table(self, name: str, frame: pd.DataFrame) -> pd.DataFrame:
@@ -65,7 +61,7 @@ class Step:
         write_values(path, frame)
         self.files.append(path)
 
-    def figure(self, name: str, axes, alt: str = ""):
+    def figure(self, name: str, axes):
         """Write the figure of a matplotlib axes to figures/<run>_<name>.png and .svg and give it back for display."""
         import matplotlib as mpl
         from IPython.display import Image
@@ -80,7 +76,7 @@ class Step:
             self.files.append(path)
         plt.close(figure)
         width = int(figure.get_figwidth() * 100)
-        return Image(filename=str(stem.with_name(f"{stem.name}.png")), width=width, alt=alt or name)
+        return Image(filename=str(stem.with_name(f"{stem.name}.png")), width=width, alt=name)
 
     def note_evaluations(self, spent: Iterable[tuple[str, dict[str, Cost]]]) -> None:
         """Keep in the step's record what was asked and what was computed, by task and account.
@@ -115,8 +111,7 @@ class Step:
 
     def parts(self, names: list[tuple], of_models: bool = True) -> list[Path]:
         """Where parts of these names are kept until the step ends; the record counts those that are there already."""
-        kept = parts_of(self.name, self.profile, self.results, of_models)
-        paths = [kept.path(*name) for name in names]
+        paths = part_paths(self.name, self.profile, self.results, names, of_models)
         self.notes["parts_taken_up"] = self.notes.get("parts_taken_up", 0) + sum(path.exists() for path in paths)
         self.spent_elsewhere += sum(map(seconds_of, paths))
         return paths

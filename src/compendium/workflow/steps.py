@@ -5,8 +5,6 @@ again when a file that it reads changes, its settings (every value of the profil
 packages' modules that it imports say, without comments and docstrings.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -32,24 +30,26 @@ NOT_TRAINED = (
         for name in ("attention", "cell_parts", "head_importance", "path_gradient", "soft_erasure", "value_zeroing")
     ),
 )
+# sections of a profile that the crossed design takes over
+OF_CROSSED = ("crossed", "models", "training", "explain", "agreement", "faithfulness", "pointing", "bootstrap")
 
 
 @dataclass(frozen=True)
 class Step:
     """A kind of step: a rule of the workflow that runs one notebook, once or for each of its runs.
 
-    runs: what it runs for in a profile, [()] where it runs once, [] where the profile has nothing for it. reads: the
-    files of one run besides the notebook; settings: the values of the profile that it uses. makes: its files besides
-    the executed copy and the record. judge: whose explained runs it reads. side_by_side: it starts a process for each
-    of the profile's workers. asks: it runs models, and takes an accelerator. not_run: modules that it imports but never
-    runs.
+    runs: what it runs for in a profile, [()] where it runs once, [] where the profile has nothing for it; every profile
+    has the step once where nothing is said. reads: the files of one run besides the notebook; settings: the values of
+    the profile that it uses. makes: its files besides the executed copy and the record. judge: whose explained runs it
+    reads. side_by_side: it starts a process for each of the profile's workers. asks: it runs models, and takes an
+    accelerator. not_run: modules that it imports but never runs.
     """
 
     rule: str
     notebook: str
-    runs: Callable[[Graph], list[tuple]]
     reads: Callable[..., list[Path]]
     settings: Callable[..., list]
+    runs: Callable[[Graph], list[tuple]] = lambda graph: [()]
     makes: tuple[Callable[..., Path], ...] = ()
     judge: str = ""
     side_by_side: bool = False
@@ -62,7 +62,6 @@ class Step:
         return NOTEBOOKS[self.notebook].identity
 
     def read_files(self, graph: Graph, *run: Any) -> list[str]:
-        """Every file that one run reads."""
         return [str(project.home() / "notebooks" / f"{self.notebook}.ipynb"), *map(str, self.reads(graph, *run))]
 
     def made_files(self, graph: Graph, *run: Any) -> list[str]:
@@ -83,23 +82,12 @@ class Step:
 
 
 def _runs(judge: str) -> Callable[[Graph], list[Run]]:
-    """The explained runs of a judge."""
     return lambda graph: graph.profile.explained_runs(judge)
-
-
-def _once(graph: Graph) -> list[tuple]:
-    """The runs of a step that every profile has, once."""
-    return [()]
 
 
 def _judging(judge: str) -> Callable[[Graph], list[tuple]]:
     """The runs of a step that runs once where the profile has explanations for a judge."""
     return lambda graph: [()] if graph.profile.explained_runs(judge) else []
-
-
-def _read_train(graph: Graph, task: str, model: str, seed: int) -> list[Path]:
-    also = graph.profile.task_of(task, model).also_train
-    return [*graph.tables([task, *also]), *graph.pretrained([model])]
 
 
 def _read_explaining(graph: Graph, *run: Any) -> list[Path]:
@@ -152,11 +140,6 @@ def _erasure(graph: Graph, runs: Iterable[Run]) -> list[dict]:
     return [graph.profile.faithfulness_of(run[0]).model_dump() for run in runs]
 
 
-def _agent_settings(graph: Graph, task: str, model: str, seed: int) -> list:
-    training = graph.profile.training_of(graph.profile.read_by(task), model).model_dump()
-    return [graph.sections("diagnosis", "bootstrap"), graph.explaining([(task, model, seed)]), training]
-
-
 def _read_diagnosis(graph: Graph) -> list[Path]:
     runs = graph.profile.explained_runs("diagnosis")
     own = [*graph.typed_explanations(runs), *graph.trained(runs), *graph.accuracies(runs), *graph.tables_of(runs)]
@@ -174,16 +157,10 @@ def _read_joint(graph: Graph) -> list[Path]:
     ]
 
 
-def _joint_settings(graph: Graph) -> list:
-    own = graph.sections("joint", "agreement", "pointing", "bootstrap")
-    return [own, _erasure(graph, graph.asked_anew), graph.explaining(graph.asked_anew)]
-
-
 STEPS = (
     Step(
         "data",
         "01_data",
-        runs=_once,
         reads=lambda graph: graph.tables(graph.profile.read_tasks()),
         settings=lambda graph: [list(graph.profile.tasks)],
     ),
@@ -191,7 +168,10 @@ STEPS = (
         "train",
         "02_train",
         runs=lambda graph: graph.profile.trained_runs(),
-        reads=_read_train,
+        reads=lambda graph, task, model, seed: [
+            *graph.tables([task, *graph.profile.task_of(task, model).also_train]),
+            *graph.pretrained([model]),
+        ],
         settings=lambda graph, task, model, seed: [*graph.training(task, model), graph.sections("bootstrap")],
         makes=(lambda results, *run: results.model(*run) / "model.safetensors",),
         asks=True,
@@ -209,7 +189,6 @@ STEPS = (
     Step(
         "overview",
         "03_overview",
-        runs=_once,
         reads=lambda graph: [
             *graph.executed("02_train", graph.profile.trained_runs()),
             *graph.executed("03_explain", graph.shards(graph.profile.explained_runs())),
@@ -269,7 +248,11 @@ STEPS = (
         "07_sun2024_agents",
         runs=_runs("diagnosis"),
         reads=lambda graph, *run: [*graph.typed_explanations([run]), *graph.trained([run])],
-        settings=_agent_settings,
+        settings=lambda graph, task, model, seed: [
+            graph.sections("diagnosis", "bootstrap"),
+            graph.explaining([(task, model, seed)]),
+            graph.profile.training_of(graph.profile.read_by(task), model).model_dump(),
+        ],
         asks=True,
     ),
     Step(
@@ -287,7 +270,11 @@ STEPS = (
         "08_joint",
         runs=lambda graph: [()] if graph.joint or _runs("diagnosis")(graph) else [],
         reads=_read_joint,
-        settings=_joint_settings,
+        settings=lambda graph: [
+            graph.sections("joint", "agreement", "pointing", "bootstrap"),
+            _erasure(graph, graph.asked_anew),
+            graph.explaining(graph.asked_anew),
+        ],
         side_by_side=True,
         asks=True,
     ),
@@ -296,18 +283,13 @@ STEPS = (
         "08_joint_crossed",
         runs=lambda graph: [()] if graph.profile.crossed else [],
         reads=_read_crossed,
-        settings=lambda graph: [
-            graph.sections(
-                "crossed", "models", "training", "explain", "agreement", "faithfulness", "pointing", "bootstrap"
-            )
-        ],
+        settings=lambda graph: [graph.sections(*OF_CROSSED)],
         side_by_side=True,
         asks=True,
     ),
     Step(
         "planted",
         "09_planted",
-        runs=_once,
         reads=lambda graph: [],
         settings=lambda graph: [graph.sections("meta", "bootstrap")],
     ),

@@ -6,8 +6,6 @@ command `attreval` and the kernel `python3` are workflow/warm_client.py, which a
 files, and waits.
 """
 
-from __future__ import annotations
-
 import atexit
 import contextlib
 import importlib
@@ -29,7 +27,7 @@ from pathlib import Path
 from ipykernel.kernelspec import get_kernel_dict
 
 from attreval.core.tables import write_json
-from compendium.workflow.machine import end_with_parent, thread_variables
+from compendium.workflow.parallel import end_with_parent, thread_variables
 
 CLIENT = Path(__file__).with_name("warm_client.py")
 SWITCH = "ATTREVAL_WARM"  # `0` turns warm processes off
@@ -60,7 +58,6 @@ class WarmProcess:
             self.process = subprocess.Popen(words, env=given, stdin=subprocess.DEVNULL, preexec_fn=end_with_parent)
 
     def end(self) -> None:
-        """End it, and what it still runs."""
         if self.process is not None:
             self.process.kill()
             self.process.wait()

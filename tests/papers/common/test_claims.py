@@ -41,7 +41,7 @@ from compendium.papers.poerner2018.claims import (
     pointing_claims,
 )
 from compendium.papers.poerner2018.same_word import same_word
-from compendium.site.numbers import read_declared_numbers, read_numbers
+from compendium.site.tables import read_declared_numbers, read_numbers
 
 METHOD_NAMES = ("a", "b", "c", "random")
 

@@ -22,7 +22,7 @@ from compendium.papers.joint import values as joint
 from compendium.papers.joint.figures import draw_budgets, draw_correlations, draw_pareto
 from compendium.papers.joint.variants import BUDGETS
 from compendium.papers.sun2024.properties import Properties, values_by_instance
-from compendium.site.numbers import read_declared_numbers, read_numbers
+from compendium.site.tables import read_declared_numbers, read_numbers
 
 METHODS = ("random", "gradient_l1", "gradient_l2", "gradient_x_input", "occlusion_1", "omission_1", "lime")
 RUN = ("snli", "small", 1)

@@ -16,7 +16,7 @@ from compendium.config.reading import VARIANTS
 from compendium.papers.pipeline.other_choices import other_choices, tried_run
 from compendium.papers.poerner2018 import figures, hits, same_word
 from compendium.papers.poerner2018.tables import ARCHITECTURES, BLOCKS, table_2, write_blocks
-from compendium.site.numbers import read_declared_numbers, read_numbers
+from compendium.site.tables import read_declared_numbers, read_numbers
 from compendium.workflow.parameters import Parameters
 from compendium.workflow.step import Step
 

@@ -1,7 +1,5 @@
 """Downloads, checks and opens what corpora are made from; FetchError says what could not be had, and what to do."""
 
-from __future__ import annotations
-
 import errno
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,7 +11,6 @@ class FetchError(RuntimeError):
 
 
 def full_disk(what: str, folder: Path | str) -> FetchError:
-    """The error for a disk without room."""
     return FetchError(
         f"the disk is full: writing {what} below {folder} failed. Free some space, or point ATTREVAL_DATA at "
         "a folder on another disk; then run the same command again, it goes on where it stopped"

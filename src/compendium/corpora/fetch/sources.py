@@ -3,8 +3,6 @@
 The folder is named by ATTREVAL_CORPORA and laid out as data/sources.toml lists it: `esnli/esnli_dev.csv`, ...
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import shutil
@@ -66,7 +64,6 @@ def given_folder() -> Path | None:
 
 
 def own_folder() -> Path:
-    """Where corpora from their public addresses are kept."""
     return project.raw() / "corpora"
 
 

@@ -16,7 +16,7 @@ import pandas as pd
 from attreval.methods import METHODS
 from attreval.metrics.pointing_game import BASELINES
 from compendium.config import BootstrapSpec
-from compendium.config.contradictions import FAMILY
+from compendium.config.sections import FAMILY
 from compendium.papers.common.claims import Claim, Turn, each_alone, quick_draws, read_claims, score, turned_table
 from compendium.papers.common.contrasts import Cell, Difference, best_of, exchange_names, mean_difference
 from compendium.papers.common.runs import drop_unlearned, unlearned_table

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from attreval.methods import METHODS, methods_in
-from compendium.config.contradictions import FAMILY
+from compendium.config.sections import FAMILY
 from compendium.papers.common.runs import reported
 from compendium.workflow.step import Step
 

@@ -4,8 +4,6 @@ A figure is a div `::: {#fig-x}`, a table a div `::: {#tbl-x}`, both with a capt
 heading `{#sec-x}`; a reference is `@fig-x`, to pandoc a citation.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import subprocess
@@ -181,9 +179,9 @@ def _read_float(element: pf.Div, number: str, where: Callable[[str], str]) -> Fl
     name = element.identifier
     kind, place = KINDS[name.partition("-")[0]], where(name)
     *content, caption = element.content or [None]
-    if not isinstance(caption, pf.Para) or _parts(caption, pf.Image):
+    if not isinstance(caption, pf.Para) or parts_of(caption, pf.Image):
         raise ReportError(f"{place}: {name} has no caption; the last paragraph of its div must be the caption")
-    parts = [part for block in content for part in _parts(block, pf.Image | pf.Table | pf.RawBlock)]
+    parts = [part for block in content for part in parts_of(block, pf.Image | pf.Table | pf.RawBlock)]
     pictures = [part for part in parts if isinstance(part, pf.Image)]
     if kind == "Figure" and not pictures:
         raise ReportError(f"{place}: {name} holds no picture; embed a cell that draws one")
@@ -225,7 +223,7 @@ def _add_scrolling(element, doc):
     return None
 
 
-def _parts(element, kinds) -> list:
+def parts_of(element, kinds) -> list:
     """The elements of some kinds that an element is or contains."""
     found = []
     element.walk(lambda e, doc: found.append(e) if isinstance(e, kinds) else None)

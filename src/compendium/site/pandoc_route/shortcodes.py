@@ -4,8 +4,6 @@ Only three shortcodes exist, with Quarto's meaning: `include` (alone on a line, 
 that is rendered, or to the project where it starts with a slash), `var`, and `embed` (alone on a line).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -33,7 +31,6 @@ class Expanded:
 
     @property
     def text(self) -> str:
-        """The page as one Markdown text."""
         return "\n".join(line.text for line in self.lines) + "\n"
 
     def where(self, needle: str) -> str:
@@ -97,7 +94,6 @@ def expand(page: Path, home: Path, variables: Mapping[str, str], embed: Callable
         yield Line("", f"{below(target)}:end")
 
     def embed_cell(argument: str) -> str:
-        """The Markdown of an embedded cell."""
         address, _, label = argument.partition("#")
         if not label:
             raise ReportError(f"embed of {argument!r} names no cell; write notebook.ipynb#label")

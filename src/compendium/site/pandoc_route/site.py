@@ -1,7 +1,5 @@
 """The site as _quarto.yml plans it: every page and file, made with pandoc."""
 
-from __future__ import annotations
-
 import posixpath
 import re
 from collections.abc import Iterable
@@ -16,8 +14,7 @@ import pandas as pd
 import panflute as pf
 
 from compendium import project
-from compendium.site.markdown import ReportError, hint
-from compendium.site.notebook import notebook_markdown, outputs_markdown, read_notebook
+from compendium.site.markdown import ReportError, hint, notebook_markdown, outputs_markdown, read_notebook
 from compendium.site.pandoc_route import pandoc
 from compendium.site.pandoc_route.pandoc import number, wrap_embed
 from compendium.site.pandoc_route.shortcodes import SHORTCODE, Expanded, Line, expand, fill
@@ -34,7 +31,6 @@ class Site:
 
     @property
     def bibliography(self) -> Path | None:
-        """The BibTeX file, if there is one."""
         return self.home / self.config["bibliography"] if self.config.get("bibliography") else None
 
     @property
@@ -46,15 +42,10 @@ class Site:
             found += matching if "*" in pattern else [pattern]
         return found
 
-    @property
-    def filters(self) -> list[Path]:
-        """The Lua filters of every page."""
-        return [self.home / one["path"] for one in self.config.get("filters", [])]
-
-    @property
-    def html(self) -> dict:
-        """The options of the HTML format."""
-        return self.config.get("format", {}).get("html", {})
+    # the Lua filters of every page, the sources that are notebooks, and the options of HTML
+    filters = property(lambda self: [self.home / one["path"] for one in self.config.get("filters", [])])
+    notebooks = property(lambda self: [path for path in self.pages if path.suffix == ".ipynb"])
+    html = property(lambda self: self.config.get("format", {}).get("html", {}))
 
 
 def read_site(home: Path, variables: dict[str, str]) -> Site:
@@ -86,10 +77,9 @@ def build(home: Path) -> dict[str, bytes]:
     }
     for copied in [*_as_list(site.html.get("css")), *site.resources]:
         files[copied] = (home / copied).read_bytes()
-    notebooks = [path for path in site.pages if path.suffix == ".ipynb"]
     for source, address in site.pages.items():
         make = _notebook_page if source.suffix == ".ipynb" else _text_page
-        files[address] = make(site, source, address, notebooks, files).encode()
+        files[address] = make(site, source, files).encode()
     return files
 
 
@@ -98,13 +88,15 @@ def _as_list(value) -> list:
     return [] if value is None else value if isinstance(value, list) else [value]
 
 
-def _text_page(site: Site, source: Path, address: str, notebooks: list[Path], files: dict[str, bytes]) -> str:
+def _text_page(site: Site, source: Path, files: dict[str, bytes]) -> str:
     """A .qmd page as HTML; pictures of embedded cells go into `files`."""
+    address = site.pages[source]
 
     def embed(path: Path, label: str) -> str:
         notebook, assets = read_notebook(path), {}
         if path not in site.pages:
-            raise ReportError(f"{path.name} is embedded but is no page; {hint(path.name, [p.name for p in notebooks])}")
+            names = [one.name for one in site.notebooks]
+            raise ReportError(f"{path.name} is embedded but is no page; {hint(path.name, names)}")
         folder = _picture_folder(site.pages[path])
         cell = notebook.cell(label)
         made = outputs_markdown(cell, _relative(folder, address), assets, streams=False)
@@ -120,7 +112,7 @@ def _text_page(site: Site, source: Path, address: str, notebooks: list[Path], fi
     numbered = meta.get("number-sections", site.html.get("number-sections", False))
     number(doc, page.where, bool(numbered))
     pandoc.check_citations(doc, site.bibliography, page.where, strict=True)
-    _fix_links(doc, site, source, address, page)
+    _fix_links(doc, site, source, page)
 
     def check_picture(element, doc):
         if isinstance(element, pf.Image) and not re.match(r"[a-z][a-z0-9+.-]*:", element.url):
@@ -131,12 +123,12 @@ def _text_page(site: Site, source: Path, address: str, notebooks: list[Path], fi
 
     doc.walk(check_picture)
     toc = bool(meta.get("toc", site.html.get("toc", False)))
-    return pandoc.write(doc, frame(site, source, address), site.bibliography, toc)
+    return pandoc.write(doc, frame(site, source), site.bibliography, toc)
 
 
-def _notebook_page(site: Site, source: Path, address: str, notebooks: list[Path], files: dict[str, bytes]) -> str:
+def _notebook_page(site: Site, source: Path, files: dict[str, bytes]) -> str:
     """An executed notebook as HTML; its pictures go into `files`."""
-    notebook, assets = read_notebook(source), {}
+    address, notebook, assets = site.pages[source], read_notebook(source), {}
     folder = _picture_folder(address)
     markdown = notebook_markdown(notebook, _relative(folder, address), assets)
     files.update({posixpath.join(posixpath.dirname(address), name): data for name, data in assets.items()})
@@ -151,18 +143,17 @@ def _notebook_page(site: Site, source: Path, address: str, notebooks: list[Path]
             element.content = [pf.Str(f"Output of the cell above, notebook {notebook.name}")]
 
     doc.walk(describe)
-    _fix_links(doc, site, source, address, page)
+    _fix_links(doc, site, source, page)
     doc.metadata["title"] = pf.MetaInlines(*pandoc.read(notebook.title).content[0].content)
-    at = notebooks.index(source)
+    notebooks, at = site.notebooks, site.notebooks.index(source)
     around = [("previous", notebooks[at - 1] if at else None), ("next", (notebooks[at + 1 :] or [None])[0])]
     more = {
         name: f'<a rel="{name[:4]}" href="{_relative(site.pages[p], address)}">{p.stem}</a>' for name, p in around if p
     }
-    return pandoc.write(doc, frame(site, source, address) | more | {"kicker": source.stem}, site.bibliography, toc=True)
+    return pandoc.write(doc, frame(site, source) | more | {"kicker": source.stem}, site.bibliography, toc=True)
 
 
 def _picture_folder(address: str) -> str:
-    """Where the pictures of a notebook's page lie."""
     return address.removesuffix(".html") + "_files"
 
 
@@ -171,7 +162,7 @@ def _relative(target: str, page: str) -> str:
     return posixpath.relpath(target, posixpath.dirname(page) or ".")
 
 
-def _fix_links(doc: pf.Doc, site: Site, source: Path, address: str, page: Expanded) -> None:
+def _fix_links(doc: pf.Doc, site: Site, source: Path, page: Expanded) -> None:
     """Links to sources (.qmd, .ipynb) become links to their pages; a link to no page is an error."""
 
     def fix(element, doc):
@@ -183,7 +174,7 @@ def _fix_links(doc: pf.Doc, site: Site, source: Path, address: str, page: Expand
         target = (site.home / path.lstrip("/") if path.startswith("/") else source.parent / path).resolve()
         if target not in site.pages:
             raise ReportError(f"{page.where(path)}: link to {path!r}, which is no page; {_known(path, site)}")
-        element.url = _relative(site.pages[target], address) + hash_ + anchor
+        element.url = _relative(site.pages[target], site.pages[source]) + hash_ + anchor
 
     doc.walk(fix)
 
@@ -193,10 +184,10 @@ def _known(name: str, site: Site, more: Iterable[str] = ()) -> str:
     return hint(name, [*(path.relative_to(site.home).as_posix() for path in site.pages), *more])
 
 
-def frame(site: Site, source: Path, address: str) -> dict[str, str]:
+def frame(site: Site, source: Path) -> dict[str, str]:
     """What the template shows around a page: title, navigation, footer, style sheets, icon, language."""
-    website = site.config["website"]
-    items = "".join(_navigation_item(item, site, source, address) for item in website["navbar"]["left"])
+    website, address = site.config["website"], site.pages[source]
+    items = "".join(_navigation_item(item, site, source) for item in website["navbar"]["left"])
     footer = website.get("page-footer", "")
     parts = list(footer.values()) if isinstance(footer, dict) else [footer]
     filled = [SHORTCODE.sub(lambda found: fill(found, site.variables), part) for part in parts if isinstance(part, str)]
@@ -223,10 +214,10 @@ def _as_html(markdown: str) -> str:
     return pandoc.run(["-f", "markdown", "-t", "html5"], markdown).strip()
 
 
-def _navigation_item(item: dict, site: Site, source: Path, address: str) -> str:
+def _navigation_item(item: dict, site: Site, source: Path) -> str:
     """A link of the navigation bar, or a menu of links that opens without a script."""
     if "menu" in item:
-        inside = "".join(_navigation_item(one, site, source, address) for one in item["menu"])
+        inside = "".join(_navigation_item(one, site, source) for one in item["menu"])
         here = ' aria-current="true"' if any(site.home / one["href"] == source for one in item["menu"]) else ""
         return f"<li><details{here}><summary>{escape(item['text'])}</summary><ul>{inside}</ul></details></li>"
     target = site.home / item["href"]
@@ -236,4 +227,5 @@ def _navigation_item(item: dict, site: Site, source: Path, address: str) -> str:
             f"_quarto.yml: navbar links to {item['href']!r}; {_known(item['href'], site, site.resources)}"
         )
     here = ' aria-current="page"' if target == source else ""
-    return f'<li><a href="{_relative(addresses[target], address)}"{here}>{escape(item["text"])}</a></li>'
+    link = _relative(addresses[target], site.pages[source])
+    return f'<li><a href="{link}"{here}>{escape(item["text"])}</a></li>'

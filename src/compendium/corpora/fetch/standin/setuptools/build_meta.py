@@ -9,7 +9,6 @@ import sys
 
 
 def get_requires_for_build_wheel(config_settings=None):
-    """Nothing is needed, since nothing is built."""
     return []
 
 
@@ -23,7 +22,6 @@ def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None):
 
 
 def build_wheel(*arguments):
-    """Refuse: source archives are opened here, never built."""
     raise SystemExit("source archives are opened as data, never built")
 
 

@@ -1,0 +1,145 @@
+"""The paper in other forms than HTML, with the numbers that its page has.
+
+A PDF, through pandoc's tree and Typst; and JATS, the XML that journals and archives take, in a zip with its pictures.
+"""
+
+import io
+import posixpath
+import re
+import tempfile
+from collections.abc import Callable
+from importlib import resources
+from pathlib import Path
+from urllib.parse import unquote
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
+
+import panflute as pf
+import typst
+
+from compendium import project
+from compendium.site.markdown import ReportError, outputs_markdown, read_notebook
+from compendium.site.pandoc_route import pandoc
+from compendium.site.pandoc_route.pandoc import Float, number, wrap_embed
+from compendium.site.pandoc_route.shortcodes import expand
+from compendium.site.pandoc_route.site import Site
+
+pf.elements.RAW_FORMATS.add("typst")  # pandoc knows it, panflute's list is older
+
+
+def make_pdf(site: Site, source: Path) -> bytes:
+    """A .qmd page as PDF: same text, numbers, figures and tables as its HTML. ReportError as for the page."""
+    doc, pictures = read_tree(site, source, _typst_float)
+    template = resources.files("compendium.site.pandoc_route") / "assets" / "paper.typ"
+    with tempfile.TemporaryDirectory() as made, resources.as_file(template) as path_of_template:
+        folder = Path(made)
+        for name, data in pictures.items():
+            path = folder / posixpath.normpath(name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+        text = pandoc.convert(doc, ["-t", "typst", f"--template={path_of_template}"], site.bibliography)
+        (folder / "paper.typ").write_text(text, encoding="utf-8")
+        return typst.compile(folder / "paper.typ", root=folder, ignore_system_fonts=True)
+
+
+def make_jats(site: Site, source: Path) -> bytes:
+    """A .qmd page as a zip of manuscript.xml and its pictures; authors and DOI are those of CITATION.cff.
+
+    Equal pages give equal bytes. Raises ReportError as for the page.
+    """
+    doc, pictures = read_tree(site, source, _jats_float)
+    for name, value in read_authors(project.read_yaml(site.home / "CITATION.cff")).items():
+        doc.metadata[name] = value
+    text = pandoc.convert(doc, ["-t", "jats_publishing+element_citations", "--mathml"], site.bibliography)
+    made = io.BytesIO()
+    with ZipFile(made, "w") as archive:
+        for name, data in {"manuscript.xml": text.encode(), **pictures}.items():
+            archive.writestr(ZipInfo(posixpath.normpath(name)), data, ZIP_DEFLATED)
+    return made.getvalue()
+
+
+def read_authors(citation: dict) -> dict:
+    """Authors, DOI and licence of CITATION.cff by the names that pandoc's template has for them."""
+    names = {"family-names": "surname", "given-names": "given-names", "name": "name", "email": "email"}
+    authors = []
+    for given in citation["authors"]:
+        author = {ours: given[theirs] for theirs, ours in names.items() if theirs in given}
+        if "orcid" in given:
+            author["orcid"] = given["orcid"]
+        if "affiliation" in given:
+            author["affiliation"] = [{"organization": given["affiliation"]}]
+        authors.append(author)
+    article = {"type": "research-article"} | ({"doi": citation["doi"]} if "doi" in citation else {})
+    return {"author": authors, "article": article}
+
+
+def read_tree(site: Site, source: Path, draw: Callable[[Float], list]) -> tuple[pf.Doc, dict[str, bytes]]:
+    """A .qmd page for another form than HTML: its tree, numbered, and its pictures by the names they have in it.
+
+    draw: the blocks of a figure or table. Raises ReportError as for the page.
+    """
+    pictures: dict[str, bytes] = {}
+
+    def embed(path: Path, label: str) -> str:
+        made = outputs_markdown(read_notebook(path).cell(label), f"pictures/{path.stem}", pictures, streams=False)
+        return wrap_embed(made, path.name, path.name)
+
+    page = expand(source, site.home, site.variables, embed)
+    doc = pandoc.read(page.text, filters=site.filters)
+    doc.walk(_read_html)
+    number(doc, page.where, bool(doc.get_metadata("number-sections")), draw)
+    doc.walk(_fit_page)
+
+    def take_picture(element, doc) -> None:
+        """Put a picture that lies beside the page among the others."""
+        if isinstance(element, pf.Image) and element.url not in pictures:
+            path = source.parent / unquote(element.url)
+            if not path.is_file():
+                raise ReportError(f"{page.where(element.url)}: no picture {path.name} beside {source.name}")
+            pictures[element.url] = path.read_bytes()
+
+    doc.walk(take_picture)
+    return doc, pictures
+
+
+def _read_html(element, doc):
+    """HTML that a cell has shown, such as a table of pandas, as pandoc's own elements."""
+    if isinstance(element, pf.RawBlock) and element.format == "html":
+        return list(pandoc.read(element.text, "html").content)
+    return None
+
+
+def _typst_float(found: Float) -> list:
+    """A figure or table in Typst: content, number and caption; the label is what references lead to."""
+    words = [pf.Strong(pf.Str(found.label)), pf.Space, *found.caption]
+    side = "top" if found.kind == "Table" else "bottom"
+    return [
+        pf.RawBlock(f'#figure(kind: "{found.kind}", supplement: none, numbering: none,', "typst"),
+        pf.RawBlock(f"caption: figure.caption(position: {side})[", "typst"),
+        pf.Plain(*words),
+        pf.RawBlock("])[", "typst"),
+        *found.content,
+        pf.RawBlock(f"] <{found.name}>", "typst"),
+    ]
+
+
+def _fit_page(element, doc):
+    """Headings one level up again, links to other pages as plain text; pictures without sizes fit into the page."""
+    if isinstance(element, pf.Image):
+        element.attributes.clear()
+    if isinstance(element, pf.Header):
+        element.level = max(1, element.level - 1)
+    if isinstance(element, pf.Link) and not re.match(r"#|[a-z][a-z0-9+.-]*:", element.url):
+        return list(element.content)
+    return None
+
+
+def _jats_float(found: Float) -> list:
+    """A figure with its pictures, or a table, under its number and caption; what refers to it finds its name."""
+    kind = pf.Image if found.kind == "Figure" else pf.Table
+    parts = [part for block in found.content for part in pandoc.parts_of(block, kind)]
+    caption = pf.Caption(pf.Plain(pf.Strong(pf.Str(found.label)), pf.Space, *found.caption))
+    if kind is pf.Table and len(parts) == 1:
+        parts[0].caption, parts[0].identifier = caption, found.name
+        return parts
+    content = [pf.Plain(part) if kind is pf.Image else part for part in parts]
+    return [pf.Figure(*content, caption=caption, identifier=found.name)]
