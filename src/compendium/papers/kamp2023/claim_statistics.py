@@ -18,10 +18,9 @@ from attreval.metrics.chunks import chosen_chunks, find_chunks
 from attreval.metrics.pairwise_agreement import pairwise_agreement, pairwise_agreement_of
 from compendium.config import AgreementSpec
 from compendium.papers.common.contrasts import best_of, least_of
-from compendium.papers.common.runs import reported
 from compendium.papers.kamp2023.agreement import LOW
-from compendium.papers.kamp2023.readings import PEOPLE, SIX, Reading
-from compendium.papers.kamp2023.tables import KAMP_METHODS
+from compendium.papers.kamp2023.readings import DYNAMIC, PEOPLE, SIX, Reading
+from compendium.papers.kamp2023.tables import by_our_names
 
 SHAP, LIME, GRADIENT, INPUT, PLAIN, PATH = SIX
 STRONG, WEAK = (SHAP, LIME, GRADIENT), (INPUT, PLAIN, PATH)
@@ -30,7 +29,6 @@ LARGE = 10  # the largest k compared
 SETTLED = 5  # the k above which the paper sees no improvement
 PAIRS = tuple(combinations(SIX, 2))
 LOW_PAIRS = tuple(pair for pair in PAIRS if set(pair) & set(LOW))
-DYNAMIC = 0  # stands for dynamic k where a k is asked for
 SPANS = "spans"  # mean agreement of all pairs on the chunks of a text that hold what they select
 KS = (DYNAMIC, *range(1, LARGE + 1))
 NAMES = [("pair", a, b, k) for a, b in PAIRS for k in KS] + [(PEOPLE, m, k) for m in SIX for k in KS]
@@ -80,17 +78,15 @@ def values_of(reading: Reading, spec: AgreementSpec, lengths: tuple[float, float
     lengths: the tokens up to which a text is short, and from which it is long.
     """
     names = [*SIX, PEOPLE] if reading.marked else list(SIX)
+    peaks = np.array([reading.peaks(name, spec) for name in names])
     if spec.ties == "expectation" and spec.people == "top_k":
         fixed = pairwise_agreement([reading.of(name) for name in names], KS[1:])
-        dynamic = pairwise_agreement_of(np.array([reading.peaks(name, spec) for name in names]))
-        table = np.concatenate([dynamic[None], fixed])
+        table = np.concatenate([pairwise_agreement_of(peaks)[None], fixed])
     else:
         table = np.full((len(KS), len(names), len(names)), np.nan)
-        for b, a in combinations(range(len(names)), 2):
-            pair = (names[b], names[a])
-            ways = [reading.agreement_at_peaks(pair, spec), *(reading.agreement_at_k(pair, k, spec) for k in KS[1:])]
-            table[:, a, b] = table[:, b, a] = ways
-    peaks = np.array([reading.peaks(m, spec) for m in SIX])
+        for (a, one), (b, other) in combinations(enumerate(names), 2):
+            table[:, a, b] = [reading.agreement_at_k((one, other), k, spec) for k in KS]
+    peaks = peaks[: len(SIX)]
     by_spans = pairwise_agreement_of(chosen_chunks(peaks, find_chunks(reading.tokens)))
     rise = (reading.agreement_at_k(SIX, LARGE, spec) - reading.agreement_at_k(SIX, 1, spec)) / (LARGE - 1)
     n, (short, long) = len(reading.tokens), lengths
@@ -121,10 +117,8 @@ def rises_with_k(fit: Means, read: Means) -> np.ndarray:
 
 def rank_correlation_of_k(means: Means) -> np.ndarray:
     """Spearman's correlation of our six mean dynamic k with the published ones."""
-    theirs = reported("kamp_dynamic_k_means")
-    theirs = dict(zip(theirs.method.map(KAMP_METHODS), theirs.mean_dynamic_k, strict=True))
     ours = rankdata([means.of("k", m) for m in SIX], axis=0)
-    theirs = rankdata([theirs[m] for m in SIX])
+    theirs = rankdata(by_our_names("kamp_dynamic_k_means").set_index("method").mean_dynamic_k[list(SIX)])
     ours, theirs = ours - ours.mean(axis=0), theirs - theirs.mean()
     with np.errstate(invalid="ignore"):
         return theirs @ ours / (np.linalg.norm(theirs) * np.linalg.norm(ours, axis=0))

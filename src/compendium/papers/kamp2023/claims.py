@@ -1,6 +1,5 @@
 """The claims of Kamp et al. (2023) on our runs: each with its interval over texts and what chance gives.
 
-What the paper claims, and what counts as reproducing it, stands in paper/claims.yml.
 Letters used for shapes: n texts, p numbers a text, j null worlds.
 """
 
@@ -18,12 +17,14 @@ from attreval.core.seeds import generator
 from compendium.config import AgreementSpec, BootstrapSpec, Profile, Run
 from compendium.papers.common.claims import LEAST_NULLS, Claim, Turn, quick_draws, read_claims, score, turned_table
 from compendium.papers.common.contrasts import Cell, mean_difference
-from compendium.papers.common.runs import RUN, reported, unlearned_table
+from compendium.papers.common.runs import RUN, unlearned_table
 from compendium.papers.common.style import model_title, task_title
 from compendium.papers.common.verdicts import CONTRADICTED, LEAST_TEXTS, Finding
 from compendium.papers.kamp2023.claim_statistics import (
     AT,
+    KS,
     NAMES,
+    PAIRS,
     SETTLED,
     Means,
     rank_correlation_of_k,
@@ -31,8 +32,8 @@ from compendium.papers.kamp2023.claim_statistics import (
     trend,
     values_of,
 )
-from compendium.papers.kamp2023.readings import PEOPLE, SIX, Reading, read_runs, unsigned, voters
-from compendium.papers.kamp2023.tables import KAMP_METHODS
+from compendium.papers.kamp2023.readings import PEOPLE, SIX, Reading, read_runs, voters
+from compendium.papers.kamp2023.tables import by_our_names
 from compendium.workflow.step import Step
 
 SHAP_EVALUATIONS = 500  # of the released code; with fewer, phrases of longer texts stay whole, and their tokens tie
@@ -62,17 +63,9 @@ def values_and_worlds(readings: Sequence[Reading], spec: AgreementSpec, worlds: 
 @cache
 def _renamed() -> np.ndarray:
     """(720, p) where each number is found after the six methods' names are exchanged."""
-    out = []
-    for order in permutations(SIX):
-        new = dict(zip(SIX, order, strict=True))
-        index = []
-        for name in NAMES:
-            there = tuple(new.get(part, part) for part in name)
-            if there[0] == "pair" and there not in AT:
-                there = ("pair", there[2], there[1], there[3])
-            index.append(AT[there])
-        out.append(index)
-    return np.array(out)
+    either_way = AT | {("pair", b, a, k): AT["pair", a, b, k] for a, b in PAIRS for k in KS}
+    orders = [dict(zip(SIX, order, strict=True)) for order in permutations(SIX)]
+    return np.array([[either_way[tuple(new.get(part, part) for part in name)] for name in NAMES] for new in orders])
 
 
 def with_exchanged_names(values: np.ndarray, worlds: int, rng: np.random.Generator) -> np.ndarray:
@@ -88,20 +81,19 @@ def findings_of(
     """By claim: our number with its draws and null worlds. values: (n, p) of the run's texts; null: (j, n, p)."""
     renamed = with_exchanged_names(values, settings.nulls, generator("null", "names", "agreement", *run))
     about = (*run[:2], values, range(len(values)), [0] * len(values))
+    marked = int((~np.isnan(values[:, AT[PEOPLE, SIX[0], 1]])).sum())
     basis, out = f"{task_title(run[0])}, {run[1]}, seed {run[-1]}: {len(values)} texts", {}
     for claim, asked in statements(fixed_k).items():
         nulls = (lambda *_: null, (lambda *_: renamed) if asked.named else None)
         cell = Cell(*about, asked.number, asked.chosen, *nulls, drawn_by=("agreement", *run))
         found = mean_difference([cell], settings).finding_for("kamp2023", profile, basis)
-        marked = int((~np.isnan(values[:, AT[PEOPLE, SIX[0], 1]])).sum())
         out[claim] = replace(found, texts=marked) if asked.of_people else found
     return out
 
 
 def statistics_by_run(step: Step) -> dict[Run, Found]:
     """By run that explains by all six methods, and claim: our value, its draws, its nulls, and what it rests on."""
-    out, profile = {}, step.profile
-    spec, settings = profile.agreement, profile.bootstrap
+    out, profile, spec, settings = {}, step.profile, step.profile.agreement, step.profile.bootstrap
     for run, readings in read_runs(step):
         if len(voters(readings)) < len(SIX):
             continue
@@ -114,7 +106,7 @@ def statistics_by_run(step: Step) -> dict[Run, Found]:
     return out
 
 
-def claims_table(measured: Mapping[Run, Found], confidence: float = 0.95) -> pd.DataFrame:
+def claims_table(measured: Mapping[Run, Found]) -> pd.DataFrame:
     """One row a claim of Kamp et al. 2023 with our value, its interval, its nulls and a verdict.
 
     A claim is decided on the first run that can test it: on the paper's texts where the profile has them, and on runs
@@ -127,27 +119,22 @@ def claims_table(measured: Mapping[Run, Found], confidence: float = 0.95) -> pd.
         enough = [finding for finding in tests if finding.texts >= LEAST_TEXTS and not finding.reason]
         if tests:
             found[claim] = (enough or tests)[0]
-    return score(read_claims("kamp2023"), found, confidence, published_values())
+    return score(read_claims("kamp2023"), found, published=published_values())
 
 
-def claims_by_run(measured: Mapping[Run, Found], confidence: float = 0.95) -> pd.DataFrame:
+def claims_by_run(measured: Mapping[Run, Found]) -> pd.DataFrame:
     """One row a claim and run, with the verdict that this run alone would give."""
-    columns = ["value", "low", "high", "null_scores", "null_names", "null_p", "q", "texts", "verdict"]
-    columns = ["claim", *RUN, *columns]
-    claims = read_claims("kamp2023")
-    parts = [
-        score(claims, found, confidence).assign(**dict(zip(RUN, run, strict=True))) for run, found in measured.items()
-    ]
-    return pd.concat(parts, ignore_index=True)[columns] if parts else pd.DataFrame(columns=columns)
+    numbers = ["value", "low", "high", "null_scores", "null_names", "null_p", "q", "texts", "verdict"]
+    claims, parts = read_claims("kamp2023"), [pd.DataFrame(columns=["claim", *RUN, *numbers])]
+    for run, found in measured.items():
+        parts.append(score(claims, found).assign(**dict(zip(RUN, run, strict=True))))
+    return pd.concat(parts[1:] or parts, ignore_index=True)[list(parts[0])]
 
 
 def published_values() -> dict[str, float]:
     """By claim that the paper's own figures in print decide: its number made from them."""
-    table = reported("kamp_table1")
-    ours = table.assign(method=table.method.map(KAMP_METHODS))
-    gains = ours.set_index(["method", "k"]).improvement_over_fixed_k
-    k = reported("kamp_dynamic_k_means").set_index("method").mean_dynamic_k.rename(KAMP_METHODS)
-    mean_gains = gains.groupby("k").mean().loc[1:SETTLED].to_numpy()
+    mean_gains = by_our_names("kamp_table1").groupby("k").improvement_over_fixed_k.mean().loc[1:SETTLED].to_numpy()
+    k = by_our_names("kamp_dynamic_k_means").set_index("method").mean_dynamic_k
     values = np.array([[k[name[1]] if name[0] == "k" else np.nan for name in NAMES]])
     return {
         "improvement-shrinks": float(trend(mean_gains)),
@@ -158,10 +145,7 @@ def published_values() -> dict[str, float]:
 
 
 def turned_claims(step: Step, measured: Mapping[Run, Found], judged: pd.DataFrame) -> pd.DataFrame:
-    """One row a contradicted claim and thing turned, as `turned_table`: run, fixed k, rule of peaks, sign of scores.
-
-    measured: of `statistics_by_run`; judged: of `claims_table`.
-    """
+    """One row a contradicted claim and thing turned (`turned_table`): run, fixed k, rule of peaks, sign of scores."""
     contradicted = {row.claim: row.basis for row in judged[judged.verdict == CONTRADICTED].itertuples()}
     of_basis = {finding.basis: run for run, found in measured.items() for finding in found.values()}
     wanted = {of_basis[basis] for basis in contradicted.values()}
@@ -182,9 +166,10 @@ def by_protocol(step: Step, run: Run, readings: Sequence[Reading]) -> dict[str, 
     """The findings of a run at other fixed k, by the other rule of peaks, and on scores without their signs."""
     profile, spec, settings = step.profile, step.profile.agreement, quick_draws(step.profile.bootstrap)
     own, out = spec.fixed_k, {}
+    unsigned = [replace(one, scores={m: np.abs(s) for m, s in one.scores.items()}) for one in readings]
     ways = [(readings, spec.peaks, {f"{k} tokens as the fixed k": k for k in FIXED if own != k <= spec.largest_k})]
     ways += [(readings, rule, {f"dynamic k {title}": own}) for rule, title in PEAKS.items() if rule != spec.peaks]
-    ways.append(([unsigned(one) for one in readings], spec.peaks, {"scores without their signs": own}))
+    ways.append((unsigned, spec.peaks, {"scores without their signs": own}))
     for texts, rule, ks in ways:
         found = values_and_worlds(texts, spec.changed(peaks=rule), LEAST_NULLS)
         out |= {how: findings_of(*found, profile, run, settings, k) for how, k in ks.items()}

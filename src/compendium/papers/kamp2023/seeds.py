@@ -1,7 +1,5 @@
 """Average pairwise difference (APD) over training seeds (Kamp et al. 2023, appendix A and Table 2).
 
-How far do explanations move when nothing but the seed changes?
-
 Runs of a profile's tasks that differ in the seed alone are compared as they are; where a profile has a study of seeds,
 its models are trained and explained here, each seed by itself, so that they may run side by side.
 """
@@ -34,8 +32,7 @@ COLUMNS += ["low", "high", "least", "chance", "p"]
 def apd_table(step) -> pd.DataFrame:
     """One row a task, model and seed: accuracy on test where known, average pairwise difference, and the one chosen.
 
-    apd: over all runs as `agreement.apd_itself` says. Profiles are normalised and padded, see
-    metrics.pairwise_difference. The last five columns: see `order_table`.
+    Profiles are normalised and padded, see metrics.pairwise_difference. The last five columns: see `order_table`.
     """
     parts = []
     for task, model, runs in [*seeds_of_tasks(step), *seeds_of_study(step)]:
@@ -138,9 +135,9 @@ def spread_table(step, apd: pd.DataFrame) -> pd.DataFrame:
     for (task, model), part in by_study:
         own = study if (task, model) == main and study else None
         row = found("main" if (task, model) == main else "other", task, model, part.apd)
-        row |= {"train_rows": (own or profile.tasks[profile.read_by(task)]).train_rows}
-        row |= {"explain_rows": (own or profile.tasks[task]).explain_rows, "chance": part.chance.iloc[0]}
-        row |= {"p": part.p.iloc[0], "stays": part.least[part.chosen].iloc[0]}
+        row["train_rows"] = (own or profile.tasks[profile.read_by(task)]).train_rows
+        row["explain_rows"] = (own or profile.tasks[task]).explain_rows
+        row |= {"chance": part.chance.iloc[0], "p": part.p.iloc[0], "stays": part.least[part.chosen].iloc[0]}
         rows.append(row | {"surely": int((part.low > 0).sum())})
     rows.append(found("published", "esnli", "DistilBERT", reported("kamp_table2_apd").apd))
     return pd.DataFrame(rows).astype({name: "Int64" for name in ("train_rows", "explain_rows", "surely")})

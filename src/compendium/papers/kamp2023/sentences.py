@@ -1,12 +1,12 @@
 """What the text and notebooks 05 say of agreement: one number each in `summary`, and one sentence a section.
 
-A sentence reads a number from the same cell of `summary` as the text does, and what `summary` does not have from the
-table that its section shows.
+A sentence reads a number from the same cell of `summary` as the text does, or else from the table of its section.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 
 import numpy as np
 import pandas as pd
@@ -28,8 +28,8 @@ def summary_table(step, **tables: pd.DataFrame) -> pd.DataFrame:
     """
     spec = step.profile.agreement
     fixed = min(spec.fixed_k, spec.largest_k)
-    settings = {"shown_k": fixed, "fixed_k": spec.fixed_k, "tie_draws": spec.tie_draws}
-    rows: list[Row] = [("all", quantity, "", value) for quantity, value in settings.items()]
+    rows: list[Row] = [("all", "shown_k", "", fixed), ("all", "fixed_k", "", spec.fixed_k)]
+    rows.append(("all", "tie_draws", "", spec.tie_draws))
     for task, part in _by_task(tables.get("agreement"), fixed):
         random = part.group == "with random"
         rows += _extremes(task, "pairs", part[~random].groupby(["method_a", "method_b"], sort=False).agreement.mean())
@@ -49,9 +49,8 @@ def summary_table(step, **tables: pd.DataFrame) -> pd.DataFrame:
         rows += _extremes(task, "dynamic_k", part[part.voter != PEOPLE].groupby("voter", sort=False).k.mean())
     for task, part in _by_task(tables.get("dynamic"), spec.fixed_k):
         pairs = part[part.b != PEOPLE].groupby(["a", "b"], sort=False)[["difference", "dynamic", "fixed"]].mean()
-        counts = {"pairs": len(pairs), "closer_pairs": (pairs.difference > 0).sum()}
-        spreads = {"spread_fixed": np.ptp(pairs.fixed), "spread_dynamic": np.ptp(pairs.dynamic)}
-        rows += [(task, quantity, "", value) for quantity, value in (counts | spreads).items()]
+        rows += [(task, "pairs", "", len(pairs)), (task, "closer_pairs", "", (pairs.difference > 0).sum())]
+        rows += [(task, f"spread_{name}", "", np.ptp(pairs[name])) for name in ("fixed", "dynamic")]
     for task, part in _by_task(tables.get("predicted_k")):
         errors = part.groupby("rule", sort=False).error.mean().drop("one_for_all")
         rows.append((task, "best_rule", errors.idxmin().replace("_", " "), errors.min()))
@@ -66,9 +65,11 @@ def _by_task(table: pd.DataFrame | None, k: int | None = None) -> Iterator[tuple
 
 def _extremes(task: str, what: str, means: pd.Series) -> list[Row]:
     """Highest and lowest of the means of voters, or of pairs of voters."""
-    found = (("highest", means.idxmax()), ("lowest", means.idxmin())) if len(means) else ()
-    titles = {at: " and ".join(map(voter_title, [at] if isinstance(at, str) else at)) for _, at in found}
-    return [(task, f"{what}_{word}", titles[at], means[at]) for word, at in found]
+    rows = []
+    for word, at in (("highest", means.idxmax()), ("lowest", means.idxmin())) if len(means) else ():
+        title = " and ".join(map(voter_title, [at] if isinstance(at, str) else at))
+        rows.append((task, f"{what}_{word}", title, means[at]))
+    return rows
 
 
 def _mean(task: str, quantity: str, values: pd.Series) -> list[Row]:
@@ -85,13 +86,10 @@ def _tell(summary: pd.DataFrame, said: str, more: str = "", first: bool = True) 
     rows = {task: {row.quantity: row for row in part.itertuples()} for task, part in _by_task(summary)}
     settings, shown = rows.pop("all", {}), []
     for task, found in rows.items():
-        filled = []
-        for template in (said, more):
-            try:
-                filled.append(template.format(task=task_title(task), **settings, **found))
-            except KeyError:
-                break
-        shown += ["".join(filled)] if filled else []
+        cells = {"task": task_title(task)} | settings | found
+        with suppress(KeyError):
+            shown.append(said.format(**cells))
+            shown[-1] += more.format(**cells)
     return "; ".join(shown[:1] if first else shown)
 
 
@@ -244,20 +242,18 @@ def say_choices(ties: pd.DataFrame, signs: pd.DataFrame, rules: pd.DataFrame) ->
 @sentence
 def say_seeds(spread: pd.DataFrame) -> str:
     """How far the seeds' average pairwise differences are apart, ours and the published ones, and how sure that is."""
-    shown, order = [], []
-    for row in spread.to_dict("records"):
-        where = "in the published study" if row["study"] == "published" else f"on {task_title(row['task'])}"
-        runs = f"{row['runs']} runs, {row['least']:.5f} to {row['most']:.5f}"
-        if row["study"] != "published":
-            runs += f"; {100 * row['chance']:.1f} % if they exchange names at random in each text, p = {row['p']:.3f}"
-            order.append(
-                f"When texts {where} are drawn anew, the same run differs least in {100 * row['stays']:.0f} % of the "
-                f"draws; {row['surely']} of the other {row['runs'] - 1} surely differ more."
+    shown, order = [], ""
+    for row in spread.itertuples():
+        where, runs = "in the published study", f"{row.runs} runs, {row.least:.5f} to {row.most:.5f}"
+        if row.study != "published":
+            where = f"on {task_title(row.task)}"
+            runs += f"; {100 * row.chance:.1f} % if they exchange names at random in each text, p = {row.p:.3f}"
+            order += (
+                f" When texts {where} are drawn anew, the same run differs least in {100 * row.stays:.0f} % of the "
+                f"draws; {row.surely:.0f} of the other {row.runs - 1} surely differ more."
             )
-        shown.append(f"{100 * row['spread']:.1f} % {where} ({runs})")
-    return " ".join(
-        [f"The largest average pairwise difference exceeds the smallest by {' and by '.join(shown)}.", *order]
-    )
+        shown.append(f"{100 * row.spread:.1f} % {where} ({runs})")
+    return f"The largest average pairwise difference exceeds the smallest by {' and by '.join(shown)}.{order}"
 
 
 def _pair(row: pd.Series, a: str = "method_a", b: str = "method_b") -> str:
