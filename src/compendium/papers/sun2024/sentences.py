@@ -22,14 +22,11 @@ def _which(row: pd.Series) -> str:
 @sentence
 def say_faithfulness(table: pd.DataFrame) -> str:
     """Which type and technique is the most comprehensive, and the most sufficient."""
-    shown = []
-    for measure, word, best in (
-        ("comprehensiveness", "comprehensive", "idxmax"),
-        ("sufficiency", "sufficient", "idxmin"),
-    ):
-        rows = table[(table.measure == measure) & table.type.isin(TYPES)]
+    shown, typed = [], table[table.type.isin(TYPES)]
+    for measure, word, sign in (("comprehensiveness", "comprehensive", 1), ("sufficiency", "sufficient", -1)):
+        rows = typed[typed.measure == measure]
         if len(rows):
-            row = rows.loc[getattr(rows["mean"], best)()]
+            row = rows.loc[(sign * rows["mean"]).idxmax()]
             shown.append(f"most {word} explanations are {_which(row)}, {of_row(row, 'mean')}")
     return f"The {'; the '.join(shown)}." if shown else "Nothing was masked."
 
@@ -47,8 +44,7 @@ def say_complexity(table: pd.DataFrame) -> str:
     rows = table[(table.measure == "entropy") & table.type.isin(TYPES)]
     row = rows.loc[rows["mean"].idxmin()]
     run = ["task", "model", "seed", "technique", "type"]
-    same = table[(table[run] == row[run]).all(axis=1)]
-    random = same[same.measure == "random"]
+    random = table[(table[run] == row[run]).all(axis=1) & (table.measure == "random")]
     beside = f" (as many random scores: {of_row(random.iloc[0], 'mean')})" if len(random) else ""
     return f"The simplest explanations are {_which(row)}, {of_row(row, 'mean')} nats{beside}."
 
@@ -56,13 +52,12 @@ def say_complexity(table: pd.DataFrame) -> str:
 @sentence
 def say_agents(learned: pd.DataFrame, agents: pd.DataFrame) -> str:
     """Whether agents have learned, and the largest gain of an explanation."""
-    known = agents[agents.gain.notna()]
     said = f"Agents have learned to predict {learned.learned.sum()} of {len(learned)} models"
-    if known.empty:
-        return f"{said}."
-    row = known.loc[known.gain.idxmax()]
+    if agents.gain.isna().all():
+        return said
+    row = agents.loc[agents.gain.idxmax()]
     gain = f"the largest gain, {of_row(row, 'gain', sign='+')} points of F1, comes from {_which(row)} (as {row.form})"
-    return f"{said}; {gain}{'' if learned.learned.any() else ', but means nothing as long as agents have not learned'}."
+    return f"{said}; {gain}{'' if learned.learned.any() else ', but means nothing as long as agents have not learned'}"
 
 
 @sentence
@@ -93,18 +88,17 @@ def say_properties(summary: pd.DataFrame, faithfulness: pd.DataFrame) -> str:
     shown = []
     for name, rows in summary[summary.type.isin(["token", "pair", "span"])].groupby("property", sort=False):
         wide = rows.pivot_table(index=["task", "model", "technique"], columns="type", values="value").dropna()
-        if wide.empty:
-            continue
-        best = wide.idxmax(axis=1) if name in HIGHER or name.startswith("agreement") else wide.idxmin(axis=1)
-        counts = best.value_counts()
-        shown.append(f"{TYPES[counts.index[0]]} by {name.replace('_', ' ')} ({counts.iloc[0]} of {len(wide)} cells)")
+        if len(wide):
+            best = wide.idxmax(axis=1) if name in HIGHER or name.startswith("agreement") else wide.idxmin(axis=1)
+            kind, count = next(iter(best.value_counts().items()))
+            shown.append(f"{TYPES[kind]} by {name.replace('_', ' ')} ({count} of {len(wide)} cells)")
     if not shown:
-        return "No property has all three types."
+        return "No property has all three types"
+    said = f"The best type is most often {', '.join(shown)}"
     spans = faithfulness[(faithfulness.type == "span") & (faithfulness.measure == "comprehensiveness")]
-    said = f"The best type is most often {', '.join(shown)}."
     if spans.empty:
         return said
-    return f"{said} The highest comprehensiveness of spans is {of_row(spans.loc[spans['mean'].idxmax()], 'mean')}."
+    return f"{said}. The highest comprehensiveness of spans is {of_row(spans.loc[spans['mean'].idxmax()], 'mean')}"
 
 
 @sentence
