@@ -23,7 +23,7 @@ from compendium.papers.kamp2023.readings import (
     DYNAMIC,
     PEOPLE,
     SIX,
-    agreement_by_k,
+    by_k,
     by_run,
     marked,
     mean_with_interval,
@@ -66,7 +66,7 @@ def agreement_table(step, run, readings) -> Iterator[tuple]:
     for a, b in combinations(voters(readings, BY_TOKEN), 2):
         # at random, ties are broken in the order in which the tables of the paper's six methods break them
         pair = (a, b) if step.profile.agreement.ties == "expectation" else sorted((a, b), key=[*SIX, *BY_TOKEN].index)
-        yield from ((a, b, group_of(a, b), *row) for row in agreement_by_k(step, run, by_name, pair))
+        yield from ((a, b, group_of(a, b), *row) for row in by_k(step, run, by_name, pair))
 
 
 def most_methods(table: pd.DataFrame) -> pd.DataFrame:
@@ -103,7 +103,7 @@ def group_table(step, run, readings) -> Iterator[tuple]:
     for group, among in GROUPS.items():
         names = voters(readings, among)
         if len(names) > 1:
-            yield from ((group, len(names), *row) for row in agreement_by_k(step, run, readings, names, DYNAMIC))
+            yield from ((group, len(names), *row) for row in by_k(step, run, readings, names, DYNAMIC))
 
 
 @by_run("instance tokens methods methods_dynamic people with_people")

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
-from itertools import permutations
 
 import numpy as np
 import pandas as pd
@@ -22,18 +20,12 @@ from compendium.papers.common.style import model_title, task_title
 from compendium.papers.common.verdicts import CONTRADICTED, LEAST_TEXTS, Finding
 from compendium.papers.kamp2023.claim_statistics import (
     AT,
-    KS,
-    NAMES,
-    PAIRS,
-    SETTLED,
-    Means,
-    rank_correlation_of_k,
+    published_values,
     statements,
-    trend,
     values_of,
+    with_exchanged_names,
 )
 from compendium.papers.kamp2023.readings import PEOPLE, SIX, Reading, read_runs, voters
-from compendium.papers.kamp2023.tables import by_our_names
 from compendium.workflow.step import Step
 
 SHAP_EVALUATIONS = 500  # of the released code; with fewer, phrases of longer texts stay whole, and their tokens tie
@@ -58,21 +50,6 @@ def values_and_worlds(readings: Sequence[Reading], spec: AgreementSpec, worlds: 
         for world in range(worlds):
             null[world, at] = values_of(in_random_order(reading, rng), spec, (short, long))
     return values, null
-
-
-@cache
-def _renamed() -> np.ndarray:
-    """(720, p) where each number is found after the six methods' names are exchanged."""
-    either_way = AT | {("pair", b, a, k): AT["pair", a, b, k] for a, b in PAIRS for k in KS}
-    orders = [dict(zip(SIX, order, strict=True)) for order in permutations(SIX)]
-    return np.array([[either_way[tuple(new.get(part, part) for part in name)] for name in NAMES] for new in orders])
-
-
-def with_exchanged_names(values: np.ndarray, worlds: int, rng: np.random.Generator) -> np.ndarray:
-    """(j, n, p) of (n, p) numbers with the six methods' names exchanged at random in each text."""
-    orders = _renamed()
-    chosen = rng.integers(0, len(orders), size=(worlds, len(values)))
-    return values[np.arange(len(values))[None, :, None], orders[chosen]]
 
 
 def findings_of(
@@ -129,19 +106,6 @@ def claims_by_run(measured: Mapping[Run, Found]) -> pd.DataFrame:
     for run, found in measured.items():
         parts.append(score(claims, found).assign(**dict(zip(RUN, run, strict=True))))
     return pd.concat(parts[1:] or parts, ignore_index=True)[list(parts[0])]
-
-
-def published_values() -> dict[str, float]:
-    """By claim that the paper's own figures in print decide: its number made from them."""
-    mean_gains = by_our_names("kamp_table1").groupby("k").improvement_over_fixed_k.mean().loc[1:SETTLED].to_numpy()
-    k = by_our_names("kamp_dynamic_k_means").set_index("method").mean_dynamic_k
-    values = np.array([[k[name[1]] if name[0] == "k" else np.nan for name in NAMES]])
-    return {
-        "improvement-shrinks": float(trend(mean_gains)),
-        "dynamic-k-order": float(rank_correlation_of_k(Means(values))[0]),
-        "dynamic-k-shap": float(k["partition_shap"]),
-        "dynamic-k-plain-ig": float(k["integrated_gradients_plain"]),
-    }
 
 
 def turned_claims(step: Step, measured: Mapping[Run, Found], judged: pd.DataFrame) -> pd.DataFrame:

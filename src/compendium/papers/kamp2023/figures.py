@@ -111,12 +111,10 @@ def _open_profile(reading: Reading, method: str, rows: int, height: float) -> tu
 
 
 def _note(axes, text: str, place: tuple, above: float, **font) -> None:
-    """A text so many points above a place."""
     axes.annotate(text, place, xytext=(0, above), textcoords="offset points", ha="center", **font)
 
 
 def _label_tokens(axes, reading: Reading) -> None:
-    """The tokens below their bars."""
     shown = [token.replace("$", r"\$") for token in reading.tokens]
     axes.set_xticks(range(len(shown)), shown, rotation=55, ha="right", rotation_mode="anchor", fontsize=10)
     axes.tick_params(axis="x", length=0)
@@ -140,7 +138,6 @@ def figure_2a(table: pd.DataFrame):
 
 
 def _name_tasks(panels: dict, ks, **more) -> None:
-    """Titles and ticks of curves over k, a panel a task."""
     for task, axes in panels.items():
         axes.set(xlabel="k", title=style.task_title(task), **more)
         style.spare_ticks(axes, ks)

@@ -122,7 +122,7 @@ def mean_with_interval(step: Step, values, run: Run) -> np.ndarray:
     return mean_low_high(values, step.profile.bootstrap, "agreement", *run)
 
 
-def agreement_by_k(step: Step, run: Run, readings: Sequence[Reading], voters: Sequence[str], first: int = 1):
+def by_k(step: Step, run: Run, readings: Sequence[Reading], voters: Sequence[str], first: int = 1):
     """Rows from the first k to the largest: k, the mean agreement of these voters with its interval, how many texts."""
     spec = step.profile.agreement
     ks = range(first, spec.largest_k + 1)

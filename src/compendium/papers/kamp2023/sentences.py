@@ -73,7 +73,6 @@ def _extremes(task: str, what: str, means: pd.Series) -> list[Row]:
 
 
 def _mean(task: str, quantity: str, values: pd.Series) -> list[Row]:
-    """The mean of what there is."""
     return [(task, quantity, "", values.mean())] if len(values) else []
 
 
@@ -94,7 +93,6 @@ def _tell(summary: pd.DataFrame, said: str, more: str = "", first: bool = True) 
 
 
 def _of_summary(said: str, more: str = "", first: bool = True) -> Callable[[pd.DataFrame], Sentence]:
-    """A sentence of `summary` alone, see `_tell`."""
     return sentence(lambda summary: _tell(summary, said, more, first))
 
 
@@ -201,8 +199,6 @@ def say_peaks(readings: Sequence[Reading], spec: AgreementSpec) -> Sentence:
 def say_dynamic(compared: pd.DataFrame, k: int) -> str:
     """How many pairs dynamic k brings closer, and the pair that moves most."""
     part = compared[(compared.k == k) & (compared.b != PEOPLE)]
-    if part.empty:
-        return ""
     surely = ((part.difference_low > 0).sum(), (part.difference_high < 0).sum())
     row = part.loc[part.difference.abs().idxmax()]
     moved = of_row(row, "difference", "difference_low", "difference_high", "+")
@@ -216,8 +212,6 @@ def say_dynamic(compared: pd.DataFrame, k: int) -> str:
 def say_phrases(phrases: pd.DataFrame) -> str:
     """Which method and selection come closest to what people mark."""
     part = phrases[phrases.method != PEOPLE]
-    if part.empty:
-        return ""
     row = part.loc[part.f1.idxmax()]
     means = ", ".join(f"{name} {f1:.2f}" for name, f1 in part.groupby("selection", sort=False).f1.mean().items())
     return (
@@ -257,5 +251,4 @@ def say_seeds(spread: pd.DataFrame) -> str:
 
 
 def _pair(row: pd.Series, a: str = "method_a", b: str = "method_b") -> str:
-    """The two voters of a row."""
     return f"{voter_title(row[a])} and {voter_title(row[b])}"

@@ -22,15 +22,7 @@ from attreval.metrics.phrases import find_phrases, phrase_f1, phrase_tokens
 from compendium import corpora
 from compendium.papers.common.runs import load_tokens, marked_corpus, reported
 from compendium.papers.common.tables import table_of
-from compendium.papers.kamp2023.readings import (
-    PEOPLE,
-    agreement_by_k,
-    by_run,
-    marked,
-    mean_with_interval,
-    read_runs,
-    voters,
-)
+from compendium.papers.kamp2023.readings import PEOPLE, by_k, by_run, marked, mean_with_interval, read_runs, voters
 from compendium.workflow.step import Step
 
 
@@ -109,7 +101,6 @@ def dataset_table(step: Step) -> pd.DataFrame:
 
 
 def _measure(step: Step, runs: list[tuple[str, str, int]]) -> dict[str, float]:
-    """Our value of each quantity that can be measured."""
     splits = {name: corpora.load(TASK, name) for name in ("dev", "test")}
     words = [len(" ".join(one.segments).split()) for some in splits.values() for one in some]
     trained_on = step.profile.read_by(TASK)
@@ -134,7 +125,7 @@ def human_agreement_table(step, run, every) -> Iterator[tuple]:
     """
     readings = marked(every)
     for method in [*voters(readings), *voters(readings, ("random",))] if readings else ():
-        for row in agreement_by_k(step, run, readings, (method, PEOPLE)):
+        for row in by_k(step, run, readings, (method, PEOPLE)):
             yield method, *row, len(every) - len(readings)
 
 

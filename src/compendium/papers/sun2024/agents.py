@@ -47,12 +47,10 @@ NONE = "-"  # the head's choice of a technique that has no heads
 
 @dataclass(frozen=True)
 class Simulation:
-    """The agents of a run, and what they predict.
+    """agents: one row per condition: F1 on the model's predictions, gain over the uninformed agent in points of F1.
 
-    agents: one row per condition: F1 on the model's predictions, gain over the uninformed agent in points of F1.
     predictions: one row per condition, seed of the agents and test instance: do they predict what the model predicts?
-    uninformed: one row per test instance and seed of the agents without explanations: the class that the model predicts
-    (label) and the one that the agent predicts (predicted).
+    uninformed: of the agents without explanations, the classes that the model (label) and the agent predicts.
     """
 
     agents: pd.DataFrame
@@ -67,7 +65,7 @@ def simulate(step: Step) -> Simulation:
     Gains have bootstrap intervals over the instances that agents are tested on. ValueError for too few instances.
     """
     run, settings, bootstrap = step.parameters.run(), step.profile.diagnosis.agents, step.profile.bootstrap
-    agents, predictions, uninformed = [], [], []
+    agents, said = [], []
     if settings.rows:
         inputs = agent_inputs(step)
         rows = len(inputs[UNINFORMED])
@@ -75,8 +73,8 @@ def simulate(step: Step) -> Simulation:
         parts = (slice(first), slice(first, second), slice(second, None))
         train, dev, test = (inputs[UNINFORMED][part] for part in parts)
         if not (train and dev and test):
-            said = f"{rows} instances cannot be split {settings.split} for agents"
-            raise ValueError(f"{said}; raise diagnosis.agents.rows")
+            why = f"{rows} instances cannot be split {settings.split} for agents"
+            raise ValueError(f"{why}; raise diagnosis.agents.rows")
         predicted = _train_agents(step, {name: [told[part] for part in parts] for name, told in inputs.items()})
         labels = np.array([one.label for one in test])
         for condition, by_seed in predicted.items():
@@ -88,15 +86,13 @@ def simulate(step: Step) -> Simulation:
             f1 = float(np.mean([agreement_f1(own, labels) for own in by_seed]))
             agents.append((*run, *condition, f1, *points, len(train), len(test)))
             for agent, own in zip(settings.seeds, by_seed, strict=True):
-                right = zip(test, (own == labels).tolist(), strict=True)
-                predictions += [(*run, agent, one.id, *condition, float(correct)) for one, correct in right]
-        for agent, classes in zip(settings.seeds, predicted[UNINFORMED], strict=True):
-            said = zip(test, labels.tolist(), classes.tolist(), strict=True)
-            uninformed += [(*run, agent, one.id, label, own) for one, label, own in said]
+                told = zip(test, own.tolist(), strict=True)
+                said += [(*run, agent, one.id, *condition, one.label, guess) for one, guess in told]
+    said = pd.DataFrame(said, columns=[*RUN, "agent_seed", "instance", *CONDITION, "label", "predicted"])
     return Simulation(
         pd.DataFrame(agents, columns=[*RUN, *CONDITION, "f1", "gain", "low", "high", "train", "tested"]),
-        pd.DataFrame(predictions, columns=[*RUN, "agent_seed", "instance", *CONDITION, "correct"]),
-        pd.DataFrame(uninformed, columns=[*RUN, "agent_seed", "instance", "label", "predicted"]),
+        said.assign(correct=(said.predicted == said.label).astype(float)).drop(columns=["label", "predicted"]),
+        said[said.technique == UNINFORMED[0]].drop(columns=CONDITION).reset_index(drop=True),
     )
 
 
@@ -163,6 +159,11 @@ def learned_table(step: Step) -> pd.DataFrame:
     return agents_learned(of_agents(step, "uninformed"), step.profile.bootstrap)
 
 
+def majority_f1(labels: np.ndarray) -> float:
+    """Macro F1 of always saying the most frequent class."""
+    return agreement_f1(np.full(len(labels), np.bincount(labels).argmax()), labels)
+
+
 @table_of("task model f1 low high majority uniform chance tested agents learned reason")
 def agents_learned(uninformed: pd.DataFrame, settings: BootstrapSpec) -> Iterator[tuple]:
     """Whether agents have learned what they are to simulate: one row per task and model; `reason` is empty if so.
@@ -182,8 +183,7 @@ def agents_learned(uninformed: pd.DataFrame, settings: BootstrapSpec) -> Iterato
         by_run = np.column_stack([weighted_f1(own, labels, weights) for own, labels in said])
         shares = draw_counts(rng, len(runs), settings.draws) / len(runs)  # 1 where there is but one run
         low, high = map(float, percentile_interval((by_run * shares).sum(axis=1), settings.confidence))
-        most = [np.full(len(names), np.bincount(labels).argmax()) for _, labels in said]
-        majority = float(np.mean([agreement_f1(own, labels) for own, (_, labels) in zip(most, said, strict=True)]))
+        majority = float(np.mean([majority_f1(labels) for _, labels in said]))
         # of guessing uniformly among the K classes that occur, from expected counts: the mean of 2 p / (K p + 1)
         shares = [np.unique(labels, return_counts=True)[1] / len(labels) for _, labels in said]
         uniform = float(np.mean([np.mean(2 * p / (len(p) * p + 1)) for p in shares]))
@@ -244,14 +244,12 @@ def place_features(units: Units, shown: list[Feature]) -> np.ndarray:
 
     The u-th of m units of a part lies in bin floor(BINS u / m), so that places count by their share of the length.
     """
-    held = units_in(shown)
+    held = list(units_in(shown))
     lengths, bins = np.zeros(2), np.zeros((2, BINS))
     for part, side in enumerate(np.unique(units.side)[:2]):
         own = np.flatnonzero(units.side == side)
         lengths[part] = len(own)
-        for place, unit in enumerate(own.tolist()):
-            if unit in held:
-                bins[part, BINS * place // len(own)] = 1
+        bins[part, BINS * np.flatnonzero(np.isin(own, held)) // len(own)] = 1
     return np.concatenate([lengths, bins.ravel()])
 
 
@@ -262,8 +260,7 @@ def measure_leak(
 
     places: (N, F) of place_features. classes: (N,) predicted. heads: (N,) numbers of the chosen heads, or None.
     """
-    majority = np.full(len(classes), np.bincount(classes).argmax())
-    found = {"instances": len(classes), "majority": agreement_f1(majority, classes)}
+    found = {"instances": len(classes), "majority": majority_f1(classes)}
     guessed = predict_class(places, classes)
     if guessed is None:
         return found

@@ -58,7 +58,6 @@ def contrast_values(step: Step, properties: Properties, predictions: pd.DataFram
 
 
 def _means(table: pd.DataFrame, keys: list[str], column: str) -> pd.DataFrame:
-    """The keys and, as `value`, the mean of a column."""
     return table.groupby(keys)[column].mean().rename("value").reset_index()
 
 
@@ -90,8 +89,7 @@ def claims_table(step: Step, values: pd.DataFrame, learned: pd.DataFrame) -> pd.
 
 
 def _of_learned(step: Step, values: pd.DataFrame) -> tuple[pd.DataFrame, str]:
-    """The rows of models that say something of the paper's claims, and why others do not; agents' of several seeds: one
-    tells what its seed does as much as what it is shown."""
+    """The rows of models that say something of the paper's claims (of agents, where there are several), and why not."""
     void = unlearned_table(step, step.profile.explained_runs("diagnosis"))
     lost = values.set_index(["task", "model"]).index.isin(void.set_index(["task", "model"]).index)
     lost |= (values.property == "simulatability").to_numpy() & (len(step.profile.diagnosis.agents.seeds) == 1)

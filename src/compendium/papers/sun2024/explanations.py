@@ -147,7 +147,6 @@ def load_head_attributions(
 
 
 def _methods_of(techniques) -> list[str]:
-    """The methods of techniques, of all types."""
     return [method for technique in techniques for method in TECHNIQUES[technique].values()]
 
 
@@ -230,7 +229,6 @@ def compare_with_exact(step: Step) -> Iterator[tuple]:
 
 
 def _compare(step: Step, scorer, budget: Budget, others: list[str], instance: Instance) -> Iterator[tuple]:
-    """The rows of one instance."""
     from attreval.methods.run import predict
 
     given, settings, tokens = step.parameters, step.profile.diagnosis, scorer.model.tokens(instance)

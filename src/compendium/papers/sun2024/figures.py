@@ -83,7 +83,6 @@ def _by_type(part: pd.DataFrame, techniques: list[str]):
 
 
 def _name_techniques(axes, techniques: list[str]) -> None:
-    """Name the techniques below their groups of dots."""
     axes.tick_params(labelsize=9)
     axes.set_xticks(range(len(techniques)), [TECHNIQUE_TITLES[t] for t in techniques])
     axes.set_xlim(-0.5, max(len(techniques), 1) - 0.5)

@@ -19,15 +19,7 @@ from attreval.metrics.unified.complexity import random_entropy, unified_entropy
 from attreval.metrics.unified.faithfulness import ask_changes, match_budget, random_units
 from attreval.metrics.unified.gold import GOLD_LEVELS, Gold, read_gold
 from attreval.metrics.unified.plausibility import features_at, interaction_agreement, unit_agreement, units_at
-from attreval.metrics.unified.ranking import (
-    Feature,
-    Ranking,
-    make_ranking,
-    piece_counts,
-    rank_features,
-    take_units,
-    units_in,
-)
+from attreval.metrics.unified.ranking import Ranking, make_ranking, piece_counts, rank_features, take_units, units_in
 from compendium.config import Profile
 from compendium.papers.common.runs import (
     RUN,
@@ -138,7 +130,7 @@ def rank_types(records: Mapping[str, Attribution], units: Units, technique: str,
     }
 
 
-def shown_features(rankings: dict[str, Ranking]) -> dict[str, list[Feature]]:
+def shown_features(rankings: dict[str, Ranking]) -> dict[str, list[tuple]]:
     """What agents are shown of a text: its first pairs of spans, and of every type as many units as these hold."""
     size = len(rankings["span"].units(SHOWN_PAIRS))
     return {kind: take_units(ranking, size, rankings["token"]) for kind, ranking in rankings.items()}

@@ -14,7 +14,6 @@ HIGHER = {"comprehensiveness", "agreement", "simulatability"}
 
 
 def _which(row: pd.Series) -> str:
-    """The type, technique, task and model of a row."""
     technique = TECHNIQUE_TITLES.get(row.technique, row.technique)
     return f"{TYPES.get(row.type, row.type)} by {technique} on {name_run(row)}"
 

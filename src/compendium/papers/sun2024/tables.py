@@ -12,12 +12,11 @@ import pandas as pd
 from compendium.papers.common.runs import RUN, reported
 from compendium.papers.common.tables import mean_low_high, table_of
 from compendium.papers.sun2024.explanations import mean_closeness
-from compendium.papers.sun2024.properties import RANDOM, Properties
+from compendium.papers.sun2024.properties import CHANGES, RANDOM, Properties
 from compendium.workflow.step import Step
 
 CELL = [*RUN, "technique", "type"]
 KEYS = ["task", "model", "technique", "type"]  # the same over seeds
-CHANGED = ["comprehensiveness", "sufficiency", "drop_without", "drop_only", "units"]
 
 
 class Property(NamedTuple):
@@ -41,7 +40,7 @@ PROPERTIES = {  # by the paper's words, in its order; simulatability comes from 
 FAITHFULNESS = ("comprehensiveness", "sufficiency")
 PERCENT = ("token agreement", "interaction agreement")
 MEASURES = {  # of `measured_means`
-    "faithfulness": CHANGED,
+    "faithfulness": [*CHANGES, "units"],
     "agreement": ["token", "interaction"],
     "complexity": ["entropy", "random", "uniform", "pieces"],
 }
@@ -95,7 +94,7 @@ def measured_means(properties: Properties, name: str, step: Step) -> Iterator[tu
     values = getattr(properties, "changes" if name == "faithfulness" else name)
     if name == "faithfulness":
         for keys in ([*CELL, "instance", "k"], [*CELL, "instance"]):
-            values = values.groupby(keys, sort=False)[CHANGED].mean().reset_index()
+            values = values.groupby(keys, sort=False)[MEASURES[name]].mean().reset_index()
     for key, part in values.groupby(CELL, sort=False):
         for measure in MEASURES[name]:
             known = part[measure].dropna()
@@ -160,8 +159,7 @@ def _chance(name: str, key: tuple[str, str, str, str], means: pd.Series) -> floa
 @table_of("task model f1 explained with_spans annotated agents_train agents_tested")
 def tables_1_and_2(step: Step, properties: Properties, agents: pd.DataFrame) -> Iterator[tuple]:
     """One row per task and model: macro F1 on test beside the published, and each property's number of instances."""
-    published = reported("sun_base_f1")
-    published = published.set_index(["dataset", published.model.map(FAMILIES)]).test_f1
+    published = reported("sun_base_f1").replace({"model": FAMILIES}).set_index(["dataset", "model"]).test_f1
     profile, settings = step.profile, step.profile.diagnosis
     for task, model in dict.fromkeys(run[:2] for run in profile.explained_runs("diagnosis")):
         seeds = profile.tasks[task].seeds

@@ -19,6 +19,10 @@ from compendium.papers.zhao2023.settings import published_dataset
 
 NC, SOFT_NC, NS, SOFT_NS = range(len(FAITHFULNESS))
 HARD, SOFT = [NC, NS], [SOFT_NC, SOFT_NS]
+SWAPS = {  # which metrics stand in the places of NC, Soft-NC, NS and Soft-NS
+    "hard and soft": [SOFT_NC, NC, SOFT_NS, NS],
+    "comprehensiveness and sufficiency": [NS, SOFT_NS, NC, SOFT_NC],
+}
 SHORT = ("SST", "AG")  # the data sets of short texts, on which the curves of Figure 3 rise and fall
 LONG = ("MultiRC", "EvInf")
 
@@ -154,8 +158,8 @@ def lead_of_the_first(fit: Cells, read: Cells) -> np.ndarray:
 
 
 class Statement(NamedTuple):
-    """What a claim is decided by. exchanged: the names that decide nothing where there is nothing to find, as of
-    `claims.Numbers`. chosen: the statistic chooses something, and so is cross-fitted."""
+    """What a claim is decided by. exchanged: the names that decide nothing where there is nothing to find: those of
+    `methods`, of `tasks`, or one of SWAPS. chosen: the statistic chooses something, and so is cross-fitted."""
 
     statistic: Statistic
     exchanged: str

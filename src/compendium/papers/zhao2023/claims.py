@@ -15,22 +15,13 @@ import numpy as np
 import pandas as pd
 
 from attreval.core.seeds import generator
-from attreval.metrics import FAITHFULNESS
+from attreval.metrics import FAITHFULNESS, HARD_OF
 from attreval.metrics.diagnosticity import wins
 from attreval.metrics.protocol import Protocol
 from compendium.papers.common.claims import Claim, Turn, each_alone, read_claims, score, turned_table
 from compendium.papers.common.contrasts import FOLDS, Sample, draw, means, standing
 from compendium.papers.common.verdicts import LEAST_TEXTS, Finding, untested
-from compendium.papers.zhao2023.claim_statistics import (
-    NC,
-    NS,
-    SOFT_NC,
-    SOFT_NS,
-    STATEMENTS,
-    Cells,
-    Statement,
-    lead_of_the_first,
-)
+from compendium.papers.zhao2023.claim_statistics import STATEMENTS, SWAPS, Cells, Statement, lead_of_the_first
 from compendium.papers.zhao2023.diagnosticity import HARD, count_texts
 from compendium.papers.zhao2023.erasure import ROW
 from compendium.papers.zhao2023.settings import PUBLISHED_TASKS, RULES, compared_tasks, protocol_of, rule_setting
@@ -39,10 +30,6 @@ from compendium.workflow.step import Step
 
 TEXT = ROW[:-1]
 OF_HARD_MEASURES = ("deeplift-low-by-nc", "rises-with-ratio", "diagnosticity-falls-again")
-SWAPS = {  # which metrics stand in the places of NC, Soft-NC, NS and Soft-NS
-    "hard and soft": [SOFT_NC, NC, SOFT_NS, NS],
-    "comprehensiveness and sufficiency": [NS, SOFT_NS, NC, SOFT_NC],
-}
 
 
 @dataclass(frozen=True)
@@ -67,12 +54,12 @@ class TaskValues:
         """
         place = (np.arange(len(self.values))[:, None], order) if order is not None else ()
         values = self.values[place]
-        own, rival = values[:, :-1], np.broadcast_to(values[:, -1:], values[:, :-1].shape)
-        out = np.stack([wins(own[..., k], rival[..., k], rule) for k, rule in enumerate(self.rules)], axis=-1)
+        won = [wins(values[:, :-1, k], values[:, -1:, k], rule) for k, rule in enumerate(self.rules)]
+        out = np.stack(won, axis=-1)
         if self.curves is None:
             return (out,)
         curves = self.curves[place]
-        return out, wins(curves[:, :-1], np.broadcast_to(curves[:, -1:], curves[:, :-1].shape)), curves[:, :-1]
+        return out, wins(curves[:, :-1], curves[:, -1:]), curves[:, :-1]
 
 
 def values_by_task(
@@ -86,7 +73,7 @@ def values_by_task(
     part = pairs[pairs.setting.isin(settings)]
     counts = part.groupby("method", sort=False).task.nunique()
     methods = list(counts.index[counts == part.task.nunique()])
-    metrics = list(FAITHFULNESS) if len(settings) == 1 else [FAITHFULNESS[SOFT_NC], FAITHFULNESS[SOFT_NS]]
+    metrics = list(FAITHFULNESS if len(settings) == 1 else HARD_OF)
     both, out = [*metrics, *(f"{metric}_rival" for metric in metrics)], []
     for task in compared_tasks(part.task):
         mine, tables = part[(part.task == task) & part.method.isin(methods)], []

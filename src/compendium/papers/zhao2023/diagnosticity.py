@@ -6,7 +6,7 @@ the rival is, and what a tie counts (`settings.RULES`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -82,7 +82,6 @@ def texts_by_task(pairs: pd.DataFrame) -> pd.DataFrame:
 
 
 def count_texts(pairs: pd.DataFrame, sort: bool = True) -> pd.Series:
-    """The number of texts of each task."""
     return pairs.groupby("task", sort=sort).instance.nunique()
 
 
@@ -111,6 +110,17 @@ def mean_with_interval(pairs: pd.DataFrame, numbers: pd.Series, step: Step, name
     ]
     low, high = percentile_interval(np.mean(drawn, axis=0), spec.confidence)
     return mean_of_texts(pairs, numbers), float(low), float(high)
+
+
+def moved_by(part: pd.DataFrame, base: pd.DataFrame, metrics: Iterable[str], step: Step, name: str) -> tuple:
+    """The pairs of a change beside those of the base; their counts, and each metric's change with its interval."""
+    both = part.merge(base, on=ROW, suffixes=("", "_base"), validate="one_to_one")
+    texts = count_texts(both)
+    row = {"tasks": len(texts), "texts": texts.sum(), "least": texts.min()}
+    for m in metrics:
+        found = mean_with_interval(both, lead(both, m, f"{m}_base"), step, name)
+        row |= dict(zip((f"{m}_change", f"{m}_low", f"{m}_high"), found, strict=True))
+    return both, row
 
 
 @table_of("task method metric diagnosticity low high instances")

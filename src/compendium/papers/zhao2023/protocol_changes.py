@@ -6,7 +6,7 @@ hard erasure alone, by one change at a time and by several together.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
@@ -16,31 +16,11 @@ from attreval.metrics.protocol import HARD as DRIVERS
 from attreval.metrics.protocol import TOGETHER
 from compendium.papers.common.runs import load_attributions, reported
 from compendium.papers.common.tables import table_of
-from compendium.papers.zhao2023.diagnosticity import (
-    HARD,
-    count_texts,
-    lead,
-    mean_diagnosticity,
-    mean_of_texts,
-    mean_with_interval,
-    pair_values,
-)
-from compendium.papers.zhao2023.erasure import ROW
+from compendium.papers.zhao2023.diagnosticity import HARD, mean_diagnosticity, mean_of_texts, moved_by, pair_values
 from compendium.papers.zhao2023.settings import HARD_PREFIX, list_changes, protocol_of
 from compendium.workflow.step import Step
 
 SHARES = {"soft_ns": "keep_rate", "soft_nc": "drop_rate"}  # how much of a text each soft metric keeps, or removes
-
-
-def _moved(part: pd.DataFrame, base: pd.DataFrame, metrics: Iterable[str], step: Step, name: str) -> tuple:
-    """The pairs of a change beside those of the base; their counts, and each metric's change with its interval."""
-    both = part.merge(base, on=ROW, suffixes=("", "_base"), validate="one_to_one")
-    texts = count_texts(both)
-    row = {"tasks": len(texts), "texts": texts.sum(), "least": texts.min()}
-    for m in metrics:
-        found = mean_with_interval(both, lead(both, m, f"{m}_base"), step, name)
-        row |= dict(zip((f"{m}_change", f"{m}_low", f"{m}_high"), found, strict=True))
-    return both, row
 
 
 @table_of("setting title pairs tasks texts least " + " ".join(f"{m} {m}_change {m}_low {m}_high" for m in FAITHFULNESS))
@@ -54,7 +34,7 @@ def changes_table(pairs: pd.DataFrame, step: Step) -> Iterator[dict]:
     titles = {name: change.title for name, change in changes}
     base = pairs[pairs.setting == "control"]
     for setting, part in pairs[pairs.setting.isin(set(titles) - {"control"})].groupby("setting", sort=False):
-        both, moved = _moved(part, base, FAITHFULNESS, step, "changes")
+        both, moved = moved_by(part, base, FAITHFULNESS, step, "changes")
         yield {"setting": setting, "title": titles[setting], "pairs": len(both)} | moved | mean_diagnosticity(both)
 
 
@@ -169,7 +149,7 @@ def drivers_table(values: pd.DataFrame, step: Step) -> Iterator[dict]:
         part = pairs[pairs.setting == HARD_PREFIX + name]
         if not len(part):
             continue
-        both, row = _moved(part, base, HARD, step, "drivers")
+        both, row = moved_by(part, base, HARD, step, "drivers")
         row |= {"change": name, "title": change.title, "full": mean_of_texts(part, part.full)}
         row["no_room"] = mean_of_texts(part, (part.full - part.erased < 1e-8).astype(float))
         for m in HARD:

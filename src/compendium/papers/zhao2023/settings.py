@@ -80,7 +80,6 @@ def main_deviation(profile: Profile, task: str) -> Deviation:
 
 
 def main_protocol(profile: Profile, task: str) -> Protocol:
-    """The protocol of a task, as the profile says."""
     return main_deviation(profile, task).apply(_plain(profile, task))
 
 
@@ -122,7 +121,6 @@ def list_settings(profile: Profile, task: str, at: int = -1) -> dict[str, Settin
 
 
 def protocol_of(profile: Profile, task: str, setting: str) -> Protocol:
-    """The protocol of a setting of `list_settings` on a task."""
     return list_settings(profile, task)[setting].protocol
 
 
