@@ -102,10 +102,9 @@ def claims_table(measured: Mapping[Run, Found]) -> pd.DataFrame:
 def claims_by_run(measured: Mapping[Run, Found]) -> pd.DataFrame:
     """One row a claim and run, with the verdict that this run alone would give."""
     numbers = ["value", "low", "high", "null_scores", "null_names", "null_p", "q", "texts", "verdict"]
-    claims, parts = read_claims("kamp2023"), [pd.DataFrame(columns=["claim", *RUN, *numbers])]
-    for run, found in measured.items():
-        parts.append(score(claims, found).assign(**dict(zip(RUN, run, strict=True))))
-    return pd.concat(parts[1:] or parts, ignore_index=True)[list(parts[0])]
+    claims, columns = read_claims("kamp2023"), ["claim", *RUN, *numbers]
+    parts = [score(claims, found).assign(**dict(zip(RUN, run, strict=True))) for run, found in measured.items()]
+    return pd.concat(parts, ignore_index=True)[columns] if parts else pd.DataFrame(columns=columns)
 
 
 def turned_claims(step: Step, measured: Mapping[Run, Found], judged: pd.DataFrame) -> pd.DataFrame:

@@ -20,21 +20,20 @@ from attreval.metrics.pairwise_difference import profile_differences, profile_ma
 from compendium import corpora
 from compendium.config import BootstrapSpec, Profile
 from compendium.papers.common.runs import load_attributions, reported
+from compendium.papers.common.tables import table_of
 from compendium.papers.kamp2023.readings import SIX
 from compendium.project import Results
 from compendium.workflow.step import set_threads
 
 STUDY = "study"  # what the task of a study's runs is called in the names of files
-COLUMNS = ["task", "model", "seed", "accuracy", "apd", "chosen", "profiles", "longest"]
-COLUMNS += ["low", "high", "least", "chance", "p"]
 
 
-def apd_table(step) -> pd.DataFrame:
+@table_of("task model seed accuracy apd chosen profiles longest low high least chance p")
+def apd_table(step) -> Iterator[dict]:
     """One row a task, model and seed: accuracy on test where known, average pairwise difference, and the one chosen.
 
     Profiles are normalised and padded, see metrics.pairwise_difference. The last five columns: see `order_table`.
     """
-    parts = []
     for task, model, runs in [*seeds_of_tasks(step), *seeds_of_study(step)]:
         keys, profiles = align([profiles for _, _, profiles in runs])
         longest = max(len(scores) for scores in profiles[0])
@@ -44,8 +43,7 @@ def apd_table(step) -> pd.DataFrame:
         about = {"task": task, "model": model, "seed": seeds, "accuracy": accuracies, "apd": apd}
         about |= {"chosen": np.arange(len(runs)) == apd.argmin(), "profiles": len(keys), "longest": longest}
         order = order_table(by_profile, [instance for instance, _ in keys], step.profile.bootstrap, "apd", task, model)
-        parts.append(pd.concat([pd.DataFrame(about), order], axis=1))
-    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=COLUMNS)
+        yield from pd.concat([pd.DataFrame(about), order], axis=1).to_dict("records")
 
 
 def align(runs: list[dict[tuple[str, str], np.ndarray]]) -> tuple[list[tuple[str, str]], list[list[np.ndarray]]]:

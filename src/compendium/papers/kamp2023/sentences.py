@@ -134,7 +134,6 @@ def say_three_groups(agreement: pd.DataFrame, k: int) -> str:
 
 @sentence
 def say_peak_counts(summary: pd.DataFrame, peaks: pd.DataFrame) -> str:
-    """Who has the most and the fewest peaks on the first task, beside the published range."""
     known = peaks.published_k.dropna()
     published = f"; the published range is {known.min():.1f} to {known.max():.1f}" if len(known) else ""
     said = "On {task} mean dynamic k ranges from {dynamic_k_lowest.value:.2f} ({dynamic_k_lowest.name}) to "
@@ -143,7 +142,6 @@ def say_peak_counts(summary: pd.DataFrame, peaks: pd.DataFrame) -> str:
 
 @sentence
 def say_predicted_k(summary: pd.DataFrame, predicted: pd.DataFrame) -> str:
-    """The rule whose k is nearest to people's, beside their own mean."""
     own = predicted[(predicted.rule == "one_for_all") & (predicted.task.isin(predicted.task[:1]))].error.mean()
     said = "On {task} the rule nearest to people is “{best_rule.name}”, off by {best_rule.value:.2f} tokens on average"
     beside = "" if np.isnan(own) else f"; people's own mean, used for all texts, is off by {own:.2f}"
@@ -152,14 +150,12 @@ def say_predicted_k(summary: pd.DataFrame, predicted: pd.DataFrame) -> str:
 
 @sentence
 def say_spread(summary: pd.DataFrame) -> str:
-    """How far apart pairs lie at a fixed and at dynamic k, by task."""
     shown = _tell(summary, "{spread_fixed.value:.2f} and {spread_dynamic.value:.2f} on {task}", first=False)
     return shown and f"The pair that agrees most is above the one that agrees least, at fixed and dynamic k, by {shown}"
 
 
 @sentence
 def say_groups(groups: pd.DataFrame, k: int) -> str:
-    """What all six methods agree to at a fixed and at dynamic k, by task."""
     part = groups[(groups.group == "all six") & groups.k.isin([0, k])]
     shown = []
     for task, rows in part.groupby("task", sort=False):
@@ -171,7 +167,6 @@ def say_groups(groups: pd.DataFrame, k: int) -> str:
 
 @sentence
 def say_people(people: pd.DataFrame) -> str:
-    """How many words people mark, and how much of it all of them do."""
     part = people[people.task == people.task.iloc[0]].set_index("quantity").value
     if "words_mean" not in part:
         return ""
@@ -197,7 +192,6 @@ def say_peaks(readings: Sequence[Reading], spec: AgreementSpec) -> Sentence:
 
 @sentence
 def say_dynamic(compared: pd.DataFrame, k: int) -> str:
-    """How many pairs dynamic k brings closer, and the pair that moves most."""
     part = compared[(compared.k == k) & (compared.b != PEOPLE)]
     surely = ((part.difference_low > 0).sum(), (part.difference_high < 0).sum())
     row = part.loc[part.difference.abs().idxmax()]
@@ -210,7 +204,6 @@ def say_dynamic(compared: pd.DataFrame, k: int) -> str:
 
 @sentence
 def say_phrases(phrases: pd.DataFrame) -> str:
-    """Which method and selection come closest to what people mark."""
     part = phrases[phrases.method != PEOPLE]
     row = part.loc[part.f1.idxmax()]
     means = ", ".join(f"{name} {f1:.2f}" for name, f1 in part.groupby("selection", sort=False).f1.mean().items())
@@ -222,7 +215,6 @@ def say_phrases(phrases: pd.DataFrame) -> str:
 
 @sentence
 def say_choices(ties: pd.DataFrame, signs: pd.DataFrame, rules: pd.DataFrame) -> str:
-    """How far each small choice moves an agreement, at most."""
     moved = [f"Breaking ties at random moves a pair's agreement by at most {ties.farthest.abs().max():.3f}"]
     wide = signs.pivot_table(index=["task", "model", "seed", "method"], columns="sign", values="fixed", sort=False)
     if {"signed", "unsigned"} <= set(wide):

@@ -106,10 +106,9 @@ def single(asked: TypeContrast) -> list[TypeContrast]:
 def rows_asked(values: pd.DataFrame, asked: TypeContrast) -> pd.DataFrame:
     """The rows that a contrast of one property looks at."""
     chosen = values[values.property == asked.property]
-    filters = {"task": asked.tasks, "kind": asked.kinds, "type": asked.types}
-    filters |= {"technique": asked.techniques, "form": asked.forms}
-    for name, allowed in filters.items():
-        chosen = chosen if allowed is None else chosen[chosen[name].isin(allowed)]
+    for name in ("task", "kind", "type", "technique", "form"):
+        if (allowed := getattr(asked, f"{name}s")) is not None:
+            chosen = chosen[chosen[name].isin(allowed)]
     return chosen
 
 

@@ -20,7 +20,6 @@ def _which(row: pd.Series) -> str:
 
 @sentence
 def say_faithfulness(table: pd.DataFrame) -> str:
-    """Which type and technique is the most comprehensive, and the most sufficient."""
     shown, typed = [], table[table.type.isin(TYPES)]
     for measure, word, sign in (("comprehensiveness", "comprehensive", 1), ("sufficiency", "sufficient", -1)):
         rows = typed[typed.measure == measure]
@@ -32,14 +31,12 @@ def say_faithfulness(table: pd.DataFrame) -> str:
 
 @sentence
 def say_agreement(table: pd.DataFrame) -> str:
-    """Which type agrees most with people."""
     row = table.loc[table["mean"].idxmax()]
     return f"Closest to people's marks are {_which(row)}, {row.measure.replace('_', ' ')} {of_row(row, 'mean')}."
 
 
 @sentence
 def say_complexity(table: pd.DataFrame) -> str:
-    """Which type is the simplest, beside random scores."""
     rows = table[(table.measure == "entropy") & table.type.isin(TYPES)]
     row = rows.loc[rows["mean"].idxmin()]
     run = ["task", "model", "seed", "technique", "type"]
@@ -50,7 +47,6 @@ def say_complexity(table: pd.DataFrame) -> str:
 
 @sentence
 def say_agents(learned: pd.DataFrame, agents: pd.DataFrame) -> str:
-    """Whether agents have learned, and the largest gain of an explanation."""
     said = f"Agents have learned to predict {learned.learned.sum()} of {len(learned)} models"
     if agents.gain.isna().all():
         return said
@@ -61,7 +57,6 @@ def say_agents(learned: pd.DataFrame, agents: pd.DataFrame) -> str:
 
 @sentence
 def say_leaks(leaks: pd.DataFrame) -> str:
-    """The explanation whose places alone tell the class best."""
     row = leaks.loc[leaks.positions.idxmax()]
     surely = (leaks.beyond_low > 0).sum()
     return (
@@ -73,7 +68,6 @@ def say_leaks(leaks: pd.DataFrame) -> str:
 
 @sentence
 def say_models(table: pd.DataFrame) -> str:
-    """How good the models are, and how many instances each property rests on."""
     shown = [
         f"{name_run(row)}: F1 {row.f1}, {row.explained} explained texts, {row.annotated} of them marked by people"
         for _, row in table.iterrows()
@@ -102,7 +96,6 @@ def say_properties(summary: pd.DataFrame, faithfulness: pd.DataFrame) -> str:
 
 @sentence
 def say_rules(rules: pd.DataFrame) -> str:
-    """Which rule's spans are the most comprehensive beyond as many single units."""
     means = rules.groupby("rule", sort=False).comprehensiveness_beyond_units.agg(["mean", "min", "max"])
     row = means.loc[means["mean"].idxmax()]
     return (
@@ -113,7 +106,6 @@ def say_rules(rules: pd.DataFrame) -> str:
 
 @sentence
 def say_oracle(oracle: pd.DataFrame) -> str:
-    """How close each estimate of pairs comes to the exact values, and to the interaction alone."""
     last = oracle[oracle.samples == oracle.groupby("estimate").samples.transform("max")]
     wide = last.groupby(["estimate", "exact"], sort=False).spearman.agg(["mean", "min", "max"])
     best = wide["mean"].idxmax()
@@ -130,7 +122,6 @@ def say_oracle(oracle: pd.DataFrame) -> str:
 
 @sentence
 def say_combined(combined: pd.DataFrame) -> str:
-    """On which properties the combined explanations surely differ, and from what."""
     shown = [
         f"{row.property} against {TYPES[row.against]}, by {between(row.difference, row.low, row.high, '+')}"
         for _, row in combined.iterrows()
