@@ -213,10 +213,7 @@ def tie_table(step, run, readings) -> Iterator[tuple]:
 
 @by_run("method sign fixed dynamic people_fixed people_dynamic k instances")
 def sign_table(step, run, readings) -> Iterator[tuple]:
-    """One row a run, signed method and sign: agreement with the other methods and with people, signed or by size.
-
-    The others vote as they are. The paper ranks by signed scores everywhere; `unsigned` ranks by their sizes.
-    """
+    """One row a run, signed method and sign: agreement with people and the other methods, by scores or sizes."""
     spec, names = step.profile.agreement, voters(readings)
 
     def agree(pairs: list[tuple[str, str]], readings: list) -> tuple[float, float]:

@@ -75,10 +75,7 @@ def draw_profile(reading: Reading, method: str, rule: str):
 
 
 def figure_5(reading: Reading, rule: str):
-    """From peaks to spans and phrases on one text, by the gradient's L1 norm (Fig. 5).
-
-    Above, the paper's sketch: each token belongs to its nearest peak. Below, phrases: runs above the mean.
-    """
+    """From peaks to spans (above, each token to its nearest peak) and phrases (below) on one text (Fig. 5)."""
     _, scores, (upper, lower) = _open_profile(reading, "gradient_l1", 2, 5.2)
     peaks = local_maxima(scores, PEAK_RULES[rule])
     colours = sns.color_palette("colorblind", max(1, len(peaks)))
@@ -107,7 +104,8 @@ def _open_profile(reading: Reading, method: str, rows: int, height: float) -> tu
     style.use_style()
     method = method if method in reading.scores else next(iter(reading.scores))
     size = (max(6.0, 0.42 * len(reading.tokens)), height)
-    return method, reading.of(method), plt.subplots(rows, 1, figsize=size, sharex=True, squeeze=False)[1][:, 0]
+    _, grid = plt.subplots(rows, 1, figsize=size, sharex=True, squeeze=False)
+    return method, reading.of(method), grid[:, 0]
 
 
 def _note(axes, text: str, place: tuple, above: float, **font) -> None:

@@ -71,20 +71,18 @@ def seeds_of_tasks(step) -> Iterator[tuple[str, str, list[tuple]]]:
             yield task, model, found
 
 
-def seeds_of_study(step) -> list[tuple[str, str, list[tuple]]]:
+def seeds_of_study(step) -> Iterator[tuple[str, str, list[tuple]]]:
     """The same of the models that are trained for nothing else; none where the profile has no such study."""
-    study = step.profile.seed_study
-    if study is None:
-        return []
+    if not (study := step.profile.seed_study):
+        return
     jobs = [(step.results, step.profile, seed) for seed in study.seeds]
     made = step.side_by_side(train_and_explain, jobs, "training and explaining, by seed", of_models=False)
     found = []
     for seed, (accuracy, records) in zip(study.seeds, made, strict=True):
-        path = step.results.attributions(f"{STUDY}_{study.task}", study.model, seed, "all")
-        write_attributions(path, records)
-        step.files.append(path)
-        found.append((seed, accuracy, _profiles_of(read_attributions(path))))
-    return [(study.task, study.model, found)]
+        step.files.append(step.results.attributions(f"{STUDY}_{study.task}", study.model, seed, "all"))
+        write_attributions(step.files[-1], records)
+        found.append((seed, accuracy, _profiles_of(read_attributions(step.files[-1]))))
+    yield study.task, study.model, found
 
 
 def train_and_explain(results: Results, profile: Profile, seed: int) -> tuple[float, list[Attribution]]:

@@ -54,10 +54,7 @@ def with_published_k(dynamic_k: pd.DataFrame) -> pd.DataFrame:
 
 
 def table_2(apd: pd.DataFrame) -> pd.DataFrame:
-    """Table 2, average pairwise difference of ten runs: ours beside the published, each in the order of its size.
-
-    apd: as seeds.apd_table makes it. Runs have no counterparts, so rows are matched by rank alone.
-    """
+    """Table 2, average pairwise difference of runs beside the published by rank, since runs have no counterparts."""
     ours = apd.sort_values(["task", "model", "apd"])
     ours = ours.assign(rank=ours.groupby(["task", "model"]).cumcount() + 1)
     theirs = reported("kamp_table2_apd").sort_values("apd").reset_index(drop=True)

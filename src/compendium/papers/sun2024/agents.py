@@ -73,8 +73,9 @@ def simulate(step: Step) -> Simulation:
         parts = (slice(first), slice(first, second), slice(second, None))
         train, dev, test = (inputs[UNINFORMED][part] for part in parts)
         if not (train and dev and test):
-            why = f"{rows} instances cannot be split {settings.split} for agents"
-            raise ValueError(f"{why}; raise diagnosis.agents.rows")
+            raise ValueError(
+                f"{rows} instances cannot be split {settings.split} for agents; raise diagnosis.agents.rows"
+            )
         predicted = _train_agents(step, {name: [told[part] for part in parts] for name, told in inputs.items()})
         labels = np.array([one.label for one in test])
         for condition, by_seed in predicted.items():

@@ -119,10 +119,7 @@ def rising_steps(_: Cells, cells: Cells) -> np.ndarray | None:
 
 
 def rise_and_fall(fit: Cells, read: Cells) -> np.ndarray | None:
-    """Diagnosticity at the best ratio less that at the first and at the last, the least of both, of measures and tasks.
-
-    The best ratio is chosen on other texts, of those between the first and the last.
-    """
+    """Diagnosticity at the best inner ratio less that at the first and last, the least of all of these."""
     at = read.stands_for(SHORT)
     if not at or read.by_ratio is None or read.by_ratio.shape[-1] < 3:
         return None
