@@ -17,7 +17,7 @@ from compendium import config
 from compendium.config import AgreementSpec, BootstrapSpec, DiagnosisSpec
 from compendium.papers.common.claims import read_claims
 from compendium.papers.kamp2023 import claims as kamp
-from compendium.papers.kamp2023.readings import SIX, Reading
+from compendium.papers.kamp2023.readings import DYNAMIC, SIX, Reading
 from compendium.papers.poerner2018 import claims as poerner
 from compendium.papers.poerner2018.claims import Column, MethodContrast, contrast_methods
 from compendium.papers.sun2024 import claims as sun
@@ -89,7 +89,7 @@ def test_agreement_by_fixed_k_rule_of_peaks_and_sign():
             for other in SIX:
                 if other != "gradient_x_input":
                     pair = ("gradient_x_input", other)
-                    dynamic = changed.agreement_at_peaks(pair, spec.changed(peaks=rule))
+                    dynamic = changed.agreement_at_k(pair, DYNAMIC, spec.changed(peaks=rule))
                     out.append(dynamic - agreement_at_k([changed.of(m) for m in pair], k))
         return np.mean(out)
 

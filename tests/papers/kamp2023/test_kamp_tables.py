@@ -23,15 +23,14 @@ from compendium.papers.kamp2023 import (
     claim_statistics,
     claims,
     figures,
-    profiles,
     readings,
     seeds,
     sentences,
     tables,
 )
 from compendium.papers.kamp2023.agreement import LOW
-from compendium.papers.kamp2023.claim_statistics import statements
-from compendium.papers.kamp2023.readings import PEOPLE, SIX, Reading
+from compendium.papers.kamp2023.claim_statistics import AT, statements
+from compendium.papers.kamp2023.readings import DYNAMIC, PEOPLE, SIX, Reading
 from compendium.project import Results
 
 RUN = ("snli", "tiny", 1)
@@ -75,7 +74,7 @@ def test_dynamic_against_fixed(step):
     assert len(table) == 21 * agreement.COMPARED
     one = table[(table.a == "lime") & (table.b == "gradient_l1") & (table.k == 3)].iloc[0]
     spec = step.profile.agreement
-    dynamic = [r.agreement_at_peaks(("lime", "gradient_l1"), spec) for r in step.readings]
+    dynamic = [r.agreement_at_k(("lime", "gradient_l1"), DYNAMIC, spec) for r in step.readings]
     fixed = [r.agreement_at_k(("lime", "gradient_l1"), 3, spec) for r in step.readings]
     assert one.dynamic == pytest.approx(np.nanmean(dynamic)) and one.fixed == pytest.approx(np.mean(fixed))
     assert one.difference == pytest.approx(np.nanmean(np.subtract(dynamic, fixed)))
@@ -252,10 +251,10 @@ def test_the_numbers_of_a_text_are_those_that_readings_give(step):
     spec = step.profile.agreement
     for reading in step.readings[:3]:
         values = claim_statistics.values_of(reading, spec, (0, 0))
-        for name, at in claims.AT.items():
+        for name, at in AT.items():
             if name[0] == "pair" or (name[0] == PEOPLE and reading.marked):
                 *pair, k = name[1:] if name[0] == "pair" else (name[1], PEOPLE, name[2])
-                expected = reading.agreement_at_k(pair, k, spec) if k else reading.agreement_at_peaks(pair, spec)
+                expected = reading.agreement_at_k(pair, k, spec)
                 np.testing.assert_allclose(values[at], expected, atol=1e-12, err_msg=str(name))
 
 
@@ -269,16 +268,16 @@ def test_scores_in_random_order_keep_lengths_ties_and_signs(step):
 
 def test_exchanged_names_move_whole_methods():
     """A method that is the same as another gives up nothing; one that stands alone gives its place to others."""
-    values = np.arange(len(claims.NAMES), dtype=float)[None]
-    world = claims.with_exchanged_names(values, 1, np.random.default_rng(1))[0, 0]
-    k = [claims.AT["k", m] for m in SIX]
+    values = np.arange(len(claim_statistics.NAMES), dtype=float)[None]
+    world = claim_statistics.with_exchanged_names(values, 1, np.random.default_rng(1))[0, 0]
+    k = [AT["k", m] for m in SIX]
     new = [SIX[int(world[at]) - k[0]] for at in k]
     assert sorted(new) == sorted(SIX)
     renamed = dict(zip(SIX, new, strict=True))
     a, b = SIX[0], SIX[3]
-    pair = next(p for p in (("pair", renamed[a], renamed[b], 4), ("pair", renamed[b], renamed[a], 4)) if p in claims.AT)
-    assert world[claims.AT["pair", a, b, 4]] == claims.AT[pair]
-    assert world[claims.AT[PEOPLE, a, 2]] == claims.AT[PEOPLE, renamed[a], 2]
+    pair = next(p for p in (("pair", renamed[a], renamed[b], 4), ("pair", renamed[b], renamed[a], 4)) if p in AT)
+    assert world[AT["pair", a, b, 4]] == AT[pair]
+    assert world[AT[PEOPLE, a, 2]] == AT[PEOPLE, renamed[a], 2]
 
 
 def test_without_people_claims_about_them_are_not_testable(step, monkeypatch):
@@ -374,7 +373,7 @@ def test_figures_show_what_they_are_given(step):
     assert words.get_text().startswith("no text has")
     assert {p.get_label() for p in figures.figure_2b(tables.human_agreement_table(step)).lines} >= {"LIME", "Random"}
     reading = step.readings[0]
-    bars = profiles.draw_profile(reading, "lime").patches
+    bars = figures.draw_profile(reading, "lime", "released").patches
     chosen = set(CHOICES["released"](reading.scores["lime"]))
     plain = bars[min(set(range(8)) - chosen)].get_facecolor()
     assert {i for i, bar in enumerate(bars) if bar.get_facecolor() != plain} == chosen

@@ -16,7 +16,7 @@ from attreval.methods.run import Explained, explain
 from attreval.methods.techniques import TECHNIQUES
 from attreval.models.scorer import Scorer
 from compendium import config
-from compendium.papers.sun2024 import explanations, leaks
+from compendium.papers.sun2024 import agents, explanations
 from compendium.project import Results
 from compendium.workflow.parameters import check
 from compendium.workflow.step import Step
@@ -29,8 +29,8 @@ def test_places_equal_their_slow_twin(sides, seed):
     units = Units(tuple((u,) for u in range(len(sides))), np.array(sides))
     shown = np.flatnonzero(np.random.default_rng(seed).random(len(sides)) < 0.3).tolist()
     feature = (tuple(u for u in shown if sides[u] == sides[0]), tuple(u for u in shown if sides[u] != sides[0]))
-    found = leaks.place_features(units, [feature])
-    assert found.tolist() == leaking.places(sides, set(shown), leaks.BINS) and len(found) == 2 + 2 * leaks.BINS
+    found = agents.place_features(units, [feature])
+    assert found.tolist() == leaking.places(sides, set(shown), agents.BINS) and len(found) == 2 + 2 * agents.BINS
 
 
 def world(place_of_class, texts=240, seed=0):
@@ -40,12 +40,12 @@ def world(place_of_class, texts=240, seed=0):
     for k in classes.tolist():
         lengths = rng.integers(6, 15, 2)
         units = Units(tuple((u,) for u in range(lengths.sum())), np.repeat([0, 1], lengths))
-        places.append(leaks.place_features(units, [((place_of_class(k, lengths[0], rng),), (int(lengths[0]),))]))
+        places.append(agents.place_features(units, [((place_of_class(k, lengths[0], rng),), (int(lengths[0]),))]))
     return np.array(places), classes
 
 
 def measure(places, classes, heads=None):
-    return leaks.measure_leak(places, classes, heads, 200, 0.95, np.random.default_rng(1))
+    return agents.measure_leak(places, classes, heads, 200, 0.95, np.random.default_rng(1))
 
 
 def test_places_that_encode_the_class_are_a_leak_and_random_ones_are_not():
@@ -69,7 +69,7 @@ def test_a_head_that_is_chosen_for_the_class_tells_it():
 def test_where_one_class_is_predicted_there_is_nothing_to_tell():
     found = measure(np.zeros((4, 14)), np.zeros(4, int))
     assert found == {"instances": 4, "majority": 1.0}
-    assert leaks.predict_class(np.zeros((4, 2)), np.array([0, 0, 0, 1])) is None
+    assert agents.predict_class(np.zeros((4, 2)), np.array([0, 0, 0, 1])) is None
 
 
 def test_the_head_for_all_classes_depends_on_neither_class_nor_text(tiny, texts):
@@ -105,8 +105,8 @@ def test_leaks_of_a_run_are_measured_on_what_is_stored(tiny, tmp_path):
     write_csv(step.results.table("heads", "07_sun2024_explanations", *run, 0), heads)
     assert sorted(heads.head_choice.value_counts().tolist()) == [6, 6, 6]
     gains = [(*run, "attention", "span", form, gain) for form, gain in (("symbol", 7.5), ("text", 1.0))]
-    agents = pd.DataFrame(gains, columns=["task", "model", "seed", "technique", "type", "form", "gain"])
-    found = leaks.leak_table(step, agents)
+    gained = pd.DataFrame(gains, columns=["task", "model", "seed", "technique", "type", "form", "gain"])
+    found = agents.leak_table(step, gained)
     assert len(found) == 4 * (len(TECHNIQUES) - 1) + 4 * len(explanations.HEAD_CHOICES)
     assert found.instances.eq(6).all() and found.kind.eq("encoder").all()
     gains = found.dropna(subset=["agents_gain"])[["technique", "type", "head_choice", "agents_gain"]]

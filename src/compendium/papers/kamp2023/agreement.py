@@ -1,13 +1,12 @@
 """agreement@k of pairs and of groups of methods, at one k for all and at dynamic k (Kamp et al. 2023).
 
-How far do they select the same tokens, for each k, in each sentence, and how much of that is its length? Does a k of
-each profile's own bring methods, and people, closer together? Ties, the sign of scores and the rule of dynamic k are
-tried as the paper and its released code have them.
+Ties, the sign of scores and the rule of dynamic k are tried as the paper and its released code have them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -21,9 +20,10 @@ from attreval.metrics.dynamic_k import PEAK_RULES
 from compendium.papers.common.runs import RUN
 from compendium.papers.common.tables import table_of
 from compendium.papers.kamp2023.readings import (
+    DYNAMIC,
     PEOPLE,
     SIX,
-    UNSIGNED,
+    by_k,
     by_run,
     marked,
     mean_with_interval,
@@ -39,8 +39,6 @@ BY_TOKEN = [name for name, method in METHODS.items() if method.level == "token"]
 GROUPS = {"all six": SIX} | {kind: [m for m in SIX if METHODS[m].kind == kind] for kind in ("perturbation", "gradient")}
 COMPARED = 10  # the largest fixed k that dynamic k is compared with, where the profile fixes no larger one
 IMPROVED = 5  # and the largest of the paper's Table 1
-
-
 PAIR_KINDS = (  # the paper's three groups of pairs, the one that agrees most first
     "Partition SHAP and LIME",
     "other pairs",
@@ -64,15 +62,11 @@ def group_of(a: str, b: str) -> str:
 @by_run("method_a method_b group k agreement low high instances")
 def agreement_table(step, run, readings) -> Iterator[tuple]:
     """One row a task, model, seed, pair of methods and k: mean agreement@k over instances with its interval."""
-    spec = step.profile.agreement
-    ks = range(1, spec.largest_k + 1)
+    by_name = sorted(readings, key=lambda r: r.instance)  # the order that this table's draws are made for
     for a, b in combinations(voters(readings, BY_TOKEN), 2):
         # at random, ties are broken in the order in which the tables of the paper's six methods break them
-        pair = (a, b) if spec.ties == "expectation" else sorted((a, b), key=[*SIX, *BY_TOKEN].index)
-        by_name = sorted(readings, key=lambda r: r.instance)  # the order that this table's draws are made for
-        values = [[r.agreement_at_k(pair, k, spec) for k in ks] for r in by_name]
-        for k, found in zip(ks, mean_with_interval(step, values, run).T, strict=True):
-            yield a, b, group_of(a, b), k, *found, len(readings)
+        pair = (a, b) if step.profile.agreement.ties == "expectation" else sorted((a, b), key=[*SIX, *BY_TOKEN].index)
+        yield from ((a, b, group_of(a, b), *row) for row in by_k(step, run, by_name, pair))
 
 
 def most_methods(table: pd.DataFrame) -> pd.DataFrame:
@@ -83,18 +77,18 @@ def most_methods(table: pd.DataFrame) -> pd.DataFrame:
 
 def matrix_at_k(table: pd.DataFrame, k: int) -> dict[str, pd.DataFrame]:
     """By task, methods by methods, mean agreement at one k (or the largest there is); the diagonal is 1."""
-    return _matrices(table[table.k == min(k, table.k.max())], ["method_a", "method_b"], "agreement", "agreement", 1.0)
+    return _matrices(table, k, ["method_a", "method_b"], "agreement", "agreement", 1.0)
 
 
 def dynamic_matrices(compared: pd.DataFrame, k: int) -> dict[str, pd.DataFrame]:
     """By task, voters by voters: agreement at dynamic k below the diagonal, its difference from a fixed k above."""
-    return _matrices(compared[compared.k == min(k, compared.k.max())], ["a", "b"], "dynamic", "difference", np.nan)
+    return _matrices(compared, k, ["a", "b"], "dynamic", "difference", np.nan)
 
 
-def _matrices(table: pd.DataFrame, pair: list[str], below: str, above: str, diagonal: float) -> dict[str, pd.DataFrame]:
+def _matrices(table: pd.DataFrame, k: int, pair: list[str], below: str, above: str, diagonal: float) -> dict:
     """By task, voters by voters: one mean number of each pair below the diagonal, and one above."""
     out = {}
-    for task, part in table.groupby("task", sort=False):
+    for task, part in table[table.k == min(k, table.k.max())].groupby("task", sort=False):
         names = list(dict.fromkeys(part[pair].to_numpy().T.ravel()))
         matrix = pd.DataFrame(np.where(np.eye(len(names)), diagonal, np.nan), index=names, columns=names)
         for (one, other), pair_rows in part.groupby(pair, sort=False):
@@ -106,16 +100,10 @@ def _matrices(table: pd.DataFrame, pair: list[str], below: str, above: str, diag
 @by_run("group voters k agreement low high instances")
 def group_table(step, run, readings) -> Iterator[tuple]:
     """One row a run, group of methods and k: mean agreement of the whole group; k 0 stands for dynamic k."""
-    spec = step.profile.agreement
-    ks = range(1, spec.largest_k + 1)
     for group, among in GROUPS.items():
         names = voters(readings, among)
         if len(names) > 1:
-            values = [
-                [r.agreement_at_peaks(names, spec), *(r.agreement_at_k(names, k, spec) for k in ks)] for r in readings
-            ]
-            for k, found in zip((0, *ks), mean_with_interval(step, values, run).T, strict=True):
-                yield group, len(names), k, *found, len(readings)
+            yield from ((group, len(names), *row) for row in by_k(step, run, readings, names, DYNAMIC))
 
 
 @by_run("instance tokens methods methods_dynamic people with_people")
@@ -130,16 +118,13 @@ def sentence_table(step, run, readings) -> Iterator[tuple]:
         if r.marked:
             people = agreement_of(list(r.marks > 0))
             together = np.mean([r.agreement_at_k((m, PEOPLE), spec.fixed_k, spec) for m in names])
-        own = (r.agreement_at_k(names, spec.fixed_k, spec), r.agreement_at_peaks(names, spec))
+        own = (r.agreement_at_k(names, k, spec) for k in (spec.fixed_k, DYNAMIC))
         yield r.instance, len(r.tokens), *own, people, together
 
 
 @by_run("length k agreement chance instances")
 def length_table(step, run, readings) -> Iterator[tuple]:
-    """One row a run, length and k: agreement of all six on texts of so many tokens (Kamp et al. 2023, appendix C).
-
-    chance: what as many random selections would reach in expectation. Lengths that no text has are left out.
-    """
+    """One row a run, length that texts have and k: agreement of all six (appendix C), and by chance."""
     spec, names = step.profile.agreement, voters(readings)
     for length in LENGTHS if names else ():
         inside = [r for r in readings if abs(len(r.tokens) - length) <= spec.length_tolerance]
@@ -178,7 +163,7 @@ def dynamic_against_fixed(step, run, readings) -> Iterator[tuple]:
     ks = range(1, max(COMPARED, spec.fixed_k) + 1)
     for pair in combinations(voters_and_people(readings), 2):
         used = shared_readings(readings, *pair)
-        dynamic = np.array([r.agreement_at_peaks(pair, spec) for r in used])
+        dynamic = np.array([r.agreement_at_k(pair, DYNAMIC, spec) for r in used])
         fixed = np.array([[r.agreement_at_k(pair, k, spec) for k in ks] for r in used])
         both = np.column_stack([dynamic, dynamic[:, None] - fixed])
         own, *differences = mean_with_interval(step, both, run).T
@@ -193,11 +178,8 @@ def improvement_table(step, compared: pd.DataFrame) -> Iterator[tuple]:
     The released code ends before its last step; `agreement.improvement` names what is done with a method's pairs.
     """
     pairs = compared[(compared.b != PEOPLE) & (compared.k <= IMPROVED)]
-    add = {
-        "positive": lambda differences: differences.clip(lower=0).sum(),
-        "signed": lambda differences: differences.sum(),
-        "mean": lambda differences: differences.mean(),
-    }[step.profile.agreement.improvement]
+    ways = {"positive": lambda found: found.clip(lower=0).sum(), "signed": pd.Series.sum, "mean": pd.Series.mean}
+    add = ways[step.profile.agreement.improvement]
     for run, part in pairs.groupby(RUN, sort=False):
         for method in dict.fromkeys([*part.a, *part.b]):
             for k, inside in part[(part.a == method) | (part.b == method)].groupby("k"):
@@ -231,22 +213,22 @@ def tie_table(step, run, readings) -> Iterator[tuple]:
 
 @by_run("method sign fixed dynamic people_fixed people_dynamic k instances")
 def sign_table(step, run, readings) -> Iterator[tuple]:
-    """One row a run, signed method and sign: agreement with the other methods and with people, signed or by size.
-
-    The others vote as they are. The paper ranks by signed scores everywhere; `unsigned` ranks by their sizes.
-    """
+    """One row a run, signed method and sign: agreement with people and the other methods, by scores or sizes."""
     spec, names = step.profile.agreement, voters(readings)
 
     def agree(pairs: list[tuple[str, str]], readings: list) -> tuple[float, float]:
-        fixed = [r.agreement_at_k(pair, spec.fixed_k, spec) for r in readings for pair in pairs]
-        dynamic = [r.agreement_at_peaks(pair, spec) for r in readings for pair in pairs]
+        fixed, dynamic = (
+            [r.agreement_at_k(pair, k, spec) for r in readings for pair in pairs] for k in (spec.fixed_k, DYNAMIC)
+        )
         return (np.mean(fixed), np.nanmean(dynamic)) if readings else (np.nan, np.nan)
 
     for method in (name for name in names if METHODS[name].signed):
-        for sign, voter in (("signed", method), ("unsigned", f"{method}{UNSIGNED}")):
-            with_others = agree([(voter, other) for other in names if other != method], readings)
-            with_people = agree([(voter, PEOPLE)], marked(readings))
-            k = np.mean([r.peaks(voter, spec).sum() for r in readings])
+        unsigned = f"{method}_unsigned"
+        both = [replace(r, scores=r.scores | {unsigned: np.abs(r.scores[method])}) for r in readings]
+        for sign, voter in (("signed", method), ("unsigned", unsigned)):
+            with_others = agree([(voter, other) for other in names if other != method], both)
+            with_people = agree([(voter, PEOPLE)], marked(both))
+            k = np.mean([r.peaks(voter, spec).sum() for r in both])
             yield method, sign, *with_others, *with_people, k, len(readings)
 
 
@@ -259,6 +241,6 @@ def rule_table(step, run, readings) -> Iterator[tuple]:
         for voter in names:
             counts = np.array([r.peaks(voter, spec).sum() for r in readings])
             pairs = [(voter, other) for other in names if other != voter]
-            agreed = np.array([r.agreement_at_peaks(pair, spec) for r in readings for pair in pairs])
+            agreed = np.array([r.agreement_at_k(pair, DYNAMIC, spec) for r in readings for pair in pairs])
             mean = np.nanmean(agreed) if np.isfinite(agreed).any() else np.nan
             yield rule, voter, counts.mean(), (counts == 0).mean(), mean, len(readings)

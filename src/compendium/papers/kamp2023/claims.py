@@ -1,6 +1,5 @@
 """The claims of Kamp et al. (2023) on our runs: each with its interval over texts and what chance gives.
 
-What the paper claims, and what counts as reproducing it, stands in paper/claims.yml.
 Letters used for shapes: n texts, p numbers a text, j null worlds.
 """
 
@@ -8,8 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
-from itertools import permutations
 
 import numpy as np
 import pandas as pd
@@ -18,21 +15,17 @@ from attreval.core.seeds import generator
 from compendium.config import AgreementSpec, BootstrapSpec, Profile, Run
 from compendium.papers.common.claims import LEAST_NULLS, Claim, Turn, quick_draws, read_claims, score, turned_table
 from compendium.papers.common.contrasts import Cell, mean_difference
-from compendium.papers.common.runs import RUN, reported, unlearned_table
+from compendium.papers.common.runs import RUN, unlearned_table
 from compendium.papers.common.style import model_title, task_title
 from compendium.papers.common.verdicts import CONTRADICTED, LEAST_TEXTS, Finding
 from compendium.papers.kamp2023.claim_statistics import (
     AT,
-    NAMES,
-    SETTLED,
-    Means,
-    rank_correlation_of_k,
+    published_values,
     statements,
-    trend,
     values_of,
+    with_exchanged_names,
 )
-from compendium.papers.kamp2023.readings import PEOPLE, SIX, Reading, read_runs, unsigned, voters
-from compendium.papers.kamp2023.tables import KAMP_METHODS
+from compendium.papers.kamp2023.readings import PEOPLE, SIX, Reading, read_runs, voters
 from compendium.workflow.step import Step
 
 SHAP_EVALUATIONS = 500  # of the released code; with fewer, phrases of longer texts stay whole, and their tokens tie
@@ -59,49 +52,25 @@ def values_and_worlds(readings: Sequence[Reading], spec: AgreementSpec, worlds: 
     return values, null
 
 
-@cache
-def _renamed() -> np.ndarray:
-    """(720, p) where each number is found after the six methods' names are exchanged."""
-    out = []
-    for order in permutations(SIX):
-        new = dict(zip(SIX, order, strict=True))
-        index = []
-        for name in NAMES:
-            there = tuple(new.get(part, part) for part in name)
-            if there[0] == "pair" and there not in AT:
-                there = ("pair", there[2], there[1], there[3])
-            index.append(AT[there])
-        out.append(index)
-    return np.array(out)
-
-
-def with_exchanged_names(values: np.ndarray, worlds: int, rng: np.random.Generator) -> np.ndarray:
-    """(j, n, p) of (n, p) numbers with the six methods' names exchanged at random in each text."""
-    orders = _renamed()
-    chosen = rng.integers(0, len(orders), size=(worlds, len(values)))
-    return values[np.arange(len(values))[None, :, None], orders[chosen]]
-
-
 def findings_of(
     values: np.ndarray, null: np.ndarray, profile: Profile, run: Run, settings: BootstrapSpec, fixed_k: int
 ) -> Found:
     """By claim: our number with its draws and null worlds. values: (n, p) of the run's texts; null: (j, n, p)."""
     renamed = with_exchanged_names(values, settings.nulls, generator("null", "names", "agreement", *run))
     about = (*run[:2], values, range(len(values)), [0] * len(values))
+    marked = int((~np.isnan(values[:, AT[PEOPLE, SIX[0], 1]])).sum())
     basis, out = f"{task_title(run[0])}, {run[1]}, seed {run[-1]}: {len(values)} texts", {}
     for claim, asked in statements(fixed_k).items():
         nulls = (lambda *_: null, (lambda *_: renamed) if asked.named else None)
         cell = Cell(*about, asked.number, asked.chosen, *nulls, drawn_by=("agreement", *run))
         found = mean_difference([cell], settings).finding_for("kamp2023", profile, basis)
-        marked = int((~np.isnan(values[:, AT[PEOPLE, SIX[0], 1]])).sum())
         out[claim] = replace(found, texts=marked) if asked.of_people else found
     return out
 
 
 def statistics_by_run(step: Step) -> dict[Run, Found]:
     """By run that explains by all six methods, and claim: our value, its draws, its nulls, and what it rests on."""
-    out, profile = {}, step.profile
-    spec, settings = profile.agreement, profile.bootstrap
+    out, profile, spec, settings = {}, step.profile, step.profile.agreement, step.profile.bootstrap
     for run, readings in read_runs(step):
         if len(voters(readings)) < len(SIX):
             continue
@@ -114,7 +83,7 @@ def statistics_by_run(step: Step) -> dict[Run, Found]:
     return out
 
 
-def claims_table(measured: Mapping[Run, Found], confidence: float = 0.95) -> pd.DataFrame:
+def claims_table(measured: Mapping[Run, Found]) -> pd.DataFrame:
     """One row a claim of Kamp et al. 2023 with our value, its interval, its nulls and a verdict.
 
     A claim is decided on the first run that can test it: on the paper's texts where the profile has them, and on runs
@@ -127,41 +96,19 @@ def claims_table(measured: Mapping[Run, Found], confidence: float = 0.95) -> pd.
         enough = [finding for finding in tests if finding.texts >= LEAST_TEXTS and not finding.reason]
         if tests:
             found[claim] = (enough or tests)[0]
-    return score(read_claims("kamp2023"), found, confidence, published_values())
+    return score(read_claims("kamp2023"), found, published=published_values())
 
 
-def claims_by_run(measured: Mapping[Run, Found], confidence: float = 0.95) -> pd.DataFrame:
+def claims_by_run(measured: Mapping[Run, Found]) -> pd.DataFrame:
     """One row a claim and run, with the verdict that this run alone would give."""
-    columns = ["value", "low", "high", "null_scores", "null_names", "null_p", "q", "texts", "verdict"]
-    columns = ["claim", *RUN, *columns]
-    claims = read_claims("kamp2023")
-    parts = [
-        score(claims, found, confidence).assign(**dict(zip(RUN, run, strict=True))) for run, found in measured.items()
-    ]
+    numbers = ["value", "low", "high", "null_scores", "null_names", "null_p", "q", "texts", "verdict"]
+    claims, columns = read_claims("kamp2023"), ["claim", *RUN, *numbers]
+    parts = [score(claims, found).assign(**dict(zip(RUN, run, strict=True))) for run, found in measured.items()]
     return pd.concat(parts, ignore_index=True)[columns] if parts else pd.DataFrame(columns=columns)
 
 
-def published_values() -> dict[str, float]:
-    """By claim that the paper's own figures in print decide: its number made from them."""
-    table = reported("kamp_table1")
-    ours = table.assign(method=table.method.map(KAMP_METHODS))
-    gains = ours.set_index(["method", "k"]).improvement_over_fixed_k
-    k = reported("kamp_dynamic_k_means").set_index("method").mean_dynamic_k.rename(KAMP_METHODS)
-    mean_gains = gains.groupby("k").mean().loc[1:SETTLED].to_numpy()
-    values = np.array([[k[name[1]] if name[0] == "k" else np.nan for name in NAMES]])
-    return {
-        "improvement-shrinks": float(trend(mean_gains)),
-        "dynamic-k-order": float(rank_correlation_of_k(Means(values))[0]),
-        "dynamic-k-shap": float(k["partition_shap"]),
-        "dynamic-k-plain-ig": float(k["integrated_gradients_plain"]),
-    }
-
-
 def turned_claims(step: Step, measured: Mapping[Run, Found], judged: pd.DataFrame) -> pd.DataFrame:
-    """One row a contradicted claim and thing turned, as `turned_table`: run, fixed k, rule of peaks, sign of scores.
-
-    measured: of `statistics_by_run`; judged: of `claims_table`.
-    """
+    """One row a contradicted claim and thing turned (`turned_table`): run, fixed k, rule of peaks, sign of scores."""
     contradicted = {row.claim: row.basis for row in judged[judged.verdict == CONTRADICTED].itertuples()}
     of_basis = {finding.basis: run for run, found in measured.items() for finding in found.values()}
     wanted = {of_basis[basis] for basis in contradicted.values()}
@@ -182,9 +129,10 @@ def by_protocol(step: Step, run: Run, readings: Sequence[Reading]) -> dict[str, 
     """The findings of a run at other fixed k, by the other rule of peaks, and on scores without their signs."""
     profile, spec, settings = step.profile, step.profile.agreement, quick_draws(step.profile.bootstrap)
     own, out = spec.fixed_k, {}
+    unsigned = [replace(one, scores={m: np.abs(s) for m, s in one.scores.items()}) for one in readings]
     ways = [(readings, spec.peaks, {f"{k} tokens as the fixed k": k for k in FIXED if own != k <= spec.largest_k})]
     ways += [(readings, rule, {f"dynamic k {title}": own}) for rule, title in PEAKS.items() if rule != spec.peaks]
-    ways.append(([unsigned(one) for one in readings], spec.peaks, {"scores without their signs": own}))
+    ways.append((unsigned, spec.peaks, {"scores without their signs": own}))
     for texts, rule, ks in ways:
         found = values_and_worlds(texts, spec.changed(peaks=rule), LEAST_NULLS)
         out |= {how: findings_of(*found, profile, run, settings, k) for how, k in ks.items()}

@@ -1,12 +1,9 @@
-"""Attribution profiles of explained texts and the marks of people on them, as voters (Kamp et al. 2023, section 3).
-
-What do methods and people select of one text, and how far do they agree?
-"""
+"""What methods and people select of one text, and how far they agree, as voters (Kamp et al. 2023, section 3)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import wraps
 
 import numpy as np
@@ -28,7 +25,7 @@ from compendium.workflow.step import Step
 
 PEOPLE = "people"  # the name of the human voter in tables
 SIX = tuple(methods_in("kamp2023").values())
-UNSIGNED = "_unsigned"  # what the name of a method ends in where the size of its scores is meant
+DYNAMIC = 0  # stands for dynamic k where a k is asked for
 
 
 @dataclass(frozen=True)
@@ -46,12 +43,8 @@ class Reading:
         return bool((self.marks > 0).any())
 
     def of(self, voter: str) -> np.ndarray:
-        """(n,) scores of a voter: a method, a method without its signs, or the share of people."""
-        if voter == PEOPLE:
-            return relevance(self.marks)
-        if voter.endswith(UNSIGNED):
-            return np.abs(self.scores[voter.removesuffix(UNSIGNED)])
-        return self.scores[voter]
+        """(n,) scores of a method, or the share of people."""
+        return relevance(self.marks) if voter == PEOPLE else self.scores[voter]
 
     def peaks(self, voter: str, spec: AgreementSpec) -> np.ndarray:
         """(n,) bool, the tokens that a voter's dynamic k selects."""
@@ -59,42 +52,26 @@ class Reading:
         return select(local_maxima(scores, PEAK_RULES[spec.peaks]), len(scores))
 
     def agreement_at_k(self, voters: Sequence[str], k: int, spec: AgreementSpec, draw: int | None = None) -> float:
-        """agreement@k of voters (Kamp et al. 2023, eq. 1-2). draw: break ties at random, with the seed of this draw."""
+        """agreement@k of voters (Kamp et al. 2023, eq. 1-2) or at their dynamic k, NaN where nobody has a peak.
+
+        draw: break ties at random, with the seed of this draw.
+        """
         if PEOPLE in voters and spec.people == "share":
-            (method,) = [name for name in voters if name != PEOPLE]
-            return agreement_with_share(self.of(method), self.of(PEOPLE), k)
-        rng = tie_breaker(spec, self.instance, k, voters, draw)
+            (method,), share = [name for name in voters if name != PEOPLE], self.of(PEOPLE)
+            if k == DYNAMIC:
+                return selection_with_share(self.peaks(method, spec), share)
+            return agreement_with_share(self.of(method), share, k)
+        if k == DYNAMIC:
+            return agreement_of([self.peaks(name, spec) for name in voters])
+        if draw is None and spec.ties == "random":
+            draw = 0
+        rng = None if draw is None else generator("ties", draw, self.instance, k, *sorted(voters))
         return agreement_at_k([self.of(name) for name in voters], k, rng)
-
-    def agreement_at_peaks(self, voters: Sequence[str], spec: AgreementSpec) -> float:
-        """Agreement of voters at their dynamic k (Kamp et al. 2023, section 4); NaN where nobody has a peak."""
-        if PEOPLE in voters and spec.people == "share":
-            (method,) = [name for name in voters if name != PEOPLE]
-            return selection_with_share(self.peaks(method, spec), self.of(PEOPLE))
-        return agreement_of([self.peaks(name, spec) for name in voters])
-
-
-def unsigned(reading: Reading) -> Reading:
-    """The same text with the sizes of all scores."""
-    return replace(reading, scores={method: np.abs(scores) for method, scores in reading.scores.items()})
-
-
-def tie_breaker(
-    spec: AgreementSpec, instance: str, k: int, voters: Sequence[str], draw: int | None = None
-) -> np.random.Generator | None:
-    """What breaks ties among these voters' scores of an instance: None, for the expectation, or a draw."""
-    if draw is None and spec.ties == "random":
-        draw = 0
-    return None if draw is None else generator("ties", draw, instance, k, *sorted(voters))
 
 
 def voter_title(voter: str) -> str:
     """What figures and texts call a voter."""
-    if voter == PEOPLE:
-        return "People"
-    if voter.endswith(UNSIGNED):
-        return f"{METHODS[voter.removesuffix(UNSIGNED)].title}, unsigned"
-    return METHODS[voter].title
+    return "People" if voter == PEOPLE else METHODS[voter].title
 
 
 def make_reading(instance: Instance, tokens: Tokens, records: dict[str, Attribution]) -> Reading:
@@ -124,10 +101,7 @@ def read_runs(step: Step) -> Iterator[tuple[Run, list[Reading]]]:
 
 
 def by_run(columns: str) -> Callable[[Callable[..., Iterable[tuple]]], Callable[[Step], pd.DataFrame]]:
-    """Decorate (step, run, readings) -> rows: it gives the table of all runs, whose columns follow those of the run.
-
-    columns: as of `common.tables.table_of`.
-    """
+    """Decorate (step, run, readings) -> rows: it gives the table of all runs, these columns behind the run's."""
 
     def decorate(rows: Callable[..., Iterable[tuple]]) -> Callable[[Step], pd.DataFrame]:
         @table_of(f"task model seed {columns}")
@@ -146,6 +120,15 @@ def by_run(columns: str) -> Callable[[Callable[..., Iterable[tuple]]], Callable[
 def mean_with_interval(step: Step, values, run: Run) -> np.ndarray:
     """(3, ...) means over instances and the ends of their intervals; draws are the same in all tables of a run."""
     return mean_low_high(values, step.profile.bootstrap, "agreement", *run)
+
+
+def by_k(step: Step, run: Run, readings: Sequence[Reading], voters: Sequence[str], first: int = 1):
+    """Rows from the first k to the largest: k, the mean agreement of these voters with its interval, how many texts."""
+    spec = step.profile.agreement
+    ks = range(first, spec.largest_k + 1)
+    values = [[r.agreement_at_k(voters, k, spec) for k in ks] for r in readings]
+    for k, found in zip(ks, mean_with_interval(step, values, run).T, strict=True):
+        yield k, *found, len(readings)
 
 
 def first_examples(step: Step) -> list[Reading]:
@@ -179,12 +162,6 @@ def shared_readings(readings: Sequence[Reading], *names: str) -> Sequence[Readin
     return marked(readings) if PEOPLE in names else readings
 
 
-def chosen_seeds(apd: pd.DataFrame) -> dict[tuple[str, str], int]:
-    """By task and model, the seed whose explanations differ least from those of the others; apd: as `apd_table`."""
-    chosen = apd[apd.chosen]
-    return {(row.task, row.model): int(row.seed) for row in chosen.itertuples()}
-
-
 def agreement_runs(step) -> list[Run]:
     """The runs that tables of agreement are of, as `agreement.runs` says; a model of one seed has nothing to choose.
 
@@ -193,5 +170,6 @@ def agreement_runs(step) -> list[Run]:
     runs = step.profile.explained_runs("agreement")
     if step.profile.agreement.runs == "all" or len(runs) == len({run[:2] for run in runs}):
         return runs
-    chosen = chosen_seeds(step.results.read_table("apd", "05_kamp2023_seeds"))
+    apd = step.results.read_table("apd", "05_kamp2023_seeds")
+    chosen = {(row.task, row.model): row.seed for row in apd[apd.chosen].itertuples()}
     return [run for run in runs if chosen.get(run[:2], run[2]) == run[2]]

@@ -1,7 +1,5 @@
 """Average pairwise difference (APD) over training seeds (Kamp et al. 2023, appendix A and Table 2).
 
-How far do explanations move when nothing but the seed changes?
-
 Runs of a profile's tasks that differ in the seed alone are compared as they are; where a profile has a study of seeds,
 its models are trained and explained here, each seed by itself, so that they may run side by side.
 """
@@ -22,22 +20,20 @@ from attreval.metrics.pairwise_difference import profile_differences, profile_ma
 from compendium import corpora
 from compendium.config import BootstrapSpec, Profile
 from compendium.papers.common.runs import load_attributions, reported
+from compendium.papers.common.tables import table_of
 from compendium.papers.kamp2023.readings import SIX
 from compendium.project import Results
 from compendium.workflow.step import set_threads
 
 STUDY = "study"  # what the task of a study's runs is called in the names of files
-COLUMNS = ["task", "model", "seed", "accuracy", "apd", "chosen", "profiles", "longest"]
-COLUMNS += ["low", "high", "least", "chance", "p"]
 
 
-def apd_table(step) -> pd.DataFrame:
+@table_of("task model seed accuracy apd chosen profiles longest low high least chance p")
+def apd_table(step) -> Iterator[dict]:
     """One row a task, model and seed: accuracy on test where known, average pairwise difference, and the one chosen.
 
-    apd: over all runs as `agreement.apd_itself` says. Profiles are normalised and padded, see
-    metrics.pairwise_difference. The last five columns: see `order_table`.
+    Profiles are normalised and padded, see metrics.pairwise_difference. The last five columns: see `order_table`.
     """
-    parts = []
     for task, model, runs in [*seeds_of_tasks(step), *seeds_of_study(step)]:
         keys, profiles = align([profiles for _, _, profiles in runs])
         longest = max(len(scores) for scores in profiles[0])
@@ -47,8 +43,7 @@ def apd_table(step) -> pd.DataFrame:
         about = {"task": task, "model": model, "seed": seeds, "accuracy": accuracies, "apd": apd}
         about |= {"chosen": np.arange(len(runs)) == apd.argmin(), "profiles": len(keys), "longest": longest}
         order = order_table(by_profile, [instance for instance, _ in keys], step.profile.bootstrap, "apd", task, model)
-        parts.append(pd.concat([pd.DataFrame(about), order], axis=1))
-    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=COLUMNS)
+        yield from pd.concat([pd.DataFrame(about), order], axis=1).to_dict("records")
 
 
 def align(runs: list[dict[tuple[str, str], np.ndarray]]) -> tuple[list[tuple[str, str]], list[list[np.ndarray]]]:
@@ -76,20 +71,18 @@ def seeds_of_tasks(step) -> Iterator[tuple[str, str, list[tuple]]]:
             yield task, model, found
 
 
-def seeds_of_study(step) -> list[tuple[str, str, list[tuple]]]:
+def seeds_of_study(step) -> Iterator[tuple[str, str, list[tuple]]]:
     """The same of the models that are trained for nothing else; none where the profile has no such study."""
-    study = step.profile.seed_study
-    if study is None:
-        return []
+    if not (study := step.profile.seed_study):
+        return
     jobs = [(step.results, step.profile, seed) for seed in study.seeds]
     made = step.side_by_side(train_and_explain, jobs, "training and explaining, by seed", of_models=False)
     found = []
     for seed, (accuracy, records) in zip(study.seeds, made, strict=True):
-        path = step.results.attributions(f"{STUDY}_{study.task}", study.model, seed, "all")
-        write_attributions(path, records)
-        step.files.append(path)
-        found.append((seed, accuracy, _profiles_of(read_attributions(path))))
-    return [(study.task, study.model, found)]
+        step.files.append(step.results.attributions(f"{STUDY}_{study.task}", study.model, seed, "all"))
+        write_attributions(step.files[-1], records)
+        found.append((seed, accuracy, _profiles_of(read_attributions(step.files[-1]))))
+    yield study.task, study.model, found
 
 
 def train_and_explain(results: Results, profile: Profile, seed: int) -> tuple[float, list[Attribution]]:
@@ -138,9 +131,9 @@ def spread_table(step, apd: pd.DataFrame) -> pd.DataFrame:
     for (task, model), part in by_study:
         own = study if (task, model) == main and study else None
         row = found("main" if (task, model) == main else "other", task, model, part.apd)
-        row |= {"train_rows": (own or profile.tasks[profile.read_by(task)]).train_rows}
-        row |= {"explain_rows": (own or profile.tasks[task]).explain_rows, "chance": part.chance.iloc[0]}
-        row |= {"p": part.p.iloc[0], "stays": part.least[part.chosen].iloc[0]}
+        row["train_rows"] = (own or profile.tasks[profile.read_by(task)]).train_rows
+        row["explain_rows"] = (own or profile.tasks[task]).explain_rows
+        row |= {"chance": part.chance.iloc[0], "p": part.p.iloc[0], "stays": part.least[part.chosen].iloc[0]}
         rows.append(row | {"surely": int((part.low > 0).sum())})
     rows.append(found("published", "esnli", "DistilBERT", reported("kamp_table2_apd").apd))
     return pd.DataFrame(rows).astype({name: "Int64" for name in ("train_rows", "explain_rows", "surely")})

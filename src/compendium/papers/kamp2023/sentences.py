@@ -1,12 +1,12 @@
 """What the text and notebooks 05 say of agreement: one number each in `summary`, and one sentence a section.
 
-A sentence reads a number from the same cell of `summary` as the text does, and what `summary` does not have from the
-table that its section shows.
+A sentence reads a number from the same cell of `summary` as the text does, or else from the table of its section.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 
 import numpy as np
 import pandas as pd
@@ -28,8 +28,8 @@ def summary_table(step, **tables: pd.DataFrame) -> pd.DataFrame:
     """
     spec = step.profile.agreement
     fixed = min(spec.fixed_k, spec.largest_k)
-    settings = {"shown_k": fixed, "fixed_k": spec.fixed_k, "tie_draws": spec.tie_draws}
-    rows: list[Row] = [("all", quantity, "", value) for quantity, value in settings.items()]
+    rows: list[Row] = [("all", "shown_k", "", fixed), ("all", "fixed_k", "", spec.fixed_k)]
+    rows.append(("all", "tie_draws", "", spec.tie_draws))
     for task, part in _by_task(tables.get("agreement"), fixed):
         random = part.group == "with random"
         rows += _extremes(task, "pairs", part[~random].groupby(["method_a", "method_b"], sort=False).agreement.mean())
@@ -49,9 +49,8 @@ def summary_table(step, **tables: pd.DataFrame) -> pd.DataFrame:
         rows += _extremes(task, "dynamic_k", part[part.voter != PEOPLE].groupby("voter", sort=False).k.mean())
     for task, part in _by_task(tables.get("dynamic"), spec.fixed_k):
         pairs = part[part.b != PEOPLE].groupby(["a", "b"], sort=False)[["difference", "dynamic", "fixed"]].mean()
-        counts = {"pairs": len(pairs), "closer_pairs": (pairs.difference > 0).sum()}
-        spreads = {"spread_fixed": np.ptp(pairs.fixed), "spread_dynamic": np.ptp(pairs.dynamic)}
-        rows += [(task, quantity, "", value) for quantity, value in (counts | spreads).items()]
+        rows += [(task, "pairs", "", len(pairs)), (task, "closer_pairs", "", (pairs.difference > 0).sum())]
+        rows += [(task, f"spread_{name}", "", np.ptp(pairs[name])) for name in ("fixed", "dynamic")]
     for task, part in _by_task(tables.get("predicted_k")):
         errors = part.groupby("rule", sort=False).error.mean().drop("one_for_all")
         rows.append((task, "best_rule", errors.idxmin().replace("_", " "), errors.min()))
@@ -66,13 +65,14 @@ def _by_task(table: pd.DataFrame | None, k: int | None = None) -> Iterator[tuple
 
 def _extremes(task: str, what: str, means: pd.Series) -> list[Row]:
     """Highest and lowest of the means of voters, or of pairs of voters."""
-    found = (("highest", means.idxmax()), ("lowest", means.idxmin())) if len(means) else ()
-    titles = {at: " and ".join(map(voter_title, [at] if isinstance(at, str) else at)) for _, at in found}
-    return [(task, f"{what}_{word}", titles[at], means[at]) for word, at in found]
+    rows = []
+    for word, at in (("highest", means.idxmax()), ("lowest", means.idxmin())) if len(means) else ():
+        title = " and ".join(map(voter_title, [at] if isinstance(at, str) else at))
+        rows.append((task, f"{what}_{word}", title, means[at]))
+    return rows
 
 
 def _mean(task: str, quantity: str, values: pd.Series) -> list[Row]:
-    """The mean of what there is."""
     return [(task, quantity, "", values.mean())] if len(values) else []
 
 
@@ -85,18 +85,14 @@ def _tell(summary: pd.DataFrame, said: str, more: str = "", first: bool = True) 
     rows = {task: {row.quantity: row for row in part.itertuples()} for task, part in _by_task(summary)}
     settings, shown = rows.pop("all", {}), []
     for task, found in rows.items():
-        filled = []
-        for template in (said, more):
-            try:
-                filled.append(template.format(task=task_title(task), **settings, **found))
-            except KeyError:
-                break
-        shown += ["".join(filled)] if filled else []
+        cells = {"task": task_title(task)} | settings | found
+        with suppress(KeyError):
+            shown.append(said.format(**cells))
+            shown[-1] += more.format(**cells)
     return "; ".join(shown[:1] if first else shown)
 
 
 def _of_summary(said: str, more: str = "", first: bool = True) -> Callable[[pd.DataFrame], Sentence]:
-    """A sentence of `summary` alone, see `_tell`."""
     return sentence(lambda summary: _tell(summary, said, more, first))
 
 
@@ -138,7 +134,6 @@ def say_three_groups(agreement: pd.DataFrame, k: int) -> str:
 
 @sentence
 def say_peak_counts(summary: pd.DataFrame, peaks: pd.DataFrame) -> str:
-    """Who has the most and the fewest peaks on the first task, beside the published range."""
     known = peaks.published_k.dropna()
     published = f"; the published range is {known.min():.1f} to {known.max():.1f}" if len(known) else ""
     said = "On {task} mean dynamic k ranges from {dynamic_k_lowest.value:.2f} ({dynamic_k_lowest.name}) to "
@@ -147,7 +142,6 @@ def say_peak_counts(summary: pd.DataFrame, peaks: pd.DataFrame) -> str:
 
 @sentence
 def say_predicted_k(summary: pd.DataFrame, predicted: pd.DataFrame) -> str:
-    """The rule whose k is nearest to people's, beside their own mean."""
     own = predicted[(predicted.rule == "one_for_all") & (predicted.task.isin(predicted.task[:1]))].error.mean()
     said = "On {task} the rule nearest to people is “{best_rule.name}”, off by {best_rule.value:.2f} tokens on average"
     beside = "" if np.isnan(own) else f"; people's own mean, used for all texts, is off by {own:.2f}"
@@ -156,14 +150,12 @@ def say_predicted_k(summary: pd.DataFrame, predicted: pd.DataFrame) -> str:
 
 @sentence
 def say_spread(summary: pd.DataFrame) -> str:
-    """How far apart pairs lie at a fixed and at dynamic k, by task."""
     shown = _tell(summary, "{spread_fixed.value:.2f} and {spread_dynamic.value:.2f} on {task}", first=False)
     return shown and f"The pair that agrees most is above the one that agrees least, at fixed and dynamic k, by {shown}"
 
 
 @sentence
 def say_groups(groups: pd.DataFrame, k: int) -> str:
-    """What all six methods agree to at a fixed and at dynamic k, by task."""
     part = groups[(groups.group == "all six") & groups.k.isin([0, k])]
     shown = []
     for task, rows in part.groupby("task", sort=False):
@@ -175,7 +167,6 @@ def say_groups(groups: pd.DataFrame, k: int) -> str:
 
 @sentence
 def say_people(people: pd.DataFrame) -> str:
-    """How many words people mark, and how much of it all of them do."""
     part = people[people.task == people.task.iloc[0]].set_index("quantity").value
     if "words_mean" not in part:
         return ""
@@ -201,10 +192,7 @@ def say_peaks(readings: Sequence[Reading], spec: AgreementSpec) -> Sentence:
 
 @sentence
 def say_dynamic(compared: pd.DataFrame, k: int) -> str:
-    """How many pairs dynamic k brings closer, and the pair that moves most."""
     part = compared[(compared.k == k) & (compared.b != PEOPLE)]
-    if part.empty:
-        return ""
     surely = ((part.difference_low > 0).sum(), (part.difference_high < 0).sum())
     row = part.loc[part.difference.abs().idxmax()]
     moved = of_row(row, "difference", "difference_low", "difference_high", "+")
@@ -216,10 +204,7 @@ def say_dynamic(compared: pd.DataFrame, k: int) -> str:
 
 @sentence
 def say_phrases(phrases: pd.DataFrame) -> str:
-    """Which method and selection come closest to what people mark."""
     part = phrases[phrases.method != PEOPLE]
-    if part.empty:
-        return ""
     row = part.loc[part.f1.idxmax()]
     means = ", ".join(f"{name} {f1:.2f}" for name, f1 in part.groupby("selection", sort=False).f1.mean().items())
     return (
@@ -230,7 +215,6 @@ def say_phrases(phrases: pd.DataFrame) -> str:
 
 @sentence
 def say_choices(ties: pd.DataFrame, signs: pd.DataFrame, rules: pd.DataFrame) -> str:
-    """How far each small choice moves an agreement, at most."""
     moved = [f"Breaking ties at random moves a pair's agreement by at most {ties.farthest.abs().max():.3f}"]
     wide = signs.pivot_table(index=["task", "model", "seed", "method"], columns="sign", values="fixed", sort=False)
     if {"signed", "unsigned"} <= set(wide):
@@ -244,22 +228,19 @@ def say_choices(ties: pd.DataFrame, signs: pd.DataFrame, rules: pd.DataFrame) ->
 @sentence
 def say_seeds(spread: pd.DataFrame) -> str:
     """How far the seeds' average pairwise differences are apart, ours and the published ones, and how sure that is."""
-    shown, order = [], []
-    for row in spread.to_dict("records"):
-        where = "in the published study" if row["study"] == "published" else f"on {task_title(row['task'])}"
-        runs = f"{row['runs']} runs, {row['least']:.5f} to {row['most']:.5f}"
-        if row["study"] != "published":
-            runs += f"; {100 * row['chance']:.1f} % if they exchange names at random in each text, p = {row['p']:.3f}"
-            order.append(
-                f"When texts {where} are drawn anew, the same run differs least in {100 * row['stays']:.0f} % of the "
-                f"draws; {row['surely']} of the other {row['runs'] - 1} surely differ more."
+    shown, order = [], ""
+    for row in spread.itertuples():
+        where, runs = "in the published study", f"{row.runs} runs, {row.least:.5f} to {row.most:.5f}"
+        if row.study != "published":
+            where = f"on {task_title(row.task)}"
+            runs += f"; {100 * row.chance:.1f} % if they exchange names at random in each text, p = {row.p:.3f}"
+            order += (
+                f" When texts {where} are drawn anew, the same run differs least in {100 * row.stays:.0f} % of the "
+                f"draws; {row.surely:.0f} of the other {row.runs - 1} surely differ more."
             )
-        shown.append(f"{100 * row['spread']:.1f} % {where} ({runs})")
-    return " ".join(
-        [f"The largest average pairwise difference exceeds the smallest by {' and by '.join(shown)}.", *order]
-    )
+        shown.append(f"{100 * row.spread:.1f} % {where} ({runs})")
+    return f"The largest average pairwise difference exceeds the smallest by {' and by '.join(shown)}.{order}"
 
 
 def _pair(row: pd.Series, a: str = "method_a", b: str = "method_b") -> str:
-    """The two voters of a row."""
     return f"{voter_title(row[a])} and {voter_title(row[b])}"

@@ -1,7 +1,7 @@
-"""What people marked, and the tables of Kamp et al. (2023) by their own numbers, beside the published values.
+"""The tables of Kamp et al. (2023) by their own numbers, their data and models, and what people marked.
 
-Do methods put forward what people marked (section 3 and Figure 2b), and does a profile predict how much people would
-mark? Agreement with people, k and phrases without them, and the paper's data and models."""
+Do methods put forward what people marked (section 3 and Figure 2b), and does a profile predict how much?
+"""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from attreval.metrics.phrases import find_phrases, phrase_f1, phrase_tokens
 from compendium import corpora
 from compendium.papers.common.runs import load_tokens, marked_corpus, reported
 from compendium.papers.common.tables import table_of
-from compendium.papers.kamp2023.readings import PEOPLE, by_run, marked, mean_with_interval, read_runs, voters
+from compendium.papers.kamp2023.readings import PEOPLE, by_k, by_run, marked, mean_with_interval, read_runs, voters
 from compendium.workflow.step import Step
 
-KAMP_METHODS = methods_in("kamp2023")  # the published tables' names, and ours
+
+def by_our_names(name: str) -> pd.DataFrame:
+    """A published table of methods, with the names that they have here."""
+    return reported(name).assign(method=lambda table: table.method.map(methods_in("kamp2023")))
 
 
 def table_1(improvement: pd.DataFrame) -> pd.DataFrame:
-    """Table 1, what dynamic k adds to agreement@k: a row a task and method, mean over runs, and the published rows.
-
-    improvement: as `with_published_improvement` makes it. Columns: task, method, k1, k2, ...
-    """
+    """Table 1, what dynamic k adds to agreement@k: a row a task and method, mean over runs, and the published rows."""
     theirs = improvement.dropna(subset="published").drop_duplicates(["method", "k"])
     theirs = theirs.assign(task="published", improvement=theirs.published)
     both = pd.concat([improvement, theirs])
@@ -42,24 +42,19 @@ def table_1(improvement: pd.DataFrame) -> pd.DataFrame:
 
 def with_published_improvement(improvement: pd.DataFrame) -> pd.DataFrame:
     """Our improvements with those of Table 1, which prints the two methods that improve."""
-    theirs = reported("kamp_table1")
-    theirs = theirs.assign(method=theirs.method.map(KAMP_METHODS), published=theirs.improvement_over_fixed_k)
+    theirs = by_our_names("kamp_table1").rename(columns={"improvement_over_fixed_k": "published"})
     return improvement.merge(theirs[["method", "k", "published"]], on=["method", "k"], how="left")
 
 
 def with_published_k(dynamic_k: pd.DataFrame) -> pd.DataFrame:
     """Our mean dynamic k with the mean and spread that the released code notes for the same method."""
-    theirs = reported("kamp_dynamic_k_means")
-    theirs = theirs.assign(voter=theirs.method.map(KAMP_METHODS))
-    theirs = theirs.rename(columns={"mean_dynamic_k": "published_k", "sd": "published_sd"})
-    return dynamic_k.merge(theirs[["voter", "published_k", "published_sd"]], on="voter", how="left")
+    names = {"method": "voter", "mean_dynamic_k": "published_k", "sd": "published_sd"}
+    theirs = by_our_names("kamp_dynamic_k_means").rename(columns=names)[list(names.values())]
+    return dynamic_k.merge(theirs, on="voter", how="left")
 
 
 def table_2(apd: pd.DataFrame) -> pd.DataFrame:
-    """Table 2, average pairwise difference of ten runs: ours beside the published, each in the order of its size.
-
-    apd: as seeds.apd_table makes it. Runs have no counterparts, so rows are matched by rank alone.
-    """
+    """Table 2, average pairwise difference of runs beside the published by rank, since runs have no counterparts."""
     ours = apd.sort_values(["task", "model", "apd"])
     ours = ours.assign(rank=ours.groupby(["task", "model"]).cumcount() + 1)
     theirs = reported("kamp_table2_apd").sort_values("apd").reset_index(drop=True)
@@ -93,21 +88,16 @@ def dataset_table(step: Step) -> pd.DataFrame:
     that read e-SNLI here (mean over runs), which are trained on SNLI. Columns quantity, title, published, source, ours,
     reason; ours has three decimals.
     """
-    theirs = reported("kamp_dataset_stats")
-    theirs = theirs[theirs.quantity.isin(TITLES)]
     runs = [run for run in step.profile.explained_runs("agreement") if run[0] == TASK]
-    ours = _measure(step, runs) if runs else {}
-    rows = [
-        (row.quantity, TITLES[row.quantity], row.value, row.source, ours.get(row.quantity, np.nan))
-        for row in theirs.itertuples()
-    ]
-    table = pd.DataFrame(rows, columns=["quantity", "title", "published", "source", "ours"]).round({"ours": 3})
-    missing = ELSEWHERE if runs else NO_TASK
-    return table.assign(reason=["" if known else missing for known in table.ours.notna()])
+    table = reported("kamp_dataset_stats").rename(columns={"value": "published"})
+    table = table[table.quantity.isin(TITLES)].reset_index(drop=True)
+    ours = table.quantity.map(_measure(step, runs) if runs else {}).astype(float).round(3)
+    reason = np.where(ours.notna(), "", ELSEWHERE if runs else NO_TASK)
+    table = table.assign(title=table.quantity.map(TITLES), ours=ours, reason=reason)
+    return table[["quantity", "title", "published", "source", "ours", "reason"]]
 
 
 def _measure(step: Step, runs: list[tuple[str, str, int]]) -> dict[str, float]:
-    """Our value of each quantity that can be measured."""
     splits = {name: corpora.load(TASK, name) for name in ("dev", "test")}
     words = [len(" ".join(one.segments).split()) for some in splits.values() for one in some]
     trained_on = step.profile.read_by(TASK)
@@ -130,12 +120,10 @@ def human_agreement_table(step, run, every) -> Iterator[tuple]:
 
     unmarked: instances left out because nobody marked a word of them that the model reads.
     """
-    spec, readings = step.profile.agreement, marked(every)
-    ks = range(1, spec.largest_k + 1)
+    readings = marked(every)
     for method in [*voters(readings), *voters(readings, ("random",))] if readings else ():
-        values = [[r.agreement_at_k((method, PEOPLE), k, spec) for k in ks] for r in readings]
-        for k, found in zip(ks, mean_with_interval(step, values, run).T, strict=True):
-            yield method, k, *found, len(readings), len(every) - len(readings)
+        for row in by_k(step, run, readings, (method, PEOPLE)):
+            yield method, *row, len(every) - len(readings)
 
 
 def annotation_table(step) -> pd.DataFrame:
@@ -207,14 +195,14 @@ def phrase_table(step, run, every) -> Iterator[tuple]:
     selection: `fixed` (the top k), `peaks`, `phrases` (runs above the mean around peaks). People's tokens are those
     that at least half of them mark, their phrases the runs of these. method `people`: each person against the others.
     """
-    spec, readings = step.profile.agreement, marked(every)
+    if not (readings := marked(every)):
+        return
+    spec = step.profile.agreement
     ways = {
         "fixed": lambda r, m: draw_top_k(r.scores[m], spec.fixed_k, generator("phrases", r.instance, m)),
         "peaks": lambda r, m: r.peaks(m, spec),
         "phrases": lambda r, m: phrase_tokens(find_phrases(r.scores[m]), len(r.tokens)),
     }
-    if not readings:
-        return
     for method in voters(readings):
         for way, select in ways.items():
             values = [selection_scores(select(r, method), majority(r.marks)) for r in readings]
@@ -233,8 +221,8 @@ def majority(marks: np.ndarray) -> np.ndarray:
 def each_against_others(marks: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
     """What each person marks, beside the majority of the others; those without a mark on either side are left out."""
     pairs = [(marks[i] > 0, majority(np.delete(marks, i, axis=0))) for i in range(len(marks)) if len(marks) > 1]
-    pairs = [(own, others) for own, others in pairs if own.any() and others.any()]
-    return pairs or [(np.zeros(marks.shape[1], bool), np.zeros(marks.shape[1], bool))]
+    nothing = np.zeros(marks.shape[1], bool)
+    return [(own, others) for own, others in pairs if own.any() and others.any()] or [(nothing, nothing)]
 
 
 def selection_scores(selection: np.ndarray, given: np.ndarray) -> tuple[float, float, float, float]:

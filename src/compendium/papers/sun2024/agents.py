@@ -1,11 +1,17 @@
 """Simulatability by agents of the model's own architecture (Sun et al. 2024, section 2.4, after Pruthi et al. 2022).
 
-Do explanations help an agent to predict what the model predicts? See metrics.unified.simulatability for their forms.
+Do explanations help an agent to predict what the model predicts? And do they leak it, that is, tell the predicted class
+without their words? An agent that is shown where an explanation points learns whatever these places reveal. The head of
+an attention explanation is chosen for the predicted class, so its number alone, or the places it attends to, may give
+the class away. So a logistic regression predicts the class from the shown places without any word: for what it can
+predict, no agent needs the model's reasons. Letters used for shapes: N texts, F features.
 """
 
 from __future__ import annotations
 
 import shutil
+import warnings
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
@@ -14,42 +20,37 @@ import numpy as np
 import pandas as pd
 
 from attreval.core.bootstrap import draw_counts, percentile_interval
-from attreval.core.records import Tokens
 from attreval.core.seeds import generator
-from attreval.core.units import find_units
+from attreval.core.units import Units, find_units
+from attreval.methods.techniques import TECHNIQUES
+from attreval.metrics.unified.ranking import Feature, units_in
 from attreval.metrics.unified.simulatability import agreement_f1, bootstrap_gain, inform, read_marks, weighted_f1
 from compendium import corpora
-from compendium.config import BootstrapSpec, TrainingSpec
-from compendium.papers.common.runs import RUN, load_typed_attributions
+from compendium.config import BootstrapSpec, Profile, TrainingSpec
+from compendium.papers.common.runs import RUN, load_typed_attributions, load_typed_tokens
 from compendium.papers.common.tables import table_of
 from compendium.papers.common.trained_models import load_model
+from compendium.papers.sun2024.explanations import HEAD_CHOICES, load_head_attributions
 from compendium.papers.sun2024.properties import SHOWN_PAIRS, rank_types, shown_features
-from compendium.papers.sun2024.tables import of_agents
+from compendium.papers.sun2024.tables import model_family, of_agents
+from compendium.project import Results
 from compendium.workflow.parallel import kept_or_made
 from compendium.workflow.step import Step
 
 Condition = tuple[str, str, str]  # technique, type of explanation, form
 UNINFORMED = ("none", "none", "none")
 CONDITION = ["technique", "type", "form"]
-
-
-@dataclass(frozen=True)
-class AgentInput:
-    """One instance as agents see it: its label (the model's prediction) and its tokens, by condition."""
-
-    id: str
-    label: int
-    tokens: dict[Condition, Tokens]
+BINS = 6  # of the places in each part of the input
+FOLDS = 5
+NONE = "-"  # the head's choice of a technique that has no heads
 
 
 @dataclass(frozen=True)
 class Simulation:
-    """The agents of a run, and what they predict.
+    """agents: one row per condition: F1 on the model's predictions, gain over the uninformed agent in points of F1.
 
-    agents: one row per condition: F1 on the model's predictions, gain over the uninformed agent in points of F1.
     predictions: one row per condition, seed of the agents and test instance: do they predict what the model predicts?
-    uninformed: one row per test instance and seed of the agents without explanations: the class that the model predicts
-    (label) and the one that the agent predicts (predicted).
+    uninformed: of the agents without explanations, the classes that the model (label) and the agent predicts.
     """
 
     agents: pd.DataFrame
@@ -63,17 +64,19 @@ def simulate(step: Step) -> Simulation:
     An agent starts where the model started and is trained on the model's predictions for other test instances.
     Gains have bootstrap intervals over the instances that agents are tested on. ValueError for too few instances.
     """
-    given, settings, bootstrap = step.parameters, step.profile.diagnosis.agents, step.profile.bootstrap
-    run = (given.task, given.model, given.seed)
-    agents, predictions, uninformed = [], [], []
+    run, settings, bootstrap = step.parameters.run(), step.profile.diagnosis.agents, step.profile.bootstrap
+    agents, said = [], []
     if settings.rows:
         inputs = agent_inputs(step)
-        first, second = np.cumsum([round(share * len(inputs)) for share in settings.split[:2]])
-        train, dev, test = parts = inputs[:first], inputs[first:second], inputs[second:]
-        if not all(parts):
-            said = f"{len(inputs)} instances cannot be split {settings.split} for agents"
-            raise ValueError(f"{said}; raise diagnosis.agents.rows")
-        predicted = _train_agents(step, (train, dev, test))
+        rows = len(inputs[UNINFORMED])
+        first, second = np.cumsum([round(share * rows) for share in settings.split[:2]])
+        parts = (slice(first), slice(first, second), slice(second, None))
+        train, dev, test = (inputs[UNINFORMED][part] for part in parts)
+        if not (train and dev and test):
+            raise ValueError(
+                f"{rows} instances cannot be split {settings.split} for agents; raise diagnosis.agents.rows"
+            )
+        predicted = _train_agents(step, {name: [told[part] for part in parts] for name, told in inputs.items()})
         labels = np.array([one.label for one in test])
         for condition, by_seed in predicted.items():
             gains = [
@@ -84,53 +87,46 @@ def simulate(step: Step) -> Simulation:
             f1 = float(np.mean([agreement_f1(own, labels) for own in by_seed]))
             agents.append((*run, *condition, f1, *points, len(train), len(test)))
             for agent, own in zip(settings.seeds, by_seed, strict=True):
-                right = zip(test, (own == labels).tolist(), strict=True)
-                predictions += [(*run, agent, one.id, *condition, float(correct)) for one, correct in right]
-        for agent, classes in zip(settings.seeds, predicted[UNINFORMED], strict=True):
-            said = zip(test, labels.tolist(), classes.tolist(), strict=True)
-            uninformed += [(*run, agent, one.id, label, own) for one, label, own in said]
+                told = zip(test, own.tolist(), strict=True)
+                said += [(*run, agent, one.id, *condition, one.label, guess) for one, guess in told]
+    said = pd.DataFrame(said, columns=[*RUN, "agent_seed", "instance", *CONDITION, "label", "predicted"])
     return Simulation(
         pd.DataFrame(agents, columns=[*RUN, *CONDITION, "f1", "gain", "low", "high", "train", "tested"]),
-        pd.DataFrame(predictions, columns=[*RUN, "agent_seed", "instance", *CONDITION, "correct"]),
-        pd.DataFrame(uninformed, columns=[*RUN, "agent_seed", "instance", "label", "predicted"]),
+        said.assign(correct=(said.predicted == said.label).astype(float)).drop(columns=["label", "predicted"]),
+        said[said.technique == UNINFORMED[0]].drop(columns=CONDITION).reset_index(drop=True),
     )
 
 
-def agent_inputs(step: Step) -> list[AgentInput]:
-    """Each instance that agents see, without an explanation and with each technique, type and form."""
-    given, profile = step.parameters, step.profile
-    settings, run = profile.diagnosis.agents, (given.task, given.model, given.seed)
+def agent_inputs(step: Step) -> dict[Condition, list]:
+    """By condition, the instances as agents see them, with the model's prediction as label: `training.Prepared`."""
+    from attreval.models.training import Prepared
+
+    run, profile, settings = step.parameters.run(), step.profile, step.profile.diagnosis.agents
     model = load_model(step.results, profile, *run)
     # ranks to be written at most: as many as there are units in a few pairs of long spans
     marks = read_marks(model.tokenizer, 200 * SHOWN_PAIRS)
     longest = getattr(model, "longest", model.max_length)
     records = load_typed_attributions(step.results, profile, *run)
-    out = []
-    for instance in corpora.load(given.task, "test", settings.rows):
-        tokens = model.tokens(instance)
-        units = find_units(tokens, profile.diagnosis.units.unit)
-        by_condition = {UNINFORMED: tokens}
+    inputs = defaultdict(list)
+    for instance in corpora.load(run[0], "test", settings.rows):
+        tokens, records_of = model.tokens(instance), records[instance.id]
+        target, units = next(iter(records_of.values())).target, find_units(tokens, profile.diagnosis.units.unit)
+        inputs[UNINFORMED].append(Prepared(instance.id, target, tokens))
         for technique in settings.techniques:
-            rankings = rank_types(records[instance.id], units, technique, (*run, instance.id))
-            shown = shown_features(rankings)
+            shown = shown_features(rank_types(records_of, units, technique, (*run, instance.id)))
             for kind, form in product(settings.types, settings.forms):
-                by_condition[technique, kind, form] = inform(tokens, units, shown[kind], marks, form, longest)
-        target = next(iter(records[instance.id].values())).target
-        out.append(AgentInput(instance.id, target, by_condition))
-    return out
+                informed = inform(tokens, units, shown[kind], marks, form, longest)
+                inputs[technique, kind, form].append(Prepared(instance.id, target, informed))
+    return inputs
 
 
-def _train_agents(step: Step, parts: tuple[list[AgentInput], ...]) -> dict[Condition, list[np.ndarray]]:
-    """What the agents of each condition predict for the last part: one array per seed."""
-    from attreval.models.training import Prepared
-
-    show, conditions = step.progress("training agents"), list(parts[0][0].tokens)
-    seeds, predicted = step.profile.diagnosis.agents.seeds, {}
-    paths = iter(step.parts([("agent", condition, seed) for condition in conditions for seed in seeds]))
-    for done, condition in enumerate(conditions, start=1):
-        sets = [[Prepared(one.id, one.label, one.tokens[condition]) for one in part] for part in parts]
+def _train_agents(step: Step, inputs: dict[Condition, list[list]]) -> dict[Condition, list[np.ndarray]]:
+    """What the agents of each condition predict for the last of three sets: one array per seed."""
+    show, seeds, predicted = step.progress("training agents"), step.profile.diagnosis.agents.seeds, {}
+    paths = iter(step.parts([("agent", condition, seed) for condition in inputs for seed in seeds]))
+    for done, (condition, sets) in enumerate(inputs.items(), start=1):
         predicted[condition] = [kept_or_made(next(paths), _train_agent, step, sets, condition, seed) for seed in seeds]
-        show(done, len(conditions))
+        show(done, len(inputs))
     return predicted
 
 
@@ -164,6 +160,11 @@ def learned_table(step: Step) -> pd.DataFrame:
     return agents_learned(of_agents(step, "uninformed"), step.profile.bootstrap)
 
 
+def majority_f1(labels: np.ndarray) -> float:
+    """Macro F1 of always saying the most frequent class."""
+    return agreement_f1(np.full(len(labels), np.bincount(labels).argmax()), labels)
+
+
 @table_of("task model f1 low high majority uniform chance tested agents learned reason")
 def agents_learned(uninformed: pd.DataFrame, settings: BootstrapSpec) -> Iterator[tuple]:
     """Whether agents have learned what they are to simulate: one row per task and model; `reason` is empty if so.
@@ -183,8 +184,7 @@ def agents_learned(uninformed: pd.DataFrame, settings: BootstrapSpec) -> Iterato
         by_run = np.column_stack([weighted_f1(own, labels, weights) for own, labels in said])
         shares = draw_counts(rng, len(runs), settings.draws) / len(runs)  # 1 where there is but one run
         low, high = map(float, percentile_interval((by_run * shares).sum(axis=1), settings.confidence))
-        most = [np.full(len(names), np.bincount(labels).argmax()) for _, labels in said]
-        majority = float(np.mean([agreement_f1(own, labels) for own, (_, labels) in zip(most, said, strict=True)]))
+        majority = float(np.mean([majority_f1(labels) for _, labels in said]))
         # of guessing uniformly among the K classes that occur, from expected counts: the mean of 2 p / (K p + 1)
         shares = [np.unique(labels, return_counts=True)[1] / len(labels) for _, labels in said]
         uniform = float(np.mean([np.mean(2 * p / (len(p) * p + 1)) for p in shares]))
@@ -192,3 +192,108 @@ def agents_learned(uninformed: pd.DataFrame, settings: BootstrapSpec) -> Iterato
         fault = "have not learned" if f1 <= chance else "are not surely better than chance"
         reason = "" if low > chance else f"agents {fault} (F1 {f1:.2f} [{low:.2f}, {high:.2f}], chance {chance:.2f})"
         yield task, model, f1, low, high, majority, uniform, chance, len(names), len(runs), not reason, reason
+
+
+@table_of(
+    "task model kind seed technique type head_choice instances majority lengths positions low high beyond_lengths "
+    "beyond_low beyond_high head agents_gain"
+)
+def leak_table(step: Step, agents: pd.DataFrame) -> Iterator[dict]:
+    """One row per run, technique, type (and choice of the head): the macro F1 of telling the class without words.
+
+    majority: always the most frequent class. lengths: from the numbers of units in both parts. positions: from these
+    and the shown places, with its interval; beyond_lengths: what the places add. head: from the head's number alone.
+    agents_gain: what agents gain that are shown the same explanation as symbols, in points of F1. NaN where nothing is
+    known, or where fewer than two classes are predicted at least twice. agents: of `tables.of_agents`.
+    """
+    profile, runs, show = step.profile, step.profile.explained_runs("diagnosis"), step.progress("measuring leaks")
+    symbols = agents[agents.form == "symbol"] if len(agents) else agents
+    gains = symbols.groupby([*RUN, "technique", "type"]).gain.mean() if len(symbols) else {}
+    for done, run in enumerate(runs, start=1):
+        about = dict(zip(RUN, run, strict=True)) | {"kind": model_family(profile.models[run[1]])}
+        for (technique, kind, choice), found in _leaks_of_run(step.results, profile, run):
+            gain = gains.get((*run, technique, kind), np.nan) if choice in (NONE, HEAD_CHOICES[0]) else np.nan
+            yield about | {"technique": technique, "type": kind, "head_choice": choice, "agents_gain": gain} | found
+        show(done, len(runs))
+
+
+def _leaks_of_run(results: Results, profile: Profile, run: tuple) -> Iterator[tuple[tuple[str, str, str], dict]]:
+    """Of every explanation of a run: (technique, type, choice of the head) and the result of `measure_leak`."""
+    settings, bootstrap = profile.diagnosis, profile.bootstrap
+    tokens = load_typed_tokens(results, profile, *run)
+    units = {name: find_units(own, settings.units.unit) for name, own in tokens.items()}
+    stored = {NONE: load_typed_attributions(results, profile, *run)}
+    heads, others = load_head_attributions(results, profile, *run) if "attention" in settings.techniques else ({}, {})
+    for technique in settings.techniques:
+        own = {HEAD_CHOICES[0]: stored[NONE]} | others if technique == "attention" else stored
+        for choice, records in own.items():
+            span = TECHNIQUES[technique]["span"]
+            names = sorted(name for name, some in records.items() if span in some)
+            if not names:
+                continue
+            shown = [shown_features(rank_types(records[i], units[i], technique, (*run, i))) for i in names]
+            classes = np.array([records[i][span].target for i in names])
+            numbers = heads[choice].reindex(names).to_numpy() if choice in heads else None
+            for kind in TECHNIQUES[technique]:
+                places = np.array([place_features(units[i], some[kind]) for i, some in zip(names, shown, strict=True)])
+                draws = (bootstrap.draws, bootstrap.confidence, generator("leaks", *run))
+                yield (technique, kind, choice), measure_leak(places, classes, numbers, *draws)
+
+
+def place_features(units: Units, shown: list[Feature]) -> np.ndarray:
+    """(2 + 2 BINS,) the number of units in each part; then for each bin of each part whether one of its units is shown.
+
+    The u-th of m units of a part lies in bin floor(BINS u / m), so that places count by their share of the length.
+    """
+    held = list(units_in(shown))
+    lengths, bins = np.zeros(2), np.zeros((2, BINS))
+    for part, side in enumerate(np.unique(units.side)[:2]):
+        own = np.flatnonzero(units.side == side)
+        lengths[part] = len(own)
+        bins[part, BINS * np.flatnonzero(np.isin(own, held)) // len(own)] = 1
+    return np.concatenate([lengths, bins.ravel()])
+
+
+def measure_leak(
+    places: np.ndarray, classes: np.ndarray, heads: np.ndarray | None, draws: int, confidence: float, rng
+) -> dict[str, float]:
+    """What `leak_table` says of one explanation, with percentile intervals over texts.
+
+    places: (N, F) of place_features. classes: (N,) predicted. heads: (N,) numbers of the chosen heads, or None.
+    """
+    found = {"instances": len(classes), "majority": majority_f1(classes)}
+    guessed = predict_class(places, classes)
+    if guessed is None:
+        return found
+    by_length = predict_class(places[:, :2], classes)
+    weights = draw_counts(rng, len(classes), draws)
+    drawn = weighted_f1(guessed, classes, weights)
+    beyond = drawn - weighted_f1(by_length, classes, weights)
+    found |= {"positions": agreement_f1(guessed, classes), "lengths": agreement_f1(by_length, classes)}
+    found["beyond_lengths"] = found["positions"] - found["lengths"]
+    for name, of in (("", drawn), ("beyond_", beyond)):
+        found[f"{name}low"], found[f"{name}high"] = map(float, percentile_interval(of, confidence))
+    if heads is not None:
+        one_hot = (heads[:, None] == np.unique(heads)).astype(float)
+        found["head"] = agreement_f1(predict_class(one_hot, classes), classes)
+    return found
+
+
+def predict_class(features: np.ndarray, classes: np.ndarray) -> np.ndarray | None:
+    """(N,) classes predicted by a logistic regression that was fitted without the text's own fold.
+
+    Folds are stratified and fixed. None where fewer than two classes have two texts: there is nothing to tell apart.
+    """
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.model_selection import StratifiedKFold, cross_val_predict
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    counts = np.sort(np.bincount(classes))[::-1]
+    if len(counts) < 2 or counts[1] < 2:
+        return None
+    folds = StratifiedKFold(min(FOLDS, int(counts[1])), shuffle=True, random_state=0)
+    model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="The least populated class")  # it is then told by few, or by none
+        return cross_val_predict(model, features, classes, cv=folds)

@@ -77,25 +77,22 @@ def contrast_types(values: pd.DataFrame, asked: TypeContrast, settings: Bootstra
 
 def count_cells(values: pd.DataFrame, asked: TypeContrast) -> tuple[int, int]:
     """In how many cells the option is strictly better, of how many; values: one per cell and option, as published."""
-    found = np.array([lead for leads in _leads_of_cells(values, asked).values() for lead in leads])
+    found = np.concatenate(_leads_of_cells(values, asked))
     return int((found > 0).sum()), len(found)
 
 
 def mean_of_cells(values: pd.DataFrame, asked: TypeContrast) -> float:
     """The contrast of such values, mean over cells; NaN where something that it asks for is missing."""
-    found = list(_leads_of_cells(values, asked).values())
+    found = _leads_of_cells(values, asked)
     if not all(found):
         return float("nan")
     means = np.array([np.mean(leads) for leads in found])
     return float((means > 0).mean() if asked.properties else means[0])
 
 
-def _leads_of_cells(values: pd.DataFrame, asked: TypeContrast) -> dict[str, list[float]]:
-    """By property, the difference in each cell."""
-    out = {}
-    for one in single(asked):
-        out[one.property] = [float(_lead(t, t, one.pick).mean()) for *_, t, _ in _tables(values, one)]
-    return out
+def _leads_of_cells(values: pd.DataFrame, asked: TypeContrast) -> list[list[float]]:
+    """Of each property, the difference in each cell."""
+    return [[float(_lead(t, t, one.pick).mean()) for *_, t, _ in _tables(values, one)] for one in single(asked)]
 
 
 def single(asked: TypeContrast) -> list[TypeContrast]:
@@ -109,10 +106,9 @@ def single(asked: TypeContrast) -> list[TypeContrast]:
 def rows_asked(values: pd.DataFrame, asked: TypeContrast) -> pd.DataFrame:
     """The rows that a contrast of one property looks at."""
     chosen = values[values.property == asked.property]
-    filters = {"task": asked.tasks, "kind": asked.kinds, "type": asked.types}
-    filters |= {"technique": asked.techniques, "form": asked.forms}
-    for name, allowed in filters.items():
-        chosen = chosen if allowed is None else chosen[chosen[name].isin(allowed)]
+    for name in ("task", "kind", "type", "technique", "form"):
+        if (allowed := getattr(asked, f"{name}s")) is not None:
+            chosen = chosen[chosen[name].isin(allowed)]
     return chosen
 
 

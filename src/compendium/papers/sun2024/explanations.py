@@ -2,13 +2,14 @@
 
 How close does each pair method come to exact values, on short inputs where every coalition of units is asked? There are
 two: Bivariate Shapley (Masoomi et al. 2023) without sampling, which includes half of each unit's own effect, and the
-Shapley interaction index (Grabisch & Roubens 1999), which is 0 where effects of units are additive. Letters used for
-shapes: n units, N = 2^n coalitions."""
+Shapley interaction index (Grabisch & Roubens 1999), which is 0 where effects of units are additive. n: units."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from math import comb
 
 import numpy as np
@@ -41,12 +42,8 @@ HEAD_CHOICES = ("per_class", "class_mean", "one_for_all")  # the first is the pa
 
 @dataclass(frozen=True)
 class TypedExplanations:
-    """The tables of one part.
-
-    cost: one row per method. precision: see pipeline.explaining.precision_table. instances: one row per instance and
-    method: prediction, units, number of features. example: the first features of one instance, one per row.
-    heads: the head that attention is taken from, one row per instance and choice.
-    """
+    """The tables of one part: what methods cost, `precision_table`, a row an instance and method, the first features of
+    one instance, and the head that attention is taken from by instance and choice."""
 
     cost: pd.DataFrame
     precision: pd.DataFrame
@@ -67,32 +64,27 @@ def explain_types(step: Step) -> TypedExplanations:
     """
     from attreval.methods.run import explain
 
-    given, profile = step.parameters, step.profile
-    settings = profile.diagnosis
+    given, profile, settings = step.parameters, step.profile, step.profile.diagnosis
     if given.part >= settings.parts:
         raise ValueError(f"there is no part {given.part}; profile {profile.name!r} has {settings.parts}, from 0")
     scorer = open_scorer(step)
     every = corpora.load(given.task, "test", max(settings.rows, settings.agents.rows))
     names, budget = ("levels", given.task, given.model, given.seed), budget_of_types(profile, given.task)
-    jobs = (
-        (every[: settings.rows], settings.techniques, "explaining"),
-        (every[settings.rows : settings.agents.rows], settings.agents.techniques, "explaining for agents"),
-    )
-    explained = []
-    for instances, techniques, words in jobs:
-        if chosen := instances[given.part :: settings.parts]:
-            show = step.progress(words)
-            explained += explain(scorer, chosen, _methods_of(techniques), budget, names, notify=show)
-    path = step.results.typed_attributions(given.task, given.model, given.seed, given.part)
-    write_attributions(path, [a for e in explained for a in e.attributions.values()])
-    tokens_path = step.results.typed_tokens(given.task, given.model, given.seed, given.part)
-    write_tokens(tokens_path, {e.instance.id: e.tokens for e in explained})
-    step.files += [path, tokens_path]
-    methods = _methods_of(settings.techniques)
+    evaluated = every[: settings.rows][given.part :: settings.parts]
+    for_agents = every[settings.rows : settings.agents.rows][given.part :: settings.parts]
+    methods, explained = _methods_of(settings.techniques), []
+    for instances, asked, words in (
+        (evaluated, methods, "explaining"),
+        (for_agents, _methods_of(settings.agents.techniques), "explaining for agents"),
+    ):
+        if instances:
+            explained += explain(scorer, instances, asked, budget, names, notify=step.progress(words))
+    step.files += [step.results.typed_attributions(*given.run()), step.results.typed_tokens(*given.run())]
+    write_attributions(step.files[-2], [a for e in explained for a in e.attributions.values()])
+    write_tokens(step.files[-1], {e.instance.id: e.tokens for e in explained})
     fully = [e for e in explained if len(e.attributions) == len(methods)]
     cost = sum_costs([a for e in fully for a in e.attributions.values()], scorer.costs["prediction"], len(fully))
-    checked = every[: settings.rows][given.part :: settings.parts]
-    precision = precision_table(scorer, checked, methods, budget, names, "predicted")
+    precision = precision_table(scorer, evaluated, methods, budget, names, "predicted")
     rows = [
         (e.instance.id, e.instance.label, e.predicted, len(e.tokens.content), m, len(a.scores), abs(a.gap))
         for e in explained
@@ -105,10 +97,7 @@ def explain_types(step: Step) -> TypedExplanations:
 
 
 def _explain_by_other_heads(step: Step, scorer, explained: list, budget: Budget, names: tuple) -> pd.DataFrame:
-    """Write attention explanations by heads that are chosen otherwise than for the class, and list all chosen heads.
-
-    They share the attention weights: a text costs one pass for these and one for each choice.
-    """
+    """Write attention explanations by heads chosen otherwise than for the class, and list all chosen heads."""
     given, methods, rows = step.parameters, TECHNIQUES["attention"].values(), []
     by_head = [e for e in explained if all(method in e.attributions for method in methods)]
     made: dict[str, list[Attribution]] = {choice: [] for choice in HEAD_CHOICES[1:]}
@@ -124,28 +113,22 @@ def _explain_by_other_heads(step: Step, scorer, explained: list, budget: Budget,
         scorer.forget()
         show(start + len(part), len(by_head))
     for choice, records in made.items() if by_head else ():
-        path = step.results.typed_attributions(given.task, given.model, given.seed, f"{given.part}-{choice}")
-        write_attributions(path, records)
-        step.files.append(path)
+        step.files.append(
+            step.results.typed_attributions(given.task, given.model, given.seed, f"{given.part}-{choice}")
+        )
+        write_attributions(step.files[-1], records)
     return pd.DataFrame(rows, columns=["instance", "head_choice", "head"])
 
 
 def _attend(scorer, part: list, budget: Budget, names: tuple) -> list[Attribution]:
     """Attention explanations of all types, for the predicted class, of instances that have been explained."""
-    jobs = [(e, method) for e in part for method in TECHNIQUES["attention"].values()]
-    answers = scorer.converse(
-        (
-            f"{e.instance.id}\x1f{method}",
-            METHODS[method].converse(
-                e.tokens, e.predicted, budget, generator(*names, e.instance.id, METHODS[method].draws or method)
-            ),
-        )
-        for e, method in jobs
-    )
-    costs = [scorer.costs.pop(f"{e.instance.id}\x1f{method}") for e, method in jobs]
+    talks, jobs = [], [(e, method) for e in part for method in TECHNIQUES["attention"].values()]
+    for e, method in jobs:
+        rng = generator(*names, e.instance.id, METHODS[method].draws or method)
+        talks.append((f"{e.instance.id}\x1f{method}", METHODS[method].converse(e.tokens, e.predicted, budget, rng)))
     return [
-        attribution(e.instance, e.tokens, method, e.predicted, scores, cost)
-        for (e, method), scores, cost in zip(jobs, answers, costs, strict=True)
+        attribution(e.instance, e.tokens, method, e.predicted, scores, scorer.costs.pop(account))
+        for (e, method), (account, _), scores in zip(jobs, talks, scorer.converse(talks), strict=True)
     ]
 
 
@@ -164,18 +147,17 @@ def load_head_attributions(
 
 
 def _methods_of(techniques) -> list[str]:
-    """The methods of techniques, of all types."""
     return [method for technique in techniques for method in TECHNIQUES[technique].values()]
 
 
-def _first_features(explained, first: int = 3) -> pd.DataFrame:
-    """The first features of every method on one instance, as texts."""
+def _first_features(explained) -> pd.DataFrame:
+    """The first three features of every method on one instance, as texts."""
     rows, tokens = [], explained.tokens
     for method, record in explained.attributions.items():
-        for rank, i in enumerate(np.argsort(-record.scores, kind="stable")[:first], start=1):
-            sides: dict[int, list[str]] = {}
+        for rank, i in enumerate(np.argsort(-record.scores, kind="stable")[:3], start=1):
+            sides = defaultdict(list)
             for p in record.features[i]:
-                sides.setdefault(int(tokens.offsets[p, 0]), []).append(tokens.texts[p])
+                sides[int(tokens.offsets[p, 0])].append(tokens.texts[p])
             text = " | ".join(" ".join(side) for side in sides.values())
             rows.append((METHODS[method].title, rank, text, float(record.scores[i])))
     return pd.DataFrame(rows, columns=["method", "rank", "piece", "score"])
@@ -216,15 +198,13 @@ def proxyspex_from_values(values: np.ndarray, samples: int, rng: np.random.Gener
 
 def short_instances(task: str, model, unit: str, most: int, rows: int) -> list[Instance]:
     """The first test instances of at most so many units, at least two of them in each part."""
-    found = []
-    for instance in corpora.load(task, "test", LOOKED_THROUGH):
-        if len(instance.words) <= most:
-            units = find_units(model.tokens(instance), unit)
-            if len(units) <= most and min(np.bincount(units.side, minlength=2)) >= 2:
-                found.append(instance)
-        if len(found) == rows:
-            break
-    return found
+
+    def short(instance: Instance) -> bool:
+        units = find_units(model.tokens(instance), unit)
+        return len(units) <= most and min(np.bincount(units.side, minlength=2)) >= 2
+
+    few_words = (one for one in corpora.load(task, "test", LOOKED_THROUGH) if len(one.words) <= most)
+    return list(islice(filter(short, few_words), rows))
 
 
 @table_of("instance units estimate samples exact spearman pearson error")
@@ -249,11 +229,9 @@ def compare_with_exact(step: Step) -> Iterator[tuple]:
 
 
 def _compare(step: Step, scorer, budget: Budget, others: list[str], instance: Instance) -> Iterator[tuple]:
-    """The rows of one instance."""
     from attreval.methods.run import predict
 
-    given, settings = step.parameters, step.profile.diagnosis
-    tokens = scorer.model.tokens(instance)
+    given, settings, tokens = step.parameters, step.profile.diagnosis, scorer.model.tokens(instance)
     units = find_units(tokens, settings.units.unit)
     target = int(predict(scorer, [tokens])[0].argmax())
     rng = generator("oracle", given.task, given.model, given.seed, instance.id)

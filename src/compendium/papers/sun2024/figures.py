@@ -33,10 +33,7 @@ CELL = '<td style="text-align:left"><span style="padding:0 .2em;border-radius:.2
 
 
 def figure_1(table: pd.DataFrame) -> HTML:
-    """One line per method: its first features in order, coloured by their share of the top score.
-
-    table: columns method, rank, piece, score.
-    """
+    """One line per method: its first features in order, coloured by their share of the top score."""
     rows = []
     for method, part in table.groupby("method", sort=False):
         top = part.score.abs().max() or 1.0
@@ -48,10 +45,7 @@ def figure_1(table: pd.DataFrame) -> HTML:
 
 
 def figure_2(summary: pd.DataFrame):
-    """A row of panels per property, a column per task and model; a dot per technique and type, a dash for chance.
-
-    summary: of tables.property_means; the upright line of a dot is its interval.
-    """
+    """A row of panels per property, a column per task and model; a dot per technique and type, a dash for chance."""
     use_style()
     cells = list(dict.fromkeys(zip(summary.task, summary.model, strict=True)))
     properties = [name for name in LABELS if (summary.property == name).any()]
@@ -84,27 +78,18 @@ def _by_type(part: pd.DataFrame, techniques: list[str]):
     """For each type with rows: their places on the axis of techniques, the rows, the title, colour and marker."""
     for kind, place in zip(TYPES, np.linspace(-0.27, 0.27, len(TYPES)), strict=True):
         some = part[part.type == kind]
-        if some.empty:
-            continue
-        at = np.array([techniques.index(t) for t in some.technique]) + place
-        yield at, some, TYPE_TITLES[kind], LOOKS[kind]
+        if len(some):
+            yield np.array([techniques.index(t) for t in some.technique]) + place, some, TYPE_TITLES[kind], LOOKS[kind]
 
 
 def _name_techniques(axes, techniques: list[str]) -> None:
-    """Name the techniques below their groups of dots."""
     axes.tick_params(labelsize=9)
-    axes.set(
-        xticks=range(len(techniques)),
-        xticklabels=[TECHNIQUE_TITLES[t] for t in techniques],
-        xlim=(-0.5, max(len(techniques), 1) - 0.5),
-    )
+    axes.set_xticks(range(len(techniques)), [TECHNIQUE_TITLES[t] for t in techniques])
+    axes.set_xlim(-0.5, max(len(techniques), 1) - 0.5)
 
 
 def gain_figure(agents: pd.DataFrame):
-    """Gain of every agent over the one without explanations, in points of F1, with intervals; a panel per form.
-
-    agents: of agents.simulate.
-    """
+    """Gain of every agent over the one without explanations, in points of F1, with intervals; a panel per form."""
     informed = agents[agents.form != "none"]
     forms = list(dict.fromkeys(informed.form)) or ["symbol"]
     techniques = [name for name in TECHNIQUES if (informed.technique == name).any()]

@@ -1,16 +1,15 @@
-"""Unified faithfulness, agreement with people and complexity (Sun et al. 2024, sections 2.2, 2.3 and 2.5).
-
-What do explanations by tokens, pairs and spans say at equal numbers of units? One row an instance and explanation.
-"""
+"""Unified faithfulness, agreement with people and complexity (Sun et al. 2024, sections 2.2, 2.3 and 2.5)."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
+from attreval.core.bootstrap import mean_of_known
 from attreval.core.records import Attribution, Instance, Tokens
 from attreval.core.seeds import generator
 from attreval.core.units import Units, find_units
@@ -20,15 +19,7 @@ from attreval.metrics.unified.complexity import random_entropy, unified_entropy
 from attreval.metrics.unified.faithfulness import ask_changes, match_budget, random_units
 from attreval.metrics.unified.gold import GOLD_LEVELS, Gold, read_gold
 from attreval.metrics.unified.plausibility import features_at, interaction_agreement, unit_agreement, units_at
-from attreval.metrics.unified.ranking import (
-    Feature,
-    Ranking,
-    make_ranking,
-    piece_counts,
-    rank_features,
-    take_units,
-    units_in,
-)
+from attreval.metrics.unified.ranking import Ranking, make_ranking, piece_counts, rank_features, take_units, units_in
 from compendium.config import Profile
 from compendium.papers.common.runs import (
     RUN,
@@ -132,15 +123,14 @@ def rank_instance(
 
 
 def rank_types(records: Mapping[str, Attribution], units: Units, technique: str, names: tuple) -> dict[str, Ranking]:
-    """The ranking of each type of a technique. names: of the run and the instance, from which the order of equal
-    scores derives."""
+    """The ranking of each type of a technique. names: what the order of equal scores derives from."""
     return {
         kind: rank_features(records[method], units, generator("ties", *names, method))
         for kind, method in TECHNIQUES[technique].items()
     }
 
 
-def shown_features(rankings: dict[str, Ranking]) -> dict[str, list[Feature]]:
+def shown_features(rankings: dict[str, Ranking]) -> dict[str, list[tuple]]:
     """What agents are shown of a text: its first pairs of spans, and of every type as many units as these hold."""
     size = len(rankings["span"].units(SHOWN_PAIRS))
     return {kind: take_units(ranking, size, rankings["token"]) for kind, ranking in rankings.items()}
@@ -149,23 +139,22 @@ def shown_features(rankings: dict[str, Ranking]) -> dict[str, list[Feature]]:
 def explained_sets(ranked: RankedInstance, settings, run: tuple) -> Sets:
     """The units of an instance's explanations, and as many random units."""
     sets: Sets = []
-    sizes: dict[int, list[int]] = {}
+    sizes: dict[int, list[int]] = defaultdict(list)
     for technique, rankings in ranked.rankings.items():
         for k in piece_counts(rankings["span"], settings.thresholds, settings.most_pieces):
             size = len(rankings["span"].units(k))
-            sizes.setdefault(k, []).append(size)
-            for kind, chosen in match_budget(rankings, k).items():
-                sets.append(((technique, kind, k, size), chosen))
+            sizes[k].append(size)
+            sets += [((technique, kind, k, size), chosen) for kind, chosen in match_budget(rankings, k).items()]
     rng = generator("random units", *run, ranked.instance.id)
     for k, some in sizes.items():  # not as many as each technique, where these differ
         size = round(float(np.mean(some)))
-        for chosen in random_units(len(ranked.units), size, settings.random_draws, rng):
-            sets.append((("random", RANDOM, k, size), chosen))
+        drawn = random_units(len(ranked.units), size, settings.random_draws, rng)
+        sets += [(("random", RANDOM, k, size), chosen) for chosen in drawn]
     if settings.random_sizes == "each":
         rng = generator("random units of each", *run, ranked.instance.id)
         for (technique, _, k, size), _ in [one for one in sets if one[0][1] == "span"]:
-            for chosen in random_units(len(ranked.units), size, settings.random_draws, rng):
-                sets.append((("random", technique, k, size), chosen))
+            drawn = random_units(len(ranked.units), size, settings.random_draws, rng)
+            sets += [(("random", technique, k, size), chosen) for chosen in drawn]
     return sets
 
 
@@ -180,14 +169,13 @@ def sets_by_rule(ranked: RankedInstance, settings, records: dict[str, Attributio
             matrix[a, b] = matrix[b, a] = score
         for rule in settings.span_rules:
             rng = generator("span rule", *run, ranked.instance.id, technique, rule)
-            spans = find_spans(ranked.tokens, ranked.units, matrix, settings.units.changed(span_rule=rule), rng)
-            features = [tuple(sorted({at[p] for p in feature})) for feature in spans.features]
-            ranking = make_ranking(features, spans.values, ranked.units, rng)
+            found = find_spans(ranked.tokens, ranked.units, matrix, settings.units.changed(span_rule=rule), rng)
+            features = [tuple(sorted({at[p] for p in feature})) for feature in found.features]
+            ranking = make_ranking(features, found.values, ranked.units, rng)
             for k in piece_counts(ranking, settings.thresholds, settings.most_pieces):
-                size = len(ranking.units(k))
-                tokens = units_in(take_units(rankings["token"], size))
-                for kind, chosen in (("span", ranking.units(k)), ("token", tokens)):
-                    sets.append(((technique, rule, kind, k, len(ranking), size), chosen))
+                spans, about = ranking.units(k), (k, len(ranking), len(ranking.units(k)))
+                tokens = units_in(take_units(rankings["token"], len(spans)))
+                sets += [((technique, rule, "span", *about), spans), ((technique, rule, "token", *about), tokens)]
     return sets
 
 
@@ -199,11 +187,11 @@ def chance_changes(changes: pd.DataFrame) -> pd.DataFrame:
     """
     random = changes[changes.technique == "random"]
     parts = []
-    for technique in changes.technique[changes.technique != "random"].unique():
+    for technique, explained in changes[changes.technique != "random"].groupby("technique", sort=False):
         own = random[random.type == technique]
         exact = len(own) > 0
         chosen = own if exact else random[random.type == RANDOM]
-        reached = changes[changes.technique == technique][[*TEXT, "k"]].drop_duplicates()
+        reached = explained[[*TEXT, "k"]].drop_duplicates()
         by_k = chosen.merge(reached, on=[*TEXT, "k"]).groupby([*TEXT, "k"], sort=False)[[*CHANGES, "units"]].mean()
         means = by_k.groupby(TEXT, sort=False).mean().reset_index()
         parts.append(means.assign(technique=technique, exact=exact))
@@ -212,35 +200,29 @@ def chance_changes(changes: pd.DataFrame) -> pd.DataFrame:
 
 def agreement_rows(ranked: RankedInstance, settings, run: tuple) -> Iterator[tuple]:
     """(technique, type, people, average precision of units, of interactions), and the same of random explanations."""
-    if not ranked.gold:
-        return
     people = len(ranked.gold)
+    if not people or not ranked.rankings:
+        return
     for technique, rankings in ranked.rankings.items():
         for kind in rankings:
             yield (technique, kind, people, *_agreement(rankings, kind, ranked.gold, settings.match))
-    if ranked.rankings:
-        rng = generator("random pieces", *run, ranked.instance.id)
-        draws = [_random_rankings(ranked, rng) for _ in range(settings.random_draws)]
-        for kind in ("token", "pair", "span"):
-            found = [_agreement(drawn, kind, ranked.gold, settings.match) for drawn in draws]
-            yield ("random", kind, people, *np.mean(found, axis=0).tolist())
+    rng = generator("random pieces", *run, ranked.instance.id)
+    draws = [_random_rankings(ranked, rng) for _ in range(settings.random_draws)]
+    for kind in ("token", "pair", "span"):
+        found = [_agreement(drawn, kind, ranked.gold, settings.match) for drawn in draws]
+        yield ("random", kind, people, *np.mean(found, axis=0).tolist())
 
 
 def _agreement(rankings: dict[str, Ranking], kind: str, gold: list[Gold], rule: str) -> tuple[float, float]:
     """Average precision of units and of interactions, mean over people; interactions are for pairs and spans."""
     ranking, spans, level = rankings[kind], rankings["span"], GOLD_LEVELS[kind]
     held = units_at(ranking, spans, rankings["token"])
-    single = _mean([unit_agreement(held, g.units[level]) for g in gold])
+    single = float(mean_of_known(np.array([unit_agreement(held, g.units[level]) for g in gold])))
     if kind == "token":
         return single, float("nan")
     found = features_at(ranking, spans)
-    return single, _mean([interaction_agreement(found, g.interactions[level], rule) for g in gold])
-
-
-def _mean(values: list[float]) -> float:
-    """The mean of what is a number; NaN where nothing is."""
-    known = [v for v in values if not np.isnan(v)]
-    return float(np.mean(known)) if known else float("nan")
+    joint = np.array([interaction_agreement(found, g.interactions[level], rule) for g in gold])
+    return single, float(mean_of_known(joint))
 
 
 def _random_rankings(ranked: RankedInstance, rng: np.random.Generator) -> dict[str, Ranking]:
@@ -273,8 +255,7 @@ def complexity_rows(ranked: RankedInstance, settings) -> Iterator[tuple]:
 def values_by_instance(properties: Properties, predictions: pd.DataFrame) -> pd.DataFrame:
     """The properties of single instances: one row per instance, method and measure, named as in METRICS.
 
-    Means over k, draws, and the forms in which agents are shown explanations (uninformed agents are left out). Random
-    explanations of all types are one method, `random`. predictions: of agents.
+    Means over k, draws, and the forms in which agents are shown explanations; `random` are those of all types.
     """
     changes, entropy = properties.changes, properties.complexity
     highest = entropy.uniform.where(entropy.uniform > 0)

@@ -14,60 +14,49 @@ HIGHER = {"comprehensiveness", "agreement", "simulatability"}
 
 
 def _which(row: pd.Series) -> str:
-    """The type, technique, task and model of a row."""
     technique = TECHNIQUE_TITLES.get(row.technique, row.technique)
     return f"{TYPES.get(row.type, row.type)} by {technique} on {name_run(row)}"
 
 
 @sentence
 def say_faithfulness(table: pd.DataFrame) -> str:
-    """Which type and technique is the most comprehensive, and the most sufficient."""
-    shown = []
-    for measure, word, best in (
-        ("comprehensiveness", "comprehensive", "idxmax"),
-        ("sufficiency", "sufficient", "idxmin"),
-    ):
-        rows = table[(table.measure == measure) & table.type.isin(TYPES)]
+    shown, typed = [], table[table.type.isin(TYPES)]
+    for measure, word, sign in (("comprehensiveness", "comprehensive", 1), ("sufficiency", "sufficient", -1)):
+        rows = typed[typed.measure == measure]
         if len(rows):
-            row = rows.loc[getattr(rows["mean"], best)()]
+            row = rows.loc[(sign * rows["mean"]).idxmax()]
             shown.append(f"most {word} explanations are {_which(row)}, {of_row(row, 'mean')}")
     return f"The {'; the '.join(shown)}." if shown else "Nothing was masked."
 
 
 @sentence
 def say_agreement(table: pd.DataFrame) -> str:
-    """Which type agrees most with people."""
     row = table.loc[table["mean"].idxmax()]
     return f"Closest to people's marks are {_which(row)}, {row.measure.replace('_', ' ')} {of_row(row, 'mean')}."
 
 
 @sentence
 def say_complexity(table: pd.DataFrame) -> str:
-    """Which type is the simplest, beside random scores."""
     rows = table[(table.measure == "entropy") & table.type.isin(TYPES)]
     row = rows.loc[rows["mean"].idxmin()]
     run = ["task", "model", "seed", "technique", "type"]
-    same = table[(table[run] == row[run]).all(axis=1)]
-    random = same[same.measure == "random"]
+    random = table[(table[run] == row[run]).all(axis=1) & (table.measure == "random")]
     beside = f" (as many random scores: {of_row(random.iloc[0], 'mean')})" if len(random) else ""
     return f"The simplest explanations are {_which(row)}, {of_row(row, 'mean')} nats{beside}."
 
 
 @sentence
 def say_agents(learned: pd.DataFrame, agents: pd.DataFrame) -> str:
-    """Whether agents have learned, and the largest gain of an explanation."""
-    known = agents[agents.gain.notna()]
     said = f"Agents have learned to predict {learned.learned.sum()} of {len(learned)} models"
-    if known.empty:
-        return f"{said}."
-    row = known.loc[known.gain.idxmax()]
+    if agents.gain.isna().all():
+        return said
+    row = agents.loc[agents.gain.idxmax()]
     gain = f"the largest gain, {of_row(row, 'gain', sign='+')} points of F1, comes from {_which(row)} (as {row.form})"
-    return f"{said}; {gain}{'' if learned.learned.any() else ', but means nothing as long as agents have not learned'}."
+    return f"{said}; {gain}{'' if learned.learned.any() else ', but means nothing as long as agents have not learned'}"
 
 
 @sentence
 def say_leaks(leaks: pd.DataFrame) -> str:
-    """The explanation whose places alone tell the class best."""
     row = leaks.loc[leaks.positions.idxmax()]
     surely = (leaks.beyond_low > 0).sum()
     return (
@@ -79,7 +68,6 @@ def say_leaks(leaks: pd.DataFrame) -> str:
 
 @sentence
 def say_models(table: pd.DataFrame) -> str:
-    """How good the models are, and how many instances each property rests on."""
     shown = [
         f"{name_run(row)}: F1 {row.f1}, {row.explained} explained texts, {row.annotated} of them marked by people"
         for _, row in table.iterrows()
@@ -93,23 +81,21 @@ def say_properties(summary: pd.DataFrame, faithfulness: pd.DataFrame) -> str:
     shown = []
     for name, rows in summary[summary.type.isin(["token", "pair", "span"])].groupby("property", sort=False):
         wide = rows.pivot_table(index=["task", "model", "technique"], columns="type", values="value").dropna()
-        if wide.empty:
-            continue
-        best = wide.idxmax(axis=1) if name in HIGHER or name.startswith("agreement") else wide.idxmin(axis=1)
-        counts = best.value_counts()
-        shown.append(f"{TYPES[counts.index[0]]} by {name.replace('_', ' ')} ({counts.iloc[0]} of {len(wide)} cells)")
+        if len(wide):
+            best = wide.idxmax(axis=1) if name in HIGHER or name.startswith("agreement") else wide.idxmin(axis=1)
+            kind, count = next(iter(best.value_counts().items()))
+            shown.append(f"{TYPES[kind]} by {name.replace('_', ' ')} ({count} of {len(wide)} cells)")
     if not shown:
-        return "No property has all three types."
+        return "No property has all three types"
+    said = f"The best type is most often {', '.join(shown)}"
     spans = faithfulness[(faithfulness.type == "span") & (faithfulness.measure == "comprehensiveness")]
-    said = f"The best type is most often {', '.join(shown)}."
     if spans.empty:
         return said
-    return f"{said} The highest comprehensiveness of spans is {of_row(spans.loc[spans['mean'].idxmax()], 'mean')}."
+    return f"{said}. The highest comprehensiveness of spans is {of_row(spans.loc[spans['mean'].idxmax()], 'mean')}"
 
 
 @sentence
 def say_rules(rules: pd.DataFrame) -> str:
-    """Which rule's spans are the most comprehensive beyond as many single units."""
     means = rules.groupby("rule", sort=False).comprehensiveness_beyond_units.agg(["mean", "min", "max"])
     row = means.loc[means["mean"].idxmax()]
     return (
@@ -120,7 +106,6 @@ def say_rules(rules: pd.DataFrame) -> str:
 
 @sentence
 def say_oracle(oracle: pd.DataFrame) -> str:
-    """How close each estimate of pairs comes to the exact values, and to the interaction alone."""
     last = oracle[oracle.samples == oracle.groupby("estimate").samples.transform("max")]
     wide = last.groupby(["estimate", "exact"], sort=False).spearman.agg(["mean", "min", "max"])
     best = wide["mean"].idxmax()
@@ -137,7 +122,6 @@ def say_oracle(oracle: pd.DataFrame) -> str:
 
 @sentence
 def say_combined(combined: pd.DataFrame) -> str:
-    """On which properties the combined explanations surely differ, and from what."""
     shown = [
         f"{row.property} against {TYPES[row.against]}, by {between(row.difference, row.low, row.high, '+')}"
         for _, row in combined.iterrows()

@@ -1,7 +1,4 @@
-"""Tables 1-12 of Sun et al. (2024) and the values of their Figure 2, ours beside the published ones.
-
-What do the four properties say of each type of explanation? Means over instances, with bootstrap intervals.
-"""
+"""Tables 1-12 of Sun et al. (2024) and the values of their Figure 2, ours beside the published ones."""
 
 from __future__ import annotations
 
@@ -15,12 +12,11 @@ import pandas as pd
 from compendium.papers.common.runs import RUN, reported
 from compendium.papers.common.tables import mean_low_high, table_of
 from compendium.papers.sun2024.explanations import mean_closeness
-from compendium.papers.sun2024.properties import RANDOM, Properties
+from compendium.papers.sun2024.properties import CHANGES, RANDOM, Properties
 from compendium.workflow.step import Step
 
 CELL = [*RUN, "technique", "type"]
 KEYS = ["task", "model", "technique", "type"]  # the same over seeds
-CHANGED = ["comprehensiveness", "sufficiency", "drop_without", "drop_only", "units"]
 
 
 class Property(NamedTuple):
@@ -44,7 +40,7 @@ PROPERTIES = {  # by the paper's words, in its order; simulatability comes from 
 FAITHFULNESS = ("comprehensiveness", "sufficiency")
 PERCENT = ("token agreement", "interaction agreement")
 MEASURES = {  # of `measured_means`
-    "faithfulness": CHANGED,
+    "faithfulness": [*CHANGES, "units"],
     "agreement": ["token", "interaction"],
     "complexity": ["entropy", "random", "uniform", "pieces"],
 }
@@ -61,6 +57,11 @@ def model_family(spec) -> str:
     return "encoder-decoder" if paired else "encoder"
 
 
+def families(models: dict) -> dict[str, str]:
+    """The family of each of these models. models: name -> config.ModelSpec."""
+    return {name: model_family(spec) for name, spec in models.items()}
+
+
 def read_runs(step: Step, notebook: str, name: str, *part: int) -> pd.DataFrame:
     """A table that a notebook leaves for each evaluated run (or for one part of each), put together."""
     parts = []
@@ -71,10 +72,8 @@ def read_runs(step: Step, notebook: str, name: str, *part: int) -> pd.DataFrame:
 
 
 def of_agents(step: Step, name: str) -> pd.DataFrame:
-    """What notebook 07_sun2024_agents leaves for every run, put together: `agents`, `predictions` or `uninformed`.
-
-    `agents` holds Tables 7-10: the F1 of every agent and its gain over the one without explanations, eq. 14-16.
-    """
+    """What notebook 07_sun2024_agents leaves for every run, put together: `agents` (Tables 7-10), `predictions` or
+    `uninformed`."""
     return read_runs(step, "07_sun2024_agents", name)
 
 
@@ -95,7 +94,7 @@ def measured_means(properties: Properties, name: str, step: Step) -> Iterator[tu
     values = getattr(properties, "changes" if name == "faithfulness" else name)
     if name == "faithfulness":
         for keys in ([*CELL, "instance", "k"], [*CELL, "instance"]):
-            values = values.groupby(keys, sort=False)[CHANGED].mean().reset_index()
+            values = values.groupby(keys, sort=False)[MEASURES[name]].mean().reset_index()
     for key, part in values.groupby(CELL, sort=False):
         for measure in MEASURES[name]:
             known = part[measure].dropna()
@@ -119,8 +118,7 @@ def property_means(measured: dict[str, pd.DataFrame], agents: pd.DataFrame, mode
     """Figure 2: one row per task, model, technique, type and property: the mean over seeds and the value of chance.
 
     low, high: the interval over texts, NaN where the mean is over several seeds. Simulatability is that of explanations
-    shown as symbols, as in the paper's main text; the gain of chance is 0.
-    measured: from `measured_means`, by name. agents: from `of_agents`. models: name -> config.ModelSpec.
+    shown as symbols, as in the paper's main text; the gain of chance is 0. measured: from `measured_means`, by name.
     """
     parts = []
     for name, (_, source, measure, *_) in PROPERTIES.items():
@@ -135,9 +133,9 @@ def property_means(measured: dict[str, pd.DataFrame], agents: pd.DataFrame, mode
             chance = table[table.measure == "random"].groupby(KEYS, sort=False)["mean"].mean()
         real = means.drop("random", level="technique", errors="ignore")
         parts.append(real.assign(property=name, chance=[_chance(name, key, chance) for key in real.index]))
-    families = {name: model_family(spec) for name, spec in models.items()}
     out = pd.concat([part.reset_index() for part in parts if len(part)], ignore_index=True)
-    return out.assign(kind=out.model.map(families))[[*KEYS, "property", "value", "low", "high", "chance", "kind"]]
+    out = out.assign(kind=out.model.map(families(models)))
+    return out[[*KEYS, "property", "value", "low", "high", "chance", "kind"]]
 
 
 def _over_seeds(table: pd.DataFrame, column: str) -> pd.DataFrame:
@@ -160,12 +158,8 @@ def _chance(name: str, key: tuple[str, str, str, str], means: pd.Series) -> floa
 
 @table_of("task model f1 explained with_spans annotated agents_train agents_tested")
 def tables_1_and_2(step: Step, properties: Properties, agents: pd.DataFrame) -> Iterator[tuple]:
-    """One row per task and model: macro F1 on test beside the published one, and each property's number of instances.
-
-    with_spans: instances in which every technique finds a pair of spans.
-    """
-    published = reported("sun_base_f1")
-    published = published.set_index(["dataset", published.model.map(FAMILIES)]).test_f1
+    """One row per task and model: macro F1 on test beside the published, and each property's number of instances."""
+    published = reported("sun_base_f1").replace({"model": FAMILIES}).set_index(["dataset", "model"]).test_f1
     profile, settings = step.profile, step.profile.diagnosis
     for task, model in dict.fromkeys(run[:2] for run in profile.explained_runs("diagnosis")):
         seeds = profile.tasks[task].seeds
@@ -189,16 +183,16 @@ def beside_published(summary: pd.DataFrame, models: dict, names: Iterable[str] =
 
     The published value is the paper's for the same corpus, family of models and technique: agreement from Tables 3-6,
     simulatability from Tables 7-10, complexity from Tables 11 and 12 (faithfulness is only drawn, in Figure 2).
-    A dash marks what was not measured. summary: from property_means. models: name -> config.ModelSpec.
+    A dash marks what was not measured.
     """
     cell = ["technique", "type", "property"]
     published = published_cells().query("form != 'text'").set_index(["task", "kind", *cell]).value
     ours = summary.set_index(["task", "model", *cell])
     asked = dict.fromkeys(zip(summary.task, summary.model, summary.technique, strict=True))
     for name, (task, model, technique) in product(names, asked):
-        there = (CORPORA.get(task, task), model_family(models[model]), technique)
+        family = model_family(models[model])
         own = ours.reindex([(task, model, technique, kind, name) for kind in TYPE_TITLES])
-        theirs = published.reindex([(*there, kind, name) for kind in TYPE_TITLES])
+        theirs = published.reindex([(task, family, technique, kind, name) for kind in TYPE_TITLES])
         cells = [_format(name, *both) for both in zip(own.value, theirs, strict=True)]
         chance = _format(name, own.chance.iloc[list(TYPE_TITLES).index("span")])
         yield name, task, model, TECHNIQUE_TITLES[technique], *cells, chance
@@ -214,8 +208,7 @@ def _format(name: str, value: float, published: float = np.nan) -> str:
 def published_cells() -> pd.DataFrame:
     """Tables 3-12, one row per cell: agreement and gains of agents in points, complexity in nats, each with its chance.
 
-    Columns task, model, kind (of model), technique, type, form, property, value, chance, instance (`published`),
-    agent (0).
+    Columns as of `claims.contrast_values`.
     """
     agreement = reported("sun_agreement_tables3to6").rename(columns={"MAP_x100": "value"})
     agreement = _beside_random(agreement, ["model", "dataset", "level", "explanation_type"])
@@ -230,15 +223,16 @@ def published_cells() -> pd.DataFrame:
     model = cells.model.str.split(" ").str[0]  # without "(inferred)"
     return pd.DataFrame(
         {
-            "task": cells.dataset,
+            "task": cells.dataset.map({theirs: ours for ours, theirs in CORPORA.items()}),
             "model": model,
             "kind": model.map(FAMILIES),
             "technique": cells.technique.map({title: name for name, title in TECHNIQUE_TITLES.items()}),
             "type": cells.explanation_type.map({title: name for name, title in TYPE_TITLES.items()}),
             "form": cells.form.fillna(NO_FORM),
+            **cells[["property", "value", "chance"]],
+            "instance": "published",
+            "agent": 0,
         }
-        | {name: cells[name] for name in ("property", "value", "chance")}
-        | {"instance": "published", "agent": 0}
     )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +19,10 @@ from compendium.papers.zhao2023.settings import published_dataset
 
 NC, SOFT_NC, NS, SOFT_NS = range(len(FAITHFULNESS))
 HARD, SOFT = [NC, NS], [SOFT_NC, SOFT_NS]
+SWAPS = {  # which metrics stand in the places of NC, Soft-NC, NS and Soft-NS
+    "hard and soft": [SOFT_NC, NC, SOFT_NS, NS],
+    "comprehensiveness and sufficiency": [NS, SOFT_NS, NC, SOFT_NC],
+}
 SHORT = ("SST", "AG")  # the data sets of short texts, on which the curves of Figure 3 rise and fall
 LONG = ("MultiRC", "EvInf")
 
@@ -51,11 +56,6 @@ class Cells:
 Statistic = Callable[[Cells, Cells], np.ndarray | None]  # cells to choose by, cells to read -> (b,); None: cannot tell
 
 
-def least(leads: Callable[[Cells], np.ndarray]) -> Statistic:
-    """The least of several (b, c) leads, chosen on other texts."""
-    return lambda fit, read: least_of(leads(fit), leads(read))
-
-
 def mean_difference(soft: int, hard: int) -> Statistic:
     """Mean of one metric less that of another."""
     return lambda _, cells: (cells.values[..., soft] - cells.values[..., hard]).mean(axis=(1, 2))
@@ -63,15 +63,18 @@ def mean_difference(soft: int, hard: int) -> Statistic:
 
 def share_of_cells(_: Cells, cells: Cells) -> np.ndarray:
     """In how many of the means of Tables 2 and 3 the soft metric lies above its hard counterpart; a tie is a half."""
-    leads = [means[..., SOFT] - means[..., HARD] for means in (cells.by_method, cells.by_task)]
-    leads = np.concatenate(leads, axis=1)
+    means = np.concatenate([cells.by_method, cells.by_task], axis=1)
+    leads = means[..., SOFT] - means[..., HARD]
     return ((leads > 0) + 0.5 * (leads == 0)).mean(axis=(1, 2))
 
 
-def comprehensiveness_leads(cells: Cells) -> np.ndarray:
-    """NC - NS and Soft-NC - Soft-NS of each method."""
-    means = cells.by_method
-    return np.concatenate([means[..., NC] - means[..., NS], means[..., SOFT_NC] - means[..., SOFT_NS]], axis=1)
+def comprehensiveness_lead(fit: Cells, read: Cells) -> np.ndarray:
+    """NC - NS and Soft-NC - Soft-NS of each method, the least of them."""
+    leads = (
+        np.concatenate([means[..., NC] - means[..., NS], means[..., SOFT_NC] - means[..., SOFT_NS]], axis=1)
+        for means in (fit.by_method, read.by_method)
+    )
+    return least_of(*leads)
 
 
 def sd_over_methods_gap(fit: Cells, read: Cells) -> np.ndarray:
@@ -88,26 +91,24 @@ def tasks_over_methods(fit: Cells, read: Cells) -> np.ndarray:
 def topic_trade_off(fit: Cells, read: Cells) -> np.ndarray | None:
     """By how much AG leads all other tasks in Soft-NC and trails them in Soft-NS, the lesser of the two."""
     at = read.stands_for(("AG",))[:1]
+    if not at or len(read.tasks) < 2:
+        return None
+    parts = ((cells.by_task[:, at], np.delete(cells.by_task, at, axis=1)) for cells in (fit, read))
+    leads = (
+        np.concatenate([own[..., SOFT_NC] - rest[..., SOFT_NC], rest[..., SOFT_NS] - own[..., SOFT_NS]], axis=1)
+        for own, rest in parts
+    )
+    return least_of(*leads)
 
-    def leads(cells: Cells) -> np.ndarray:
-        own, rest = cells.by_task[:, at], np.delete(cells.by_task, at, axis=1)
-        return np.concatenate([own[..., SOFT_NC] - rest[..., SOFT_NC], rest[..., SOFT_NS] - own[..., SOFT_NS]], axis=1)
 
-    return least(leads)(fit, read) if at and len(read.tasks) > 1 else None
-
-
-def deeplift_lead(metric: int, over: str) -> Statistic:
+def deeplift_lead(fit: Cells, read: Cells, metric: int, over: str) -> np.ndarray | None:
     """By how much DeepLIFT's mean of a metric is above the `best` of the other methods, or their `mean`."""
-
-    def difference(fit: Cells, read: Cells) -> np.ndarray | None:
-        if "deeplift" not in read.methods or len(read.methods) < 2:
-            return None
-        at = read.methods.index("deeplift")
-        chosen, others = (np.delete(cells.by_method[..., metric], at, axis=1) for cells in (fit, read))
-        rival = best_of(chosen, others) if over == "best" else others.mean(axis=1)
-        return read.by_method[:, at, metric] - rival
-
-    return difference
+    if "deeplift" not in read.methods or len(read.methods) < 2:
+        return None
+    at = read.methods.index("deeplift")
+    chosen, others = (np.delete(cells.by_method[..., metric], at, axis=1) for cells in (fit, read))
+    rival = best_of(chosen, others) if over == "best" else others.mean(axis=1)
+    return read.by_method[:, at, metric] - rival
 
 
 def rising_steps(_: Cells, cells: Cells) -> np.ndarray | None:
@@ -118,21 +119,14 @@ def rising_steps(_: Cells, cells: Cells) -> np.ndarray | None:
 
 
 def rise_and_fall(fit: Cells, read: Cells) -> np.ndarray | None:
-    """Diagnosticity at the best ratio less that at the first and at the last, the least of both, of measures and tasks.
-
-    The best ratio is chosen on other texts, of those between the first and the last.
-    """
+    """Diagnosticity at the best inner ratio less that at the first and last, the least of all of these."""
     at = read.stands_for(SHORT)
     if not at or read.by_ratio is None or read.by_ratio.shape[-1] < 3:
         return None
     chosen, shown = (cells.by_ratio[:, at].mean(axis=2) for cells in (fit, read))  # (b, t, 2, r)
     best = chosen[..., 1:-1].argmax(axis=-1)[..., None] + 1
-
-    def differences(curves: np.ndarray) -> np.ndarray:
-        top = np.take_along_axis(curves, best, axis=-1)
-        return (top - curves[..., [0, -1]]).reshape(len(curves), -1)
-
-    return least_of(differences(chosen), differences(shown))
+    leads = (np.take_along_axis(curves, best, axis=-1) - curves[..., [0, -1]] for curves in (chosen, shown))
+    return least_of(*(found.reshape(len(found), -1) for found in leads))
 
 
 def soft_above_all_ratios(fit: Cells, read: Cells) -> np.ndarray | None:
@@ -142,29 +136,27 @@ def soft_above_all_ratios(fit: Cells, read: Cells) -> np.ndarray | None:
         return None
     chosen, shown = (cells.by_ratio[:, at].mean(axis=2) for cells in (fit, read))  # (b, t, 2, r)
     best = chosen.argmax(axis=-1)[..., None]
-
-    def leads(cells: Cells, curves: np.ndarray) -> np.ndarray:
-        hard = np.take_along_axis(curves, best, axis=-1)[..., 0]
-        return (cells.by_task[:, at][..., SOFT] - hard).reshape(len(curves), -1)
-
-    return least_of(leads(fit, chosen), leads(read, shown))
+    leads = (
+        cells.by_task[:, at][..., SOFT] - np.take_along_axis(curves, best, axis=-1)[..., 0]
+        for cells, curves in ((fit, chosen), (read, shown))
+    )
+    return least_of(*(found.reshape(len(found), -1) for found in leads))
 
 
 def lead_of_the_first(fit: Cells, read: Cells) -> np.ndarray:
     """Of settings' soft metrics along the axis of metrics: the first setting's less the best other's, the lesser of the
     two metrics."""
     chosen, shown = (cells.values.mean(axis=(1, 2)).reshape(len(cells.values), -1, 2) for cells in (fit, read))
-    leads = [
+    leads = (
         np.stack([one[:, 0, metric] - best_of(chosen[:, 1:, metric], one[:, 1:, metric]) for metric in (0, 1)], axis=1)
         for one in (chosen, shown)
-    ]
+    )
     return least_of(*leads)
 
 
 class Statement(NamedTuple):
     """What a claim is decided by. exchanged: the names that decide nothing where there is nothing to find: those of
-    `methods`, of `hard and soft` measures, of `comprehensiveness and sufficiency`, or of `tasks`. chosen: the statistic
-    chooses something, and so is cross-fitted."""
+    `methods`, of `tasks`, or one of SWAPS. chosen: the statistic chooses something, and so is cross-fitted."""
 
     statistic: Statistic
     exchanged: str
@@ -181,13 +173,13 @@ STATEMENTS: dict[str, Statement] = {
     "soft-ns-over-ns": Statement(mean_difference(SOFT_NS, NS), "hard and soft"),
     "soft-in-16-of-18": Statement(share_of_cells, "hard and soft"),
     "comprehensiveness-over-sufficiency": Statement(
-        least(comprehensiveness_leads), "comprehensiveness and sufficiency", chosen=True
+        comprehensiveness_lead, "comprehensiveness and sufficiency", chosen=True
     ),
     "soft-varies-less-over-methods": Statement(sd_over_methods_gap, "hard and soft", chosen=True),
     "tasks-matter-more-than-methods": Statement(tasks_over_methods, "tasks", chosen=True),
     "topics-trade-off": Statement(topic_trade_off, "tasks", chosen=True),
-    "deeplift-first-by-soft-nc": Statement(deeplift_lead(SOFT_NC, "best"), "methods", chosen=True),
-    "deeplift-low-by-nc": Statement(deeplift_lead(NC, "mean"), "methods"),
+    "deeplift-first-by-soft-nc": Statement(partial(deeplift_lead, metric=SOFT_NC, over="best"), "methods", chosen=True),
+    "deeplift-low-by-nc": Statement(partial(deeplift_lead, metric=NC, over="mean"), "methods"),
     "rises-with-ratio": Statement(rising_steps, "none"),
     "diagnosticity-falls-again": Statement(rise_and_fall, "none", chosen=True),
     "soft-above-all-ratios": Statement(soft_above_all_ratios, "none", chosen=True),

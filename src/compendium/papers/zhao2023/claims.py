@@ -15,34 +15,21 @@ import numpy as np
 import pandas as pd
 
 from attreval.core.seeds import generator
-from attreval.metrics import FAITHFULNESS
+from attreval.metrics import FAITHFULNESS, HARD_OF
 from attreval.metrics.diagnosticity import wins
 from attreval.metrics.protocol import Protocol
 from compendium.papers.common.claims import Claim, Turn, each_alone, read_claims, score, turned_table
 from compendium.papers.common.contrasts import FOLDS, Sample, draw, means, standing
 from compendium.papers.common.verdicts import LEAST_TEXTS, Finding, untested
-from compendium.papers.zhao2023.claim_statistics import (
-    NC,
-    NS,
-    SOFT_NC,
-    SOFT_NS,
-    STATEMENTS,
-    Cells,
-    Statement,
-    lead_of_the_first,
-)
+from compendium.papers.zhao2023.claim_statistics import STATEMENTS, SWAPS, Cells, Statement, lead_of_the_first
 from compendium.papers.zhao2023.diagnosticity import HARD, count_texts
 from compendium.papers.zhao2023.erasure import ROW
-from compendium.papers.zhao2023.settings import PUBLISHED_TASKS, RULES, compared_tasks, list_settings, rule_setting
+from compendium.papers.zhao2023.settings import PUBLISHED_TASKS, RULES, compared_tasks, protocol_of, rule_setting
 from compendium.papers.zhao2023.tables import published_cells
 from compendium.workflow.step import Step
 
 TEXT = ROW[:-1]
 OF_HARD_MEASURES = ("deeplift-low-by-nc", "rises-with-ratio", "diagnosticity-falls-again")
-SWAPS = {  # which metric stands in whose place
-    "hard and soft": {NC: SOFT_NC, SOFT_NC: NC, NS: SOFT_NS, SOFT_NS: NS},
-    "comprehensiveness and sufficiency": {NC: NS, NS: NC, SOFT_NC: SOFT_NS, SOFT_NS: SOFT_NC},
-}
 
 
 @dataclass(frozen=True)
@@ -67,12 +54,12 @@ class TaskValues:
         """
         place = (np.arange(len(self.values))[:, None], order) if order is not None else ()
         values = self.values[place]
-        own, rival = values[:, :-1], np.broadcast_to(values[:, -1:], values[:, :-1].shape)
-        out = np.stack([wins(own[..., k], rival[..., k], rule) for k, rule in enumerate(self.rules)], axis=-1)
+        won = [wins(values[:, :-1, k], values[:, -1:, k], rule) for k, rule in enumerate(self.rules)]
+        out = np.stack(won, axis=-1)
         if self.curves is None:
             return (out,)
         curves = self.curves[place]
-        return out, wins(curves[:, :-1], np.broadcast_to(curves[:, -1:], curves[:, :-1].shape)), curves[:, :-1]
+        return out, wins(curves[:, :-1], curves[:, -1:]), curves[:, :-1]
 
 
 def values_by_task(
@@ -86,7 +73,7 @@ def values_by_task(
     part = pairs[pairs.setting.isin(settings)]
     counts = part.groupby("method", sort=False).task.nunique()
     methods = list(counts.index[counts == part.task.nunique()])
-    metrics = list(FAITHFULNESS) if len(settings) == 1 else [FAITHFULNESS[SOFT_NC], FAITHFULNESS[SOFT_NS]]
+    metrics = list(FAITHFULNESS if len(settings) == 1 else HARD_OF)
     both, out = [*metrics, *(f"{metric}_rival" for metric in metrics)], []
     for task in compared_tasks(part.task):
         mine, tables = part[(part.task == task) & part.method.isin(methods)], []
@@ -100,8 +87,7 @@ def values_by_task(
         rows = reduce(lambda left, right: left.intersection(right, sort=False), (table.index for table in tables))
         if not len(rows):
             continue
-        known = list_settings(step.profile, task)
-        rules = [known[setting].protocol for setting in settings for _ in metrics]
+        rules = [protocol_of(step.profile, task, setting) for setting in settings for _ in metrics]
         names = (tuple(rows.get_level_values(name)) for name in ("instance", "model", "seed"))
         values = np.stack([table.loc[rows].to_numpy() for table in tables], axis=-1)
         out.append(TaskValues(task, *names, values, rules, _curves_of(curves, rows, methods)))
@@ -128,10 +114,8 @@ class Numbers:
 
     def __init__(self, tasks: list[TaskValues], methods: tuple[str, ...], step: Step):
         self.tasks, self.methods, self.profile = tasks, methods, step.profile
-        spec = step.profile.bootstrap
-        self.samples = [
-            draw(t.texts, t.seeds, spec.draws, "claims", t.task).sample(t.texts, t.seeds) for t in self.tasks
-        ]
+        draws = step.profile.bootstrap.draws
+        self.samples = [draw(t.texts, t.seeds, draws, "claims", t.task).sample(t.texts, t.seeds) for t in tasks]
         self.base = [task.won() for task in tasks]
         self.drawn = self._world(self.base, self.samples)
         self._nulls: dict[str, list[list[tuple[Cells, Cells]]]] = {}
@@ -142,20 +126,12 @@ class Numbers:
         if drawn is None:
             return None
         names, models = [task.task for task in self.tasks], {model for task in self.tasks for model in task.models}
-        chance = [
-            np.array([statement.number(world)[0] for world in self._worlds(kind)] if nulls else [])
-            for kind in ("scores", statement.exchanged)
-        ]
-        return Finding(
-            float(drawn[0]),
-            drawn[1:],
-            *chance,
-            texts=min(len(set(task.texts)) for task in self.tasks),
-            models=len(models),
-            seeds=max(len(set(task.seeds)) for task in self.tasks),
-            basis=basis,
-            **standing("zhao2023", names, models, self.profile),
-        )
+        kinds = ("scores", statement.exchanged) if nulls else ()
+        chance = [np.array([statement.number(world)[0] for world in self._worlds(kind)]) for kind in kinds]
+        texts, seeds = ([len(set(getattr(task, name))) for task in self.tasks] for name in ("texts", "seeds"))
+        rests_on = {"texts": min(texts), "models": len(models), "seeds": max(seeds), "basis": basis}
+        rests_on |= standing("zhao2023", names, models, self.profile)
+        return Finding(float(drawn[0]), drawn[1:], *chance, **rests_on)
 
     def _world(self, won: list[tuple[np.ndarray, ...]], samples: list[Sample]) -> list[tuple[Cells, Cells]]:
         """The cells of one world. won: of each task, as of TaskValues.won."""
@@ -203,9 +179,8 @@ class Numbers:
             return list(zip(*(np.split(array, np.cumsum(sizes)[:-1]) for array in pooled), strict=True))
         swapped = []
         for won, *more in self.base:
-            flip = rng.random(len(won)) < 0.5
-            other = won[..., [SWAPS[kind][k] for k in range(won.shape[-1])]]
-            swapped.append((np.where(flip[:, None, None], other, won), *more))
+            flip = rng.random((len(won), 1, 1)) < 0.5
+            swapped.append((np.where(flip, won[..., SWAPS[kind]], won), *more))
         return swapped
 
 
@@ -233,10 +208,7 @@ def over_alternatives(step: Step, pairs: pd.DataFrame) -> Finding | None:
 
 
 def faithfulness_claims(step: Step, pairs: pd.DataFrame, curves: pd.DataFrame) -> pd.DataFrame:
-    """One row a claim of Zhao & Aletras 2023 with our value, its interval, its nulls and a verdict.
-
-    pairs, curves: see papers.zhao2023.diagnosticity and .erasure.
-    """
+    """One row a claim of Zhao & Aletras 2023 with our value, its interval, its nulls and a verdict."""
     claims, found = read_claims("zhao2023"), claim_findings(step, pairs, curves)
     sizes = count_texts(pairs[pairs.setting == "main"], sort=False)
     small = ", ".join(f"{task} has {n} texts" for task, n in sizes.items() if n < LEAST_TEXTS)
@@ -286,7 +258,7 @@ def _turned(step: Step, pairs: pd.DataFrame, curves: pd.DataFrame) -> Iterator[t
     for what, how, part in chain(each_alone(compared, {"task": "corpus"}), each_alone(main, {"model": "model"})):
         yield what, how, numbers(part, curves, "main", None)
     tasks = list(dict.fromkeys(pairs.task))
-    own = {list_settings(step.profile, task)["main"].protocol.ties for task in tasks}
+    own = {protocol_of(step.profile, task, "main").ties for task in tasks}
     for rule in RULES.values():
         settings = {rule_setting(step.profile, task, rule.setting) for task in tasks}
         if len(settings) == 1 and (settings, {rule.ties}) != ({"main"}, own):

@@ -1,12 +1,12 @@
 """Diagnosticity by method, task, size of the rationale and rule (Zhao & Aletras 2023, Tables 2, 3 and 6, Figure 3).
 
-The metric itself is metrics.diagnosticity; all is made of the values of `erasure.evaluate_erasure`. A rule says how
-scores become strengths of soft erasure, who the rival is, and what a tie counts (`settings.RULES`).
+All is made of the values of `erasure.evaluate_erasure`. A rule says how scores become strengths of soft erasure, who
+the rival is, and what a tie counts (`settings.RULES`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -21,13 +21,11 @@ from compendium.config import Profile
 from compendium.papers.common.tables import mean_low_high, table_of
 from compendium.papers.common.verdicts import LEAST_TEXTS, adjust
 from compendium.papers.zhao2023.erasure import HARD_MEASURES, ROW, ErasureValues
-from compendium.papers.zhao2023.settings import RULES, compared_tasks, list_settings, published_dataset, rule_setting
+from compendium.papers.zhao2023.settings import RULES, compared_tasks, protocol_of, published_dataset, rule_setting
 from compendium.workflow.step import Step
 
 HARD = {metric: METRICS[metric].stored for metric in FAITHFULNESS if metric not in HARD_OF}
 WINS = [f"win_{metric}" for metric in FAITHFULNESS]
-SUMMARY = ["metric", "diagnosticity", "difference", "p", "q", "rank_sum", "paired", "pairs", "texts", "least"]
-NUMBERS = ["diagnosticity", "low", "high", "ties", "chance", "above_chance", "texts", "least"]
 SURE = 0.05
 SCALES = {  # who the rival is, and how scores become probabilities
     "main": "random scores, min-max",
@@ -38,11 +36,10 @@ SCALES = {  # who the rival is, and how scores become probabilities
 
 
 def pair_with_rivals(values: pd.DataFrame, profile: Profile) -> pd.DataFrame:
-    """One row a setting, instance and method that is judged softly, with the outcome of each metric.
+    """One row a setting, instance and method that is judged softly, with the outcome of each metric (see `judge`).
 
     values: of `erasure.evaluate_erasure`. The rival is the instance's random scores, or the method's own scores in a
-    random order where the setting has those; its values end in `_rival`. Columns `win_nc`, `tie_nc`, `chance_nc`, ...:
-    as of `judge`.
+    random order where the setting has those; its values end in `_rival`.
     """
     return pair_values(values[values.soft_nc.notna()], profile, FAITHFULNESS)
 
@@ -58,9 +55,8 @@ def pair_values(values: pd.DataFrame, profile: Profile, metrics: Sequence[str]) 
         own[rivalled].merge(permuted, on=["setting", *ROW], suffixes=("", "_rival"), validate="one_to_one"),
     ]
     pairs = pd.concat(parts, ignore_index=True)
-    settings = {task: list_settings(profile, task) for task in dict.fromkeys(pairs.task)}
     judged = [
-        judge(part, settings[task][setting].protocol, metrics)
+        judge(part, protocol_of(profile, task, setting), metrics)
         for (setting, task), part in pairs.groupby(["setting", "task"], sort=False)
     ]
     return pd.concat(judged or [pairs]).sort_index()
@@ -80,13 +76,12 @@ def judge(pairs: pd.DataFrame, protocol: Protocol, metrics: Sequence[str]) -> pd
 
 def texts_by_task(pairs: pd.DataFrame) -> pd.DataFrame:
     """One row a task: its texts in the main run, how many it needs at least, and whether it has them."""
-    texts = count_texts(pairs[pairs.setting == "main"], sort=False)
-    found = texts.rename("texts").reset_index().assign(least=LEAST_TEXTS)
-    return found.assign(enough=found.texts >= LEAST_TEXTS, averaged=found.task.isin(compared_tasks(texts.index)))
+    found = count_texts(pairs[pairs.setting == "main"], sort=False).rename("texts").reset_index()
+    enough, averaged = found.texts >= LEAST_TEXTS, found.task.isin(compared_tasks(found.task))
+    return found.assign(least=LEAST_TEXTS, enough=enough, averaged=averaged)
 
 
 def count_texts(pairs: pd.DataFrame, sort: bool = True) -> pd.Series:
-    """The number of texts of each task."""
     return pairs.groupby("task", sort=sort).instance.nunique()
 
 
@@ -106,33 +101,39 @@ def lead(pairs: pd.DataFrame, metric: str, other: str) -> pd.Series:
     return pairs[f"win_{metric}"] - pairs[f"win_{other}"]
 
 
-def mean_with_interval(
-    pairs: pd.DataFrame, numbers: pd.Series, step: Step, *names: object
-) -> tuple[float, float, float]:
-    """`mean_of_texts`, and the bounds of the same number over texts drawn within each task.
-
-    names: what the draws derive from.
-    """
-    spec, texts = step.profile.bootstrap, text_means(pairs, numbers)
+def mean_with_interval(pairs: pd.DataFrame, numbers: pd.Series, step: Step, name: str) -> tuple[float, float, float]:
+    """`mean_of_texts`, and the bounds of the same number over texts drawn within each task, by the draws of a name."""
+    spec = step.profile.bootstrap
     drawn = [
-        draw_counts(generator("bootstrap", *names, at), len(values), spec.draws) @ values / len(values)
-        for at, values in enumerate(texts)
+        draw_counts(generator("bootstrap", name, at), len(values), spec.draws) @ values / len(values)
+        for at, values in enumerate(text_means(pairs, numbers))
     ]
     low, high = percentile_interval(np.mean(drawn, axis=0), spec.confidence)
     return mean_of_texts(pairs, numbers), float(low), float(high)
 
 
+def moved_by(part: pd.DataFrame, base: pd.DataFrame, metrics: Iterable[str], step: Step, name: str) -> tuple:
+    """The pairs of a change beside those of the base; their counts, and each metric's change with its interval."""
+    both = part.merge(base, on=ROW, suffixes=("", "_base"), validate="one_to_one")
+    texts = count_texts(both)
+    row = {"tasks": len(texts), "texts": texts.sum(), "least": texts.min()}
+    for m in metrics:
+        found = mean_with_interval(both, lead(both, m, f"{m}_base"), step, name)
+        row |= dict(zip((f"{m}_change", f"{m}_low", f"{m}_high"), found, strict=True))
+    return both, row
+
+
 @table_of("task method metric diagnosticity low high instances")
-def diagnosticity_cells(pairs: pd.DataFrame, step: Step, setting: str = "main") -> Iterator[tuple]:
+def diagnosticity_cells(pairs: pd.DataFrame, step: Step) -> Iterator[tuple]:
     """One row a task, method and metric: diagnosticity with its interval, over all models and seeds (Table 6)."""
-    for (task, method), cell in pairs[pairs.setting == setting].groupby(["task", "method"], sort=False):
+    for (task, method), cell in pairs[pairs.setting == "main"].groupby(["task", "method"], sort=False):
         # models and seeds of one instance are averaged first: the interval is over instances
         wide = cell.groupby("instance", sort=False)[WINS].mean().to_numpy()
         found = mean_low_high(wide, step.profile.bootstrap, "diagnosticity", task).T
         yield from ((task, method, metric, *of, len(wide)) for metric, of in zip(FAITHFULNESS, found, strict=True))
 
 
-def summary_table(pairs: pd.DataFrame, step: Step, by: str, setting: str = "main") -> pd.DataFrame:
+def summary_table(pairs: pd.DataFrame, by: str) -> pd.DataFrame:
     """One row a metric and a value of `by` (Table 2 by method, Table 3 by task), and its average and sd.
 
     diagnosticity: mean of the cells, over the tasks of `settings.compared_tasks` where it is a mean over tasks.
@@ -140,7 +141,7 @@ def summary_table(pairs: pd.DataFrame, step: Step, by: str, setting: str = "main
     among the table's findings at that false discovery rate (Benjamini and Hochberg 1995). rank_sum, paired: p of the
     tests that take pairs as independent. All are NaN for hard metrics. texts: of the row; least: of its smallest task.
     """
-    every = pairs[pairs.setting == setting]
+    every = pairs[pairs.setting == "main"]
     averaged = every[every.task.isin(compared_tasks(every.task))]
     chosen = averaged if by == "method" else every
     ends = average_cells(_wide_cells(averaged), by).loc[["average", "sd"]]
@@ -153,13 +154,13 @@ def summary_table(pairs: pd.DataFrame, step: Step, by: str, setting: str = "main
             texts = count_texts(part)
             row = {by: name, "metric": metric, "diagnosticity": value, "texts": texts.sum(), "least": texts.min()}
             if hard and name != "sd":
-                test = compare(part[f"win_{metric}"], part[f"win_{hard}"])
-                texts = text_means(part, lead(part, metric, hard))
-                p = sign_flip_test(texts, generator("sign flips", metric, by, name))
-                row |= {"difference": value - means.loc[name, hard], "p": p}
-                row |= {"rank_sum": test.rank_sum, "paired": test.paired, "pairs": test.pairs}
+                row |= vars(compare(part[f"win_{metric}"], part[f"win_{hard}"]))  # rank_sum, paired and pairs
+                row["difference"] = value - means.loc[name, hard]
+                by_text = text_means(part, lead(part, metric, hard))
+                row["p"] = sign_flip_test(by_text, generator("sign flips", metric, by, name))
             rows.append(row)
-    table = pd.DataFrame(rows, columns=[by, *SUMMARY])
+    columns = ["metric", "diagnosticity", "difference", "p", "q", "rank_sum", "paired", "pairs", "texts", "least"]
+    table = pd.DataFrame(rows, columns=[by, *columns])
     return table.assign(q=adjust(table.p.to_numpy(float)))
 
 
@@ -170,17 +171,15 @@ def _wide_cells(pairs: pd.DataFrame) -> pd.DataFrame:
     return cells.set_axis(list(FAITHFULNESS), axis="columns").reset_index()
 
 
-def mean_diagnosticity(pairs: pd.DataFrame) -> pd.Series:
+def mean_diagnosticity(pairs: pd.DataFrame) -> dict[str, float]:
     """Diagnosticity of each metric: mean over the methods of a task, then over tasks."""
-    return pairs.groupby(["task", "method"])[WINS].mean().groupby("task").mean().mean()
+    means = pairs.groupby(["task", "method"])[WINS].mean().groupby("task").mean().mean()
+    return dict(zip(FAITHFULNESS, means, strict=True))
 
 
 @table_of("task metric ratio diagnosticity low high")
 def diagnosticity_by_ratio(erased: ErasureValues, pairs: pd.DataFrame, step: Step) -> Iterator[tuple]:
-    """One row a task, hard metric and ratio: diagnosticity, mean over methods, with its interval (Figure 3).
-
-    Soft metrics have one value a task: their rows have no ratio.
-    """
+    """One row a task, hard metric and ratio: mean diagnosticity over methods (Figure 3); soft ones have no ratio."""
     keys = [*ROW[:-1], "ratio"]
 
     def interval(task: str, won: pd.Series, instances: pd.Series) -> np.ndarray:
@@ -190,10 +189,10 @@ def diagnosticity_by_ratio(erased: ErasureValues, pairs: pd.DataFrame, step: Ste
     random = erased.curves[erased.curves.method == "random"].drop(columns="method")
     rivals, on = (erased.rival_curves, [*keys, "method"]) if len(erased.rival_curves) else (random, keys)
     both = own.merge(rivals, on=on, suffixes=("", "_rival"))
-    protocols = {task: list_settings(step.profile, task)["main"].protocol for task in dict.fromkeys(erased.curves.task)}
     for metric, name in HARD.items():
         for (task, ratio), part in both.groupby(["task", "ratio"], sort=False):
-            won = pd.Series(wins(part[name], part[f"{name}_rival"], protocols[task]), part.index)
+            main = protocol_of(step.profile, task, "main")
+            won = pd.Series(wins(part[name], part[f"{name}_rival"], main), part.index)
             yield task, metric, ratio, *interval(task, won, part.instance)
     for task, part in pairs[pairs.setting == "main"].groupby("task", sort=False):
         for metric in HARD_OF:
@@ -216,16 +215,12 @@ def values_by_instance(erased: ErasureValues, pairs: pd.DataFrame) -> pd.DataFra
 
 
 def pairs_by_rule(pairs: pd.DataFrame, profile: Profile) -> pd.DataFrame:
-    """The pairs of each rule, one below the other, judged by it, with column `rule`.
-
-    A rule that was not measured on a task has no pairs there.
-    """
+    """The pairs of each rule, one below the other, judged by it, with column `rule`; none where it was not measured."""
     parts = []
-    settings = {task: list_settings(profile, task) for task in dict.fromkeys(pairs.task)}
     for name, rule in RULES.items():
         for task, part in pairs.groupby("task", sort=False):
             setting = rule_setting(profile, task, rule.setting)
-            protocol = settings[task][setting].protocol
+            protocol = protocol_of(profile, task, setting)
             changed = replace(protocol, ties=rule.ties or protocol.ties)
             parts.append(judge(part[part.setting == setting], changed, FAITHFULNESS).assign(rule=name))
     return pd.concat(parts, ignore_index=True)
@@ -234,33 +229,30 @@ def pairs_by_rule(pairs: pd.DataFrame, profile: Profile) -> pd.DataFrame:
 def rule_tables(by_rule: pd.DataFrame, step: Step) -> dict[str, pd.DataFrame]:
     """Tables 2, 3 and 6 by rule: `table2_rules`, `table3_rules` and `table6_rules`, a row a cell, metric and rule.
 
-    by_rule: of `pairs_by_rule`. ties: the share of ties; chance: what explanations no better than random scores would
-    get with these ties; texts: of the row; least: of its smallest task. Means over tasks are taken as in Table 2.
+    ties: the share of ties; chance: what explanations no better than random scores would get with these ties; texts: of
+    the row; least: of its smallest task. Means over tasks are taken as in Table 2.
     """
     compared = by_rule[by_rule.task.isin(compared_tasks(by_rule.task))]
     average = _summarise(compared.assign(row="average"), ["row"], step)
-    by = {
-        name: pd.concat([_summarise(pairs.assign(row=pairs[name]), ["row"], step), average], ignore_index=True)
+    by_method, by_task = (
+        pd.concat([_summarise(pairs, [name], step), average.rename(columns={"row": name})], ignore_index=True)
         for name, pairs in (("method", compared), ("task", by_rule))
-    }
+    )
     cells = _summarise(by_rule, ["task", "method"], step)
-    return {
-        "table2_rules": by["method"].rename(columns={"row": "method"}),
-        "table3_rules": by["task"].rename(columns={"row": "task"}),
-        "table6_rules": cells.assign(dataset=cells.task.map(published_dataset)),
-    }
+    cells = cells.assign(dataset=cells.task.map(published_dataset))
+    return {"table2_rules": by_method, "table3_rules": by_task, "table6_rules": cells}
 
 
 def _summarise(pairs: pd.DataFrame, by: Sequence[str], step: Step) -> pd.DataFrame:
-    """One row a value of `by`, a rule and a metric: NUMBERS."""
-    rows = []
+    """One row a value of `by`, a rule and a metric."""
+    rows, numbers = [], ["diagnosticity", "low", "high", "ties", "chance", "above_chance", "texts", "least"]
     for (rule, *key), part in pairs.groupby(["rule", *by], sort=False):
         counts = count_texts(part)
         for metric in FAITHFULNESS:
             found = mean_with_interval(part, part[f"win_{metric}"], step, "rules")
             ties, chance = (mean_of_texts(part, part[f"{name}_{metric}"]) for name in ("tie", "chance"))
             rows.append((*key, rule, metric, *found, ties, chance, found[0] - chance, counts.sum(), counts.min()))
-    return pd.DataFrame(rows, columns=[*by, "rule", "metric", *NUMBERS])
+    return pd.DataFrame(rows, columns=[*by, "rule", "metric", *numbers])
 
 
 def what_remains(by_rule: pd.DataFrame, step: Step) -> pd.DataFrame:
@@ -269,17 +261,15 @@ def what_remains(by_rule: pd.DataFrame, step: Step) -> pd.DataFrame:
     difference with its interval over texts; p of the test over texts, q over the table. above_chance: the same
     difference once each metric's own chance level is taken off, which ties and their rule decide. holds: `above` or
     `below` at a false discovery rate of SURE over the table, else `not surely apart from`.
-    by_rule: of `pairs_by_rule`.
     """
     rows = []
     for rule, part in by_rule[by_rule.task.isin(compared_tasks(by_rule.task))].groupby("rule", sort=False):
         counts = count_texts(part)
         for soft, hard in HARD_OF.items():
             ahead = lead(part, soft, hard)
-            p = sign_flip_test(text_means(part, ahead), generator("sign flips", rule, soft))
             row = {"rule": rule, "title": RULES[rule].title, "metric": soft, "measure": METRICS[soft].title}
             row |= dict(zip(("difference", "low", "high"), mean_with_interval(part, ahead, step, "rules"), strict=True))
-            row["p"] = p
+            row["p"] = sign_flip_test(text_means(part, ahead), generator("sign flips", rule, soft))
             for name, metric in (("soft", soft), ("hard", hard)):
                 row[name] = mean_of_texts(part, part[f"win_{metric}"])
                 row[f"{name}_chance"] = mean_of_texts(part, part[f"chance_{metric}"])

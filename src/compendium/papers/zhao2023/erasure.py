@@ -6,7 +6,7 @@ once. The main run sees every explained instance, changes of protocol only the f
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -59,7 +59,7 @@ class ErasureValues:
 
     curves: pd.DataFrame
     values: pd.DataFrame
-    rival_curves: pd.DataFrame = field(default_factory=pd.DataFrame)
+    rival_curves: pd.DataFrame
 
 
 def evaluate_erasure(step: Step) -> ErasureValues:
@@ -73,25 +73,21 @@ def evaluate_erasure(step: Step) -> ErasureValues:
     # the longest texts first: no process is left alone with them at the end
     order = sorted(range(len(jobs)), key=lambda j: -profile.models[jobs[j][3]].max_length)
     done = step.side_by_side(_evaluate_part, [jobs[j] for j in order], f"erasing, {TOGETHER} instances a part")
-    parts = [part for _, part in sorted(zip(order, done, strict=True), key=lambda one: one[0])]
+    parts = [done[at] for at in np.argsort(order)]
     step.note_evaluations((job[2], costs) for job, (_, _, costs) in zip(jobs, parts, strict=True))
     curves, values = (pd.concat([part[at] for part in parts], ignore_index=True) for at in (0, 1))
-    own, permuted = (
-        curves[curves.role == role].drop(columns="role").reset_index(drop=True) for role in ("own", "permuted")
-    )
+    by_role = [curves[curves.role == role].drop(columns="role") for role in ("own", "permuted")]
+    own, permuted = (some.reset_index(drop=True) for some in by_role)
     return ErasureValues(own, values, permuted)
 
 
 def _evaluate_part(results: Results, profile: Profile, task: str, model: str, seed: int, start: int):
     """(curves, values, costs by account) of the instances from `start`; see ErasureValues."""
-    scorer = open_run(results, profile, (task, model, seed))
-    records = load_records_once(results, profile, task, model, seed)
-    query = query_segment(task)
-    part = to_explain(profile, task, model)[start : start + TOGETHER]
-    curves, values = [], []
-    for at, instance in enumerate(part, start):
-        tokens = scorer.model.tokens(instance)
-        names = (task, model, seed, instance.id)
+    run = (task, model, seed)
+    scorer, records = open_run(results, profile, run), load_records_once(results, profile, *run)
+    query, curves, values = query_segment(task), [], []
+    for at, instance in enumerate(to_explain(profile, task, model)[start : start + TOGETHER], start):
+        tokens, names = scorer.model.tokens(instance), (*run, instance.id)
         known = {m: records[instance.id][m].scores for m in common_methods(records)}
         known.setdefault("random", random_scores(tokens, *names))
         target = next(iter(records[instance.id].values())).target
@@ -101,12 +97,11 @@ def _evaluate_part(results: Results, profile: Profile, task: str, model: str, se
             for one in inputs
         )
         for one, (hard, probabilities) in zip(inputs, scorer.converse(conversations), strict=True):
+            about = (*names, one.method, one.role)
             if one.setting == "main":
-                curves += [
-                    (*names, one.method, one.role, ratio, *(getattr(hard, name)[i] for name in HARD_MEASURES))
-                    for i, ratio in enumerate(hard.ratios)
-                ]
-            values.append((one.setting, *names, one.method, one.role, *erasure_values(hard, probabilities)))
+                by_ratio = zip(hard.ratios, *(getattr(hard, name) for name in HARD_MEASURES), strict=True)
+                curves += [(*about, *numbers) for numbers in by_ratio]
+            values.append((one.setting, *about, *erasure_values(hard, probabilities)))
         scorer.forget()
     return (
         pd.DataFrame(curves, columns=[*ROW, "role", "ratio", *HARD_MEASURES]),
@@ -118,10 +113,7 @@ def _evaluate_part(results: Results, profile: Profile, task: str, model: str, se
 def list_inputs(
     scorer, profile: Profile, task: str, at: int, tokens: Tokens, known: dict, target: int, names: tuple
 ) -> list[ErasureInput]:
-    """Every input of a task's instance number `at`, in all of its settings.
-
-    known: method -> scores. target: the explained class. The scorer is asked where a setting takes other methods.
-    """
+    """Every input of a task's instance number `at`, in all of its settings. known: method -> scores of the target."""
     query, budget, inputs = query_segment(task), profile.explaining_of(task), []
     soft = [m for m in profile.faithfulness_of(task).methods if m in known]
     if not set(soft) - {"random"}:
@@ -177,11 +169,8 @@ def _scores_in_setting(
         tokens = replace(tokens, special=~np.isin(np.arange(len(tokens)), layout.scored))
         asked = list(wanted)
     asked = [m for m in asked if scorer.model.family in METHODS[wanted[m]].families]
-    found = scorer.converse(
-        (
-            f"explaining: {wanted[m]}",
-            METHODS[wanted[m]].converse(tokens, target, budget, generator("explain", *names, wanted[m])),
-        )
-        for m in asked
-    )
-    return known | {m: scores.values for m, scores in zip(asked, found, strict=True)}
+    talks = []
+    for name in (wanted[m] for m in asked):
+        rng = generator("explain", *names, name)
+        talks.append((f"explaining: {name}", METHODS[name].converse(tokens, target, budget, rng)))
+    return known | {m: scores.values for m, scores in zip(asked, scorer.converse(talks), strict=True)}

@@ -8,16 +8,8 @@ import seaborn as sns
 from matplotlib import pyplot as plt
 
 from attreval.metrics import FAITHFULNESS, METRICS
+from compendium.papers.common import style
 from compendium.papers.common.method_style import method_looks
-from compendium.papers.common.style import (
-    draw_curve,
-    draw_nothing,
-    legend_below,
-    name_ends,
-    task_panels,
-    task_title,
-    use_style,
-)
 from compendium.papers.zhao2023.protocol_changes import SHARES
 
 LOOKS = {  # a metric has one colour and marker in every figure; soft ones are filled
@@ -32,10 +24,7 @@ HALF = {"y": 0.5, "color": "#888888", "linestyle": "--", "linewidth": 1}  # what
 
 
 def _draw_methods(grid, curves: pd.DataFrame, measures: dict[str, str], methods: list[str]) -> dict:
-    """Each measure by ratio, means over models and seeds: a line a method, random scores dotted; the ends of the lines.
-
-    grid: (tasks, measures) of panels.
-    """
+    """Each measure by ratio in (tasks, measures) panels: a line a method, random scores dotted; the lines' ends."""
     looks, ends = method_looks(methods), {axes: [] for axes in grid.flat}
     by = curves.groupby(["task", "measure", "method", "ratio"])[["mean", "low", "high"]].mean()
     for row, task in zip(grid, dict.fromkeys(curves.task), strict=True):
@@ -44,18 +33,15 @@ def _draw_methods(grid, curves: pd.DataFrame, measures: dict[str, str], methods:
             for method in (m for m in methods if m in lines.index):
                 line, look = lines.loc[method], looks[method] | {"markersize": 4}
                 look |= {"linestyle": ":" if method == "random" else "-"}
-                draw_curve(axes, line.index, line["mean"], line.low, line.high, **look)
+                style.draw_curve(axes, line.index, line["mean"], line.low, line.high, **look)
                 ends[axes].append((look["label"], line.index[-1], line["mean"].iloc[-1], look["color"]))
-            axes.set_title(f"{task_title(task)}: {title}", fontsize=10)
+            axes.set_title(f"{style.task_title(task)}: {title}", fontsize=10)
     return ends
 
 
 def figure_2(curves: pd.DataFrame, methods: list[str]):
-    """Mean NC and NS by rationale ratio, a column a task, a line a method.
-
-    curves: of `tables.erasure_curves`. methods: those to draw, random scores dotted.
-    """
-    use_style()
+    """Mean NC and NS by rationale ratio, a column a task, a line a method, random scores dotted."""
+    style.use_style()
     tasks = curves.task.nunique()
     size = (2.5 * tasks + 0.8, 5.4)
     figure, grid = plt.subplots(2, tasks, figsize=size, sharex=True, sharey="row", squeeze=False)
@@ -64,37 +50,31 @@ def figure_2(curves: pd.DataFrame, methods: list[str]):
         row[0].set_ylabel(f"mean {title}")
     for axes in grid[-1]:
         axes.set_xlabel("size of the rationale")
-    return legend_below(figure, 3, 0.01)
+    return style.legend_below(figure, 3, 0.01)
 
 
 def figure_3(table: pd.DataFrame):
-    """Diagnosticity by rationale ratio, a panel a task; soft metrics level.
-
-    table: of `diagnosticity.diagnosticity_by_ratio`. The dashed grey line is what a coin would get.
-    """
+    """Diagnosticity by rationale ratio, a panel a task; soft metrics level, dashed grey what a coin would get."""
     tasks = list(dict.fromkeys(table.task))
-    figure, panels = task_panels(tasks, 2.5, 3.2, len(tasks), 0.8)
+    figure, panels = style.task_panels(tasks, 2.5, 3.2, len(tasks), 0.8)
     for task, axes in panels.items():
         part = table[table.task == task]
         axes.axhline(**HALF)
         for metric in FAITHFULNESS:
             line, look = part[part.metric == metric], LOOKS[metric] | {"label": METRICS[metric].title}
             if line.ratio.notna().any():
-                draw_curve(axes, line.ratio, line.diagnosticity, line.low, line.high, **look)
+                style.draw_curve(axes, line.ratio, line.diagnosticity, line.low, line.high, **look)
             elif len(line):
                 level, ends = line.iloc[0], [part.ratio.min(), part.ratio.max()]
-                draw_curve(axes, ends, [level.diagnosticity] * 2, level.low, level.high, linewidth=2.4, **look)
-        axes.set(title=task_title(task), xlabel="size of the rationale", ylim=(-0.02, 1.02))
+                style.draw_curve(axes, ends, [level.diagnosticity] * 2, level.low, level.high, linewidth=2.4, **look)
+        axes.set(title=style.task_title(task), xlabel="size of the rationale", ylim=(-0.02, 1.02))
     panels[tasks[0]].set_ylabel("diagnosticity")
-    return legend_below(figure, 4)
+    return style.legend_below(figure, 4)
 
 
 def draw_erasure_curves(curves: pd.DataFrame):
-    """Mean comprehensiveness and sufficiency by rationale ratio with intervals, a row a task, a line a method.
-
-    Each is named at its end; random scores are dotted.
-    """
-    use_style()
+    """Mean comprehensiveness and sufficiency by rationale ratio, a row a task, a line a method, named at its end."""
+    style.use_style()
     heights = [max(2.4, 0.19 * count) for count in curves.groupby("task", sort=False).method.nunique()]
     size, ratios = (9.6, sum(heights) + 0.7 * len(heights)), {"height_ratios": heights}
     figure, grid = plt.subplots(len(heights), 2, figsize=size, sharex=True, squeeze=False, gridspec_kw=ratios)
@@ -103,18 +83,17 @@ def draw_erasure_curves(curves: pd.DataFrame):
         row[0].set_ylabel("drop in probability")
     for axes in grid[-1]:
         axes.set_xlabel("share of tokens in the rationale")
-    return name_ends(figure, ends)
+    return style.name_ends(figure, ends)
 
 
 def draw_changes(table: pd.DataFrame):
     """What each change of protocol does to the four mean diagnosticities: a row a change, a panel a metric.
 
-    table: of `protocol_changes.changes_table`. Dots are the numbers with the change, vertical lines those of the main
-    protocol on the same texts; bars are intervals of the difference.
+    Dots are the numbers with the change, vertical lines the main protocol's on the same texts; bars are intervals.
     """
     if not len(table):
-        return draw_nothing("no change of protocol was measured: faithfulness.control_rows is 0")
-    use_style()
+        return style.draw_nothing("no change of protocol was measured: faithfulness.control_rows is 0")
+    style.use_style()
     places = np.arange(len(table))
     size = (10.5, 0.27 * len(table) + 1.6)
     _, panels = plt.subplots(1, len(FAITHFULNESS), figsize=size, sharey=True, sharex=True, layout="constrained")
@@ -134,12 +113,11 @@ def draw_changes(table: pd.DataFrame):
 def draw_keep_rates(pairs: pd.DataFrame, settings: dict[str, str]):
     """Who wins Soft-NS and Soft-NC, by how much more text the method's scores keep, or remove, than its rival's.
 
-    pairs: of `diagnosticity.pair_with_rivals`. settings: those to draw, with their titles, a panel each. A line is the
-    share of wins in bins of the difference in what Soft-NS keeps, or Soft-NC removes; where these are all zero, a dot.
+    A panel a setting (with its title). A line is the share of wins in bins of the difference; where it is 0, a dot.
     """
     settings = {name: title for name, title in settings.items() if (pairs.setting == name).any()}
     edges = np.linspace(-0.5, 0.5, 6)
-    figure, panels = task_panels(settings, 2.6, 3.0, len(settings), layout="constrained")
+    figure, panels = style.task_panels(settings, 2.6, 3.0, len(settings), layout="constrained")
     for setting, axes in panels.items():
         part = pairs[pairs.setting == setting]
         for metric, share in SHARES.items():

@@ -1,5 +1,4 @@
-"""What diagnosticity depends on: changes of protocol, the share of text that soft erasure keeps, the level of hard NC
-and NS.
+"""What diagnosticity depends on: changes of protocol, the share of text that soft erasure keeps.
 
 The published means of NC and NS are .394 and .349, below one half; ours are far above it. `drivers_table` asks why, on
 hard erasure alone, by one change at a time and by several together.
@@ -7,7 +6,7 @@ hard erasure alone, by one change at a time and by several together.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
@@ -17,33 +16,11 @@ from attreval.metrics.protocol import HARD as DRIVERS
 from attreval.metrics.protocol import TOGETHER
 from compendium.papers.common.runs import load_attributions, reported
 from compendium.papers.common.tables import table_of
-from compendium.papers.zhao2023.diagnosticity import (
-    HARD,
-    count_texts,
-    lead,
-    mean_diagnosticity,
-    mean_of_texts,
-    mean_with_interval,
-    pair_values,
-)
-from compendium.papers.zhao2023.erasure import ROW
-from compendium.papers.zhao2023.settings import HARD_PREFIX, list_changes, list_settings
+from compendium.papers.zhao2023.diagnosticity import HARD, mean_diagnosticity, mean_of_texts, moved_by, pair_values
+from compendium.papers.zhao2023.settings import HARD_PREFIX, list_changes, protocol_of
 from compendium.workflow.step import Step
 
 SHARES = {"soft_ns": "keep_rate", "soft_nc": "drop_rate"}  # how much of a text each soft metric keeps, or removes
-
-
-def _moved(part: pd.DataFrame, base: pd.DataFrame, metrics: Sequence[str], step: Step, name: str) -> tuple:
-    """The pairs of a change beside those of the base, their counts, and each metric's change with its interval.
-
-    The change is the mean over tasks of the means over texts; texts of each task are drawn with replacement.
-    """
-    both = part.merge(base, on=ROW, suffixes=("", "_base"), validate="one_to_one")
-    texts, row = count_texts(both), {}
-    for m in metrics:
-        found = mean_with_interval(both, lead(both, m, f"{m}_base"), step, name)
-        row |= dict(zip((f"{m}_change", f"{m}_low", f"{m}_high"), found, strict=True))
-    return both, {"tasks": len(texts), "texts": texts.sum(), "least": texts.min()}, row
 
 
 @table_of("setting title pairs tasks texts least " + " ".join(f"{m} {m}_change {m}_low {m}_high" for m in FAITHFULNESS))
@@ -53,14 +30,12 @@ def changes_table(pairs: pd.DataFrame, step: Step) -> Iterator[dict]:
     A change that does not apply to every task is compared on the tasks that it applies to. low, high: of the change of
     each metric. texts, least: of all tasks, and of the smallest. Empty where the profile has no control instances.
     """
-    titles = {
-        name: change.title for task in step.profile.tasks for name, change in list_changes(step.profile, task).items()
-    }
+    changes = [change for task in step.profile.tasks for change in list_changes(step.profile, task).items()]
+    titles = {name: change.title for name, change in changes}
     base = pairs[pairs.setting == "control"]
     for setting, part in pairs[pairs.setting.isin(set(titles) - {"control"})].groupby("setting", sort=False):
-        both, counts, moved = _moved(part, base, FAITHFULNESS, step, "changes")
-        means = mean_diagnosticity(both).rename(lambda win: win.removeprefix("win_"))
-        yield {"setting": setting, "title": titles[setting], "pairs": len(both)} | counts | moved | dict(means)
+        both, moved = moved_by(part, base, FAITHFULNESS, step, "changes")
+        yield {"setting": setting, "title": titles[setting], "pairs": len(both)} | moved | mean_diagnosticity(both)
 
 
 @table_of("metric setting title diagnosticity change")
@@ -116,12 +91,12 @@ def settings_table(pairs: pd.DataFrame, step: Step) -> pd.DataFrame:
     """
     rows = []
     for setting, part in pairs.groupby("setting", sort=False):
-        texts, means = part.drop_duplicates(["task", "instance"]), mean_diagnosticity(part)
-        draws = list_settings(step.profile, part.task.iloc[0])[setting].protocol.draws
+        texts = part.drop_duplicates(["task", "instance"])
+        draws = protocol_of(step.profile, part.task.iloc[0], setting).draws
         row = {"setting": setting, "pairs": len(part), "tasks": part.task.nunique(), "methods": part.method.nunique()}
         row |= {"instances": len(texts), "no_effect": float((texts.full - texts.erased < 1e-8).mean()), "draws": draws}
-        for metric in FAITHFULNESS:
-            row[metric] = means[f"win_{metric}"]
+        for metric, mean in mean_diagnosticity(part).items():
+            row[metric] = mean
             row[f"{metric}_ties"] = float((np.abs(part[metric] - part[f"{metric}_rival"]) < 1e-6).mean())
         for metric, hard in HARD_OF.items():
             row |= {f"{metric}_difference": row[metric] - row[hard], f"{metric}_follows": _follows(part, metric)}
@@ -147,10 +122,7 @@ def deeplift_coverage(step: Step) -> pd.DataFrame:
 
 
 def gradient_correlations(records: dict) -> pd.Series:
-    """By text the rank correlation of the sizes of DeepLIFT's scores with those of gradient x input.
-
-    records: text -> method -> Attribution. Empty where a method is missing; texts of one score, or equal ones, are out.
-    """
+    """By text the rank correlation of the sizes of DeepLIFT's scores with those of gradient x input, if any."""
     found, both = {}, ("deeplift", "gradient_x_input_absolute")
     for name, by_method in records.items():
         if all(m in by_method for m in both):
@@ -159,33 +131,34 @@ def gradient_correlations(records: dict) -> pd.Series:
     return pd.Series(found, dtype=float).dropna()
 
 
-def drivers_table(values: pd.DataFrame, step: Step) -> pd.DataFrame:
+OF_DRIVER = ("", "_before", "_change", "_low", "_high", "_ties", "_chance", "_published")
+
+
+@table_of(f"change title tasks texts least full no_room {' '.join(f'{m}{end}' for m in HARD for end in OF_DRIVER)}")
+def drivers_table(values: pd.DataFrame, step: Step) -> Iterator[dict]:
     """One row a change: mean diagnosticity of NC and NS on the texts on which it was measured, and what it moves.
 
     _before: that of the main run's protocol on the same texts; _low, _high: of the change, over texts. full: the mean
     probability of the class on the whole text, which says how sure the model is. no_room: the share of texts whose
-    erased form is as sure as the whole, so that every NC is 0. published: the paper's mean.
-    values: of `erasure.evaluate_erasure`.
+    erased form is as sure as the whole, so that every NC is 0. values: of `erasure.evaluate_erasure`.
     """
     pairs = pair_values(values[values.setting.str.startswith(HARD_PREFIX)], step.profile, tuple(HARD))
     base = pairs[pairs.setting == f"{HARD_PREFIX}none"]
-    theirs, rows = reported("zhao_table2_diagnosticity_by_fa").set_index("metric").avg, []
+    published = reported("zhao_table2_diagnosticity_by_fa").set_index("metric").avg
     for name, change in DRIVERS.items():
         part = pairs[pairs.setting == HARD_PREFIX + name]
         if not len(part):
             continue
-        both, counts, moved = _moved(part, base, list(HARD), step, "drivers")
-        row = {"change": name, "title": change.title} | counts | {"full": mean_of_texts(part, part.full)}
+        both, row = moved_by(part, base, HARD, step, "drivers")
+        row |= {"change": name, "title": change.title, "full": mean_of_texts(part, part.full)}
         row["no_room"] = mean_of_texts(part, (part.full - part.erased < 1e-8).astype(float))
         for m in HARD:
-            row |= {m: mean_of_texts(both, both[f"win_{m}"])}
-            row |= {f"{m}_before": mean_of_texts(both, both[f"win_{m}_base"])}
-            row |= {key: moved[key] for key in (f"{m}_change", f"{m}_low", f"{m}_high")}
-            row |= {f"{m}_ties": mean_of_texts(part, part[f"tie_{m}"])}
-            row |= {f"{m}_chance": mean_of_texts(part, part[f"chance_{m}"])}
-            row[f"{m}_published"] = theirs[m.upper()]
-        rows.append(row)
-    return pd.DataFrame(rows)
+            row[m] = mean_of_texts(both, both[f"win_{m}"])
+            row[f"{m}_before"] = mean_of_texts(both, both[f"win_{m}_base"])
+            row[f"{m}_ties"] = mean_of_texts(part, part[f"tie_{m}"])
+            row[f"{m}_chance"] = mean_of_texts(part, part[f"chance_{m}"])
+            row[f"{m}_published"] = published[m.upper()]
+        yield row
 
 
 @table_of("metric change title diagnosticity before moved texts together lowest_title lowest published gap_left")

@@ -32,7 +32,6 @@ def say_area(area: pd.DataFrame) -> str:
 
 @sentence
 def say_data(table: pd.DataFrame) -> str:
-    """How our models do beside the published ones."""
     known = table[table.published_f1.notna()]
     if known.empty:
         return "No task stands in for a published one."
@@ -109,7 +108,6 @@ def say_ratios(ratios: pd.DataFrame) -> str:
 
 @sentence
 def say_draws(draws: pd.DataFrame) -> str:
-    """How far soft measures move from one random mask to the next."""
     sds = draws[["soft_nc_sd", "soft_ns_sd"]]
     return (
         f"From one random mask to the next, a text's Soft-NC moves by {sds.soft_nc_sd.mean():.2f} and its Soft-NS by "
@@ -137,7 +135,6 @@ def say_scale(keep: pd.DataFrame) -> str:
 
 @sentence
 def say_changes(largest: pd.DataFrame, changes: pd.DataFrame) -> str:
-    """The change of protocol that moves each headline number most."""
     rows = largest.merge(changes.drop(columns="title"), on="setting")
     shown = [
         f"{MEASURES[row.metric]} by {of_row(row, *(f'{row.metric}_{end}' for end in ENDS), '+')} (“{row.title}”)"
@@ -148,7 +145,6 @@ def say_changes(largest: pd.DataFrame, changes: pd.DataFrame) -> str:
 
 @sentence
 def say_drivers(largest: pd.DataFrame, drivers: pd.DataFrame) -> str:
-    """The one thing that lowers each hard measure most."""
     rows = largest[["metric", "change"]].merge(drivers, on="change")
     shown = [
         f"“{row.title}” lowers {MEASURES[row.metric]} most, by "
@@ -161,7 +157,6 @@ def say_drivers(largest: pd.DataFrame, drivers: pd.DataFrame) -> str:
 
 @sentence
 def say_settings(settings: pd.DataFrame) -> str:
-    """Ties and texts without effect under the main protocol."""
     row = settings[settings.setting == "main"].iloc[0]
     return (
         f"Of {row.pairs:,.0f} pairs on {row.instances:.0f} texts, {100 * row.nc_ties:.0f} % tie on NC, "
@@ -172,7 +167,6 @@ def say_settings(settings: pd.DataFrame) -> str:
 
 @sentence
 def say_examples(table: pd.DataFrame) -> str:
-    """How near hard measures put the method and random scores in the texts shown, and how near soft ones do."""
     wide = table.assign(random=table.method == "random").groupby(["example", "random"]).first(numeric_only=True)
     if wide.index.get_level_values("random").nunique() < 2:
         return "No text has both a method's scores and random ones."

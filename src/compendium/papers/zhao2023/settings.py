@@ -6,7 +6,7 @@ A setting is a protocol with the scores and rivals that it takes. The main run i
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from attreval.metrics.protocol import HARD, OURS, RELEASED, SCALE, Deviation, Protocol
 from compendium.config import Profile
@@ -20,7 +20,7 @@ HARD_PREFIX = "hard: "  # of settings for hard erasure alone
 
 def published_dataset(task: str) -> str | None:
     """The data set of the paper that a task is, or stands in for."""
-    return PUBLISHED_TASKS.get(task) or STAND_INS.get(task)
+    return (STAND_INS | PUBLISHED_TASKS).get(task)
 
 
 def compared_tasks(tasks) -> list[str]:
@@ -34,9 +34,8 @@ class Setting:
     """One way to measure. methods: explanation methods that take others' place. permuted: the rival is a method's own
     scores in another order, not random scores. soft: whether soft erasure is asked for."""
 
-    title: str
     protocol: Protocol
-    methods: dict[str, str] = field(default_factory=dict)
+    methods: dict[str, str]
     permuted: bool = False
     soft: bool = True
 
@@ -81,7 +80,6 @@ def main_deviation(profile: Profile, task: str) -> Deviation:
 
 
 def main_protocol(profile: Profile, task: str) -> Protocol:
-    """The protocol of a task, as the profile says."""
     return main_deviation(profile, task).apply(_plain(profile, task))
 
 
@@ -101,50 +99,45 @@ def rule_setting(profile: Profile, task: str, setting: str) -> str:
     return "main" if same and (main.methods, main.permuted) == (other.methods, other.permuted) else setting
 
 
-def list_settings(profile: Profile, task: str, at: int | None = None) -> dict[str, Setting]:
-    """Every setting, by name, that a task's instance number `at` is erased under; of any of them where that is None.
+def list_settings(profile: Profile, task: str, at: int = -1) -> dict[str, Setting]:
+    """Every setting, by name, that a task's instance number `at` is erased under; -1: that any of them is.
 
     `main` comes first; then the rules beside it, the changes, and those for hard erasure alone (`hard: ...`).
     """
-    spec, main, at = profile.faithfulness_of(task), main_deviation(profile, task), -1 if at is None else at
-    found = {"main": Setting(main.title, main_protocol(profile, task), main.methods, main.permuted)}
+    spec, main = profile.faithfulness_of(task), main_deviation(profile, task)
+    found = {"main": Setting(main_protocol(profile, task), main.methods, main.permuted)}
     for name, rule in RULE_SETTINGS.items():
         measured = name != "released" or spec.released_rows is None or at < spec.released_rows
         if measured and rule_setting(profile, task, name) == name:
-            found[name] = Setting(rule.title, rule_protocol(profile, task, name), rule.methods, rule.permuted)
+            found[name] = Setting(rule_protocol(profile, task, name), rule.methods, rule.permuted)
     control = replace(found["main"].protocol, draws=CONTROL_DRAWS)
     for name, change in list_changes(profile, task, at).items():
-        methods, permuted = main.methods | change.methods, main.permuted or change.permuted
-        found[name] = Setting(change.title, change.apply(control), methods, permuted)
+        permuted = main.permuted or change.permuted
+        found[name] = Setting(change.apply(control), main.methods | change.methods, permuted)
     for name, change in _applicable(task, HARD).items():
         if at < spec.driver_rows or (not change.methods and set(change.fields) <= FREE):
-            protocol = change.apply(_plain(profile, task))
-            found[HARD_PREFIX + name] = Setting(change.title, protocol, change.methods, soft=False)
+            found[HARD_PREFIX + name] = Setting(change.apply(_plain(profile, task)), change.methods, soft=False)
     return found
 
 
-def list_changes(profile: Profile, task: str, at: int | None = None) -> dict[str, Deviation]:
-    """Every change that is measured on a task's instance number `at`, or on any of them where that is None.
+def protocol_of(profile: Profile, task: str, setting: str) -> Protocol:
+    return list_settings(profile, task)[setting].protocol
 
-    The scale of scores, the released code, other choices, the paper's alternatives; `control` is what they are
-    compared with.
-    """
-    spec = profile.faithfulness_of(task)
-    control, at = {"control": Deviation("as in the main run")}, -1 if at is None else at
+
+def list_changes(profile: Profile, task: str, at: int = -1) -> dict[str, Deviation]:
+    """Every change of protocol in `list_settings`, and `control`, which they are compared with."""
+    spec, control = profile.faithfulness_of(task), {"control": Deviation("as in the main run")}
     scale = control | SCALE if at < spec.scale_rows else {}
     if at >= spec.control_rows:
         return scale
-    noises = {
-        f"{kind}_{variance:g}": Deviation(f"{title} {variance:g}", {"soft": kind, "variance": variance})
-        for kind, title, variances in (
-            ("noise", "noise scaled by the score, variance", spec.noise_variances),
-            ("variance", "noise of variance up to", (1.0,)),
-        )
-        for variance in variances
-    }
-    alternatives = noises | {"attend": Deviation("soft attention mask", {"soft": "attend"})}
-    draws = {"draws": Deviation(f"{spec.draws} random masks, not {CONTROL_DRAWS}", {"draws": spec.draws})}
-    return _applicable(task, control | RELEASED | OURS | draws | alternatives | scale)
+    found = control | RELEASED | OURS
+    found["draws"] = Deviation(f"{spec.draws} random masks, not {CONTROL_DRAWS}", {"draws": spec.draws})
+    for v in spec.noise_variances:
+        noise = {"soft": "noise", "variance": v}
+        found[f"noise_{v:g}"] = Deviation(f"noise scaled by the score, variance {v:g}", noise)
+    found["variance_1"] = Deviation("noise of variance up to 1", {"soft": "variance", "variance": 1.0})
+    found["attend"] = Deviation("soft attention mask", {"soft": "attend"})
+    return _applicable(task, found | scale)
 
 
 def _applicable(task: str, changes: dict[str, Deviation]) -> dict[str, Deviation]:

@@ -1,5 +1,4 @@
-"""Tables of Zhao & Aletras (2023): erasure by size of the rationale and over all sizes (AOPC, section 3.1), data (1),
-diagnosticity (2, 3 and 6), examples (4), training (5)."""
+"""Tables of Zhao & Aletras (2023): erasure, data (1), diagnosticity (2, 3, 6), examples (4), training (5)."""
 
 from __future__ import annotations
 
@@ -30,18 +29,12 @@ NONE = "\N{EN DASH}"
 
 
 def erasure_curves(curves: pd.DataFrame, step: Step) -> pd.DataFrame:
-    """One row a task, model, seed, method, ratio and measure: the mean over instances with its interval.
-
-    curves: of `erasure.evaluate_erasure`.
-    """
+    """One row a task, model, seed, method, ratio and measure: the mean over instances with its interval."""
     return _means(curves, step, [*RUN, "method", "ratio"])
 
 
 def area_over_curve(curves: pd.DataFrame, step: Step) -> pd.DataFrame:
-    """AOPC: each measure averaged over the ratios, then over instances, with its interval.
-
-    Raises ArithmeticError where a mean is not a number.
-    """
+    """AOPC (section 3.1): each measure averaged over ratios, then over instances. ArithmeticError for a NaN."""
     over_ratios = curves.groupby([*RUN, "method", "instance"], sort=False)[list(HARD_MEASURES)].mean().reset_index()
     area = _means(over_ratios, step, [*RUN, "method"])
     if not np.isfinite(area["mean"]).all():
@@ -60,10 +53,7 @@ def _means(values: pd.DataFrame, step: Step, keys: list[str]) -> pd.DataFrame:
 
 @table_of("task measure method mean random instances")
 def best_methods(area: pd.DataFrame) -> Iterator[tuple]:
-    """One row a task and measure: the method that it puts first, over models and seeds, and what random scores get.
-
-    Lower sufficiency is better. area: of `area_over_curve`.
-    """
+    """One row a task and measure: the method that it puts first, over models and seeds, and what random scores get."""
     for task, part in area.groupby("task", sort=False):
         for measure in HARD_MEASURES[:2]:
             means = part[part.measure == measure].groupby("method", sort=False)["mean"].mean()
@@ -106,12 +96,12 @@ def table_1(step: Step) -> Iterator[tuple]:
 def table_2(pairs: pd.DataFrame, step: Step) -> pd.DataFrame:
     """Diagnosticity by method: `diagnosticity.summary_table` with the published value of each cell."""
     names = {ours: theirs for theirs, ours in methods_in("zhao2023").items()}
-    return _beside_summary(summary_table(pairs, step, "method"), "method", "zhao_table2_diagnosticity_by_fa", names)
+    return _beside_summary(summary_table(pairs, "method"), "method", "zhao_table2_diagnosticity_by_fa", names)
 
 
 def table_3(pairs: pd.DataFrame, step: Step) -> pd.DataFrame:
     """Diagnosticity by task: `diagnosticity.summary_table` with the published value of each cell."""
-    ours = summary_table(pairs, step, "task")
+    ours = summary_table(pairs, "task")
     names = {task: published_dataset(task) for task in ours.task.unique()}
     return _beside_summary(ours, "task", "zhao_table3_diagnosticity_by_dataset", names)
 
@@ -125,16 +115,15 @@ def _beside_summary(summary: pd.DataFrame, by: str, name: str, columns: dict[str
 
 
 def table_4(step: Step, pairs: pd.DataFrame) -> tuple[pd.DataFrame, list[tuple]]:
-    """Examples: for each one of the paper the text on which NC of the method and of random scores differ least.
+    """Examples: for each one of the paper the (first) text on which NC of the method and of random scores differ least.
 
-    One row an example and side (the method, random scores) with the four metrics; and of each text what
-    papers.common.coloured_text shows: its words, the scores of both sides, and which words are evidence, which nobody
-    knows. A tie goes to the first text.
+    One row an example and side (the method, random scores) with the four metrics; and what coloured_text shows of each
+    text: its words, the scores of both sides, and which words are evidence, which nobody knows.
     """
     main, rows, shown = pairs[pairs.setting == "main"], [], []
     there = list(dict.fromkeys(zip(main.task, main.method, strict=True)))
-    fits = [[(t, m) for t, m in there if (published_dataset(t), m) == wanted] for wanted in EXAMPLES]
-    chosen = [some[0] for some in fits if some]
+    first = {(published_dataset(task), method): (task, method) for task, method in reversed(there)}
+    chosen = [first[wanted] for wanted in EXAMPLES if wanted in first]
     # a profile without any of the three shows its first task and method
     for number, (task, method) in enumerate(chosen or there[:1], start=1):
         part = main[(main.task == task) & (main.method == method)]
@@ -170,10 +159,8 @@ def table_5(step: Step) -> Iterator[tuple]:
     for task, model, name, theirs in _trained(step, reported("zhao_table5_hyperparameters")):
         spec, used = step.profile.models[model], step.profile.training_of(step.profile.read_by(task), model)
         weights = spec.weights or f"{spec.architecture}, from scratch"
-        yield (
-            *(task, model, weights, spec.max_length, used.batch_rows, used.learning_rate, used.epochs),
-            *(name, theirs.model, theirs.batch_size, theirs.lr_model, theirs.epochs),
-        )
+        ours = (weights, spec.max_length, used.batch_rows, used.learning_rate, used.epochs)
+        yield task, model, *ours, name, theirs.model, theirs.batch_size, theirs.lr_model, theirs.epochs
 
 
 def table_6(pairs: pd.DataFrame, step: Step) -> pd.DataFrame:
@@ -212,13 +199,12 @@ def _print_cells(
     return first[rows].merge(wide.reset_index(), on=rows).merge(first, on=rows)
 
 
-def printed_rules(table: pd.DataFrame, by: Sequence[str], digits: str = ".3f") -> pd.DataFrame:
-    """A table of `diagnosticity.rule_tables` as it is printed: a row a metric and value of `by`, a cell a rule.
+def printed_rules(table: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
+    """A table of `diagnosticity.rule_tables` as printed: a row a metric and value of `by`, and `ours (chance)` a rule.
 
-    A cell is `ours (chance)`. texts: of the published rule; released_texts: of the released code, which may have been
-    measured on fewer.
+    texts: of the published rule; released_texts: of the released code, which may have been measured on fewer.
     """
-    text = [f"{v:{digits}} ({c:{digits}})" for v, c in zip(table.diagnosticity, table.chance, strict=True)]
+    text = [f"{v:.3f} ({c:.3f})" for v, c in zip(table.diagnosticity, table.chance, strict=True)]
     rows, keys = [], [*by, "metric"]
     for key, part in table.assign(text=text).groupby(keys, sort=False):
         cells = part.set_index("rule")
