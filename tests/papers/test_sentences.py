@@ -176,3 +176,13 @@ def test_every_section_of_the_later_notebooks_ends_with_a_sentence():
                 last[title] = source.splitlines()[-1]
         silent = [title for title, line in last.items() if not re.search(r"\bsay_\w+\(.*\)$", line)]
         assert all(title.startswith(titles) for title in silent), (path.stem, silent)
+
+
+def test_the_best_type_is_the_highest_or_the_lowest_as_the_property_asks():
+    """Spans have the highest value of each property: best by agreement, worst by complexity."""
+    values = {"token": 0.1, "pair": 0.2, "span": 0.3}
+    cell = {"task": "t", "model": "m", "technique": "lime"}
+    for name, best in (("token agreement", "spans"), ("interaction agreement", "spans"), ("complexity", "tokens")):
+        rows = [cell | {"property": name, "type": kind, "value": value} for kind, value in values.items()]
+        faithfulness = pd.DataFrame(columns=["type", "measure", "mean"])
+        assert f"often {best} by {name}" in str(sun.say_properties(pd.DataFrame(rows), faithfulness))

@@ -10,7 +10,7 @@ from compendium.papers.common.style import name_run
 
 TYPES = {"token": "tokens", "pair": "pairs", "span": "spans", "combined": "combined spans"}
 TECHNIQUE_TITLES = {"shapley": "Shapley values", "attention": "attention", "gradients": "integrated gradients"}
-HIGHER = {"comprehensiveness", "agreement", "simulatability"}
+HIGHER = {"comprehensiveness", "token agreement", "interaction agreement", "simulatability"}
 
 
 def _which(row: pd.Series) -> str:
@@ -82,7 +82,7 @@ def say_properties(summary: pd.DataFrame, faithfulness: pd.DataFrame) -> str:
     for name, rows in summary[summary.type.isin(["token", "pair", "span"])].groupby("property", sort=False):
         wide = rows.pivot_table(index=["task", "model", "technique"], columns="type", values="value").dropna()
         if len(wide):
-            best = wide.idxmax(axis=1) if name in HIGHER or name.startswith("agreement") else wide.idxmin(axis=1)
+            best = wide.idxmax(axis=1) if name in HIGHER else wide.idxmin(axis=1)
             kind, count = next(iter(best.value_counts().items()))
             shown.append(f"{TYPES[kind]} by {name.replace('_', ' ')} ({count} of {len(wide)} cells)")
     if not shown:
