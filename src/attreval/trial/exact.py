@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from functools import lru_cache
 from itertools import product
 from math import factorial
@@ -13,6 +12,7 @@ import numpy as np
 from attreval.core.records import Tokens
 from attreval.models.questions import softmax
 from attreval.models.scorer import Scorer
+from attreval.trial.world import WorldText
 
 MOVES, STAYS = 0.25, 0.1  # a change of probability that is one, and one that is none
 
@@ -50,23 +50,9 @@ def erase_each(model: Any, tokens: Tokens) -> np.ndarray:
     return softmax(Scorer(model, precision="float64").logits([(row, tokens.segments) for row in rows]))
 
 
-def decides_alone(model: Any, tokens: Tokens, place: int, target: int) -> bool:
-    """Whether a model predicts the target, and of all content tokens the one at a place alone moves it when erased."""
-    p = erase_each(model, tokens)
-    drops = p[0, target] - p[1:, target]
+def decides_alone(model: Any, text: WorldText) -> bool:
+    """Whether a model predicts the class, and of all content tokens the one true token alone moves it when erased."""
+    p = erase_each(model, text.tokens)
+    place, drops = text.truth.argmax(), p[0, text.target] - p[1:, text.target]
     others = np.delete(np.abs(drops), place).max(initial=0.0)
-    return bool(p[0].argmax() == target and drops[place] >= MOVES and others <= STAYS)
-
-
-def draw_until(good: Callable[[Any], bool], draw: Callable[[int], Any], most: int = 60) -> tuple[Any, int]:
-    """The first of at most so many draws that is good, and how many it took. RuntimeError where none is."""
-    for at in range(most):
-        if good(found := draw(at)):
-            return found, at + 1
-    raise RuntimeError(f"none of {most} texts drawn is as this world needs it: its network has not learnt what it must")
-
-
-def kept_share(drawn: Iterable[int]) -> dict[str, float]:
-    """The share of drawn texts that were kept, from how often each was drawn."""
-    drawn = list(drawn)
-    return {"texts kept": len(drawn) / sum(drawn)} if drawn else {}
+    return bool(p[0].argmax() == text.target and drops[place] >= MOVES and others <= STAYS)
