@@ -243,7 +243,7 @@ def run_demo(count: int = 40, out: Path | None = None, say: Callable[[str], None
 
 def _draw(console: Console, found: Explanations, table: pd.DataFrame) -> None:
     """Coloured words and the table, in a terminal."""
-    from attreval.api.show.colours import KEY
+    from attreval.api.show.shown import KEY
     from attreval.api.show.terminal import coloured_lines
 
     console.print(KEY, style="dim")

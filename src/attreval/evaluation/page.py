@@ -14,9 +14,8 @@ from scipy.stats import spearmanr
 
 from attreval import __version__
 from attreval.api.explanation import RANDOM, Explanation
-from attreval.api.show.colours import css
 from attreval.api.show.html import fragment, page, whole_page
-from attreval.api.show.shown import describe
+from attreval.api.show.shown import css, describe
 from attreval.core.bootstrap import LEAST_TEXTS, bootstrap_mean, percentile_interval
 from attreval.core.tables import write_csv, write_whole
 from attreval.evaluation import findings

@@ -10,8 +10,7 @@ from html import escape
 
 import numpy as np
 
-from attreval.api.show.colours import FAINT, KEY, css, strengths
-from attreval.api.show.shown import Shown, describe, has_sign, how_many_unread, title_of
+from attreval.api.show.shown import FAINT, KEY, Shown, css, describe, has_sign, how_many_unread, strengths, title_of
 
 UNREAD = 30  # words that were not read are shown up to so many
 STYLE = """

@@ -9,8 +9,7 @@ from collections.abc import Iterable
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, TextIO
 
-from attreval.api.show.colours import KEY, blend, strengths
-from attreval.api.show.shown import Shown, describe, has_sign, how_many_unread, title_of
+from attreval.api.show.shown import KEY, Shown, blend, describe, has_sign, how_many_unread, strengths, title_of
 
 if TYPE_CHECKING:
     from rich.text import Text
