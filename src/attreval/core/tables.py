@@ -102,18 +102,12 @@ def read_values(*paths: Path | str) -> pd.DataFrame:
 def write_instances(path: Path | str, instances: Iterable[Instance], about: dict) -> None:
     """Write a task table; `about` (task, labels, segment names, sources) goes into the Parquet metadata."""
     kept = list(instances)
-    columns = {
-        "id": [i.id for i in kept],
-        "split": [i.split for i in kept],
-        "segments": [list(i.segments) for i in kept],
-        "label": [i.label for i in kept],
+    columns = {name: [getattr(i, name) for i in kept] for name in ("id", "split", "segments", "label")}
+    columns |= {name: [getattr(i.evidence, name) for i in kept] for name in ("spans", "classes", "tags", "attractors")}
+    columns |= {
         "words": _words_column([i.words for i in kept]),
         "marks": [i.evidence.marks.tolist() for i in kept],
-        "spans": [[list(span) for span in i.evidence.spans] for i in kept],
         "interactions": [[dict(zip(INTERACTION, x, strict=True)) for x in i.evidence.interactions] for i in kept],
-        "classes": [list(i.evidence.classes) for i in kept],
-        "tags": [list(i.evidence.tags) for i in kept],
-        "attractors": [i.evidence.attractors for i in kept],
     }
     schema = INSTANCE_SCHEMA.with_metadata({"attreval": json.dumps(about, sort_keys=True)})
     _write_parquet(path, pa.table(columns, schema=schema))
