@@ -10,9 +10,8 @@ from reference.trial_metrics import MADE, SEED, TEXTS
 
 from attreval.models.scorer import Scorer
 from attreval.trial import WORLDS, load_world
-from attreval.trial.exact import ask_coalitions, coalitions, shapley
+from attreval.trial.exact import GAIN, ask_coalitions, coalitions, shapley
 from attreval.trial.explainers import EXPLAINERS, METHODS, NEIGHBOURS, around, there_is
-from attreval.trial.hand import GAIN
 from attreval.trial.worlds import geco, trained
 from attreval.trial.worlds.rules import RULES
 

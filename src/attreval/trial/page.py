@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from attreval import __version__
-from attreval.api.show.html import whole_page
+from attreval.api.show.html import whole_page, wide_table
 from attreval.methods import METHODS as KNOWN
 from attreval.trial import WORLDS
 from attreval.trial.run import Result, closeness_table, headline
@@ -72,8 +72,7 @@ def _table(head: Iterable[str], rows: Iterable[tuple[str, Iterable[tuple[str, st
     for kind, cells in rows:
         shown = (f'<td class="{of}" title="{escape(title)}">{escape(text)}</td>' for text, of, title in cells)
         lines.append(f'<tr class="{kind}">{"".join(shown)}</tr>')
-    heads = "".join(f"<th>{escape(name)}</th>" for name in head)
-    return f'<div class="wide"><table><thead><tr>{heads}</tr></thead><tbody>{"".join(lines)}</tbody></table></div>'
+    return wide_table("".join(f"<th>{escape(name)}</th>" for name in head), lines)
 
 
 def _number(value: float, digits: int = 2) -> str:
