@@ -52,16 +52,10 @@ def read_own_data(
 ) -> list[Row]:
     """The rows of a file or folder in any of files.FORMATS, or of a table in memory, in its order.
 
-    Args:
-        data: a path, or a value a row of each column: a dict, or a pandas table.
-        columns: their names.
-        labels: class names in index order; those of the data where empty.
-        counts: takes in how many rows are dropped for an empty cell, and what is noted: ids that occur again, which get
-            `~2`, `~3`, …, and rationales that do not fit.
-
-    Raises:
-        ValueError: columns, labels or splits that are not there, no row left.
-        OSError: there is no such file.
+    data: a path, or a value a row of each column: a dict, or a pandas table. labels: class names in index order; those
+    of the data where empty. counts: takes in how many rows are dropped for an empty cell, and what is noted: ids that
+    occur again, which get `~2`, `~3`, …, and rationales that do not fit. Raises ValueError for columns, labels or
+    splits that are not there, and where no row is left; OSError where there is no such file.
     """
     counts, name = counts or Counts(), data.name if isinstance(data, Path) else "the table"
     if isinstance(data, Path):

@@ -43,13 +43,8 @@ class Table:
 def read_table(path: Path, wanted: Sequence[str] | None = None) -> Table:
     """The wanted columns of a file or folder in any of FORMATS, and `split` where its files are parted by split.
 
-    Args:
-        path: a file or folder.
-        wanted: names of columns; None for all that there are.
-
-    Raises:
-        ValueError: no such format, columns that are not there (with the nearest), text that is no UTF-8.
-        FileNotFoundError: no such file; it names what lies beside the path.
+    wanted: names of columns; None for all that there are. Raises ValueError for another format, columns that are not
+    there (with the nearest), text that is no UTF-8; FileNotFoundError, which names what lies beside the path.
     """
     must_exist(path)
     if path.is_dir():
@@ -80,13 +75,8 @@ def read_texts(
 ) -> list[str | tuple[str, str]]:
     """The texts of a file in any of FORMATS, or of a .txt file with a text a line; nothing is left out.
 
-    Args:
-        path: a file or folder.
-        column: where the texts stand; `text`, or the only one, where not named.
-        pair_column: of second texts; each row is a pair then.
-
-    Raises:
-        ValueError: a text that is empty, with its row; an unknown column; and as `read_table` does.
+    column: where the texts stand; `text`, or the only one, where not named. pair_column: of second texts; each row is a
+    pair then. Raises ValueError for a text that is empty, with its row, for an unknown column, and as `read_table`.
     """
     path = Path(path)
     must_exist(path)
