@@ -9,8 +9,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
-from attreval.api.coverage import LEVELS
-from attreval.catalogue import list_methods, list_metrics
+from attreval.api.catalogue import LEVELS, list_methods, list_metrics
 from attreval.metrics.metric import JUDGES
 from compendium.site.api_page import code, inline
 from compendium.site.markdown import escape
