@@ -145,17 +145,13 @@ def _plain(value: Any) -> str | None:
 
 def _keep_rows(table: Table, columns: Columns, names: tuple[str, ...], counts: Counts, name: str) -> Iterator[Row]:
     """A Row for each row of the table that has all it needs; unknown labels and splits are told together."""
-    size = len(table.columns[columns.text])
-    empty = [None] * size
-    get = lambda column: empty if column is None else table.columns[column]  # noqa: E731
-    pairs, rationales, ids = get(columns.pair), get(columns.rationale), get(columns.id)
-    splits = get(columns.split or (SPLIT if table.parted else None))
+    parts = columns.split or (SPLIT if table.parted else None)
+    wanted = (columns.text, columns.pair, columns.label, parts, columns.id, columns.rationale)
+    empty = [None] * len(table.columns[columns.text])
+    fields = zip(*(empty if name is None else table.columns[name] for name in wanted), strict=True)
     carried = table.classes.get(columns.label)
     unknown: dict[str, Counter] = {"label": Counter(), "split": Counter()}
     taken: Counter[str] = Counter()
-    fields = zip(
-        *(table.columns[columns.text], pairs, table.columns[columns.label], splits, ids, rationales), strict=True
-    )
     for number, (text, pair, label, split, own, rationale) in enumerate(fields, 1):
         segments = _segments(text, pair, columns, counts)
         label = _carried(_plain(label), carried)

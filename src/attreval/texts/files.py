@@ -162,17 +162,11 @@ def _read_delimited(path: Path, wanted: Sequence[str] | None) -> Table:
     asked = {name.lower() for name in wanted or ("text",)}
     held = {sign: len(asked & {name.strip().lower() for name in names}) for sign, names in heads.items()}
     sign = max(heads, key=lambda one: (held[one], one == usual and len(heads[one]) > 1, len(heads[one])))
+    as_it_stands = {"dtype": str, "keep_default_na": False, "na_filter": False, "index_col": False}
     with warnings.catch_warnings():
         warnings.simplefilter("error", pd.errors.ParserWarning)
         try:
-            frame = pd.read_csv(
-                io.StringIO(text, newline=""),
-                sep=sign,
-                dtype=str,
-                keep_default_na=False,
-                na_filter=False,
-                index_col=False,
-            )
+            frame = pd.read_csv(io.StringIO(text, newline=""), sep=sign, **as_it_stands)
         except (pd.errors.ParserError, pd.errors.ParserWarning, pd.errors.EmptyDataError) as error:
             said = str(error).replace("Error tokenizing data. C error: ", "").partition(". This leads")[0]
             raise ValueError(

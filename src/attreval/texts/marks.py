@@ -143,7 +143,6 @@ def _flat(found: list) -> list:
 
 
 def _is_mark(one: Any) -> bool:
-    """Whether a value is a mark of one word."""
     return one in (0, 1, "0", "1") and not isinstance(one, (list, dict))
 
 
