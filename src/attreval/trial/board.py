@@ -72,13 +72,9 @@ def differences(path: Path, worlds: Sequence[str], most: int | None = None) -> p
     names = list(dict.fromkeys(told.metric))
     names = names[:: ceil(len(names) / most)] if most else names
     asked = told[told.world.isin(worlds) & told.metric.isin(names)]
-    trial = try_metrics(
-        {name: metrics[name] for name in dict.fromkeys(asked.metric)},
-        int(told.texts.iloc[0]),
-        worlds=list(dict.fromkeys(asked.world)),
-        explainers=tuple(EXPLAINERS),
-        seed=int(told.seed.iloc[0]),
-    )
+    again, places = {name: metrics[name] for name in dict.fromkeys(asked.metric)}, list(dict.fromkeys(asked.world))
+    texts, seed = int(told.texts.iloc[0]), int(told.seed.iloc[0])
+    trial = try_metrics(again, texts, worlds=places, explainers=tuple(EXPLAINERS), seed=seed)
     found = matrix_table(trial).rename(columns={"evaluations": "cost"})
     both = asked.merge(found, on=["metric", "world"], how="left", suffixes=("", "_again"))
     rows = [
