@@ -194,7 +194,6 @@ def run_demo(count: int = 40, out: Path | None = None, say: Callable[[str], None
 
 
 def _draw(console: Console, found: Explanations, table: pd.DataFrame) -> None:
-    """Coloured words and the table, in a terminal."""
     console.print(KEY, style="dim")
     for one in found[:SHOWN]:
         for line in [*coloured_lines(one), ""]:

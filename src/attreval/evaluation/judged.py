@@ -40,6 +40,7 @@ from attreval.texts.words import mix_sentences, split_sentences
 
 SENTENCES = 5  # of a hybrid document; the paper has ten; what is asked of a text grows with the square of its length
 TOGETHER = 8  # texts that are explained and judged before they are kept
+Marks = Sequence[np.ndarray | None]  # of each text (A, W) marks of A people on its W words, None where nobody marked it
 
 
 def read_rows(
@@ -150,9 +151,7 @@ def keep_in(folder: Path | None, model: Classifier, settings: Sequence[Any]) -> 
     return folder / found.hexdigest()[:16]
 
 
-def find_missing(
-    question: Question, instances: Sequence[Instance], marks: Sequence[np.ndarray | None]
-) -> tuple[list[str], list[int]]:
+def find_missing(question: Question, instances: Sequence[Instance], marks: Marks) -> tuple[list[str], list[int]]:
     """The names that answers about texts go by, and the places of texts without one; what is kept is known then."""
     tokens = [question.model.tokens(instance) for instance in instances]
     names = [_name(question.metrics, *of_text) for of_text in zip(instances, tokens, marks, strict=True)]
@@ -164,16 +163,12 @@ def find_missing(
 
 
 def judge(
-    question: Question,
-    instances: Sequence[Instance],
-    marks: Sequence[np.ndarray | None],
-    notify: Callable[[int, int], None],
+    question: Question, instances: Sequence[Instance], marks: Marks, notify: Callable[[int, int], None]
 ) -> list[Judged]:
     """Explain texts and ask the metrics about them, but for texts that are known from earlier calls.
 
-    marks: of each text (A, W) marks of A people on its W words, None where nobody marked it. notify: called with (texts
-    done, of), at the beginning and after each batch. Raises ValueError where a method does not explain one of the
-    texts, and for any other reason that `explain` gives.
+    notify: called with (texts done, of), at the beginning and after each batch. Raises ValueError where a method does
+    not explain one of the texts, and for any other reason that `explain` gives.
     """
     names, missing = find_missing(question, instances, marks)
     notify(len(names) - len(missing), len(names))
@@ -189,7 +184,6 @@ def judge(
 
 
 def _ask(question: Question, instances: list[Instance], marks: list[np.ndarray | None]) -> list[Judged]:
-    """Explain and judge a few texts."""
     started = time.monotonic()
     texts = [as_text(one.segments) for one in instances]
     found = explain(question.model, texts, list(question.methods), budget=question.budget)
@@ -222,7 +216,6 @@ def _freeze(one: Judged) -> dict:
 
 
 def _thaw(kept: dict, instance: Instance, tokens: Tokens) -> Judged:
-    """A judged text from what was kept of it."""
     attributions = {}
     for row in kept.pop("attributions"):
         row |= {"features": tuple(map(tuple, row["features"])), "cost": Cost(**row["cost"])}

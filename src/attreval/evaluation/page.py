@@ -228,7 +228,6 @@ def _list(sentences: list[str]) -> str:
 
 
 def _method_table(found: Evaluation) -> str:
-    """One row a method, one column a metric."""
     rows = table(found)
     metrics = [METRICS[name] for name in rows.columns if name in METRICS]
     heads = [*((name, "") for name in ("Method", "Score", "", "Best", "Price"))]
@@ -250,7 +249,6 @@ def _method_table(found: Evaluation) -> str:
 
 
 def _weight_table(found: Evaluation) -> str:
-    """One row a metric with a vote."""
     rows = found.judges.rename(lambda metric: METRICS[metric].title).replace({"judge": JUDGE_TITLES})
     shown = rows[["judge", "texts", "error", "reliability", "trial", "weight"]].rename_axis(None)
     return f'<div class="wide">{shown.to_html(float_format="{:.2f}".format, border=0)}</div>'

@@ -256,11 +256,7 @@ def _try_methods(
 
 
 def _judge_sample(
-    question: Question,
-    rows: list[Row],
-    documents: list[tuple[str, list]],
-    size: int,
-    say: Callable[[str], None] = lambda line: None,
+    question: Question, rows: list[Row], documents: list[tuple[str, list]], size: int, say: Callable[[str], None]
 ) -> tuple[list[Judged], list[Judged]]:
     """Explain and judge the first `size` texts, and the documents that go with them."""
     judged = judge(question, *_marked(rows[:size]), _progress(say, "texts"))
@@ -293,7 +289,6 @@ def _seconds_needed(
 
 
 def _minutes(seconds: float) -> str:
-    """A time as people read it."""
     return f"{seconds / 60:.0f} min" if seconds >= 90 else f"{max(1, round(seconds))} s"
 
 

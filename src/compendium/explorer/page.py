@@ -25,15 +25,7 @@ from attreval.metrics.dynamic_k import PEAK_RULES, PeakRule, local_maxima
 from attreval.metrics.metric import JUDGES
 from compendium import corpora, project
 from compendium.config import AgreementSpec, Profile, Run, make_known
-from compendium.explorer.read import (
-    RUN,
-    ExplainedText,
-    find_runs,
-    read_means,
-    read_texts,
-    read_values_of_instances,
-    take_turns,
-)
+from compendium.explorer.read import RUN, ExplainedText, find_runs, instance_values, read_means, read_texts, take_turns
 from compendium.papers.kamp2023.readings import PEOPLE
 from compendium.project import Results
 
@@ -90,7 +82,7 @@ def gather_page(results: Results) -> dict:
     runs, gaps = find_runs(results, profile)
     counts = {run: len(instances) for run, instances in runs.items()}
     turns = take_turns(counts, MOST_TEXTS)
-    values = read_values_of_instances(results)
+    values = instance_values(results)
     found = {}
     for run, instances in runs.items():
         chosen = [instances[place] for other, place in turns if other == run]
@@ -100,7 +92,6 @@ def gather_page(results: Results) -> dict:
 
 
 def _describe_run(about: dict[str, str]) -> str:
-    """Which run a page shows, in words."""
     words = {"profile": "Profile", "attreval": "attreval", "commit": "commit", "date": "results of"}
     return ", ".join(f"{word} {about[name]}" for name, word in words.items() if about.get(name)) + "."
 

@@ -91,7 +91,7 @@ def find_runs(results: Results, profile: Profile) -> tuple[dict[Run, list[Instan
     return found, gaps
 
 
-def read_values_of_instances(results: Results) -> pd.DataFrame:
+def instance_values(results: Results) -> pd.DataFrame:
     """What notebooks 04, 06 and 07 have measured on single instances; see tables.VALUE_SCHEMA."""
     return read_values(*(path for name in VALUES_OF if (path := results.instances / f"{name}.parquet").exists()))
 
@@ -118,7 +118,7 @@ def take_turns(counts: Mapping[Run, int], most: int) -> list[tuple[Run, int]]:
 def read_texts(
     results: Results, profile: Profile, run: Run, chosen: Iterable[Instance], values: pd.DataFrame
 ) -> list[ExplainedText]:
-    """These instances of a run, those that somebody has explained. values: see `read_values_of_instances`."""
+    """These instances of a run, those that somebody has explained. values: see `instance_values`."""
     tokens_of = _load_if_there(load_typed_tokens, results, profile, run)
     tokens_of |= _load_if_there(load_tokens, results, profile, run)
     explained = _load_if_there(load_attributions, results, profile, run)
@@ -166,7 +166,7 @@ def read_means(results: Results, values: pd.DataFrame) -> dict[Run, dict]:
     metrics: metric -> method -> (mean, instances). pairs: (voter, voter) -> (agreement by k, instances). dynamic: the
     same at dynamic k. text_agreement: means of ExplainedText.text_agreement.
 
-    values: see `read_values_of_instances`.
+    values: see `instance_values`.
     """
     out: dict[Run, dict] = {}
 
